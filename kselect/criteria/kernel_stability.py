@@ -1,0 +1,38 @@
+"""Kernel stability against the over-fitting of cross-validation (ecml2014)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kselect.criteria.base import Aggregation, criterion
+from kselect.criteria.cv import cross_validation
+from kselect.folds import Folds
+from kselect.learners.base import Path
+from kselect.linalg import Array
+from kselect.losses import Loss
+
+
+def stability(path: Path) -> float:
+    r"""``beta = max_i ||K - K^i||_2``, where K^i is K with row and column i set to zero; O(n^2).
+
+    The difference has rank two, and its norm is the closed form of ecml2014, Theorem 4:
+    ``(K_ii + sqrt(K_ii^2 + 4 sum_{j != i} K_ij^2)) / 2``. Oracle: the largest singular value.
+    """
+    K = path.problem.K
+    diagonal = np.diagonal(K)
+    others = np.einsum("ij,ij->i", K, K) - diagonal**2
+    return float(np.max(diagonal + np.sqrt(diagonal**2 + 4.0 * np.maximum(others, 0.0))) / 2.0)
+
+
+@criterion("k-KS", paper="ecml2014, section 5; tcyb2018 calls it CVKS")
+def kernel_stability(
+    path: Path,
+    folds: Folds,
+    *,
+    eta: float = 1.0,
+    loss: Loss = "squared",
+    average: Aggregation = "folds",
+) -> Array:
+    r"""k-fold cross-validation error plus (eta / n) max_i ||K - K^i||_2."""
+    penalty = eta / path.problem.n * path.once(stability)
+    return cross_validation(path, folds, loss=loss, average=average) + penalty

@@ -1,0 +1,44 @@
+"""Splits into training and test rows, drawn from a named stream: every method sees the same ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kselect.errors import TrialError
+from kselect.linalg import Array, Index
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Row numbers, ascending within each part."""
+
+    train: Index
+    test: Index
+
+
+def draw_split(y: Array, fraction: float, stratify: bool, rng: np.random.Generator) -> Split:
+    """A random ``fraction`` of the rows to train on, the rest to test.
+
+    ``stratify`` draws that fraction within every class. A part without rows is a TrialError.
+    """
+    groups = (
+        [np.flatnonzero(y == label) for label in np.unique(y)] if stratify else [np.arange(len(y))]
+    )
+    train = np.zeros(len(y), dtype=bool)
+    for rows in groups:
+        train[rng.permutation(rows)[: round(fraction * len(rows))]] = True
+    if train.all() or not train.any():
+        raise TrialError(f"{len(y)} rows leave an empty part at train = {fraction:g}")
+    return Split(np.flatnonzero(train), np.flatnonzero(~train))
+
+
+def require_two_classes(y: Array) -> None:
+    """A training part of a classification problem must show both labels."""
+    labels = np.unique(y)
+    if len(labels) < 2:
+        raise TrialError(
+            f"the training part holds one class only ({labels[0]:g}, {len(y)} rows); "
+            "set stratify: true, or leave this split out"
+        )

@@ -1,0 +1,18 @@
+"""The linear kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kselect.kernels.base import Kernel, Points, kernel
+from kselect.linalg import Array
+
+
+@kernel("linear")
+@dataclass(frozen=True)
+class Linear(Kernel):
+    r"""Linear kernel ``x.z``; it has no parameter, only the ridge is chosen."""
+
+    def gram(self, points: Points) -> Array:
+        """A copy of the shared inner products."""
+        return points.inner_products.copy()

@@ -1,0 +1,23 @@
+"""The polynomial kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kselect.kernels.base import Kernel, Points, kernel
+from kselect.linalg import Array
+
+
+@kernel("polynomial")
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    r"""Polynomial kernel ``(1 + x.z)^degree`` (tcyb2018)."""
+
+    degree: float
+    whole: ClassVar[frozenset[str]] = frozenset({"degree"})
+
+    def gram(self, points: Points) -> Array:
+        """One pass over the shared inner products."""
+        K: Array = (1.0 + points.inner_products) ** int(self.degree)
+        return K

@@ -1,0 +1,12 @@
+"""Kernel ridge regression."""
+
+from __future__ import annotations
+
+from kselect.learners.base import Problem, learner
+from kselect.learners.square_loss import SquareLossPath
+
+
+@learner("krr", paper="tcyb2018, ijcai2018", tasks=frozenset({"classification", "regression"}))
+def krr(problem: Problem) -> SquareLossPath:
+    r"""Kernel ridge regression without bias: min (1/n) sum (y - f)^2 + lam ||f||^2."""
+    return SquareLossPath(problem, bias=False)

@@ -1,0 +1,16 @@
+"""The least-squares support vector machine."""
+
+from __future__ import annotations
+
+from kselect.learners.base import Problem, learner
+from kselect.learners.square_loss import SquareLossPath
+
+
+@learner(
+    "lssvm",
+    paper="ecml2014, icml2014, flkl2014",
+    tasks=frozenset({"classification", "regression"}),
+)
+def lssvm(problem: Problem) -> SquareLossPath:
+    r"""Least-squares SVM with bias: min (1/n) sum (y - f - b)^2 + lam ||f||^2."""
+    return SquareLossPath(problem, bias=True)

@@ -1,0 +1,108 @@
+"""Experiment -> Trials: what runs, what is skipped and why, what is already there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kselect.datasets.dataset import Source
+from kselect.datasets.fetch import Places, resolve
+from kselect.datasets.registry import find_dataset
+from kselect.errors import ConfigError, DataError
+from kselect.experiment import Experiment
+from kselect.store import Job, Store, protocol_of
+from kselect.trial import Trial
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The trials that are to run, how many are done already, and which data sets are left out and why."""
+
+    trials: tuple[Trial, ...]
+    done: int
+    sources: Mapping[str, Source]
+    missing: Mapping[str, str]
+
+    def cost(self, experiment: Experiment, trial: Trial) -> float:
+        """A trial's work in units of one cubed row: an eigendecomposition for each kernel."""
+        rows = experiment.train * find_dataset(trial.dataset).rows
+        return len(experiment.kernels) * rows**3
+
+
+def find_sources(names: Iterable[str], places: Places) -> tuple[dict[str, Source], dict[str, str]]:
+    """Each data set's file, and for those without one the reason."""
+    sources, missing = {}, {}
+    for name in names:
+        try:
+            sources[name] = resolve(find_dataset(name), places)
+        except DataError as error:
+            missing[name] = str(error)
+    return sources, missing
+
+
+def make_plan(
+    experiment: Experiment,
+    sources: Mapping[str, Source],
+    missing: Mapping[str, str],
+    store: Store,
+    *,
+    retry_failed: bool = False,
+    force: bool = False,
+    shard: tuple[int, int] = (1, 1),
+) -> Plan:
+    """Every (data set, split) with methods that are still to run, the largest data sets first.
+
+    ``shard`` (I, N) keeps every N-th pair from the I-th on, counted before looking at what is done: N
+    machines share a run without talking.
+    """
+    check_folds(experiment, sources)
+    trials: list[Trial] = []
+    done = 0
+    pairs = [(name, split) for name in sources for split in experiment.splits]
+    for name, split in pairs[shard[0] - 1 :: shard[1]]:
+        trial = Trial(name, split, experiment.methods, sources[name])
+        if not force:
+            trial = still_pending(experiment, trial, store, retry_failed)
+        if trial.methods:
+            trials.append(trial)
+        else:
+            done += 1
+    # The longest first: no worker is left alone with a large job at the end.
+    trials.sort(key=lambda t: -find_dataset(t.dataset).rows)
+    return Plan(tuple(trials), done, dict(sources), dict(missing))
+
+
+def still_pending(experiment: Experiment, trial: Trial, store: Store, retry_failed: bool) -> Trial:
+    """The trial with those methods alone that the store does not have."""
+    job = store.read(trial.dataset, trial.split)
+    if job is None:
+        return trial
+    check_same_protocol(experiment, trial, job, store)
+    methods = job.pending(experiment, trial.methods, retry_failed)
+    return Trial(trial.dataset, trial.split, methods, trial.source)
+
+
+def check_same_protocol(experiment: Experiment, trial: Trial, job: Job, store: Store) -> None:
+    """Results of another config, data file or version are not mixed in."""
+    if job.data_sha256 != trial.source.sha256:
+        what = (
+            f"rests on another file of {trial.dataset} (sha256 {job.data_sha256[:12]}..., "
+            f"now {trial.source.sha256[:12]}... from {trial.source.kind})"
+        )
+    elif job.protocol != protocol_of(experiment, trial.source.sha256):
+        what = "was computed with another config (kselect keeps it in config.resolved.yaml)"
+    else:
+        return
+    path = store.job_path(trial.dataset, trial.split)
+    raise ConfigError(f"{path}: {what}; choose another --output, or --force to compute it again")
+
+
+def check_folds(experiment: Experiment, sources: Mapping[str, Source]) -> None:
+    """No criterion may ask for more folds than the smallest training part has rows."""
+    for name in sources:
+        rows = round(experiment.train * find_dataset(name).rows)
+        for method in experiment.methods:
+            if method.folds is not None and method.folds > rows:
+                raise ConfigError(
+                    f"{experiment.name}: {method.label} needs {method.folds} training rows, {name} has {rows}"
+                )

@@ -1,0 +1,92 @@
+"""How far a run is: a bar in a terminal, a line now and then in a log file."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any, Self, TextIO
+
+from tqdm import tqdm
+
+LOG_SECONDS = 30.0
+LOG_SHARE = 0.1
+
+
+class Progress:
+    """Counts jobs and their cost; the time left is judged by cost, as jobs differ in size."""
+
+    def __init__(self, jobs: int, cost: float, quiet: bool, stream: TextIO | None = None) -> None:
+        self.jobs, self.cost = jobs, cost
+        self.finished, self.failed, self.spent = 0, 0, 0.0
+        self.stream = stream or sys.stderr
+        self.quiet = quiet
+        self.started = time.monotonic()
+        self.told_at, self.told_share = self.started, 0.0
+        self.bar: tqdm[Any] | None = self._bar() if not quiet and self.stream.isatty() else None
+
+    def _bar(self) -> tqdm[Any]:
+        return tqdm(
+            total=self.cost,
+            file=self.stream,
+            dynamic_ncols=True,
+            bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}",
+            desc=self.state(),
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+    def state(self) -> str:
+        """``12/90 jobs, 1 failed``."""
+        failed = f", {self.failed} failed" if self.failed else ""
+        return f"{self.finished}/{self.jobs} jobs{failed}"
+
+    def advance(self, name: str, cost: float, failure: str = "") -> None:
+        """One job is finished; a failure is said at once."""
+        self.finished += 1
+        self.spent += cost
+        if failure:
+            self.failed += 1
+            self.say(f"failed: {name}: {failure}")
+        if self.bar is not None:
+            self.bar.set_description_str(self.state(), refresh=False)
+            self.bar.update(min(cost, self.cost - self.bar.n))
+        else:
+            self.log()
+
+    def say(self, text: str) -> None:
+        """A line that does not tear the bar."""
+        if self.bar is not None:
+            self.bar.write(text, file=self.stream)
+        elif not self.quiet:
+            print(text, file=self.stream, flush=True)
+
+    def log(self) -> None:
+        """A line every tenth of the work or every half minute, and at the end."""
+        now, share = time.monotonic(), self.spent / self.cost if self.cost else 1.0
+        due = share - self.told_share >= LOG_SHARE or now - self.told_at >= LOG_SECONDS
+        if self.quiet or not (due or self.finished == self.jobs):
+            return
+        self.told_at, self.told_share = now, share
+        passed = now - self.started
+        left = passed * (1.0 - share) / share if share else 0.0
+        self.say(
+            f"{self.state()}, {share:4.0%} of the work, {clock(passed)} passed, {clock(left)} left"
+        )
+
+
+def clock(seconds: float) -> str:
+    """``3:07`` or ``1:03:07``."""
+    whole = round(seconds)
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -1,0 +1,1 @@
+"""How a learner's kernel and ridge are looked for."""

@@ -1,0 +1,81 @@
+"""Worker processes: one BLAS thread each, deaf to Ctrl-C, gone when their parent is gone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+import traceback
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING
+
+from kselect.experiment import Experiment
+from kselect.trial import Outcome, Trial, failed_outcome, run_trial
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+POOLS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
+ONE_THREAD = dict.fromkeys(POOLS, "1")
+WATCH_SECONDS = 0.5
+
+
+def start_worker(parent: int) -> None:
+    """What a worker does first."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=watch_parent, args=(parent,), daemon=True).start()
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
+
+
+def watch_parent(parent: int) -> None:
+    """End this process when its parent is gone: nobody would read its results."""
+    while os.getppid() == parent:
+        time.sleep(WATCH_SECONDS)
+    os._exit(1)
+
+
+def run_safely(experiment: Experiment, trial: Trial) -> Outcome:
+    """A trial in a worker: whatever goes wrong inside becomes a failed outcome with its traceback."""
+    from threadpoolctl import threadpool_limits
+
+    try:
+        with threadpool_limits(1):
+            return run_trial(experiment, trial)
+    except Exception as error:
+        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        return failed_outcome(experiment, trial, why, traceback.format_exc())
+
+
+def local_executor(n_jobs: int) -> Executor:
+    """Fresh processes through loky, also for one job: the parent stays free to hear Ctrl-C."""
+    from loky import ProcessPoolExecutor
+
+    executor: Executor = ProcessPoolExecutor(
+        max_workers=n_jobs, initializer=start_worker, initargs=(os.getpid(),), env=ONE_THREAD
+    )
+    return executor
+
+
+def dask_client(scheduler: str | None, n_jobs: int) -> Client:
+    """A client of a dask scheduler, or of a cluster of local processes started for this run."""
+    from distributed import Client, LocalCluster
+
+    if scheduler:
+        return Client(scheduler, timeout="10s")  # type: ignore[no-untyped-call]
+    cluster = LocalCluster(  # type: ignore[no-untyped-call]
+        n_workers=n_jobs, threads_per_worker=1, dashboard_address=None
+    )
+    return Client(cluster)  # type: ignore[no-untyped-call]
+
+
+def stop(executor: Executor) -> None:
+    """End an executor at once, with whatever its workers are doing."""
+    from loky import ProcessPoolExecutor
+
+    if isinstance(executor, ProcessPoolExecutor):
+        executor.shutdown(wait=True, kill_workers=True)
+    else:
+        executor.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,215 @@
+"""YAML with line numbers: plain values, and the line on which each of them was written.
+
+Scalars follow the core schema of YAML 1.2, not the 1.1 rules of PyYAML: ``1:10`` is text and not a
+number to base 60, ``1e-4`` is a number, ``no`` and ``2014-09-15`` are text. No tag makes an object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+
+from kselect.errors import ConfigError
+
+Location = tuple[str | int, ...]
+CORE = "tag:yaml.org,2002:"
+SCALARS = {
+    "null": r"~|null|Null|NULL|",
+    "bool": r"true|True|TRUE|false|False|FALSE",
+    "int": r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+",
+    "float": r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+}
+
+
+class CoreLoader(yaml.SafeLoader):
+    """SafeLoader with the scalars of YAML 1.2; only its composer is used."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """No aliases: a config is short, and an alias to itself would never end."""
+        if self.check_event(yaml.AliasEvent):
+            event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+            text = f"the alias *{event.anchor} is not allowed; write the value out"
+            raise yaml.composer.ComposerError(None, None, text, event.start_mark)
+        return super().compose_node(parent, index)
+
+
+CoreLoader.yaml_implicit_resolvers = {
+    None: [(CORE + name, re.compile(f"(?:{rule})\\Z")) for name, rule in SCALARS.items()]
+}
+
+
+def show_location(location: Location) -> str:
+    """``('criteria', 2, 'eta')`` -> ``criteria[2].eta``."""
+    text = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in location)
+    return text.removeprefix(".")
+
+
+@dataclass
+class Document:
+    """A config as read: its values, the line of each, and what is wrong with it so far.
+
+    ``sources`` names the flags that replaced a key: a problem there has no line.
+    """
+
+    path: str
+    data: Any = None
+    lines: dict[Location, int] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+    problems: list[tuple[int, str]] = field(default_factory=list)
+
+    def line(self, location: Location) -> int:
+        """The line of a location, or of the nearest thing around it that was written."""
+        while location not in self.lines and location:
+            location = location[:-1]
+        return self.lines.get(location, 1)
+
+    def wrong(self, location: Location, text: str, line: int | None = None) -> None:
+        """Note a problem; ``line`` where it is not the line of the location."""
+        flag = self.sources.get(str(location[0])) if location else None
+        if flag:
+            self.problems.append((0, f"{flag}: {text}"))
+            return
+        line = line or self.line(location)
+        where = f"{show_location(location)}: " if location else ""
+        words = " ".join(f"{self.path}:{line}: {where}{text}".splitlines())
+        self.problems.append((line, words))
+
+    def check(self) -> None:
+        """Raise all that was noted, one line each, in the order of the lines."""
+        if self.problems:
+            in_order = sorted(self.problems, key=lambda problem: problem[0])
+            raise ConfigError("\n".join(dict.fromkeys(text for _, text in in_order)))
+
+
+def read_text(path: Path) -> str:
+    """The text of a config, or a ConfigError that says why there is none."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise ConfigError(f"{path}: is a folder, not a config file") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"{path}: cannot be read: {reason}") from None
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise ConfigError(f"{path}:{line}: not UTF-8 text; save the file as UTF-8") from None
+
+
+def read_document(path: Path) -> Document:
+    """Values, lines and repeated keys of a YAML file; a syntax error is a ConfigError."""
+    document = Document(str(path))
+    text = read_text(path)
+    try:
+        node = yaml.compose(text, Loader=CoreLoader)
+        if node is None:
+            raise ConfigError(f"{path}:1: the file is empty")
+        document.data = value_of(node, (), document)
+    except yaml.YAMLError as error:
+        refuse(path, text, error)
+    except RecursionError:
+        raise ConfigError(f"{path}:1: not a config: it is nested too deeply") from None
+    return document
+
+
+def refuse(path: Path, text: str, error: yaml.YAMLError) -> NoReturn:
+    """A YAML syntax error as one line."""
+    line, reason = 1, str(error).partition("\n")[0]
+    if isinstance(error, yaml.MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 1
+        reason = ", ".join(part for part in (error.context, error.problem) if part)
+    elif isinstance(error, yaml.reader.ReaderError):
+        line = text[: error.position].count("\n") + 1
+        reason = f"the character {text[error.position]!r} is not allowed"
+    raise ConfigError(f"{path}:{line}: not valid YAML: {reason}") from None
+
+
+def value_of(node: yaml.Node, location: Location, document: Document) -> Any:
+    """The value of a node; notes its line, and the lines of all that it holds."""
+    document.lines.setdefault(location, node.start_mark.line + 1)
+    if node.tag.removeprefix(CORE) not in {"map", "seq", "str", *SCALARS}:
+        reject(node, f"the tag {node.tag.replace(CORE, '!!')} is not allowed")
+    if isinstance(node, yaml.MappingNode):
+        return mapping_of(node, location, document)
+    if isinstance(node, yaml.SequenceNode):
+        return [value_of(v, (*location, i), document) for i, v in enumerate(node.value)]
+    return scalar_of(node)
+
+
+def reject(node: yaml.Node, text: str) -> NoReturn:
+    """A node that no config can mean, reported as a syntax error."""
+    raise yaml.constructor.ConstructorError(None, None, text, node.start_mark)
+
+
+def mapping_of(node: yaml.MappingNode, location: Location, document: Document) -> dict[str, Any]:
+    """A mapping whose keys are text; a repeated key is noted at its second line."""
+    values: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        line = key_node.start_mark.line + 1
+        key = key_node.value
+        if not isinstance(key_node, yaml.ScalarNode) or key_node.tag != CORE + "str":
+            shown = key if isinstance(key, str) else "a list or mapping"
+            hint = "; within braces a list needs brackets, as in {tau: [0.5, 1, 2]}"
+            document.wrong(location, f"a key must be a word, not {shown}{hint}", line)
+        elif key in values:
+            first = document.line((*location, key))
+            document.wrong((*location, key), f"repeated; it is on line {first} already", line)
+        else:
+            document.lines[(*location, key)] = line
+            values[key] = value_of(value_node, (*location, key), document)
+    return values
+
+
+def scalar_of(node: yaml.Node) -> Any:
+    """Text, number, true, false or None."""
+    text, kind = str(node.value), node.tag.removeprefix(CORE)
+    if kind == "str":
+        return text
+    if not re.fullmatch(SCALARS.get(kind, r"(?!)"), text):
+        reject(node, f"{text!r} does not fit the tag !!{kind}")
+    if kind == "null":
+        return None
+    if kind == "bool":
+        return text.lower() == "true"
+    if kind == "float":
+        return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+    try:
+        return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
+    except ValueError:
+        reject(node, f"{text[:20]}... is too long for a number")
+
+
+class CoreDumper(yaml.SafeDumper):
+    """Puts text in quotes where YAML 1.1 or 1.2 would take it for something else."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Equal values are written out each time."""
+        return True
+
+
+CoreDumper.yaml_implicit_resolvers = {
+    **yaml.SafeDumper.yaml_implicit_resolvers,
+    **CoreLoader.yaml_implicit_resolvers,
+}
+
+
+def write_yaml(pairs: Iterable[tuple[str, Any]]) -> str:
+    """Pairs as YAML in the order given, short lists on one line; ``read_document`` reads it."""
+    return yaml.dump(
+        dict(pairs),
+        Dumper=CoreDumper,
+        sort_keys=False,
+        default_flow_style=None,
+        allow_unicode=True,
+        width=100,
+    )

@@ -1,0 +1,91 @@
+"""The cost of ecml2014 over its floor: the whole search against bare eigendecompositions, in one process.
+
+    python tests/bench/ecml2014.py [--mirror ../shared/data] [--splits 1] [-d NAME ...]
+
+For each data set and split: the CPU seconds of a whole trial (read, search with every method and the
+eta sweep, refit, test), and those of ``numpy.linalg.eigh`` alone on the same training kernels, one BLAS
+thread each. Prints a table with the ratio, and the peak memory of the process.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
+
+import argparse
+import resource
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from kselect.config import load_config
+from kselect.datasets.fetch import Places, default_cache
+from kselect.datasets.splits import draw_split
+from kselect.experiment import Experiment
+from kselect.kernels import Points
+from kselect.linalg import symmetric_eigh
+from kselect.plan import find_sources
+from kselect.streams import stream
+from kselect.trial import Trial, load, prepare, run_trial
+
+CONFIG = Path(__file__).resolve().parents[2] / "configs" / "ecml2014.yaml"
+
+
+def floor_seconds(experiment: Experiment, trial: Trial) -> float:
+    """CPU seconds of the bare eigendecompositions of a trial's training kernels."""
+    data = load(trial.dataset, trial.source)
+    rng = stream(experiment.seed, trial.dataset, trial.split, "split")
+    split = draw_split(data.y, experiment.train, experiment.stratify, rng)
+    points = Points(prepare(experiment, data, split).train)
+    total = 0.0
+    for kernel in experiment.kernels:
+        K = kernel.gram(points)
+        started = time.process_time()
+        try:
+            np.linalg.eigh(K)
+        except np.linalg.LinAlgError:
+            symmetric_eigh(K)
+        total += time.process_time() - started
+    return total
+
+
+def trial_seconds(experiment: Experiment, trial: Trial) -> float:
+    """CPU seconds of the whole trial."""
+    load.cache_clear()
+    started = time.process_time()
+    run_trial(experiment, trial)
+    return time.process_time() - started
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--mirror")
+    parser.add_argument("--splits", default="1")
+    parser.add_argument("-d", "--dataset", action="append")
+    arguments = parser.parse_args()
+    overrides = {"splits": arguments.splits, "datasets": arguments.dataset}
+    experiment = load_config(CONFIG, overrides)
+    sources, missing = find_sources(
+        experiment.datasets, Places(default_cache(), arguments.mirror, offline=True)
+    )
+    for name in missing:
+        print(f"{name}: left out, no file (--mirror)", file=sys.stderr)
+    print(f"{'data set':<18}{'floor':>9}{'kselect':>9}{'ratio':>7}   CPU seconds")
+    floors, ours = 0.0, 0.0
+    for name, source in sources.items():
+        for split in experiment.splits:
+            trial = Trial(name, split, experiment.methods, source)
+            mine, floor = trial_seconds(experiment, trial), floor_seconds(experiment, trial)
+            floors, ours = floors + floor, ours + mine
+            print(f"{name:<18}{floor:>9.2f}{mine:>9.2f}{mine / floor:>7.2f}", flush=True)
+    print(f"{'all':<18}{floors:>9.2f}{ours:>9.2f}{ours / floors:>7.2f}")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+    print(f"peak memory of this process {peak:.2f} GiB")
+
+
+if __name__ == "__main__":
+    main()

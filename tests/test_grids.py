@@ -1,0 +1,150 @@
+"""Grids mean what people write, and nothing else is taken for one."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kselect.errors import ConfigError
+from kselect.grids import LARGEST_GRID, parse_grid, parse_number, show_number
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2^-3", 0.125),
+        (" 2^3 ", 8.0),
+        ("0.5^2", 0.25),
+        ("10^-4", 1e-4),
+        ("10^23", 1e23),
+        ("1e-4", 1e-4),
+        ("-7", -7.0),
+        (3, 3.0),
+        (0.5, 0.5),
+    ],
+)
+def test_number(text: Any, value: float) -> None:
+    """Powers and plain numbers, to the last bit."""
+    assert parse_number(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("ten", "'ten' is not a number"),
+        ("", "'' is not a number"),
+        ("2^", "'2^' is not a number"),
+        ("2^0.5", "'2^0.5' is not a number"),
+        (True, "True is not a number"),
+        (None, "None is not a number"),
+        ([1], "[1] is not a number"),
+        ("0^-1", "'0^-1' is not a number"),
+        ("2^99999", "'2^99999' is not a number"),
+        (10**400, "is not a number"),
+        ("nan", "'nan' is not a finite number"),
+        ("inf", "'inf' is not a finite number"),
+        ("10^999", "'10^999' is not a finite number"),
+        ("2^-9999", "'2^-9999' is too small for a number"),
+    ],
+)
+def test_not_a_number(text: Any, words: str) -> None:
+    """Whatever is no finite number is refused with the text itself."""
+    with pytest.raises(ConfigError) as caught:
+        parse_number(text)
+    assert str(caught.value).endswith(words)
+
+
+@pytest.mark.parametrize(
+    ("grid", "values"),
+    [
+        ("2^-2:2^1", (0.25, 0.5, 1, 2)),
+        ("2^-15:2^15:10", (2**-15, 2**-5, 2**5, 2**15)),
+        ("10^-4:10^-1", (1e-4, 1e-3, 1e-2, 1e-1)),
+        ("1:4", (1, 2, 3, 4)),
+        ("1:10:4", (1, 5, 9)),
+        ("-1 : 1", (-1, 0, 1)),
+        ("2^3:2^3", (8,)),
+        ("0.5,1,2", (0.5, 1, 2)),
+        ("4, 1:2 ,2^-1", (4, 1, 2, 0.5)),
+        ([2, "2^-1", "5:6"], (2, 0.5, 5, 6)),
+        ((3, 1), (3, 1)),
+        (0.001, (0.001,)),
+        ("0.001", (0.001,)),
+    ],
+)
+def test_grid(grid: Any, values: tuple[float, ...]) -> None:
+    """Every way to write a grid; the order is the writer's."""
+    assert parse_grid(grid) == values
+
+
+@pytest.mark.parametrize(
+    ("grid", "words"),
+    [
+        ([], "the grid is empty"),
+        ("", "'' is not a number"),
+        ("1,,2", "'' is not a number"),
+        (None, "None is not a number"),
+        ({}, "{} is not a number"),
+        (True, "True is not a number"),
+        ([[1]], "[1] is not a number"),
+        ([1, 2, 1.0], "the grid holds 1 more than once"),
+        ("1^0:1^3", "the grid holds 1 more than once"),
+        ("3:1", "'3:1' is empty: its end lies below its start"),
+        ("2^3:2^1", "'2^3:2^1' is empty: its end lies below its start"),
+        ("1:5:0", "'1:5:0': the step must be 1 or more"),
+        ("1:5:x", "'1:5:x': 'x' is neither a power such as 2^-6 nor a whole number"),
+        ("1:2.5", "'1:2.5': '2.5' is neither a power such as 2^-6 nor a whole number"),
+        ("1:", "'1:': '' is neither a power such as 2^-6 nor a whole number"),
+        ("1:2:3:4", "'1:2:3:4' is not a range; write low:high[:step], as in 2^-6:2^8"),
+        ("2^1:3^2", "'2^1:3^2': both ends of a range of powers need the same base"),
+        ("2^1:8", "'2^1:8': both ends of a range of powers need the same base"),
+        ("0^-1:0^1", "'0^-1' is not a number"),
+        ("1:99999999999", f"'1:99999999999' has more than {LARGEST_GRID} values"),
+    ],
+)
+def test_not_a_grid(grid: Any, words: str) -> None:
+    """One sentence that shows what was written."""
+    with pytest.raises(ConfigError) as caught:
+        parse_grid(grid)
+    assert str(caught.value) == words
+
+
+def test_largest_grid() -> None:
+    """The limit itself is allowed, one more is not."""
+    assert len(parse_grid(f"1:{LARGEST_GRID}")) == LARGEST_GRID
+    with pytest.raises(ConfigError, match="has more than"):
+        parse_grid(f"0:{LARGEST_GRID}")
+
+
+def test_enormous_exponent_is_a_config_error() -> None:
+    """Python refuses to read thousands of digits; users see our sentence instead."""
+    with pytest.raises(ConfigError, match="whole number"):
+        parse_grid(f"2^{'9' * 5000}:2^{'9' * 5000}")
+
+
+@given(st.integers(-60, 60), st.integers(0, 40), st.integers(1, 7), st.sampled_from([2, 3, 10]))
+def test_range_of_powers(low: int, length: int, step: int, base: int) -> None:
+    """``base^low:base^high:step`` is each power by itself."""
+    values = parse_grid(f"{base}^{low}:{base}^{low + length}:{step}")
+    single = [parse_number(f"{base}^{e}") for e in range(low, low + length + 1, step)]
+    assert list(values) == single
+    assert all(math.isclose(math.log(b / a, base), step) for a, b in pairwise(values))
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_shown_numbers_read_back(value: float) -> None:
+    """The short text is the same number."""
+    assert parse_number(show_number(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.001, "0.001"), (1024.0, "1024"), (2**-10, "0.0009765625"), (1.0, "1")]
+)
+def test_shown_numbers_are_short(value: float, text: str) -> None:
+    """As people would write them."""
+    assert show_number(value) == text
