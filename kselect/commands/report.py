@@ -28,6 +28,8 @@ from kselect.store import Store
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from kselect.report import IndexEntry
+
 EPILOG = """\b
 Examples:
   kselect report results/ecml2014
@@ -69,10 +71,20 @@ def experiment_folders(folder: Path) -> list[Path]:
     return found
 
 
-def index_entries(folders: Iterable[Path]) -> list[tuple[str, str, str]]:
-    """(name, title, link) of each experiment."""
-    loaded = [(folder, load_config(folder / "config.resolved.yaml")) for folder in folders]
-    return [(e.name, e.title, f"{folder.name}/report.html") for folder, e in loaded]
+def index_entries(folders: Iterable[Path]) -> list[IndexEntry]:
+    """What the index shows of each experiment."""
+    from kselect.report import IndexEntry
+
+    entries = []
+    for folder in folders:
+        experiment = load_config(folder / "config.resolved.yaml")
+        facts = read_manifest(Store(folder))
+        state = f"{facts.get('jobs', 0)} jobs, {facts.get('failed_records', 0)} failed records"
+        link = f"{folder.name}/report.html"
+        entries.append(
+            IndexEntry(experiment.name, experiment.title, experiment.paper, link, state)
+        )
+    return entries
 
 
 def report_one(folder: Path) -> list[Path]:

@@ -1,0 +1,1 @@
+"""Stage 5, Records -> Comparison: pure functions, one test a file. Reports compute nothing."""

@@ -1,0 +1,112 @@
+"""Records -> samples: the test errors of one method on one data set under one setting, by split."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from kselect.errors import StoreError
+from kselect.experiment import TABLE, Experiment
+from kselect.linalg import Array
+
+UNITS = {"zero-one": "%", "mse": "MSE"}
+FACTORS = {"zero-one": 100.0, "mse": 1.0}
+Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """By split: errors (percent of wrong labels, or mean squared), ``n_test/n_train``; failures."""
+
+    errors: Mapping[int, float] = field(default_factory=dict)
+    ratios: Mapping[int, float] = field(default_factory=dict)
+    failures: int = 0
+
+    @property
+    def runs(self) -> int:
+        """How many splits have a number."""
+        return len(self.errors)
+
+    @property
+    def mean(self) -> float:
+        """The mean over splits, NaN without any; ``fsum`` makes it independent of their order."""
+        return math.fsum(self.errors.values()) / self.runs if self.errors else math.nan
+
+    @property
+    def sd(self) -> float:
+        """The standard deviation over splits (ddof = 1), NaN below two."""
+        return float(np.std(list(self.errors.values()), ddof=1)) if self.runs > 1 else math.nan
+
+    def on(self, splits: frozenset[int]) -> Sample:
+        """The same restricted to some splits, in ascending order."""
+        kept = sorted(splits & self.errors.keys())
+        return Sample({s: self.errors[s] for s in kept}, {s: self.ratios[s] for s in kept})
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Two samples on the splits where both have a number: a failure drops the pair."""
+
+    a: Sample
+    b: Sample
+
+    @property
+    def difference(self) -> Array:
+        """``a - b``, matched by the number of the split."""
+        return np.array([self.a.errors[s] - self.b.errors[s] for s in self.a.errors])
+
+    @property
+    def test_over_train(self) -> float:
+        """The mean of ``n_test / n_train``; stratified splits differ by a row or two."""
+        return math.fsum(self.a.ratios.values()) / self.a.runs if self.a.runs else math.nan
+
+
+def match(a: Sample, b: Sample) -> Pairs:
+    """Both samples restricted to the splits that they share."""
+    shared = frozenset(a.errors) & frozenset(b.errors)
+    return Pairs(a.on(shared), b.on(shared))
+
+
+def read_samples(records: pd.DataFrame, experiment: Experiment, loss: str) -> dict[Key, Sample]:
+    """(setting, data set, method) -> Sample, from the table's records of a loss (or of no loss)."""
+    splits = frozenset(experiment.splits)
+    mine = select(records, TABLE, loss)
+    mine = mine[mine["split"].isin(splits)]
+    repeated = mine.duplicated(["dataset", "split", "method", "setting"])
+    if repeated.any():
+        first = mine[repeated].iloc[0]
+        raise StoreError(
+            f"the records hold {first['dataset']}, split {first['split']}, {first['method']}, "
+            f"{first['setting']} twice; remove records.csv and report again"
+        )
+    keys = ["setting", "dataset", "method"]
+    return {(str(s), str(d), str(m)): sample(rows) for (s, d, m), rows in mine.groupby(keys)}
+
+
+def select(records: pd.DataFrame, part: str, loss: str) -> pd.DataFrame:
+    """The records of a table or figure that belong to a loss; an empty loss belongs to all."""
+    losses = records["loss"].fillna("")
+    return records[(records["part"] == part) & losses.isin([loss, ""])]
+
+
+def sample(rows: pd.DataFrame) -> Sample:
+    """One sample from its rows; whatever is not an ok row with a number is a failure."""
+    good = rows[(rows["status"] == "ok") & rows["error"].notna()].sort_values("split")
+    splits = [int(s) for s in good["split"]]
+    errors = good["error"].to_numpy(float) * good["metric"].map(FACTORS).to_numpy(float)
+    ratios = good["n_test"].to_numpy(float) / good["n_train"].to_numpy(float)
+    return Sample(
+        dict(zip(splits, errors.tolist(), strict=True)),
+        dict(zip(splits, ratios.tolist(), strict=True)),
+        len(rows) - len(good),
+    )
+
+
+def read_units(records: pd.DataFrame) -> dict[str, str]:
+    """Data set -> the unit of its errors, ``%`` or ``MSE``."""
+    known = records[records["metric"].isin(list(UNITS))].drop_duplicates("dataset")
+    return {str(d): UNITS[str(m)] for d, m in zip(known["dataset"], known["metric"], strict=True)}
