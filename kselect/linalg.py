@@ -37,4 +37,6 @@ def symmetric_eigh(K: Array) -> tuple[Array, Array]:
             s, U = eigh(K, driver="ev")
         except (np.linalg.LinAlgError, ValueError) as error:
             raise TrialError(f"no eigendecomposition: {error}") from None
+    if not np.isfinite(s).all():
+        raise TrialError("no eigendecomposition: the kernel matrix is not finite")
     return s, U

@@ -75,4 +75,6 @@ def eigenvalue_perturbation(path: Path, *, eta: float = 1.0, loss: Loss = "squar
 
     L_K is the integral operator of the Gaussian kernel made periodic with the largest range of a feature.
     """
-    return empirical_risk(path, loss) + eta * path.once(perturbation)
+    risk = empirical_risk(path, loss)
+    # 0 times an infinity that stands for a large number is 0, not NaN.
+    return risk + eta * path.once(perturbation) if eta else risk

@@ -56,10 +56,12 @@ class SquareLossPath:
 
     def _weights(self, gammas: Array) -> Array:
         """``1 / (s + gamma)``, (n_ridges, n)."""
-        total = self.s[None, :] + gammas[:, None]
-        if not total.min() > 0:
+        # Eigenvalues are known up to this: a singular kernel's may come out a little above zero.
+        rounding = self.problem.n * np.finfo(np.float64).eps * self.s[-1]
+        if not (gammas.min() > 0 or self.s[0] > rounding):
             raise TrialError(f"singular kernel at {self.problem.kernel.text} and no ridge")
-        return 1.0 / total
+        weights: Array = 1.0 / (self.s[None, :] + gammas[:, None])
+        return weights
 
     def _solution(self, gammas: Array) -> tuple[Array, Array, Array]:
         """``alpha`` (n_ridges, n), the bias (n_ridges,) and ``p / sqrt(1^T p)``, zero without a bias."""

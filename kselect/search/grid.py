@@ -49,8 +49,9 @@ class GridSearch:
     def visit(self, kernel: Kernel, path_at: Callable[[Kernel], Path]) -> None:
         """Ask every method about one kernel's path and keep the fit; without a path all methods fail."""
         try:
-            path = path_at(kernel)
-            self.duals.append(path.dual())
+            with np.errstate(divide="raise", invalid="raise", over="raise"):
+                path = path_at(kernel)
+                self.duals.append(path.dual())
         except NUMERICAL as error:
             why = f"at {kernel.text}: {reason(error)}"
             self.failures.update({m: why for m in self.methods if m not in self.failures})

@@ -1,0 +1,231 @@
+"""What every criterion owes; a new file in criteria/ is covered without an edit here."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import oracles
+import pytest
+from problems import any_kernel, bias_of, numbered, problem_of, rows
+
+from kselect.criteria import CRITERIA, Criterion, Parameter, find_criterion
+from kselect.errors import ConfigError
+from kselect.folds import Folds
+from kselect.kernels import KERNELS
+from kselect.learners import LEARNERS, Path
+from kselect.linalg import Array
+
+N = 18
+RIDGES = (0.05, 0.2, 0.8)
+# A parameter that counts in one form only is tried in that form.
+CONTEXT: dict[tuple[str, str], dict[str, Any]] = {("ELOO", "slope"): {"form": "smoothed"}}
+
+
+def allowed(criterion: Criterion, learner: str, kernel: str) -> bool:
+    """The registry's own restrictions."""
+    return (criterion.learners is None or learner in criterion.learners) and (
+        criterion.kernels is None or kernel in criterion.kernels
+    )
+
+
+def combinations() -> Iterator[Any]:
+    """Every criterion, learner and kernel that go together."""
+    for criterion in CRITERIA.values():
+        for learner in sorted(LEARNERS):
+            for kernel in sorted(KERNELS):
+                if allowed(criterion, learner, kernel):
+                    yield pytest.param(
+                        criterion, learner, kernel, id=f"{criterion.name}-{learner}-{kernel}"
+                    )
+
+
+EVERY = pytest.mark.parametrize(("criterion", "learner", "kernel"), list(combinations()))
+NAMES = pytest.mark.parametrize("criterion", list(CRITERIA.values()), ids=list(CRITERIA))
+
+
+def make(learner: str, kernel: str, order: Any = slice(None)) -> Path:
+    """A path on the rows in some order."""
+    X, y = rows(N)
+    return LEARNERS[learner].path(problem_of(any_kernel(kernel), X[order], y[order], RIDGES))
+
+
+def numbers() -> Array:
+    """Which fold each row is in; the folds differ in size."""
+    folds = numbered(np.random.default_rng(3), N, 4, False)
+    found = np.empty(N, dtype=np.intp)
+    for k, F in enumerate(folds.members):
+        found[F] = k
+    return found
+
+
+def score(criterion: Criterion, path: Path, folds: Folds, **options: Any) -> Array:
+    """A criterion's scores, with folds if it takes them."""
+    return criterion.function(path, *([folds] if criterion.takes_folds else []), **options)
+
+
+def bound(path: Path, learner: str, scores: Array) -> Array:
+    """Each score adds at most n terms of predictions that are within the bound of a fold."""
+    p, folds = path.problem, Folds.from_numbers(numbers())
+    off = 0.0
+    for lam in p.lams:
+        for members in (folds.members, oracles.singletons(N)):
+            found = oracles.held_out_bound(p.K, p.y, members, lam, bias_of(learner), False)
+            off = max(off, float(found.max()))
+    # A logarithm of PRESS adds n/2 relative errors, a smoothed sign slope / 4.
+    return 4 * N * off * (1.0 + np.abs(scores))
+
+
+@EVERY
+def test_shape_range_and_repetition(criterion: Criterion, learner: str, kernel: str) -> None:
+    """(n_ridges,), finite or plus infinity, the same again on a fresh path and on the same path."""
+    path, folds = make(learner, kernel), Folds.from_numbers(numbers())
+    found = score(criterion, path, folds)
+    assert found.shape == (len(RIDGES),)
+    assert found.dtype == np.float64
+    assert (np.isfinite(found) | np.isposinf(found)).all()
+    np.testing.assert_array_equal(score(criterion, path, folds), found)
+    again = Folds.from_numbers(numbers())
+    np.testing.assert_array_equal(score(criterion, make(learner, kernel), again), found)
+
+
+@EVERY
+def test_nothing_is_modified(criterion: Criterion, learner: str, kernel: str) -> None:
+    """Neither the problem nor what the path answers to others, whatever the order of asking."""
+    path, folds = make(learner, kernel), Folds.from_numbers(numbers())
+    problem = copy.deepcopy(path.problem)
+
+    def answers() -> list[Array]:
+        return [
+            path.decision(),
+            path.held_out(folds),
+            path.loo(),
+            path.spectrum(),
+            path.dual().alpha,
+        ]
+
+    before = [a.copy() for a in answers()]
+    score(criterion, path, folds)
+    for name in ("X", "y", "K", "lams"):
+        np.testing.assert_array_equal(getattr(path.problem, name), getattr(problem, name))
+    for a, b in zip(answers(), before, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@EVERY
+def test_order_of_rows_does_not_matter(criterion: Criterion, learner: str, kernel: str) -> None:
+    """Rows and folds in another order: the same scores within the bound."""
+    order = np.random.default_rng(8).permutation(N)
+    path = make(learner, kernel)
+    base = score(criterion, path, Folds.from_numbers(numbers()))
+    other = score(criterion, make(learner, kernel, order), Folds.from_numbers(numbers()[order]))
+    assert (np.abs(base - other) <= bound(path, learner, base)).all()
+    assert bound(path, learner, base).max() < 1e-6 * (1 + np.abs(base).max())
+
+
+@EVERY
+def test_asking_others_first_does_not_matter(
+    criterion: Criterion, learner: str, kernel: str
+) -> None:
+    """What criteria share through the path leaves a score as it is alone."""
+    folds = Folds.from_numbers(numbers())
+    alone = score(criterion, make(learner, kernel), folds)
+    path = make(learner, kernel)
+    for other in CRITERIA.values():
+        if allowed(other, learner, kernel):
+            score(other, path, folds)
+    np.testing.assert_array_equal(score(criterion, path, folds), alone)
+
+
+@NAMES
+def test_documented(criterion: Criterion) -> None:
+    """A first line, a paper, and a name that reads back."""
+    assert len(criterion.summary) > 10
+    assert criterion.paper
+    folds = 7 if criterion.takes_folds else None
+    assert find_criterion(criterion.label(folds)) == (criterion, folds)
+    if criterion.reconstructed:
+        assert "reconstructed" in (criterion.function.__doc__ or "")
+
+
+def alternatives(parameter: Parameter) -> list[Any]:
+    """Values that differ from the default."""
+    if parameter.choices:
+        return [c for c in parameter.choices if c != parameter.default]
+    return [parameter.default * 2 + 1]
+
+
+def options() -> Iterator[Any]:
+    """Every other value of every parameter."""
+    for criterion in CRITERIA.values():
+        for parameter in criterion.parameters:
+            for value in alternatives(parameter):
+                yield pytest.param(
+                    criterion, parameter, value, id=f"{criterion.name}-{parameter.name}-{value}"
+                )
+
+
+@pytest.mark.parametrize(("criterion", "parameter", "value"), list(options()))
+@pytest.mark.parametrize("learner", sorted(LEARNERS))
+def test_no_option_is_ignored(
+    criterion: Criterion, parameter: Parameter, value: Any, learner: str
+) -> None:
+    """Another value of a parameter is another score; its default spelt out is the same one."""
+    kernel = next(k for k in sorted(KERNELS) if allowed(criterion, learner, k))
+    path, folds = make(learner, kernel), Folds.from_numbers(numbers())
+    context = CONTEXT.get((criterion.name, parameter.name), {})
+    base = score(criterion, path, folds, **context)
+    same = score(criterion, path, folds, **{parameter.name: parameter.default, **context})
+    other = score(criterion, path, folds, **{**context, parameter.name: value})
+    np.testing.assert_array_equal(same, base)
+    assert np.abs(other - base).max() > 1e-6
+
+
+@pytest.mark.parametrize("name", [n for n, c in CRITERIA.items() if c.takes_folds])
+def test_folds_matter(name: str) -> None:
+    """Other folds, another score."""
+    path = make("lssvm", "gaussian")
+    one = score(CRITERIA[name], path, Folds.from_numbers(numbers()))
+    two = score(CRITERIA[name], path, Folds.from_numbers(numbers()[::-1]))
+    assert np.abs(one - two).max() > 1e-6
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [
+        ("1-CV", "'1-CV': cross-validation needs 2 folds or more"),
+        ("0-KS", "'0-KS': cross-validation needs 2 folds or more"),
+        ("5-CX", "unknown criterion '5-CX'; did you mean '5-CV'?"),
+        ("elo", "unknown criterion 'elo'; did you mean 'ELOO'?"),
+    ],
+)
+def test_names_that_are_none(label: str, words: str) -> None:
+    """A ConfigError with the nearest name."""
+    with pytest.raises(ConfigError) as caught:
+        find_criterion(label)
+    assert words in str(caught.value)
+
+
+def test_parameters_are_parsed() -> None:
+    """Choices, numbers as people write them, infinity; whole numbers where they must be."""
+    eta = CRITERIA["k-KS"].parameter("eta")
+    loss = CRITERIA["k-KS"].parameter("loss")
+    assert eta is not None
+    assert loss is not None
+    assert CRITERIA["k-KS"].parameter("slope") is None
+    assert (eta.parse("2^-3"), eta.parse(0), eta.parse("inf")) == (0.125, 0.0, float("inf"))
+    assert loss.parse("hinge") == "hinge"
+    for value in (-1, "nan", "-2", True):
+        with pytest.raises(ConfigError):
+            eta.parse(value)
+    with pytest.raises(ConfigError, match="did you mean 'hinge'"):
+        loss.parse("hing")
+    whole = replace(eta, whole=True)
+    assert whole.parse("3") == 3
+    with pytest.raises(ConfigError, match="whole number"):
+        whole.parse(2.5)
+    with pytest.raises(ConfigError):
+        whole.parse("inf")

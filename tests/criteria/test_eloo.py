@@ -1,0 +1,69 @@
+"""Exact leave-one-out against retraining, in its three forms."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import Case, cases
+
+from kselect.criteria.eloo import exact_leave_one_out
+from kselect.errors import TrialError
+
+
+@given(cases(labels=True), st.sampled_from([0.5, 10.0, 1e4]))
+@pytest.mark.parametrize("form", ["press", "error", "smoothed"])
+def test_forms(form: Any, case: Case, slope: float) -> None:
+    """Mean of e_i^2, of 1[y f <= 0], of 1 / (1 + exp(slope y f)), whose derivative is at most slope / 4."""
+    p, every = case.problem, oracles.singletons(case.problem.n)
+    found = exact_leave_one_out(case.path(), form=form, slope=slope)
+    for score, lam in zip(found, p.lams, strict=True):
+        held = oracles.leave_one_out(p.K, p.y, lam, case.bias)
+        off = oracles.held_out_bound(p.K, p.y, every, lam, case.bias, False)
+        if form == "smoothed":
+            margins = np.clip(slope * p.y * held, -700.0, 700.0)
+            values = np.array([1 / (1 + math.exp(m)) for m in margins])
+            slack = np.minimum(slope / 4 * off, 1.0)
+        else:
+            loss = {"press": "squared", "error": "zero-one"}[form]
+            values = oracles.losses(loss, p.y, held)
+            slack = oracles.loss_bound(loss, p.y, held, off)
+        bound = slack.mean() + 4 * p.n * oracles.EPS * (values.mean() + 1.0)
+        assert abs(score - values.mean()) <= bound
+
+
+@given(cases(labels=False))
+def test_press_of_real_targets(case: Case) -> None:
+    """The default form is a regression's too."""
+    p, every = case.problem, oracles.singletons(case.problem.n)
+    for score, lam in zip(exact_leave_one_out(case.path()), p.lams, strict=True):
+        held = oracles.leave_one_out(p.K, p.y, lam, case.bias)
+        off = oracles.held_out_bound(p.K, p.y, every, lam, case.bias, False)
+        press = np.mean((p.y - held) ** 2)
+        slack = oracles.loss_bound("squared", p.y, held, off).mean()
+        assert abs(score - press) <= slack + 2 * p.n * oracles.EPS * press
+
+
+def test_slope_counts_when_smoothed_only(labelled: Case) -> None:
+    """A steep slope comes near the error; without smoothing it has no part."""
+    path = labelled.path()
+    error = exact_leave_one_out(path, form="error")
+    steep = exact_leave_one_out(path, form="smoothed", slope=1e9)
+    flat = exact_leave_one_out(path, form="smoothed", slope=0.0)
+    np.testing.assert_allclose(steep, error, atol=1e-12)
+    np.testing.assert_array_equal(flat, 0.5)
+    np.testing.assert_array_equal(exact_leave_one_out(path, form="error", slope=3.0), error)
+
+
+@pytest.mark.parametrize("form", ["error", "smoothed"])
+def test_forms_of_signs_need_labels(labelled: Case, form: Any) -> None:
+    """Real targets have no sign to be wrong."""
+    case = replace(labelled, problem=replace(labelled.problem, y=labelled.problem.y * 1.5))
+    with pytest.raises(TrialError, match=f"ELOO form '{form}' needs labels -1 and"):
+        exact_leave_one_out(case.path(), form=form)

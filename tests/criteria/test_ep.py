@@ -1,0 +1,151 @@
+"""The eigenvalue perturbation criterion against the enumerated lattice, and where it overflows."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import Case, cases, problem_of, rows
+
+from kselect.criteria.empirical import empirical_risk
+from kselect.criteria.ep import (
+    eigenvalue_perturbation,
+    lattice_counts,
+    log_integral_eigenvalues,
+    perturbation,
+)
+from kselect.errors import TrialError
+from kselect.kernels.gaussian import Gaussian
+from kselect.kernels.linear import Linear
+from kselect.learners.square_loss import SquareLossPath
+from kselect.linalg import Array
+
+GAUSSIANS = st.builds(lambda power: Gaussian(2.0**power), st.integers(-10, 10))
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 26, 27, 28, 100])
+def test_lattice_counts(d: int, n: int) -> None:
+    """The n lattice points nearest to the origin, by their squared norms."""
+    side = n if d == 1 else 7
+    every = sorted(sum(x * x for x in j) for j in product(range(-side, side + 1), repeat=d))[:n]
+    norms, counts = lattice_counts(d, n)
+    assert dict(zip(norms.tolist(), counts.tolist(), strict=True)) == dict(Counter(every))
+    assert list(norms) == sorted(norms)
+
+
+def test_lattice_counts_of_many_dimensions() -> None:
+    """1 + 2 d + 4 d (d - 1) / 2 + ...: the shells of Z^123 without overflow."""
+    norms, counts = lattice_counts(123, 1000)
+    assert norms.tolist() == [0.0, 1.0, 2.0]
+    assert counts.tolist() == [1.0, 246.0, 753.0]
+
+
+def bound_of(n: int, K: Array, values: Array) -> float:
+    """The kernel's eigenvalues move by n eps ||K||, those of the operator by eps of their exponent's size."""
+    largest = values.max()
+    sizes = values * (60.0 + np.abs(np.log(np.maximum(values, 1e-300))) + abs(math.log(largest)))
+    return oracles.STEPS * oracles.EPS * float(n * oracles.norm(K) + sizes.sum())
+
+
+@given(cases(kernel=GAUSSIANS, labels=True), st.integers(1, 3))
+def test_perturbation(case: Case, d: int) -> None:
+    """The whole definition for d = 1, 2, 3 over tau in 2^-10..2^10."""
+    rng = np.random.default_rng(case.problem.n)
+    X = rng.normal(size=(case.problem.n, d)) * rng.uniform(0.5, 3.0, size=d)
+    kernel = case.problem.kernel
+    assert isinstance(kernel, Gaussian)
+    p = problem_of(kernel, X, case.problem.y)
+    exact = oracles.perturbation(X, p.K, kernel.tau)
+    values = oracles.integral_eigenvalues(d, p.n, kernel.tau, float(np.ptp(X, axis=0).max()))
+    found = perturbation(SquareLossPath(p, bias=False))
+    assert abs(found - exact) <= bound_of(p.n, p.K, values)
+
+
+def test_one_feature_and_many_rows() -> None:
+    """d = 1, n = 500: the lattice reaches to 250."""
+    X = np.random.default_rng(5).normal(size=(500, 1))
+    for tau in (2.0**-6, 1.0):
+        p = problem_of(Gaussian(tau), X, X[:, 0])
+        values = oracles.integral_eigenvalues(1, 500, tau, float(np.ptp(X)))
+        found = perturbation(SquareLossPath(p, bias=False))
+        assert abs(found - oracles.perturbation(X, p.K, tau)) <= bound_of(500, p.K, values)
+
+
+@pytest.mark.parametrize("tau", [0.01, 0.1])
+def test_eigenvalues_are_those_of_the_periodised_kernel(tau: float) -> None:
+    """The Fourier coefficients of ``sum_m exp(-(x + m v)^2 / (2 tau))`` on [0, v], d = 1."""
+    v, points = 1.5, 256
+    x = np.arange(points) * v / points
+    periodic = sum(np.exp(-((x + m * v) ** 2) / (2 * tau)) for m in range(-12, 13))
+    coefficients = np.sort(np.fft.fft(periodic).real / points)[::-1]
+    found = np.exp(log_integral_eigenvalues(1, 9, tau, v))
+    np.testing.assert_allclose(found, coefficients[:9], atol=1e-14)
+
+
+def test_period_is_the_largest_range() -> None:
+    """Of the coordinates; a shift of the points changes nothing."""
+    X, y = rows(18)
+    X[:, 1] *= 4.0
+    p = problem_of(Gaussian(2.0), X, y)
+    found = perturbation(SquareLossPath(p, bias=False))
+    assert found == pytest.approx(oracles.perturbation(X, p.K, 2.0), rel=1e-12)
+    moved = problem_of(Gaussian(2.0), X + 1.0, y)
+    assert perturbation(SquareLossPath(moved, bias=False)) == pytest.approx(found, rel=1e-9)
+
+
+def test_criterion(labelled: Case) -> None:
+    """``R_emp + eta`` times it, R_emp by retraining, for every loss and eta."""
+    p, path = labelled.problem, labelled.path()
+    exact = oracles.perturbation(p.X, p.K, 2.0)
+    for loss in ("squared", "zero-one", "hinge"):
+        risks = []
+        for lam in p.lams:
+            fitted = oracles.predict(p.K, *oracles.fit(p.K, p.y, p.n * lam, True))
+            risks.append(oracles.losses(loss, p.y, fitted).mean())
+        np.testing.assert_allclose(empirical_risk(path, loss), risks, rtol=1e-10)
+        for eta in (0.5, 3.0):
+            found = eigenvalue_perturbation(path, eta=eta, loss=loss)  # type: ignore[arg-type]
+            np.testing.assert_allclose(found, np.array(risks) + eta * exact, rtol=1e-10)
+    default = eigenvalue_perturbation(path, eta=1.0, loss="squared")
+    np.testing.assert_array_equal(eigenvalue_perturbation(path), default)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+def test_many_features_and_a_wide_kernel(scale: float) -> None:
+    """d = 123, tau = 2^10: a finite number or plus infinity, never NaN; eta = 0 leaves the risk alone."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 123)) * scale
+    y = np.where(np.arange(40) % 2 == 0, 1.0, -1.0)
+    path = SquareLossPath(problem_of(Gaussian(2.0**10), X, y), bias=True)
+    with np.errstate(all="raise", under="ignore"):
+        score = eigenvalue_perturbation(path)
+        risk = eigenvalue_perturbation(path, eta=0.0)
+    assert (score > 1e50).all()
+    assert np.isfinite(score).all() == (scale == 1.0)
+    np.testing.assert_array_equal(risk, empirical_risk(path, "squared"))
+
+
+@pytest.mark.parametrize("power", [-1000, -300, -30, 30, 300, 1000])
+def test_extreme_widths(power: int) -> None:
+    """No NaN and no warning for any tau that a float can hold."""
+    X, y = rows(12)
+    path = SquareLossPath(problem_of(Gaussian(2.0**power), X, y), bias=True)
+    with np.errstate(all="raise", under="ignore"):
+        assert not np.isnan(eigenvalue_perturbation(path)).any()
+
+
+def test_refusals() -> None:
+    """Another kernel, or points that all coincide."""
+    X, y = rows(12)
+    with pytest.raises(TrialError, match="Gaussian kernel only"):
+        eigenvalue_perturbation(SquareLossPath(problem_of(Linear(), X, y), bias=True))
+    flat = problem_of(Gaussian(1.0), np.ones((12, 3)), y)
+    with pytest.raises(TrialError, match="EP needs a feature that varies"):
+        eigenvalue_perturbation(SquareLossPath(flat, bias=True))

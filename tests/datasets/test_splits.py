@@ -1,0 +1,77 @@
+"""Splits: sizes, class shares, seeds, and the splits that cannot be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kselect.datasets.splits import Split, draw_split, require_two_classes
+from kselect.errors import TrialError
+from kselect.linalg import Array
+
+
+def labels(positive: int, negative: int) -> Array:
+    """So many of each class, mixed."""
+    y = np.append(np.ones(positive), -np.ones(negative))
+    return np.random.default_rng(0).permutation(y)
+
+
+def split_of(y: Array, fraction: float, stratify: bool, seed: int = 0) -> Split:
+    """A split from a fresh generator."""
+    return draw_split(y, fraction, stratify, np.random.default_rng(seed))
+
+
+@given(st.integers(5, 60), st.floats(0.2, 0.8), st.booleans(), st.integers(0, 2**32 - 1))
+def test_partition(n: int, fraction: float, stratify: bool, seed: int) -> None:
+    """Every row in one part, ascending, and the training part as large as asked."""
+    y = labels(n // 2, n - n // 2)
+    split = split_of(y, fraction, stratify, seed)
+    assert sorted([*split.train.tolist(), *split.test.tolist()]) == list(range(n))
+    for part in (split.train, split.test):
+        assert part.tolist() == sorted(part.tolist())
+    sizes = [n // 2, n - n // 2] if stratify else [n]
+    assert len(split.train) == sum(round(fraction * size) for size in sizes)
+
+
+def test_stratify_keeps_the_shares() -> None:
+    """70 % of each class always; without it the share varies with the seed."""
+    y = labels(30, 70)
+    kept = {int((y[split_of(y, 0.7, True, seed).train] > 0).sum()) for seed in range(20)}
+    free = {int((y[split_of(y, 0.7, False, seed).train] > 0).sum()) for seed in range(20)}
+    assert kept == {21}
+    assert len(free) > 3
+
+
+@pytest.mark.parametrize("stratify", [True, False])
+def test_seed(stratify: bool) -> None:
+    """Same seed, same split; other seed, other split."""
+    y = labels(20, 20)
+    parts = [split_of(y, 0.7, stratify, seed).train.tolist() for seed in (1, 1, 2)]
+    assert parts[0] == parts[1] != parts[2]
+
+
+def test_labels_have_no_part_without_stratify() -> None:
+    """The split does not see the targets."""
+    y = labels(20, 20)
+    np.testing.assert_array_equal(split_of(y, 0.7, False).train, split_of(-y, 0.7, False).train)
+
+
+@pytest.mark.parametrize("fraction", [0.01, 0.99])
+@pytest.mark.parametrize("stratify", [True, False])
+def test_empty_part(fraction: float, stratify: bool) -> None:
+    """Neither part may be without rows."""
+    with pytest.raises(TrialError, match=f"10 rows leave an empty part at train = {fraction:g}"):
+        split_of(labels(5, 5), fraction, stratify)
+
+
+def test_one_class() -> None:
+    """The reason names the class, the number of rows and the way out."""
+    require_two_classes(labels(1, 5))
+    with pytest.raises(TrialError) as caught:
+        require_two_classes(-np.ones(7))
+    assert str(caught.value) == (
+        "the training part holds one class only (-1, 7 rows); "
+        "set stratify: true, or leave this split out"
+    )

@@ -1,0 +1,192 @@
+"""Kernels against their double loops, what they refuse, and a contract for every registered one."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, fields
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import any_kernel, rows
+
+from kselect.errors import ConfigError
+from kselect.kernels import KERNELS, Kernel, Points, find_kernel
+from kselect.kernels.gaussian import NEGLIGIBLE, Gaussian
+from kselect.kernels.linear import Linear
+from kselect.kernels.polynomial import Polynomial
+from kselect.linalg import Array
+
+EVERY = pytest.mark.parametrize("name", sorted(KERNELS))
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def two_sets(seed: int) -> tuple[Array, Array]:
+    """Two sets of rows with a row in common."""
+    rng = np.random.default_rng(seed)
+    d = rng.integers(1, 5)
+    X, Z = rng.normal(size=(6, d)), rng.normal(size=(4, d))
+    Z[0] = X[0]
+    return X, Z
+
+
+@given(SEEDS, st.integers(-10, 10))
+def test_gaussian(seed: int, power: int) -> None:
+    """``exp(-||x - z||^2 / (2 tau))``, square and rectangular.
+
+    ``|x|^2 + |z|^2 - 2 x.z`` is off by (d + 3) eps of its terms, and the exponential's relative error is
+    that of its argument: at most K (d + 3) eps (|x| + |z|)^2 / (2 tau); what is set to zero adds 1e-100.
+    """
+    X, Z = two_sets(seed)
+    tau = 2.0**power
+    for other in (X, Z):
+        found = Gaussian(tau).gram(Points(X, None if other is X else other))
+        expected = oracles.gram(oracles.gaussian(tau), X, other)
+        size = (np.linalg.norm(X, axis=1)[:, None] + np.linalg.norm(other, axis=1)[None, :]) ** 2
+        argument = (X.shape[1] + 3) * oracles.EPS * size / (2 * tau)
+        larger = np.maximum(found, expected)
+        bound = larger * (np.expm1(2 * argument) + 8 * oracles.EPS) + NEGLIGIBLE
+        assert (np.abs(found - expected) <= bound).all()
+
+
+@given(SEEDS, st.integers(1, 5))
+def test_polynomial(seed: int, degree: int) -> None:
+    """``(1 + x.z)^degree``: the base is off by (d + 1) eps (1 + |x||z|), the power by degree times that."""
+    X, Z = two_sets(seed)
+    for other in (X, Z):
+        found = Polynomial(degree).gram(Points(X, other))
+        size = 1 + np.linalg.norm(X, axis=1)[:, None] * np.linalg.norm(other, axis=1)[None, :]
+        bound = 2 * degree * (X.shape[1] + 2) * oracles.EPS * size**degree
+        assert (np.abs(found - oracles.gram(oracles.polynomial(degree), X, other)) <= bound).all()
+
+
+@given(SEEDS)
+def test_linear(seed: int) -> None:
+    """``x.z``, off by d eps |x||z|."""
+    X, Z = two_sets(seed)
+    bound = 2 * X.shape[1] * oracles.EPS * np.linalg.norm(X, axis=1)[:, None]
+    found = Linear().gram(Points(X, Z))
+    off = np.abs(found - oracles.gram(oracles.linear(), X, Z))
+    assert (off <= bound * np.linalg.norm(Z, axis=1)[None, :]).all()
+
+
+def test_gaussian_diagonal_is_exactly_one() -> None:
+    """Also far from the origin, where the squared distance of a row to itself would be rounding."""
+    X, _ = rows(9)
+    np.testing.assert_array_equal(np.diagonal(Gaussian(2.0**-10).gram(Points(X + 1e6))), 1.0)
+
+
+def test_gaussian_cuts_off_what_is_negligible() -> None:
+    """No entry between 0 and 1e-100; where none is that small, nothing is cut."""
+    X = np.arange(60.0)[:, None]
+    K = Gaussian(1.0).gram(Points(X))
+    assert K[K > 0].min() > NEGLIGIBLE
+    assert (K == 0).any()
+    far = np.log(1e-90) * -2.0
+    near = Gaussian(1.0).gram(Points(np.array([[0.0], [np.sqrt(far)]])))
+    assert near[0, 1] == pytest.approx(1e-90, rel=1e-12)
+
+
+def test_raw_parameters_of_bayesian_regularisation() -> None:
+    """eta = 1 / (2 tau), the degree itself, nothing."""
+    assert Gaussian(4.0).regularised() == (0.125,)
+    assert Polynomial(3).regularised() == (3.0,)
+    assert Linear().regularised() == ()
+
+
+@pytest.mark.parametrize(
+    ("cls", "value", "words"),
+    [
+        (Gaussian, 0.0, "tau must be positive, not 0"),
+        (Gaussian, -0.5, "tau must be positive, not -0.5"),
+        (Gaussian, float("nan"), "tau must be positive, not nan"),
+        (Polynomial, 0.0, "degree must be positive, not 0"),
+        (Polynomial, 1.5, "degree must be a whole number, not 1.5"),
+    ],
+)
+def test_refused_parameters(cls: type[Kernel], value: float, words: str) -> None:
+    """One line that names the parameter and the value."""
+    with pytest.raises(ConfigError) as caught:
+        cls(value)  # type: ignore[call-arg]
+    assert str(caught.value) == words
+
+
+def test_texts() -> None:
+    """How records write parameters."""
+    assert Gaussian(2.0**-10).text == "tau=0.0009765625"
+    assert Polynomial(3.0).text == "degree=3"
+    assert Linear().text == ""
+
+
+@EVERY
+def test_symmetric_positive_semidefinite_and_fresh(name: str) -> None:
+    """Symmetric but for rounding, no eigenvalue below rounding, and the caller may change it."""
+    X, _ = rows(12)
+    points = Points(X)
+    K = any_kernel(name).gram(points)
+    # The sums of a squared distance are taken in another order on the other side of the diagonal.
+    assert (
+        np.abs(K - K.T).max()
+        <= oracles.STEPS * oracles.EPS * (1 + (X**2).sum(axis=1).max()) * K.max()
+    )
+    least = np.linalg.eigvalsh((K + K.T) / 2)[0]
+    assert least >= -oracles.STEPS * 12 * oracles.EPS * oracles.norm(K)
+    copy = K.copy()
+    K[:] = -1.0
+    np.testing.assert_array_equal(any_kernel(name).gram(points), copy)
+
+
+@EVERY
+def test_parameters_matter(name: str) -> None:
+    """Another value, another matrix."""
+    X, _ = rows(9)
+    kernel = any_kernel(name)
+    for field in fields(kernel):
+        other = type(kernel)(**{**kernel.parameters, field.name: 3.0})
+        assert np.abs(other.gram(Points(X)) - kernel.gram(Points(X))).max() > 1e-3
+
+
+@EVERY
+def test_registered_under_its_name(name: str) -> None:
+    """find_kernel, ``name``, a docstring, frozen, equal by value."""
+    kernel = any_kernel(name)
+    assert find_kernel(name) is type(kernel)
+    assert kernel.name == name
+    assert (type(kernel).__doc__ or "").partition("\n")[0].endswith((".", ")"))
+    assert kernel == any_kernel(name)
+    assert hash(kernel) == hash(any_kernel(name))
+    for field in fields(kernel):
+        with pytest.raises(FrozenInstanceError):
+            setattr(kernel, field.name, 1.0)
+
+
+def test_unknown_kernel_names_the_nearest() -> None:
+    """A typo is answered with a name."""
+    with pytest.raises(ConfigError, match="unknown kernel 'gausian'; did you mean 'gaussian'"):
+        find_kernel("gausian")
+
+
+def test_base_has_no_gram() -> None:
+    """A kernel that forgets its matrix says so."""
+    with pytest.raises(TypeError, match="Kernel has no Gram matrix"):
+        Kernel().gram(Points(np.ones((2, 1))))
+
+
+def test_points_are_computed_once() -> None:
+    """Distances and products are shared by the kernels of every parameter, and only those asked for."""
+    X, _ = rows(9)
+    points = Points(X)
+    Gaussian(1.0).gram(points)
+    assert "inner_products" not in vars(points)
+    distances = points.squared_distances
+    before = distances.copy()
+    Gaussian(4.0).gram(points)
+    assert points.squared_distances is distances
+    np.testing.assert_array_equal(distances, before)
+    Polynomial(2).gram(points)
+    products = points.inner_products
+    Linear().gram(points)
+    assert points.inner_products is products
+    assert points.largest_squared_distance == before.max()
+    assert Points(X[:0], X).largest_squared_distance == 0.0

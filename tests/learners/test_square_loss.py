@@ -1,0 +1,251 @@
+"""The closed forms of the square loss against retraining, and what happens at the edge of arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given
+from problems import Case, any_kernel, bias_of, cases, numbered, problem_of, rows
+
+from kselect.errors import TrialError
+from kselect.folds import Folds
+from kselect.kernels import Points
+from kselect.kernels.gaussian import Gaussian
+from kselect.kernels.linear import Linear
+from kselect.learners import LEARNERS, Problem
+from kselect.learners.square_loss import SquareLossPath
+from kselect.linalg import Array, Index
+
+BOTH = pytest.mark.parametrize("bias", [True, False], ids=["lssvm", "krr"])
+
+
+@given(cases())
+def test_fit_is_the_solution_of_the_linear_system(case: Case) -> None:
+    """alpha, b and the fitted values of every ridge, within the bound of both computations."""
+    p, path = case.problem, case.path()
+    dual, decision = path.dual(), path.decision()
+    for at, lam in enumerate(p.lams):
+        gamma = p.n * lam
+        alpha, b = oracles.fit(p.K, p.y, gamma, case.bias)
+        solution, fitted = oracles.fit_bound(p.K, p.y, gamma, case.bias)
+        assert np.linalg.norm(dual.alpha[at] - alpha) <= solution
+        assert abs(dual.bias[at] - b) <= solution
+        assert np.linalg.norm(decision[at] - oracles.predict(p.K, alpha, b)) <= fitted
+
+
+@given(cases())
+def test_held_out_is_retraining_without_the_fold(case: Case) -> None:
+    """Every fold, ridge and ridge mode; the bound is derived in oracles.fold_bound."""
+    p, found = case.problem, case.path().held_out(case.folds)
+    for row, lam in zip(found, p.lams, strict=True):
+        arguments = (p.K, p.y, case.folds.members, lam, case.bias, case.per_fold)
+        off = np.abs(row - oracles.held_out(*arguments))
+        assert (off <= oracles.held_out_bound(*arguments)).all()
+
+
+@given(cases())
+def test_loo_is_retraining_without_the_row(case: Case) -> None:
+    """Leave-one-out keeps the ridge n lam in both ridge modes."""
+    p, found = case.problem, case.path().loo()
+    every = oracles.singletons(p.n)
+    for row, lam in zip(found, p.lams, strict=True):
+        off = np.abs(row - oracles.leave_one_out(p.K, p.y, lam, case.bias))
+        assert (off <= oracles.held_out_bound(p.K, p.y, every, lam, case.bias, False)).all()
+
+
+@given(cases(lowest=-2.0))
+def test_the_bounds_are_not_empty(case: Case) -> None:
+    """Where the ridge is not tiny, the bound is far below what any mistake in a formula would make."""
+    p = case.problem
+    for lam in p.lams:
+        bound = oracles.held_out_bound(p.K, p.y, case.folds.members, lam, case.bias, case.per_fold)
+        assert bound.max() < 1e-6 * (1.0 + np.abs(p.y).max())
+
+
+@given(cases())
+def test_spectrum_is_descending_and_not_negative(case: Case) -> None:
+    """The eigenvalues of K up to ``n eps ||K||``, the backward error of an eigendecomposition."""
+    K = case.problem.K
+    s = case.path().spectrum()
+    assert (np.diff(s) <= 0).all()
+    assert (s >= 0).all()
+    bound = 2 * oracles.STEPS * len(K) * oracles.EPS * oracles.norm(K)
+    assert np.abs(s - np.linalg.eigvalsh(K)[::-1]).max() <= bound
+
+
+@BOTH
+@pytest.mark.parametrize("equal", [True, False])
+def test_per_fold_differs_from_fixed(bias: bool, equal: bool) -> None:
+    """Per-fold at lam is fixed at ((n - m) / n) lam for folds of one size, and never fixed at lam."""
+    X, y = rows(18)
+    folds = numbered(np.random.default_rng(3), 18, 3, equal)
+    fixed = problem_of(Gaussian(2.0), X, y, [0.1, 1.0])
+    held = SquareLossPath(replace(fixed, ridge="per-fold"), bias=bias).held_out(folds)
+    kept = SquareLossPath(fixed, bias=bias).held_out(folds)
+    assert np.abs(held - kept).max() > 1e-3
+    if equal:
+        shrunk = replace(fixed, lams=fixed.lams * 12 / 18)
+        np.testing.assert_allclose(
+            SquareLossPath(shrunk, bias=bias).held_out(folds), held, rtol=1e-11
+        )
+
+
+def test_bias_makes_a_difference() -> None:
+    """A shift of all targets moves the LSSVM's predictions by it, and the KRR's not."""
+    X, y = rows(18)
+    folds = numbered(np.random.default_rng(3), 18, 4, True)
+    for bias in (True, False):
+        p = problem_of(Gaussian(1.0), X, y, [0.1])
+        base = SquareLossPath(p, bias=bias).held_out(folds)
+        moved = SquareLossPath(replace(p, y=y + 5.0), bias=bias).held_out(folds)
+        assert np.allclose(moved, base + 5.0, rtol=1e-11) == bias
+
+
+@pytest.mark.parametrize("name", sorted(LEARNERS))
+@pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
+def test_held_out_does_not_see_the_fold(name: str, ridge: Any) -> None:
+    """New targets in a fold leave its predictions alone and move those of the others.
+
+    Both runs are within the bound of the same retrained models, the larger targets within a larger one.
+    """
+    X, y = rows(18)
+    p = problem_of(Gaussian(2.0), X, y, ridge=ridge)
+    folds = numbered(np.random.default_rng(3), 18, 5, False)
+    path_of = LEARNERS[name].path
+    base, alone = path_of(p).held_out(folds), path_of(p).loo()
+
+    def bound(targets: Array, F: Index, mode: str) -> float:
+        kept = 18 - len(F) if mode == "per-fold" else 18
+        found = [oracles.fold_bound(p.K, targets, F, kept * v, bias_of(name)) for v in p.lams]
+        return max(found)
+
+    for F in folds.members:
+        changed = y.copy()
+        changed[F] = -3.0 * y[F]
+        held = path_of(replace(p, y=changed)).held_out(folds)
+        off = np.abs(held[:, F] - base[:, F]).max()
+        assert off <= bound(y, F, ridge) + bound(changed, F, ridge)
+        others = oracles.without(F, 18)
+        assert np.abs(held[:, others] - base[:, others]).max() > 1e-3
+    changed, one = y.copy(), np.array([4])
+    changed[4] = 7.0
+    again = path_of(replace(p, y=changed)).loo()
+    off = np.abs(again[:, 4] - alone[:, 4]).max()
+    assert off <= bound(y, one, "fixed") + bound(changed, one, "fixed")
+    assert np.abs(again[:, 5] - alone[:, 5]).max() > 1e-3
+
+
+@pytest.mark.parametrize("name", sorted(LEARNERS))
+def test_a_path_answers_in_the_shapes_of_its_protocol(name: str) -> None:
+    """(n_ridges, n) for predictions, n eigenvalues, a dual that gives the fitted values; inputs untouched."""
+    X, y = rows(18)
+    p = problem_of(any_kernel("gaussian"), X, y, [0.1, 1.0, 10.0])
+    K, folds = p.K.copy(), numbered(np.random.default_rng(0), 18, 4, False)
+    path = LEARNERS[name].path(p)
+    assert path.decision().shape == path.loo().shape == path.held_out(folds).shape == (3, 18)
+    assert path.spectrum().shape == (18,)
+    dual = path.dual()
+    for ridge in range(3):
+        # y - gamma alpha and K alpha + b: the same up to the bound of a fit, on both sides.
+        bound = oracles.fit_bound(p.K, y, 18 * p.lams[ridge], bias_of(name))[1]
+        assert np.abs(dual.decision(ridge, p.K) - path.decision()[ridge]).max() <= bound
+    assert (p.K == K).all()
+
+
+def test_held_out_and_once_are_remembered() -> None:
+    """Criteria share what they need: the second answer is the first."""
+    X, y = rows(18)
+    path = SquareLossPath(problem_of(Gaussian(2.0), X, y), bias=True)
+    folds, other = (numbered(np.random.default_rng(s), 18, 4, False) for s in (0, 1))
+    assert path.held_out(folds) is path.held_out(folds)
+    assert np.abs(path.held_out(folds) - path.held_out(other)).max() > 0
+    calls: list[int] = []
+
+    def count(_: object) -> int:
+        calls.append(1)
+        return len(calls)
+
+    assert (path.once(count), path.once(count), calls) == (1, 1, [1])
+
+
+def test_lapack_failure_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where divide and conquer does not converge, the QR iteration gives the same held-out predictions."""
+    X, y = rows(18)
+    p = problem_of(Gaussian(2.0), X, y)
+    folds = numbered(np.random.default_rng(0), 18, 4, False)
+    expected = SquareLossPath(p, bias=True).held_out(folds)
+
+    def fails(_: Array) -> None:
+        raise np.linalg.LinAlgError("Eigenvalues did not converge")
+
+    monkeypatch.setattr(np.linalg, "eigh", fails)
+    found = SquareLossPath(p, bias=True).held_out(folds)
+    bound = oracles.held_out_bound(p.K, y, folds.members, 0.03, True, False)
+    assert (np.abs(found - expected) <= 2 * bound).all()
+
+
+def answers(problem: Problem, bias: bool, folds: Folds) -> Array:
+    """All that a path says, for every ridge."""
+    path = SquareLossPath(problem, bias=bias)
+    return np.hstack([path.decision(), path.loo(), path.held_out(folds), path.dual().alpha])
+
+
+@BOTH
+@pytest.mark.parametrize("power", range(-12, 3))
+def test_underflowing_gaussian_is_finite(bias: bool, power: int) -> None:
+    """A narrow Gaussian, whose entries without care would be subnormal: LAPACK then fails to converge."""
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 2, size=(90, 40)) * 1.5
+    y = rng.choice([-1.0, 1.0], size=90)
+    kernel = Gaussian(2.0**power)
+    squared = Points(X).squared_distances
+    p = problem_of(kernel, X, y, [1e-10, 1e-4, 1.0])
+    raw = -0.5 * squared / kernel.tau
+    if power == -5:  # the case is real: entries of the definition that are subnormal
+        assert ((raw < np.log(np.finfo(float).tiny)) & (raw > np.log(5e-324))).any()
+    assert not ((p.K > 0) & (p.K < 1e-100)).any()
+    assert np.isfinite(answers(p, bias, numbered(rng, 90, 5, True))).all()
+
+
+def singular(kind: str) -> Array:
+    """Rows whose linear kernel has rank one."""
+    x = np.random.default_rng(7).normal(size=(9, 1))
+    return np.ones((9, 2)) if kind == "equal rows" else x
+
+
+@BOTH
+@pytest.mark.parametrize("kind", ["equal rows", "rank one"])
+@pytest.mark.parametrize("lam", [1e-300, 1e-100, 1e-30, 1e-16, 1e-10])
+def test_singular_kernel_with_a_tiny_ridge(bias: bool, kind: str, lam: float) -> None:
+    """A finite number or a TrialError, never NaN, and no warning."""
+    X = singular(kind)
+    y = np.where(np.arange(9) % 2 == 0, 1.0, -1.0)
+    folds = numbered(np.random.default_rng(0), 9, 3, False)
+    try:
+        found = answers(problem_of(Linear(), X, y, [lam]), bias, folds)
+    except (TrialError, np.linalg.LinAlgError):
+        return
+    assert np.isfinite(found).all()
+
+
+@BOTH
+@pytest.mark.parametrize("n", range(2, 13))
+@pytest.mark.parametrize("kind", ["equal rows", "rank one"])
+def test_singular_kernel_without_a_ridge(bias: bool, n: int, kind: str) -> None:
+    """lam = 0: a TrialError, whatever side of zero the rounded eigenvalues fall on."""
+    X = np.ones((n, 1)) if kind == "equal rows" else np.random.default_rng(n).normal(size=(n, 1))
+    path = SquareLossPath(problem_of(Linear(), X, X[:, 0], [0.0]), bias=bias)
+    with pytest.raises(TrialError, match="singular kernel"):
+        path.dual()
+
+
+@BOTH
+def test_regular_kernel_without_a_ridge(bias: bool) -> None:
+    """lam = 0 on a regular kernel interpolates."""
+    X, y = rows(12)
+    path = SquareLossPath(problem_of(Gaussian(0.25), X, y, [0.0]), bias=bias)
+    np.testing.assert_array_equal(path.decision()[0], y)

@@ -1,0 +1,111 @@
+"""Small random problems: what hypothesis draws, and a plain one for tests of a single behaviour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from kselect.folds import Folds
+from kselect.kernels import KERNELS, Kernel, Points, find_kernel
+from kselect.learners import Path, Problem, find_learner
+from kselect.linalg import Array
+
+BIAS = {"lssvm": True, "krr": False}
+
+
+def bias_of(learner: str) -> bool:
+    """Whether a learner has a bias; of an unknown one the worse is taken."""
+    return BIAS.get(learner, True)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A learner on a problem, with folds."""
+
+    learner: str
+    problem: Problem
+    folds: Folds
+
+    @property
+    def bias(self) -> bool:
+        """Whether the learner has one."""
+        return bias_of(self.learner)
+
+    @property
+    def per_fold(self) -> bool:
+        """Whether the ridge follows the size of what is trained on."""
+        return self.problem.ridge == "per-fold"
+
+    def path(self) -> Path:
+        """A fresh path."""
+        return find_learner(self.learner).path(self.problem)
+
+
+def numbered(rng: np.random.Generator, n: int, k: int, equal: bool) -> Folds:
+    """k folds of n rows: sizes that differ by at most one, or any sizes."""
+    numbers = np.arange(n) % k if equal else np.append(np.arange(k), rng.integers(k, size=n - k))
+    return Folds.from_numbers(rng.permutation(numbers))
+
+
+@st.composite
+def kernels(draw: st.DrawFn) -> Kernel:
+    """Gaussian with tau over 2^-10..2^10, polynomial, linear."""
+    name = draw(st.sampled_from(["gaussian", "gaussian", "polynomial", "linear"]))
+    if name == "gaussian":
+        return find_kernel(name)(tau=2.0 ** draw(st.integers(-10, 10)))  # type: ignore[call-arg]
+    if name == "polynomial":
+        return find_kernel(name)(degree=draw(st.integers(1, 3)))  # type: ignore[call-arg]
+    return find_kernel(name)()
+
+
+@st.composite
+def cases(
+    draw: st.DrawFn,
+    *,
+    labels: bool | None = None,
+    kernel: st.SearchStrategy[Kernel] | None = None,
+    lowest: float = -10.0,
+) -> Case:
+    """Any learner, kernel, ridges over 10^lowest..10, ridge mode, labels or real targets, folds."""
+    n, d = draw(st.integers(4, 14)), draw(st.integers(1, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = rng.normal(size=(n, d))
+    if draw(st.booleans()):
+        X[-1] = X[0]
+    if d > 1 and draw(st.booleans()):
+        X[:, 0] = 1.0
+    classes = draw(st.booleans()) if labels is None else labels
+    y = rng.choice([-1.0, 1.0], size=n) if classes else rng.normal(size=n)
+    chosen = draw(kernels() if kernel is None else kernel)
+    powers = draw(st.lists(st.floats(lowest, 1.0), min_size=1, max_size=3))
+    folds = numbered(rng, n, draw(st.integers(2, n)), draw(st.booleans()))
+    problem = Problem(
+        X,
+        y,
+        chosen,
+        chosen.gram(Points(X)),
+        10.0 ** np.array(powers),
+        draw(st.sampled_from(["fixed", "per-fold"])),
+    )
+    return Case(draw(st.sampled_from(sorted(BIAS))), problem, folds)
+
+
+def any_kernel(name: str) -> Kernel:
+    """A registered kernel, all its parameters 2."""
+    cls = KERNELS[name]
+    return cls(**{f.name: 2.0 for f in fields(cls)})
+
+
+def rows(n: int = 18, d: int = 3, seed: int = 0) -> tuple[Array, Array]:
+    """Points of two overlapping classes."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    return rng.normal(size=(n, d)) + 0.4 * y[:, None], y
+
+
+def problem_of(kernel: Kernel, X: Array, y: Array, lams: Any = (0.03, 0.3), **more: Any) -> Problem:
+    """A problem with its kernel matrix."""
+    return Problem(X, y, kernel, kernel.gram(Points(X)), np.array(lams, dtype=np.float64), **more)
