@@ -8,7 +8,7 @@ import sys
 import click
 
 from kselect import __version__
-from kselect.errors import KselectError, StoreError
+from kselect.errors import KselectError, nearest
 
 COMMANDS = {
     "run": ("kselect.commands.run", "run", "Run what is missing of an experiment."),
@@ -49,8 +49,6 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with the nearest name for a command that is not there."""
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            from kselect.errors import nearest
-
             ctx.fail(f"unknown command {args[0]!r}{nearest(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
 
@@ -65,23 +63,32 @@ def cli() -> None:
     """Choose a kernel machine's kernel and ridge; reproduce five papers on how to."""
 
 
+def one_line(error: click.ClickException) -> str:
+    """A usage error with the nearest flag and where to read on; a bare group shows its help."""
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return error.format_message()
+    what = " ".join(error.format_message().split()).rstrip(".")
+    if isinstance(error, click.NoSuchOption) and context:
+        params = context.command.get_params(context)
+        flags = [flag for p in params for flag in p.opts if flag.startswith("--")]
+        what = f"unknown flag {error.option_name!r}{nearest(error.option_name, flags)}"
+    where = f" ({context.command_path} -h)" if context else ""
+    return f"error: {what[:1].lower()}{what[1:]}{where}"
+
+
 def main() -> None:
     """Entry point: a user's error is one line and exit 2, an interruption exit 130."""
     try:
-        status = cli.main(standalone_mode=False)
-    except click.exceptions.Abort:
-        status = INTERRUPTED
-    except KeyboardInterrupt:
+        status = cli.main(prog_name="kselect", standalone_mode=False)
+    except (click.exceptions.Abort, KeyboardInterrupt):  # click turns the one into the other
         click.echo(
             "interrupted: what was finished is kept; the same command goes on from there", err=True
         )
         status = INTERRUPTED
     except click.ClickException as error:
-        error.show()
+        click.echo(one_line(error), err=True)
         status = error.exit_code
-    except StoreError as error:
-        click.echo(f"error: {error}", err=True)
-        status = 2
     except KselectError as error:
         for line in str(error).splitlines():
             click.echo(f"error: {line}", err=True)

@@ -54,7 +54,7 @@ def git_state() -> dict[str, Any] | None:
     root = HERE.parent
     if not (root / ".git").exists():
         return None
-    commit = git(root, "rev-parse", "HEAD")
+    commit = git(root, "rev-parse", "--verify", "--quiet", "HEAD")
     # Results and caches do not change what the code computes.
     changed = git(
         root, "status", "--porcelain", "--", "kselect", "configs", "data", "pyproject.toml"

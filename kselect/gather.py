@@ -9,19 +9,25 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kselect.environment import digest
+from kselect.errors import StoreError
 from kselect.experiment import Experiment
 from kselect.grids import show_number
 from kselect.records import COLUMNS, Record, cells_of
-from kselect.store import RESULT_VERSION, Job, Store
+from kselect.store import RESULT_VERSION, Job, Store, protocol_of
 
 SECONDS_COLUMNS = ("dataset", "split", "environment", "search", "test")
 NOT_RUN = "not run yet"
 
 
 def wanted_jobs(experiment: Experiment, jobs: Iterable[Job]) -> list[Job]:
-    """The jobs of the experiment in its own order."""
+    """The jobs of the experiment in its own order; those of another config are never mixed in."""
     order = {name: position for position, name in enumerate(experiment.datasets)}
     wanted = [j for j in jobs if j.dataset in order and j.split in experiment.splits]
+    for job in wanted:
+        if job.protocol != protocol_of(experiment, job.data_sha256):
+            raise StoreError(
+                f"jobs/{job.dataset}/{job.split}.json was computed with another config"
+            )
     return sorted(wanted, key=lambda j: (order[j.dataset], j.split))
 
 
@@ -107,12 +113,10 @@ def manifest(
 def read_manifest(store: Store) -> dict[str, Any]:
     """The manifest that is there, empty where there is none that can be read."""
     try:
-        found: dict[str, Any] = json.loads(
-            (store.folder / "manifest.json").read_text(encoding="utf-8")
-        )
+        found = json.loads((store.folder / "manifest.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found
+    return found if isinstance(found, dict) else {}
 
 
 def write_gathered(

@@ -58,8 +58,11 @@ def make_plan(
     check_folds(experiment, sources)
     trials: list[Trial] = []
     done = 0
-    pairs = [(name, split) for name in sources for split in experiment.splits]
+    # Over missing data sets too: the machines of a run may differ in what they have.
+    pairs = [(name, split) for name in experiment.datasets for split in experiment.splits]
     for name, split in pairs[shard[0] - 1 :: shard[1]]:
+        if name not in sources:
+            continue
         trial = Trial(name, split, experiment.methods, sources[name])
         if not force:
             trial = still_pending(experiment, trial, store, retry_failed)
@@ -77,23 +80,34 @@ def still_pending(experiment: Experiment, trial: Trial, store: Store, retry_fail
     job = store.read(trial.dataset, trial.split)
     if job is None:
         return trial
-    check_same_protocol(experiment, trial, job, store)
+    check_same_protocol(experiment, trial.source, job, store)
     methods = job.pending(experiment, trial.methods, retry_failed)
     return Trial(trial.dataset, trial.split, methods, trial.source)
 
 
-def check_same_protocol(experiment: Experiment, trial: Trial, job: Job, store: Store) -> None:
+def check_kept(whole: Experiment, plan: Plan, store: Store, *, force: bool = False) -> None:
+    """Nor may any job that is gathered beside the plan's own: those of other data sets and splits."""
+    again = {(t.dataset, t.split) for t in plan.trials} if force else set()
+    for name in whole.datasets:
+        for split in whole.splits:
+            if (name, split) not in again and (job := store.read(name, split)):
+                check_same_protocol(whole, plan.sources.get(name), job, store)
+
+
+def check_same_protocol(
+    experiment: Experiment, source: Source | None, job: Job, store: Store
+) -> None:
     """Results of another config, data file or version are not mixed in."""
-    if job.data_sha256 != trial.source.sha256:
+    if source and job.data_sha256 != source.sha256:
         what = (
-            f"rests on another file of {trial.dataset} (sha256 {job.data_sha256[:12]}..., "
-            f"now {trial.source.sha256[:12]}... from {trial.source.kind})"
+            f"rests on another file of {job.dataset} (sha256 {job.data_sha256[:12]}..., "
+            f"now {source.sha256[:12]}... from {source.kind})"
         )
-    elif job.protocol != protocol_of(experiment, trial.source.sha256):
+    elif job.protocol != protocol_of(experiment, job.data_sha256):
         what = "was computed with another config (kselect keeps it in config.resolved.yaml)"
     else:
         return
-    path = store.job_path(trial.dataset, trial.split)
+    path = store.job_path(job.dataset, job.split)
     raise ConfigError(f"{path}: {what}; choose another --output, or --force to compute it again")
 
 

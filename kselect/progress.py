@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from types import TracebackType
@@ -23,7 +24,7 @@ class Progress:
         self.quiet = quiet
         self.started = time.monotonic()
         self.told_at, self.told_share = self.started, 0.0
-        self.bar: tqdm[Any] | None = self._bar() if not quiet and self.stream.isatty() else None
+        self.bar: tqdm[Any] | None = self._bar() if not quiet and is_terminal(self.stream) else None
 
     def _bar(self) -> tqdm[Any]:
         return tqdm(
@@ -83,6 +84,14 @@ class Progress:
         self.say(
             f"{self.state()}, {share:4.0%} of the work, {clock(passed)} passed, {clock(left)} left"
         )
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether a bar can be drawn: a terminal without a width (some containers) gets lines."""
+    try:
+        return stream.isatty() and os.get_terminal_size(stream.fileno()).columns > 0
+    except OSError:
+        return False
 
 
 def clock(seconds: float) -> str:

@@ -12,7 +12,7 @@ from kselect.plan import Plan, still_pending
 from kselect.progress import Progress
 from kselect.store import Store, protocol_of
 from kselect.trial import Outcome, Trial, failed_outcome
-from kselect.workers import run_safely, stop
+from kselect.workers import stop, submit, worker_died
 
 DIED_TWICE = "its worker died twice (killed, or out of memory)"
 
@@ -70,7 +70,7 @@ class Run:
                 self.progress.advance(name_of(trial), self.cost(trial))
                 continue
             try:
-                self.under_way[executor.submit(run_safely, self.experiment, trial)] = trial
+                self.under_way[submit(executor, self.experiment, trial)] = trial
             except BrokenExecutor:
                 self.waiting.appendleft(trial)
                 break
@@ -84,10 +84,14 @@ class Run:
         for future in finished:
             trial = self.under_way.pop(future)
             try:
-                self.keep(trial, future.result())
-            except BrokenExecutor:
+                outcome = future.result()
+            except Exception as error:
+                if not worker_died(error):
+                    raise
                 broken = True
                 self.suspects.append(trial)
+            else:
+                self.keep(trial, outcome)
         if broken:
             self.suspects.extend(self.under_way.values())
             self.under_way.clear()
@@ -98,8 +102,10 @@ class Run:
         self.progress.say(f"a worker died: {name_of(trial)} is tried again")
         executor = self.executor_of(1)
         try:
-            outcome = executor.submit(run_safely, self.experiment, trial).result()
-        except BrokenExecutor:
+            outcome = submit(executor, self.experiment, trial).result()
+        except Exception as error:
+            if not worker_died(error):
+                raise
             outcome = failed_outcome(self.experiment, trial, DIED_TWICE)
         finally:
             stop(executor)

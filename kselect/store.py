@@ -11,7 +11,7 @@ from typing import Any
 
 from kselect.errors import StoreError
 from kselect.experiment import Experiment, Method
-from kselect.files import write_whole
+from kselect.files import locked, write_whole
 from kselect.grids import show_number
 from kselect.records import Cell, Record, cells_of
 from kselect.trial import Outcome, Trial
@@ -77,7 +77,7 @@ class Store:
             return parse_job(json.loads(path.read_text(encoding="utf-8")))
         except FileNotFoundError:
             return None
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise StoreError(
                 f"{path}: not a job of this version ({error}); delete it, or use --force"
             ) from None
@@ -93,10 +93,32 @@ class Store:
     def add(
         self, trial: Trial, outcome: Outcome, protocol: str, environment: str, fresh: bool
     ) -> None:
-        """Write an outcome, beside what the job holds of other methods unless it is to start afresh."""
-        old = None if fresh else self.read(trial.dataset, trial.split)
-        if old is not None and old.protocol != protocol:
-            old = None
+        """Write an outcome beside what the job holds of other methods.
+
+        What rests on another protocol is dropped; ``fresh`` also drops what cannot be read.
+        """
+        try:
+            # Another run may add other methods to the same job.
+            with locked(self.job_path(trial.dataset, trial.split).parent):
+                old = self.kept(trial, protocol, fresh)
+                self.add_to(old, trial, outcome, protocol, environment)
+        except OSError as error:
+            raise StoreError(f"{self.folder}: cannot write: {error.strerror}") from None
+
+    def kept(self, trial: Trial, protocol: str, fresh: bool) -> Job | None:
+        """What a trial's outcome is written beside, if anything."""
+        try:
+            old = self.read(trial.dataset, trial.split)
+        except StoreError:
+            if not fresh:
+                raise
+            return None
+        return old if old and old.protocol == protocol else None
+
+    def add_to(
+        self, old: Job | None, trial: Trial, outcome: Outcome, protocol: str, environment: str
+    ) -> None:
+        """Write the job that holds both."""
         job = Job(
             trial.dataset,
             trial.split,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
 import traceback
-from concurrent.futures import Executor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from typing import TYPE_CHECKING
 
 from kselect.experiment import Experiment
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 POOLS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
 ONE_THREAD = dict.fromkeys(POOLS, "1")
 WATCH_SECONDS = 0.5
+FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^\s/'\":]+/)*(?=[^\s/'\":])")
+PACKAGE_FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^\s/'\":]+/)*(?=(?:kselect|site-packages)/)")
 
 
 def start_worker(parent: int) -> None:
@@ -46,17 +49,43 @@ def run_safely(experiment: Experiment, trial: Trial) -> Outcome:
             return run_trial(experiment, trial)
     except Exception as error:
         why = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        return failed_outcome(experiment, trial, why, traceback.format_exc())
+        return failed_outcome(
+            experiment, trial, without_folders(why), without_folders(traceback.format_exc())
+        )
+
+
+def without_folders(text: str) -> str:
+    """The text with its absolute paths cut to the package or the file: results say nothing of a machine."""
+    return FOLDERS.sub("", PACKAGE_FOLDERS.sub("", text))
 
 
 def local_executor(n_jobs: int) -> Executor:
     """Fresh processes through loky, also for one job: the parent stays free to hear Ctrl-C."""
+    from multiprocessing import resource_tracker
+
     from loky import ProcessPoolExecutor
 
+    resource_tracker.ensure_running()  # later it would unblock what ``submit`` blocks
     executor: Executor = ProcessPoolExecutor(
         max_workers=n_jobs, initializer=start_worker, initargs=(os.getpid(),), env=ONE_THREAD
     )
     return executor
+
+
+def submit(executor: Executor, experiment: Experiment, trial: Trial) -> Future[Outcome]:
+    """Hand out a trial. A worker that starts now inherits the blocked SIGINT: it never sees a Ctrl-C."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return executor.submit(run_safely, experiment, trial)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def worker_died(error: Exception) -> bool:
+    """Whether a trial has no outcome because its process is gone, in loky's words or in dask's."""
+    return isinstance(error, (BrokenExecutor, CancelledError)) or (
+        type(error).__name__ == "KilledWorker"
+    )
 
 
 def dask_client(scheduler: str | None, n_jobs: int) -> Client:
@@ -64,7 +93,7 @@ def dask_client(scheduler: str | None, n_jobs: int) -> Client:
     from distributed import Client, LocalCluster
 
     if scheduler:
-        return Client(scheduler, timeout="10s")  # type: ignore[no-untyped-call]
+        return Client(scheduler, timeout="5s")  # type: ignore[no-untyped-call]
     cluster = LocalCluster(  # type: ignore[no-untyped-call]
         n_workers=n_jobs, threads_per_worker=1, dashboard_address=None
     )
@@ -78,4 +107,4 @@ def stop(executor: Executor) -> None:
     if isinstance(executor, ProcessPoolExecutor):
         executor.shutdown(wait=True, kill_workers=True)
     else:
-        executor.shutdown(wait=False, cancel_futures=True)
+        executor.shutdown(wait=False)  # dask's cancels what is under way

@@ -10,10 +10,24 @@ from kselect.commands.options import place_options, places
 from kselect.datasets.fetch import Places, checked, fetch_into_cache, file_sha256, packaged, resolve
 from kselect.datasets.registry import DataSetInfo, find_dataset, load_registry
 from kselect.datasets.svmlight import read_svmlight
-from kselect.errors import DataError, KselectError
+from kselect.errors import DataError, KselectError, nearest
 
 
-@click.group("data", epilog="Example: kselect data fetch a2a --mirror ../shared/data")
+class DataGroup(click.Group):
+    """A group that names the nearest command for one that it does not have."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, in the words of the top level."""
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            ctx.fail(f"unknown command {args[0]!r}{nearest(args[0], self.commands)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    "data", cls=DataGroup, epilog="Example: kselect data fetch a2a --mirror ../shared/data"
+)
 def data() -> None:
     """List, fetch and verify the data sets."""
 
@@ -68,7 +82,10 @@ def verify(names: tuple[str, ...], mirror: str | None, offline: bool, data_dir: 
     look = places(mirror, True, data_dir)
     problems = []
     for info in chosen(names):
-        for path, kind, expected in copies(info, look):
+        found = copies(info, look)
+        if not found:
+            click.echo(f"{info.name}: no copy here")
+        for path, kind, expected in found:
             try:
                 checked(path, kind, expected)
                 click.echo(f"{info.name}: {path}: good")

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 
 import click
 
+from kselect.errors import nearest
+
 
 def criteria() -> Iterator[tuple[str, str, str]]:
     """Name, one-line meaning, paper of each criterion."""
@@ -50,8 +52,23 @@ LISTS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
 }
 
 
+class Named(click.Choice[str]):
+    """One of a few names; for another, the nearest."""
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        """As click does, in the words of every other unknown name."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            raise click.UsageError(
+                f"unknown name {value!r}{nearest(str(value), LISTS)}", ctx
+            ) from None
+
+
 @click.command("list", epilog="Example: kselect list criteria")
-@click.argument("what", type=click.Choice(list(LISTS)))
+@click.argument("what", type=Named(list(LISTS)))
 def listing(what: str) -> None:
     """Show the criteria, learners, kernels or datasets that a config may name."""
     rows = list(LISTS[what]())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from kselect.gather import (
     seconds_text,
     wanted_jobs,
 )
+from kselect.records import COLUMNS
 from kselect.store import Store
 
 if TYPE_CHECKING:
@@ -45,18 +46,33 @@ def report(results: tuple[Path, ...], quiet: bool) -> None:
 
     A folder of experiments gets an index.html over them all.
     """
+    say = (lambda _: None) if quiet else click.echo
+    problems: list[str] = []
     for folder in results:
-        experiments = experiment_folders(folder)
-        for one in experiments:
-            paths = report_one(one)
-            if not quiet:
-                click.echo(f"{one}: {len(paths)} files, {one / 'report.html'}")
-        if experiments != [folder]:
-            from kselect.report import write_index
+        problems += report_folder(folder, say)
+    if problems:
+        raise StoreError("\n".join(problems))
 
-            write_index(index_entries(experiments), folder / "index.html")
-            if not quiet:
-                click.echo(folder / "index.html")
+
+def report_folder(folder: Path, say: Callable[[str], None]) -> list[str]:
+    """Report every experiment of a folder; one without records does not keep the others from it."""
+    found = experiment_folders(folder)
+    written: list[Path] = []
+    problems: list[str] = []
+    for one in found:
+        try:
+            paths = report_one(one)
+        except StoreError as error:
+            problems.append(str(error))
+            continue
+        written.append(one)
+        say(f"{one}: {len(paths)} files, {one / 'report.html'}")
+    if written and found != [folder]:
+        from kselect.report import write_index
+
+        write_index(index_entries(written), folder / "index.html")
+        say(str(folder / "index.html"))
+    return problems
 
 
 def experiment_folders(folder: Path) -> list[Path]:
@@ -81,9 +97,7 @@ def index_entries(folders: Iterable[Path]) -> list[IndexEntry]:
         facts = read_manifest(Store(folder))
         state = f"{facts.get('jobs', 0)} jobs, {facts.get('failed_records', 0)} failed records"
         link = f"{folder.name}/report.html"
-        entries.append(
-            IndexEntry(experiment.name, experiment.title, experiment.paper, link, state)
-        )
+        entries.append(IndexEntry(experiment.name, experiment.title, experiment.paper, link, state))
     return entries
 
 
@@ -95,15 +109,18 @@ def report_one(folder: Path) -> list[Path]:
     store = Store(folder)
     records = read_records(experiment, store)
     facts = read_manifest(store)
-    return write_report(
-        experiment,
-        records,
-        missing=missing_datasets(experiment, records, facts),
-        reconstructed=reconstructed(experiment),
-        published=published(experiment),
-        provenance=provenance(facts),
-        folder=folder,
-    )
+    try:
+        return write_report(
+            experiment,
+            records,
+            missing=missing_datasets(experiment, records, facts),
+            reconstructed=reconstructed(experiment),
+            published=published(experiment),
+            provenance=provenance(facts),
+            folder=folder,
+        )
+    except OSError as error:
+        raise StoreError(f"{error.filename or folder}: cannot write: {error.strerror}") from None
 
 
 def read_records(experiment: Experiment, store: Store) -> DataFrame:
@@ -127,6 +144,8 @@ def read_records(experiment: Experiment, store: Store) -> DataFrame:
             text = path.read_text(encoding="utf-8")
         except OSError as error:
             raise StoreError(f"{path}: {error.strerror}; kselect run first") from None
+        if text.partition("\n")[0] != ",".join(COLUMNS):
+            raise StoreError(f"{path}: not the columns of this version; kselect run again")
     texts = ("loss", "params", "kernel", "chosen", "reason")
     frame = pandas.read_csv(
         io.StringIO(text),

@@ -20,7 +20,7 @@ from kselect.environment import describe_environment, digest
 from kselect.errors import ConfigError, DataError, StoreError
 from kselect.experiment import Experiment
 from kselect.gather import write_gathered
-from kselect.plan import Plan, find_sources, make_plan
+from kselect.plan import Plan, check_kept, find_sources, make_plan
 from kselect.progress import clock
 from kselect.run import Settings, run_plan
 from kselect.store import Store
@@ -135,6 +135,7 @@ def run(
     **flags: Any,
 ) -> int:
     """Run what is missing of the experiment in CONFIG under results/<name>/; interrupted runs go on."""
+    hear_interrupts()
     how = Flags(**flags)
     if how.scheduler and how.backend != "dask":
         raise ConfigError("--scheduler needs --backend dask")
@@ -151,11 +152,10 @@ def run(
         experiment, sources, missing, store,
         retry_failed=how.retry_failed, force=how.force, shard=how.shard,
     )  # fmt: skip
+    check_kept(whole, plan, store, force=how.force)
     describe(experiment, plan, how)
     if how.dry_run:
-        click.echo(
-            f"about {clock(estimate(experiment, plan, how.n_jobs))} with {how.n_jobs} worker(s)"
-        )
+        click.echo(f"about {clock(estimate(experiment, plan, how.n_jobs))} with -j {how.n_jobs}")
         return 0
     return execute(experiment, whole, plan, store, how)
 
@@ -172,7 +172,7 @@ def describe(experiment: Experiment, plan: Plan, how: Flags) -> None:
     columns = ", ".join(experiment.labels)
     click.echo(
         f"{experiment.name}: {len(plan.trials)} jobs to run, {plan.done} done already; "
-        f"{len(plan.sources)} data sets x {len(experiment.splits)} splits, "
+        f"data sets: {len(plan.sources)}, splits: {len(experiment.splits)}, "
         f"{len(experiment.kernels)} kernels x {len(experiment.lam.values)} ridges; {columns}",
         err=True,
     )
@@ -208,17 +208,18 @@ def execute(experiment: Experiment, whole: Experiment, plan: Plan, store: Store,
     """Run the plan, then gather; the exit status."""
     from threadpoolctl import threadpool_limits
 
-    signal.signal(signal.SIGTERM, interrupt)
+    executor_of = executors(how)
     with threadpool_limits(1):
         environment = describe_environment()
     store.write("config.resolved.yaml", resolved(whole))
-    settings = Settings(how.n_jobs, how.force, how.retry_failed, how.fail_fast, how.quiet)
+    n_jobs = max(1, min(how.n_jobs, len(plan.trials)))
+    settings = Settings(n_jobs, how.force, how.retry_failed, how.fail_fast, how.quiet)
     try:
-        run_plan(experiment, plan, store, digest(environment), settings, executors(how))
+        run_plan(experiment, plan, store, digest(environment), settings, executor_of)
+        return finish(whole, plan, store, environment, how)
     except StoreError as error:
         click.echo(f"error: {error}; what was finished before is kept", err=True)
         return 1
-    return finish(whole, plan, store, environment, how)
 
 
 def finish(
@@ -250,8 +251,8 @@ def executors(how: Flags) -> Callable[[int], Executor]:
         client = dask_client(how.scheduler, how.n_jobs)
     except ImportError:
         raise ConfigError("--backend dask needs the extra: pip install 'kselect[dask]'") from None
-    except OSError as error:
-        raise ConfigError(f"--scheduler {how.scheduler}: {error}") from None
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"--scheduler {how.scheduler}: {' '.join(str(error).split())}") from None
     return partial(client_executor, client)
 
 
@@ -261,6 +262,15 @@ def client_executor(client: Any, _: int) -> Executor:
     return executor
 
 
+def hear_interrupts() -> None:
+    """A batch system's SIGTERM ends a run as Ctrl-C does; what nohup ignores stays ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, interrupt)
+
+
 def interrupt(*_: object) -> None:
-    """A batch system's SIGTERM ends a run as Ctrl-C does."""
+    """End the run; a second Ctrl-C would only disturb the end, which takes less than a second."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt

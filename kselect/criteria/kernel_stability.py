@@ -18,9 +18,8 @@ def stability(path: Path) -> float:
     The difference has rank two, and its norm is the closed form of ecml2014, Theorem 4:
     ``(K_ii + sqrt(K_ii^2 + 4 sum_{j != i} K_ij^2)) / 2``. Oracle: the largest singular value.
     """
-    K = path.problem.K
-    diagonal = np.diagonal(K)
-    others = np.einsum("ij,ij->i", K, K) - diagonal**2
+    diagonal = path.kernel_diagonal()
+    others = path.kernel_row_squares() - diagonal**2
     return float(np.max(diagonal + np.sqrt(diagonal**2 + 4.0 * np.maximum(others, 0.0))) / 2.0)
 
 

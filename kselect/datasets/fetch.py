@@ -207,5 +207,8 @@ def copied(source: Source, info: DataSetInfo, cache: Path) -> Source:
         return source
     from kselect.files import write_whole
 
-    write_whole(target, source.path.read_bytes())
+    try:
+        write_whole(target, source.path.read_bytes())
+    except OSError as error:
+        raise DataError(f"{target}: cannot write: {error.strerror}") from None
     return checked(target, source.kind, info.sha256)

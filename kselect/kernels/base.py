@@ -61,6 +61,11 @@ class Kernel:
         """``tau=4``: how records and messages write the parameters."""
         return ";".join(f"{name}={show_number(v)}" for name, v in self.parameters.items())
 
+    @staticmethod
+    def shared(points: Points) -> object:
+        """Have the points compute what all kernels of this kind start from, before threads ask for it."""
+        return points
+
     def gram(self, points: Points) -> Array:
         """``K_ij = k(x_i, z_j)``; a fresh array that the caller may change."""
         raise TypeError(f"{type(self).__name__} has no Gram matrix")

@@ -13,6 +13,11 @@ from kselect.linalg import Array
 class Linear(Kernel):
     r"""Linear kernel ``x.z``; it has no parameter, only the ridge is chosen."""
 
+    @staticmethod
+    def shared(points: Points) -> object:
+        """What every linear kernel starts from."""
+        return points.inner_products
+
     def gram(self, points: Points) -> Array:
         """A copy of the shared inner products."""
         return points.inner_products.copy()

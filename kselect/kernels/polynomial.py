@@ -17,6 +17,11 @@ class Polynomial(Kernel):
     degree: float
     whole: ClassVar[frozenset[str]] = frozenset({"degree"})
 
+    @staticmethod
+    def shared(points: Points) -> object:
+        """What every polynomial kernel starts from."""
+        return points.inner_products
+
     def gram(self, points: Points) -> Array:
         """One pass over the shared inner products."""
         K: Array = (1.0 + points.inner_products) ** int(self.degree)

@@ -11,6 +11,7 @@ import numpy as np
 from kselect.errors import ConfigError, nearest
 from kselect.folds import Folds
 from kselect.kernels import Kernel
+from kselect.kernels.nystrom import Columns
 from kselect.linalg import Array
 
 RidgeMode = Literal["fixed", "per-fold"]
@@ -19,7 +20,10 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Problem:
-    """One kernel on one training set, with the ridges to fit: all that a learner needs."""
+    """One kernel on one training set, with the ridges to fit: all that a learner needs.
+
+    ``columns`` stand for K where it is approximated; then K itself is empty.
+    """
 
     X: Array
     y: Array
@@ -27,6 +31,7 @@ class Problem:
     K: Array
     lams: Array
     ridge: RidgeMode = "fixed"
+    columns: Columns | None = None
 
     @property
     def n(self) -> int:
@@ -70,6 +75,18 @@ class Path(Protocol):
 
     def dual(self) -> Dual:
         """The fit itself."""
+        ...
+
+    def retarget(self, y: Array) -> Path:
+        """The path of the same kernel for another target; what the kernel alone decides is shared."""
+        ...
+
+    def kernel_diagonal(self) -> Array:
+        """``K_ii``."""
+        ...
+
+    def kernel_row_squares(self) -> Array:
+        """``sum_j K_ij^2``."""
         ...
 
     def once(self, compute: Callable[[Path], R]) -> R:

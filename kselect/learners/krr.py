@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from kselect.learners.base import Problem, learner
-from kselect.learners.square_loss import SquareLossPath
+from kselect.learners.primal import PrimalPath
+from kselect.learners.square_loss import SquareLossPath, square_loss_path
 
 
 @learner("krr", paper="tcyb2018, ijcai2018", tasks=frozenset({"classification", "regression"}))
-def krr(problem: Problem) -> SquareLossPath:
+def krr(problem: Problem) -> SquareLossPath | PrimalPath:
     r"""Kernel ridge regression without bias: min (1/n) sum (y - f)^2 + lam ||f||^2."""
-    return SquareLossPath(problem, bias=False)
+    return square_loss_path(problem, bias=False)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kselect.learners.base import Problem, learner
-from kselect.learners.square_loss import SquareLossPath
+from kselect.learners.primal import PrimalPath
+from kselect.learners.square_loss import SquareLossPath, square_loss_path
 
 
 @learner(
@@ -11,6 +12,6 @@ from kselect.learners.square_loss import SquareLossPath
     paper="ecml2014, icml2014, flkl2014",
     tasks=frozenset({"classification", "regression"}),
 )
-def lssvm(problem: Problem) -> SquareLossPath:
+def lssvm(problem: Problem) -> SquareLossPath | PrimalPath:
     r"""Least-squares SVM with bias: min (1/n) sum (y - f - b)^2 + lam ||f||^2."""
-    return SquareLossPath(problem, bias=True)
+    return square_loss_path(problem, bias=True)

@@ -12,15 +12,20 @@ No n-by-n matrix is formed for a ridge, only the blocks of the folds (mathematic
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
+from scipy.linalg.blas import dsyr
+from scipy.linalg.lapack import dposv
 
 from kselect.errors import TrialError
 from kselect.folds import Folds
 from kselect.learners.base import Dual, Path, Problem
-from kselect.linalg import Array, symmetric_eigh
+from kselect.learners.factor import Factor, factorise
+from kselect.learners.primal import PrimalPath
+from kselect.linalg import Array
 
 R = TypeVar("R")
 
@@ -28,14 +33,16 @@ R = TypeVar("R")
 class SquareLossPath:
     """Least squares with a kernel over all ridges, with or without a bias."""
 
-    def __init__(self, problem: Problem, *, bias: bool) -> None:
+    def __init__(self, problem: Problem, *, bias: bool, shared: Self | None = None) -> None:
         self.problem = problem
         self.bias = bias
+        self.factor: Factor = shared.factor if shared else factorise(problem.K)
         self._memo: dict[object, Any] = {}
         self._held: dict[Folds, Array] = {}
-        s, self.U = symmetric_eigh(problem.K)
-        # A kernel is positive semidefinite: what lies below zero is rounding.
-        self.s = np.maximum(s, 0.0)
+
+    def retarget(self, y: Array) -> Path:
+        """The same factor for another target."""
+        return type(self)(replace(self.problem, y=y), bias=self.bias, shared=self)
 
     def once(self, compute: Callable[[Path], R]) -> R:
         """``compute(self)``, remembered."""
@@ -49,30 +56,15 @@ class SquareLossPath:
         """``n lam``."""
         return self.problem.n * self.problem.lams
 
-    @cached_property
-    def _projections(self) -> tuple[Array, Array]:
-        """``U^T y`` and ``U^T 1``."""
-        return self.U.T @ self.problem.y, self.U.sum(axis=0)
-
-    def _weights(self, gammas: Array) -> Array:
-        """``1 / (s + gamma)``, (n_ridges, n)."""
-        # Eigenvalues are known up to this: a singular kernel's may come out a little above zero.
-        rounding = self.problem.n * np.finfo(np.float64).eps * self.s[-1]
-        if not (gammas.min() > 0 or self.s[0] > rounding):
-            raise TrialError(f"singular kernel at {self.problem.kernel.text} and no ridge")
-        weights: Array = 1.0 / (self.s[None, :] + gammas[:, None])
-        return weights
-
     def _solution(self, gammas: Array) -> tuple[Array, Array, Array]:
         """``alpha`` (n_ridges, n), the bias (n_ridges,) and ``p / sqrt(1^T p)``, zero without a bias."""
-        w = self._weights(gammas)
-        Uy, Uone = self._projections
-        alpha = (w * Uy) @ self.U.T
+        y = self.problem.y
+        alpha = self.factor.solve(gammas, y)
         if not self.bias:
             return alpha, np.zeros(len(gammas)), np.zeros_like(alpha)
-        p = (w * Uone) @ self.U.T
-        total = (w * Uone**2).sum(axis=1)
-        b = (p @ self.problem.y) / total
+        p = self.factor.solve(gammas, np.ones_like(y))
+        total = p.sum(axis=1)
+        b = (p @ y) / total
         return alpha - b[:, None] * p, b, p / np.sqrt(total)[:, None]
 
     @cached_property
@@ -89,14 +81,22 @@ class SquareLossPath:
         """``S y = y - gamma alpha``: the fitted values."""
         return self.problem.y - self.gammas[:, None] * self._fit[0]
 
+    def kernel_diagonal(self) -> Array:
+        """``K_ii``."""
+        return np.diagonal(self.problem.K)
+
+    def kernel_row_squares(self) -> Array:
+        """``sum_j K_ij^2``."""
+        return np.asarray(np.einsum("ij,ij->i", self.problem.K, self.problem.K))
+
     def spectrum(self) -> Array:
         """The eigenvalues of K, descending."""
-        return self.s[::-1]
+        return self.factor.eigenvalues()
 
     def loo(self) -> Array:
         r"""``y_i - alpha_i / P_ii``: exact leave-one-out with the ridge n lam kept (Cawley 2006)."""
         alpha, _, q = self._fit
-        diagonal = self._weights(self.gammas) @ np.square(self.U).T - np.square(q)
+        diagonal = self.factor.diagonal(self.gammas) - np.square(q)
         return self.problem.y - alpha / diagonal
 
     def held_out(self, folds: Folds) -> Array:
@@ -124,14 +124,20 @@ class SquareLossPath:
 
     def _fold(self, F: Any, gammas: Array, alpha: Array, q: Array) -> Array:
         """The held-out predictions of one fold for every ridge."""
-        UF = self.U[F]
-        roots = np.sqrt(gammas[:, None] * self._weights(gammas))
-        blocks = np.empty((len(gammas), len(F), len(F)))
-        for block, root, gamma, qF in zip(blocks, roots, gammas, q[:, F], strict=True):
-            A = UF * root
-            np.matmul(A, A.T, out=block)
+        errors = np.empty((len(gammas), len(F)))
+        right = gammas[:, None] * alpha[:, F]
+        for i, block in enumerate(self.factor.blocks(F, gammas)):
             if self.bias:
-                block -= gamma * np.outer(qF, qF)
-        errors = np.linalg.solve(blocks, (gammas[:, None] * alpha[:, F])[..., None])[..., 0]
+                block = dsyr(-gammas[i], q[i, F], lower=1, a=block, overwrite_a=1)
+            _, errors[i], failed = dposv(block, right[i], lower=1, overwrite_a=1)
+            if failed:
+                raise TrialError("a fold block is singular")
         held: Array = self.problem.y[F] - errors
         return held
+
+
+def square_loss_path(problem: Problem, *, bias: bool) -> SquareLossPath | PrimalPath:
+    """The exact path, or that on the columns of an approximated kernel."""
+    if problem.columns is not None:
+        return PrimalPath(problem, bias=bias)
+    return SquareLossPath(problem, bias=bias)

@@ -1,0 +1,41 @@
+r"""The Nystrom approximation: ``K ~ V V^T`` from c landmark rows, ``V = C W^{-1/2}``.
+
+``C`` is the kernel of all rows against the landmarks, ``W`` of the landmarks among themselves; eigenvalues of
+W below 1e-12 of the largest are dropped (mathematics, section 6).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kselect.errors import ConfigError
+from kselect.kernels.base import Kernel, Points
+from kselect.linalg import Array, Index, symmetric_eigh
+
+DROPPED = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """``V`` (n, r), and ``root = W^{-1/2}`` (c, r): ``f(x) = k(x, landmarks) root beta``."""
+
+    V: Array
+    root: Array
+
+
+def draw_landmarks(n: int, c: int, rng: np.random.Generator) -> Index:
+    """c rows without replacement, ascending."""
+    if not 1 <= c <= n:
+        raise ConfigError(f"{c} Nystrom columns of {n} rows: write 1 to {n}")
+    return np.sort(rng.choice(n, size=c, replace=False)).astype(np.intp)
+
+
+def nystrom_columns(kernel: Kernel, points: Points, landmarks: Index) -> Columns:
+    """The columns of one kernel; ``points`` are all rows against the landmarks."""
+    C = kernel.gram(points)
+    s, U = symmetric_eigh(C[landmarks])
+    kept = s > DROPPED * s[-1]
+    root = U[:, kept] / np.sqrt(s[kept])
+    return Columns(C @ root, root)

@@ -1,0 +1,230 @@
+r"""How ``(K + gamma I)^{-1}`` is had for every ridge: three factors of one kernel matrix.
+
+    spectral   K = U diag(s) U^T, the general case
+    thin       K = B B^T with r < n columns, for kernels of low numerical rank and for Nystrom, O(n r^2)
+    scattered  K is diagonal but for few rows, what a narrow Gaussian kernel is to machine precision
+
+A path asks for ``G = (K + gamma I)^{-1}`` applied to vectors, its diagonal, and its blocks ``gamma G_FF``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from kselect.errors import TrialError
+from kselect.linalg import Array, Index, symmetric_eigh
+
+EPS = float(np.finfo(np.float64).eps)
+# A factor with fewer than this share of n columns is cheaper than the eigendecomposition.
+THIN_SHARE = 0.6
+# Leaving out eigenvectors pays from here on.
+SHORT_SHARE = 0.95
+# A core of fewer than this share of the rows is worth a factor of its own.
+CORE_SHARE = 0.7
+
+
+class Factor(Protocol):
+    """One kernel matrix, ready for every ridge."""
+
+    def solve(self, gammas: Array, v: Array) -> Array:
+        """``G v`` for every ridge, (n_ridges, n)."""
+        ...
+
+    def diagonal(self, gammas: Array) -> Array:
+        """``diag(G)`` for every ridge, (n_ridges, n)."""
+        ...
+
+    def blocks(self, F: Index, gammas: Array) -> Iterator[Array]:
+        """``gamma G_FF`` for every ridge: the lower triangle of a Fortran-ordered matrix."""
+        ...
+
+    def eigenvalues(self) -> Array:
+        """Those of K, descending, n of them."""
+        ...
+
+
+def weights(s: Array, gammas: Array) -> Array:
+    """``1 / (s + gamma)``, (n_ridges, len(s))."""
+    # Eigenvalues are known up to this: a singular kernel's may come out a little above zero.
+    rounding = len(s) * EPS * s.max(initial=0.0)
+    if not (gammas.min() > 0 or s.min(initial=np.inf) > rounding):
+        raise TrialError("a singular kernel matrix and no ridge")
+    inverse: Array = 1.0 / (s[None, :] + gammas[:, None])
+    return inverse
+
+
+def lower_product(A: Array) -> Array:
+    """The lower triangle of ``A A^T`` by a symmetric rank update: half the work of a product."""
+    from scipy.linalg.blas import dsyrk
+
+    product: Array = dsyrk(1.0, A.T, trans=1, lower=1)
+    return product
+
+
+def identity_minus(A: Array) -> Array:
+    """The lower triangle of ``I - A A^T``."""
+    from scipy.linalg.blas import dsyrk
+
+    start = np.eye(len(A), order="F")
+    product: Array = dsyrk(-1.0, A.T, beta=1.0, c=start, trans=1, lower=1, overwrite_c=1)
+    return product
+
+
+class SpectralFactor:
+    """``G = U diag(w) U^T``."""
+
+    def __init__(self, K: Array) -> None:
+        s, self.U = symmetric_eigh(K)
+        # A kernel is positive semidefinite: what lies below zero is rounding.
+        self.s = np.maximum(s, 0.0)
+
+    def solve(self, gammas: Array, v: Array) -> Array:
+        """Two products with U for all ridges."""
+        return np.asarray((weights(self.s, gammas) * (v @ self.U)) @ self.U.T)
+
+    def diagonal(self, gammas: Array) -> Array:
+        """``sum_j w_j U_ij^2``."""
+        return np.asarray(weights(self.s, gammas) @ np.square(self.U).T)
+
+    def blocks(self, F: Index, gammas: Array) -> Iterator[Array]:
+        """``U_F diag(gamma w) U_F^T``, or ``I - U_F diag(s w) U_F^T`` where that needs fewer columns."""
+        UF = self.U[F]
+        for gamma, w in zip(gammas, weights(self.s, gammas), strict=True):
+            used = int(np.count_nonzero(self.s * w > EPS))
+            if used < SHORT_SHARE * len(self.s):
+                yield identity_minus(UF[:, -used:] * np.sqrt(self.s[-used:] * w[-used:]))
+            else:
+                yield lower_product(UF * np.sqrt(gamma * w))
+
+    def eigenvalues(self) -> Array:
+        """The spectrum."""
+        return self.s[::-1]
+
+
+class ThinFactor:
+    r"""``K = B B^T`` with ``B^T B = diag(s)``: ``gamma G = I - B diag(w) B^T``."""
+
+    def __init__(self, columns: Array) -> None:
+        s, V = symmetric_eigh(columns.T @ columns)
+        self.s = np.maximum(s[::-1], 0.0)
+        self.B = columns @ np.ascontiguousarray(V[:, ::-1])
+
+    def weights(self, gammas: Array) -> Array:
+        """Those of the columns; what they do not span has the eigenvalue 0 and needs a ridge."""
+        if not gammas.min() > 0:
+            raise TrialError("a singular kernel matrix and no ridge")
+        return weights(self.s, gammas)
+
+    def solve(self, gammas: Array, v: Array) -> Array:
+        """``(v - B diag(w) B^T v) / gamma``."""
+        smooth = (self.weights(gammas) * (v @ self.B)) @ self.B.T
+        return np.asarray((v - smooth) / gammas[:, None])
+
+    def diagonal(self, gammas: Array) -> Array:
+        """``(1 - sum_j w_j B_ij^2) / gamma``."""
+        return np.asarray((1.0 - self.weights(gammas) @ np.square(self.B).T) / gammas[:, None])
+
+    def blocks(self, F: Index, gammas: Array) -> Iterator[Array]:
+        """``I - B_F diag(w) B_F^T``, without the columns whose share ``s w`` is below rounding."""
+        BF = self.B[F]
+        for w in self.weights(gammas):
+            used = int(np.count_nonzero(self.s * w > EPS))
+            yield identity_minus(BF[:, :used] * np.sqrt(w[:used]))
+
+    def eigenvalues(self) -> Array:
+        """The spectrum, filled up with zeros."""
+        return np.concatenate([self.s, np.zeros(len(self.B) - len(self.s))])
+
+
+class ScatteredFactor:
+    """Most rows have no neighbour: K is diagonal but for a core of rows, which has a factor of its own."""
+
+    def __init__(self, K: Array, core: Index) -> None:
+        self.kappa = np.diagonal(K).copy()
+        self.core = core
+        self.place = np.full(len(K), -1, dtype=np.intp)
+        self.place[core] = np.arange(len(core))
+        self.inner = SpectralFactor(K[np.ix_(core, core)]) if len(core) else None
+
+    def solve(self, gammas: Array, v: Array) -> Array:
+        """A division, and the core's own solution."""
+        out = weights(self.kappa, gammas) * v
+        if self.inner:
+            out[:, self.core] = self.inner.solve(gammas, v[self.core])
+        return out
+
+    def diagonal(self, gammas: Array) -> Array:
+        """A division, and the core's own diagonal."""
+        out = weights(self.kappa, gammas)
+        if self.inner:
+            out[:, self.core] = self.inner.diagonal(gammas)
+        return out
+
+    def blocks(self, F: Index, gammas: Array) -> Iterator[Array]:
+        """Diagonal blocks, with the core's block where the fold meets it."""
+        inside = np.flatnonzero(self.place[F] >= 0)
+        diagonals = gammas[:, None] * weights(self.kappa[F], gammas)
+        if not (self.inner and len(inside)):
+            yield from (np.asfortranarray(np.diag(d)) for d in diagonals)
+            return
+        dense = self.inner.blocks(self.place[F[inside]], gammas)
+        for diagonal, block in zip(diagonals, dense, strict=True):
+            whole = np.asfortranarray(np.diag(diagonal))
+            whole[np.ix_(inside, inside)] = block
+            yield whole
+
+    def eigenvalues(self) -> Array:
+        """The diagonal and the core's spectrum, sorted."""
+        alone = self.kappa[self.place < 0]
+        inner = self.inner.eigenvalues() if self.inner else alone[:0]
+        return np.sort(np.concatenate([alone, inner]))[::-1]
+
+
+def factorise(K: Array) -> Factor:
+    """The cheapest factor that is exact to rounding."""
+    core = find_core(K)
+    if core is not None:
+        return ScatteredFactor(K, core)
+    columns = thin_columns(K)
+    return SpectralFactor(K) if columns is None else ThinFactor(columns)
+
+
+def find_core(K: Array) -> Index | None:
+    """The rows with a neighbour; None unless they are a minority, as for a narrow Gaussian kernel.
+
+    What is left out is below ``eps min K_ii / n`` in each entry, so below rounding in the 2-norm. A first
+    row with many neighbours ends the search: a full kernel costs nothing.
+    """
+    n = len(K)
+    limit = EPS * float(np.diagonal(K).min()) / n
+    if np.count_nonzero(np.abs(K[0]) > limit) > 1 + CORE_SHARE * n:
+        return None
+    neighbours = np.count_nonzero(np.abs(K) > limit, axis=1)
+    core = np.flatnonzero(neighbours > 1)
+    return core if len(core) <= CORE_SHARE * n else None
+
+
+def thin_columns(K: Array) -> Array | None:
+    r"""``K = C C^T`` to machine precision by pivoted Cholesky where few columns do, else None.
+
+    The leading half is tried first: where that has full rank, K has no low one, at an eighth of the cost.
+    """
+    n = len(K)
+    half = pivoted_cholesky(K[::2, ::2])
+    if half.shape[1] > THIN_SHARE * n * 0.9:
+        return None
+    columns = pivoted_cholesky(K)
+    return columns if columns.shape[1] <= THIN_SHARE * n else None
+
+
+def pivoted_cholesky(K: Array) -> Array:
+    """``C`` (n, r) with ``K = C C^T`` up to ``n eps max K_ii``, LAPACK's dpstrf."""
+    from scipy.linalg.lapack import dpstrf
+
+    factor, pivots, rank, _ = dpstrf(K, tol=EPS * float(np.diagonal(K).max()), lower=1)
+    columns = np.zeros((len(K), rank))
+    columns[pivots - 1] = np.tril(factor)[:, :rank]
+    return columns

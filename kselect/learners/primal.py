@@ -1,0 +1,154 @@
+r"""The square loss on few columns: ``K ~ B B^T`` with r columns, every question answered in ``O(n r^2)``.
+
+For the Nystrom approximation (mathematics, sections 1 and 6). With ``B^T B = diag(s)`` (rotated so once),
+``w = 1 / (s + gamma)`` and ``p = 1 - B diag(w) B^T 1``:
+
+    b = p^T y / (p^T 1) with bias, 0 without;  beta = w * (B^T y - b B^T 1);  f = B beta + b
+    leave-one-out: e_i = r_i / h_i,  h_i = 1 - sum_j w_j B_ij^2 - p_i^2 / (p^T 1)
+    k-fold: the normal equations without the fold, ``diag(s) + gamma I - B_F^T B_F``, r by r
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+from kselect.errors import TrialError
+from kselect.folds import Folds
+from kselect.learners.base import Dual, Path, Problem
+from kselect.learners.factor import weights
+from kselect.linalg import Array, Index, symmetric_eigh
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, eq=False)
+class Rotated:
+    """Columns ``B = V Q`` with ``B^T B = diag(s)``."""
+
+    s: Array
+    Q: Array
+    B: Array
+
+
+def rotate(V: Array) -> Rotated:
+    """The columns along the eigenvectors of ``V^T V``."""
+    s, Q = symmetric_eigh(V.T @ V)
+    return Rotated(np.maximum(s, 0.0), Q, V @ Q)
+
+
+class PrimalPath:
+    """Least squares on the columns of a low-rank kernel over all ridges, with or without a bias."""
+
+    def __init__(self, problem: Problem, *, bias: bool, shared: Self | None = None) -> None:
+        if problem.columns is None:
+            raise TrialError("a primal path needs the columns of a low-rank kernel")
+        self.problem = problem
+        self.bias = bias
+        self._memo: dict[object, Any] = {}
+        self._held: dict[Folds, Array] = {}
+        self.rotated: Rotated = shared.rotated if shared else rotate(problem.columns.V)
+        self.s, self.B = self.rotated.s, self.rotated.B
+
+    def retarget(self, y: Array) -> Path:
+        """The same factor for another target."""
+        return type(self)(replace(self.problem, y=y), bias=self.bias, shared=self)
+
+    def once(self, compute: Callable[[Path], R]) -> R:
+        """``compute(self)``, remembered."""
+        if compute not in self._memo:
+            self._memo[compute] = compute(self)
+        found: R = self._memo[compute]
+        return found
+
+    @cached_property
+    def gammas(self) -> Array:
+        """``n lam``."""
+        return self.problem.n * self.problem.lams
+
+    @cached_property
+    def _sums(self) -> tuple[Array, Array]:
+        """``B^T y`` and ``B^T 1``."""
+        return self.problem.y @ self.B, self.B.sum(axis=0)
+
+    @cached_property
+    def _fit(self) -> tuple[Array, Array]:
+        """beta (n_ridges, r) and b (n_ridges,)."""
+        w = weights(self.s, self.gammas)
+        By, Bone = self._sums
+        if not self.bias:
+            return w * By, np.zeros(len(w))
+        y = self.problem.y
+        b = (y.sum() - (w * Bone) @ By) / (len(y) - w @ Bone**2)
+        return w * (By - b[:, None] * Bone), b
+
+    def dual(self) -> Dual:
+        """Coefficients of the kernel against the landmarks."""
+        beta, b = self._fit
+        columns = self.problem.columns
+        assert columns is not None
+        return Dual(beta @ (columns.root @ self.rotated.Q).T, b)
+
+    def decision(self) -> Array:
+        """``B beta + b``."""
+        beta, b = self._fit
+        return np.asarray(beta @ self.B.T + b[:, None])
+
+    def spectrum(self) -> Array:
+        """The eigenvalues of ``B B^T``, descending, filled up with zeros."""
+        return np.concatenate([self.s[::-1], np.zeros(self.problem.n - len(self.s))])
+
+    def kernel_diagonal(self) -> Array:
+        """``K_ii``."""
+        return np.asarray(np.einsum("ij,ij->i", self.B, self.B))
+
+    def kernel_row_squares(self) -> Array:
+        """``sum_j K_ij^2 = b_i^T diag(s) b_i``: row norms without the matrix."""
+        return np.asarray(np.square(self.B) @ self.s)
+
+    def loo(self) -> Array:
+        """``y_i - r_i / h_i``."""
+        w = weights(self.s, self.gammas)
+        h = 1.0 - w @ np.square(self.B).T
+        if self.bias:
+            p = 1.0 - (w * self._sums[1]) @ self.B.T
+            h -= np.square(p) / p.sum(axis=1, keepdims=True)
+        y = self.problem.y
+        return np.asarray(y - (y - self.decision()) / h)
+
+    def held_out(self, folds: Folds) -> Array:
+        """Exact k-fold cross-validation, ``O(n r^2 / k + r^3)`` a fold and ridge."""
+        if folds not in self._held:
+            out = np.empty((len(self.gammas), self.problem.n))
+            for F in folds.members:
+                out[:, F] = self._fold(F)
+            self._held[folds] = out
+        return self._held[folds]
+
+    def _fold(self, F: Index) -> Array:
+        """The predictions of one fold by the normal equations of the others."""
+        from scipy.linalg.lapack import dposv
+
+        y, n, m = self.problem.y, self.problem.n, len(F)
+        BF = self.B[F]
+        normal = np.diag(self.s) - BF.T @ BF
+        By, Bone = self._sums
+        right = np.stack([By - y[F] @ BF, Bone - BF.sum(axis=0)], axis=1)
+        total = y.sum() - y[F].sum()
+        kept = n - m if self.problem.ridge == "per-fold" else n
+        out = np.empty((len(self.gammas), m))
+        for i, gamma in enumerate(kept * self.problem.lams):
+            system = normal.copy(order="F")
+            system[np.diag_indices_from(system)] += gamma
+            _, solved, failed = dposv(system, right, lower=1, overwrite_a=1)
+            if failed:
+                raise TrialError("the normal equations without a fold are singular")
+            u, v = solved.T
+            h = right[:, 1]
+            b = (total - h @ u) / (n - m - h @ v) if self.bias else 0.0
+            out[i] = BF @ (u - b * v) + b
+        return out

@@ -1,0 +1,180 @@
+"""Real runs of the command in processes of their own, and hooks that make them slow or deadly."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import kselect
+
+ROOT = Path(kselect.__file__).resolve().parents[1]
+SECONDS = 60.0  # a time-out, not a wait
+
+SMALL = """\
+name: small
+learner: lssvm
+splits: 3
+kernels: {gaussian: {tau: 2^-2:2^3}}
+lam: {fixed: [0.001, 0.1]}
+criteria: [5-CV, 5-KS]
+datasets: [heart, sonar, liver-disorders]
+"""
+JOBS = 9
+
+# What a module named sitecustomize does in the parent and in every worker.
+SLOW = """
+import time
+import kselect.workers as workers
+run_trial = workers.run_trial
+def slow(experiment, trial):
+    time.sleep(0.15)
+    return run_trial(experiment, trial)
+workers.run_trial = slow
+"""
+DEADLY = """
+import os
+import kselect.workers as workers
+run_trial = workers.run_trial
+def deadly(experiment, trial):
+    if (trial.dataset, trial.split) == ("sonar", 1):
+        os.kill(os.getpid(), 9)
+    return run_trial(experiment, trial)
+workers.run_trial = deadly
+"""
+BROKEN = """
+import pathlib
+import kselect.workers as workers
+run_trial = workers.run_trial
+def broken(experiment, trial):
+    if (trial.dataset, trial.split) == ("sonar", 1):
+        pathlib.Path("/nowhere/at-home/file").read_text()
+    return run_trial(experiment, trial)
+workers.run_trial = broken
+"""
+NO_NETWORK = """
+import socket
+def refuse(self, address, *_):
+    raise SystemExit(f"a network call to {address}")
+socket.socket.connect = refuse
+socket.socket.connect_ex = refuse
+def lookup(*arguments, **_):
+    raise SystemExit(f"a name was looked up: {arguments}")
+socket.getaddrinfo = lookup
+"""
+
+
+def write_config(folder: Path, text: str = SMALL, name: str = "small.yaml") -> Path:
+    """A config file in a folder."""
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def environment(folder: Path, hook: str = "", **more: str) -> dict[str, str]:
+    """Variables for a run in ``folder``: no data but the embedded, no proxy, and the hook if any."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("KSELECT_", "PYTEST_"))}
+    paths = [str(ROOT)]
+    if hook:
+        hooks = folder / f"hook-{abs(hash(hook))}"
+        hooks.mkdir(exist_ok=True)
+        (hooks / "sitecustomize.py").write_text(hook)
+        paths.insert(0, str(hooks))
+    fixed = {"PYTHONPATH": os.pathsep.join(paths), "KSELECT_DATA_DIR": str(folder / "cache")}
+    return {**clean, **fixed, "NO_PROXY": "127.0.0.1", "COLUMNS": "100", **more}
+
+
+def start(folder: Path, *arguments: str, hook: str = "", **more: Any) -> subprocess.Popen[str]:
+    """``kselect ARGUMENTS`` in a folder, as the leader of a process group of its own."""
+    env = environment(folder, hook, **more.pop("env", {}))
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+    command = [sys.executable, "-m", "kselect", *arguments]
+    return subprocess.Popen(
+        command, cwd=folder, env=env, text=True, start_new_session=True, **streams
+    )
+
+
+def kselect_in(
+    folder: Path, *arguments: str, hook: str = "", **more: Any
+) -> subprocess.CompletedProcess[str]:
+    """The same, to its end."""
+    with start(folder, *arguments, hook=hook, **more) as process:
+        try:
+            out, err = process.communicate(timeout=SECONDS)
+        except BaseException:
+            process.kill()
+            raise
+    assert "Traceback" not in err, err
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def until(condition: Callable[[], Any], what: str, seconds: float = SECONDS) -> float:
+    """Wait for something to become true; the seconds that it took."""
+    started = time.monotonic()
+    while not condition():
+        passed = time.monotonic() - started
+        assert passed < seconds, f"{what}: not within {seconds:g} s"
+        time.sleep(0.01)
+    return time.monotonic() - started
+
+
+def job_files(results: Path) -> list[Path]:
+    """The job files that are there."""
+    return sorted(results.glob("jobs/*/*.json"))
+
+
+def stamps(results: Path) -> dict[str, tuple[int, int]]:
+    """Job file -> inode and time: what changes when it is written again, whatever is in it."""
+    found = {str(path.relative_to(results)): path.stat() for path in job_files(results)}
+    return {name: (stat.st_ino, stat.st_mtime_ns) for name, stat in found.items()}
+
+
+def job(results: Path, dataset: str, split: int) -> dict[str, Any]:
+    """A job file's content."""
+    found: dict[str, Any] = json.loads((results / f"jobs/{dataset}/{split}.json").read_text())
+    return found
+
+
+def statuses(results: Path) -> dict[tuple[str, int], set[str]]:
+    """(data set, split) -> the statuses of its records."""
+    jobs = [json.loads(path.read_text()) for path in job_files(results)]
+    return {(j["dataset"], j["split"]): {r["status"] for r in j["records"]} for j in jobs}
+
+
+def records(results: Path) -> bytes:
+    """The bytes of records.csv."""
+    return (results / "records.csv").read_bytes()
+
+
+def litter(results: Path) -> list[str]:
+    """Temporary files."""
+    return [str(p) for p in results.rglob("*") if p.name.startswith(".") or p.suffix == ".tmp"]
+
+
+def workers_of(parent: int) -> list[int]:
+    """The worker processes of a run, from /proc."""
+    return [pid for pid in children(parent) if "popen_loky" in command_of(pid)]
+
+
+def children(parent: int) -> Iterable[int]:
+    """The processes whose parent this is."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == parent:
+            yield int(path.parent.name)
+
+
+def command_of(pid: int) -> str:
+    """The command line of a process, empty when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return ""

@@ -1,0 +1,147 @@
+"""Each factor against the dense inverse, and the choice between them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kselect.errors import TrialError
+from kselect.kernels import Points
+from kselect.kernels.gaussian import Gaussian
+from kselect.kernels.linear import Linear
+from kselect.learners.factor import (
+    EPS,
+    Factor,
+    ScatteredFactor,
+    SpectralFactor,
+    ThinFactor,
+    factorise,
+    find_core,
+    pivoted_cholesky,
+    thin_columns,
+)
+from kselect.linalg import Array
+from kselect.streams import stream
+
+GAMMAS = np.array([1e-3, 0.5, 20.0])
+
+
+def rows(n: int, d: int) -> Array:
+    return stream(0, "factor", n, d).normal(size=(n, d))
+
+
+def with_close_pairs() -> Array:
+    """Rows far apart, but for five that have a near neighbour."""
+    X = 100.0 * np.arange(40.0)[:, None] + np.zeros((40, 2))
+    X[[3, 9, 15, 21, 27]] = X[[4, 10, 16, 22, 28]] + 0.5
+    return X
+
+
+KERNELS = {
+    "spectral": (Gaussian(1.0).gram(Points(rows(40, 4))), SpectralFactor),
+    "thin": (Gaussian(50.0).gram(Points(rows(60, 1))), ThinFactor),
+    "linear": (Linear().gram(Points(rows(50, 3))), ThinFactor),
+    "identity": (np.eye(30), ScatteredFactor),
+    "scattered": (Gaussian(1.0).gram(Points(with_close_pairs())), ScatteredFactor),
+}
+
+
+@pytest.fixture(params=KERNELS)
+def case(request: pytest.FixtureRequest) -> tuple[Array, Factor]:
+    K, kind = KERNELS[request.param]
+    factor = factorise(K)
+    assert type(factor) is kind
+    return K, factor
+
+
+def tolerance(K: Array) -> float:
+    """``n eps cond``: what a backward stable solution may be off, relative to its norm."""
+    worst = (np.linalg.norm(K, 2) + GAMMAS.min()) / GAMMAS.min()
+    return float(10 * len(K) * EPS * worst)
+
+
+def inverses(K: Array) -> Array:
+    return np.array([np.linalg.inv(K + g * np.eye(len(K))) for g in GAMMAS])
+
+
+def test_solve_and_diagonal_are_those_of_the_inverse(case: tuple[Array, Factor]) -> None:
+    K, factor = case
+    v = stream(0, "v").normal(size=len(K))
+    G = inverses(K)
+    scale = np.linalg.norm(G, ord=2, axis=(1, 2)) * np.linalg.norm(v)
+    off = np.abs(factor.solve(GAMMAS, v) - G @ v).max(axis=1) / scale
+    assert off.max() <= tolerance(K)
+    diagonal = np.diagonal(G, axis1=1, axis2=2)
+    assert np.abs(factor.diagonal(GAMMAS) / diagonal - 1).max() <= tolerance(K) * 10
+
+
+def test_blocks_are_those_of_the_inverse(case: tuple[Array, Factor]) -> None:
+    K, factor = case
+    F = np.sort(stream(0, "F").permutation(len(K))[: len(K) // 3])
+    for gamma, G, block in zip(GAMMAS, inverses(K), factor.blocks(F, GAMMAS), strict=True):
+        assert block.flags.f_contiguous
+        assert np.abs(np.tril(block - gamma * G[np.ix_(F, F)])).max() <= tolerance(K)
+
+
+def test_a_block_without_a_row_of_the_core() -> None:
+    K, _ = KERNELS["scattered"]
+    F = np.array([0, 1, 2])
+    for gamma, block in zip(GAMMAS, factorise(K).blocks(F, GAMMAS), strict=True):
+        assert np.array_equal(block, gamma / (1 + gamma) * np.eye(3))
+
+
+def test_eigenvalues(case: tuple[Array, Factor]) -> None:
+    K, factor = case
+    s = factor.eigenvalues()
+    assert len(s) == len(K)
+    assert (np.diff(s) <= 0).all()
+    expected = np.linalg.eigvalsh(K)[::-1]
+    assert np.abs(s - expected).max() <= 10 * len(K) * EPS * max(1.0, expected[0])
+
+
+def test_entries_just_above_rounding_are_not_left_out() -> None:
+    K = np.eye(20)
+    K[7, 8] = K[8, 7] = 1e-13
+    core = find_core(K)
+    assert core is not None
+    assert core.tolist() == [7, 8]
+    K[7, 8] = K[8, 7] = 1e-18
+    core = find_core(K)
+    assert core is not None
+    assert core.tolist() == []
+
+
+def test_a_full_kernel_has_no_core() -> None:
+    assert find_core(Gaussian(1.0).gram(Points(rows(20, 2)))) is None
+    most = np.eye(20)
+    most[1:, 1:] += 0.5  # the first row alone has no neighbours
+    assert find_core(most) is None
+
+
+def test_pivoted_cholesky_reproduces_a_kernel_of_low_rank() -> None:
+    K, _ = KERNELS["thin"]
+    C = pivoted_cholesky(K)
+    assert C.shape[1] < 30
+    assert np.abs(C @ C.T - K).max() <= len(K) * EPS
+
+
+def test_a_kernel_of_full_rank_has_no_thin_columns() -> None:
+    assert thin_columns(Gaussian(0.1).gram(Points(rows(50, 5)))) is None
+
+
+def test_a_half_of_low_rank_does_not_make_the_whole_so() -> None:
+    """Even rows all equal, odd rows far apart: the half that is tried first says little."""
+    X = np.zeros((40, 1))
+    X[1::2, 0] = 50.0 * np.arange(1, 21)
+    K = Gaussian(1.0).gram(Points(X))
+    columns = pivoted_cholesky(K)
+    assert columns.shape[1] == 21
+    factor = factorise(K)
+    v = np.ones(40)
+    assert factor.solve(GAMMAS, v) == pytest.approx(inverses(K) @ v, rel=1e-9)
+
+
+def test_without_a_ridge_a_thin_factor_is_singular() -> None:
+    factor = factorise(KERNELS["linear"][0])
+    with pytest.raises(TrialError, match="singular"):
+        factor.solve(np.zeros(1), np.ones(50))

@@ -1,0 +1,127 @@
+"""What a plan holds, in which order, and what it leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from experiments import write_config
+
+from kselect.config import load_config
+from kselect.datasets.dataset import Source
+from kselect.datasets.fetch import Places
+from kselect.errors import ConfigError
+from kselect.experiment import Experiment
+from kselect.plan import Plan, check_kept, find_sources, make_plan
+from kselect.store import Store, protocol_of
+from kselect.trial import Trial, failed_outcome
+
+HERE = Places(Path("nowhere"), offline=True)
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Experiment:
+    return load_config(write_config(tmp_path))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "out")
+
+
+def plan_of(experiment: Experiment, store: Store, **flags: Any) -> Plan:
+    sources, missing = find_sources(experiment.datasets, HERE)
+    return make_plan(experiment, sources, missing, store, **flags)
+
+
+def pairs(plan: Plan) -> list[tuple[str, int]]:
+    return [(t.dataset, t.split) for t in plan.trials]
+
+
+def fail(experiment: Experiment, store: Store, dataset: str, split: int) -> None:
+    """Store a job that failed."""
+    sources, _ = find_sources([dataset], HERE)
+    trial = Trial(dataset, split, experiment.methods, sources[dataset])
+    protocol = protocol_of(experiment, sources[dataset].sha256)
+    store.add(trial, failed_outcome(experiment, trial, "why"), protocol, "env", False)
+
+
+def test_the_largest_first(experiment: Experiment, store: Store) -> None:
+    plan = plan_of(experiment, store)
+    assert [name for name, _ in pairs(plan)] == [
+        *["liver-disorders"] * 3, *["heart"] * 3, *["sonar"] * 3,
+    ]  # fmt: skip
+    costs = [plan.cost(experiment, trial) for trial in plan.trials]
+    assert costs == sorted(costs, reverse=True)
+    assert not store.folder.exists()
+
+
+def test_done_failed_forced(experiment: Experiment, store: Store) -> None:
+    fail(experiment, store, "heart", 1)
+    resumed = plan_of(experiment, store)
+    assert (len(resumed.trials), resumed.done) == (8, 1)
+    assert ("heart", 1) not in pairs(resumed)
+    for flag in ("retry_failed", "force"):
+        again = plan_of(experiment, store, **{flag: True})
+        assert (len(again.trials), again.done) == (9, 0)
+
+
+@pytest.mark.parametrize("shards", [2, 3, 4, 20])
+def test_shards_are_a_partition(experiment: Experiment, store: Store, shards: int) -> None:
+    whole = sorted(pairs(plan_of(experiment, store)))
+    parts = [pairs(plan_of(experiment, store, shard=(i + 1, shards))) for i in range(shards)]
+    assert sorted(pair for part in parts for pair in part) == whole
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+def test_shards_of_machines_with_different_data(experiment: Experiment, store: Store) -> None:
+    """Who lacks a data set runs less, but nothing that another machine counts as its own."""
+    sources, _ = find_sources(experiment.datasets, HERE)
+    poor = {name: source for name, source in sources.items() if name != "heart"}
+    one = make_plan(experiment, poor, {"heart": "gone"}, store, shard=(1, 2))
+    two = make_plan(experiment, sources, {}, store, shard=(2, 2))
+    assert not set(pairs(one)) & set(pairs(two))
+    assert {p for p in pairs(one) + pairs(two) if p[0] != "heart"} == {
+        (name, split) for name in poor for split in experiment.splits
+    }
+
+
+def test_sources_and_missing() -> None:
+    sources, missing = find_sources(["heart", "a2a"], HERE)
+    assert list(sources) == ["heart"]
+    assert missing["a2a"].startswith("a2a: no file to be had")
+
+
+def changed(sources: Mapping[str, Source], name: str) -> dict[str, Source]:
+    return {**sources, name: replace(sources[name], sha256="0" * 64, kind="mirror")}
+
+
+def test_another_file_of_a_data_set(experiment: Experiment, store: Store) -> None:
+    fail(experiment, store, "heart", 1)
+    sources, _ = find_sources(experiment.datasets, HERE)
+    with pytest.raises(ConfigError, match=r"heart/1\.json: rests on another file .* from mirror"):
+        make_plan(experiment, changed(sources, "heart"), {}, store)
+    plan = make_plan(experiment, changed(sources, "heart"), {}, store, force=True)
+    check_kept(experiment, plan, store, force=True)
+
+
+def test_what_is_left_alone_is_checked_too(experiment: Experiment, store: Store) -> None:
+    fail(replace(experiment, seed=1), store, "heart", 1)
+    part = replace(experiment, datasets=("sonar",))
+    for force in (False, True):
+        plan = plan_of(part, store, force=force)
+        with pytest.raises(ConfigError, match="another config"):
+            check_kept(experiment, plan, store, force=force)
+    check_kept(part, plan_of(part, store), store)
+
+
+def test_splits_that_rest_on_different_files(experiment: Experiment, store: Store) -> None:
+    fail(experiment, store, "heart", 1)
+    sources, _ = find_sources(experiment.datasets, HERE)
+    part = replace(experiment, splits=(0,))
+    plan = make_plan(part, changed(sources, "heart"), {}, store)
+    with pytest.raises(ConfigError, match="another file of heart"):
+        check_kept(experiment, plan, store)
