@@ -155,7 +155,9 @@ def run(
     check_kept(whole, plan, store, force=how.force)
     describe(experiment, plan, how)
     if how.dry_run:
-        click.echo(f"about {clock(estimate(experiment, plan, how.n_jobs))} with -j {how.n_jobs}")
+        seconds = estimate(experiment, plan, how.n_jobs)
+        told = f"about {clock(seconds)}" if seconds >= 1 else "a second"
+        click.echo(f"{told} with -j {how.n_jobs}")
         return 0
     return execute(experiment, whole, plan, store, how)
 
