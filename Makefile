@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 EXPERIMENTS := $(filter-out quickstart,$(basename $(notdir $(wildcard configs/*.yaml))))
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev quickstart test check format bench reproduce-all clean $(EXPERIMENTS:%=reproduce-%)
+.PHONY: help install dev quickstart test check format bench bench-experiment reproduce-all clean $(EXPERIMENTS:%=reproduce-%)
 
 help:  ## show this list
 	@echo "make quickstart          three small data sets, seven criteria, a report: needs no network but the packages'"
@@ -17,7 +17,8 @@ help:  ## show this list
 	@echo "make test                the tests"
 	@echo "make check               ruff format, ruff, mypy --strict"
 	@echo "make format              apply ruff's format and fixes"
-	@echo "make bench               time against bare LAPACK, side by side in one run"
+	@echo "make bench               a selection's time against bare LAPACK and scikit-learn, in one run"
+	@echo "make bench-experiment    the time of ecml2014 against bare LAPACK (FLAGS='--mirror DIR' for a2a)"
 	@echo "make clean               remove .venv and caches; results stay"
 	@echo "Settings: JOBS=2 (worker processes), FLAGS='--mirror DIR' or '--offline --skip-missing', PYTHON=python3"
 
@@ -60,7 +61,10 @@ format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/installed-dev
-	$(BIN)/python tests/bench/ecml2014.py $(FLAGS)
+	$(BIN)/python tests/bench/selection.py $(FLAGS)
+
+bench-experiment: $(VENV)/installed-dev
+	$(BIN)/python tests/bench/experiment.py $(FLAGS)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

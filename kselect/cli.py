@@ -17,6 +17,11 @@ COMMANDS = {
         "report",
         "Write tables, figures and the page from results.",
     ),
+    "select": (
+        "kselect.commands.select",
+        "select_command",
+        "Choose kernel and ridge for your own file.",
+    ),
     "data": ("kselect.commands.data", "data", "List, fetch and verify the data sets."),
     "list": ("kselect.commands.listing", "listing", "Show what a config may name."),
     "sys-info": ("kselect.commands.sys_info", "sys_info", "Show what a bug report needs."),

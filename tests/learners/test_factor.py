@@ -129,13 +129,13 @@ def test_a_kernel_of_full_rank_has_no_thin_columns() -> None:
     assert thin_columns(Gaussian(0.1).gram(Points(rows(50, 5)))) is None
 
 
-def test_a_half_of_low_rank_does_not_make_the_whole_so() -> None:
-    """Even rows all equal, odd rows far apart: the half that is tried first says little."""
+def test_a_leading_block_of_low_rank_does_not_make_the_whole_so() -> None:
+    """The first rows all equal, the others far apart: what is tried first says little."""
     X = np.zeros((40, 1))
-    X[1::2, 0] = 50.0 * np.arange(1, 21)
+    X[30:, 0] = 50.0 * np.arange(1, 11)
     K = Gaussian(1.0).gram(Points(X))
     columns = pivoted_cholesky(K)
-    assert columns.shape[1] == 21
+    assert columns.shape[1] == 11
     factor = factorise(K)
     v = np.ones(40)
     assert factor.solve(GAMMAS, v) == pytest.approx(inverses(K) @ v, rel=1e-9)

@@ -1,6 +1,6 @@
 """The cost of ecml2014 over its floor: the whole search against bare eigendecompositions, in one process.
 
-    python tests/bench/ecml2014.py [--mirror ../shared/data] [--splits 1] [-d NAME ...]
+    python tests/bench/experiment.py [--mirror ../shared/data] [--splits 1] [-d NAME ...]
 
 For each data set and split: the CPU seconds of a whole trial (read, search with every method and the
 eta sweep, refit, test), and those of ``numpy.linalg.eigh`` alone on the same training kernels, one BLAS

@@ -1,0 +1,218 @@
+"""A user's own file: svmlight or CSV, the target as numbers or as class names."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import hashlib
+import io
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kselect.datasets.svmlight import read_svmlight
+from kselect.errors import DataError, nearest
+from kselect.grids import show_number
+from kselect.linalg import Array
+
+Task = Literal["classification", "regression"]
+CSV_ENDINGS = (".csv", ".tsv", ".csv.bz2", ".tsv.bz2")
+DELIMITERS = ",;\t"
+MANY_CLASSES = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows of a file: features, and the target as numbers or as the fields of a CSV file and their lines."""
+
+    X: Array
+    target: Sequence[str] | Array
+    sha256: str
+    lines: Sequence[int] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What is to be learned: (q, n) targets, the classes behind them, and why it was taken so."""
+
+    task: Task
+    values: Array
+    classes: tuple[str, ...]
+    why: str
+
+
+def read_table(path: Path, target: str | None) -> Table:
+    """The rows of a file; CSV where a target column is named or the file looks like it, else svmlight."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from None
+    sha256 = hashlib.sha256(raw).hexdigest()
+    if target is None and not path.name.lower().endswith(CSV_ENDINGS) and not has_columns(raw):
+        X, y = read_svmlight(path)
+        if not X.shape[1]:
+            raise DataError(f"{path}: no features, only targets")
+        return Table(X, y, sha256)
+    X, fields, lines = read_csv(path, raw, target)
+    return Table(X, fields, sha256, lines)
+
+
+def has_columns(raw: bytes) -> bool:
+    """Whether the first line has a CSV delimiter and no ``index:value``, whatever the file is called."""
+    first = next((line for line in raw.splitlines() if line.strip()), b"").strip()
+    return (b"," in first or b";" in first or b"\t" in first) and not re.search(rb"[#:\0]", first)
+
+
+def read_csv(
+    path: Path, raw: bytes, target: str | None
+) -> tuple[Array, list[str], tuple[int, ...]]:
+    """Features as numbers, the target as text, the line of each row; with or without a header line."""
+    try:
+        text = (bz2.decompress(raw) if path.suffix == ".bz2" else raw).decode("utf-8-sig")
+    except (OSError, ValueError, EOFError):
+        raise DataError(f"{path}: neither UTF-8 text nor a whole .bz2 file of it") from None
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=find_delimiter(text))
+    try:
+        rows = [(reader.line_num, [f.strip() for f in row]) for row in reader if any(row)]
+    except csv.Error as error:
+        raise DataError(f"{path}:{reader.line_num}: {error}") from None
+    if not rows:
+        raise DataError(f"{path}: no rows")
+    header = find_header(rows)
+    body = rows[1:] if header else rows
+    if not body:
+        raise DataError(f"{path}: a header and no rows")
+    width = len(rows[0][1])
+    column = find_column(path, header, width, target)
+    X = numbers_of(path, body, width, column, header)
+    return X, [row[column] for _, row in body], tuple(line for line, _ in body)
+
+
+def find_delimiter(text: str) -> str:
+    """Of tab, semicolon and comma the one that the first line has most of, outside quotes."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return max(DELIMITERS, key=re.sub(r'"[^"]*"', "", first).count)
+
+
+def is_number(field: str) -> bool:
+    """Whether a field reads as a number, finite or not; ``1_000`` does so for Python alone."""
+    if "_" in field or not field.isascii():
+        return False
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def find_header(rows: Sequence[tuple[int, list[str]]]) -> list[str]:
+    """The first line if it has no number while the second has one; else there is no header."""
+    first = rows[0][1]
+    if any(map(is_number, first)) or (len(rows) > 1 and not any(map(is_number, rows[1][1]))):
+        return []
+    return first
+
+
+def find_column(path: Path, header: Sequence[str], width: int, target: str | None) -> int:
+    """The target's position: a name of the header, or a number from 1; the last column by default."""
+    if width < 2:
+        raise DataError(f"{path}: one column only; a target and a feature are needed")
+    if target is None:
+        return width - 1
+    if target in header:
+        return list(header).index(target)
+    if target.isascii() and target.isdigit() and 1 <= int(target) <= width:
+        return int(target) - 1
+    known = header or [str(i) for i in range(1, width + 1)]
+    raise DataError(f"{path}: no column {target!r} for the target{nearest(target, known)}")
+
+
+def numbers_of(
+    path: Path,
+    rows: Sequence[tuple[int, list[str]]],
+    width: int,
+    column: int,
+    header: Sequence[str],
+) -> Array:
+    """The features as an array; the first field that is no finite number is an error with its line."""
+    for line, row in rows:
+        if len(row) != width:
+            raise DataError(f"{path}:{line}: {len(row)} columns where the first line has {width}")
+    try:
+        X = np.array([row[:column] + row[column + 1 :] for _, row in rows], dtype=np.float64)
+    except ValueError:
+        X = np.array([[np.nan]])
+    plain = not any("_" in field or not field.isascii() for _, row in rows for field in row)
+    if plain and np.isfinite(X).all():
+        return X
+    for line, row in rows:
+        for position, field in enumerate(row):
+            if position != column and not (is_number(field) and math.isfinite(float(field))):
+                name = header[position] if header else str(position + 1)
+                what = "is empty" if not field else f"{field!r} is not a finite number"
+                raise DataError(f"{path}:{line}: column {name}: {what}")
+    return X
+
+
+def as_target(path: Path, table: Table, task: Task | None) -> Target:
+    """Classes or numbers: by ``task``, else by what the target looks like."""
+    target = table.target
+    numbers = target if isinstance(target, np.ndarray) else as_numbers(path, table, task)
+    names = [str(v) for v in target] if numbers is None else [show_number(v) for v in numbers]
+    distinct = sorted(set(names), key=lambda v: (float(v) if is_number(v) else 0.0, v))
+    if len(distinct) < 2:
+        raise DataError(f"{path}: the target has one value only ({distinct[0]}): nothing to learn")
+    why = "as asked for"
+    if task is None:
+        task, why = infer_task(numbers, len(distinct), len(names))
+    if task == "regression":
+        return Target(task, np.asarray(numbers)[None, :], (), why)
+    if len(distinct) > max(MANY_CLASSES, len(names) // 2):
+        raise DataError(
+            f"{path}: the target has {len(distinct)} values in {len(names)} rows: too many for classes"
+        )
+    return Target(task, one_against_rest(names, distinct), tuple(distinct), why)
+
+
+def as_numbers(path: Path, table: Table, task: Task | None) -> Array | None:
+    """The target's fields as numbers; None where they are class names; a mixture is an error with its line."""
+    fields, lines = [str(v) for v in table.target], table.lines
+    if "" in fields:
+        raise DataError(f"{path}:{lines[fields.index('')]}: the target is empty")
+    numeric = [is_number(v) for v in fields]
+    if task == "regression" or all(numeric):
+        for line, field, good in zip(lines, fields, numeric, strict=True):
+            if not (good and math.isfinite(float(field))):
+                raise DataError(f"{path}:{line}: the target {field!r} is not a finite number")
+        return np.array([float(v) for v in fields])
+    if any(numeric) and task is None:
+        text, number = numeric.index(False), numeric.index(True)
+        raise DataError(
+            f"{path}:{lines[text]}: the target {fields[text]!r} is not a number, but "
+            f"{fields[number]!r} in line {lines[number]} is; --task classification takes both as classes"
+        )
+    return None
+
+
+def infer_task(numbers: Array | None, distinct: int, n: int) -> tuple[Task, str]:
+    """Text, two values, or a few whole numbers are classes; anything else is a regression."""
+    if numbers is None:
+        return "classification", f"the target is text with {distinct} values"
+    if distinct == 2:
+        return "classification", "the target has two values"
+    if distinct <= min(MANY_CLASSES, n // 5) and (numbers == np.round(numbers)).all():
+        return "classification", f"the target has {distinct} values, all whole numbers"
+    return "regression", f"the target has {distinct} values"
+
+
+def one_against_rest(names: Sequence[Any] | NDArray[Any], classes: Sequence[Any]) -> Array:
+    """-1 and +1: one row for two classes (the second is +1), one row a class for more."""
+    labels = np.asarray(names)
+    positive = classes[1:] if len(classes) == 2 else classes
+    return np.array([np.where(labels == c, 1.0, -1.0) for c in positive])
