@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from itertools import groupby
 from math import isclose
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any
 
+from kselect.checks import read_config
 from kselect.criteria import CRITERIA
-from kselect.criteria.base import Aggregation
 from kselect.errors import ConfigError, nearest
-from kselect.experiment import TABLE, Experiment, Method, Sweep
+from kselect.experiment import Experiment, Method, ProbeFigure, Sweep
 from kselect.fields import Entry
-from kselect.kernels import Kernel
-from kselect.schema import ConfigFile, FigureFile, read_config, spell, usual
-from kselect.yaml_lines import Document, read_document, write_yaml
+from kselect.probes import PROBES
+from kselect.schema import ConfigFile, FigureFile, usual
+from kselect.yaml_lines import Document, read_document
 
 NO_OVERRIDES: Mapping[str, object] = MappingProxyType({})
 FLAGS = {"datasets": "--dataset", "splits": "--splits", "criteria": "--criterion"}
-SAME = ("name", "paper", "title", "learner", "scale", "scale_on", "train", "stratify", "splits")
+SAME = ("name", "paper", "title", "scale", "scale_on", "train", "stratify", "splits")
 SAME_TOO = ("seed", "kernels", "lam", "ridge", "loss")
 
 
@@ -65,25 +64,33 @@ def keep(experiment: Experiment, labels: object, path: str) -> Experiment:
     kept = [
         replace(s, criteria=tuple(c for c in s.criteria if c in wanted)) for s in experiment.sweeps
     ]
+    seen = [replace(p, at=tuple(c for c in p.at if c in wanted)) for p in experiment.probes]
     return replace(
         experiment,
         methods=tuple(m for m in experiment.methods if m.label in wanted),
         sweeps=tuple(s for s in kept if s.criteria),
+        probes=tuple(p for p in seen if p.at),
     )
 
 
 def build(config: ConfigFile) -> Experiment:
     """The experiment of a config in which nothing is wrong."""
     table = {config.label(one): methods_of(one, config) for one in config.criteria}
-    sweeps = tuple(sweep_of(name, figure, config) for name, figure in config.figures.items())
+    figures = config.figures.items()
+    sweeps = tuple(sweep_of(n, f, config) for n, f in figures if f.probes is None)
+    probes = tuple(probe_of(n, f, config) for n, f in figures if f.probes is not None)
     return Experiment(
         **{key: getattr(config, key) for key in (*SAME, *SAME_TOO)},
+        learner=config.learner.name,
+        learner_params=config.learner.params,
         methods=(
             *(method for methods in table.values() for method in methods),
             *(method for sweep in sweeps for method in swept(sweep, table)),
+            *(method for figure in probes for method in probing(figure, table)),
         ),
         datasets=tuple(config.datasets),
         sweeps=sweeps,
+        probes=probes,
     )
 
 
@@ -104,8 +111,31 @@ def methods_of(one: Entry, config: ConfigFile) -> list[Method]:
 def sweep_of(name: str, figure: FigureFile, config: ConfigFile) -> Sweep:
     """A figure; its one key besides criteria and lam is the parameter."""
     ((parameter, values),) = figure.__pydantic_extra__.items()
-    lam = next(v for v in config.lam.values if isclose(v, figure.lam))
-    return Sweep(name, tuple(figure.criteria), parameter, values, lam)
+    lam = next(v for v in config.lam.values if isclose(v, figure.lam or 0.0))
+    return Sweep(name, tuple(figure.criteria or ()), parameter, values, lam)
+
+
+def probe_of(name: str, figure: FigureFile, config: ConfigFile) -> ProbeFigure:
+    """A figure of probes, on the data sets that it names or on all."""
+    ((parameter, values),) = figure.__pydantic_extra__.items()
+    datasets = tuple(d for d in figure.datasets or config.datasets if d in config.datasets)
+    return ProbeFigure(
+        name, tuple(figure.probes or ()), tuple(figure.at or ()), parameter, values, datasets
+    )
+
+
+def probing(figure: ProbeFigure, table: Mapping[str, list[Method]]) -> Iterable[Method]:
+    """A method for each column, probe and value; a probe without the parameter looks once."""
+    for label in figure.at:
+        for name in figure.probes:
+            parameters = PROBES[name].parameters
+            defaults = {p.name: p.default for p in parameters}
+            swept = next((p for p in parameters if p.name == figure.parameter), None)
+            for value in figure.values if swept else (None,):
+                given = {swept.name: swept.parse(value)} if swept else {}
+                params = tuple(sorted((defaults | given).items()))
+                folds = table[label][0].folds
+                yield Method(label, name, folds, params, figure.name, None, label, figure.datasets)
 
 
 def swept(sweep: Sweep, table: Mapping[str, list[Method]]) -> Iterable[Method]:
@@ -120,96 +150,3 @@ def swept(sweep: Sweep, table: Mapping[str, list[Method]]) -> Iterable[Method]:
             yield replace(
                 method, params=tuple(sorted(params.items())), part=sweep.name, lam=sweep.lam
             )
-
-
-def resolved(experiment: Experiment) -> str:
-    """The experiment as YAML, every choice written out; ``load_config`` reads back an equal one."""
-    also = also_losses(experiment)
-    average = common_average(experiment)
-    criteria = [
-        {methods[0].label.partition("(")[0]: own_of(methods, (experiment.loss, *also))}
-        for methods in columns(experiment)
-    ]
-    lam = {experiment.lam.mode: [plain(v) for v in experiment.lam.values]}
-    figures = {
-        s.name: {
-            "criteria": list(s.criteria),
-            s.parameter: [plain(v) for v in s.values],
-            "lam": plain(s.lam),
-        }
-        for s in experiment.sweeps
-    }
-    written = {key.replace("_", "-"): getattr(experiment, key) for key in (*SAME, *SAME_TOO)}
-    written |= {
-        "splits": split_ranges(experiment.splits),
-        "kernels": kernel_grids(experiment.kernels),
-        "lam": lam,
-        "also-loss": list(also),
-    }
-    written |= {"average": average} if average else {}
-    written |= {"criteria": criteria, "datasets": list(experiment.datasets), "figures": figures}
-    return write_yaml(written.items())
-
-
-def split_ranges(splits: tuple[int, ...]) -> str:
-    """``0, 1, 5`` -> ``0-1,5-5``: flags may have added splits beyond a gap."""
-    held = frozenset(splits)
-    starts = [s for s in splits if s - 1 not in held]
-    ends = [s for s in splits if s + 1 not in held]
-    return ",".join(f"{low}-{high}" for low, high in zip(starts, ends, strict=True))
-
-
-def plain(value: Any) -> Any:
-    """A parameter as a config writes it: whole numbers without a fraction, infinity as text."""
-    if not isinstance(value, float):
-        return value
-    if value == float("inf"):
-        return "inf"
-    return int(value) if value.is_integer() and abs(value) < 1e15 else value
-
-
-def columns(experiment: Experiment) -> list[list[Method]]:
-    """The methods of the table, those of one label together."""
-    table = (m for m in experiment.methods if m.part == TABLE)
-    return [list(methods) for _, methods in groupby(table, key=lambda m: m.label)]
-
-
-def also_losses(experiment: Experiment) -> tuple[str, ...]:
-    """The losses beside the default that columns were computed with."""
-    several = [[m.loss for m in methods] for methods in columns(experiment) if len(methods) > 1]
-    return tuple(several[0][1:]) if several else ()
-
-
-def own_of(methods: list[Method], losses: tuple[str, ...]) -> dict[str, Any]:
-    """The mapping of an entry: all parameters, but no loss where it is expanded over the losses."""
-    params = {key: plain(value) for key, value in methods[0].params}
-    if len(methods) == len(losses) > 1:
-        del params["loss"]
-    return params
-
-
-def common_average(experiment: Experiment) -> str | None:
-    """The ``average`` of the config, read off the labels: they name only what differs from it."""
-    first = [methods[0] for methods in columns(experiment)]
-    for average in (None, *get_args(Aggregation)):
-        if all(m.label == usual_label(m, experiment.loss, average) for m in first):
-            found: str | None = average
-            return found
-    raise ConfigError(f"the labels of {experiment.name} do not follow from its methods")
-
-
-def usual_label(method: Method, loss: str, average: str | None) -> str:
-    """The label of a method under a config with this loss and average."""
-    one = Entry(CRITERIA[method.criterion], method.folds, dict(method.params))
-    return spell(one, usual(one.criterion, loss, average))
-
-
-def kernel_grids(kernels: Iterable[Kernel]) -> dict[str, dict[str, list[Any]]]:
-    """Kernel -> parameter -> its values, of which the kernels are the products."""
-    grids: dict[str, dict[str, list[Any]]] = {}
-    for kernel in kernels:
-        grid = grids.setdefault(kernel.name, {p: [] for p in kernel.parameters})
-        for parameter, value in kernel.parameters.items():
-            if plain(value) not in grid[parameter]:
-                grid[parameter].append(plain(value))
-    return grids

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from kselect.grids import show_number
 from kselect.kernels import Kernel
 
 TABLE = "table"
+REGRESSION_LOSS = "squared"
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,9 @@ class Method:
     """One column of a table: a criterion with its parameters, under the label that users gave it.
 
     ``part`` says what it is for: the table, or the figure of that name. ``lam`` restricts it to one
-    ridge (a figure's sweep); None means every ridge of the experiment.
+    ridge (a figure's sweep); None means every ridge of the experiment. ``at`` makes it a probe: its
+    criterion is not minimised but looked at where the column of that label has its best. ``datasets``
+    restricts it to some data sets; empty means all.
     """
 
     label: str
@@ -25,6 +28,8 @@ class Method:
     params: tuple[tuple[str, Any], ...]
     part: str = TABLE
     lam: float | None = None
+    at: str = ""
+    datasets: tuple[str, ...] = ()
 
     @property
     def loss(self) -> str:
@@ -59,6 +64,18 @@ class Sweep:
 
 
 @dataclass(frozen=True)
+class ProbeFigure:
+    """A figure: what probes find, over one of their parameters, where some columns have their best."""
+
+    name: str
+    probes: tuple[str, ...]
+    at: tuple[str, ...]
+    parameter: str
+    values: tuple[float, ...]
+    datasets: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Experiment:
     """A config with every default filled in and every name resolved."""
 
@@ -79,6 +96,15 @@ class Experiment:
     methods: tuple[Method, ...]
     datasets: tuple[str, ...]
     sweeps: tuple[Sweep, ...]
+    probes: tuple[ProbeFigure, ...] = ()
+    learner_params: tuple[tuple[str, Any], ...] = ()
+
+    def methods_on(self, dataset: str, task: str) -> tuple[Method, ...]:
+        """The methods of one data set; in a regression every loss is the squared one."""
+        mine = (m for m in self.methods if not m.datasets or dataset in m.datasets)
+        if task == "regression":
+            mine = (with_loss(m, REGRESSION_LOSS) for m in mine)
+        return tuple(dict.fromkeys(mine))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -107,6 +133,14 @@ class Experiment:
         if self.lam.mode == "select":
             return ("selected",)
         return tuple(setting(lam) for lam in self.lam.values)
+
+
+def with_loss(method: Method, loss: str) -> Method:
+    """The method with another loss, where it has one at all."""
+    params = dict(method.params)
+    if "loss" not in params:
+        return method
+    return replace(method, params=tuple(sorted({**params, "loss": loss}.items())))
 
 
 def setting(lam: float) -> str:

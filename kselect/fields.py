@@ -15,6 +15,7 @@ from kselect.errors import ConfigError, nearest
 from kselect.experiment import TABLE, Ridges
 from kselect.grids import LARGEST_GRID, parse_grid
 from kselect.kernels import Kernel, find_kernel
+from kselect.learners import Learner, find_learner
 from kselect.yaml_lines import Location
 
 PAPERS = ("ecml2014", "tcyb2018", "icml2014", "ijcai2018", "flkl2014")
@@ -226,6 +227,28 @@ def kernel_values(cls: type[Kernel], parameter: str, grid: object) -> tuple[floa
     return values
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """A learner and all its parameters, those not written at their defaults."""
+
+    name: str
+    params: tuple[tuple[str, Any], ...] = ()
+
+
+def read_learner(value: object) -> Chosen:
+    """``lssvm``, or ``{quadratic-svr: {eps: 0.1}}``."""
+    written, own = value, None
+    if isinstance(value, dict) and len(value) == 1:
+        written, own = next(iter(value.items()))
+    name = as_text(written)
+    learner = find_learner(name)
+    if own is not None and not isinstance(own, dict):
+        fail(((name,), f"must be a mapping of its parameters, not {describe(own)}"))
+    given = own_parameters(learner, learner.name, own or {})
+    defaults = {p.name: p.default for p in learner.parameters}
+    return Chosen(learner.name, tuple(sorted((defaults | given).items())))
+
+
 def unknown_parameter(owner: str, name: str, known: list[str]) -> str:
     """The text for a parameter that a kernel or criterion lacks."""
     return f"unknown parameter of {owner}" + (nearest(name, known) if known else "; it has none")
@@ -245,13 +268,15 @@ def read_entry(value: object) -> Entry:
     return Entry(criterion, folds, own_parameters(criterion, label, own or {}))
 
 
-def own_parameters(criterion: Criterion, label: str, own: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters written with a criterion, as it takes them."""
-    known = [p.name for p in criterion.parameters]
+def own_parameters(
+    owner: Criterion | Learner, label: str, own: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The parameters written with a criterion or a learner, as it takes them."""
+    known = [p.name for p in owner.parameters]
     parsed: dict[str, Any] = {}
     problems: list[Wrong] = []
     for key, value in own.items():
-        parameter = criterion.parameter(key)
+        parameter = owner.parameter(key)
         if parameter is None:
             problems.append(((label, key), unknown_parameter(label, key, known)))
             continue

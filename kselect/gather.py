@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kselect.datasets.registry import find_dataset
 from kselect.environment import digest
 from kselect.errors import StoreError
 from kselect.experiment import Experiment
@@ -33,10 +34,11 @@ def wanted_jobs(experiment: Experiment, jobs: Iterable[Job]) -> list[Job]:
 
 def ordered_records(experiment: Experiment, jobs: Iterable[Job]) -> list[Record]:
     """Records by data set, split and method as the config lists them, whatever order they were made in."""
-    cells = [cell for method in experiment.methods for cell in cells_of(experiment, method)]
-    order = {cell: position for position, cell in enumerate(cells)}
     rows: list[Record] = []
     for job in wanted_jobs(experiment, jobs):
+        methods = experiment.methods_on(job.dataset, find_dataset(job.dataset).task)
+        cells = [cell for method in methods for cell in cells_of(experiment, method)]
+        order = {cell: position for position, cell in enumerate(cells)}
         mine = [r for r in job.records if r.cell in order]
         rows.extend(sorted(mine, key=lambda r: order[r.cell]))
     return rows

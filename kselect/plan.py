@@ -63,7 +63,8 @@ def make_plan(
     for name, split in pairs[shard[0] - 1 :: shard[1]]:
         if name not in sources:
             continue
-        trial = Trial(name, split, experiment.methods, sources[name])
+        methods = experiment.methods_on(name, find_dataset(name).task)
+        trial = Trial(name, split, methods, sources[name])
         if not force:
             trial = still_pending(experiment, trial, store, retry_failed)
         if trial.methods:

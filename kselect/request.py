@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from kselect.criteria import Criterion, find_criterion
-from kselect.criteria.base import Parameter
 from kselect.errors import ConfigError, nearest
 from kselect.experiment import Method
 from kselect.folds import Folds, draw_folds
@@ -18,6 +17,7 @@ from kselect.grids import parse_grid
 from kselect.kernels import Kernel, find_kernel
 from kselect.linalg import Index
 from kselect.losses import CLASSIFICATION_LOSSES
+from kselect.parameters import Parameter
 from kselect.streams import stream
 
 Grid = str | int | float | Sequence[str | int | float]

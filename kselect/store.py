@@ -17,7 +17,7 @@ from kselect.records import Cell, Record, cells_of
 from kselect.trial import Outcome, Trial
 
 # Raise it whenever a change makes the same config give other numbers: old results are then not mixed in.
-RESULT_VERSION = 1
+RESULT_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def protocol_of(experiment: Experiment, data_sha256: str) -> str:
     facts = {
         "version": RESULT_VERSION,
         "data": data_sha256,
-        "learner": experiment.learner,
+        "learner": [experiment.learner, *map(list, experiment.learner_params)],
         "scale": experiment.scale,
         "scale-on": experiment.scale_on,
         "train": show_number(experiment.train),

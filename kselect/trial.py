@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -16,18 +16,26 @@ from kselect.datasets.dataset import DataSet, Source, read_dataset
 from kselect.datasets.registry import find_dataset
 from kselect.datasets.scaling import scale_rows
 from kselect.datasets.splits import Split, draw_split, require_two_classes
-from kselect.errors import KselectError, TrialError
-from kselect.experiment import Experiment, Method
+from kselect.errors import TrialError
+from kselect.experiment import TABLE, Experiment, Method
 from kselect.folds import Folds, draw_folds
 from kselect.kernels import Kernel, Points
 from kselect.learners import Path, Problem, find_learner
 from kselect.linalg import Array
 from kselect.losses import LOSSES
-from kselect.records import Record
-from kselect.search.grid import Choice, Scores, best, best_at, reason, search_grid
+from kselect.probing import Sight, look
+from kselect.records import METRICS, Record, Sizes, chosen_fields, failed_fields, record
+from kselect.search.grid import (
+    Choice,
+    Scores,
+    best,
+    best_at,
+    reason,
+    search_grid,
+)
 from kselect.streams import stream
 
-Metric = Literal["zero-one", "mse"]
+TEST_LOSSES = {"classification": "zero-one", "regression": "squared"}
 
 
 @dataclass(frozen=True)
@@ -78,11 +86,12 @@ def run_trial(experiment: Experiment, trial: Trial) -> Outcome:
     except TrialError as error:
         return failed_outcome(experiment, trial, str(error))
     parts = prepare(experiment, data, split)
-    scores = search(experiment, trial, parts)
+    grid = Grid(experiment, trial, parts)
+    scores = search_grid(experiment.kernels, grid.path_at, grid.searched, grid.folds)
     searched = perf_counter()
-    records = tuple(test(experiment, trial, data, parts, scores))
+    records = [*test(experiment, trial, data, parts, scores), *probe(grid, data, scores)]
     seconds = {"search": searched - started, "test": perf_counter() - searched}
-    return Outcome(records, split_sha256(split), seconds)
+    return Outcome(tuple(records), split_sha256(split), seconds)
 
 
 def prepare(experiment: Experiment, data: DataSet, split: Split) -> Parts:
@@ -92,38 +101,65 @@ def prepare(experiment: Experiment, data: DataSet, split: Split) -> Parts:
     return Parts(X[split.train], X[split.test], data.y[split.train], data.y[split.test])
 
 
-def search(experiment: Experiment, trial: Trial, parts: Parts) -> Scores:
-    """Every method over the grid, on the training rows alone."""
-    points = Points(parts.train)
-    lams = np.array(experiment.lam.values)
-    make_path = find_learner(experiment.learner).path
+class Grid:
+    """The paths and folds of one trial: everything on the training rows alone."""
 
-    def path_at(kernel: Kernel) -> Path:
-        K = kernel.gram(points)
-        return make_path(Problem(parts.train, parts.y_train, kernel, K, lams, experiment.ridge))
+    def __init__(self, experiment: Experiment, trial: Trial, parts: Parts) -> None:
+        self.experiment = experiment
+        self.trial = trial
+        self.parts = parts
+        self.points = Points(parts.train)
+        self.folds = cache(self._draw_folds)
+        learner = find_learner(experiment.learner)
+        self.make_path = partial(learner.path, **dict(experiment.learner_params))
 
-    return search_grid(
-        experiment.kernels, path_at, trial.methods, folds_of(experiment, trial, parts)
-    )
+    @property
+    def searched(self) -> tuple[Method, ...]:
+        """The methods to score: those of the trial, and those at whose best a probe looks."""
+        mine = [m for m in self.trial.methods if not m.at]
+        targets = [self.target(m) for m in self.trial.methods if m.at]
+        return tuple(dict.fromkeys([*mine, *targets]))
+
+    def target(self, probe: Method) -> Method:
+        """The column of the table at whose best a probe looks: under the experiment's own loss."""
+        task = find_dataset(self.trial.dataset).task
+        methods = self.experiment.methods_on(self.trial.dataset, task)
+        return next(m for m in methods if m.label == probe.at and m.part == TABLE)
+
+    def path_at(self, kernel: Kernel, lams: Sequence[float] | None = None) -> Path:
+        """The learner's path on one kernel, over all ridges unless some are given."""
+        K = kernel.gram(self.points)
+        ridges = np.array(self.experiment.lam.values if lams is None else lams)
+        return self.make_path(
+            Problem(self.parts.train, self.parts.y_train, kernel, K, ridges, self.experiment.ridge)
+        )
+
+    def _draw_folds(self, k: int) -> Folds:
+        """The folds of this split, the same for every method that asks."""
+        rng = stream(self.experiment.seed, self.trial.dataset, self.trial.split, f"{k} folds")
+        return draw_folds(len(self.parts.train), k, rng)
 
 
-def folds_of(experiment: Experiment, trial: Trial, parts: Parts) -> Callable[[int], Folds]:
-    """k -> the folds of this split, the same for every method that asks."""
-
-    @cache
-    def folds(k: int) -> Folds:
-        rng = stream(experiment.seed, trial.dataset, trial.split, f"{k} folds")
-        return draw_folds(len(parts.train), k, rng)
-
-    return folds
+def probe(grid: Grid, data: DataSet, scores: Scores) -> Iterator[Record]:
+    """What probes find at the best of their columns."""
+    trial, parts = grid.trial, grid.parts
+    sizes = Sizes(METRICS[data.task], len(parts.train), len(parts.test))
+    sights = [
+        Sight(method, name, choice)
+        for method in trial.methods
+        if method.at
+        for name, choice in choose(grid.experiment, grid.target(method), scores)
+    ]
+    for sight, fields in look(grid.experiment, sights, grid.path_at, grid.folds):
+        yield record(trial.dataset, trial.split, sight.method, sight.setting, sizes, fields)
 
 
 def test(
     experiment: Experiment, trial: Trial, data: DataSet, parts: Parts, scores: Scores
 ) -> Iterator[Record]:
     """The test error of what each method chose."""
-    metric: Metric = "zero-one" if data.task == "classification" else "mse"
-    loss = LOSSES["zero-one" if metric == "zero-one" else "squared"]
+    loss = LOSSES[TEST_LOSSES[data.task]]
+    sizes = Sizes(METRICS[data.task], len(parts.train), len(parts.test))
     points = Points(parts.test, parts.train)
 
     @lru_cache(maxsize=1)
@@ -136,7 +172,7 @@ def test(
             decision = scores.duals[kernel].decision(ridge, gram(kernel))
             return float(loss(parts.y_test, decision).mean())
 
-    choices = {m: list(choose(experiment, m, scores)) for m in trial.methods}
+    choices = {m: list(choose(experiment, m, scores)) for m in trial.methods if not m.at}
     # By kernel, so that one test kernel matrix is alive at a time.
     found = {c for chosen in choices.values() for _, c in chosen if isinstance(c, Choice)}
     for kernel, ridge in sorted({(c.kernel, c.ridge) for c in found}):
@@ -145,7 +181,7 @@ def test(
     for method, chosen in choices.items():
         for name, choice in chosen:
             fields = outcome_fields(experiment, choice, error)
-            yield record(trial, method, name, metric, (len(parts.train), len(parts.test)), fields)
+            yield record(trial.dataset, trial.split, method, name, sizes, fields)
 
 
 def choose(
@@ -171,65 +207,28 @@ def outcome_fields(
     experiment: Experiment, choice: Choice | str, error: Callable[[int, int], float]
 ) -> dict[str, Any]:
     """The fields of a record that depend on the choice."""
-    if isinstance(choice, Choice):
-        kernel = experiment.kernels[choice.kernel]
-        try:
-            return {
-                "kernel": kernel.name,
-                "chosen": kernel.text,
-                "lam": experiment.lam.values[choice.ridge],
-                "score": choice.score,
-                "error": error(choice.kernel, choice.ridge),
-                "status": "ok",
-                "reason": "",
-            }
-        except FloatingPointError as overflow:
-            choice = f"at {kernel.text}: {reason(overflow)}"
-    nothing = {"kernel": "", "chosen": "", "lam": None, "score": None, "error": None}
-    return {**nothing, "status": "failed", "reason": choice}
-
-
-def record(
-    trial: Trial,
-    method: Method,
-    name: str,
-    metric: Metric,
-    sizes: tuple[int, int],
-    fields: dict[str, Any],
-) -> Record:
-    """A record of one method at one setting."""
-    return Record(
-        dataset=trial.dataset,
-        split=trial.split,
-        part=method.part,
-        method=method.label,
-        criterion=method.criterion,
-        params=method.text,
-        loss=method.loss,
-        setting=name,
-        metric=metric,
-        n_train=sizes[0],
-        n_test=sizes[1],
-        **fields,
-    )
+    if isinstance(choice, str):
+        return failed_fields(choice)
+    try:
+        return {
+            **chosen_fields(experiment, choice.kernel, choice.ridge),
+            "score": choice.score,
+            "error": error(choice.kernel, choice.ridge),
+            "excluded": choice.excluded,
+        }
+    except FloatingPointError as overflow:
+        return failed_fields(f"at {experiment.kernels[choice.kernel].text}: {reason(overflow)}")
 
 
 def failed_outcome(experiment: Experiment, trial: Trial, why: str, traceback: str = "") -> Outcome:
     """A trial without numbers: a failed record in every cell that it should have filled."""
-    task = find_dataset(trial.dataset).task
-    metric: Metric = "zero-one" if task == "classification" else "mse"
-    nothing = Scores({}, dict.fromkeys(trial.methods, why), ())
+    sizes = Sizes(METRICS[find_dataset(trial.dataset).task], 0, 0)
     records = tuple(
-        record(trial, method, name, metric, (0, 0), outcome_fields(experiment, why, no_error))
+        record(trial.dataset, trial.split, method, name, sizes, failed_fields(why))
         for method in trial.methods
-        for name, _ in choose(experiment, method, nothing)
+        for name, _ in experiment.cells(method)
     )
     return Outcome(records, "", {}, traceback)
-
-
-def no_error(kernel: int, ridge: int) -> float:
-    """A failed trial is never tested."""
-    raise KselectError("a failed trial has no test error")
 
 
 def split_sha256(split: Split) -> str:

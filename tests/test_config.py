@@ -13,7 +13,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kselect.config import NO_OVERRIDES, load_config, resolved
+from kselect.config import NO_OVERRIDES, load_config
 from kselect.criteria import CRITERIA
 from kselect.errors import ConfigError
 from kselect.experiment import Experiment, Ridges, Sweep
@@ -21,6 +21,7 @@ from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.linear import Linear
 from kselect.kernels.polynomial import Polynomial
 from kselect.learners import LEARNERS
+from kselect.resolved import resolved
 from kselect.yaml_lines import read_document, write_yaml
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -589,8 +590,8 @@ def test_resolved_leaves_nothing_to_defaults() -> None:
         "seed", "kernels", "lam", "ridge", "loss", "also-loss", "criteria", "datasets", "figures",
     ]  # fmt: skip
     assert written["criteria"] == [
-        {"5-CV": {"average": "points", "loss": "squared"}},
-        {"5-KS": {"average": "folds", "eta": 1, "loss": "squared"}},
+        {"5-CV": {"average": "points"}},
+        {"5-KS": {"average": "folds", "eta": 1}},
         {"ELOO": {"form": "press", "slope": 10}},
     ]
 
@@ -608,6 +609,60 @@ def test_configs_read_back(name: str) -> None:
     assert experiment.lam == Ridges((0.0001, 0.001, 0.01, 0.1), "fixed")
     assert experiment.losses == ("squared", "zero-one")
     assert_reads_back(experiment)
+
+
+def test_icml2014_protocol() -> None:
+    """What the paper states, and the ridge that its own series tends to."""
+    found = load_config(ROOT / "configs/icml2014.yaml")
+    assert_reads_back(found)
+    assert (found.train, len(found.splits), len(found.datasets)) == (0.5, 10, 20)
+    assert (found.scale, found.ridge, found.loss) == ("minmax", "per-fold", "zero-one")
+    assert found.kernels == tuple(Gaussian(2.0**e) for e in range(-6, 9))
+    assert found.lam == Ridges(tuple(2.0**e for e in range(-7, 3)), "select")
+    assert len(found.labels) == 8
+    orders = {dict(m.params)["order"] for m in found.methods if m.criterion == "BIF-k-CV"}
+    assert orders == {3}
+    (figure,) = found.probes
+    assert figure.values == tuple(range(1, 11))
+    assert len(figure.datasets) == 10
+    seen = [m for m in found.methods if m.part == "discrepancy"]
+    assert len(seen) == 3 * (10 + 1)
+    assert {m.at for m in seen} == {"5-CV", "10-CV", "20-CV"}
+
+
+def test_every_loss_of_a_regression_is_squared() -> None:
+    """The config's loss is that of classification; two losses fall into one there."""
+    found = load("loss: zero-one", "also-loss: [squared]", "datasets: [heart, housing]")
+    labels = {m.loss for m in found.methods_on("heart", "classification")}
+    numbers = found.methods_on("housing", "regression")
+    assert labels == {"zero-one", "squared", ""}
+    assert {m.loss for m in numbers} == {"squared", ""}
+    assert len(set(numbers)) == len(numbers) < len(found.methods)
+
+
+@pytest.mark.parametrize(
+    ("figure", "words"),
+    [
+        ("{probes: [bif-rat], at: [5-CV], order: 1:3}", "unknown probe 'bif-rat'"),
+        ("{probes: [bif-rate], order: 1:3}", "at: this key is missing"),
+        ("{probes: [bif-discrepancy], at: [6-CV], order: 1:3}", "'6-CV' is not under criteria"),
+        ("{probes: [bif-discrepancy], at: [ELOO], order: 1:3}", "ELOO has no folds"),
+        (
+            "{probes: [bif-discrepancy], at: [5-CV], eta: 1:3}",
+            "unknown parameter of bif-discrepancy",
+        ),
+        ("{probes: [bif-discrepancy], at: [5-CV], order: 1:3, lam: 1}", "does not go with probes"),
+        ("{probes: [bif-discrepancy], at: [5-CV], order: [1.5]}", "whole number"),
+        (
+            "{probes: [bif-discrepancy], at: [5-CV], order: 1, datasets: [mpg]}",
+            "not under datasets",
+        ),
+        ("{criteria: [5-KS], eta: 1, lam: 0.001, at: [5-CV]}", "at: goes with probes"),
+    ],
+)
+def test_wrong_probes(figure: str, words: str) -> None:
+    """A figure of probes has a column with folds and a parameter of one of its probes."""
+    assert words in complaint(f"figures: {{f: {figure}}}")
 
 
 def test_ecml2014_protocol() -> None:

@@ -13,7 +13,7 @@ from kselect.config import load_config
 from kselect.criteria import CRITERIA
 from kselect.datasets.fetch import packaged
 from kselect.errors import ConfigError, StoreError
-from kselect.experiment import Experiment
+from kselect.experiment import TABLE, Experiment
 from kselect.gather import (
     NOT_RUN,
     manifest,
@@ -166,7 +166,8 @@ def missing_datasets(
 
 def reconstructed(experiment: Experiment) -> dict[str, str]:
     """Column -> what of its criterion is reconstructed."""
-    texts = {m.label: CRITERIA[m.criterion].reconstructed for m in experiment.methods}
+    columns = (m for m in experiment.methods if m.part == TABLE)
+    texts = {m.label: CRITERIA[m.criterion].reconstructed for m in columns}
     return {label: text for label, text in texts.items() if text}
 
 

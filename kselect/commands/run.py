@@ -15,13 +15,14 @@ from typing import Any
 import click
 
 from kselect.commands.options import place_options, places
-from kselect.config import load_config, resolved
+from kselect.config import load_config
 from kselect.environment import describe_environment, digest
 from kselect.errors import ConfigError, DataError, StoreError
 from kselect.experiment import Experiment
 from kselect.gather import write_gathered
 from kselect.plan import Plan, check_kept, find_sources, make_plan
 from kselect.progress import clock
+from kselect.resolved import resolved
 from kselect.run import Settings, run_plan
 from kselect.store import Store
 from kselect.workers import dask_client, local_executor

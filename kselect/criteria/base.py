@@ -6,38 +6,13 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar
 
 from kselect.errors import ConfigError, nearest
-from kselect.grids import parse_number
+from kselect.parameters import Parameter, read_parameters
 
 Aggregation = Literal["points", "folds"]
 ANY = None
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A keyword of a criterion: its default, and either its choices or the number type it takes."""
-
-    name: str
-    default: Any
-    choices: tuple[str, ...] = ()
-    whole: bool = False
-
-    def parse(self, value: object) -> Any:
-        """The value as the criterion takes it, or a ConfigError that says what it takes."""
-        if self.choices:
-            if value not in self.choices:
-                raise ConfigError(f"{self.name}: {value!r}{nearest(str(value), self.choices)}")
-            return value
-        if isinstance(value, str) and value == "inf" and not self.whole:
-            return float("inf")
-        number = parse_number(value)  # type: ignore[arg-type]
-        if number < 0:
-            raise ConfigError(f"{self.name} must not be negative, not {value}")
-        if self.whole and number != int(number):
-            raise ConfigError(f"{self.name} must be a whole number, not {value}")
-        return int(number) if self.whole else number
 
 
 @dataclass(frozen=True)
@@ -101,23 +76,6 @@ def criterion(
         return function
 
     return register
-
-
-def read_parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
-    """The keyword-only arguments of a criterion, from its signature."""
-    hints = get_type_hints(function)
-    keywords = (
-        p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY
-    )
-    return tuple(
-        Parameter(
-            p.name,
-            p.default,
-            get_args(hints[p.name]) if get_origin(hints[p.name]) is Literal else (),
-            hints[p.name] is int,
-        )
-        for p in keywords
-    )
 
 
 def find_criterion(label: str) -> tuple[Criterion, int | None]:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kselect.errors import ConfigError, nearest
 from kselect.folds import Folds
 from kselect.kernels import Kernel
 from kselect.kernels.nystrom import Columns
 from kselect.linalg import Array
+from kselect.parameters import Parameter, read_parameters
 
 RidgeMode = Literal["fixed", "per-fold"]
 R = TypeVar("R")
@@ -65,6 +67,18 @@ class Path(Protocol):
         """(n_ridges, n): each row predicted by exact k-fold cross-validation."""
         ...
 
+    def bif(self, folds: Folds, order: int) -> Array:
+        """(n_ridges, n): the same by the Taylor series of that order (icml2014)."""
+        ...
+
+    def interpolating(self, folds: Folds, cap: float) -> NDArray[np.bool_]:
+        """(n_ridges,): where that series' rate reaches the cap for some fold; inf: nowhere."""
+        ...
+
+    def rates(self, folds: Folds) -> Array:
+        """(n_ridges,): the series' rate, the largest over folds."""
+        ...
+
     def loo(self) -> Array:
         """(n_ridges, n): each row predicted by leave-one-out."""
         ...
@@ -99,22 +113,29 @@ class Learner:
     """A registered learner."""
 
     name: str
-    path: Callable[[Problem], Path]
+    path: Callable[..., Path]
     summary: str
     paper: str
     tasks: frozenset[str]
+    parameters: tuple[Parameter, ...]
+
+    def parameter(self, name: str) -> Parameter | None:
+        """The parameter of a name, None where there is none."""
+        return next((p for p in self.parameters if p.name == name), None)
 
 
 LEARNERS: dict[str, Learner] = {}
-F = TypeVar("F", bound=Callable[[Problem], Path])
+F = TypeVar("F", bound=Callable[..., Path])
 
 
 def learner(name: str, *, paper: str, tasks: frozenset[str]) -> Callable[[F], F]:
-    """Register ``function(problem) -> Path`` as a learner."""
+    """Register ``function(problem, *, parameter=default...) -> Path`` as a learner."""
 
     def register(function: F) -> F:
         summary = (function.__doc__ or "").partition("\n")[0]
-        LEARNERS[name] = Learner(name, function, summary, paper, tasks)
+        LEARNERS[name] = Learner(
+            name, function, summary, paper, tasks, read_parameters(function)
+        )
         return function
 
     return register

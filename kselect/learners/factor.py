@@ -42,6 +42,10 @@ class Factor(Protocol):
         """``gamma G_FF`` for every ridge, Fortran-ordered and free to be overwritten."""
         ...
 
+    def smooth(self, gammas: Array, V: Array) -> Array:
+        """``K G V`` for every ridge, (n_ridges, k, n): V holds k rows a ridge."""
+        ...
+
     def eigenvalues(self) -> Array:
         """Those of K, descending, n of them."""
         ...
@@ -101,6 +105,11 @@ class SpectralFactor:
             else:
                 yield gram_of_rows(UF * np.sqrt(gamma * w))
 
+    def smooth(self, gammas: Array, V: Array) -> Array:
+        """``U diag(s w) U^T V``."""
+        shares = self.s * weights(self.s, gammas)
+        return np.asarray(((V @ self.U) * shares[:, None, :]) @ self.U.T)
+
     def eigenvalues(self) -> Array:
         """The spectrum."""
         return self.s[::-1]
@@ -135,6 +144,10 @@ class ThinFactor:
         for w in self.weights(gammas):
             used = int(np.count_nonzero(self.s * w > EPS))
             yield identity_minus(gram_of_rows(BF[:, :used] * np.sqrt(w[:used])))
+
+    def smooth(self, gammas: Array, V: Array) -> Array:
+        """``B diag(w) B^T V``."""
+        return np.asarray(((V @ self.B) * self.weights(gammas)[:, None, :]) @ self.B.T)
 
     def eigenvalues(self) -> Array:
         """The spectrum, filled up with zeros."""
@@ -177,6 +190,13 @@ class ScatteredFactor:
             whole = np.asfortranarray(np.diag(diagonal))
             whole[np.ix_(inside, inside)] = block
             yield whole
+
+    def smooth(self, gammas: Array, V: Array) -> Array:
+        """A division, and the core's own part."""
+        out: Array = V * (self.kappa * weights(self.kappa, gammas))[:, None, :]
+        if self.inner:
+            out[:, :, self.core] = self.inner.smooth(gammas, V[:, :, self.core])
+        return out
 
     def eigenvalues(self) -> Array:
         """The diagonal and the core's spectrum, sorted."""

@@ -16,10 +16,12 @@ from functools import cached_property
 from typing import Any, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kselect.errors import TrialError
 from kselect.folds import Folds
 from kselect.learners.base import Dual, Path, Problem
+from kselect.learners.bouligand import HeldOutSeries, is_positive_definite, rates_reaching
 from kselect.learners.factor import weights
 from kselect.linalg import Array, Index, symmetric_eigh
 
@@ -51,6 +53,7 @@ class PrimalPath:
         self.bias = bias
         self._memo: dict[object, Any] = {}
         self._held: dict[Folds, Array] = {}
+        self._series: dict[Folds, HeldOutSeries] = {}
         self.rotated: Rotated = shared.rotated if shared else rotate(problem.columns.V)
         self.s, self.B = self.rotated.s, self.rotated.B
 
@@ -113,12 +116,54 @@ class PrimalPath:
     def loo(self) -> Array:
         """``y_i - r_i / h_i``."""
         w = weights(self.s, self.gammas)
-        h = 1.0 - w @ np.square(self.B).T
-        if self.bias:
-            p = 1.0 - (w * self._sums[1]) @ self.B.T
-            h -= np.square(p) / p.sum(axis=1, keepdims=True)
+        h = 1.0 - w @ np.square(self.B).T - np.square(self._along)
         y = self.problem.y
         return np.asarray(y - (y - self.decision()) / h)
+
+    @cached_property
+    def _along(self) -> Array:
+        """``p / sqrt(p^T 1)`` (n_ridges, n); zero without a bias."""
+        if not self.bias:
+            return np.zeros((len(self.gammas), self.problem.n))
+        p = 1.0 - (weights(self.s, self.gammas) * self._sums[1]) @ self.B.T
+        return np.asarray(p / np.sqrt(p.sum(axis=1, keepdims=True)))
+
+    def hat(self, V: Array) -> Array:
+        """``S V`` for every ridge, (n_ridges, k, n)."""
+        w, q = weights(self.s, self.gammas), self._along
+        along = np.einsum("lkn,ln->lk", V, q)
+        smooth = ((V @ self.B) * w[:, None, :]) @ self.B.T
+        return np.asarray(smooth + along[:, :, None] * q[:, None, :])
+
+    def bif(self, folds: Folds, order: int) -> Array:
+        """k-fold cross-validation by its Taylor series of that order (icml2014)."""
+        if folds not in self._series:
+            residual = self.problem.y - self.decision()
+            self._series[folds] = HeldOutSeries(self.hat, residual, folds)
+        return np.asarray(self.problem.y - self._series[folds].residual(order))
+
+    def interpolating(self, folds: Folds, cap: float) -> NDArray[np.bool_]:
+        """Where ``lambda_max(S_FF)`` reaches the cap for some fold."""
+        return rates_reaching(cap, self.gammas, folds, lambda F, i: self._reaches(F, i, cap))
+
+    def rates(self, folds: Folds) -> Array:
+        """(n_ridges,): the largest ``lambda_max(S_FF)`` over folds."""
+        found = np.zeros(len(self.gammas))
+        for F in folds.members:
+            for i in range(len(self.gammas)):
+                found[i] = max(found[i], np.linalg.eigvalsh(self._inner(F, i))[-1])
+        return found
+
+    def _inner(self, F: Index, i: int) -> Array:
+        """``A^T A`` where ``S_FF = A A^T``: the same eigenvalues with r + 1 rows instead of m."""
+        w = weights(self.s, self.gammas[[i]])[0]
+        A = np.column_stack([self.B[F] * np.sqrt(w), self._along[i, F]])
+        return np.asarray(A.T @ A)
+
+    def _reaches(self, F: Index, i: int, cap: float) -> bool:
+        rest = -self._inner(F, i)
+        rest[np.diag_indices_from(rest)] += cap
+        return not is_positive_definite(rest)
 
     def held_out(self, folds: Folds) -> Array:
         """Exact k-fold cross-validation, ``O(n r^2 / k + r^3)`` a fold and ridge."""

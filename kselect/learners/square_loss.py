@@ -17,15 +17,17 @@ from functools import cached_property
 from typing import Any, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg.blas import dsyr
 from scipy.linalg.lapack import dposv
 
 from kselect.errors import TrialError
 from kselect.folds import Folds
 from kselect.learners.base import Dual, Path, Problem
+from kselect.learners.bouligand import HeldOutSeries, is_positive_definite, rates_reaching
 from kselect.learners.factor import Factor, factorise
 from kselect.learners.primal import PrimalPath
-from kselect.linalg import Array
+from kselect.linalg import Array, Index
 
 R = TypeVar("R")
 
@@ -39,6 +41,7 @@ class SquareLossPath:
         self.factor: Factor = shared.factor if shared else factorise(problem.K)
         self._memo: dict[object, Any] = {}
         self._held: dict[Folds, Array] = {}
+        self._series: dict[Folds, HeldOutSeries] = {}
 
     def retarget(self, y: Array) -> Path:
         """The same factor for another target."""
@@ -98,6 +101,53 @@ class SquareLossPath:
         alpha, _, q = self._fit
         diagonal = self.factor.diagonal(self.gammas) - np.square(q)
         return self.problem.y - alpha / diagonal
+
+    def hat(self, V: Array) -> Array:
+        """``S V = (I - gamma P) V`` for every ridge, (n_ridges, k, n)."""
+        q = self._fit[2]
+        smooth = self.factor.smooth(self.gammas, V)
+        if not self.bias:
+            return smooth
+        along = self.gammas[:, None] * np.einsum("lkn,ln->lk", V, q)
+        return np.asarray(smooth + along[:, :, None] * q[:, None, :])
+
+    def bif(self, folds: Folds, order: int) -> Array:
+        """k-fold cross-validation by its Taylor series of that order (icml2014); the ridge n lam is kept."""
+        if folds not in self._series:
+            residual = self.problem.y - self.decision()
+            self._series[folds] = HeldOutSeries(self.hat, residual, folds)
+        return np.asarray(self.problem.y - self._series[folds].residual(order))
+
+    def interpolating(self, folds: Folds, cap: float) -> NDArray[np.bool_]:
+        """Where the series' rate ``lambda_max(S_FF)`` reaches the cap for some fold.
+
+        ``lambda_max(S_FF) < cap`` if and only if ``gamma P_FF - (1 - cap) I`` is positive definite.
+        """
+        return rates_reaching(
+            cap, self.gammas, folds, lambda F, i: not self._is_above(F, i, 1.0 - cap)
+        )
+
+    def rates(self, folds: Folds) -> Array:
+        """(n_ridges,): the largest ``lambda_max(S_FF)`` over folds."""
+        found = np.zeros(len(self.gammas))
+        for F in folds.members:
+            for i in range(len(self.gammas)):
+                found[i] = max(found[i], 1.0 - np.linalg.eigvalsh(self._block(F, i))[0])
+        return found
+
+    def _block(self, F: Index, i: int) -> Array:
+        """``gamma P_FF`` at one ridge."""
+        (block,) = self.factor.blocks(F, self.gammas[[i]])
+        if self.bias:
+            q = self._fit[2][i, F]
+            block -= self.gammas[i] * np.outer(q, q)
+        return block
+
+    def _is_above(self, F: Index, i: int, bound: float) -> bool:
+        """Whether every eigenvalue of ``gamma P_FF`` is above the bound."""
+        block = self._block(F, i)
+        block[np.diag_indices_from(block)] -= bound
+        return is_positive_definite(block)
 
     def held_out(self, folds: Folds) -> Array:
         r"""``y_F - P_FF^{-1} alpha_F``: exact k-fold cross-validation, ``O(n m^2)`` a fold and ridge.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from kselect.folds import Folds
 from kselect.kernels import Kernel
 from kselect.learners import Dual, Path
 from kselect.linalg import Array
+from kselect.probes import PROBES
 
 NUMERICAL = (KselectError, np.linalg.LinAlgError, FloatingPointError, MemoryError)
 
@@ -34,6 +35,7 @@ class Choice:
     kernel: int
     ridge: int
     score: float
+    excluded: int = 0
 
 
 @dataclass
@@ -88,7 +90,7 @@ def evaluate(method: Method, path: Path, folds: Callable[[int], Folds]) -> Array
 
     Plus infinity is a score: a criterion's way to say 'not this one'.
     """
-    function = CRITERIA[method.criterion].function
+    function = (PROBES if method.at else CRITERIA)[method.criterion].function
     parts = (path,) if method.folds is None else (path, folds(method.folds))
     with np.errstate(divide="raise", invalid="raise", over="raise"):
         scores: Array = function(*parts, **dict(method.params))
@@ -110,10 +112,10 @@ def best(scores: Array) -> Choice:
     if not np.isfinite(score):
         raise TrialError("no kernel and ridge of the grid has a finite score")
     kernel, ridge = divmod(position, scores.shape[1])
-    return Choice(kernel, ridge, score)
+    return Choice(kernel, ridge, score, int(np.isposinf(scores).sum()))
 
 
 def best_at(scores: Array, ridge: int) -> Choice:
     """The lowest score at one ridge."""
     found = best(scores[:, [ridge]])
-    return Choice(found.kernel, ridge, found.score)
+    return replace(found, ridge=ridge)

@@ -88,9 +88,13 @@ def read_samples(records: pd.DataFrame, experiment: Experiment, loss: str) -> di
 
 
 def select(records: pd.DataFrame, part: str, loss: str) -> pd.DataFrame:
-    """The records of a table or figure that belong to a loss; an empty loss belongs to all."""
+    """The records of a table or figure that belong to a loss.
+
+    An empty loss belongs to all, and so does a regression, whose loss is the squared one whatever the config's.
+    """
     losses = records["loss"].fillna("")
-    return records[(records["part"] == part) & losses.isin([loss, ""])]
+    belongs = losses.isin([loss, ""]) | (records["metric"] == "mse")
+    return records[(records["part"] == part) & belongs]
 
 
 def sample(rows: pd.DataFrame) -> Sample:

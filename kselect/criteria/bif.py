@@ -1,0 +1,33 @@
+"""k-fold cross-validation approximated by the Bouligand influence function (icml2014)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kselect.criteria.base import Aggregation, criterion
+from kselect.folds import Folds
+from kselect.learners.base import Path
+from kselect.linalg import Array
+from kselect.losses import LOSSES, Loss
+
+
+@criterion("BIF-k-CV", paper="icml2014, section 4")
+def bouligand_cross_validation(
+    path: Path,
+    folds: Folds,
+    *,
+    order: int = 3,
+    cap: float = 0.9,
+    loss: Loss = "squared",
+    average: Aggregation = "points",
+) -> Array:
+    r"""k-fold cross-validation by its Taylor series of the given order, f + b + sum_s eps^s h_s / s!.
+
+    Each held-out prediction is expanded around the fit on all points, eps = -m / (n - m) for a fold of m.
+    Near K = I low orders collapse to the training error, and the smallest score would be an interpolating
+    corner of the grid (the paper's footnote 2). Where the series' rate, for the square loss
+    max_F lambda_max(S_FF), reaches ``cap``, the score is infinite; ``cap: inf`` lifts that guard.
+    """
+    values = LOSSES[loss](path.problem.y, path.bif(folds, order))
+    scores = folds.average(values) if average == "folds" else values.mean(axis=-1)
+    return np.where(path.interpolating(folds, cap), np.inf, scores)

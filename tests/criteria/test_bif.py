@@ -1,0 +1,55 @@
+"""The BIF criterion: its options, its guard, and that it is not k-CV."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kselect.criteria.bif import bouligand_cross_validation
+from kselect.criteria.cv import cross_validation
+from kselect.folds import draw_folds
+from kselect.kernels import Points
+from kselect.kernels.gaussian import Gaussian
+from kselect.learners import Path, Problem, find_learner
+from kselect.streams import stream
+
+LAMS = np.array([1e-4, 1e-2, 1.0])
+RNG = stream(0, "bif")
+X = RNG.normal(size=(43, 2))
+Y = np.sign(X[:, 0] + 0.5 * RNG.normal(size=43))
+FOLDS = draw_folds(43, 5, stream(0, "folds"))
+
+
+def path_at(tau: float) -> Path:
+    K = Gaussian(tau).gram(Points(X))
+    return find_learner("lssvm").path(Problem(X, Y, Gaussian(tau), K, LAMS, "per-fold"))
+
+
+def test_a_high_order_is_cross_validation() -> None:
+    path = path_at(1.0)
+    series = bouligand_cross_validation(path, FOLDS, order=300, cap=np.inf)
+    exact = cross_validation(path, FOLDS)
+    assert series[1:] == pytest.approx(exact[1:], rel=1e-9)
+    third = bouligand_cross_validation(path, FOLDS, cap=np.inf)
+    assert np.abs(third[1] / exact[1] - 1) > 1e-4
+
+
+def test_the_guard_excludes_the_interpolating_corner() -> None:
+    """Near K = I low orders collapse to the training error: without the guard it would be chosen."""
+    narrow = path_at(1e-3)
+    free = bouligand_cross_validation(narrow, FOLDS, cap=np.inf)
+    guarded = bouligand_cross_validation(narrow, FOLDS)
+    assert free[0] < 0.1 < cross_validation(narrow, FOLDS)[0]
+    assert np.isposinf(guarded[0])
+    assert np.isfinite(guarded[2])
+    assert guarded[2] == free[2]
+
+
+@pytest.mark.parametrize(
+    "option", [{"order": 1}, {"cap": 0.1}, {"loss": "zero-one"}, {"average": "folds"}]
+)
+def test_every_option_changes_the_score(option: dict[str, object]) -> None:
+    path = path_at(0.5)
+    usual = bouligand_cross_validation(path, FOLDS)
+    other = bouligand_cross_validation(path, FOLDS, **option)  # type: ignore[arg-type]
+    assert not np.array_equal(usual, other)
