@@ -161,7 +161,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
 
 
 class KernelSelectClassifierCV(ClassifierMixin, KernelSelectCV):  # type: ignore[misc]
-    __doc__ = KernelSelectCV.__doc__
+    """The form for classes: two by one selection, more by one against the rest; see KernelSelectCV."""
 
     def _targets(self, y: Any) -> Array:
         """One target for two classes, one against the rest for more."""
@@ -187,7 +187,7 @@ class KernelSelectClassifierCV(ClassifierMixin, KernelSelectCV):  # type: ignore
 
 
 class KernelSelectRegressorCV(RegressorMixin, KernelSelectCV):  # type: ignore[misc]
-    __doc__ = KernelSelectCV.__doc__
+    """The form for numbers; see KernelSelectCV for parameters and attributes."""
 
     def _targets(self, y: Any) -> Array:
         """The target as it is."""

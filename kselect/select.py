@@ -254,10 +254,21 @@ def gib(size: float) -> str:
 
 
 def available_memory() -> int:
-    """Bytes that can be had without swapping."""
+    """Bytes that can be had without swapping, on the machine and in the container."""
     try:
         lines = FilePath("/proc/meminfo").read_text(encoding="ascii").splitlines()
         fields = dict(line.split(":", 1) for line in lines)
-        return int(fields["MemAvailable"].split()[0]) * 1024
+        free = int(fields["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min(free, container_memory(FilePath("/sys/fs/cgroup"), free))
+
+
+def container_memory(group: FilePath, unlimited: int) -> int:
+    """What a control group has left of its limit."""
+    try:
+        limit = int((group / "memory.max").read_text(encoding="ascii"))
+        used = int((group / "memory.current").read_text(encoding="ascii"))
+    except (OSError, ValueError):  # no such group, or its limit is the word "max"
+        return unlimited
+    return max(0, limit - used)

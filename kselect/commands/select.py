@@ -106,10 +106,10 @@ def select_command(
     **flags: Any,
 ) -> None:
     """Choose the kernel and the ridge for the rows of FILE (svmlight or CSV, also .bz2)."""
-    from kselect.report.surface import check_plot, draw_surface
-
     find_learner(flags["learner"])
     if plot:
+        from kselect.report.surface import check_plot
+
         check_plot(plot)
     table = read_table(file, target)
     with naming(file):
@@ -133,6 +133,8 @@ def select_command(
     else:
         click.echo(describe(found, len(X), X.shape[1], goal, scale))
     if plot:
+        from kselect.report.surface import draw_surface
+
         draw_surface(found, plot)
 
 

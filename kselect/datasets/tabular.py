@@ -79,7 +79,8 @@ def read_csv(
         raise DataError(f"{path}: neither UTF-8 text nor a whole .bz2 file of it") from None
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=find_delimiter(text))
     try:
-        rows = [(reader.line_num, [f.strip() for f in row]) for row in reader if any(row)]
+        stripped = ((reader.line_num, [field.strip() for field in row]) for row in reader)
+        rows = [(line, row) for line, row in stripped if any(row)]
     except csv.Error as error:
         raise DataError(f"{path}:{reader.line_num}: {error}") from None
     if not rows:
@@ -112,11 +113,25 @@ def is_number(field: str) -> bool:
 
 
 def find_header(rows: Sequence[tuple[int, list[str]]]) -> list[str]:
-    """The first line if it has no number while the second has one; else there is no header."""
+    """The first line if it has no number while the second has one, or numbers its columns; else none."""
     first = rows[0][1]
+    if counts_columns(rows):
+        return first
     if any(map(is_number, first)) or (len(rows) > 1 and not any(map(is_number, rows[1][1]))):
         return []
     return first
+
+
+def counts_columns(rows: Sequence[tuple[int, list[str]]]) -> bool:
+    """Whether the first line is ``0,1,2,y`` over numbers alone, as pandas writes unnamed columns."""
+    first = rows[0][1]
+    counted = [field for field in first if is_number(field)]
+    named = [i for i, field in enumerate(first) if field and not is_number(field)]
+    if not (named and counted and len(rows) > 1):
+        return False
+    if counted not in ([str(i + start) for i in range(len(counted))] for start in (0, 1)):
+        return False
+    return all(len(row) == len(first) and is_number(row[i]) for _, row in rows[1:] for i in named)
 
 
 def find_column(path: Path, header: Sequence[str], width: int, target: str | None) -> int:
@@ -181,7 +196,7 @@ def as_target(path: Path, table: Table, task: Task | None) -> Target:
 
 
 def as_numbers(path: Path, table: Table, task: Task | None) -> Array | None:
-    """The target's fields as numbers; None where they are class names; a mixture is an error with its line."""
+    """The fields as numbers, None where they are class names; a mixture is an error with its line."""
     fields, lines = [str(v) for v in table.target], table.lines
     if "" in fields:
         raise DataError(f"{path}:{lines[fields.index('')]}: the target is empty")
