@@ -26,7 +26,9 @@ def bouligand_cross_validation(
     Each held-out prediction is expanded around the fit on all points, eps = -m / (n - m) for a fold of m.
     Near K = I low orders collapse to the training error, and the smallest score would be an interpolating
     corner of the grid (the paper's footnote 2). Where the series' rate, for the square loss
-    max_F lambda_max(S_FF), reaches ``cap``, the score is infinite; ``cap: inf`` lifts that guard.
+    max_F lambda_max(S_FF), reaches ``cap``, the score is infinite; ``cap: inf`` lifts that guard. It cannot
+    help the zero-one loss: at K = I the prediction of order t is ``y / (1 + gamma)^{t+1}``, whose sign is right
+    at every order and every rate, where cross-validation knows nothing of y.
     """
     values = LOSSES[loss](path.problem.y, path.bif(folds, order))
     scores = folds.average(values) if average == "folds" else values.mean(axis=-1)

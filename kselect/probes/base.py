@@ -12,12 +12,13 @@ from kselect.parameters import Parameter, read_parameters
 
 @dataclass(frozen=True)
 class Probe:
-    """A registered probe."""
+    """A registered probe; a ``rate`` is the factor that a step of the other probes' parameter gains."""
 
     name: str
     function: Callable[..., Any]
     paper: str
     parameters: tuple[Parameter, ...]
+    rate: bool = False
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of a name, None where there is none."""
@@ -28,11 +29,11 @@ PROBES: dict[str, Probe] = {}
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def probe(name: str, *, paper: str) -> Callable[[F], F]:
+def probe(name: str, *, paper: str, rate: bool = False) -> Callable[[F], F]:
     """Register ``function(path, folds, *, parameter=default...)`` under the name that configs use."""
 
     def register(function: F) -> F:
-        PROBES[name] = Probe(name, function, paper, read_parameters(function))
+        PROBES[name] = Probe(name, function, paper, read_parameters(function), rate)
         return function
 
     return register

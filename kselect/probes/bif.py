@@ -16,7 +16,7 @@ def discrepancy(path: Path, folds: Folds, *, order: int = 3) -> Array:
     return np.asarray(np.square(path.bif(folds, order) - path.held_out(folds)).mean(axis=-1))
 
 
-@probe("bif-rate", paper="mathematics, section 5")
+@probe("bif-rate", paper="its theory; none of the papers shows it", rate=True)
 def rate(path: Path, folds: Folds) -> Array:
     r"""The series' rate, for the square loss max_F lambda_max(S_FF): each order gains that factor."""
     return path.rates(folds)

@@ -80,16 +80,34 @@ def make_view(results: Results, i: int, reconstructed: Mapping[str, str]) -> Vie
 
 def make_pictures(results: Results, pictures: Mapping[str, bytes]) -> tuple[Picture, ...]:
     """Every figure as a data URI with its caption."""
-    return tuple(
-        Picture(
+    sweeps = [
+        (
             figure.name,
             f"Test error over {figure.parameter}, one panel for each data set",
             f"Test error over {figure.parameter} at λ = {figure.lam:g}: mean and standard "
             f"deviation over splits of {describe_lines(figure)}.",
-            "data:image/png;base64," + base64.b64encode(pictures[figure.name]).decode("ascii"),
         )
         for figure in results.figures
+    ]
+    probes = [
+        (
+            graph.name,
+            f"Mean square difference over {graph.parameter}, one panel for each data set",
+            f"Mean square difference between the approximated and the exact held-out predictions over "
+            f"the {graph.parameter}, at the parameters that {', '.join(graph.methods)} select; dashed: "
+            "what the rate of the series predicts from the first value on.",
+        )
+        for graph in results.graphs
+    ]
+    return tuple(
+        Picture(name, alt, caption, data_uri(pictures[name]))
+        for name, alt, caption in (*sweeps, *probes)
     )
+
+
+def data_uri(png: bytes) -> str:
+    """A picture inside the page."""
+    return "data:image/png;base64," + base64.b64encode(png).decode("ascii")
 
 
 def describe_lines(figure: Figure) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kselect.experiment import Experiment
+from kselect.datasets.registry import find_dataset
+from kselect.experiment import REGRESSION_LOSS, Experiment
 from kselect.report.cells import show_p
 from kselect.stats.comparison import Block, Comparison
 from kselect.stats.failures import Coverage
@@ -41,8 +42,15 @@ def describe_protocol(experiment: Experiment, loss: str) -> str:
     return (
         f"{learner}, {scale}{where}, {describe_splits(experiment)}, "
         f"{describe_kernels(experiment)}, {ridge}; "
-        f"criteria that average a loss take the {loss} loss."
+        f"criteria that average a loss take the {loss} loss{in_regression(experiment, loss)}."
     )
+
+
+def in_regression(experiment: Experiment, loss: str) -> str:
+    """What a loss of labels becomes where data sets of numbers stand beside them."""
+    tasks = {find_dataset(name).task for name in experiment.datasets}
+    other = loss != REGRESSION_LOSS and "regression" in tasks
+    return f", in a regression the {REGRESSION_LOSS} one" if other else ""
 
 
 def describe_splits(experiment: Experiment) -> str:

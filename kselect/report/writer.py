@@ -12,6 +12,7 @@ from kselect.report import latex, markdown, tidy
 from kselect.report.claims import write_claims
 from kselect.report.figures import draw
 from kselect.report.html import write_page
+from kselect.report.probe_figure import draw_probes
 from kselect.report.published import make_published, to_latex, to_markdown
 from kselect.report.sheet import make_sheet
 from kselect.stats.results import LossResults, Results, analyse
@@ -56,6 +57,10 @@ def make_files(
         files = draw(figure, reconstructed)
         pictures[figure.name] = files["png"]
         yield from ((f"figures/{figure.name}.{kind}", content) for kind, content in files.items())
+    for graph in results.graphs:
+        files = draw_probes(graph)
+        pictures[graph.name] = files["png"]
+        yield from ((f"figures/{graph.name}.{kind}", content) for kind, content in files.items())
     yield "report.html", write_page(results, reconstructed, provenance, pictures)
 
 

@@ -11,6 +11,8 @@ from kselect.experiment import Experiment
 from kselect.stats.claims import Judgement, all_pairs, judge
 from kselect.stats.comparison import Comparison, compare
 from kselect.stats.failures import Coverage, Failure, cover, group_failures
+from kselect.stats.guards import Guarded, count_guarded
+from kselect.stats.probes import ProbeGraph, follow
 from kselect.stats.published import Distance, Verdict, count_verdicts, measure
 from kselect.stats.sweeps import Figure, trace
 
@@ -24,6 +26,7 @@ class LossResults:
     judgements: tuple[Judgement, ...]
     distances: tuple[Distance, ...]
     verdicts: Mapping[Verdict, int]
+    guarded: tuple[Guarded, ...]
 
     @property
     def loss(self) -> str:
@@ -38,6 +41,7 @@ class Results:
     experiment: Experiment
     losses: tuple[LossResults, ...]
     figures: tuple[Figure, ...]
+    graphs: tuple[ProbeGraph, ...]
     failures: tuple[Failure, ...]
     absent: Mapping[str, str]
 
@@ -60,7 +64,8 @@ def analyse(
     without = (d for d in experiment.datasets if d not in present)
     absent = {d: missing.get(d, "not run yet") for d in without}
     figures = tuple(trace(experiment, records, s, main) for s in experiment.sweeps)
-    return Results(experiment, losses, figures, group_failures(records), absent)
+    graphs = tuple(follow(experiment, records, f) for f in experiment.probes)
+    return Results(experiment, losses, figures, graphs, group_failures(records), absent)
 
 
 def analyse_loss(
@@ -76,4 +81,5 @@ def analyse_loss(
         judge(experiment, comparison),
         distances,
         count_verdicts(distances),
+        count_guarded(experiment, records, loss),
     )

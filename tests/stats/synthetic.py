@@ -13,7 +13,18 @@ from kselect.kernels.gaussian import Gaussian
 
 COLUMNS = (
     *("dataset", "split", "part", "method", "criterion", "params", "loss", "setting", "kernel"),
-    *("chosen", "lam", "score", "error", "metric", "n_train", "n_test", "status", "reason"),
+    *(
+        "chosen",
+        "lam",
+        "score",
+        "error",
+        "excluded",
+        "metric",
+        "n_train",
+        "n_test",
+        "status",
+        "reason",
+    ),
 )
 ERRORS = {
     "australian": 0.145,
@@ -81,6 +92,7 @@ def record(
         "lam": 0.001,
         "score": 0.1,
         "error": error,
+        "excluded": 0,
         "metric": "zero-one",
         "n_train": 70,
         "n_test": 30,

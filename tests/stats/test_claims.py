@@ -53,8 +53,9 @@ def test_pairs_come_from_the_methods() -> None:
         ("5-KS", "BR"),
         ("10-KS", "BR"),
     )
-    assert all_pairs(regression_experiment()) == tuple(
-        (f"BIF-{k}-CV", f"{k}-CV") for k in (5, 10, 20)
+    assert all_pairs(regression_experiment()) == (
+        *((f"BIF-{k}-CV", f"{k}-CV") for k in (5, 10, 20)),
+        *((f"BIF-{k}-CV", "EP") for k in (5, 10, 20)),
     )
     other = (method("5-KS", "k-KS", 5), method("10-CV", "k-CV", 10))
     assert all_pairs(experiment(methods=other)) == ()
