@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from kselect.datasets.tabular import one_against_rest
 from kselect.errors import ConfigError, KselectError
 from kselect.kernels import Points
+from kselect.learners import find_learner
 from kselect.linalg import Array, Index
 from kselect.request import (
     DEGREE,
@@ -25,6 +26,7 @@ from kselect.request import (
     make_kernels,
     make_lams,
     make_method,
+    split_parameters,
 )
 from kselect.select import Request, Selection, select
 
@@ -43,7 +45,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     tau, degree, lam : grid
         A number, a list, or text such as ``"2^-6:2^8"``; the kernel's parameter and the ridge ``n lam``.
     params : dict, optional
-        The criterion's own parameters, as in ``{"eta": 0.5}``.
+        The criterion's and the learner's own parameters, as in ``{"eta": 0.5}``.
     ridge : {"fixed", "per-fold"}
         The ridge when m rows are held out: ``n lam`` or ``(n - m) lam``.
     loss : str, optional
@@ -118,7 +120,10 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
 
     def _select(self, X: Array, targets: Array, y: Any) -> None:
         classification = hasattr(self, "classes_")
-        method = make_method(self.criterion, self.loss, self.params or {}, classification)
+        params, own = split_parameters(
+            find_learner(self.learner), self.criterion, self.params or {}
+        )
+        method = make_method(self.criterion, self.loss, params, classification)
         numbers = None if self.cv is None else fold_numbers(self.cv, X, y)
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
@@ -132,6 +137,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             self.nystrom,
             effective_n_jobs(self.n_jobs),
             int(seed),
+            own,
         )
         if self.ridge not in ("fixed", "per-fold"):
             raise ConfigError(f"ridge: {self.ridge!r}; valid: fixed, per-fold")

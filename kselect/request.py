@@ -15,6 +15,7 @@ from kselect.experiment import Method
 from kselect.folds import Folds, draw_folds
 from kselect.grids import parse_grid
 from kselect.kernels import Kernel, find_kernel
+from kselect.learners import Learner
 from kselect.linalg import Index
 from kselect.losses import CLASSIFICATION_LOSSES
 from kselect.parameters import Parameter
@@ -66,6 +67,22 @@ def make_method(
     if not classification and values.get("form") in ("error", "smoothed"):
         raise ConfigError(f"form {values['form']!r} is for classification; this is a regression")
     return Method(label, criterion.name, folds, tuple(sorted(values.items())))
+
+
+def split_parameters(
+    learner: Learner, label: str, given: Mapping[str, Any]
+) -> tuple[dict[str, Any], tuple[tuple[str, Any], ...]]:
+    """Parameters by name: what is left for the criterion, and the learner's own with their defaults."""
+    criterion, _ = find_criterion(label)
+    mine = {p.name: p.default for p in learner.parameters}
+    rest: dict[str, Any] = {}
+    for name, value in given.items():
+        parameter = learner.parameter(name)
+        if parameter is None or criterion.parameter(name):
+            rest[name] = value
+        else:
+            mine[name] = parameter.parse(value)
+    return rest, tuple(sorted(mine.items()))
 
 
 def find_parameter(criterion: Criterion, label: str, name: str) -> Parameter:

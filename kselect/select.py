@@ -6,8 +6,10 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path as FilePath
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -42,6 +44,7 @@ class Request:
     nystrom: int | None = None
     n_jobs: int = 1
     seed: int = 0
+    learner_params: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +165,7 @@ def score_kernel(
     folds: Folds | None,
 ) -> tuple[Array, list[Dual]]:
     """The mean score over the targets for every ridge, and each target's fit; one factor serves them all."""
-    make_path = find_learner(request.learner).path
+    make_path = partial(find_learner(request.learner).path, **dict(request.learner_params))
     lams = np.array(request.lams)
     if landmarks is None:
         K, columns = kernel.gram(points), None
@@ -231,6 +234,8 @@ def check(request: Request, n: int, folds: Folds | None) -> None:
         raise ConfigError(
             f"{request.method.label} works with the learner {', '.join(sorted(criterion.learners))} only"
         )
+    if request.nystrom is not None and not find_learner(request.learner).low_rank:
+        raise ConfigError(f"the learner {request.learner} does not work with Nystrom columns")
     if folds is not None and folds.n != n:
         raise DataError(f"the folds are of {folds.n} rows, the data has {n}")
     if request.nystrom is None:

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 import traceback
+import warnings
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,8 @@ def local_executor(n_jobs: int) -> Executor:
 
     from loky import ProcessPoolExecutor
 
+    # loky replaces a worker that keeps the memory of a large job; its warning of that helps nobody.
+    warnings.filterwarnings("ignore", "A worker (stopped|was restarted)", UserWarning)
     resource_tracker.ensure_running()  # later it would unblock what ``submit`` blocks
     executor: Executor = ProcessPoolExecutor(
         max_workers=n_jobs, initializer=start_worker, initargs=(os.getpid(),), env=ONE_THREAD

@@ -13,6 +13,7 @@ from kselect.criteria import CRITERIA
 from kselect.errors import ConfigError
 from kselect.kernels.linear import Linear
 from kselect.kernels.polynomial import Polynomial
+from kselect.learners import find_learner
 from kselect.request import (
     DEGREE,
     GRIDS,
@@ -22,6 +23,7 @@ from kselect.request import (
     make_kernels,
     make_lams,
     make_method,
+    split_parameters,
 )
 
 
@@ -162,3 +164,13 @@ def test_fold_numbers_that_cannot_be(numbers: list[int], said: str) -> None:
 def test_more_folds_than_rows() -> None:
     with pytest.raises(ConfigError, match="3 folds need at least 3 rows, not 2"):
         make_folds(CV, 2, 0, None)
+
+
+def test_parameters_of_a_learner_and_of_a_criterion_are_told_apart() -> None:
+    """What neither has is left for the criterion, whose error names the nearest."""
+    learner = find_learner("quadratic-svr")
+    rest, own = split_parameters(learner, "5-KS", {"eta": "2", "eps": "0.5", "etta": "1"})
+    assert rest == {"eta": "2", "etta": "1"}
+    assert own == (("eps", 0.5),)
+    assert split_parameters(learner, "5-CV", {})[1] == (("eps", 0.1),)
+    assert split_parameters(find_learner("krr"), "5-CV", {"eps": "1"}) == ({"eps": "1"}, ())

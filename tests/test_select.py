@@ -443,3 +443,21 @@ def test_a_container_may_have_less_memory(tmp_path: Path) -> None:
     assert container_memory(tmp_path, 7) == 7
     (tmp_path / "memory.max").write_text("100\n")
     assert container_memory(tmp_path, 700) == 60
+
+
+def test_the_learners_parameter_changes_the_scores() -> None:
+    """And a learner that has no low-rank form refuses Nystrom columns."""
+    X = stream(0, "learner").normal(size=(30, 2))
+    y = np.sin(X[:, :1].T)
+    method = make_method("5-CV", None, {}, classification=False)
+    kernels, lams = make_kernels("gaussian", {"tau": 1}), make_lams("0.01,0.1")
+    folds = make_folds(method, 30, 0, None)
+    scores = [
+        select(
+            X, y, Request("quadratic-svr", kernels, lams, method, learner_params=own), folds
+        ).scores
+        for own in ((("eps", 0.0),), (("eps", 0.5),))
+    ]
+    assert np.abs(scores[0] - scores[1]).max() > 1e-6
+    with pytest.raises(ConfigError, match="does not work with Nystrom columns"):
+        select(X, y, Request("quadratic-svr", kernels, lams, method, nystrom=5), folds)

@@ -12,15 +12,24 @@ from typing import Any
 import click
 import numpy as np
 
+from kselect.commands.choice import as_object, describe
 from kselect.datasets.scaling import scale_rows
 from kselect.datasets.tabular import Target, as_target, read_table
 from kselect.errors import ConfigError, DataError
 from kselect.experiment import Method
-from kselect.grids import show_number
 from kselect.learners import find_learner
 from kselect.linalg import Index
-from kselect.request import DEGREE, LAM, TAU, make_folds, make_kernels, make_lams, make_method
-from kselect.select import Request, Selection, check_memory, select
+from kselect.request import (
+    DEGREE,
+    LAM,
+    TAU,
+    make_folds,
+    make_kernels,
+    make_lams,
+    make_method,
+    split_parameters,
+)
+from kselect.select import Request, check_memory, select
 
 EPILOG = """\b
 Examples:
@@ -52,7 +61,11 @@ FOLD = re.compile(r"[0-9]{1,12}")
 )
 @click.option("--lam", metavar="GRID", default=LAM, show_default=True, help="The ridge is n lam.")
 @click.option(
-    "--param", "params", multiple=True, metavar="NAME=VALUE", help="A criterion's parameter: eta=1."
+    "--param",
+    "params",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Of the criterion or learner: eta=1.",
 )
 @click.option(
     "--folds",
@@ -150,8 +163,9 @@ def naming(path: Path) -> Iterator[None]:
 def make_request(flags: Mapping[str, Any], goal: Target) -> tuple[Method, Request]:
     """The flags as a request."""
     params = dict(split_parameter(text) for text in flags["params"])
-    method = make_method(flags["criterion"], flags["loss"], params, goal.task == "classification")
     learner = find_learner(flags["learner"])
+    params, own = split_parameters(learner, flags["criterion"], params)
+    method = make_method(flags["criterion"], flags["loss"], params, goal.task == "classification")
     if goal.task not in learner.tasks:
         raise ConfigError(
             f"the learner {learner.name} is for {' and '.join(learner.tasks)}, not {goal.task}"
@@ -165,6 +179,7 @@ def make_request(flags: Mapping[str, Any], goal: Target) -> tuple[Method, Reques
         flags["nystrom"],
         flags["n_jobs"],
         flags["seed"],
+        own,
     )
     return method, request
 
@@ -196,98 +211,3 @@ def read_folds(path: Path | None) -> Index | None:
     if not numbers:
         raise DataError(f"{path}: no fold numbers")
     return np.array(numbers, dtype=np.intp)
-
-
-def as_object(found: Selection, n: int, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON object of the specification, with what a reader needs to repeat it."""
-    request = found.request
-    scores = [
-        {**kernel.parameters, "lam": lam, "score": score if np.isfinite(score) else None}
-        for kernel, row in zip(request.kernels, found.scores.tolist(), strict=True)
-        for lam, score in zip(request.lams, row, strict=True)
-    ]
-    return {
-        "criterion": request.method.label,
-        "params": dict(request.method.params),
-        "learner": request.learner,
-        "kernel": found.kernel.name,
-        "ridge": request.ridge,
-        "n": n,
-        "best": {**found.kernel.parameters, "lam": found.lam, "score": found.score},
-        "warnings": found.edges,
-        "scores": scores,
-        "seconds": found.seconds,
-        "seconds_fit": found.seconds_fit,
-        "nystrom": request.nystrom,
-        **facts,
-    }
-
-
-def describe(found: Selection, n: int, d: int, goal: Target, scale: str) -> str:
-    """What a person reads."""
-    request = found.request
-    kind = f"{goal.task} ({goal.why})"
-    if goal.classes:
-        kind += f"; classes {', '.join(goal.classes[:6])}{', ...' if len(goal.classes) > 6 else ''}"
-    size = found.scores.size
-    chosen = ", ".join(f"{k} = {show_number(v)}" for k, v in found.kernel.parameters.items())
-    lines = [
-        f"{n} rows, {d} feature{'' if d == 1 else 's'}, {kind}",
-        f"{request.learner}, {found.kernel.name} kernel, {request.method.label}"
-        + (f" ({request.method.text})" if request.method.params else ""),
-        "",
-        *score_table(found),
-        "",
-        f"choice: {chosen + ', ' if chosen else ''}lam = {show_number(found.lam)}"
-        f" (ridge n lam = {found.lam * n:.4g}), score {found.score:.6g}",
-        *(f"warning: {text}" for text in found.edges),
-        f"{found.seconds:.2f} s for {size} candidate{'' if size == 1 else 's'}, the fit included",
-        "",
-        "fit it:",
-        *(f"  {line}" for line in python_lines(found, goal, scale)),
-    ]
-    return "\n".join(lines)
-
-
-def score_table(found: Selection) -> list[str]:
-    """The criterion over the grid: ridges across, kernels down, the choice in brackets."""
-    request = found.request
-    heads = [show_number(lam) for lam in request.lams]
-    names = [kernel.text or kernel.name for kernel in request.kernels]
-    cells = [[f"{score:.4g}" for score in row] for row in found.scores]
-    row, column = found.position
-    cells[row][column] = f"[{cells[row][column]}]"
-    widths = [max(len(head), *(len(line[i]) for line in cells)) for i, head in enumerate(heads)]
-    first = max(len("lam"), *map(len, names))
-    lines = [
-        f"{'lam':>{first}}  " + "  ".join(f"{h:>{w}}" for h, w in zip(heads, widths, strict=True))
-    ]
-    for name, line in zip(names, cells, strict=True):
-        lines.append(
-            f"{name:>{first}}  " + "  ".join(f"{c:>{w}}" for c, w in zip(line, widths, strict=True))
-        )
-    return lines
-
-
-def python_lines(found: Selection, goal: Target, scale: str) -> list[str]:
-    """The line of Python that fits the choice, with its imports."""
-    request = found.request
-    form = (
-        "KernelSelectClassifierCV" if goal.task == "classification" else "KernelSelectRegressorCV"
-    )
-    given = {"learner": request.learner, "kernel": found.kernel.name}
-    if request.method.label != "5-CV":  # the estimator's own, which few rows may not allow
-        given["criterion"] = request.method.label
-    arguments = [f"{k}={v!r}" for k, v in given.items()]
-    arguments += [f"{k}={show_number(v)}" for k, v in found.kernel.parameters.items()]
-    arguments += [f"lam={show_number(found.lam)}"]
-    if request.nystrom:
-        arguments += [f"nystrom={request.nystrom}", f"random_state={request.seed}"]
-    call = f"{form}({', '.join(arguments)})"
-    lines = [f"from kselect.estimator import {form}"]
-    if scale == "none":
-        return [*lines, f"model = {call}.fit(X, y)"]
-    scaler = "StandardScaler()" if scale == "zscore" else "MinMaxScaler((-1, 1))"
-    lines += ["from sklearn.pipeline import make_pipeline"]
-    lines += [f"from sklearn.preprocessing import {scaler.partition('(')[0]}"]
-    return [*lines, f"model = make_pipeline({scaler}, {call}).fit(X, y)"]

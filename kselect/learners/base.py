@@ -118,6 +118,7 @@ class Learner:
     paper: str
     tasks: frozenset[str]
     parameters: tuple[Parameter, ...]
+    low_rank: bool
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of a name, None where there is none."""
@@ -128,13 +129,18 @@ LEARNERS: dict[str, Learner] = {}
 F = TypeVar("F", bound=Callable[..., Path])
 
 
-def learner(name: str, *, paper: str, tasks: frozenset[str]) -> Callable[[F], F]:
-    """Register ``function(problem, *, parameter=default...) -> Path`` as a learner."""
+def learner(
+    name: str, *, paper: str, tasks: frozenset[str], low_rank: bool = False
+) -> Callable[[F], F]:
+    """Register ``function(problem, *, parameter=default...) -> Path`` as a learner.
+
+    ``low_rank``: it works on the columns of an approximated kernel too.
+    """
 
     def register(function: F) -> F:
         summary = (function.__doc__ or "").partition("\n")[0]
         LEARNERS[name] = Learner(
-            name, function, summary, paper, tasks, read_parameters(function)
+            name, function, summary, paper, tasks, read_parameters(function), low_rank
         )
         return function
 

@@ -11,6 +11,7 @@ from kselect.learners.square_loss import SquareLossPath, square_loss_path
     "lssvm",
     paper="ecml2014, icml2014, flkl2014",
     tasks=frozenset({"classification", "regression"}),
+    low_rank=True,
 )
 def lssvm(problem: Problem) -> SquareLossPath | PrimalPath:
     r"""Least-squares SVM with bias: min (1/n) sum (y - f - b)^2 + lam ||f||^2."""
