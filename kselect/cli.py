@@ -17,6 +17,11 @@ COMMANDS = {
         "report",
         "Write tables, figures and the page from results.",
     ),
+    "time": (
+        "kselect.commands.time",
+        "time_command",
+        "Time every method, the paper's way and ours.",
+    ),
     "select": (
         "kselect.commands.select",
         "select_command",

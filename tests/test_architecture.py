@@ -30,6 +30,7 @@ STAGES = {
     "gather",
     "workers",
     "trial",
+    "timing",
 }
 # What is imported under another name than it is installed.
 DISTRIBUTIONS = {"yaml": "pyyaml", "sklearn": "scikit-learn", "pydantic_core": "pydantic"}

@@ -1,0 +1,201 @@
+"""Seconds and ratios as text: captions that say what was measured, rows, and the sentences of the report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kselect.experiment import Experiment
+from kselect.report.words import LEARNERS, SCALES, SCALES_ON, describe_kernels
+from kselect.timing.measure import REPEATS, Seconds
+from kselect.timing.ratios import ABOUT, Duel, Entry, Number, Summary, duels, summarise
+
+NAME = "seconds"
+DASH = "–"  # noqa: RUF001
+ROUGH = "~"
+WAYS = (("paper's", "paper"), ("ours", "ours"), ("published", "theirs"))
+
+Line = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One table: its caption, a head, and groups of lines that belong together; ``left`` columns are text."""
+
+    name: str
+    caption: tuple[str, ...]
+    head: Line
+    left: int
+    groups: tuple[tuple[Line, ...], ...]
+
+
+@dataclass(frozen=True)
+class TimingSheet:
+    """All that the timing table says: its grids, then sentences."""
+
+    grids: tuple[Grid, ...]
+    findings: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def make_sheet(
+    experiment: Experiment, found: Sequence[Entry], machines: Sequence[str], notes: Sequence[str]
+) -> TimingSheet:
+    """The whole table as text."""
+    pairs = duels(found)
+    grids = [seconds_grid(experiment, found, machines)]
+    if pairs:
+        grids.append(ratios_grid(pairs))
+    findings = tuple(sentence for s in summarise(pairs) for sentence in say(s))
+    return TimingSheet(tuple(grids), findings, (*agreement(found), *notes, *failures(found)))
+
+
+def seconds_grid(experiment: Experiment, found: Sequence[Entry], machines: Sequence[str]) -> Grid:
+    """Three lines a data set: the paper's algorithm, ours, and the published seconds where there are any."""
+    methods = list(dict.fromkeys(e.method for e in found))
+    ways = [way for way in WAYS if any(getattr(e, way[1]) for e in found)]
+    groups = []
+    for name in dict.fromkeys(e.dataset for e in found):
+        mine = {e.method: e for e in found if e.dataset == name}
+        one = next(iter(mine.values()))
+        names = iter((name, f"  {one.rows} x {one.features}", ""))
+        groups.append(
+            tuple((next(names), way, *(cell(mine[m], key) for m in methods)) for way, key in ways)
+        )
+    caption = describe(experiment, found, machines)
+    return Grid(NAME, caption, ("data set", "algorithm", *methods), 2, tuple(groups))
+
+
+def cell(entry: Entry, key: str) -> str:
+    """``0.52``, or ``~52 (8 %)`` where only a share of the grid was measured."""
+    text = show(getattr(entry, key))
+    seconds: Seconds | None = getattr(entry.cell, key, None)
+    return text if seconds is None or seconds.whole else f"{text} ({100 * seconds.share:.2g} %)"
+
+
+def ratios_grid(pairs: Sequence[Duel]) -> Grid:
+    """A line for each k and data set."""
+    head = (
+        *("folds", "data set", "k-CV / BIF", "published", "k-CV / exact, ours"),
+        *("exact k-CV, ours", "BIF-k-CV, paper's", "exact / BIF", "exact costs"),
+    )
+    counts = ", ".join(
+        f"{(k - 1) ** 3 / (3 * k**2):.2g} for {k} folds"
+        for k in dict.fromkeys(d.folds for d in pairs)
+    )
+    caption = (
+        "Ratios of seconds, which can be compared between machines.",
+        "k-CV / BIF: both by the paper's algorithms, here and as published.",
+        f"By the count of operations it is {counts}: k Cholesky factors of n - n/k rows against one "
+        "inverse of n.",
+        "k-CV / exact, ours: what the closed form saves on the same k-fold cross-validation.",
+        "Then the CPU seconds of exact k-CV by the closed form beside those of BIF-k-CV by the paper's "
+        "algorithm, their ratio, and whether exact cross-validation costs no more than the approximation "
+        f"(ratio up to 1), about as much (up to {ABOUT:g}), or more.",
+    )
+    groups: list[tuple[Line, ...]] = []
+    for folds in dict.fromkeys(d.folds for d in pairs):
+        mine = [d for d in pairs if d.folds == folds]
+        groups.append(tuple(ratio_line(d, first=d is mine[0]) for d in mine))
+    return Grid(f"{NAME}-ratios", caption, head, 2, tuple(groups))
+
+
+def ratio_line(duel: Duel, first: bool) -> Line:
+    """One data set."""
+    return (
+        str(duel.folds) if first else "",
+        duel.exact.dataset,
+        *map(show, (duel.measured, duel.published, duel.shortcut)),
+        *map(show, (duel.exact.ours, duel.approximate.paper, duel.price)),
+        duel.verdict or DASH,
+    )
+
+
+def show(number: Number | None) -> str:
+    """Three digits, a tilde where something is extrapolated, a dash where there is nothing."""
+    if number is None:
+        return DASH
+    value = number.value
+    decimals = min(4, max(0, 2 - math.floor(math.log10(value)))) if value > 0 else 0
+    return f"{ROUGH if number.rough else ''}{value:.{decimals}f}"
+
+
+def describe(
+    experiment: Experiment, found: Sequence[Entry], machines: Sequence[str]
+) -> tuple[str, ...]:
+    """What was measured, how, and on what."""
+    learner = LEARNERS.get(experiment.learner, experiment.learner)
+    where = f" {SCALES_ON[experiment.scale_on]}" if experiment.scale != "none" else ""
+    ridges = len(experiment.lam.values)
+    texts = [
+        f"CPU seconds of a whole selection over {describe_kernels(experiment)} and {ridges} "
+        f"ridge{'s' * (ridges != 1)}: {learner}, {SCALES[experiment.scale]}{where}, the training part of "
+        f"split {experiment.splits[0]} (rows x features below the name).",
+        "Each method alone, one process, one BLAS thread; wall seconds are in the CSV.",
+        "Paper's: the papers' own algorithm, the kernel computed once for a width (k-CV: a Cholesky "
+        "solution for every fold and grid point; BIF: one inverse for every grid point, then the recursion).",
+        "Ours: kselect's, one factorisation of the kernel for all ridges.",
+        f"A short selection is the fastest of up to {REPEATS}.",
+        f"Machine: {'; '.join(machines)}.",
+    ]
+    if any(e.published is not None for e in found):
+        texts.append(f"Published: {experiment.paper}, on its own machine.")
+    budgets = {e.cell.budget for e in found if e.cell and is_rough(e)}
+    if budgets:
+        shown = " or ".join(f"{b:g}" for b in sorted(budgets))
+        texts.append(
+            f"{ROUGH}: extrapolated from the share of the grid in parentheses, which was measured in an "
+            f"order that covers widths and ridges evenly until a budget of {shown} s was used up."
+        )
+    return tuple(texts)
+
+
+def is_rough(entry: Entry) -> bool:
+    """Whether any of its seconds is extrapolated."""
+    return any(n is not None and n.rough for n in (entry.paper, entry.ours))
+
+
+def say(s: Summary) -> list[str]:
+    """What the report states for one k, with its numbers."""
+    count = sum(s.counts.values())
+    words = ", ".join(
+        f"{'about as much (up to ' + format(ABOUT, 'g') + ' times)' if p == 'about as much' else p} on {n}"
+        for p, n in s.counts.items()
+    )
+    low, high = (show(d.price) for d in (s.lowest, s.highest))
+    spread = (
+        f"{show(Number(s.median))} times the seconds of BIF-{s.folds}-CV in the median of {count} data "
+        f"sets, from {low} ({s.lowest.exact.dataset}) to {high} ({s.highest.exact.dataset})"
+        if count > 1
+        else f"{low} times the seconds of BIF-{s.folds}-CV on {s.lowest.exact.dataset}"
+    )
+    found = [f"{s.folds} folds: exact cross-validation by the closed form takes {spread}: {words}."]
+    if s.measured is not None and s.published is not None:
+        found.append(
+            f"{s.folds} folds: k-CV takes {show(Number(s.measured))} times the seconds of BIF by the "
+            f"paper's algorithms here, {show(Number(s.published))} times as published (medians of the data "
+            "sets that have both)."
+        )
+    return found
+
+
+def agreement(found: Iterable[Entry]) -> tuple[str, ...]:
+    """By how much the scores of both ways differ: they are to be the same criterion."""
+    gaps = [(e.cell.difference, e) for e in found if e.cell and e.cell.difference is not None]
+    if not gaps:
+        return ()
+    largest, entry = max(gaps, key=lambda pair: pair[0])
+    return (
+        "The scores of the paper's algorithm and of ours, at every grid point that both computed and where "
+        f"both are finite, differ by at most {largest:.0e} of their size ({entry.dataset}, {entry.method}).",
+    )
+
+
+def failures(found: Iterable[Entry]) -> tuple[str, ...]:
+    """A sentence for each cell without seconds."""
+    return tuple(
+        f"{e.dataset}, {e.method} failed: {e.cell.failure.rstrip('.')}."
+        for e in found
+        if e.cell and e.cell.failure
+    )

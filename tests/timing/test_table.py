@@ -1,0 +1,174 @@
+"""Ratios, verdicts, what the table says, and its three formats."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kselect.datasets.fetch import packaged
+from kselect.errors import DataError
+from kselect.experiment import Experiment, Ridges
+from kselect.kernels.gaussian import Gaussian
+from kselect.timing.cells import Cell
+from kselect.timing.formats import to_csv, to_latex, to_markdown
+from kselect.timing.measure import Seconds
+from kselect.timing.ratios import Entry, duels, judge, read_published, summarise
+from kselect.timing.table import DASH, TimingSheet, make_sheet
+
+DOCUMENT = r"\documentclass{article}\usepackage{booktabs}\usepackage[a4paper,margin=2cm]{geometry}"
+DOCUMENT += r"\begin{document}%s\end{document}"
+
+
+def experiment() -> Experiment:
+    """An experiment of which the table needs the protocol alone."""
+    return Experiment(
+        "toy", "icml2014", "", "lssvm", "minmax", "all", 0.5, False, (0,), 0,
+        (Gaussian(1.0), Gaussian(2.0)), Ridges((0.1, 1.0), "select"), "fixed", "squared",
+        (), ("heart",), (),
+    )  # fmt: skip
+
+
+def entry(
+    dataset: str,
+    method: str,
+    paper: float | None,
+    ours: float | None,
+    published: float | None = None,
+    share: float = 1.0,
+    failure: str = "",
+) -> Entry:
+    criterion = "-".join("k" if part.isdigit() else part for part in method.split("-"))
+    folds = next((int(part) for part in method.split("-") if part.isdigit()), None)
+    made = [None if v is None else Seconds(v, 2 * v, share) for v in (paper, ours)]
+    gap = 1e-14 if paper and ours else None
+    cell = Cell(method, criterion, folds, "", made[0], made[1], gap, 60.0, "abc", failure)
+    return Entry(dataset, 100, 7, method, cell, published)
+
+
+def found() -> list[Entry]:
+    """Two data sets, one of them with extrapolated numbers, a failure and a cell that is not there."""
+    return [
+        entry("heart", "ELOO", 0.5, 0.2, 0.3),
+        entry("heart", "5-CV", 2.0, 0.8, 6.0),
+        entry("heart", "BIF-5-CV", 1.0, 0.9, 2.0),
+        entry("big_set", "ELOO", None, None, None, failure="at tau=1: a 100 % & failure"),
+        entry("big_set", "5-CV", 1234.0, 300.0, None, 0.04),
+        entry("big_set", "BIF-5-CV", 200.0, 250.0),
+        entry("third", "ELOO", None, 3.0),
+        *(replace(entry("third", m, None, None), cell=None) for m in ("5-CV", "BIF-5-CV")),
+    ]
+
+
+def sheet() -> TimingSheet:
+    return make_sheet(
+        experiment(), found(), ["A & B CPU"], ["No seconds of x_1: not measured yet."]
+    )
+
+
+def test_ratios() -> None:
+    one, two = duels(found())
+    assert (one.exact.dataset, two.exact.dataset) == ("heart", "big_set")
+    assert [n.value for n in (one.measured, one.published, one.shortcut, one.price) if n] == [
+        2.0, 3.0, 2.5, 0.8,
+    ]  # fmt: skip
+    assert (one.verdict, two.verdict) == ("no more", "about as much")
+    assert two.published is None
+    assert two.price is not None
+    assert two.price.rough
+    (summary,) = summarise([one, two])
+    assert summary.median == pytest.approx(1.15)
+    assert (summary.measured, summary.published) == (2.0, 3.0)
+    assert summary.counts == {"no more": 1, "about as much": 1, "more": 0}
+    assert (summary.lowest, summary.highest) == (one, two)
+
+
+@pytest.mark.parametrize(
+    ("price", "words"),
+    [(0.1, "no more"), (1.0, "no more"), (1.01, "about as much"), (2.0, "about as much"), (2.1, "more")],
+)  # fmt: skip
+def test_verdicts(price: float, words: str) -> None:
+    assert judge(price) == words
+
+
+def test_without_both_there_is_no_duel() -> None:
+    assert duels([entry("heart", "5-CV", 1, 1), entry("heart", "BIF-10-CV", 1, 1)]) == []
+    made = make_sheet(experiment(), [entry("heart", "5-CV", 1, 1)], ["x"], [])
+    assert (len(made.grids), made.findings) == (1, ())
+    assert "~" not in to_markdown(made)
+    assert "published" not in to_markdown(made)
+    failed = [entry("heart", m, None, None, failure="no") for m in ("5-CV", "BIF-5-CV")]
+    assert make_sheet(experiment(), failed, ["x"], []).findings == ()
+
+
+def test_markdown() -> None:
+    text = to_markdown(sheet())
+    lines = [[c.strip() for c in line.split("|")[1:-1]] for line in text.splitlines()]
+    assert ["heart", "paper's", "0.500", "2.00", "1.00"] in lines
+    assert ["100 x 7", "ours", "0.200", "0.800", "0.900"] in lines
+    assert ["", "published", "0.300", "6.00", "2.00"] in lines
+    assert ["big\\_set", "paper's", DASH, "~1234 (4 %)", "200"] in lines
+    assert ["5", "heart", "2.00", "3.00", "2.50", "0.800", "1.00", "0.800", "no more"] in lines
+    assert "extrapolated from the share of the grid in parentheses" in text
+    assert "budget of 60 s" in text
+    assert "CPU seconds of a whole selection" in text
+    assert "one BLAS thread" in text
+    assert "from 0.800 (heart) to ~1.50 (big\\_set): no more on 1, about as much" in text
+    assert "big\\_set, ELOO failed: at tau=1" in text
+    assert "differ by at most 1e-14" in text
+
+
+def test_csv() -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv(found()))))
+    assert len(rows) == len(found())
+    cv = rows[1]
+    assert (cv["paper_cpu"], cv["paper_wall"], cv["ours_cpu"], cv["published"]) == (
+        "2",
+        "4",
+        "0.8",
+        "6",
+    )
+    assert (cv["cv_over_bif"], cv["published_cv_over_bif"], cv["paper_over_ours"]) == (
+        "2",
+        "3",
+        "2.5",
+    )
+    assert (cv["exact_ours_over_bif"], cv["exact_costs"]) == ("0.8", "no more")
+    assert rows[4]["paper_share"] == "0.04"
+    assert rows[7]["ours_cpu"] == rows[7]["environment"] == ""
+
+
+def test_published_seconds_of_icml2014() -> None:
+    """All of the paper's table 2, and nothing of its table 1."""
+    seconds = read_published(packaged("published") / "icml2014.csv")
+    assert len(seconds) == 19 * 8
+    assert seconds["heart", "5-CV"] == 0.58
+    assert seconds["cpusmall", "20-CV"] == 395.8
+    assert read_published(packaged("published") / "ecml2014.csv") == {}
+    assert read_published(Path("no-such.csv")) == {}
+
+
+def test_a_spoilt_table(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(DataError, match="not a table of published numbers"):
+        read_published(tmp_path / "x.csv")
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no pdflatex here")
+def test_latex_takes_the_tables_as_they_are(tmp_path: Path) -> None:
+    many = [replace(e, dataset=f"{e.dataset}_{i}") for i in range(20) for e in found()[:6]]
+    made = make_sheet(experiment(), many, ["A & B CPU"], ["No seconds of x_1: not measured yet."])
+    for name, one in (("few", sheet()), ("many", made)):
+        (tmp_path / "table.tex").write_text(to_latex(one))
+        (tmp_path / f"{name}.tex").write_text(DOCUMENT % r"\input{table}")
+        command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", f"{name}.tex"]
+        run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert run.returncode == 0, run.stdout[-2000:]
+        assert "Float too large" not in run.stdout
+        assert "Overfull" not in run.stdout
+        assert "multiply" not in run.stdout
