@@ -37,6 +37,14 @@ class Folds:
         return sum(len(F) for F in self.members)
 
     @cached_property
+    def numbers(self) -> Index:
+        """The fold of each row."""
+        found = np.empty(self.n, dtype=np.intp)
+        for number, F in enumerate(self.members):
+            found[F] = number
+        return found
+
+    @cached_property
     def by_size(self) -> dict[int, tuple[int, ...]]:
         """Size -> positions of the folds of that size: equal folds are solved in one batch."""
         sizes = [len(F) for F in self.members]

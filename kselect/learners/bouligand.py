@@ -10,6 +10,8 @@ cut off after ``T^t r`` for order t. The series converges at the rate ``lambda_m
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,36 +19,93 @@ from numpy.typing import NDArray
 from kselect.folds import Folds
 from kselect.linalg import Array, Index
 
-Hat = Callable[[Array], Array]
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """The hat matrices of all ridges: ``S = A diag(c) A^T + q q^T`` with ``A^T A = diag(a)``.
+
+    A is (n, r) and a (r,); c is (n_ridges, r); q is (n_ridges, n), zero without a bias.
+    """
+
+    A: Array
+    a: Array
+    c: Array
+    q: Array
+
+    @cached_property
+    def qA(self) -> Array:
+        """``q^T A``."""
+        return np.asarray(self.q @ self.A)
+
+    @cached_property
+    def qq(self) -> Array:
+        """``q^T q``."""
+        return np.asarray(np.einsum("ln,ln->l", self.q, self.q))
 
 
 class HeldOutSeries:
-    """Partial sums of the series for all ridges and folds; a higher order goes on from a lower one."""
+    """Partial sums of the series for all ridges and folds; a higher order goes on from a lower one.
 
-    def __init__(self, hat: Hat, residual: Array, folds: Folds) -> None:
-        self.hat = hat
-        self.folds = folds
-        n = residual.shape[-1]
-        self.weights = np.empty((len(folds.members), n))
-        for row, F in zip(self.weights, folds.members, strict=True):
-            row[:] = -len(F) / (n - len(F))
-            row[F] = 1.0
-        # (ridges, folds, n): T^q r of each.
-        self.term = np.repeat(residual[:, None, :], len(folds.members), axis=1)
+    A term ``v = T^q r`` is kept as ``A^T v``, ``q^T v`` and its values on its own fold: since
+    ``D v = -e v + (1 + e) 1_F v`` with ``e = m / (n - m)``, no more of it is needed, and a step costs O(n r) a
+    ridge for all folds together, where the recursion on whole vectors takes O(k n r).
+    """
+
+    def __init__(self, residual: Array, folds: Folds) -> None:
+        self.residual_of_fit = residual
         self.sums = [residual]
+        self.groups = [
+            Group(np.array([folds.members[i] for i in positions]), folds.n)
+            for positions in folds.by_size.values()
+        ]
 
-    def residual(self, order: int) -> Array:
-        """(n_ridges, n): the residual of each row when its fold is held out, to that order."""
+    def residual(self, modes: Modes, order: int) -> Array:
+        """(n_ridges, n): the residual of each row when its fold is held out, to that order.
+
+        The modes are lent for the call: a series that kept them would keep its path alive.
+        """
         while len(self.sums) <= order:
-            self.term = self.hat(self.term * self.weights)
-            self.sums.append(self.sums[-1] + self._on_own_fold(self.term))
+            total = self.sums[-1].copy()
+            for group in self.groups:
+                if group.inside is None:
+                    group.start(modes, self.residual_of_fit)
+                term = group.step(modes)
+                total[:, group.folds] += term.transpose(1, 0, 2)
+            self.sums.append(total)
         return self.sums[order]
 
-    def _on_own_fold(self, values: Array) -> Array:
-        out = np.empty((values.shape[0], values.shape[2]))
-        for position, F in enumerate(self.folds.members):
-            out[:, F] = values[:, position, F]
-        return out
+
+class Group:
+    """The folds of one size (k, m), and the current term of each, (k, n_ridges, .)."""
+
+    def __init__(self, folds: Index, n: int) -> None:
+        self.folds = folds
+        self.e = folds.shape[1] / (n - folds.shape[1])
+        self.inside: Array | None = None
+        self.along_modes = self.along_bias = np.empty(0)
+
+    def start(self, modes: Modes, residual: Array) -> None:
+        """The residual of the fit, the same for every fold but for the rows inside."""
+        self.inside = residual[:, self.folds].transpose(1, 0, 2)
+        self.along_modes = (residual @ modes.A)[None]
+        self.along_bias = np.einsum("ln,ln->l", residual, modes.q)[None]
+
+    def step(self, modes: Modes) -> Array:
+        """``v <- S D v``; its values on the folds."""
+        assert self.inside is not None
+        A, q = modes.A[self.folds], modes.q[:, self.folds].transpose(1, 0, 2)
+        more = 1.0 + self.e
+        x = self.inside @ A
+        x *= more
+        x -= self.e * self.along_modes
+        x *= modes.c
+        bias = more * np.einsum("klm,klm->kl", self.inside, q) - self.e * self.along_bias
+        self.inside = x @ A.transpose(0, 2, 1) + bias[..., None] * q
+        self.along_bias = np.einsum("klr,lr->kl", x, modes.qA) + bias * modes.qq
+        x *= modes.a
+        x += bias[..., None] * modes.qA
+        self.along_modes = x
+        return self.inside
 
 
 def rates_reaching(

@@ -42,8 +42,12 @@ class Factor(Protocol):
         """``gamma G_FF`` for every ridge, Fortran-ordered and free to be overwritten."""
         ...
 
-    def smooth(self, gammas: Array, V: Array) -> Array:
-        """``K G V`` for every ridge, (n_ridges, k, n): V holds k rows a ridge."""
+    def stack(self, folds: Index, gammas: Array) -> Array:
+        """The blocks of folds of one size (k, m) at once, (k, n_ridges, m, m): for many small ones."""
+        ...
+
+    def modes(self, gammas: Array) -> tuple[Array, Array, Array]:
+        """``(A, a, c)`` with ``K G = A diag(c) A^T`` for every ridge and ``A^T A = diag(a)``."""
         ...
 
     def eigenvalues(self) -> Array:
@@ -78,6 +82,14 @@ def identity_minus(product: Array) -> Array:
     return product
 
 
+def stacked(rows: Array, shares: Array) -> Array:
+    """``A_F diag(share) A_F^T`` for folds (k, m, r) and ridges (n_ridges, r): (k, n_ridges, m, m)."""
+    k, m, r = rows.shape
+    scaled = rows[:, None] * shares[None, :, None, :]
+    product = scaled.reshape(k, -1, r) @ rows.transpose(0, 2, 1)
+    return np.asarray(product.reshape(k, len(shares), m, m))
+
+
 class SpectralFactor:
     """``G = U diag(w) U^T``."""
 
@@ -105,10 +117,13 @@ class SpectralFactor:
             else:
                 yield gram_of_rows(UF * np.sqrt(gamma * w))
 
-    def smooth(self, gammas: Array, V: Array) -> Array:
-        """``U diag(s w) U^T V``."""
-        shares = self.s * weights(self.s, gammas)
-        return np.asarray(((V @ self.U) * shares[:, None, :]) @ self.U.T)
+    def stack(self, folds: Index, gammas: Array) -> Array:
+        """``U_F diag(gamma w) U_F^T``, a product a fold with all ridges in its rows."""
+        return stacked(self.U[folds], gammas[:, None] * weights(self.s, gammas))
+
+    def modes(self, gammas: Array) -> tuple[Array, Array, Array]:
+        """The eigenvectors, and ``s w``."""
+        return self.U, np.ones_like(self.s), self.s * weights(self.s, gammas)
 
     def eigenvalues(self) -> Array:
         """The spectrum."""
@@ -145,9 +160,13 @@ class ThinFactor:
             used = int(np.count_nonzero(self.s * w > EPS))
             yield identity_minus(gram_of_rows(BF[:, :used] * np.sqrt(w[:used])))
 
-    def smooth(self, gammas: Array, V: Array) -> Array:
-        """``B diag(w) B^T V``."""
-        return np.asarray(((V @ self.B) * self.weights(gammas)[:, None, :]) @ self.B.T)
+    def stack(self, folds: Index, gammas: Array) -> Array:
+        """``I - B_F diag(w) B_F^T``, a product a fold with all ridges in its rows."""
+        return np.eye(folds.shape[1]) - stacked(self.B[folds], self.weights(gammas))
+
+    def modes(self, gammas: Array) -> tuple[Array, Array, Array]:
+        """The columns, and ``w``."""
+        return self.B, self.s, self.weights(gammas)
 
     def eigenvalues(self) -> Array:
         """The spectrum, filled up with zeros."""
@@ -191,12 +210,18 @@ class ScatteredFactor:
             whole[np.ix_(inside, inside)] = block
             yield whole
 
-    def smooth(self, gammas: Array, V: Array) -> Array:
-        """A division, and the core's own part."""
-        out: Array = V * (self.kappa * weights(self.kappa, gammas))[:, None, :]
+    def stack(self, folds: Index, gammas: Array) -> Array:
+        """The blocks one by one: there is little to gain."""
+        return np.array([list(self.blocks(F, gammas)) for F in folds])
+
+    def modes(self, gammas: Array) -> tuple[Array, Array, Array]:
+        """Unit vectors for the rows alone, the core's own eigenvectors beside them."""
+        n = len(self.kappa)
+        A, s = np.eye(n), self.kappa.copy()
         if self.inner:
-            out[:, :, self.core] = self.inner.smooth(gammas, V[:, :, self.core])
-        return out
+            A[np.ix_(self.core, self.core)] = self.inner.U
+            s[self.core] = self.inner.s
+        return A, np.ones(n), s * weights(s, gammas)
 
     def eigenvalues(self) -> Array:
         """The diagonal and the core's spectrum, sorted."""

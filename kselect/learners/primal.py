@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from kselect.errors import TrialError
 from kselect.folds import Folds
 from kselect.learners.base import Dual, Path, Problem
-from kselect.learners.bouligand import HeldOutSeries, is_positive_definite, rates_reaching
+from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.factor import weights
 from kselect.linalg import Array, Index, symmetric_eigh
 
@@ -128,19 +128,17 @@ class PrimalPath:
         p = 1.0 - (weights(self.s, self.gammas) * self._sums[1]) @ self.B.T
         return np.asarray(p / np.sqrt(p.sum(axis=1, keepdims=True)))
 
-    def hat(self, V: Array) -> Array:
-        """``S V`` for every ridge, (n_ridges, k, n)."""
-        w, q = weights(self.s, self.gammas), self._along
-        along = np.einsum("lkn,ln->lk", V, q)
-        smooth = ((V @ self.B) * w[:, None, :]) @ self.B.T
-        return np.asarray(smooth + along[:, :, None] * q[:, None, :])
+    @cached_property
+    def modes(self) -> Modes:
+        """The hat matrices."""
+        return Modes(self.B, self.s, weights(self.s, self.gammas), self._along)
 
     def bif(self, folds: Folds, order: int) -> Array:
         """k-fold cross-validation by its Taylor series of that order (icml2014)."""
         if folds not in self._series:
             residual = self.problem.y - self.decision()
-            self._series[folds] = HeldOutSeries(self.hat, residual, folds)
-        return np.asarray(self.problem.y - self._series[folds].residual(order))
+            self._series[folds] = HeldOutSeries(residual, folds)
+        return np.asarray(self.problem.y - self._series[folds].residual(self.modes, order))
 
     def interpolating(self, folds: Folds, cap: float) -> NDArray[np.bool_]:
         """Where ``lambda_max(S_FF)`` reaches the cap for some fold."""

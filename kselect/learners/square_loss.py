@@ -11,7 +11,7 @@ No n-by-n matrix is formed for a ridge, only the blocks of the folds (mathematic
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self, TypeVar
@@ -24,12 +24,14 @@ from scipy.linalg.lapack import dposv
 from kselect.errors import TrialError
 from kselect.folds import Folds
 from kselect.learners.base import Dual, Path, Problem
-from kselect.learners.bouligand import HeldOutSeries, is_positive_definite, rates_reaching
+from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.factor import Factor, factorise
 from kselect.learners.primal import PrimalPath
 from kselect.linalg import Array, Index
 
 R = TypeVar("R")
+# Numbers in a stack of scaled eigenvectors: two megabytes.
+STACK_SIZE = 250_000
 
 
 class SquareLossPath:
@@ -42,6 +44,7 @@ class SquareLossPath:
         self._memo: dict[object, Any] = {}
         self._held: dict[Folds, Array] = {}
         self._series: dict[Folds, HeldOutSeries] = {}
+        self._edges: dict[Folds, list[Array]] = {}
 
     def retarget(self, y: Array) -> Path:
         """The same factor for another target."""
@@ -102,30 +105,55 @@ class SquareLossPath:
         diagonal = self.factor.diagonal(self.gammas) - np.square(q)
         return self.problem.y - alpha / diagonal
 
-    def hat(self, V: Array) -> Array:
-        """``S V = (I - gamma P) V`` for every ridge, (n_ridges, k, n)."""
-        q = self._fit[2]
-        smooth = self.factor.smooth(self.gammas, V)
-        if not self.bias:
-            return smooth
-        along = self.gammas[:, None] * np.einsum("lkn,ln->lk", V, q)
-        return np.asarray(smooth + along[:, :, None] * q[:, None, :])
+    @cached_property
+    def modes(self) -> Modes:
+        """The hat matrices ``S = I - gamma P``."""
+        return Modes(*self.factor.modes(self.gammas), np.sqrt(self.gammas)[:, None] * self._fit[2])
 
     def bif(self, folds: Folds, order: int) -> Array:
-        """k-fold cross-validation by its Taylor series of that order (icml2014); the ridge n lam is kept."""
+        """k-fold cross-validation by its Taylor series of that order (icml2014).
+
+        Expanded around the fit with n lam, it tends to retraining with the fold's own ridge ``(n - m) lam``.
+        """
         if folds not in self._series:
             residual = self.problem.y - self.decision()
-            self._series[folds] = HeldOutSeries(self.hat, residual, folds)
-        return np.asarray(self.problem.y - self._series[folds].residual(order))
+            self._series[folds] = HeldOutSeries(residual, folds)
+        return np.asarray(self.problem.y - self._series[folds].residual(self.modes, order))
 
     def interpolating(self, folds: Folds, cap: float) -> NDArray[np.bool_]:
         """Where the series' rate ``lambda_max(S_FF)`` reaches the cap for some fold.
 
         ``lambda_max(S_FF) < cap`` if and only if ``gamma P_FF - (1 - cap) I`` is positive definite.
         """
+        if cap >= 1.0 or self._all_above(folds, 1.0 - cap):
+            return np.zeros(len(self.gammas), dtype=np.bool_)
         return rates_reaching(
             cap, self.gammas, folds, lambda F, i: not self._is_above(F, i, 1.0 - cap)
         )
+
+    def _all_above(self, folds: Folds, bound: float) -> bool:
+        """``_is_above`` for all folds at the smallest ridge, where most guards find nothing to do.
+
+        The blocks of an exact cross-validation serve where there has been one: ``ridge: per-fold`` has made them
+        at a smaller ridge, where the eigenvalues are smaller still.
+        """
+        if folds not in self._edges:
+            self._edges[folds] = list(self._edge_blocks(folds))
+        for blocks in self._edges[folds]:
+            try:
+                np.linalg.cholesky(blocks - bound * np.eye(blocks.shape[-1]))
+            except np.linalg.LinAlgError:
+                return False
+        return True
+
+    def _edge_blocks(self, folds: Folds) -> Iterator[Array]:
+        """``gamma P_FF`` of all folds at the smallest ridge, in stacks (k, m, m)."""
+        i = int(np.argmin(self.gammas))
+        rows = np.sqrt(self.gammas[i]) * self._fit[2][i]
+        for positions in folds.by_size.values():
+            for chunk in self._chunks(folds, positions, 1):
+                q = rows[chunk]
+                yield self.factor.stack(chunk, self.gammas[[i]])[:, 0] - q[:, :, None] * q[:, None]
 
     def rates(self, folds: Folds) -> Array:
         """(n_ridges,): the largest ``lambda_max(S_FF)`` over folds."""
@@ -161,24 +189,49 @@ class SquareLossPath:
 
     def _held_out(self, folds: Folds) -> Array:
         out = np.empty((len(self.gammas), self.problem.n))
+        edges = self._edges[folds] = []
         for m, positions in folds.by_size.items():
             gammas = self.gammas
             solution = self._fit
             if self.problem.ridge == "per-fold":
                 gammas = (self.problem.n - m) * self.problem.lams
                 solution = self._solution(gammas)
-            for position in positions:
-                F = folds.members[position]
-                out[:, F] = self._fold(F, gammas, solution[0], solution[2])
+            for chunk in self._chunks(folds, positions, len(gammas)):
+                F = chunk if len(chunk) > 1 else chunk[0]
+                solve = self._folds if len(chunk) > 1 else self._fold
+                out[:, F] = solve(F, gammas, solution[0], solution[2], edges)
         return out
 
-    def _fold(self, F: Any, gammas: Array, alpha: Array, q: Array) -> Array:
+    def _chunks(self, folds: Folds, positions: Sequence[int], ridges: int) -> list[Index]:
+        """Folds of one size, (k, m) together as long as their stack is small enough for the cache."""
+        members = np.array([folds.members[i] for i in positions])
+        one = ridges * members.shape[1] * self.problem.n
+        return np.array_split(members, -(-len(members) // max(1, STACK_SIZE // one)))
+
+    def _folds(
+        self, folds: Index, gammas: Array, alpha: Array, q: Array, edges: list[Array]
+    ) -> Array:
+        """The held-out predictions of several folds of one size, (n_ridges, k, m)."""
+        blocks = self.factor.stack(folds, gammas)
+        if self.bias:
+            along = np.sqrt(gammas)[:, None] * q
+            rows = along[:, folds].transpose(1, 0, 2)
+            blocks -= rows[..., :, None] * rows[..., None, :]
+        edges.append(blocks[:, np.argmin(gammas)].copy())
+        right = (gammas[:, None] * alpha)[:, folds].transpose(1, 0, 2)
+        errors = np.linalg.solve(blocks, right[..., None])[..., 0]
+        held: Array = self.problem.y[folds] - errors.transpose(1, 0, 2)
+        return held
+
+    def _fold(self, F: Index, gammas: Array, alpha: Array, q: Array, edges: list[Array]) -> Array:
         """The held-out predictions of one fold for every ridge."""
         errors = np.empty((len(gammas), len(F)))
         right = gammas[:, None] * alpha[:, F]
         for i, block in enumerate(self.factor.blocks(F, gammas)):
             if self.bias:
                 block = dsyr(-gammas[i], q[i, F], lower=1, a=block, overwrite_a=1)
+            if i == np.argmin(gammas):
+                edges.append(block[None].copy())  # its lower triangle alone is whole
             _, errors[i], failed = dposv(block, right[i], lower=1, overwrite_a=1)
             if failed:
                 raise TrialError("a fold block is singular")

@@ -13,7 +13,11 @@ from kselect.stats.ranks import LEVELS
 
 DAGGER = "†"
 LAM = "λ"
-LEARNERS = {"lssvm": "LSSVM", "krr": "kernel ridge regression", "svm": "SVM"}
+LEARNERS = {
+    "lssvm": "LSSVM",
+    "krr": "kernel ridge regression",
+    "quadratic-svr": "quadratic eps-insensitive SVR",
+}
 SCALES = {
     "zscore": "features z-scored",
     "minmax": "features scaled to [-1, 1]",

@@ -129,6 +129,22 @@ def test_rates_are_the_largest_eigenvalues_of_the_folds(learner: str, thin: bool
     assert path.rates(FOLDS) == pytest.approx(rates, abs=1e-10)
 
 
+@pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
+@pytest.mark.parametrize("learner", ["lssvm", "krr"])
+@pytest.mark.parametrize("stack", [1, 10**9])
+def test_the_guard_after_cross_validation_uses_its_blocks(
+    learner: str, ridge: RidgeMode, stack: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One fold at a time or all at once, at the same ridge or (per-fold) at a smaller one."""
+    monkeypatch.setattr("kselect.learners.square_loss.STACK_SIZE", stack)
+    path = make(learner, 0.3, ridge)
+    exact = path.held_out(FOLDS)
+    rates = path.rates(FOLDS)
+    assert exact == pytest.approx(make(learner, 0.3, ridge).held_out(FOLDS), abs=1e-12)
+    for cap in (0.0, 0.5, *(rates * (1 + 1e-9)), *(rates * (1 - 1e-9))):
+        assert np.array_equal(path.interpolating(FOLDS, float(cap)), rates >= cap), cap
+
+
 @pytest.mark.parametrize("thin", [False, True])
 @pytest.mark.parametrize("learner", ["lssvm", "krr"])
 def test_the_guard_acts_where_the_rate_reaches_the_cap(learner: str, thin: bool) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -16,15 +18,16 @@ from problems import numbered, problem_of, rows
 from kselect.criteria import CRITERIA
 from kselect.errors import TrialError
 from kselect.experiment import Method
-from kselect.folds import Folds
-from kselect.kernels import Kernel
+from kselect.folds import Folds, draw_folds
+from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.linear import Linear
 from kselect.kernels.polynomial import Polynomial
-from kselect.learners import Path
+from kselect.learners import Path, Problem, find_learner
 from kselect.learners.square_loss import SquareLossPath
 from kselect.linalg import Array
-from kselect.search.grid import Choice, Scores, best, best_at, search_grid
+from kselect.search.grid import Choice, Scores, best, best_at, evaluate, search_grid
+from kselect.streams import stream
 
 X, Y = rows(14)
 KERNELS: tuple[Kernel, ...] = (
@@ -242,3 +245,27 @@ def test_singular_kernel(lam: float) -> None:
     if lam == 0.0:
         assert all("singular kernel" in why for why in found.failures.values())
         assert set(found.failures) == {CV, ELOO}
+
+
+@pytest.mark.parametrize("learner", ["lssvm", "krr"])
+def test_a_path_is_gone_with_the_search(learner: str) -> None:
+    """No criterion leaves a cycle behind that keeps the n-by-n matrices until somebody collects garbage."""
+    X = stream(0, "gone").normal(size=(30, 2))
+    y = np.sign(X[:, 0])
+    kernel, lams = Gaussian(1.0), np.array([0.1, 1.0])
+    K = kernel.gram(Points(X))
+    folds = draw_folds(30, 5, stream(0, "folds"))
+    path = find_learner(learner).path(Problem(X, y, kernel, K, lams))
+    for name, criterion in CRITERIA.items():
+        label = criterion.label(5) if criterion.takes_folds else name
+        params = tuple((p.name, p.default) for p in criterion.parameters)
+        evaluate(
+            Method(label, name, 5 if criterion.takes_folds else None, params), path, lambda _: folds
+        )
+    gone = weakref.ref(path)
+    gc.disable()
+    try:
+        del path
+        assert gone() is None
+    finally:
+        gc.enable()
