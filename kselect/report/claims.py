@@ -138,23 +138,34 @@ def write_exact(text: ExactText) -> str:
     return f"### {claim}\n\n**{text.verdict.capitalize()}.** {sentence}\n\nThe rule. {rule}"
 
 
-def write_guarded(mine: LossResults) -> list[str]:
-    """How many candidates a criterion's guard took out of the grid, on the mean over splits."""
-    head = "## What was taken out of the grid"
+@dataclass(frozen=True)
+class GuardText:
+    """How many candidates criteria took out of the grid, on the mean over splits."""
+
+    text: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def make_guard(mine: LossResults) -> GuardText:
+    """A row a data set and a column a criterion, of those where anything was taken out."""
     if not mine.guarded:
-        return [f"{head}\n\nNothing: no criterion had an infinite score, no guard acted."]
-    columns = list(dict.fromkeys(g.method for g in mine.guarded))
-    rows = list(dict.fromkeys(g.dataset for g in mine.guarded))
+        return GuardText("No criterion had an infinite score: no guard took anything out.", (), ())
+    columns = tuple(dict.fromkeys(g.method for g in mine.guarded))
+    names = tuple(dict.fromkeys(g.dataset for g in mine.guarded))
     counts = {(g.dataset, g.method): f"{g.excluded:.1f}" for g in mine.guarded}
-    grid = markdown.write_grid(
-        ("data set", *columns), [[d, *(counts.get((d, m), "0") for m in columns)] for d in rows], 1
-    )
-    total = mine.guarded[0].candidates
     text = (
-        "Candidates with an infinite score, which a criterion refuses to choose (a guard, or an overflow), on "
-        f"the mean over splits, of {total}:"
+        "Candidates with an infinite score, which a criterion refuses to choose (a guard, or an overflow), "
+        f"on the mean over splits, of {mine.guarded[0].candidates}:"
     )
-    return [f"{head}\n\n{text}\n\n{grid}"]
+    rows = tuple((name, *(counts.get((name, m), "0") for m in columns)) for name in names)
+    return GuardText(text, ("data set", *columns), rows)
+
+
+def write_guard(guard: GuardText) -> str:
+    """The same in Markdown."""
+    grid = markdown.write_grid(guard.head, guard.rows, 1) if guard.rows else ""
+    return f"## What was taken out of the grid\n\n{guard.text}\n\n{grid}".rstrip()
 
 
 def write_claims(results: Results, reconstructed: Mapping[str, str]) -> str:
@@ -162,10 +173,9 @@ def write_claims(results: Results, reconstructed: Mapping[str, str]) -> str:
     head = [f"# Claims of {results.experiment.paper}"]
     body = [part for mine in results.losses for part in write_loss(results, mine, reconstructed)]
     body += [write_exact(text) for text in make_exact(results)]
-    body += write_guarded(results.main)
     if not body:
         body = ["No claim about these methods is written down for this paper."]
-    return "\n\n".join([*head, *body]) + "\n"
+    return "\n\n".join([*head, *body, write_guard(make_guard(results.main))]) + "\n"
 
 
 def write_loss(results: Results, mine: LossResults, reconstructed: Mapping[str, str]) -> list[str]:

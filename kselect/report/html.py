@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kselect.report.claims import HEAD as CLAIMS_HEAD
-from kselect.report.claims import ClaimText, make_claims
+from kselect.report.claims import ClaimText, make_claims, make_exact, make_guard
 from kselect.report.published import HEAD as PUBLISHED_HEAD
 from kselect.report.published import PublishedSheet, make_published
 from kselect.report.sheet import Sheet, make_sheet
@@ -62,6 +62,8 @@ def write_page(
             absent=results.absent,
             provenance=provenance,
             claims_head=CLAIMS_HEAD,
+            exact=make_exact(results),
+            guard=make_guard(results.main),
             published_head=PUBLISHED_HEAD,
         )
     )
