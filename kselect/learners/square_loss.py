@@ -219,6 +219,10 @@ class SquareLossPath:
             blocks -= rows[..., :, None] * rows[..., None, :]
         edges.append(blocks[:, np.argmin(gammas)].copy())
         right = (gammas[:, None] * alpha)[:, folds].transpose(1, 0, 2)
+        try:  # numpy solves by LU, which would make numbers of a block that rounding has left indefinite
+            np.linalg.cholesky(blocks)
+        except np.linalg.LinAlgError:
+            raise TrialError("a fold block is singular") from None
         errors = np.linalg.solve(blocks, right[..., None])[..., 0]
         held: Array = self.problem.y[folds] - errors.transpose(1, 0, 2)
         return held
