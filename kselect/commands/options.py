@@ -34,6 +34,18 @@ def place_options(function: F) -> F:
     return function
 
 
+def column_options(function: F) -> F:
+    """``--dataset`` and ``--criterion``, each repeatable: parts of a config's table."""
+    repeated: dict[str, Any] = {"multiple": True, "metavar": "NAME"}
+    dataset = click.option(
+        "-d", "--dataset", "datasets", help="This data set only (repeatable).", **repeated
+    )
+    criterion = click.option(
+        "-c", "--criterion", "criteria", help="This criterion only (repeatable).", **repeated
+    )
+    return dataset(criterion(function))
+
+
 def places(mirror: str | None, offline: bool, data_dir: str | None) -> Places:
     """Where to look for data files."""
     cache = Path(data_dir) if data_dir else default_cache()

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from kselect.commands.options import place_options, places
+from kselect.commands.options import column_options, place_options, places
 from kselect.config import load_config
 from kselect.environment import describe_environment, digest
 from kselect.errors import ConfigError, DataError, StoreError
@@ -62,22 +62,7 @@ def parse_shard(_: click.Context, __: click.Parameter, value: str) -> tuple[int,
 
 @click.command("run", epilog=EPILOG)
 @click.argument("config", type=click.Path(path_type=Path))
-@click.option(
-    "-d",
-    "--dataset",
-    "datasets",
-    multiple=True,
-    metavar="NAME",
-    help="This data set only (repeatable).",
-)
-@click.option(
-    "-c",
-    "--criterion",
-    "criteria",
-    multiple=True,
-    metavar="NAME",
-    help="This criterion only (repeatable).",
-)
+@column_options
 @click.option("--splits", metavar="N|A-B", help="How many splits, or which: 3, or 0-4.")
 @click.option(
     "-j",

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from kselect.commands.options import place_options, places
+from kselect.commands.options import column_options, place_options, places
 from kselect.commands.run import hear_interrupts, widened
 from kselect.config import load_config
 from kselect.datasets.dataset import Source
@@ -38,22 +38,7 @@ def parse_budget(_: click.Context, __: click.Parameter, value: float) -> float:
 
 @click.command("time", epilog=EPILOG)
 @click.argument("config", type=click.Path(path_type=Path))
-@click.option(
-    "-d",
-    "--dataset",
-    "datasets",
-    multiple=True,
-    metavar="NAME",
-    help="This data set only (repeatable).",
-)
-@click.option(
-    "-c",
-    "--criterion",
-    "criteria",
-    multiple=True,
-    metavar="NAME",
-    help="This criterion only (repeatable).",
-)
+@column_options
 @click.option(
     "-o",
     "--output",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,6 +106,20 @@ class Path(Protocol):
     def once(self, compute: Callable[[Path], R]) -> R:
         """``compute(path)``, remembered while the path lives: criteria share what they need."""
         ...
+
+
+class Remembering:
+    """What the paths of every learner share: an answer is computed once while the path lives."""
+
+    def __init__(self) -> None:
+        self._memo: dict[object, Any] = {}
+
+    def once(self, compute: Callable[[Any], R]) -> R:
+        """``compute(self)``, remembered."""
+        if compute not in self._memo:
+            self._memo[compute] = compute(self)
+        found: R = self._memo[compute]
+        return found
 
 
 @dataclass(frozen=True)

@@ -10,22 +10,19 @@ For the Nystrom approximation (mathematics, sections 1 and 6). With ``B^T B = di
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kselect.errors import TrialError
 from kselect.folds import Folds
-from kselect.learners.base import Dual, Path, Problem
+from kselect.learners.base import Dual, Path, Problem, Remembering
 from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.factor import weights
 from kselect.linalg import Array, Index, symmetric_eigh
-
-R = TypeVar("R")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,15 +40,15 @@ def rotate(V: Array) -> Rotated:
     return Rotated(np.maximum(s, 0.0), Q, V @ Q)
 
 
-class PrimalPath:
+class PrimalPath(Remembering):
     """Least squares on the columns of a low-rank kernel over all ridges, with or without a bias."""
 
     def __init__(self, problem: Problem, *, bias: bool, shared: Self | None = None) -> None:
         if problem.columns is None:
             raise TrialError("a primal path needs the columns of a low-rank kernel")
+        super().__init__()
         self.problem = problem
         self.bias = bias
-        self._memo: dict[object, Any] = {}
         self._held: dict[Folds, Array] = {}
         self._series: dict[Folds, HeldOutSeries] = {}
         self.rotated: Rotated = shared.rotated if shared else rotate(problem.columns.V)
@@ -60,13 +57,6 @@ class PrimalPath:
     def retarget(self, y: Array) -> Path:
         """The same factor for another target."""
         return type(self)(replace(self.problem, y=y), bias=self.bias, shared=self)
-
-    def once(self, compute: Callable[[Path], R]) -> R:
-        """``compute(self)``, remembered."""
-        if compute not in self._memo:
-            self._memo[compute] = compute(self)
-        found: R = self._memo[compute]
-        return found
 
     @cached_property
     def gammas(self) -> Array:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,10 @@ from kselect.errors import ConfigError
 from kselect.folds import Folds
 from kselect.grids import show_number
 from kselect.learners.active_set import Fit, Start, Task, train
-from kselect.learners.base import Dual, Path, Problem, RidgeMode, learner
+from kselect.learners.base import Dual, Path, Problem, Remembering, RidgeMode, learner
 from kselect.learners.factor import factorise
 from kselect.learners.frozen_zones import largest_rate, taylor_series
 from kselect.linalg import Array, Index
-
-R = TypeVar("R")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +32,7 @@ class KernelMatrix:
         return factorise(self.K).eigenvalues()
 
 
-class QuadraticSVRPath:
+class QuadraticSVRPath(Remembering):
     """All ridges, each started from the next larger one; K is sliced, never computed again."""
 
     def __init__(self, problem: Problem, *, eps: float, shared: Self | None = None) -> None:
@@ -42,10 +40,10 @@ class QuadraticSVRPath:
             raise ConfigError("quadratic-svr takes the whole kernel matrix, not Nystrom columns")
         if not eps >= 0:
             raise ConfigError(f"eps must not be negative, not {eps}")
+        super().__init__()
         self.problem = problem
         self.eps = eps
         self.matrix: KernelMatrix = shared.matrix if shared else KernelMatrix(problem.K)
-        self._memo: dict[object, Any] = {}
         self._held: dict[Folds, Array] = {}
         self._series: dict[Folds, Array] = {}
         self._rates: dict[Folds, Array] = {}
@@ -53,13 +51,6 @@ class QuadraticSVRPath:
     def retarget(self, y: Array) -> Path:
         """The same kernel, with its spectrum, for another target."""
         return type(self)(replace(self.problem, y=y), eps=self.eps, shared=self)
-
-    def once(self, compute: Callable[[Path], R]) -> R:
-        """``compute(self)``, remembered."""
-        if compute not in self._memo:
-            self._memo[compute] = compute(self)
-        found: R = self._memo[compute]
-        return found
 
     def task(self, ridge: int, left_out: Index | None = None, *, rows: int | None = None) -> Task:
         """The problem at a ridge ``rows lam`` (default: n), without the rows left out."""

@@ -11,10 +11,10 @@ No n-by-n matrix is formed for a ridge, only the blocks of the folds (mathematic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,25 +23,24 @@ from scipy.linalg.lapack import dposv
 
 from kselect.errors import TrialError
 from kselect.folds import Folds
-from kselect.learners.base import Dual, Path, Problem
+from kselect.learners.base import Dual, Path, Problem, Remembering
 from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.factor import Factor, factorise
 from kselect.learners.primal import PrimalPath
 from kselect.linalg import Array, Index
 
-R = TypeVar("R")
 # Numbers in a stack of scaled eigenvectors: two megabytes.
 STACK_SIZE = 250_000
 
 
-class SquareLossPath:
+class SquareLossPath(Remembering):
     """Least squares with a kernel over all ridges, with or without a bias."""
 
     def __init__(self, problem: Problem, *, bias: bool, shared: Self | None = None) -> None:
+        super().__init__()
         self.problem = problem
         self.bias = bias
         self.factor: Factor = shared.factor if shared else factorise(problem.K)
-        self._memo: dict[object, Any] = {}
         self._held: dict[Folds, Array] = {}
         self._series: dict[Folds, HeldOutSeries] = {}
         self._edges: dict[Folds, list[Array]] = {}
@@ -49,13 +48,6 @@ class SquareLossPath:
     def retarget(self, y: Array) -> Path:
         """The same factor for another target."""
         return type(self)(replace(self.problem, y=y), bias=self.bias, shared=self)
-
-    def once(self, compute: Callable[[Path], R]) -> R:
-        """``compute(self)``, remembered."""
-        if compute not in self._memo:
-            self._memo[compute] = compute(self)
-        found: R = self._memo[compute]
-        return found
 
     @cached_property
     def gammas(self) -> Array:
