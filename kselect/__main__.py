@@ -1,6 +1,6 @@
 """``python -m kselect``."""
 
-from kselect.cli import main
+from kselect.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -9,9 +9,9 @@ from kselect.datasets.dataset import Source
 from kselect.datasets.fetch import Places, resolve
 from kselect.datasets.registry import find_dataset
 from kselect.errors import ConfigError, DataError
-from kselect.experiment import Experiment
-from kselect.store import Job, Store, protocol_of
-from kselect.trial import Trial
+from kselect.model.experiment import Experiment
+from kselect.model.job import Job, Jobs, protocol_of
+from kselect.model.trial import Trial
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def make_plan(
     experiment: Experiment,
     sources: Mapping[str, Source],
     missing: Mapping[str, str],
-    store: Store,
+    store: Jobs,
     *,
     retry_failed: bool = False,
     force: bool = False,
@@ -76,7 +76,7 @@ def make_plan(
     return Plan(tuple(trials), done, dict(sources), dict(missing))
 
 
-def still_pending(experiment: Experiment, trial: Trial, store: Store, retry_failed: bool) -> Trial:
+def still_pending(experiment: Experiment, trial: Trial, store: Jobs, retry_failed: bool) -> Trial:
     """The trial with those methods alone that the store does not have."""
     job = store.read(trial.dataset, trial.split)
     if job is None:
@@ -86,7 +86,7 @@ def still_pending(experiment: Experiment, trial: Trial, store: Store, retry_fail
     return Trial(trial.dataset, trial.split, methods, trial.source)
 
 
-def check_kept(whole: Experiment, plan: Plan, store: Store, *, force: bool = False) -> None:
+def check_kept(whole: Experiment, plan: Plan, store: Jobs, *, force: bool = False) -> None:
     """Nor may any job that is gathered beside the plan's own: those of other data sets and splits."""
     again = {(t.dataset, t.split) for t in plan.trials} if force else set()
     for name in whole.datasets:
@@ -96,7 +96,7 @@ def check_kept(whole: Experiment, plan: Plan, store: Store, *, force: bool = Fal
 
 
 def check_same_protocol(
-    experiment: Experiment, source: Source | None, job: Job, store: Store
+    experiment: Experiment, source: Source | None, job: Job, store: Jobs
 ) -> None:
     """Results of another config, data file or version are not mixed in."""
     if source and job.data_sha256 != source.sha256:

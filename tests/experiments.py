@@ -30,7 +30,7 @@ JOBS = 9
 # What a module named sitecustomize does in the parent and in every worker.
 SLOW = """
 import time
-import kselect.workers as workers
+import kselect.run.workers as workers
 run_trial = workers.run_trial
 def slow(experiment, trial):
     time.sleep(0.15)
@@ -39,7 +39,7 @@ workers.run_trial = slow
 """
 DEADLY = """
 import os
-import kselect.workers as workers
+import kselect.run.workers as workers
 run_trial = workers.run_trial
 def deadly(experiment, trial):
     if (trial.dataset, trial.split) == ("sonar", 1):
@@ -49,7 +49,7 @@ workers.run_trial = deadly
 """
 BROKEN = """
 import pathlib
-import kselect.workers as workers
+import kselect.run.workers as workers
 run_trial = workers.run_trial
 def broken(experiment, trial):
     if (trial.dataset, trial.split) == ("sonar", 1):

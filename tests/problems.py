@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from kselect.folds import Folds
 from kselect.kernels import KERNELS, Kernel, Points, find_kernel
 from kselect.learners import Path, Problem, find_learner
-from kselect.linalg import Array
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array
 
 BIAS = {"lssvm": True, "krr": False}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 import subprocess
 import sys
@@ -17,21 +18,29 @@ PACKAGE = ROOT / "kselect"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 
-PARTS = {"datasets", "kernels", "learners", "criteria", "search", "losses", "folds", "linalg"}
-STAGES = {
-    "config",
-    "plan",
-    "run",
-    "store",
-    "stats",
-    "report",
-    "cli",
-    "commands",
-    "gather",
-    "workers",
-    "trial",
-    "timing",
-}
+# Every entry at the root of the package, lowest first: a module may import what stands on a lower
+# line, and its own folder. Parts come before stages, so that what is computed does not know when or why.
+LAYERS = (
+    {"errors"},
+    {"grids", "files"},
+    {"numerics"},
+    {"parts", "parameters"},
+    {"kernels", "datasets"},
+    {"learners"},
+    {"criteria", "probes"},
+    {"model"},
+    {"search"},
+    {"config"},
+    {"plan"},
+    {"run"},
+    {"store"},
+    {"stats"},
+    {"report"},
+    {"timing", "selection"},
+    {"cli"},
+    {"__init__", "__main__"},
+)
+LEVELS = {name: level for level, names in enumerate(LAYERS) for name in names}
 # What is imported under another name than it is installed.
 DISTRIBUTIONS = {"yaml": "pyyaml", "sklearn": "scikit-learn", "pydantic_core": "pydantic"}
 
@@ -56,17 +65,46 @@ def place(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+def rooms(path: Path) -> set[str]:
+    """The entries at the root of the package from which a module imports."""
+    names = (name.split(".") for name in imports(path))
+    return {parts[1] for parts in names if parts[0] == "kselect" and len(parts) > 1} & set(LEVELS)
+
+
+def test_every_entry_has_a_layer() -> None:
+    """None is left out, and none is named that is not there."""
+    entries = {place(p) for p in MODULES}
+    assert entries == set(LEVELS)
+
+
 @EVERY
-def test_parts_do_not_import_stages(path: Path) -> None:
-    """What is computed does not know when or why."""
-    if place(path) in PARTS:
-        used = {name.split(".")[1] for name in imports(path) if name.startswith("kselect.")}
-        assert not used & STAGES
+def test_modules_import_lower_layers_only(path: Path) -> None:
+    """Errors below numbers below parts below stages, whatever the import stands in."""
+    here = place(path)
+    assert {r for r in rooms(path) if LEVELS[r] >= LEVELS[here] and r != here} == set()
 
 
-def test_parts_are_where_they_are_thought_to_be() -> None:
-    """The rule above is not empty."""
-    assert {place(p) for p in MODULES} >= PARTS | STAGES
+def modules_of(path: Path) -> set[str]:
+    """The modules of the package that a module imports."""
+    known = {name_of(p) for p in MODULES}
+    return {name for name in imports(path) if name in known} - {name_of(path)}
+
+
+def name_of(path: Path) -> str:
+    """``kselect/learners/krr.py`` -> ``kselect.learners.krr``."""
+    return ".".join(["kselect", *path.relative_to(PACKAGE).with_suffix("").parts])
+
+
+def test_no_import_goes_in_a_circle() -> None:
+    """Not even within a folder, an import inside a function, or one for types alone."""
+    graphlib.TopologicalSorter({name_of(p): modules_of(p) for p in MODULES}).prepare()
+
+
+@EVERY
+def test_nothing_shadows_the_standard_library(path: Path) -> None:
+    """Python run inside the folder of a module named ``select`` could not start a process."""
+    names = {path.stem, *path.relative_to(PACKAGE).parts[:-1]} - {"__init__", "__main__"}
+    assert not names & sys.stdlib_module_names
 
 
 @EVERY
@@ -121,20 +159,20 @@ def third_party() -> dict[str, set[str]]:
 
 
 def test_what_is_imported_is_declared() -> None:
-    """In the dependencies, or in the extra for dask, which workers.py alone imports."""
+    """In the dependencies, or in the extra for dask, which run/ alone imports."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     always = declared(project["dependencies"])
     extra = declared(project["optional-dependencies"]["dask"])
     used = third_party()
     assert set(used) <= always | extra
     for name in extra & set(used):
-        assert used[name] == {"workers"}
+        assert used[name] == {"run"}
 
 
 def test_command_line_starts_light() -> None:
     """``kselect --help`` waits for no numerical library."""
     heavy = ("numpy", "scipy", "pandas", "matplotlib", "sklearn")
-    code = f"import sys, kselect.cli; print([m for m in {heavy!r} if m in sys.modules])"
+    code = f"import sys, kselect.cli.main; print([m for m in {heavy!r} if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
 

@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 from experiments import write_config
 
-from kselect.config import load_config
+from kselect.config.load import load_config
 from kselect.datasets.dataset import Source
 from kselect.datasets.fetch import Places
 from kselect.errors import ConfigError
-from kselect.experiment import Experiment
+from kselect.model.experiment import Experiment
+from kselect.model.job import protocol_of
+from kselect.model.trial import Trial
 from kselect.plan import Plan, check_kept, find_sources, make_plan
-from kselect.store import Store, protocol_of
-from kselect.trial import Trial, failed_outcome
+from kselect.run.trial import failed_outcome
+from kselect.store.jobs import Store
 
 HERE = Places(Path("nowhere"), offline=True)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from kselect.criteria.base import Aggregation, criterion
-from kselect.folds import Folds
 from kselect.learners.base import Path
-from kselect.linalg import Array
-from kselect.losses import LOSSES, Loss
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array
+from kselect.numerics.losses import LOSSES, Loss
 
 
 @criterion("BIF-k-CV", paper="icml2014, section 4")

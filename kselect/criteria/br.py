@@ -8,7 +8,7 @@ from kselect.criteria.base import criterion
 from kselect.criteria.eloo import leave_one_out
 from kselect.errors import TrialError
 from kselect.learners.base import Path
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 
 
 @criterion("BR", paper="ecml2014, tcyb2018, flkl2014; Cawley and Talbot 2007")

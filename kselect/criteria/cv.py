@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kselect.criteria.base import Aggregation, criterion
-from kselect.folds import Folds
 from kselect.learners.base import Path
-from kselect.linalg import Array
-from kselect.losses import LOSSES, Loss
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array
+from kselect.numerics.losses import LOSSES, Loss
 
 
 @criterion("k-CV", paper="all five papers")

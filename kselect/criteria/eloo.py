@@ -9,7 +9,7 @@ import numpy as np
 from kselect.criteria.base import criterion
 from kselect.errors import TrialError
 from kselect.learners.base import Path
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 
 Form = Literal["press", "error", "smoothed"]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kselect.learners.base import Path
-from kselect.linalg import Array
-from kselect.losses import LOSSES
+from kselect.numerics.linalg import Array
+from kselect.numerics.losses import LOSSES
 
 
 def empirical_risk(path: Path, loss: str) -> Array:

@@ -11,8 +11,8 @@ from kselect.criteria.empirical import empirical_risk
 from kselect.errors import TrialError
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners.base import Path
-from kselect.linalg import Array
-from kselect.losses import Loss
+from kselect.numerics.linalg import Array
+from kselect.numerics.losses import Loss
 
 
 @lru_cache(maxsize=64)

@@ -6,10 +6,10 @@ import numpy as np
 
 from kselect.criteria.base import Aggregation, criterion
 from kselect.criteria.cv import cross_validation
-from kselect.folds import Folds
 from kselect.learners.base import Path
-from kselect.linalg import Array
-from kselect.losses import Loss
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array
+from kselect.numerics.losses import Loss
 
 
 def stability(path: Path) -> float:

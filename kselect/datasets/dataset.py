@@ -11,7 +11,7 @@ from kselect.datasets.registry import DataSetInfo, Task
 from kselect.datasets.svmlight import read_svmlight
 from kselect.errors import DataError
 from kselect.grids import show_number
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 
 
 @dataclass(frozen=True)

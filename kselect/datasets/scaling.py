@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 
 Scale = Literal["zscore", "minmax", "none"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kselect.errors import TrialError
-from kselect.linalg import Array, Index
+from kselect.numerics.linalg import Array, Index
 
 
 @dataclass(frozen=True, eq=False)

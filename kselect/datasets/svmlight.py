@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kselect.errors import DataError
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 
 MAX_INDEX = 1_000_000  # a mistyped index must not ask for a matrix of terabytes
 SHOWN = 60  # characters of the offending text in a message

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from kselect.datasets.svmlight import read_svmlight
 from kselect.errors import DataError, nearest
 from kselect.grids import show_number
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 
 Task = Literal["classification", "regression"]
 CSV_ENDINGS = (".csv", ".tsv", ".csv.bz2", ".tsv.bz2")

@@ -11,7 +11,7 @@ import numpy as np
 
 from kselect.errors import ConfigError, nearest
 from kselect.grids import show_number
-from kselect.linalg import Array, squared_distances
+from kselect.numerics.linalg import Array, squared_distances
 
 
 class Points:

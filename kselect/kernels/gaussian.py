@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kselect.kernels.base import Kernel, Points, kernel
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 
 NEGLIGIBLE = 1e-100
 LOWEST = math.log(NEGLIGIBLE)

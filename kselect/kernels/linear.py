@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kselect.kernels.base import Kernel, Points, kernel
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 
 
 @kernel("linear")

@@ -12,7 +12,7 @@ import numpy as np
 
 from kselect.errors import ConfigError
 from kselect.kernels.base import Kernel, Points
-from kselect.linalg import Array, Index, symmetric_eigh
+from kselect.numerics.linalg import Array, Index, symmetric_eigh
 
 DROPPED = 1e-12
 

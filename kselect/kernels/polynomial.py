@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kselect.kernels.base import Kernel, Points, kernel
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 
 
 @kernel("polynomial")

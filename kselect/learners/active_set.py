@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from kselect.errors import TrialError
-from kselect.linalg import Array, Index
+from kselect.numerics.linalg import Array, Index
 
 EPS = float(np.finfo(np.float64).eps)
 # What the optimality conditions may be off, relative to the targets' range.

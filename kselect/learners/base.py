@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kselect.errors import ConfigError, nearest
-from kselect.folds import Folds
 from kselect.kernels import Kernel
 from kselect.kernels.nystrom import Columns
-from kselect.linalg import Array
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array
 from kselect.parameters import Parameter, read_parameters
 
 RidgeMode = Literal["fixed", "per-fold"]

@@ -16,8 +16,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from kselect.folds import Folds
-from kselect.linalg import Array, Index
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array, Index
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg.lapack import dpstrf
 
 from kselect.errors import TrialError
-from kselect.linalg import Array, Index, symmetric_eigh
+from kselect.numerics.linalg import Array, Index, symmetric_eigh
 
 EPS = float(np.finfo(np.float64).eps)
 # A factor with fewer than this share of n columns is cheaper than the eigendecomposition.

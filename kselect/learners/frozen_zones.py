@@ -22,9 +22,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kselect.folds import Folds
 from kselect.learners.active_set import Bordered, Fit, Task
-from kselect.linalg import Array
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array
 
 
 def taylor_series(task: Task, fit: Fit, folds: Folds, order: int) -> Array:

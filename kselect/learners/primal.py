@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kselect.errors import TrialError
-from kselect.folds import Folds
 from kselect.learners.base import Dual, Path, Problem, Remembering
 from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.factor import weights
-from kselect.linalg import Array, Index, symmetric_eigh
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array, Index, symmetric_eigh
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kselect.errors import ConfigError
-from kselect.folds import Folds
 from kselect.grids import show_number
 from kselect.learners.active_set import Fit, Start, Task, train
 from kselect.learners.base import Dual, Path, Problem, Remembering, RidgeMode, learner
 from kselect.learners.factor import factorise
 from kselect.learners.frozen_zones import largest_rate, taylor_series
-from kselect.linalg import Array, Index
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array, Index
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,12 +22,12 @@ from scipy.linalg.blas import dsyr
 from scipy.linalg.lapack import dposv
 
 from kselect.errors import TrialError
-from kselect.folds import Folds
 from kselect.learners.base import Dual, Path, Problem, Remembering
 from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.factor import Factor, factorise
 from kselect.learners.primal import PrimalPath
-from kselect.linalg import Array, Index
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array, Index
 
 # Numbers in a stack of scaled eigenvectors: two megabytes.
 STACK_SIZE = 250_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kselect.folds import Folds
 from kselect.learners.base import Path
-from kselect.linalg import Array
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array
 from kselect.probes.base import probe
 
 

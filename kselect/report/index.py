@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kselect.files import write_whole
-from kselect.report.html import environment
+from kselect.report.page import environment
 
 
 @dataclass(frozen=True)

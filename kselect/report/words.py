@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kselect.datasets.registry import find_dataset
-from kselect.experiment import REGRESSION_LOSS, Experiment
+from kselect.model.experiment import REGRESSION_LOSS, Experiment
 from kselect.report.cells import show_p
 from kselect.stats.comparison import Block, Comparison
 from kselect.stats.failures import Coverage

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kselect.experiment import Experiment
 from kselect.files import write_whole
+from kselect.model.experiment import Experiment
 from kselect.report import latex, markdown, tidy
 from kselect.report.claims import write_claims
 from kselect.report.figures import draw
-from kselect.report.html import write_page
+from kselect.report.page import write_page
 from kselect.report.probe_figure import draw_probes
 from kselect.report.published import make_published, to_latex, to_markdown
 from kselect.report.sheet import make_sheet

@@ -9,11 +9,11 @@ import numpy as np
 
 from kselect.criteria import CRITERIA
 from kselect.errors import KselectError, TrialError
-from kselect.experiment import Method
-from kselect.folds import Folds
 from kselect.kernels import Kernel
 from kselect.learners import Dual, Path
-from kselect.linalg import Array
+from kselect.model.experiment import Method
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array
 from kselect.probes import PROBES
 
 NUMERICAL = (KselectError, np.linalg.LinAlgError, FloatingPointError, MemoryError)

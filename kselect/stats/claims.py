@@ -8,7 +8,7 @@ from functools import reduce
 from operator import add
 from typing import Literal
 
-from kselect.experiment import TABLE, Experiment
+from kselect.model.experiment import TABLE, Experiment
 from kselect.stats.comparison import Comparison
 from kselect.stats.counts import NOTHING, Duel, WinTieLoss
 

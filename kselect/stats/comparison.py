@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from kselect.experiment import TABLE, Experiment
+from kselect.model.experiment import TABLE, Experiment
 from kselect.stats.counts import Duel, compare_means, duel
 from kselect.stats.ranks import Ranks, rank
 from kselect.stats.samples import Key, Sample, match, read_samples, read_units

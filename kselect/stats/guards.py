@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from kselect.experiment import TABLE, Experiment
+from kselect.model.experiment import TABLE, Experiment
 from kselect.stats.samples import select
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from kselect.experiment import TABLE, Experiment, ProbeFigure
+from kselect.model.experiment import TABLE, Experiment, ProbeFigure
 from kselect.probes import PROBES
 from kselect.stats.samples import select
 from kselect.stats.sweeps import read_parameter

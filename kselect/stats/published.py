@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from kselect.experiment import setting
+from kselect.model.experiment import setting
 from kselect.stats.comparison import Cell, Comparison
 
 Verdict = Literal["within 2", "2 to 4", "beyond 4", "no spread", "missing"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 
 LEVELS = (0.05, 0.1)
 

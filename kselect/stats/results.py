@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from kselect.experiment import Experiment
+from kselect.model.experiment import Experiment
 from kselect.stats.claims import Judgement, all_pairs, judge
 from kselect.stats.comparison import Comparison, compare
 from kselect.stats.failures import Coverage, Failure, cover, group_failures

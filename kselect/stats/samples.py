@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from kselect.errors import StoreError
-from kselect.experiment import TABLE, Experiment
-from kselect.linalg import Array
+from kselect.model.experiment import TABLE, Experiment
+from kselect.numerics.linalg import Array
 
 UNITS = {"zero-one": "%", "mse": "MSE"}
 FACTORS = {"zero-one": 100.0, "mse": 1.0}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from kselect.experiment import TABLE, Experiment, Sweep, setting
+from kselect.model.experiment import TABLE, Experiment, Sweep, setting
 from kselect.stats.comparison import Comparison
 from kselect.stats.samples import sample, select
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 
 LEVEL = 0.05
 

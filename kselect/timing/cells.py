@@ -8,8 +8,9 @@ from typing import Any
 
 from kselect.datasets.dataset import Source
 from kselect.errors import ConfigError, StoreError
-from kselect.experiment import Experiment, Method
-from kselect.store import Store, protocol_of
+from kselect.model.experiment import Experiment, Method
+from kselect.model.job import protocol_of
+from kselect.store.jobs import Store
 from kselect.timing.measure import Seconds
 
 TIMING_VERSION = 1

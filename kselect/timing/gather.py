@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kselect.experiment import Experiment
-from kselect.store import Store
+from kselect.model.experiment import Experiment
+from kselect.store.jobs import Store
 from kselect.timing.cells import Timings, read_timings
 from kselect.timing.formats import to_csv, to_latex, to_markdown
 from kselect.timing.ratios import Entry, entries

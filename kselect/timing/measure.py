@@ -11,7 +11,7 @@ from typing import Self
 
 import numpy as np
 
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 from kselect.timing.selections import Piece, Selection, keeps_widths
 
 # A short selection is measured again, and the shortest counts, as timeit does.

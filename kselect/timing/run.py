@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from kselect.datasets.dataset import Source
 from kselect.datasets.registry import find_dataset
 from kselect.errors import ConfigError, StoreError, TrialError
-from kselect.experiment import TABLE, Experiment, Method
+from kselect.model.experiment import TABLE, Experiment, Method
+from kselect.model.job import protocol_of
 from kselect.search.grid import NUMERICAL, reason
-from kselect.store import Store, protocol_of
+from kselect.store.jobs import Store
 from kselect.timing.cells import Cell, Timings, check_same, read_timings, write_timings
 from kselect.timing.measure import difference, measure
 from kselect.timing.paper.base import find_algorithm

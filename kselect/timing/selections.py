@@ -10,12 +10,13 @@ import numpy as np
 
 from kselect.datasets.dataset import Source
 from kselect.datasets.splits import draw_split, require_two_classes
-from kselect.experiment import Experiment, Method
-from kselect.linalg import Array
+from kselect.model.experiment import Experiment, Method
+from kselect.model.trial import Trial
+from kselect.numerics.linalg import Array
+from kselect.numerics.streams import stream
+from kselect.run.trial import Grid, Parts, load, prepare
 from kselect.search.grid import evaluate
-from kselect.streams import stream
 from kselect.timing.paper.base import BIAS, Algorithm, Task
-from kselect.trial import Grid, Parts, Trial, load, prepare
 
 # Prepared widths that are kept while others are visited: beyond it they are prepared again.
 KEPT_BYTES = 512 * 2**20

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kselect.experiment import Experiment
+from kselect.model.experiment import Experiment
 from kselect.report.words import LEARNERS, SCALES, SCALES_ON, describe_kernels
 from kselect.timing.measure import REPEATS, Seconds
 from kselect.timing.ratios import ABOUT, Duel, Entry, Number, Summary, duels, summarise

@@ -21,16 +21,17 @@ from pathlib import Path
 
 import numpy as np
 
-from kselect.config import load_config
+from kselect.config.load import load_config
 from kselect.datasets.fetch import Places, default_cache
 from kselect.datasets.registry import find_dataset
 from kselect.datasets.splits import draw_split
-from kselect.experiment import Experiment
 from kselect.kernels import Points
-from kselect.linalg import symmetric_eigh
+from kselect.model.experiment import Experiment
+from kselect.model.trial import Trial
+from kselect.numerics.linalg import symmetric_eigh
+from kselect.numerics.streams import stream
 from kselect.plan import find_sources
-from kselect.streams import stream
-from kselect.trial import Trial, load, prepare, run_trial
+from kselect.run.trial import load, prepare, run_trial
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 

@@ -26,16 +26,16 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.svm import SVC
 
-from kselect.environment import describe_environment
-from kselect.folds import Folds, draw_folds
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import Problem, find_learner
-from kselect.linalg import Array
-from kselect.request import make_method
+from kselect.numerics.folds import Folds, draw_folds
+from kselect.numerics.linalg import Array
+from kselect.numerics.streams import stream
 from kselect.search.grid import search_grid
-from kselect.select import Request, select
-from kselect.streams import stream
+from kselect.selection.engine import Request, select
+from kselect.selection.request import make_method
+from kselect.store.environment import describe_environment
 
 TAUS = 2.0 ** np.arange(-6, 9)
 LAMS = 2.0 ** np.arange(-7, 3)

@@ -7,11 +7,11 @@ import pytest
 
 from kselect.criteria.bif import bouligand_cross_validation
 from kselect.criteria.cv import cross_validation
-from kselect.folds import draw_folds
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import Path, Problem, find_learner
-from kselect.streams import stream
+from kselect.numerics.folds import draw_folds
+from kselect.numerics.streams import stream
 
 LAMS = np.array([1e-4, 1e-2, 1.0])
 RNG = stream(0, "bif")

@@ -14,8 +14,8 @@ from problems import Case, cases, problem_of, rows
 
 from kselect.criteria.br import bayesian_regularisation
 from kselect.errors import TrialError
-from kselect.folds import Folds
 from kselect.kernels.gaussian import Gaussian
+from kselect.numerics.folds import Folds
 
 FOLDS = Folds.from_numbers(np.arange(18) % 2)
 

@@ -14,10 +14,10 @@ from problems import any_kernel, bias_of, numbered, problem_of, rows
 
 from kselect.criteria import CRITERIA, Criterion, find_criterion
 from kselect.errors import ConfigError
-from kselect.folds import Folds
 from kselect.kernels import KERNELS
 from kselect.learners import LEARNERS, Path
-from kselect.linalg import Array
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array
 from kselect.parameters import Parameter
 
 N = 18

@@ -24,7 +24,7 @@ from kselect.errors import TrialError
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.linear import Linear
 from kselect.learners.square_loss import SquareLossPath
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 
 GAUSSIANS = st.builds(lambda power: Gaussian(2.0**power), st.integers(-10, 10))
 

@@ -16,7 +16,7 @@ import pytest
 
 from kselect.datasets.registry import DataSetInfo, load_registry
 from kselect.datasets.svmlight import read_svmlight
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 
 ROOT = Path(__file__).resolve().parents[2]
 EMBEDDED = ROOT / "data" / "embedded"

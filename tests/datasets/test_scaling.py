@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oracles import EPS
 
 from kselect.datasets.scaling import fit_scale, scale_rows
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 
 SCALES = pytest.mark.parametrize("scale", ["zscore", "minmax", "none"])
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kselect.datasets.splits import Split, draw_split, require_two_classes
 from kselect.errors import TrialError
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 
 
 def labels(positive: int, negative: int) -> Array:

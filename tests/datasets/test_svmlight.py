@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 from kselect.datasets.svmlight import read_svmlight, write_svmlight
 from kselect.errors import DataError
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=8)

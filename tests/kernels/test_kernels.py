@@ -16,7 +16,7 @@ from kselect.kernels import KERNELS, Kernel, Points, find_kernel
 from kselect.kernels.gaussian import NEGLIGIBLE, Gaussian
 from kselect.kernels.linear import Linear
 from kselect.kernels.polynomial import Polynomial
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 
 EVERY = pytest.mark.parametrize("name", sorted(KERNELS))
 SEEDS = st.integers(0, 2**32 - 1)

@@ -16,8 +16,8 @@ from kselect.kernels.nystrom import draw_landmarks, nystrom_columns
 # What a fresh process needs beyond its imports, for n rows; VmHWM is its peak.
 MEMORY = """
 import numpy as np
-from kselect.request import make_folds, make_kernels, make_lams, make_method
-from kselect.select import Request, select
+from kselect.selection.request import make_folds, make_kernels, make_lams, make_method
+from kselect.selection.engine import Request, select
 def peak():
     lines = open("/proc/self/status").read().splitlines()
     return 1024 * int(next(l for l in lines if l.startswith("VmHWM")).split()[1])

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kselect.folds import Folds, draw_folds
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.nystrom import draw_landmarks, nystrom_columns
 from kselect.learners import Path, Problem, find_learner
 from kselect.learners.base import RidgeMode
 from kselect.learners.bouligand import rates_reaching
-from kselect.linalg import Array
-from kselect.streams import stream
+from kselect.numerics.folds import Folds, draw_folds
+from kselect.numerics.linalg import Array
+from kselect.numerics.streams import stream
 
 N = 50
 LAMS = np.array([1.0, 1e-3, 1e-2, 0.1])

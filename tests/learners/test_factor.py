@@ -20,8 +20,8 @@ from kselect.learners.factor import (
     pivoted_cholesky,
     thin_columns,
 )
-from kselect.linalg import Array
-from kselect.streams import stream
+from kselect.numerics.linalg import Array
+from kselect.numerics.streams import stream
 
 GAMMAS = np.array([1e-3, 0.5, 20.0])
 

@@ -7,7 +7,6 @@ import pytest
 
 from kselect.criteria import CRITERIA
 from kselect.errors import ConfigError
-from kselect.folds import draw_folds
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.nystrom import draw_landmarks, nystrom_columns
@@ -15,8 +14,9 @@ from kselect.learners import Path, Problem, find_learner
 from kselect.learners.base import RidgeMode
 from kselect.learners.primal import PrimalPath
 from kselect.learners.square_loss import SquareLossPath
-from kselect.linalg import Array
-from kselect.streams import stream
+from kselect.numerics.folds import draw_folds
+from kselect.numerics.linalg import Array
+from kselect.numerics.streams import stream
 
 N, C = 90, 25
 LAMS = np.array([1e-4, 1e-2, 1.0])

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from problems import Case, cases, numbered, problem_of
 
 from kselect.errors import ConfigError, TrialError
-from kselect.folds import Folds
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.linear import Linear
@@ -24,7 +23,8 @@ from kselect.learners import LEARNERS, Problem, active_set
 from kselect.learners.active_set import Start, train
 from kselect.learners.quadratic_svr import QuadraticSVRPath, quadratic_svr
 from kselect.learners.square_loss import SquareLossPath
-from kselect.linalg import Array, Index
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array, Index
 
 TUBES = st.sampled_from([0.0, 0.003, 0.1, 0.5, 1.0])
 # lam, and with it n lam, from here on: then 1e-10 is above the rounding of every kernel drawn.

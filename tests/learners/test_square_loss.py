@@ -12,13 +12,13 @@ from hypothesis import given
 from problems import Case, any_kernel, bias_of, cases, numbered, problem_of, rows
 
 from kselect.errors import TrialError
-from kselect.folds import Folds
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.linear import Linear
 from kselect.learners import LEARNERS, Problem
 from kselect.learners.square_loss import SquareLossPath
-from kselect.linalg import Array, Index
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array, Index
 
 BOTH = pytest.mark.parametrize("bias", [True, False], ids=["lssvm", "krr"])
 

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-
-from kselect.experiment import Experiment
-from kselect.report import IndexEntry, write_index, write_report
-from kselect.report.latex import escape
-from kselect.report.markdown import escape as escape_markdown
-from tests.stats.synthetic import (
+from synthetic import (
     experiment,
     full_experiment,
     full_records,
     regression_experiment,
     sample_records,
 )
+
+from kselect.model.experiment import Experiment
+from kselect.report import IndexEntry, write_index, write_report
+from kselect.report.latex import escape
+from kselect.report.markdown import escape as escape_markdown
 
 REASON = "404 from sonar_scale & no copy, 100 % lost"
 EP = {"EP": "rebuilt from its description"}

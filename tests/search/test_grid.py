@@ -17,17 +17,17 @@ from problems import numbered, problem_of, rows
 
 from kselect.criteria import CRITERIA
 from kselect.errors import TrialError
-from kselect.experiment import Method
-from kselect.folds import Folds, draw_folds
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.linear import Linear
 from kselect.kernels.polynomial import Polynomial
 from kselect.learners import Path, Problem, find_learner
 from kselect.learners.square_loss import SquareLossPath
-from kselect.linalg import Array
+from kselect.model.experiment import Method
+from kselect.numerics.folds import Folds, draw_folds
+from kselect.numerics.linalg import Array
+from kselect.numerics.streams import stream
 from kselect.search.grid import Choice, Scores, best, best_at, evaluate, search_grid
-from kselect.streams import stream
 
 X, Y = rows(14)
 KERNELS: tuple[Kernel, ...] = (

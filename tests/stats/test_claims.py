@@ -1,15 +1,15 @@
 import pytest
-
-from kselect.stats.claims import Tally, all_pairs, judge
-from kselect.stats.comparison import compare
-from kselect.stats.counts import WinTieLoss
-from tests.stats.synthetic import (
+from synthetic import (
     experiment,
     full_experiment,
     method,
     regression_experiment,
     sample_records,
 )
+
+from kselect.stats.claims import Tally, all_pairs, judge
+from kselect.stats.comparison import compare
+from kselect.stats.counts import WinTieLoss
 
 
 def tally(mean: tuple[int, int, int], test: tuple[int, int, int]) -> Tally:

@@ -3,12 +3,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-
-from kselect.errors import StoreError
-from kselect.experiment import Ridges
-from kselect.stats.comparison import compare
-from kselect.stats.failures import cover, group_failures
-from tests.stats.synthetic import (
+from synthetic import (
     experiment,
     full_experiment,
     full_records,
@@ -16,7 +11,12 @@ from tests.stats.synthetic import (
     record,
     sample_records,
 )
-from tests.stats.synthetic import frame as make_frame
+from synthetic import frame as make_frame
+
+from kselect.errors import StoreError
+from kselect.model.experiment import Ridges
+from kselect.stats.comparison import compare
+from kselect.stats.failures import cover, group_failures
 
 A, B = (0.10, 0.20, 0.30), (0.15, 0.26, 0.37)
 

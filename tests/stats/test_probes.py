@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from kselect.config import load_config
-from kselect.experiment import Experiment
+from kselect.config.load import load_config
+from kselect.model.experiment import Experiment
 from kselect.report.claims import describe_exact
 from kselect.report.probe_figure import FLOOR, cut_off, draw_probes
 from kselect.stats.guards import count_guarded

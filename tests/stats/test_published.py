@@ -2,10 +2,10 @@ import math
 
 import pandas as pd
 import pytest
+from synthetic import experiment, sample_records
 
 from kselect.stats.comparison import compare
 from kselect.stats.published import Distance, count_verdicts, measure
-from tests.stats.synthetic import experiment, sample_records
 
 COLUMNS = ["paper", "table", "dataset", "method", "setting", "mean", "spread", "spread_kind"]
 OURS = (0.10, 0.20, 0.30)  # mean 20, sd 10, standard error 10 / sqrt(3)

@@ -1,12 +1,12 @@
 import math
 
 import pytest
+from synthetic import experiment, method, record
+from synthetic import frame as make_frame
 
-from kselect.experiment import Method, Ridges, Sweep
+from kselect.model.experiment import Method, Ridges, Sweep
 from kselect.stats.comparison import compare
 from kselect.stats.sweeps import Figure, trace
-from tests.stats.synthetic import experiment, method, record
-from tests.stats.synthetic import frame as make_frame
 
 SWEEP = Sweep("eta-sweep", ("5-KS",), "eta", (0.5, 2.0), 0.001)
 

@@ -14,12 +14,12 @@ from threadpoolctl import threadpool_limits
 
 from kselect.criteria import CRITERIA
 from kselect.errors import TrialError
-from kselect.experiment import Method
-from kselect.folds import Folds
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import LEARNERS
-from kselect.linalg import Array
+from kselect.model.experiment import Method
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array
 from kselect.timing.paper import ALGORITHMS, Task, bif
 from kselect.timing.paper import base as paper
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kselect.errors import TrialError
-from kselect.experiment import Method
-from kselect.folds import Folds
 from kselect.kernels import Kernel
 from kselect.learners.base import RidgeMode
-from kselect.linalg import Array
-from kselect.losses import LOSSES
+from kselect.model.experiment import Method
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array
+from kselect.numerics.losses import LOSSES
 
 # The learners of the square loss, and whether each has a bias: the papers' algorithms are theirs.
 BIAS = {"lssvm": True, "krr": False}

@@ -7,7 +7,7 @@ from math import factorial
 import numpy as np
 
 from kselect.kernels import Kernel
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 from kselect.timing.paper.base import Score, Task, algorithm
 from kselect.timing.paper.system import invert
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from kselect.errors import TrialError
 from kselect.kernels import Kernel
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 from kselect.timing.paper.base import Score, Task, algorithm
 from kselect.timing.paper.eloo import residuals
 

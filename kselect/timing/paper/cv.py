@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kselect.kernels import Kernel
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 from kselect.timing.paper.base import Score, Task, algorithm
 from kselect.timing.paper.system import train
 

@@ -8,8 +8,8 @@ from kselect.criteria.ep import log_integral_eigenvalues
 from kselect.errors import TrialError
 from kselect.kernels import Kernel
 from kselect.kernels.gaussian import Gaussian
-from kselect.linalg import Array
-from kselect.losses import LOSSES
+from kselect.numerics.linalg import Array
+from kselect.numerics.losses import LOSSES
 from kselect.timing.paper.base import Score, Task, algorithm
 from kselect.timing.paper.system import shifted, train
 

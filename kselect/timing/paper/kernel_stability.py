@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kselect.kernels import Kernel
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 from kselect.timing.paper.base import Score, Task, algorithm
 from kselect.timing.paper.cv import held_out
 

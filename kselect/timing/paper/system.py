@@ -17,7 +17,7 @@ from scipy.linalg.blas import dsymm, dsymv
 from scipy.linalg.lapack import dposv, dpotrf, dpotri
 
 from kselect.errors import TrialError
-from kselect.linalg import Array
+from kselect.numerics.linalg import Array
 
 SINGULAR = "K + gamma I is not positive definite"
 

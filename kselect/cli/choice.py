@@ -1,0 +1,111 @@
+"""A selection as a person reads it, and as the JSON object of ``--json``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from kselect.datasets.tabular import Target
+from kselect.grids import show_number
+from kselect.selection.engine import Selection
+
+
+def as_object(found: Selection, n: int, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON object of the specification, with what a reader needs to repeat it."""
+    request = found.request
+    scores = [
+        {**kernel.parameters, "lam": lam, "score": score if np.isfinite(score) else None}
+        for kernel, row in zip(request.kernels, found.scores.tolist(), strict=True)
+        for lam, score in zip(request.lams, row, strict=True)
+    ]
+    return {
+        "criterion": request.method.label,
+        "params": dict(request.method.params),
+        "learner": request.learner,
+        "learner_params": dict(request.learner_params),
+        "kernel": found.kernel.name,
+        "ridge": request.ridge,
+        "n": n,
+        "best": {**found.kernel.parameters, "lam": found.lam, "score": found.score},
+        "warnings": found.edges,
+        "scores": scores,
+        "seconds": found.seconds,
+        "seconds_fit": found.seconds_fit,
+        "nystrom": request.nystrom,
+        **facts,
+    }
+
+
+def describe(found: Selection, n: int, d: int, goal: Target, scale: str) -> str:
+    """What a person reads."""
+    request = found.request
+    own = "".join(f" {k}={v:g}" for k, v in request.learner_params)
+    kind = f"{goal.task} ({goal.why})"
+    if goal.classes:
+        kind += f"; classes {', '.join(goal.classes[:6])}{', ...' if len(goal.classes) > 6 else ''}"
+    size = found.scores.size
+    chosen = ", ".join(f"{k} = {show_number(v)}" for k, v in found.kernel.parameters.items())
+    lines = [
+        f"{n} rows, {d} feature{'' if d == 1 else 's'}, {kind}",
+        f"{request.learner}{own}, {found.kernel.name} kernel, {request.method.label}"
+        + (f" ({request.method.text})" if request.method.params else ""),
+        "",
+        *score_table(found),
+        "",
+        f"choice: {chosen + ', ' if chosen else ''}lam = {show_number(found.lam)}"
+        f" (ridge n lam = {found.lam * n:.4g}), score {found.score:.6g}",
+        *(f"warning: {text}" for text in found.edges),
+        f"{found.seconds:.2f} s for {size} candidate{'' if size == 1 else 's'}, the fit included",
+        "",
+        "fit it:",
+        *(f"  {line}" for line in python_lines(found, goal, scale)),
+    ]
+    return "\n".join(lines)
+
+
+def score_table(found: Selection) -> list[str]:
+    """The criterion over the grid: ridges across, kernels down, the choice in brackets."""
+    request = found.request
+    heads = [show_number(lam) for lam in request.lams]
+    names = [kernel.text or kernel.name for kernel in request.kernels]
+    cells = [[f"{score:.4g}" for score in row] for row in found.scores]
+    row, column = found.position
+    cells[row][column] = f"[{cells[row][column]}]"
+    widths = [max(len(head), *(len(line[i]) for line in cells)) for i, head in enumerate(heads)]
+    first = max(len("lam"), *map(len, names))
+    lines = [
+        f"{'lam':>{first}}  " + "  ".join(f"{h:>{w}}" for h, w in zip(heads, widths, strict=True))
+    ]
+    for name, line in zip(names, cells, strict=True):
+        lines.append(
+            f"{name:>{first}}  " + "  ".join(f"{c:>{w}}" for c, w in zip(line, widths, strict=True))
+        )
+    return lines
+
+
+def python_lines(found: Selection, goal: Target, scale: str) -> list[str]:
+    """The line of Python that fits the choice, with its imports."""
+    request = found.request
+    form = (
+        "KernelSelectClassifierCV" if goal.task == "classification" else "KernelSelectRegressorCV"
+    )
+    given = {"learner": request.learner, "kernel": found.kernel.name}
+    if request.method.label != "5-CV":  # the estimator's own, which few rows may not allow
+        given["criterion"] = request.method.label
+    arguments = [f"{k}={v!r}" for k, v in given.items()]
+    arguments += [f"{k}={show_number(v)}" for k, v in found.kernel.parameters.items()]
+    arguments += [f"lam={show_number(found.lam)}"]
+    if request.learner_params:
+        arguments += [f"params={dict(request.learner_params)!r}"]
+    if request.nystrom:
+        arguments += [f"nystrom={request.nystrom}", f"random_state={request.seed}"]
+    call = f"{form}({', '.join(arguments)})"
+    lines = [f"from kselect.selection.estimator import {form}"]
+    if scale == "none":
+        return [*lines, f"model = {call}.fit(X, y)"]
+    scaler = "StandardScaler()" if scale == "zscore" else "MinMaxScaler((-1, 1))"
+    lines += ["from sklearn.pipeline import make_pipeline"]
+    lines += [f"from sklearn.preprocessing import {scaler.partition('(')[0]}"]
+    return [*lines, f"model = make_pipeline({scaler}, {call}).fit(X, y)"]

@@ -1,0 +1,264 @@
+"""``kselect run``: config -> plan -> run -> store."""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kselect.cli.options import column_options, place_options, places
+from kselect.config.load import load_config
+from kselect.config.resolved import resolved
+from kselect.errors import ConfigError, DataError, StoreError
+from kselect.model.experiment import Experiment
+from kselect.plan import Plan, check_kept, find_sources, make_plan
+from kselect.run.progress import clock
+from kselect.run.scheduler import Settings, run_plan
+from kselect.run.workers import dask_client, local_executor
+from kselect.store.environment import describe_environment, digest
+from kselect.store.gather import write_gathered
+from kselect.store.jobs import Store
+
+EPILOG = """\b
+Examples:
+  kselect run configs/quickstart.yaml
+  kselect run configs/ecml2014.yaml -j 2 --mirror ../shared/data
+  kselect run configs/ecml2014.yaml -d heart -c 5-CV -c 5-KS --splits 3 --dry-run
+"""
+
+
+@dataclass(frozen=True)
+class Flags:
+    """The flags that say how to run."""
+
+    n_jobs: int
+    dry_run: bool
+    force: bool
+    retry_failed: bool
+    fail_fast: bool
+    skip_missing: bool
+    backend: str
+    scheduler: str | None
+    shard: tuple[int, int]
+    quiet: bool
+    verbose: bool
+
+
+def parse_shard(_: click.Context, __: click.Parameter, value: str) -> tuple[int, int]:
+    """``2/5`` -> (2, 5)."""
+    match = re.fullmatch(r"(\d+)/(\d+)", value)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise click.BadParameter(f"{value!r}; write I/N with 1 <= I <= N, as in 2/5")
+    return int(match[1]), int(match[2])
+
+
+@click.command("run", epilog=EPILOG)
+@click.argument("config", type=click.Path(path_type=Path))
+@column_options
+@click.option("--splits", metavar="N|A-B", help="How many splits, or which: 3, or 0-4.")
+@click.option(
+    "-j",
+    "--n-jobs",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Worker processes.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Results folder [default: results/<name>].",
+)
+@click.option(
+    "-n",
+    "--dry-run",
+    is_flag=True,
+    help="Check everything, count the jobs, estimate the time; run nothing.",
+)
+@click.option("-f", "--force", is_flag=True, help="Compute again what is there.")
+@click.option("--retry-failed", is_flag=True, help="Run failed jobs again.")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
+@place_options
+@click.option("--skip-missing", is_flag=True, help="Leave out data sets without a file.")
+@click.option(
+    "--backend",
+    type=click.Choice(["local", "dask"]),
+    default="local",
+    show_default=True,
+    help="Where workers live.",
+)
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="A running dask scheduler, as in tcp://host:8786."
+)
+@click.option(
+    "--shard",
+    default="1/1",
+    metavar="I/N",
+    callback=parse_shard,
+    help="Run the I-th of N equal parts.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Say where each data set comes from.")
+def run(
+    config: Path,
+    datasets: tuple[str, ...],
+    criteria: tuple[str, ...],
+    splits: str | None,
+    output: Path | None,
+    mirror: str | None,
+    offline: bool,
+    data_dir: str | None,
+    **flags: Any,
+) -> int:
+    """Run what is missing of the experiment in CONFIG under results/<name>/; interrupted runs go on."""
+    hear_interrupts()
+    how = Flags(**flags)
+    if how.scheduler and how.backend != "dask":
+        raise ConfigError("--scheduler needs --backend dask")
+    overrides = {"datasets": datasets or None, "criteria": criteria or None, "splits": splits}
+    experiment = load_config(config, overrides)
+    whole = widened(load_config(config), experiment)
+    store = Store(output or Path("results") / experiment.name)
+    sources, missing = find_sources(experiment.datasets, places(mirror, offline, data_dir))
+    if missing and not how.skip_missing:
+        raise DataError("\n".join(missing.values()))
+    if not sources:
+        raise DataError("no data set is left to run")
+    plan = make_plan(
+        experiment, sources, missing, store,
+        retry_failed=how.retry_failed, force=how.force, shard=how.shard,
+    )  # fmt: skip
+    check_kept(whole, plan, store, force=how.force)
+    describe(experiment, plan, how)
+    if how.dry_run:
+        seconds = estimate(experiment, plan, how.n_jobs)
+        told = f"about {clock(seconds)}" if seconds >= 1 else "a second"
+        click.echo(f"{told} with -j {how.n_jobs}")
+        return 0
+    return execute(experiment, whole, plan, store, how)
+
+
+def describe(experiment: Experiment, plan: Plan, how: Flags) -> None:
+    """What is about to happen."""
+    for why in plan.missing.values():
+        click.echo(f"skipped: {why}", err=True)
+    if how.quiet:
+        return
+    if how.verbose or how.dry_run:
+        for name, source in plan.sources.items():
+            click.echo(f"{name}: {source.kind}, {source.path}", err=True)
+    columns = ", ".join(experiment.labels)
+    click.echo(
+        f"{experiment.name}: {len(plan.trials)} jobs to run, {plan.done} done already; "
+        f"data sets: {len(plan.sources)}, splits: {len(experiment.splits)}, "
+        f"{len(experiment.kernels)} kernels x {len(experiment.lam.values)} ridges; {columns}",
+        err=True,
+    )
+
+
+def widened(whole: Experiment, part: Experiment) -> Experiment:
+    """The config's own experiment, with the data sets and splits that flags added to it."""
+    return replace(
+        whole,
+        datasets=tuple(dict.fromkeys((*whole.datasets, *part.datasets))),
+        splits=tuple(sorted({*whole.splits, *part.splits})),
+    )
+
+
+def estimate(experiment: Experiment, plan: Plan, n_jobs: int) -> float:
+    """Seconds: the plan's cost in eigendecompositions, priced by timing one here."""
+    import numpy as np
+    from threadpoolctl import threadpool_limits
+
+    rows = 500
+    K = np.exp(-np.square(np.subtract.outer(np.linspace(0, 1, rows), np.linspace(0, 1, rows))))
+    with threadpool_limits(1):
+        np.linalg.eigh(K)
+        started = time.perf_counter()
+        np.linalg.eigh(K)
+        price = (time.perf_counter() - started) / rows**3
+    per_kernel_seconds = 2e-3
+    work = sum(1.5 * price * plan.cost(experiment, t) for t in plan.trials)
+    return (work + per_kernel_seconds * len(plan.trials) * len(experiment.kernels)) / n_jobs
+
+
+def execute(experiment: Experiment, whole: Experiment, plan: Plan, store: Store, how: Flags) -> int:
+    """Run the plan, then gather; the exit status."""
+    from threadpoolctl import threadpool_limits
+
+    executor_of = executors(how)
+    with threadpool_limits(1):
+        environment = describe_environment()
+    store.write("config.resolved.yaml", resolved(whole))
+    n_jobs = max(1, min(how.n_jobs, len(plan.trials)))
+    settings = Settings(n_jobs, how.force, how.retry_failed, how.fail_fast, how.quiet)
+    try:
+        run_plan(experiment, plan, store, digest(environment), settings, executor_of)
+        return finish(whole, plan, store, environment, how)
+    except StoreError as error:
+        click.echo(f"error: {error}; what was finished before is kept", err=True)
+        return 1
+
+
+def finish(
+    whole: Experiment, plan: Plan, store: Store, environment: Mapping[str, Any], how: Flags
+) -> int:
+    """Gather the records and say what came out."""
+    sources = {name: source.kind for name, source in plan.sources.items()}
+    left_out = dict.fromkeys(plan.missing, "no file to be had (--skip-missing)")
+    records = write_gathered(whole, store, environment, sources, left_out)
+    failed = [r for r in records if r.status == "failed"]
+    for line in sorted(
+        {f"failed: {r.dataset}, split {r.split}, {r.method}: {r.reason}" for r in failed}
+    ):
+        click.echo(line, err=True)
+    if not how.quiet:
+        click.echo(
+            f"{len(records)} records in {store.folder / 'records.csv'}, {len(failed)} failed",
+            err=True,
+        )
+        click.echo(f"next: kselect report {store.folder}", err=True)
+    return 1 if failed else 0
+
+
+def executors(how: Flags) -> Callable[[int], Executor]:
+    """What makes worker pools: local processes, or a dask cluster."""
+    if how.backend == "local":
+        return local_executor
+    try:
+        client = dask_client(how.scheduler, how.n_jobs)
+    except ImportError:
+        raise ConfigError("--backend dask needs the extra: pip install 'kselect[dask]'") from None
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"--scheduler {how.scheduler}: {' '.join(str(error).split())}") from None
+    return partial(client_executor, client)
+
+
+def client_executor(client: Any, _: int) -> Executor:
+    """A dask client as an executor; the cluster knows its own size."""
+    executor: Executor = client.get_executor(pure=False, retries=1)
+    return executor
+
+
+def hear_interrupts() -> None:
+    """A batch system's SIGTERM ends a run as Ctrl-C does; what nohup ignores stays ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, interrupt)
+
+
+def interrupt(*_: object) -> None:
+    """End the run; a second Ctrl-C would only disturb the end, which takes less than a second."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt

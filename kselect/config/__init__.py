@@ -1,0 +1,1 @@
+"""Stage 1, YAML -> Experiment: document (lines), schema (typed), rules, load."""

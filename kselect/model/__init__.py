@@ -1,0 +1,1 @@
+"""Frozen values that flow between the stages; nothing here imports a stage."""

@@ -1,0 +1,82 @@
+"""What is stored of a trial: a job, and the identity of everything that its numbers rest on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from kselect.grids import show_number
+from kselect.model.experiment import Experiment, Method
+from kselect.model.records import Record, cells_of
+from kselect.model.trial import Outcome, Trial
+
+# Raise it whenever a change makes the same config give other numbers: old results are then not mixed in.
+RESULT_VERSION = 2
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is known of one (data set, split); ``protocol`` identifies all that its numbers rest on."""
+
+    dataset: str
+    split: int
+    protocol: str
+    data_sha256: str
+    split_sha256: str
+    environment: str
+    records: tuple[Record, ...]
+    seconds: dict[str, float]
+    traceback: str = ""
+
+    def pending(
+        self, experiment: Experiment, methods: Iterable[Method], retry_failed: bool
+    ) -> tuple[Method, ...]:
+        """The methods with a cell that is empty, or failed where failures are to be tried again."""
+        here = {r.cell for r in self.records if not (retry_failed and r.status == "failed")}
+        return tuple(m for m in methods if not here.issuperset(cells_of(experiment, m)))
+
+
+class Jobs(Protocol):
+    """Where jobs are kept, as planning and running see it."""
+
+    folder: Path
+
+    def job_path(self, dataset: str, split: int) -> Path:
+        """The file of a job."""
+        ...
+
+    def read(self, dataset: str, split: int) -> Job | None:
+        """A job, None where there is none."""
+        ...
+
+    def jobs(self) -> Iterator[Job]:
+        """Every job that is there."""
+        ...
+
+    def add(
+        self, trial: Trial, outcome: Outcome, protocol: str, environment: str, fresh: bool
+    ) -> None:
+        """Keep an outcome."""
+        ...
+
+
+def protocol_of(experiment: Experiment, data_sha256: str) -> str:
+    """The identity of everything but the method that determines a job's numbers."""
+    facts = {
+        "version": RESULT_VERSION,
+        "data": data_sha256,
+        "learner": [experiment.learner, *map(list, experiment.learner_params)],
+        "scale": experiment.scale,
+        "scale-on": experiment.scale_on,
+        "train": show_number(experiment.train),
+        "stratify": experiment.stratify,
+        "seed": experiment.seed,
+        "ridge": experiment.ridge,
+        "kernels": [f"{k.name}({k.text})" for k in experiment.kernels],
+        "lam": [experiment.lam.mode, *map(show_number, experiment.lam.values)],
+    }
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

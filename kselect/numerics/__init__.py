@@ -1,0 +1,1 @@
+"""Arrays, losses, folds and random streams that several parts share."""

@@ -1,0 +1,35 @@
+"""Losses of a decision value against its target, point by point; each works on a whole path (ridges, n)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+from kselect.numerics.linalg import Array
+
+Loss = Literal["zero-one", "squared", "hinge"]
+
+
+def zero_one(y: Array, f: Array) -> Array:
+    """``1[y f <= 0]`` for labels -1, +1: a decision of exactly 0 counts as wrong."""
+    return (y * f <= 0).astype(np.float64)
+
+
+def squared(y: Array, f: Array) -> Array:
+    """``(y - f)^2``."""
+    return np.square(y - f)
+
+
+def hinge(y: Array, f: Array) -> Array:
+    """``max(0, 1 - y f)`` for labels -1, +1."""
+    return np.maximum(0.0, 1.0 - y * f)
+
+
+LOSSES: dict[str, Callable[[Array, Array], Array]] = {
+    "zero-one": zero_one,
+    "squared": squared,
+    "hinge": hinge,
+}
+CLASSIFICATION_LOSSES = frozenset({"zero-one", "hinge"})

@@ -1,0 +1,1 @@
+"""Stage 3, Trials -> Records: scheduler, workers, progress, and the trial."""

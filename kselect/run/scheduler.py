@@ -1,0 +1,147 @@
+"""Trials -> Records: workers, progress, a second try for a job whose worker died, interruption."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from dataclasses import dataclass, field
+
+from kselect.model.experiment import Experiment
+from kselect.model.job import Jobs, protocol_of
+from kselect.model.trial import Outcome, Trial
+from kselect.plan import Plan, still_pending
+from kselect.run.progress import Progress
+from kselect.run.trial import failed_outcome
+from kselect.run.workers import stop, submit, worker_died
+
+DIED_TWICE = "its worker died twice (killed, or out of memory)"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to run, apart from what."""
+
+    n_jobs: int = 1
+    fresh: bool = False
+    retry_failed: bool = False
+    fail_fast: bool = False
+    quiet: bool = False
+
+
+@dataclass
+class Run:
+    """A run under way. At most one trial a worker is handed out, so that a dead worker accuses few."""
+
+    experiment: Experiment
+    store: Jobs
+    environment: str
+    settings: Settings
+    executor_of: Callable[[int], Executor]
+    progress: Progress
+    cost: Callable[[Trial], float]
+    waiting: deque[Trial] = field(default_factory=deque)
+    suspects: deque[Trial] = field(default_factory=deque)
+    under_way: dict[Future[Outcome], Trial] = field(default_factory=dict)
+    failed: int = 0
+
+    def work(self) -> None:
+        """Until nothing is left; Ctrl-C leaves at once and keeps what is stored."""
+        executor = self.executor_of(self.settings.n_jobs)
+        try:
+            while self.waiting or self.under_way:
+                self.hand_out(executor)
+                if self.collect():
+                    stop(executor)
+                    executor = self.executor_of(self.settings.n_jobs)
+            while self.suspects:
+                self.second_try(self.suspects.popleft())
+        finally:
+            stop(executor)
+
+    def hand_out(self, executor: Executor) -> None:
+        """Fill the workers, leaving out what another run has finished in the meantime."""
+        while self.waiting and len(self.under_way) < self.settings.n_jobs:
+            trial = self.waiting.popleft()
+            if not self.settings.fresh:
+                trial = still_pending(
+                    self.experiment, trial, self.store, self.settings.retry_failed
+                )
+            if not trial.methods:
+                self.progress.advance(trial.name, self.cost(trial))
+                continue
+            try:
+                self.under_way[submit(executor, self.experiment, trial)] = trial
+            except BrokenExecutor:
+                self.waiting.appendleft(trial)
+                break
+
+    def collect(self) -> bool:
+        """Store what is finished; True if a worker died: then all that was under way is suspect."""
+        if not self.under_way:
+            return True
+        finished, _ = wait(self.under_way, return_when=FIRST_COMPLETED)
+        broken = False
+        for future in finished:
+            trial = self.under_way.pop(future)
+            try:
+                outcome = future.result()
+            except Exception as error:
+                if not worker_died(error):
+                    raise
+                broken = True
+                self.suspects.append(trial)
+            else:
+                self.keep(trial, outcome)
+        if broken:
+            self.suspects.extend(self.under_way.values())
+            self.under_way.clear()
+        return broken
+
+    def second_try(self, trial: Trial) -> None:
+        """A trial whose worker died is run once more, alone: if it dies again, it was the trial."""
+        self.progress.say(f"a worker died: {trial.name} is tried again")
+        executor = self.executor_of(1)
+        try:
+            outcome = submit(executor, self.experiment, trial).result()
+        except Exception as error:
+            if not worker_died(error):
+                raise
+            outcome = failed_outcome(self.experiment, trial, DIED_TWICE)
+        finally:
+            stop(executor)
+        self.keep(trial, outcome)
+
+    def keep(self, trial: Trial, outcome: Outcome) -> None:
+        """Write an outcome and tell of it."""
+        protocol = protocol_of(self.experiment, trial.source.sha256)
+        self.store.add(trial, outcome, protocol, self.environment, self.settings.fresh)
+        reasons = sorted(
+            {f"{r.method}: {r.reason}" for r in outcome.records if r.status == "failed"}
+        )
+        self.failed += bool(reasons)
+        self.progress.advance(trial.name, self.cost(trial), "; ".join(reasons[:3]))
+        if reasons and self.settings.fail_fast:
+            self.waiting.clear()
+            self.suspects.clear()
+
+
+def run_plan(
+    experiment: Experiment,
+    plan: Plan,
+    store: Jobs,
+    environment: str,
+    settings: Settings,
+    executor_of: Callable[[int], Executor],
+) -> int:
+    """Run a plan's trials; the number of jobs in which something failed."""
+
+    def cost(trial: Trial) -> float:
+        return plan.cost(experiment, trial)
+
+    total = sum(map(cost, plan.trials))
+    with Progress(len(plan.trials), total, settings.quiet) as progress:
+        run = Run(experiment, store, environment, settings, executor_of, progress, cost)
+        run.waiting.extend(plan.trials)
+        run.work()
+    return run.failed

@@ -1,0 +1,114 @@
+"""Worker processes: one BLAS thread each, deaf to Ctrl-C, gone when their parent is gone."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+import time
+import traceback
+import warnings
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from typing import TYPE_CHECKING
+
+from kselect.model.experiment import Experiment
+from kselect.model.trial import Outcome, Trial
+from kselect.run.trial import failed_outcome, run_trial
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+POOLS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
+ONE_THREAD = dict.fromkeys(POOLS, "1")
+WATCH_SECONDS = 0.5
+FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^\s/'\":]+/)*(?=[^\s/'\":])")
+PACKAGE_FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^\s/'\":]+/)*(?=(?:kselect|site-packages)/)")
+
+
+def start_worker(parent: int) -> None:
+    """What a worker does first."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=watch_parent, args=(parent,), daemon=True).start()
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
+
+
+def watch_parent(parent: int) -> None:
+    """End this process when its parent is gone: nobody would read its results."""
+    while os.getppid() == parent:
+        time.sleep(WATCH_SECONDS)
+    os._exit(1)
+
+
+def run_safely(experiment: Experiment, trial: Trial) -> Outcome:
+    """A trial in a worker: whatever goes wrong inside becomes a failed outcome with its traceback."""
+    from threadpoolctl import threadpool_limits
+
+    try:
+        with threadpool_limits(1):
+            return run_trial(experiment, trial)
+    except Exception as error:
+        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        return failed_outcome(
+            experiment, trial, without_folders(why), without_folders(traceback.format_exc())
+        )
+
+
+def without_folders(text: str) -> str:
+    """The text with its absolute paths cut to the package or the file: results say nothing of a machine."""
+    return FOLDERS.sub("", PACKAGE_FOLDERS.sub("", text))
+
+
+def local_executor(n_jobs: int) -> Executor:
+    """Fresh processes through loky, also for one job: the parent stays free to hear Ctrl-C."""
+    from multiprocessing import resource_tracker
+
+    from loky import ProcessPoolExecutor
+
+    # loky replaces a worker that keeps the memory of a large job; its warning of that helps nobody.
+    warnings.filterwarnings("ignore", "A worker (stopped|was restarted)", UserWarning)
+    resource_tracker.ensure_running()  # later it would unblock what ``submit`` blocks
+    executor: Executor = ProcessPoolExecutor(
+        max_workers=n_jobs, initializer=start_worker, initargs=(os.getpid(),), env=ONE_THREAD
+    )
+    return executor
+
+
+def submit(executor: Executor, experiment: Experiment, trial: Trial) -> Future[Outcome]:
+    """Hand out a trial. A worker that starts now inherits the blocked SIGINT: it never sees a Ctrl-C."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return executor.submit(run_safely, experiment, trial)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def worker_died(error: Exception) -> bool:
+    """Whether a trial has no outcome because its process is gone, in loky's words or in dask's."""
+    return isinstance(error, (BrokenExecutor, CancelledError)) or (
+        type(error).__name__ == "KilledWorker"
+    )
+
+
+def dask_client(scheduler: str | None, n_jobs: int) -> Client:
+    """A client of a dask scheduler, or of a cluster of local processes started for this run."""
+    from distributed import Client, LocalCluster
+
+    if scheduler:
+        return Client(scheduler, timeout="5s")  # type: ignore[no-untyped-call]
+    cluster = LocalCluster(  # type: ignore[no-untyped-call]
+        n_workers=n_jobs, threads_per_worker=1, dashboard_address=None
+    )
+    return Client(cluster)  # type: ignore[no-untyped-call]
+
+
+def stop(executor: Executor) -> None:
+    """End an executor at once, with whatever its workers are doing."""
+    from loky import ProcessPoolExecutor
+
+    if isinstance(executor, ProcessPoolExecutor):
+        executor.shutdown(wait=True, kill_workers=True)
+    else:
+        executor.shutdown(wait=False)  # dask's cancels what is under way

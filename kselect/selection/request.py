@@ -1,0 +1,118 @@
+"""What a user asks of ``select``, by flags or by an estimator's parameters, turned into a Request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from kselect.criteria import Criterion, find_criterion
+from kselect.errors import ConfigError, nearest
+from kselect.grids import parse_grid
+from kselect.kernels import Kernel, find_kernel
+from kselect.learners import Learner
+from kselect.model.experiment import Method
+from kselect.numerics.folds import Folds, draw_folds
+from kselect.numerics.linalg import Index
+from kselect.numerics.losses import CLASSIFICATION_LOSSES
+from kselect.numerics.streams import stream
+from kselect.parameters import Parameter
+
+Grid = str | int | float | Sequence[str | int | float]
+
+TAU = "2^-6:2^8"
+DEGREE = "1:5"
+LAM = "10^-7:10^1"
+GRIDS = {"tau": TAU, "degree": DEGREE}
+
+
+def make_kernels(name: str, grids: Mapping[str, Grid]) -> tuple[Kernel, ...]:
+    """Every kernel of a family over its parameters' grids; one without a parameter stands alone."""
+    cls = find_kernel(name)
+    names = [field.name for field in fields(cls)]
+    values = (named_grid(name, grids[name]) for name in names)
+    return tuple(cls(*point) for point in product(*values))
+
+
+def named_grid(name: str, grid: Grid) -> tuple[float, ...]:
+    """The values of a grid; an error says of which."""
+    try:
+        return parse_grid(grid)
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from None
+
+
+def make_lams(grid: Grid) -> tuple[float, ...]:
+    """The ridges, each positive."""
+    lams = named_grid("lam", grid)
+    if min(lams) <= 0:
+        raise ConfigError(f"lam must be positive, not {min(lams):g}")
+    return lams
+
+
+def make_method(
+    label: str, loss: str | None, params: Mapping[str, Any], classification: bool
+) -> Method:
+    """The criterion of a label with its parameters; what it does not have is an error."""
+    criterion, folds = find_criterion(label)
+    given = dict(params) | ({"loss": loss} if loss else {})
+    values = {p.name: p.default for p in criterion.parameters}
+    for name, value in given.items():
+        values[name] = find_parameter(criterion, label, name).parse(value)
+    if not classification and values.get("loss") in CLASSIFICATION_LOSSES:
+        raise ConfigError(f"loss {values['loss']!r} is for classification; this is a regression")
+    if not classification and values.get("form") in ("error", "smoothed"):
+        raise ConfigError(f"form {values['form']!r} is for classification; this is a regression")
+    return Method(label, criterion.name, folds, tuple(sorted(values.items())))
+
+
+def split_parameters(
+    learner: Learner, label: str, given: Mapping[str, Any]
+) -> tuple[dict[str, Any], tuple[tuple[str, Any], ...]]:
+    """Parameters by name: what is left for the criterion, and the learner's own with their defaults."""
+    criterion, _ = find_criterion(label)
+    mine = {p.name: p.default for p in learner.parameters}
+    rest: dict[str, Any] = {}
+    for name, value in given.items():
+        parameter = learner.parameter(name)
+        if parameter is None or criterion.parameter(name):
+            rest[name] = value
+        else:
+            mine[name] = parameter.parse(value)
+    return rest, tuple(sorted(mine.items()))
+
+
+def find_parameter(criterion: Criterion, label: str, name: str) -> Parameter:
+    """A criterion's parameter, or an error with the nearest name."""
+    parameter = criterion.parameter(name)
+    if parameter is None:
+        known = [p.name for p in criterion.parameters]
+        hint = nearest(name, known) if known else "; it has no parameters"
+        raise ConfigError(f"{label} has no parameter {name!r}{hint}")
+    return parameter
+
+
+def make_folds(method: Method, n: int, seed: int, numbers: Index | None) -> Folds | None:
+    """The folds that a criterion asks for: those given, or seeded random ones."""
+    k = method.folds
+    if k is None:
+        if numbers is not None:
+            raise ConfigError(f"{method.label} has no folds: leave them out")
+        return None
+    if numbers is None:
+        return draw_folds(n, k, stream(seed, "folds"))
+    if len(numbers) != n:
+        raise ConfigError(f"{len(numbers)} fold numbers for {n} rows")
+    first = 1 if numbers.min() == 1 else 0
+    strange = numbers[(numbers < first) | (numbers >= first + k)]
+    if len(strange):
+        raise ConfigError(
+            f"{method.label} takes fold numbers 0 to {k - 1}, or 1 to {k}; {strange[0]} is not one"
+        )
+    empty = np.setdiff1d(np.arange(first, first + k), numbers)
+    if len(empty):
+        raise ConfigError(f"{method.label} has {k} folds; no row is in fold {empty[0]}")
+    return Folds.from_numbers(numbers - first)

@@ -1,0 +1,124 @@
+"""Records <-> results/<experiment>/: one file a job, written whole; a job is one (data set, split)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from kselect.errors import StoreError
+from kselect.files import locked, write_whole
+from kselect.model.job import RESULT_VERSION, Job
+from kselect.model.records import Cell, Record
+from kselect.model.trial import Outcome, Trial
+
+
+class Store:
+    """The folder of one experiment."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def job_path(self, dataset: str, split: int) -> Path:
+        """``jobs/<data set>/<split>.json``."""
+        return self.folder / "jobs" / dataset / f"{split}.json"
+
+    def read(self, dataset: str, split: int) -> Job | None:
+        """A job, None where there is none; a file that is no job is a StoreError."""
+        path = self.job_path(dataset, split)
+        try:
+            return parse_job(json.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return None
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise StoreError(
+                f"{path}: not a job of this version ({error}); delete it, or use --force"
+            ) from None
+        except OSError as error:
+            raise StoreError(f"{path}: {error.strerror}") from None
+
+    def jobs(self) -> Iterator[Job]:
+        """Every job that is there, by data set and split."""
+        for path in sorted(self.folder.glob("jobs/*/*.json")):
+            if path.stem.isdigit() and (job := self.read(path.parent.name, int(path.stem))):
+                yield job
+
+    def add(
+        self, trial: Trial, outcome: Outcome, protocol: str, environment: str, fresh: bool
+    ) -> None:
+        """Write an outcome beside what the job holds of other methods.
+
+        What rests on another protocol is dropped; ``fresh`` also drops what cannot be read.
+        """
+        try:
+            # Another run may add other methods to the same job.
+            with locked(self.job_path(trial.dataset, trial.split).parent):
+                old = self.kept(trial, protocol, fresh)
+                self.add_to(old, trial, outcome, protocol, environment)
+        except OSError as error:
+            raise StoreError(f"{self.folder}: cannot write: {error.strerror}") from None
+
+    def kept(self, trial: Trial, protocol: str, fresh: bool) -> Job | None:
+        """What a trial's outcome is written beside, if anything."""
+        try:
+            old = self.read(trial.dataset, trial.split)
+        except StoreError:
+            if not fresh:
+                raise
+            return None
+        return old if old and old.protocol == protocol else None
+
+    def add_to(
+        self, old: Job | None, trial: Trial, outcome: Outcome, protocol: str, environment: str
+    ) -> None:
+        """Write the job that holds both."""
+        job = Job(
+            trial.dataset,
+            trial.split,
+            protocol,
+            trial.source.sha256,
+            outcome.split_sha256 or (old.split_sha256 if old else ""),
+            environment,
+            merged(old.records if old else (), outcome.records),
+            outcome.seconds,
+            outcome.traceback,
+        )
+        self.write(f"jobs/{job.dataset}/{job.split}.json", job_text(job))
+
+    def write(self, name: str, content: str) -> Path:
+        """A file below the folder, whole or not at all; a disk that refuses is a StoreError."""
+        path = self.folder / name
+        try:
+            write_whole(path, content)
+        except OSError as error:
+            raise StoreError(f"{path}: cannot write: {error.strerror}") from None
+        return path
+
+    def write_json(self, name: str, facts: Mapping[str, Any]) -> Path:
+        """A mapping as indented JSON."""
+        return self.write(name, json.dumps(facts, indent=1) + "\n")
+
+
+def merged(old: Iterable[Record], new: Iterable[Record]) -> tuple[Record, ...]:
+    """Old records, replaced where a new one fills the same cell."""
+    cells: dict[Cell, Record] = {r.cell: r for r in old}
+    cells.update({r.cell: r for r in new})
+    return tuple(cells.values())
+
+
+def job_text(job: Job) -> str:
+    """A job as JSON, one record a line: readable by eye and by diff."""
+    head = {k: v for k, v in asdict(replace(job, records=())).items() if k != "records"}
+    lines = ",\n  ".join(json.dumps(asdict(r), allow_nan=False) for r in job.records)
+    facts = json.dumps({"version": RESULT_VERSION, **head}, allow_nan=False)
+    return f'{facts[:-1]},\n"records": [\n  {lines}\n]}}\n'
+
+
+def parse_job(data: dict[str, Any]) -> Job:
+    """The inverse of ``job_text``; another version's file is a ValueError."""
+    if data.pop("version") != RESULT_VERSION:
+        raise ValueError("written by another version")
+    records = tuple(Record(**r) for r in data.pop("records"))
+    return Job(records=records, **data)

@@ -1,0 +1,142 @@
+"""Every command has an example, every mistake is one line with the nearest name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+from click.testing import CliRunner
+from experiments import kselect_in
+
+from kselect.cli.listing import LISTS
+from kselect.cli.main import cli
+from kselect.criteria import CRITERIA
+from kselect.datasets.registry import load_registry
+from kselect.kernels import KERNELS
+from kselect.learners import LEARNERS
+
+
+def walk(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The paths of a command and of all below it."""
+    yield path
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found
+            yield from walk(found, (*path, name))
+
+
+COMMANDS = list(walk(cli))
+
+
+def test_the_commands_of_the_specification() -> None:
+    wanted = {"run", "report", "data", "list", "sys-info"}
+    assert wanted <= {path[0] for path in COMMANDS if path}
+    assert {path[1] for path in COMMANDS if path[:1] == ("data",) and path[1:]} == {
+        "list", "fetch", "verify", "lock",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_help_has_an_example(path: tuple[str, ...]) -> None:
+    found = CliRunner().invoke(cli, [*path, "-h"])
+    assert found.exit_code == 0
+    assert "Example" in found.output
+    # Long examples are wrapped: compare without the line breaks.
+    example = " ".join(found.output.partition("Example")[2].split())
+    assert " ".join(("kselect", *path)).strip() in example
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_flag_has_a_help(path: tuple[str, ...]) -> None:
+    command: click.Command = cli
+    for name in path:
+        assert isinstance(command, click.Group)
+        found = command.get_command(click.Context(command), name)
+        assert found
+        command = found
+    assert command.help
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, parameter.name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["rnu"], "unknown command 'rnu'; did you mean 'run'? (kselect -h)"),
+        (["data", "fech"], "unknown command 'fech'; did you mean 'fetch'? (kselect data -h)"),
+        (["list", "critera"], "unknown name 'critera'; did you mean 'criteria'? (kselect list -h)"),
+        (["list"], "missing argument"),
+        (["run", "--retry-fail", "a.yaml"], "unknown flag '--retry-fail'; did you mean '--retry-failed'?"),
+        (["data", "list", "--ofline"], "unknown flag '--ofline'; did you mean '--offline'?"),
+        (["--verson"], "unknown flag '--verson'; did you mean '--version'?"),
+        (["run"], "missing argument 'CONFIG' (kselect run -h)"),
+        (["run", "-o"], "'-o' requires an argument"),
+        (["run", "no-such.yaml"], "no-such.yaml: no such file"),
+        (["run", "."], ".: is a folder"),
+        (["run", "a.yaml", "b.yaml"], "unexpected extra argument"),
+        (["report", "no-such"], "no-such: no results here"),
+        (["data", "lock", "no-such"], "'no-such' does not exist"),
+        (["sys-info", "more"], "unexpected extra argument"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)  # fmt: skip
+def test_one_line_for_a_mistake(tmp_path: Path, arguments: list[str], said: str) -> None:
+    run = kselect_in(tmp_path, *arguments)
+    assert run.returncode == 2
+    assert run.stdout == ""
+    (line,) = run.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert said in line
+
+
+def test_every_problem_of_a_config_has_its_line(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("name: bad\nlearner: lsvm\nkernels: {gaussian: {tau: -1}}\n")
+    run = kselect_in(tmp_path, "run", "bad.yaml")
+    assert run.returncode == 2
+    assert len(run.stderr.splitlines()) > 2
+    assert all(line.startswith("error: bad.yaml:") for line in run.stderr.splitlines())
+    assert "did you mean 'lssvm'?" in run.stderr
+
+
+def test_without_arguments_the_help(tmp_path: Path) -> None:
+    run = kselect_in(tmp_path)
+    assert "Commands:" in run.stdout + run.stderr
+    assert "error" not in run.stderr
+
+
+def test_version(tmp_path: Path) -> None:
+    run = kselect_in(tmp_path, "--version")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.startswith("kselect, version ")
+
+
+@pytest.mark.parametrize(
+    ("what", "names"),
+    [
+        ("criteria", CRITERIA),
+        ("learners", LEARNERS),
+        ("kernels", KERNELS),
+        ("datasets", load_registry()),
+    ],
+)
+def test_list(what: str, names: dict[str, object]) -> None:
+    assert what in LISTS
+    found = CliRunner().invoke(cli, ["list", what])
+    assert found.exit_code == 0
+    lines = found.output.splitlines()
+    assert [line.split()[0] for line in lines] == list(names)
+    assert all(len(line.split()) > 2 for line in lines)
+
+
+def test_sys_info(tmp_path: Path) -> None:
+    run = kselect_in(tmp_path, "sys-info")
+    assert (run.returncode, run.stderr) == (0, "")
+    found = yaml.safe_load(run.stdout)
+    assert {"python", "system", "cpu", "packages", "blas", "git"} <= set(found)
+    assert found["blas"]

@@ -1,0 +1,704 @@
+"""Configs: every option counts, every mistake has its line, and what is resolved reads back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kselect.config.document import read_document, write_yaml
+from kselect.config.load import NO_OVERRIDES, load_config
+from kselect.config.resolved import resolved
+from kselect.criteria import CRITERIA
+from kselect.errors import ConfigError
+from kselect.kernels.gaussian import Gaussian
+from kselect.kernels.linear import Linear
+from kselect.kernels.polynomial import Polynomial
+from kselect.learners import LEARNERS
+from kselect.model.experiment import Experiment, Ridges, Sweep
+
+ROOT = Path(__file__).resolve().parents[2]
+BASE = {
+    "name": "name: my",
+    "learner": "learner: lssvm",
+    "kernels": "kernels: {gaussian: {tau: 2^-1:2^1}}",
+    "lam": "lam: {fixed: [0.001, 0.01]}",
+    "criteria": "criteria: [5-CV, 5-KS, ELOO]",
+    "datasets": "datasets: [heart, sonar]",
+}
+MY = Path("my.yaml")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The path in a message is the one that was typed: ``my.yaml``."""
+    monkeypatch.chdir(tmp_path)
+
+
+def write(*lines: str) -> None:
+    """The small config with the lines of some keys replaced, and other lines at its end."""
+    kept = dict(BASE)
+    more = []
+    for line in lines:
+        key = line.partition(":")[0]
+        if key in kept:
+            kept[key] = line
+        else:
+            more.append(line)
+    MY.write_text("\n".join([*kept.values(), *more]) + "\n", encoding="utf-8")
+
+
+def load(*lines: str) -> Experiment:
+    """The experiment of the small config with these lines."""
+    write(*lines)
+    return load_config(MY)
+
+
+def message(overrides: Mapping[str, object] = NO_OVERRIDES) -> str:
+    """What is said of ``my.yaml``."""
+    with pytest.raises(ConfigError) as caught:
+        load_config(MY, overrides)
+    return str(caught.value)
+
+
+def message_of(text: str) -> str:
+    """What is said of a whole file."""
+    MY.write_text(text, encoding="utf-8")
+    return message()
+
+
+def complaint(*lines: str) -> str:
+    """What is said of the small config with these lines."""
+    write(*lines)
+    return message()
+
+
+# What a config means
+
+
+def test_defaults() -> None:
+    """The keys that may be left out."""
+    found = load()
+    assert (found.name, found.learner, found.datasets) == ("my", "lssvm", ("heart", "sonar"))
+    assert (found.paper, found.title, found.seed) == ("", "", 0)
+    assert (found.scale, found.scale_on, found.train, found.stratify) == (
+        "zscore",
+        "train",
+        0.7,
+        False,
+    )
+    assert found.splits == tuple(range(10))
+    assert found.kernels == (Gaussian(0.5), Gaussian(1.0), Gaussian(2.0))
+    assert found.lam == Ridges((0.001, 0.01), "fixed")
+    assert (found.ridge, found.loss, found.sweeps) == ("fixed", "squared", ())
+    assert found.labels == ("5-CV", "5-KS", "ELOO")
+
+
+@pytest.mark.parametrize(
+    ("line", "attribute", "value"),
+    [
+        ("name: other_1.b", "name", "other_1.b"),
+        ("name: '3'", "name", "3"),
+        ("paper: icml2014", "paper", "icml2014"),
+        ("paper: ''", "paper", ""),
+        ('title: "A: b"', "title", "A: b"),
+        ("title: no", "title", "no"),
+        ("title: 2014-09-15", "title", "2014-09-15"),
+        ("learner: krr", "learner", "krr"),
+        ("scale: minmax", "scale", "minmax"),
+        ("scale: none", "scale", "none"),
+        ("scale-on: all", "scale_on", "all"),
+        ("train: 0.5", "train", 0.5),
+        ("train: 5e-1", "train", 0.5),
+        ("stratify: true", "stratify", True),
+        ("splits: 3", "splits", (0, 1, 2)),
+        ("splits: '3'", "splits", (0, 1, 2)),
+        ("splits: 2-4", "splits", (2, 3, 4)),
+        ("splits: 7-7", "splits", (7,)),
+        ("splits: 0-1,7-7,9-10", "splits", (0, 1, 7, 9, 10)),
+        ("seed: 7", "seed", 7),
+        ("ridge: per-fold", "ridge", "per-fold"),
+        ("loss: hinge", "loss", "hinge"),
+        ("lam: {select: 10^-2:10^-1}", "lam", Ridges((0.01, 0.1), "select")),
+        ("lam: {fixed: 1e-4}", "lam", Ridges((0.0001,), "fixed")),
+        ("datasets: [a2a]", "datasets", ("a2a",)),
+        ("kernels: {gaussian: {tau: [4, 2^-1]}}", "kernels", (Gaussian(4.0), Gaussian(0.5))),
+        ("kernels: {gaussian: {tau: 4}}", "kernels", (Gaussian(4.0),)),
+        ("kernels: {gaussian: {tau: '4,2'}}", "kernels", (Gaussian(4.0), Gaussian(2.0))),
+        ("kernels: {polynomial: {degree: 1:2}}", "kernels", (Polynomial(1), Polynomial(2))),
+        (
+            "kernels: {linear: , polynomial: {degree: 3:5:2}}",
+            "kernels",
+            (Linear(), Polynomial(3), Polynomial(5)),
+        ),
+    ],
+)
+def test_every_option_counts(line: str, attribute: str, value: object) -> None:
+    """An option that was ignored would leave the default."""
+    assert getattr(load(line), attribute) == value
+
+
+def test_range_to_base_sixty() -> None:
+    """YAML 1.1 reads an unquoted 1:10 as 70."""
+    found = load("kernels: {polynomial: {degree: 1:10}}")
+    assert [k.parameters["degree"] for k in found.kernels] == list(range(1, 11))
+
+
+def methods(found: Experiment) -> list[tuple[str, str, int | None, dict[str, Any]]]:
+    """The methods of the table, short."""
+    return [(m.label, m.criterion, m.folds, dict(m.params)) for m in found.methods]
+
+
+def test_methods_have_every_parameter() -> None:
+    """Each criterion's own defaults, in the order of their names."""
+    found = load("criteria: [5-CV, 10-KS, ELOO, BR, EP]")
+    assert methods(found) == [
+        ("5-CV", "k-CV", 5, {"average": "points", "loss": "squared"}),
+        ("10-KS", "k-KS", 10, {"average": "folds", "eta": 1.0, "loss": "squared"}),
+        ("ELOO", "ELOO", None, {"form": "press", "slope": 10.0}),
+        ("BR", "BR", None, {}),
+        ("EP", "EP", None, {"eta": 1.0, "loss": "squared"}),
+    ]
+    assert all([k for k, _ in m.params] == sorted(dict(m.params)) for m in found.methods)
+    assert {(m.part, m.lam) for m in found.methods} == {("table", None)}
+
+
+def test_loss_and_average_are_defaults_of_all_criteria() -> None:
+    """They change no label."""
+    found = load("loss: zero-one", "average: folds")
+    assert [m.text for m in found.methods] == [
+        "average=folds;loss=zero-one",
+        "average=folds;eta=1;loss=zero-one",
+        "form=press;slope=10",
+    ]
+    assert found.labels == ("5-CV", "5-KS", "ELOO")
+
+
+def test_also_loss_is_computed_beside() -> None:
+    """One more method where the criterion has a loss, under the same label."""
+    found = load("also-loss: [zero-one, hinge]")
+    assert [(m.label, m.loss) for m in found.methods] == [
+        ("5-CV", "squared"),
+        ("5-CV", "zero-one"),
+        ("5-CV", "hinge"),
+        ("5-KS", "squared"),
+        ("5-KS", "zero-one"),
+        ("5-KS", "hinge"),
+        ("ELOO", ""),
+    ]
+    assert found.losses == ("squared", "zero-one", "hinge")
+
+
+def test_own_parameters_come_last_and_are_in_the_label() -> None:
+    """Only what differs from the usual is; 5-KS twice is two columns."""
+    found = load(
+        "average: folds",
+        "criteria: [5-KS, 5-KS: {eta: 2^-1}, 10-KS: {eta: inf, average: points}, "
+        "5-CV: {average: folds}]",
+    )
+    assert found.labels == ("5-KS", "5-KS(eta=0.5)", "10-KS(average=points;eta=inf)", "5-CV")
+    assert dict(found.methods[1].params)["eta"] == 0.5
+    assert dict(found.methods[2].params) == {
+        "average": "points",
+        "eta": float("inf"),
+        "loss": "squared",
+    }
+
+
+def test_own_loss_is_not_expanded() -> None:
+    """A criterion with a loss of its own has that one only."""
+    found = load(
+        "also-loss: [zero-one]", "criteria: [5-CV: {loss: hinge}, 5-KS: {loss: squared}, EP]"
+    )
+    assert [(m.label, m.loss) for m in found.methods] == [
+        ("5-CV(loss=hinge)", "hinge"),
+        ("5-KS", "squared"),
+        ("EP", "squared"),
+        ("EP", "zero-one"),
+    ]
+
+
+def test_figure() -> None:
+    """A method for each criterion and value, with the default loss, at one lam."""
+    found = load(
+        "also-loss: [zero-one]",
+        "criteria: [5-CV, 5-KS: {average: points}, 10-KS]",
+        "figures: {eta-sweep: {criteria: [10-KS, 5-KS(average=points)], eta: 1:2, lam: 10^-2}}",
+    )
+    label = "5-KS(average=points)"
+    assert found.sweeps == (Sweep("eta-sweep", ("10-KS", label), "eta", (1.0, 2.0), 0.01),)
+    swept = [m for m in found.methods if m.part == "eta-sweep"]
+    assert [(m.label, m.folds, m.lam, m.text) for m in swept] == [
+        ("10-KS", 10, 0.01, "average=folds;eta=1;loss=squared"),
+        ("10-KS", 10, 0.01, "average=folds;eta=2;loss=squared"),
+        (label, 5, 0.01, "average=points;eta=1;loss=squared"),
+        (label, 5, 0.01, "average=points;eta=2;loss=squared"),
+    ]
+    assert found.labels == ("5-CV", label, "10-KS")
+
+
+# What flags replace
+
+
+def test_overrides() -> None:
+    """Data sets and splits are replaced, criteria are kept; a figure loses those that are not."""
+    write("figures: {a: {criteria: [5-KS], eta: 1, lam: 0.01}}")
+    found = load_config(MY, {"datasets": ["a2a"], "splits": "1-2", "criteria": ["ELOO", "5-CV"]})
+    assert (found.datasets, found.splits) == (("a2a",), (1, 2))
+    assert (found.labels, found.sweeps) == (("5-CV", "ELOO"), ())
+    assert [m.label for m in found.methods] == ["5-CV", "ELOO"]
+    found = load_config(MY, {"criteria": ["5-KS"], "splits": None, "datasets": None})
+    assert [(m.label, m.part) for m in found.methods] == [("5-KS", "table"), ("5-KS", "a")]
+    assert found == load_config(MY, {"criteria": "5-KS"})
+    assert found.datasets == ("heart", "sonar")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (
+            {"datasets": ["hart"]},
+            "--dataset: unknown data set 'hart'; did you mean 'heart'? (kselect list datasets)",
+        ),
+        ({"datasets": ["heart", "heart"]}, "--dataset: heart is datasets[0] already"),
+        ({"datasets": []}, "--dataset: the list is empty"),
+        (
+            {"splits": "ten"},
+            "--splits: must be a count such as 10 or a range such as 0-4, not the text 'ten'",
+        ),
+        ({"criteria": ["elo"]}, "--criterion: 'elo' is not in my.yaml; did you mean 'ELOO'?"),
+    ],
+)
+def test_wrong_flags(overrides: dict[str, object], words: str) -> None:
+    """A flag is named instead of a line."""
+    write()
+    assert message(overrides) == words
+
+
+def test_flags_make_up_for_the_file() -> None:
+    """What a flag replaces is not looked at."""
+    write("datasets: [nowhere]", "splits: ten")
+    assert load_config(MY, {"datasets": ["heart"], "splits": "1"}).splits == (0,)
+
+
+def test_unknown_override_is_a_bug_and_not_a_config_error() -> None:
+    """A typing error of ours keeps its traceback."""
+    write()
+    with pytest.raises(TypeError, match="kernels"):
+        load_config(MY, {"kernels": "x"})
+
+
+# Files that cannot be read
+
+
+def test_no_file() -> None:
+    """The path as it was typed."""
+    with pytest.raises(ConfigError) as caught:
+        load_config(Path("configs/none.yaml"))
+    assert str(caught.value) == "configs/none.yaml: no such file"
+
+
+def test_folder() -> None:
+    """A folder is not a config."""
+    MY.mkdir()
+    assert message() == "my.yaml: is a folder, not a config file"
+
+
+def test_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system's own reason is given."""
+
+    def refuse(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    assert message() == "my.yaml: cannot be read: Permission denied"
+
+
+def test_not_utf8() -> None:
+    """With the line of the first wrong byte."""
+    MY.write_bytes(b"name: my\ntitle: caf\xe9\n")
+    assert message() == "my.yaml:2: not UTF-8 text; save the file as UTF-8"
+
+
+def test_byte_order_mark_and_windows_lines() -> None:
+    """Editors of Windows write both."""
+    text = "\r\n".join([*BASE.values(), ""])
+    MY.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert load_config(MY).name == "my"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "my.yaml:1: the file is empty"),
+        (
+            "# a comment\n- a\n",
+            "my.yaml:2: a config is a mapping (name: ..., learner: ...), not a list",
+        ),
+        (
+            "words",
+            "my.yaml:1: a config is a mapping (name: ..., learner: ...), not the text 'words'",
+        ),
+        (
+            "name: my\nlam: a: b\n",
+            "my.yaml:2: not valid YAML: mapping values are not allowed here",
+        ),
+        (
+            "name: my\n\tlam: 1\n",
+            "my.yaml:2: not valid YAML: while scanning for the next token, "
+            "found character '\\t' that cannot start any token",
+        ),
+        (
+            "name: my\ndatasets: [a\nlam: 1\n",
+            "my.yaml:3: not valid YAML: while parsing a flow sequence, "
+            "expected ',' or ']', but got ':'",
+        ),
+        (
+            "name: my\n---\nname: b\n",
+            "my.yaml:2: not valid YAML: expected a single document in the stream, "
+            "but found another document",
+        ),
+        (
+            "name: my\nlam: a\x01\n",
+            "my.yaml:2: not valid YAML: the character '\\x01' is not allowed",
+        ),
+        (
+            "name: &a my\ntitle: *a\n",
+            "my.yaml:2: not valid YAML: the alias *a is not allowed; write the value out",
+        ),
+        ("[" * 5000, "my.yaml:1: not a config: it is nested too deeply"),
+    ],
+)
+def test_not_a_config(text: str, words: str) -> None:
+    """One line with the place and the reason."""
+    assert message_of(text) == words
+
+
+# Keys and values
+
+
+def catalogue() -> Iterator[tuple[str, str]]:
+    """The blocks of config_errors.txt: lines of a config, and what is said of them."""
+    text = (Path(__file__).parent / "config_errors.txt").read_text(encoding="utf-8")
+    for block in text.split("\n\n")[1:]:
+        lines, _, words = block.strip().rpartition("\n-> ")
+        yield lines, words
+
+
+@pytest.mark.parametrize(("lines", "words"), list(catalogue()))
+def test_wrong(lines: str, words: str) -> None:
+    """Exactly one line: the file, the line, the key, and what to write instead."""
+    assert complaint(*re.split(r"\n(?! )", lines)) == f"my.yaml:{words}"
+
+
+def test_number_with_thousands_of_digits() -> None:
+    """Python refuses to read it; users see our sentence instead."""
+    words = "99999999999999999999... is too long for a number"
+    assert complaint("seed: " + "9" * 5000) == f"my.yaml:7: not valid YAML: {words}"
+
+
+def test_key_repeated_at_the_top() -> None:
+    """YAML would silently take the second."""
+    text = "\n".join([*BASE.values(), "name: other"])
+    assert message_of(text) == "my.yaml:7: name: repeated; it is on line 1 already"
+
+
+@pytest.mark.parametrize("key", sorted(BASE))
+def test_missing_keys(key: str) -> None:
+    """Every required key is asked for."""
+    text = "# first\n" + "\n".join(line for k, line in BASE.items() if k != key)
+    assert message_of(text) == f"my.yaml:2: {key}: this key is missing"
+
+
+def test_all_problems_in_the_order_of_lines() -> None:
+    """A file is put right in one go, and no line is the words of a library."""
+    said = complaint("name: 3", "learner: x", "lam: {}", "splits: ten", "datasets: [hart, hart]")
+    lines = said.splitlines()
+    assert [line.split(": ")[:2] for line in lines] == [
+        ["my.yaml:1", "name"],
+        ["my.yaml:2", "learner"],
+        ["my.yaml:4", "lam"],
+        ["my.yaml:6", "datasets[0]"],
+        ["my.yaml:6", "datasets[1]"],
+        ["my.yaml:7", "splits"],
+    ]
+    assert "pydantic" not in said
+    assert "Input should" not in said
+
+
+# What may not stand together
+
+FIGURE = "figures: {a: {criteria: [5-KS], eta: 1:2, lam: 0.01}}"
+
+
+def test_figure_with_two_parameters() -> None:
+    """A figure has one axis."""
+    said = complaint(FIGURE.replace("eta: 1:2", "eta: 1, slope: 2")).splitlines()
+    assert said[0] == "my.yaml:7: figures.a: needs one parameter to sweep, not eta and slope"
+
+
+def test_criterion_for_another_learner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A criterion says which learners it knows."""
+    monkeypatch.setitem(CRITERIA, "BR", replace(CRITERIA["BR"], learners=frozenset({"lssvm"})))
+    assert load("criteria: [BR]").labels == ("BR",)
+    said = complaint("criteria: [BR]", "learner: krr")
+    assert said == "my.yaml:5: criteria[0]: BR works with the learner lssvm only, not with krr"
+
+
+def test_learner_for_another_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A learner says which tasks it has."""
+    only = frozenset({"classification"})
+    monkeypatch.setitem(LEARNERS, "krr", replace(LEARNERS["krr"], tasks=only))
+    said = complaint("datasets: [housing]", "learner: krr")
+    words = "housing is a regression data set; the learner krr is for classification only"
+    assert said == f"my.yaml:6: datasets[0]: {words}"
+
+
+def test_loss_that_a_criterion_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The config's losses must suit every criterion that has any; its own always does."""
+    br = CRITERIA["BR"]
+    loss = replace(CRITERIA["k-CV"].parameters[0], choices=("squared", "zero-one"))
+    monkeypatch.setitem(CRITERIA, "BR", replace(br, parameters=(loss,)))
+    said = complaint("criteria: [BR]", "also-loss: [hinge]")
+    assert said == "my.yaml:5: criteria[0]: BR has no loss 'hinge'; valid: squared, zero-one"
+    assert load("criteria: [BR: {loss: squared}]", "also-loss: [hinge]").losses == ("squared",)
+    assert load("criteria: [BR: {loss: squared}]", "loss: hinge").methods[0].loss == "squared"
+
+
+# Reading back
+
+
+def assert_reads_back(experiment: Experiment) -> None:
+    """``resolved`` is a config of an equal experiment, and stable."""
+    text = resolved(experiment)
+    MY.write_text(text, encoding="utf-8")
+    assert load_config(MY) == experiment
+    assert resolved(load_config(MY)) == text
+
+
+OWN: dict[str, Any] = {
+    "loss": st.sampled_from(["squared", "zero-one", "hinge"]),
+    "average": st.sampled_from(["points", "folds"]),
+    "eta": st.sampled_from([0, 1, 2, 0.5, 1e-5, "inf"]),
+    "form": st.sampled_from(["press", "error", "smoothed"]),
+}
+TAKES = {
+    "5-CV": ["loss", "average"],
+    "10-CV": ["loss", "average"],
+    "5-KS": ["loss", "average", "eta"],
+    "EP": ["loss", "eta"],
+    "ELOO": ["form"],
+    "BR": [],
+}
+GRIDS = st.lists(
+    st.floats(1e-300, 1e300) | st.integers(1, 10**6), min_size=1, max_size=4, unique=True
+)
+
+
+@st.composite
+def criteria(draw: st.DrawFn) -> list[Any]:
+    """Some criteria, some of them with parameters of their own."""
+    names = draw(st.lists(st.sampled_from(sorted(TAKES)), min_size=1, max_size=5, unique=True))
+    return [
+        {name: draw(st.fixed_dictionaries({}, optional={p: OWN[p] for p in TAKES[name]}))}
+        for name in names
+    ]
+
+
+@st.composite
+def configs(draw: st.DrawFn) -> dict[str, Any]:
+    """Configs in which nothing is wrong."""
+    found = {
+        "name": draw(st.from_regex(r"[A-Za-z0-9_]{1,8}", fullmatch=True)),
+        "title": draw(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn"]))),
+        "learner": draw(st.sampled_from(["lssvm", "krr"])),
+        "kernels": {"gaussian": {"tau": draw(GRIDS)}},
+        "lam": {draw(st.sampled_from(["fixed", "select"])): draw(GRIDS)},
+        "criteria": draw(criteria()),
+        "datasets": draw(
+            st.lists(st.sampled_from(["heart", "sonar", "a2a"]), min_size=1, unique=True)
+        ),
+    }
+    choices: dict[str, Any] = {
+        "paper": st.sampled_from(["", "ecml2014"]),
+        "scale": st.sampled_from(["zscore", "minmax", "none"]),
+        "scale-on": st.sampled_from(["all", "train"]),
+        "train": st.floats(0, 1, exclude_min=True, exclude_max=True),
+        "stratify": st.booleans(),
+        "splits": st.integers(1, 100) | st.sampled_from(["3-3", "2-7", "0-1,5-5,7-9"]),
+        "seed": st.integers(0, 2**64),
+        "ridge": st.sampled_from(["fixed", "per-fold"]),
+        "average": OWN["average"],
+        "loss": OWN["loss"],
+    }
+    found |= draw(st.fixed_dictionaries({}, optional=choices))
+    others = sorted({"squared", "zero-one", "hinge"} - {found.get("loss", "squared")})
+    found["also-loss"] = draw(st.lists(st.sampled_from(others), unique=True))
+    return found
+
+
+@settings(deadline=None)
+@given(configs())
+def test_resolved_reads_back(
+    tmp_path_factory: pytest.TempPathFactory, data: dict[str, Any]
+) -> None:
+    """Whatever a config says, its resolved form says the same."""
+    path = tmp_path_factory.mktemp("c") / "c.yaml"
+    path.write_text(write_yaml(data.items()), encoding="utf-8", newline="")
+    experiment = load_config(path)
+    path.write_text(resolved(experiment), encoding="utf-8", newline="")
+    assert load_config(path) == experiment
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [FIGURE],
+        [FIGURE.replace("[5-KS]", "[5-KS, '5-KS(eta=2)']"), "criteria: [5-KS, 5-KS: {eta: 2}]"],
+        ["average: folds", "criteria: [5-CV: {average: points}]"],
+        ["also-loss: [hinge]", "criteria: [5-CV: {loss: hinge}, 10-CV]"],
+        ["kernels: {linear: , polynomial: {degree: 1:3}, gaussian: {tau: 2^-10:2^10}}"],
+        ["title: '1e-4'"],
+        ["title: 'no'"],
+        ["name: '007'"],
+    ],
+)
+def test_resolved_reads_back_by_example(lines: list[str]) -> None:
+    """The corners: figures, labels that name a default, text that looks like a number."""
+    assert_reads_back(load(*lines))
+
+
+def test_resolved_is_legible() -> None:
+    """Numbers and letters as people write them."""
+    text = resolved(load("title: Noyaux réguliers", "kernels: {gaussian: {tau: 2^-1:2^1}}"))
+    assert "title: Noyaux réguliers\n" in text
+    assert "tau: [0.5, 1, 2]\n" in text
+
+
+def test_resolved_leaves_nothing_to_defaults() -> None:
+    """Every key and every parameter is written."""
+    written = yaml.safe_load(resolved(load()))
+    assert list(written) == [
+        "name", "paper", "title", "learner", "scale", "scale-on", "train", "stratify", "splits",
+        "seed", "kernels", "lam", "ridge", "loss", "also-loss", "criteria", "datasets", "figures",
+    ]  # fmt: skip
+    assert written["criteria"] == [
+        {"5-CV": {"average": "points"}},
+        {"5-KS": {"average": "folds", "eta": 1}},
+        {"ELOO": {"form": "press", "slope": 10}},
+    ]
+
+
+# The configs that come with kselect
+
+
+@pytest.mark.parametrize("name", ["ecml2014", "quickstart"])
+def test_configs_read_back(name: str) -> None:
+    """They hold no mistake, and their name is their file's."""
+    experiment = load_config(ROOT / "configs" / f"{name}.yaml")
+    assert experiment.name == name
+    assert experiment.labels == ("5-CV", "5-KS", "10-CV", "10-KS", "ELOO", "BR", "EP")
+    assert experiment.kernels == tuple(Gaussian(2.0**e) for e in range(-10, 11))
+    assert experiment.lam == Ridges((0.0001, 0.001, 0.01, 0.1), "fixed")
+    assert experiment.losses == ("squared", "zero-one")
+    assert_reads_back(experiment)
+
+
+def test_icml2014_protocol() -> None:
+    """What the paper states, and the ridge that its own series tends to."""
+    found = load_config(ROOT / "configs/icml2014.yaml")
+    assert_reads_back(found)
+    assert (found.train, len(found.splits), len(found.datasets)) == (0.5, 10, 20)
+    assert (found.scale, found.ridge, found.loss) == ("minmax", "per-fold", "zero-one")
+    assert found.kernels == tuple(Gaussian(2.0**e) for e in range(-6, 9))
+    assert found.lam == Ridges(tuple(2.0**e for e in range(-7, 3)), "select")
+    assert len(found.labels) == 8
+    orders = {dict(m.params)["order"] for m in found.methods if m.criterion == "BIF-k-CV"}
+    assert orders == {3}
+    (figure,) = found.probes
+    assert figure.values == tuple(range(1, 11))
+    assert len(figure.datasets) == 10
+    seen = [m for m in found.methods if m.part == "discrepancy"]
+    assert len(seen) == 3 * (10 + 1)
+    assert {m.at for m in seen} == {"5-CV", "10-CV", "20-CV"}
+
+
+def test_every_loss_of_a_regression_is_squared() -> None:
+    """The config's loss is that of classification; two losses fall into one there."""
+    found = load("loss: zero-one", "also-loss: [squared]", "datasets: [heart, housing]")
+    labels = {m.loss for m in found.methods_on("heart", "classification")}
+    numbers = found.methods_on("housing", "regression")
+    assert labels == {"zero-one", "squared", ""}
+    assert {m.loss for m in numbers} == {"squared", ""}
+    assert len(set(numbers)) == len(numbers) < len(found.methods)
+
+
+@pytest.mark.parametrize(
+    ("figure", "words"),
+    [
+        ("{probes: [bif-rat], at: [5-CV], order: 1:3}", "unknown probe 'bif-rat'"),
+        ("{probes: [bif-rate], order: 1:3}", "at: this key is missing"),
+        ("{probes: [bif-discrepancy], at: [6-CV], order: 1:3}", "'6-CV' is not under criteria"),
+        ("{probes: [bif-discrepancy], at: [ELOO], order: 1:3}", "ELOO has no folds"),
+        (
+            "{probes: [bif-discrepancy], at: [5-CV], eta: 1:3}",
+            "unknown parameter of bif-discrepancy",
+        ),
+        ("{probes: [bif-discrepancy], at: [5-CV], order: 1:3, lam: 1}", "does not go with probes"),
+        ("{probes: [bif-discrepancy], at: [5-CV], order: [1.5]}", "whole number"),
+        (
+            "{probes: [bif-discrepancy], at: [5-CV], order: 1, datasets: [mpg]}",
+            "not under datasets",
+        ),
+        ("{criteria: [5-KS], eta: 1, lam: 0.001, at: [5-CV]}", "at: goes with probes"),
+    ],
+)
+def test_wrong_probes(figure: str, words: str) -> None:
+    """A figure of probes has a column with folds and a parameter of one of its probes."""
+    assert words in complaint(f"figures: {{f: {figure}}}")
+
+
+def test_ecml2014_protocol() -> None:
+    """What the paper states."""
+    found = load_config(ROOT / "configs/ecml2014.yaml")
+    assert (found.paper, found.learner, found.train, len(found.splits)) == (
+        "ecml2014", "lssvm", 0.7, 10,
+    )  # fmt: skip
+    assert (found.scale, found.scale_on, found.stratify, found.ridge) == (
+        "zscore", "all", False, "fixed",
+    )  # fmt: skip
+    assert len(found.datasets) == 9
+    table = [dict(m.params) for m in found.methods if m.part == "table"]
+    assert {p["eta"] for p in table if "eta" in p} == {1.0}
+    assert {p["average"] for p in table if "average" in p} == {"folds"}
+    (sweep,) = found.sweeps
+    assert (sweep.criteria, sweep.parameter, sweep.lam) == (("5-KS", "10-KS"), "eta", 0.001)
+    assert sweep.values == tuple(2.0**e for e in range(-10, 11))
+
+
+@pytest.mark.parametrize("name", ["ecml2014", "quickstart"])
+def test_open_choices_are_commented(name: str) -> None:
+    """Each choice has its reason on its line or the line below; ecml2014 says stated or assumed."""
+    lines = (ROOT / "configs" / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
+    words = ("stated:", "inferred:", "assumed:") if name == "ecml2014" else ("#",)
+    for key in ("scale-on:", "stratify:", "seed:", "lam:", "ridge:", "loss:", "average:"):
+        (line,) = [line for line in lines if line.startswith(key)]
+        assert any(word in line for word in words), line
+
+
+# Lines of YAML
+
+
+def test_scalars_are_those_of_yaml_1_2() -> None:
+    """No sexagesimals, no yes and no, no dates; numbers with an exponent are numbers."""
+    MY.write_text("[1:10, yes, no, on, 2014-09-15, 1e-4, 0o17, 0x1F, 017, 1_0, .5, '1', ~, True]")
+    assert read_document(MY).data == [
+        "1:10", "yes", "no", "on", "2014-09-15", 1e-4, 15, 31, 17, "1_0", 0.5, "1", None, True,
+    ]  # fmt: skip

@@ -1,0 +1,95 @@
+"""Folds are a partition, drawn the same for the same seed, and average as the papers say."""
+
+from __future__ import annotations
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kselect.errors import ConfigError
+from kselect.numerics.folds import Folds, draw_folds
+
+SIZES = st.integers(2, 40).flatmap(lambda n: st.tuples(st.just(n), st.integers(2, n)))
+
+
+def shown(folds: Folds) -> list[list[int]]:
+    """The rows of each fold."""
+    return [F.tolist() for F in folds.members]
+
+
+@given(SIZES, st.integers(0, 2**32 - 1))
+def test_partition_of_nearly_equal_folds(sizes: tuple[int, int], seed: int) -> None:
+    """Every row once, ascending, sizes differ by at most one, k of them."""
+    n, k = sizes
+    folds = draw_folds(n, k, np.random.default_rng(seed))
+    rows = shown(folds)
+    assert len(rows) == k
+    assert folds.n == n
+    assert sorted(i for F in rows for i in F) == list(range(n))
+    assert all(sorted(F) == F for F in rows)
+    assert max(map(len, rows)) - min(map(len, rows)) <= 1
+
+
+def test_seed() -> None:
+    """Same seed, same folds; other seed, other folds."""
+    draw = [shown(draw_folds(30, 5, np.random.default_rng(seed))) for seed in (1, 1, 2)]
+    assert draw[0] == draw[1] != draw[2]
+
+
+def test_numbers() -> None:
+    """One number a row."""
+    folds = Folds.from_numbers(np.array([1, 0, 2, 1, 0, 1]))
+    assert shown(folds) == [[1, 4], [0, 3, 5], [2]]
+    assert folds.by_size == {1: (2,), 2: (0,), 3: (1,)}
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ([0, 0, 0], "the folds need at least two different numbers"),
+        ([], "the folds need at least two different numbers"),
+        ([0, 2, 0, 2], "fold numbers must be 0, 1, 2, ... without a gap; [1] has no rows"),
+        ([1, 2, 1], "fold numbers must be 0, 1, 2, ... without a gap; [0] has no rows"),
+        ([-1, 0, 1], "fold numbers must be 0, 1, 2, ... without a gap"),
+        ([-1, 0, 0, 2], "fold numbers must be 0, 1, 2, ... without a gap"),
+    ],
+)
+def test_numbers_that_are_no_folds(numbers: list[int], words: str) -> None:
+    """A ConfigError that says what is missing."""
+    with pytest.raises(ConfigError) as caught:
+        Folds.from_numbers(np.array(numbers, dtype=np.intp))
+    assert str(caught.value).startswith(words)
+
+
+def test_more_folds_than_rows() -> None:
+    """A fold without rows is refused."""
+    with pytest.raises(ConfigError, match="6 folds need at least 6 rows, not 5"):
+        draw_folds(5, 6, np.random.default_rng(0))
+
+
+@given(SIZES, st.integers(0, 2**32 - 1))
+def test_average_is_the_mean_of_means(sizes: tuple[int, int], seed: int) -> None:
+    """Along the last axis; off by at most n eps of the largest value."""
+    n, k = sizes
+    rng = np.random.default_rng(seed)
+    numbers = rng.permutation(np.append(np.arange(k), rng.integers(k, size=n - k)))
+    folds = Folds.from_numbers(numbers)
+    values = rng.normal(size=(3, n))
+    expected = [oracles.mean_of_folds(row, folds.members) for row in values]
+    bound = 2 * n * oracles.EPS * np.abs(values).max()
+    assert np.abs(folds.average(values) - expected).max() <= bound
+
+
+def test_average_differs_from_the_mean_for_unequal_folds_only() -> None:
+    """One row against three: (1 + 0) / 2, not 1 / 4."""
+    values = np.array([1.0, 0.0, 0.0, 0.0])
+    assert Folds.from_numbers(np.array([0, 1, 1, 1])).average(values) == 0.5
+    assert Folds.from_numbers(np.array([0, 1, 0, 1])).average(values) == 0.25
+
+
+def test_folds_are_remembered_by_identity() -> None:
+    """Paths keep what they held out for each; equal folds drawn twice are two keys."""
+    one, two = (Folds.from_numbers(np.array([0, 1, 0])) for _ in range(2))
+    assert len({one, one, two}) == 2

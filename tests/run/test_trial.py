@@ -1,0 +1,347 @@
+"""A trial: its records are what a reader of the protocol would compute, and test rows stay unseen."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import oracles
+import pytest
+
+from kselect.datasets.dataset import DataSet, Source, read_dataset
+from kselect.datasets.fetch import packaged
+from kselect.datasets.registry import find_dataset
+from kselect.datasets.scaling import scale_rows
+from kselect.datasets.splits import draw_split
+from kselect.kernels import Kernel
+from kselect.kernels.gaussian import Gaussian
+from kselect.kernels.linear import Linear
+from kselect.kernels.polynomial import Polynomial
+from kselect.model.experiment import Experiment, Method, Ridges
+from kselect.model.records import Record
+from kselect.model.trial import Outcome, Trial
+from kselect.numerics.folds import draw_folds
+from kselect.numerics.linalg import Array
+from kselect.numerics.streams import stream
+from kselect.run.trial import failed_outcome, run_trial, split_sha256
+
+CV = Method("4-CV", "k-CV", 4, (("average", "folds"), ("loss", "squared")))
+ELOO = Method("ELOO", "ELOO", None, (("form", "press"), ("slope", 10.0)))
+EP = Method("EP", "EP", None, (("eta", 1.0), ("loss", "squared")))
+LAMS = (1e-3, 1e-2, 1e-1)
+NOWHERE = Source(Path("none"), "test", "0" * 64)
+
+BASE = Experiment(
+    name="test",
+    paper="",
+    title="",
+    learner="lssvm",
+    scale="zscore",
+    scale_on="all",
+    train=0.7,
+    stratify=False,
+    splits=(0, 1),
+    seed=5,
+    kernels=tuple(Gaussian(2.0**p) for p in (-2, 0, 2, 4)),
+    lam=Ridges(LAMS, "fixed"),
+    ridge="fixed",
+    loss="squared",
+    methods=(CV, ELOO),
+    datasets=("heart",),
+    sweeps=(),
+)
+SELECT = replace(BASE, lam=Ridges(LAMS, "select"))
+
+
+@functools.cache
+def heart() -> DataSet:
+    """120 rows of the embedded copy."""
+    return subset("heart", 120)
+
+
+def subset(name: str, n: int) -> DataSet:
+    """The first rows of an embedded data set."""
+    info = find_dataset(name)
+    assert info.embedded
+    assert info.embedded_sha256
+    source = Source(packaged("embedded") / info.embedded, "embedded", info.embedded_sha256)
+    data = read_dataset(info, source)
+    return replace(data, X=data.X[:n], y=data.y[:n])
+
+
+Serve = Callable[[DataSet], None]
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
+    """Put a data set in the place of the one that would be read."""
+
+    def put(data: DataSet) -> None:
+        monkeypatch.setattr("kselect.run.trial.load", lambda name, source: data)
+
+    return put
+
+
+def run(experiment: Experiment, split: int = 0, dataset: str = "heart") -> Outcome:
+    """One trial of all methods."""
+    return run_trial(experiment, Trial(dataset, split, experiment.methods, NOWHERE))
+
+
+def train_rows(experiment: Experiment, data: DataSet, split: int = 0) -> tuple[Any, Any]:
+    """The rows of the two parts."""
+    rng = stream(experiment.seed, data.name, split, "split")
+    found = draw_split(data.y, experiment.train, experiment.stratify, rng)
+    return found.train, found.test
+
+
+def from_scratch(experiment: Experiment, data: DataSet, record: Record, split: int = 0) -> Array:
+    """The decision on the test rows: scaled, entry-by-entry kernels, the linear system of what was chosen."""
+    train, test = train_rows(experiment, data, split)
+    fitted_on = data.X if experiment.scale_on == "all" else data.X[train]
+    centre, spread = fitted_on.mean(axis=0), fitted_on.std(axis=0)
+    X = (data.X - centre) / np.where(spread > 0, spread, 1.0)
+    k = oracles.gaussian(float(record.chosen.removeprefix("tau=")))
+    K = oracles.gram(k, X[train], X[train])
+    assert record.lam is not None
+    gamma = len(train) * record.lam
+    alpha, b = oracles.fit(K, data.y[train], gamma, experiment.learner == "lssvm")
+    return oracles.predict(oracles.gram(k, X[test], X[train]), alpha, b)
+
+
+@pytest.mark.parametrize("learner", ["lssvm", "krr"])
+@pytest.mark.parametrize("scale_on", ["all", "train"])
+def test_error_is_that_of_a_model_trained_from_scratch(
+    serve: Serve, learner: str, scale_on: Any
+) -> None:
+    """Zero-one, so equal: no decision is near 0 (cond < 1e4: decisions are known to about 1e-10)."""
+    data = heart()
+    serve(data)
+    experiment = replace(BASE, learner=learner, scale_on=scale_on, kernels=BASE.kernels[1:3])
+    records = run(experiment).records
+    _, test = train_rows(experiment, data)
+    assert len(records) == len(experiment.methods) * len(LAMS)
+    for record in records:
+        decision = from_scratch(experiment, data, record)
+        assert np.abs(decision).min() > 1e-6
+        assert record.error == oracles.losses("zero-one", data.y[test], decision).mean()
+        assert (record.status, record.metric, record.reason) == ("ok", "zero-one", "")
+        assert (record.n_train, record.n_test) == (84, 36)
+        assert record.kernel == "gaussian"
+
+
+def test_choice_and_score_are_those_of_retraining(serve: Serve) -> None:
+    """Each fixed lam has the tau of the lowest retrained score; select has the lowest of all."""
+    data = heart()
+    serve(data)
+    fixed = replace(BASE, kernels=BASE.kernels[1:])
+    train, _ = train_rows(BASE, data)
+    X, y = scale_rows(data.X, "zscore", data.X)[train], data.y[train]
+    members = draw_folds(len(y), 4, stream(5, "heart", 0, "4 folds")).members
+    scores = np.empty((2, 3, 3))
+    for at, kernel in enumerate(fixed.kernels):
+        assert isinstance(kernel, Gaussian)
+        K = oracles.gram(oracles.gaussian(kernel.tau), X, X)
+        for ridge, lam in enumerate(LAMS):
+            held = oracles.held_out(K, y, members, lam, True, False)
+            scores[0, at, ridge] = oracles.mean_of_folds((y - held) ** 2, members)
+            scores[1, at, ridge] = np.mean((y - oracles.leave_one_out(K, y, lam, True)) ** 2)
+    for method, values in zip((CV, ELOO), scores, strict=True):
+        rows = [r for r in run(fixed).records if r.method == method.label]
+        assert [r.lam for r in rows] == list(LAMS)
+        assert [r.setting for r in rows] == ["lam=0.001", "lam=0.01", "lam=0.1"]
+        for ridge, record in enumerate(rows):
+            best = int(np.argmin(values[:, ridge]))
+            assert record.chosen == fixed.kernels[best].text
+            assert record.score == pytest.approx(values[best, ridge], rel=1e-9)
+        (chosen,) = [
+            r for r in run(replace(fixed, lam=SELECT.lam)).records if r.method == method.label
+        ]
+        kernel, ridge = np.unravel_index(np.argmin(values), values.shape)
+        assert (chosen.setting, chosen.lam) == ("selected", LAMS[ridge])
+        assert chosen.chosen == fixed.kernels[kernel].text
+        assert chosen.score == pytest.approx(values.min(), rel=1e-9)
+
+
+def choices(outcome: Outcome) -> list[tuple[Any, ...]]:
+    """All of the records but the test error."""
+    return [(r.cell, r.chosen, r.lam, r.score) for r in outcome.records]
+
+
+@pytest.mark.parametrize("experiment", [BASE, SELECT], ids=["fixed", "select"])
+def test_test_labels_do_not_choose(serve: Serve, experiment: Experiment) -> None:
+    """Flipped test labels: the same choices and scores, and the complement of every error."""
+    data = heart()
+    _, test = train_rows(experiment, data)
+    flipped = data.y.copy()
+    flipped[test] *= -1
+    serve(data)
+    before = run(experiment)
+    serve(replace(data, y=flipped))
+    after = run(experiment)
+    assert choices(after) == choices(before)
+    for a, b in zip(after.records, before.records, strict=True):
+        assert a.error is not None
+        assert b.error is not None
+        assert a.error == pytest.approx(1 - b.error, abs=1e-12)
+
+
+def test_test_features_choose_only_through_the_scale(serve: Serve) -> None:
+    """scale-on: train leaves the search alone when test rows move; scale-on: all does not."""
+    data = heart()
+    _, test = train_rows(BASE, data)
+    X = data.X.copy()
+    X[test] = X[test] * 3.0 + 1.0
+    same = []
+    for scale_on in ("train", "all"):
+        experiment = replace(BASE, scale_on=scale_on)  # type: ignore[arg-type]
+        serve(data)
+        before = choices(run(experiment))
+        serve(replace(data, X=X))
+        same.append(choices(run(experiment)) == before)
+    assert same == [True, False]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 6},
+        {"learner": "krr"},
+        {"scale": "minmax"},
+        {"scale": "none"},
+        {"train": 0.5},
+        {"stratify": True},
+        {"ridge": "per-fold"},
+        {"lam": Ridges((2e-3, 2e-2, 2e-1), "fixed")},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_every_part_of_the_protocol_counts(serve: Serve, change: dict[str, Any]) -> None:
+    """No key of the experiment is ignored."""
+    serve(heart())
+    before = [(r.score, r.error) for r in run(BASE).records]
+    assert [(r.score, r.error) for r in run(replace(BASE, **change)).records] != before
+
+
+def test_repeatable_and_other_on_another_split(serve: Serve) -> None:
+    """Same trial, same records and checksum; other split, others."""
+    serve(heart())
+    one, two, other = run(BASE), run(BASE), run(BASE, split=1)
+    assert one.records == two.records
+    assert one.split_sha256 == two.split_sha256 != other.split_sha256
+    assert [r.error for r in one.records] != [r.error for r in other.records]
+
+
+def test_methods_do_not_influence_each_other(serve: Serve) -> None:
+    """A method alone has the records that it has among others, whatever the order."""
+    serve(heart())
+    together = {r.cell: r for r in run(replace(BASE, methods=(ELOO, EP, CV))).records}
+    for method in (CV, ELOO, EP):
+        for record in run(replace(BASE, methods=(method,))).records:
+            assert record == together[record.cell]
+
+
+def test_split_checksum() -> None:
+    """It is that of the row numbers, both parts."""
+    y = heart().y
+    found = draw_split(y, 0.7, False, np.random.default_rng(0))
+    assert split_sha256(found) == split_sha256(replace(found))
+    assert split_sha256(found) != split_sha256(replace(found, train=found.test, test=found.train))
+
+
+def test_one_class_in_training_is_a_failed_record(serve: Serve) -> None:
+    """Every cell has a record with the reason and without a number."""
+    data = heart()
+    train, _ = train_rows(BASE, data)
+    y = np.ones_like(data.y)
+    y[train] = -1.0
+    serve(replace(data, y=y))
+    outcome = run(BASE)
+    assert [r.cell for r in outcome.records] == [r.cell for r in failed_outcome_of(BASE).records]
+    assert len(outcome.records) == 6
+    for record in outcome.records:
+        assert record.status == "failed"
+        assert record.reason.startswith("the training part holds one class only (-1, 84 rows)")
+        assert (record.error, record.score, record.lam) == (None, None, None)
+        assert (record.kernel, record.chosen) == ("", "")
+
+
+def failed_outcome_of(experiment: Experiment) -> Outcome:
+    """What a worker's death leaves."""
+    return failed_outcome(
+        experiment, Trial("heart", 0, experiment.methods, NOWHERE), "died", "Trace"
+    )
+
+
+def test_failed_outcome_fills_the_cells_of_a_good_one(serve: Serve) -> None:
+    """The same cells in the same order, so that nothing is left to run by mistake."""
+    serve(heart())
+    for experiment in (BASE, SELECT):
+        failed = failed_outcome_of(experiment)
+        assert [r.cell for r in failed.records] == [r.cell for r in run(experiment).records]
+        assert {r.reason for r in failed.records} == {"died"}
+        assert failed.traceback == "Trace"
+
+
+def test_one_method_fails_alone(serve: Serve) -> None:
+    """EP knows the Gaussian only: its records say so, the others have numbers."""
+    serve(heart())
+    experiment = replace(BASE, kernels=(Gaussian(4.0), Polynomial(2)), methods=(CV, EP))
+    for record in run(experiment).records:
+        if record.method == "EP":
+            assert record.status == "failed"
+            assert record.reason.startswith("at degree=2: EP knows the integral operator")
+        else:
+            assert record.status == "ok"
+
+
+def test_regression_is_measured_by_mean_squares(serve: Serve) -> None:
+    """The error is a mean square; decisions are known to cond eps, about 1e-11."""
+    data = subset("housing", 100)
+    serve(data)
+    experiment = replace(BASE, kernels=BASE.kernels[2:], datasets=("housing",))
+    records = run(experiment, dataset="housing").records
+    _, test = train_rows(experiment, data)
+    assert data.task == "regression"
+    for record in records:
+        decision = from_scratch(experiment, data, record)
+        assert record.metric == "mse"
+        assert record.error == pytest.approx(np.mean((data.y[test] - decision) ** 2), rel=1e-9)
+
+
+def test_sweep_fills_its_own_lam_only(serve: Serve) -> None:
+    """A figure's method has one record, at the figure's lam, with the score of that place."""
+    serve(heart())
+    swept = replace(CV, part="figure", lam=1e-2)
+    records = run(replace(BASE, methods=(CV, swept))).records
+    assert [r.setting for r in records if r.part == "table"] == ["lam=0.001", "lam=0.01", "lam=0.1"]
+    (alone,) = [r for r in records if r.part == "figure"]
+    assert (alone.setting, alone.lam) == ("lam=0.01", 1e-2)
+    (beside,) = [r for r in records if r.part == "table" and r.setting == "lam=0.01"]
+    assert (alone.chosen, alone.score, alone.error) == (beside.chosen, beside.score, beside.error)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "value", "kernel"),
+    [("heart", 1e300, Polynomial(3)), ("housing", 1e200, Linear())],
+    ids=["kernel", "squared error"],
+)
+def test_overflow_on_a_test_row_is_a_failed_record(
+    serve: Serve, dataset: str, value: float, kernel: Kernel
+) -> None:
+    """Training goes well, a test row is out of all measure: a reason, not infinity and no warning."""
+    data = subset(dataset, 100)
+    _, test = train_rows(BASE, data)
+    X = data.X.copy()
+    X[test[0]] = value
+    serve(replace(data, X=X))
+    experiment = replace(BASE, scale_on="train", kernels=(kernel,))
+    records = run(experiment, dataset=dataset).records
+    assert len(records) == 6
+    for record in records:
+        assert record.status == "failed"
+        assert record.reason.startswith(f"at {kernel.text}: FloatingPointError: overflow")
+        assert (record.error, record.lam, record.chosen) == (None, None, "")

@@ -1,0 +1,307 @@
+"""The estimator: scikit-learn's own checks, and what it promises beyond them."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import oracles
+import pytest
+from oracles import Array
+from problems import bias_of
+from sklearn.base import clone
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    LeaveOneOut,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_score,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import has_fit_parameter
+
+from kselect.selection.engine import Request, select
+from kselect.selection.estimator import (
+    KernelSelectClassifierCV,
+    KernelSelectCV,
+    KernelSelectRegressorCV,
+)
+from kselect.selection.request import make_folds, make_kernels, make_lams, make_method
+
+SMALL: dict[str, Any] = {"tau": "0.5,2,8", "lam": "0.001,0.1"}
+
+
+# Nothing is skipped by us; scikit-learn itself leaves out the array API without SCIPY_ARRAY_API=1.
+@parametrize_with_checks(
+    [
+        KernelSelectClassifierCV(),
+        KernelSelectRegressorCV(),
+        KernelSelectClassifierCV(learner="krr", criterion="ELOO"),
+        KernelSelectRegressorCV(learner="krr", kernel="linear", criterion="3-KS"),
+        KernelSelectRegressorCV(nystrom=8, kernel="linear", criterion="2-CV"),
+        KernelSelectClassifierCV(nystrom=5, **SMALL),
+    ]
+)
+def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def data(classes: int = 2, n: int = 40, d: int = 3) -> tuple[Array, Any]:
+    """Rows with that many classes, or a number to predict for 0."""
+    rng = np.random.default_rng([classes, n])
+    if not classes:
+        X = rng.normal(size=(n, d))
+        return X, np.sin(X[:, 0]) + 0.1 * rng.normal(size=n)
+    codes = np.arange(n) % classes
+    X = rng.normal(size=(n, d)) + 1.5 * np.eye(max(classes, d))[codes][:, :d]
+    return X, np.array([f"class {'zyxwv'[c]}" for c in codes])
+
+
+FORMS = [
+    (KernelSelectRegressorCV, 0),
+    (KernelSelectClassifierCV, 2),
+    (KernelSelectClassifierCV, 3),
+]
+
+
+def signs(y: Any, classes: int) -> Array:
+    """The targets, independent of kselect."""
+    if not classes:
+        return y[None, :]
+    names = sorted(set(y))
+    names = names[1:] if classes == 2 else names
+    return np.array([np.where(y == name, 1.0, -1.0) for name in names])
+
+
+@pytest.mark.parametrize(("form", "classes"), FORMS)
+@pytest.mark.parametrize("learner", ["lssvm", "krr"])
+def test_predicts_as_the_definition_does(form: Any, classes: int, learner: str) -> None:
+    X, y = data(classes)
+    new = data(classes, 41)[0]
+    model = form(learner=learner, **SMALL).fit(X, y)
+    k = oracles.gaussian(model.best_params_["tau"])
+    K, gamma = oracles.gram(k, X, X), len(X) * model.best_params_["lam"]
+    fits = [oracles.fit(K, t, gamma, bias_of(learner)) for t in signs(y, classes)]
+    values = np.array([oracles.predict(oracles.gram(k, new, X), *fit) for fit in fits])
+    if not classes:
+        np.testing.assert_allclose(model.predict(new), values[0], rtol=1e-8)
+        return
+    decision = model.decision_function(new)
+    names = np.array(sorted(set(y)))
+    assert model.classes_.tolist() == names.tolist()
+    if classes == 2:
+        np.testing.assert_allclose(decision, values[0], rtol=1e-8)
+        assert model.predict(new).tolist() == names[(values[0] > 0).astype(int)].tolist()
+    else:
+        np.testing.assert_allclose(decision, values.T, rtol=1e-8)
+        assert model.predict(new).tolist() == names[values.argmax(axis=0)].tolist()
+    assert model.score(X, y) > 0.7
+
+
+@pytest.mark.parametrize(("form", "classes"), FORMS)
+@pytest.mark.parametrize("nystrom", [None, 10])
+@pytest.mark.parametrize(
+    ("criterion", "params"), [("4-CV", {}), ("ELOO", {}), ("3-KS", {"eta": 2})]
+)
+def test_selects_as_select_does(
+    form: Any, classes: int, nystrom: int | None, criterion: str, params: dict[str, Any]
+) -> None:
+    X, y = data(classes)
+    more: dict[str, Any] = {"nystrom": nystrom, "random_state": 3}
+    model = form(criterion=criterion, params=params, **SMALL, **more).fit(X, y)
+    method = make_method(criterion, None, params, bool(classes))
+    request = Request(
+        "lssvm", make_kernels("gaussian", {"tau": SMALL["tau"]}), make_lams(SMALL["lam"]),
+        method, nystrom=nystrom, seed=3,
+    )  # fmt: skip
+    found = select(X, signs(y, classes), request, make_folds(method, len(X), 3, None))
+    assert np.array_equal(model.criterion_path_, found.scores)
+    row, column = np.unravel_index(model.criterion_path_.argmin(), (3, 2))
+    assert model.best_params_ == {"tau": [0.5, 2, 8][row], "lam": [0.001, 0.1][column]}
+    assert model.best_score_ == -found.score == -model.criterion_path_.min()
+    table = model.cv_results_
+    assert table["params"][model.best_index_] == model.best_params_
+    assert table["rank_test_score"][model.best_index_] == 1
+    assert sorted(table["rank_test_score"]) == list(range(1, 7))
+    assert (np.argsort(-table["mean_test_score"]) == np.argsort(table["rank_test_score"])).all()
+    assert np.array_equal(table["mean_test_score"], -found.scores.ravel())
+    assert [p["tau"] for p in table["params"]] == table["param_tau"].tolist()
+    assert [p["lam"] for p in table["params"]] == table["param_lam"].tolist()
+    assert set(map(len, table.values())) == {6}
+
+
+def test_the_shape_of_results_is_scikit_learns() -> None:
+    """The keys of GridSearchCV that have a meaning here, of the same types."""
+    X, y = data(0)
+    mine = KernelSelectRegressorCV(tau=[1, 1.5], lam=0.1).fit(X, y).cv_results_
+    theirs = GridSearchCV(KernelSelectRegressorCV(lam=0.1), {"tau": [1, 1.5]}).fit(X, y).cv_results_
+    assert set(mine) - {"param_lam"} <= set(theirs)
+    for name in ("param_tau", "mean_test_score", "rank_test_score", "params"):
+        assert type(mine[name]) is type(theirs[name])
+        assert len(mine[name]) == len(theirs[name])
+    assert mine["rank_test_score"].dtype == theirs["rank_test_score"].dtype
+
+
+def test_kernels_with_other_parameters() -> None:
+    X, y = data(2)
+    model = KernelSelectClassifierCV(kernel="polynomial", degree="1:2", lam="0.1,1").fit(X, y)
+    assert set(model.best_params_) == {"degree", "lam"}
+    model = KernelSelectClassifierCV(kernel="linear", lam="0.1,1").fit(X, y)
+    assert set(model.best_params_) == {"lam"}
+    assert model.criterion_path_.shape == (1, 2)
+
+
+@pytest.mark.parametrize(("form", "classes"), FORMS)
+@pytest.mark.parametrize("nystrom", [None, 8])
+def test_clone_and_pickle(form: Any, classes: int, nystrom: int | None) -> None:
+    X, y = data(classes)
+    model = form(nystrom=nystrom, **SMALL).fit(X, y)
+    expected = model.predict(X).tolist()
+    assert pickle.loads(pickle.dumps(model)).predict(X).tolist() == expected
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert not hasattr(copy, "dual_")
+    assert copy.fit(X, y).predict(X).tolist() == expected
+
+
+@pytest.mark.parametrize(("form", "classes"), FORMS)
+def test_inside_scikit_learn(form: Any, classes: int) -> None:
+    X, y = data(classes)
+    pipeline = make_pipeline(StandardScaler(), form(**SMALL))
+    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.6
+    step = pipeline.steps[1][0]
+    search = GridSearchCV(pipeline, {f"{step}__learner": ["lssvm", "krr"]}, cv=3).fit(X, y)
+    assert search.best_score_ > 0.6
+    assert search.predict(X).shape == (len(X),)
+
+
+def test_sample_weight_is_refused() -> None:
+    X, y = data(2)
+    for form in (KernelSelectClassifierCV, KernelSelectRegressorCV):
+        with pytest.raises(TypeError, match="takes X and y alone, not sample_weight"):
+            form().fit(X, y, sample_weight=np.ones(len(y)))
+        assert not has_fit_parameter(form(), "sample_weight")
+
+
+def test_a_wide_matrix_of_new_rows_is_taken_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = data(3)
+    model = KernelSelectClassifierCV(**SMALL).fit(X, y)
+    whole = model.decision_function(X)
+    monkeypatch.setattr("kselect.selection.estimator.ROWS_AT_ONCE", 7)
+    np.testing.assert_allclose(model.decision_function(X), whole, rtol=1e-12)
+
+
+# --- folds ------------------------------------------------------------------------------------------
+
+
+def test_cv() -> None:
+    """Numbers from 0 or 1 and a splitter that partitions: the same folds, the same scores."""
+    X, y = data(0)
+    splitter = KFold(5, shuffle=True, random_state=1)
+    numbers = np.empty(len(X), dtype=int)
+    for k, (_, test) in enumerate(splitter.split(X)):
+        numbers[test] = k
+    paths = [
+        KernelSelectRegressorCV(cv=cv, **SMALL).fit(X, y).criterion_path_
+        for cv in (splitter, numbers, numbers + 1, numbers.tolist(), None)
+    ]
+    assert all(np.array_equal(paths[0], path) for path in paths[1:4])
+    assert not np.array_equal(paths[0], paths[4])
+
+
+def test_stratified_and_leave_one_out() -> None:
+    X, y = data(2, 20)
+    model = KernelSelectClassifierCV(cv=StratifiedKFold(5), **SMALL).fit(X, y)
+    assert np.isfinite(model.best_score_)
+    by_folds = KernelSelectClassifierCV(criterion="20-CV", cv=LeaveOneOut(), **SMALL).fit(X, y)
+    exact = KernelSelectClassifierCV(criterion="ELOO", **SMALL).fit(X, y)
+    np.testing.assert_allclose(by_folds.criterion_path_, exact.criterion_path_, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"cv": ShuffleSplit(5, test_size=0.5, random_state=0)}, "test parts of the splitter overlap"),
+        ({"cv": ShuffleSplit(1, random_state=0)}, "leaves rows out"),
+        ({"cv": KFold(4)}, "5-CV has 5 folds; no row is in fold 4"),
+        ({"cv": KFold(6)}, "5 is not one"),
+        ({"cv": [0, 1, 2, 3, 4]}, "5 fold numbers for 40 rows"),
+        ({"cv": np.linspace(0, 4, 40)}, "a splitter, or one whole fold number a row"),
+        ({"cv": 5}, "a splitter, or one whole fold number a row"),
+        ({"cv": KFold(5), "criterion": "ELOO"}, "ELOO has no folds"),
+        ({"tau": "-1"}, "tau must be positive"),
+        ({"lam": 0}, "lam must be positive"),
+        ({"kernel": "rbf"}, "unknown kernel 'rbf'"),
+        ({"learner": "lsvm"}, "did you mean 'lssvm'"),
+        ({"criterion": "CV"}, "unknown criterion 'CV'"),
+        ({"criterion": "41-CV"}, "41 folds need at least 41 rows, not 40"),
+        ({"params": {"eta": 1}}, "5-CV has no parameter 'eta'"),
+        ({"loss": "log"}, "loss: 'log'"),
+        ({"ridge": "free"}, "ridge: 'free'; valid: fixed, per-fold"),
+        ({"nystrom": 41}, "41 Nystrom columns of 40 rows"),
+        ({"nystrom": 0}, "0 Nystrom columns of 40 rows"),
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"random_state": "x"}, "cannot be used to seed"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_a_value_error(more: dict[str, Any], said: str) -> None:
+    X, y = data(2)
+    with pytest.raises(ValueError, match=said):
+        KernelSelectClassifierCV(**more).fit(X, y)
+
+
+def test_loss_of_classes_in_a_regression() -> None:
+    with pytest.raises(ValueError, match="loss 'hinge' is for classification"):
+        KernelSelectRegressorCV(loss="hinge").fit(*data(0))
+
+
+def test_too_large_a_training_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kselect.selection.engine.available_memory", lambda: 1000)
+    with pytest.raises(ValueError, match="40 rows need"):
+        KernelSelectRegressorCV().fit(*data(0))
+    assert KernelSelectRegressorCV(nystrom=5, **SMALL).fit(*data(0)).predict(data(0)[0]).shape
+
+
+def test_the_base_says_what_to_use() -> None:
+    with pytest.raises(TypeError, match="use KernelSelectClassifierCV or KernelSelectRegressorCV"):
+        KernelSelectCV().fit(*data(0))
+
+
+# --- randomness, threads, columns -------------------------------------------------------------------
+
+
+def test_random_state() -> None:
+    X, y = data(0)
+
+    def path(state: Any) -> Any:
+        return KernelSelectRegressorCV(random_state=state, **SMALL).fit(X, y).criterion_path_
+
+    assert np.array_equal(path(1), path(1))
+    assert np.array_equal(path(1), path(np.int64(1)))
+    assert not np.array_equal(path(1), path(2))
+    assert np.array_equal(path(np.random.RandomState(5)), path(np.random.RandomState(5)))
+    assert not np.array_equal(path(np.random.RandomState(5)), path(np.random.RandomState(6)))
+    assert np.isfinite(path(None)).all()
+
+
+@pytest.mark.parametrize("n_jobs", [2, None, -1])
+def test_n_jobs(n_jobs: int | None) -> None:
+    X, y = data(3)
+    one, more = (KernelSelectClassifierCV(n_jobs=j, **SMALL).fit(X, y) for j in (1, n_jobs))
+    assert np.array_equal(one.criterion_path_, more.criterion_path_)
+    assert one.predict(X).tolist() == more.predict(X).tolist()
+
+
+def test_all_columns_are_nearly_exact() -> None:
+    X, y = data(0)
+    grid: dict[str, Any] = {"tau": "0.1,0.5", "lam": "0.01,0.1"}
+    exact = KernelSelectRegressorCV(**grid).fit(X, y)
+    columns = KernelSelectRegressorCV(nystrom=len(X), **grid).fit(X, y)
+    np.testing.assert_allclose(columns.criterion_path_, exact.criterion_path_, rtol=1e-6)
+    np.testing.assert_allclose(columns.predict(X + 0.1), exact.predict(X + 0.1), rtol=1e-5)
+    few = KernelSelectRegressorCV(nystrom=7, **grid).fit(X, y)
+    assert few.support_.shape == (7, 3)

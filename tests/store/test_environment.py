@@ -1,0 +1,69 @@
+"""The facts of a manifest: enough for a bug report, nothing of a person or a machine's name."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import platform
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kselect.store import environment
+from kselect.store.environment import describe_environment, digest, git_state
+
+
+def git(folder: Path, *arguments: str) -> None:
+    author = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", "-C", str(folder), *author, *arguments], check=True, capture_output=True)
+
+
+def test_facts() -> None:
+    found = describe_environment()
+    assert found["python"] == platform.python_version()
+    assert found["cpu"]
+    assert found["packages"]["numpy"]
+    assert all(pool["num_threads"] >= 1 for pool in found["blas"])
+    text = json.dumps(found)
+    assert str(Path.home()) not in text
+    assert len(platform.node()) < 5 or platform.node() not in text
+    user = getpass.getuser()
+    assert len(user) < 5 or user not in text
+
+
+def test_a_digest_is_short_and_of_everything() -> None:
+    facts = {"a": 1, "b": {"c": 2}}
+    assert digest(facts) == digest({"b": {"c": 2}, "a": 1})
+    assert digest(facts) != digest({"a": 1, "b": {"c": 3}})
+    assert len(digest(facts)) == 12
+
+
+def test_git_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
+        monkeypatch.delenv(variable, raising=False)
+    package = tmp_path / "kselect"
+    package.mkdir()
+    monkeypatch.setattr(environment, "HERE", package)
+    assert git_state() is None
+    git(tmp_path, "init", "-q")
+    assert git_state() is None, "no commit yet"
+    (package / "a.py").write_text("")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "one")
+    state = git_state()
+    assert state is not None
+    assert len(state["commit"]) == 40
+    assert state["dirty"] is False
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/records.csv").write_text("")
+    assert git_state() == state, "results do not change what the code computes"
+    (package / "a.py").write_text("1")
+    assert git_state() == {**state, "dirty": True}
+
+
+def test_without_git(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    monkeypatch.setattr(environment, "HERE", tmp_path / "kselect")
+    monkeypatch.setenv("PATH", "")
+    assert git_state() is None

@@ -1,0 +1,127 @@
+"""records.csv in the config's order, whatever order the jobs were made in; the clock beside it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from experiments import write_config
+
+from kselect.config.load import load_config
+from kselect.datasets.dataset import Source
+from kselect.errors import StoreError
+from kselect.model.experiment import Experiment
+from kselect.model.job import protocol_of
+from kselect.model.records import COLUMNS
+from kselect.model.trial import Outcome, Trial
+from kselect.run.trial import failed_outcome
+from kselect.store.gather import csv_text, ordered_records, read_manifest, write_gathered
+from kselect.store.jobs import Store
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Experiment:
+    return load_config(write_config(tmp_path))
+
+
+def fill(
+    experiment: Experiment, store: Store, pairs: list[tuple[str, int]], environment: str
+) -> None:
+    """Jobs in the order of ``pairs``, each method on its own, the last one first."""
+    for name, split in pairs:
+        for method in reversed(experiment.methods):
+            trial = Trial(name, split, (method,), Source(Path("x"), "cache", name))
+            made = failed_outcome(experiment, trial, 'a, "b"\nc')
+            seconds = {"search": float(split), "test": 0.5}
+            outcome = Outcome(made.records, f"{name}{split}", seconds)
+            store.add(trial, outcome, protocol_of(experiment, name), environment, False)
+
+
+PAIRS = [(name, split) for name in ("sonar", "heart", "liver-disorders") for split in (2, 0, 1)]
+
+
+def test_the_order_of_the_config(tmp_path: Path, experiment: Experiment) -> None:
+    texts = set()
+    for number, pairs in enumerate((PAIRS, PAIRS[::-1])):
+        store = Store(tmp_path / str(number))
+        fill(experiment, store, pairs, "env")
+        records = write_gathered(experiment, store, {}, {}, {})
+        assert [(r.dataset, r.split, r.method) for r in records[::2]] == [
+            (name, split, method)
+            for name in experiment.datasets
+            for split in (0, 1, 2)
+            for method in ("5-CV", "5-KS")
+        ]
+        texts.add((store.folder / "records.csv").read_text())
+    (text,) = texts
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert tuple(rows[0]) == COLUMNS
+    assert len(rows) == 36
+    assert "seconds" not in text.partition("\n")[0]
+
+
+def test_only_what_the_config_names(tmp_path: Path, experiment: Experiment) -> None:
+    store = Store(tmp_path)
+    fill(experiment, store, PAIRS, "env")
+    part = replace(experiment, datasets=("heart",), splits=(1, 2), methods=experiment.methods[:1])
+    found = ordered_records(part, store.jobs())
+    assert {(r.dataset, r.split, r.method) for r in found} == {
+        ("heart", 1, "5-CV"),
+        ("heart", 2, "5-CV"),
+    }
+
+
+def test_jobs_of_another_config_are_not_mixed_in(tmp_path: Path, experiment: Experiment) -> None:
+    store = Store(tmp_path)
+    fill(experiment, store, PAIRS, "env")
+    with pytest.raises(StoreError, match=r"jobs/heart/0\.json was computed with another config"):
+        write_gathered(replace(experiment, seed=1), store, {}, {}, {})
+    assert not (tmp_path / "records.csv").exists()
+
+
+def test_seconds_have_a_file_of_their_own(tmp_path: Path, experiment: Experiment) -> None:
+    store = Store(tmp_path)
+    fill(experiment, store, PAIRS, "env")
+    write_gathered(experiment, store, {}, {}, {})
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "seconds.csv").read_text())))
+    assert len(rows) == 9
+    assert rows[2] == {
+        "dataset": "heart", "split": "2", "environment": "env", "search": "2", "test": "0.5",
+    }  # fmt: skip
+
+
+def test_environments_of_a_run_in_parts(tmp_path: Path, experiment: Experiment) -> None:
+    """Machines that shared a run are all in the manifest, each with its number of jobs."""
+    from kselect.store.environment import digest
+
+    store = Store(tmp_path)
+    for pairs, facts in ((PAIRS[:4], {"cpu": "one"}), (PAIRS[4:], {"cpu": "two"})):
+        fill(experiment, store, pairs, digest(facts))
+        write_gathered(experiment, store, facts, {pairs[0][0]: "embedded"}, {"a2a": "no file"})
+    found = json.loads((tmp_path / "manifest.json").read_text())
+    assert sorted((e["cpu"], e["jobs"]) for e in found["environments"].values()) == [
+        ("one", 4),
+        ("two", 5),
+    ]
+    assert found["jobs"] == 9
+    assert found["failed_records"] == 36
+    assert found["missing"] == {"a2a": "no file"}
+    assert found["data"]["sonar"]["from"] == "embedded"
+    assert found["data"]["heart"]["splits"] == {str(i): f"heart{i}" for i in range(3)}
+    assert found["data"]["heart"]["sha256"] == "heart"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7"])
+def test_a_manifest_that_cannot_be_read_is_empty(tmp_path: Path, text: str) -> None:
+    assert read_manifest(Store(tmp_path)) == {}
+    (tmp_path / "manifest.json").write_text(text)
+    assert read_manifest(Store(tmp_path)) == {}
+
+
+def test_numbers_in_a_table() -> None:
+    rows = [[1 / 3, None, 7, "a,b"], [1e-300, 0.1 + 0.2, -0.0, ""]]
+    assert csv_text("abcd", rows) == ('a,b,c,d\n0.333333333333,,7,"a,b"\n1e-300,0.3,-0,\n')

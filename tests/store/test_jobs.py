@@ -1,0 +1,194 @@
+"""Jobs come back as they were written; identity follows whatever changes a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from experiments import write_config
+
+from kselect.config.load import load_config
+from kselect.datasets.dataset import Source
+from kselect.errors import StoreError
+from kselect.model.experiment import Experiment, Ridges
+from kselect.model.job import protocol_of
+from kselect.model.records import cells_of
+from kselect.model.trial import Outcome, Trial
+from kselect.run.trial import failed_outcome
+from kselect.store.jobs import Store, job_text, merged
+
+SOURCE = Source(Path("heart.bz2"), "embedded", "a" * 64)
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Experiment:
+    return load_config(write_config(tmp_path))
+
+
+def trial_of(experiment: Experiment, *labels: str) -> Trial:
+    methods = tuple(m for m in experiment.methods if m.label in labels)
+    return Trial("heart", 0, methods, SOURCE)
+
+
+def outcome(experiment: Experiment, trial: Trial, error: float = 0.25) -> Outcome:
+    """Records that are ok, made of failed ones."""
+    records = failed_outcome(experiment, trial, "").records
+    good = tuple(replace(r, status="ok", error=error, score=0.1 + 0.2, lam=0.1) for r in records)
+    return Outcome(good, "b" * 64, {"search": 1.5, "test": 0.25})
+
+
+def add(
+    store: Store, experiment: Experiment, *labels: str, fresh: bool = False, error: float = 0.25
+) -> None:
+    trial = trial_of(experiment, *labels)
+    protocol = protocol_of(experiment, SOURCE.sha256)
+    store.add(trial, outcome(experiment, trial, error), protocol, "env", fresh)
+
+
+def test_a_job_comes_back(tmp_path: Path, experiment: Experiment) -> None:
+    store = Store(tmp_path / "out")
+    assert store.read("heart", 0) is None
+    add(store, experiment, "5-CV", "5-KS")
+    job = store.read("heart", 0)
+    assert job is not None
+    assert (job.dataset, job.split, job.environment) == ("heart", 0, "env")
+    assert (job.data_sha256, job.split_sha256) == (SOURCE.sha256, "b" * 64)
+    assert job.seconds == {"search": 1.5, "test": 0.25}
+    assert [r.score for r in job.records] == [0.1 + 0.2] * 4
+    assert job_text(job) == (tmp_path / "out/jobs/heart/0.json").read_text()
+    assert list(store.jobs()) == [job]
+
+
+def test_other_methods_are_kept(tmp_path: Path, experiment: Experiment) -> None:
+    store = Store(tmp_path)
+    add(store, experiment, "5-CV")
+    for fresh in (False, True):
+        add(store, experiment, "5-KS", fresh=fresh, error=0.5)
+        job = store.read("heart", 0)
+        assert job is not None
+        assert [(r.method, r.error) for r in job.records] == [
+            ("5-CV", 0.25), ("5-CV", 0.25), ("5-KS", 0.5), ("5-KS", 0.5),
+        ]  # fmt: skip
+
+
+def test_another_protocol_is_dropped(tmp_path: Path, experiment: Experiment) -> None:
+    store = Store(tmp_path)
+    add(store, experiment, "5-CV")
+    add(store, replace(experiment, seed=1), "5-KS")
+    job = store.read("heart", 0)
+    assert job is not None
+    assert {r.method for r in job.records} == {"5-KS"}
+
+
+def test_what_cannot_be_read_is_replaced_only_afresh(
+    tmp_path: Path, experiment: Experiment
+) -> None:
+    store = Store(tmp_path)
+    path = store.write("jobs/heart/0.json", "{")
+    with pytest.raises(StoreError, match="not a job of this version"):
+        add(store, experiment, "5-CV")
+    assert path.read_text() == "{"
+    add(store, experiment, "5-CV", fresh=True)
+    assert store.read("heart", 0) is not None
+
+
+def test_pending(tmp_path: Path, experiment: Experiment) -> None:
+    store = Store(tmp_path)
+    trial = trial_of(experiment, "5-CV")
+    protocol = protocol_of(experiment, SOURCE.sha256)
+    store.add(trial, failed_outcome(experiment, trial, "why"), protocol, "env", False)
+    job = store.read("heart", 0)
+    assert job is not None
+    cv, ks = experiment.methods
+    assert job.pending(experiment, (cv, ks), False) == (ks,)
+    assert job.pending(experiment, (cv, ks), True) == (cv, ks)
+    # A lam more in the config: its cell is empty.
+    more = replace(experiment, lam=Ridges((*experiment.lam.values, 1.0), "fixed"))
+    assert job.pending(more, (cv,), False) == (cv,)
+
+
+def test_merging_replaces_the_same_cell(experiment: Experiment) -> None:
+    trial = trial_of(experiment, "5-CV")
+    old = outcome(experiment, trial, 0.25).records
+    new = outcome(experiment, trial, 0.5).records[:1]
+    assert [r.error for r in merged(old, new)] == [0.5, 0.25]
+    assert {r.cell for r in old} == set(cells_of(experiment, trial.methods[0]))
+
+
+CHANGES: list[Callable[[Experiment], Experiment]] = [
+    lambda e: replace(e, learner="krr"),
+    lambda e: replace(e, scale="minmax"),
+    lambda e: replace(e, scale_on="all"),
+    lambda e: replace(e, train=0.6),
+    lambda e: replace(e, stratify=not e.stratify),
+    lambda e: replace(e, seed=1),
+    lambda e: replace(e, ridge="per-fold"),
+    lambda e: replace(e, kernels=e.kernels[1:]),
+    lambda e: replace(e, kernels=e.kernels[::-1]),
+    lambda e: replace(e, lam=Ridges(e.lam.values, "select")),
+    lambda e: replace(e, lam=Ridges(e.lam.values[:1], "fixed")),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CHANGES)))
+def test_identity_changes_with_whatever_changes_numbers(
+    experiment: Experiment, number: int
+) -> None:
+    assert protocol_of(CHANGES[number](experiment), "a") != protocol_of(experiment, "a")
+
+
+def test_identity_of_data_and_version(
+    experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = protocol_of(experiment, "a")
+    assert protocol_of(experiment, "b") != before
+    monkeypatch.setattr("kselect.model.job.RESULT_VERSION", 999)
+    assert protocol_of(experiment, "a") != before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda e: replace(e, title="other"),
+        lambda e: replace(e, splits=(7,)),
+        lambda e: replace(e, datasets=("sonar",)),
+        lambda e: replace(e, methods=e.methods[:1]),
+    ],
+)
+def test_identity_ignores_what_only_adds(
+    experiment: Experiment, change: Callable[[Experiment], Experiment]
+) -> None:
+    assert protocol_of(change(experiment), "a") == protocol_of(experiment, "a")
+
+
+def test_a_job_of_another_version(tmp_path: Path, experiment: Experiment) -> None:
+    store = Store(tmp_path)
+    add(store, experiment, "5-CV")
+    path = store.job_path("heart", 0)
+    path.write_text(path.read_text().replace('"version": ', '"version": 99'))
+    with pytest.raises(StoreError, match=r"0\.json: not a job of this version .*--force"):
+        store.read("heart", 0)
+
+
+def test_not_a_number_is_never_written(tmp_path: Path, experiment: Experiment) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        add(Store(tmp_path), experiment, "5-CV", error=float("nan"))
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_strange_names_below_jobs_are_no_jobs(tmp_path: Path, experiment: Experiment) -> None:
+    store = Store(tmp_path)
+    for name in ("jobs/heart/.0.json.x.tmp", "jobs/heart/notes.json", "jobs/notes.json"):
+        store.write(name, "{")
+    assert list(store.jobs()) == []
+
+
+def test_a_disk_that_refuses(tmp_path: Path, experiment: Experiment) -> None:
+    (tmp_path / "out").write_text("a file")
+    store = Store(tmp_path / "out")
+    with pytest.raises(StoreError, match=r"out/records\.csv: cannot write: "):
+        store.write("records.csv", "")
+    with pytest.raises(StoreError, match="cannot write: "):
+        add(store, experiment, "5-CV", fresh=True)

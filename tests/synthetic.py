@@ -1,0 +1,188 @@
+"""Records made up to resemble the experiments, without running them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kselect.kernels.gaussian import Gaussian
+from kselect.model.experiment import TABLE, Experiment, Method, Ridges, Sweep
+
+COLUMNS = (
+    *("dataset", "split", "part", "method", "criterion", "params", "loss", "setting", "kernel"),
+    *(
+        "chosen",
+        "lam",
+        "score",
+        "error",
+        "excluded",
+        "metric",
+        "n_train",
+        "n_test",
+        "status",
+        "reason",
+    ),
+)
+ERRORS = {
+    "australian": 0.145,
+    "heart": 0.175,
+    "ionosphere": 0.046,
+    "breast-cancer": 0.035,
+    "diabetes": 0.232,
+    "german.numer": 0.245,
+    "liver-disorders": 0.31,
+    "sonar": 0.12,
+    "a2a": 0.182,
+}
+SQUARED = {"bodyfat": 4.5e-5, "mg": 0.015, "triazines": 0.023, "mpg": 8.7, "eunite2001": 593.1}
+TAUS = tuple(Gaussian(2.0**e) for e in range(-10, 11))
+LAMS = (0.0001, 0.001, 0.01, 0.1)
+
+
+def method(label: str, criterion: str, folds: int | None, **params: Any) -> Method:
+    """A method of the table."""
+    return Method(label, criterion, folds, tuple(sorted(params.items())))
+
+
+def experiment(**changes: Any) -> Experiment:
+    """A small experiment in the form of ecml2014: two methods, one ridge."""
+    facts: dict[str, Any] = {
+        "name": "ecml2014",
+        "paper": "ecml2014",
+        "title": "Kernel selection by kernel stability",
+        "learner": "lssvm",
+        "scale": "zscore",
+        "scale_on": "all",
+        "train": 0.7,
+        "stratify": False,
+        "splits": tuple(range(10)),
+        "seed": 1,
+        "kernels": TAUS,
+        "lam": Ridges((0.001,), "fixed"),
+        "ridge": "fixed",
+        "loss": "squared",
+        "methods": (
+            method("5-CV", "k-CV", 5, loss="squared"),
+            method("5-KS", "k-KS", 5, eta=1.0, loss="squared"),
+        ),
+        "datasets": ("heart", "sonar"),
+        "sweeps": (),
+    }
+    return Experiment(**(facts | changes))
+
+
+def record(
+    dataset: str, split: int, label: str, error: float | None, **changes: Any
+) -> dict[str, Any]:
+    """One row; an error of None is a failure."""
+    row: dict[str, Any] = {
+        "dataset": dataset,
+        "split": split,
+        "part": TABLE,
+        "method": label,
+        "criterion": "k-CV",
+        "params": "",
+        "loss": "squared",
+        "setting": "lam=0.001",
+        "kernel": "gaussian",
+        "chosen": "tau=4",
+        "lam": 0.001,
+        "score": 0.1,
+        "error": error,
+        "excluded": 0,
+        "metric": "zero-one",
+        "n_train": 70,
+        "n_test": 30,
+        "status": "ok",
+        "reason": "",
+    }
+    if error is None:
+        row |= {"status": "failed", "reason": "singular", "kernel": "", "chosen": "", "score": None}
+    return row | changes
+
+
+def frame(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """Rows -> the records table."""
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"error": float, "score": float})
+
+
+def sample_records(
+    errors: dict[tuple[str, str], Sequence[float | None]], **changes: Any
+) -> pd.DataFrame:
+    """(data set, label) -> errors by split."""
+    return frame(
+        [
+            record(dataset, split, label, error, **changes)
+            for (dataset, label), values in errors.items()
+            for split, error in enumerate(values)
+        ]
+    )
+
+
+def full_experiment(**changes: Any) -> Experiment:
+    """ecml2014 in full: nine data sets, seven methods, two losses, four ridges, a sweep."""
+    methods = []
+    for loss in ("squared", "zero-one"):
+        for k in (5, 10):
+            methods.append(method(f"{k}-CV", "k-CV", k, average="folds", loss=loss))
+            methods.append(method(f"{k}-KS", "k-KS", k, average="folds", eta=1.0, loss=loss))
+    methods += [method(name, name, None) for name in ("ELOO", "BR", "EP")]
+    values = tuple(2.0**e for e in range(-10, 11))
+    for k in (5, 10):
+        for eta in values:
+            params = (("average", "folds"), ("eta", eta), ("loss", "squared"))
+            methods.append(Method(f"{k}-KS", "k-KS", k, params, "eta-sweep", 0.001))
+    return experiment(
+        **{
+            "methods": tuple(methods),
+            "datasets": tuple(ERRORS),
+            "lam": Ridges(LAMS, "fixed"),
+            "sweeps": (Sweep("eta-sweep", ("5-KS", "10-KS"), "eta", values, 0.001),),
+            **changes,
+        }
+    )
+
+
+def full_records(spec: Experiment, absent: Sequence[str] = ("sonar",)) -> pd.DataFrame:
+    """Random errors for every cell: a data set absent, BR failing on three splits of a2a."""
+    rng = np.random.default_rng(7)
+    levels = ERRORS | SQUARED
+    rows = []
+    for dataset in (d for d in spec.datasets if d not in absent):
+        metric = "mse" if dataset in SQUARED else "zero-one"
+        for split in spec.splits:
+            base = levels[dataset] * (1 + 0.12 * rng.standard_normal())
+            for m in spec.methods:
+                for name, _ in spec.cells(m):
+                    error = (
+                        base * (1 + 0.02 * rng.standard_normal()) * (1.1 if m.label == "EP" else 1)
+                    )
+                    lost = m.label == "BR" and dataset == "a2a" and split < 3
+                    change = {"part": m.part, "criterion": m.criterion, "params": m.text}
+                    change |= {"loss": m.loss, "setting": name, "metric": metric}
+                    value = None if lost else float(error)
+                    rows.append(record(dataset, split, m.label, value, **change))
+    return frame(rows)
+
+
+def regression_experiment(**changes: Any) -> Experiment:
+    """icml2014: classification and regression in one table, eight methods, the ridge selected."""
+    methods = [method("EP", "EP", None), method("ELOO", "ELOO", None)]
+    for k in (5, 10, 20):
+        methods.append(method(f"{k}-CV", "k-CV", k, loss="squared"))
+        methods.append(method(f"BIF-{k}-CV", "BIF-k-CV", k, loss="squared"))
+    return experiment(
+        **{
+            "name": "icml2014",
+            "paper": "icml2014",
+            "methods": tuple(methods),
+            "title": "Efficient approximation of cross-validation",
+            "scale": "minmax",
+            "datasets": (*list(ERRORS)[:4], *SQUARED),
+            "lam": Ridges(LAMS, "select"),
+            **changes,
+        }
+    )
