@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kselect.datasets.dataset import Source
 from kselect.datasets.fetch import Places, resolve
-from kselect.datasets.registry import find_dataset
 from kselect.errors import ConfigError, DataError
 from kselect.model.experiment import Experiment
 from kselect.model.job import Job, Jobs, protocol_of
@@ -25,16 +24,17 @@ class Plan:
 
     def cost(self, experiment: Experiment, trial: Trial) -> float:
         """A trial's work in units of one cubed row: an eigendecomposition for each kernel."""
-        rows = experiment.train * find_dataset(trial.dataset).rows
-        return len(experiment.kernels) * rows**3
+        return float(len(experiment.kernels) * experiment.train_rows(trial.dataset) ** 3)
 
 
-def find_sources(names: Iterable[str], places: Places) -> tuple[dict[str, Source], dict[str, str]]:
+def find_sources(
+    experiment: Experiment, places: Places
+) -> tuple[dict[str, Source], dict[str, str]]:
     """Each data set's file, and for those without one the reason."""
     sources, missing = {}, {}
-    for name in names:
+    for name in experiment.datasets:
         try:
-            sources[name] = resolve(find_dataset(name), places)
+            sources[name] = resolve(experiment.info(name), places)
         except DataError as error:
             missing[name] = str(error)
     return sources, missing
@@ -59,11 +59,11 @@ def make_plan(
     trials: list[Trial] = []
     done = 0
     # Over missing data sets too: the machines of a run may differ in what they have.
-    pairs = [(name, split) for name in experiment.datasets for split in experiment.splits]
+    pairs = [(name, split) for name in experiment.datasets for split in experiment.splits_on(name)]
     for name, split in pairs[shard[0] - 1 :: shard[1]]:
         if name not in sources:
             continue
-        methods = experiment.methods_on(name, find_dataset(name).task)
+        methods = experiment.methods_on(name)
         trial = Trial(name, split, methods, sources[name])
         if not force:
             trial = still_pending(experiment, trial, store, retry_failed)
@@ -72,7 +72,7 @@ def make_plan(
         else:
             done += 1
     # The longest first: no worker is left alone with a large job at the end.
-    trials.sort(key=lambda t: -find_dataset(t.dataset).rows)
+    trials.sort(key=lambda t: -experiment.info(t.dataset).rows)
     return Plan(tuple(trials), done, dict(sources), dict(missing))
 
 
@@ -90,7 +90,7 @@ def check_kept(whole: Experiment, plan: Plan, store: Jobs, *, force: bool = Fals
     """Nor may any job that is gathered beside the plan's own: those of other data sets and splits."""
     again = {(t.dataset, t.split) for t in plan.trials} if force else set()
     for name in whole.datasets:
-        for split in whole.splits:
+        for split in whole.splits_on(name):
             if (name, split) not in again and (job := store.read(name, split)):
                 check_same_protocol(whole, plan.sources.get(name), job, store)
 
@@ -104,7 +104,7 @@ def check_same_protocol(
             f"rests on another file of {job.dataset} (sha256 {job.data_sha256[:12]}..., "
             f"now {source.sha256[:12]}... from {source.kind})"
         )
-    elif job.protocol != protocol_of(experiment, job.data_sha256):
+    elif job.protocol != protocol_of(experiment, job.dataset, job.data_sha256):
         what = "was computed with another config (kselect keeps it in config.resolved.yaml)"
     else:
         return
@@ -115,7 +115,7 @@ def check_same_protocol(
 def check_folds(experiment: Experiment, sources: Mapping[str, Source]) -> None:
     """No criterion may ask for more folds than the smallest training part has rows."""
     for name in sources:
-        rows = round(experiment.train * find_dataset(name).rows)
+        rows = experiment.train_rows(name)
         for method in experiment.methods:
             if method.folds is not None and method.folds > rows:
                 raise ConfigError(

@@ -3,40 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from itertools import pairwise, product
-from typing import Any, Literal, NoReturn, TypeVar, get_args
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NoReturn, TypeVar, get_args
 
 from pydantic_core import PydanticCustomError
 
 from kselect.config.document import Location
-from kselect.criteria import Criterion, find_criterion
+from kselect.datasets.registry import Task, find_dataset
 from kselect.errors import ConfigError, nearest
 from kselect.grids import LARGEST_GRID, parse_grid
-from kselect.kernels import Kernel, find_kernel
-from kselect.learners import Learner, find_learner
-from kselect.model.experiment import TABLE, Ridges
+from kselect.model.experiment import Fewer
+from kselect.model.method import TABLE, LamMode, LamUnit, Ridges
+from kselect.papers import PAPERS
 
-PAPERS = ("ecml2014", "tcyb2018", "icml2014", "ijcai2018", "flkl2014")
+TASKS: tuple[Task, ...] = ("classification", "regression")
 SPLITS = re.compile(r"[0-9]{1,9}|[0-9]{1,9}-[0-9]{1,9}(,[0-9]{1,9}-[0-9]{1,9})*")
-LamMode = Literal["fixed", "select"]
 T = TypeVar("T")
 Wrong = tuple[Location, str]
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One item under ``criteria``: a criterion, its folds, and the parameters written with it."""
-
-    criterion: Criterion
-    folds: int | None
-    own: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        """``5-KS``."""
-        return self.criterion.label(self.folds)
 
 
 def fail(*problems: Wrong) -> NoReturn:
@@ -116,8 +100,8 @@ def named(find: Callable[[str], object]) -> Callable[[Any], str]:
 
 def find_paper(name: str) -> None:
     """A paper that the project reproduces, or the empty text for none."""
-    if name and name not in PAPERS:
-        raise ConfigError(f"unknown paper {name!r}{nearest(name, PAPERS)}")
+    if name:
+        PAPERS.find(name)
 
 
 def read_fraction(value: object) -> float:
@@ -163,125 +147,60 @@ def positive_grid(value: object) -> tuple[float, ...]:
 
 
 def read_ridges(value: object) -> Ridges:
-    """``{fixed: grid}`` or ``{select: grid}``."""
+    """``{fixed: grid}`` or ``{select: grid}``; with ``unit: n lam`` the grid is one of ridges."""
     modes: tuple[LamMode, ...] = get_args(LamMode)
     if not isinstance(value, dict) or not value:
         shown = describe(value or None)
         raise ConfigError(f"must be {{fixed: GRID}} or {{select: GRID}}, not {shown}")
-    unknown = [((key,), f"unknown key{nearest(key, modes)}") for key in value if key not in modes]
+    known = (*modes, "unit")
+    unknown = [((key,), f"unknown key{nearest(key, known)}") for key in value if key not in known]
     if unknown:
         fail(*unknown)
-    if len(value) > 1:
-        raise ConfigError("takes fixed or select, not both")
-    mode = next(m for m in modes if m in value)
-    values, wrong = attempt(positive_grid, value[mode])
+    named = [mode for mode in modes if mode in value]
+    if len(named) != 1:
+        raise ConfigError(f"takes {' or '.join(modes)}, {'not both' if named else 'and a grid'}")
+    values, wrong = attempt(positive_grid, value[named[0]])
     if values is None:
-        fail(((mode,), wrong))
-    return Ridges(values, mode)
+        fail(((named[0],), wrong))
+    return Ridges(values, named[0], read_unit(value.get("unit", "lam")))
 
 
-def read_kernels(value: object) -> tuple[Kernel, ...]:
-    """``{gaussian: {tau: grid}, linear: {}}``: the union over kernels of their grids."""
-    if not isinstance(value, dict) or not value:
-        shown = describe(value or None)
-        raise ConfigError(f"must be a mapping such as {{gaussian: {{tau: 2^-6:2^6}}}}, not {shown}")
-    found: list[Kernel] = []
-    problems: list[Wrong] = []
-    for name, grids in value.items():
-        members, wrong = kernel_grid(name, {} if grids is None else grids)
-        found += members
-        problems += wrong
-    if problems:
-        fail(*problems)
-    return tuple(found)
+def read_unit(value: object) -> LamUnit:
+    """``lam`` or ``n lam``."""
+    for unit in get_args(LamUnit):
+        if value == unit:
+            found: LamUnit = unit
+            return found
+    fail((("unit",), f"must be {' or '.join(get_args(LamUnit))}, not {describe(value)}"))
 
 
-def kernel_grid(name: str, grids: object) -> tuple[list[Kernel], list[Wrong]]:
-    """All kernels of one name (the product of its grids), and what is wrong with them."""
-    cls, wrong = attempt(find_kernel, name)
-    if cls is None:
-        return [], [((name,), wrong)]
-    if not isinstance(grids, dict):
-        return [], [((name,), f"must be a mapping of its parameters, not {describe(grids)}")]
-    known = [f.name for f in fields(cls)]
-    problems: list[Wrong] = [
-        ((name, key), unknown_parameter(name, key, known)) for key in grids if key not in known
-    ]
-    problems += [((name,), f"the parameter {p!r} is missing") for p in known if p not in grids]
-    values: list[tuple[float, ...]] = []
-    for parameter in (p for p in known if p in grids):
-        grid, wrong = attempt(kernel_values, cls, parameter, grids[parameter])
-        values.append(grid or ())
-        problems += [((name, parameter), wrong)] if wrong else []
-    if problems:
-        return [], problems
-    return [cls(*point) for point in product(*values)], []
+def read_train(value: object) -> float | None:
+    """A share of the rows, or ``given``: the splits that come with a data set."""
+    return None if value == "given" else read_fraction(value)
 
 
-def kernel_values(cls: type[Kernel], parameter: str, grid: object) -> tuple[float, ...]:
-    """The grid of one kernel parameter; the kernel itself says which values it takes."""
-    values = parse_grid(grid)
-    for value in values:
-        # 1 is a value of every kernel parameter: positive and whole.
-        cls(**{**{f.name: 1.0 for f in fields(cls)}, parameter: value})
-    return values
+def read_tune_folds(value: object) -> int:
+    """How many inner folds choose a tuned parameter."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 2:
+        raise ConfigError(f"must be a whole number, 2 or more, not {describe(value)}")
+    return value
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """A learner and all its parameters, those not written at their defaults."""
-
-    name: str
-    params: tuple[tuple[str, Any], ...] = ()
-
-
-def read_learner(value: object) -> Chosen:
-    """``lssvm``, or ``{quadratic-svr: {eps: 0.1}}``."""
-    written, own = value, None
-    if isinstance(value, dict) and len(value) == 1:
-        written, own = next(iter(value.items()))
-    name = as_text(written)
-    learner = find_learner(name)
-    if own is not None and not isinstance(own, dict):
-        fail(((name,), f"must be a mapping of its parameters, not {describe(own)}"))
-    given = own_parameters(learner, learner.name, own or {})
-    defaults = {p.name: p.default for p in learner.parameters}
-    return Chosen(learner.name, tuple(sorted((defaults | given).items())))
-
-
-def unknown_parameter(owner: str, name: str, known: list[str]) -> str:
-    """The text for a parameter that a kernel or criterion lacks."""
-    return f"unknown parameter of {owner}" + (nearest(name, known) if known else "; it has none")
-
-
-def read_entry(value: object) -> Entry:
-    """``5-KS``, or ``{5-KS: {eta: 2}}``."""
-    label, own = value, None
-    if isinstance(value, dict) and len(value) == 1:
-        label, own = next(iter(value.items()))
-    if not isinstance(label, str):
+def read_fewer(value: object) -> tuple[Fewer, ...]:
+    """``{cpusmall: 10, above 1500: 10}``: so many splits alone, on a data set or above so many training rows."""
+    if not isinstance(value, dict):
         shown = describe(value)
-        raise ConfigError(f"must be a name such as 5-CV, or {{5-KS: {{eta: 1}}}}, not {shown}")
-    criterion, folds = find_criterion(label)
-    if own is not None and not isinstance(own, dict):
-        fail(((label,), f"must be a mapping of its parameters, not {describe(own)}"))
-    return Entry(criterion, folds, own_parameters(criterion, label, own or {}))
-
-
-def own_parameters(
-    owner: Criterion | Learner, label: str, own: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The parameters written with a criterion or a learner, as it takes them."""
-    known = [p.name for p in owner.parameters]
-    parsed: dict[str, Any] = {}
-    problems: list[Wrong] = []
-    for key, value in own.items():
-        parameter = owner.parameter(key)
-        if parameter is None:
-            problems.append(((label, key), unknown_parameter(label, key, known)))
+        raise ConfigError(f"must be a mapping such as {{above 1500: 10, a2a: 5}}, not {shown}")
+    found: list[Fewer] = []
+    for key, count in value.items():
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            fail(((key,), f"must be a number of splits, 1 or more, not {describe(count)}"))
+        above = re.fullmatch(r"above ([0-9]{1,9})", key)
+        if above:
+            found.append(Fewer(count, rows=int(above[1])))
             continue
-        parsed[key], wrong = attempt(parameter.parse, value)
-        problems += [((label, key), wrong)] if wrong else []
-    if problems:
-        fail(*problems)
-    return parsed
+        info, wrong = attempt(find_dataset, key)
+        if info is None:
+            fail(((key,), f"{wrong}; or write above N for training parts of more than N rows"))
+        found.append(Fewer(count, dataset=info.name))
+    return tuple(found)

@@ -6,16 +6,14 @@ Pydantic checks the shape; what it finds is put in plain words, each with its li
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
 from pydantic_core import ErrorDetails
 
+from kselect.config.criteria import Entry, read_entry
 from kselect.config.document import Document
 from kselect.config.fields import (
-    Chosen,
-    Entry,
     Wrong,
     as_text,
     describe,
@@ -24,33 +22,29 @@ from kselect.config.fields import (
     find_paper,
     folder_name,
     named,
-    read_entry,
-    read_fraction,
-    read_kernels,
-    read_learner,
+    read_fewer,
     read_ridges,
     read_seed,
     read_splits,
+    read_train,
+    read_tune_folds,
 )
-from kselect.criteria import Criterion
+from kselect.config.parts import read_kernels, read_learners
 from kselect.criteria.base import Aggregation
-from kselect.datasets.registry import find_dataset
+from kselect.datasets.registry import Task, find_dataset
 from kselect.datasets.scaling import Scale
 from kselect.errors import nearest
-from kselect.grids import parse_grid, parse_number, show_number
 from kselect.kernels import Kernel
 from kselect.learners.base import RidgeMode
-from kselect.model.experiment import Ridges
+from kselect.model.experiment import Fewer
+from kselect.model.method import Choice, Ridges
 from kselect.numerics.losses import Loss
-from kselect.probes import find_probe
 
 Text = Annotated[str, PlainValidator(field(as_text))]
-Number = Annotated[float, PlainValidator(field(parse_number))]
-Grid = Annotated[tuple[float, ...], PlainValidator(field(parse_grid))]
 FigureName = Annotated[str, PlainValidator(field(figure_name))]
 DataSetName = Annotated[str, PlainValidator(named(find_dataset))]
-ProbeName = Annotated[str, PlainValidator(named(find_probe))]
 CriterionEntry = Annotated[Entry, PlainValidator(field(read_entry))]
+Learners = tuple[tuple[Task, Choice], ...]
 
 # Pydantic's kind of error -> what the key takes.
 KINDS = {
@@ -59,19 +53,6 @@ KINDS = {
     "dict_type": "a mapping, as in {key: value}",
     "model_type": "a mapping, as in {key: value}",
 }
-
-
-class FigureFile(BaseModel):
-    """A figure: criteria with one fixed lam, or probes at some columns, and the parameter that is swept."""
-
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
-    __pydantic_extra__: dict[str, Grid]
-
-    criteria: Annotated[list[Text], Field(min_length=1)] | None = None
-    lam: Number | None = None
-    probes: Annotated[list[ProbeName], Field(min_length=1)] | None = None
-    at: Annotated[list[Text], Field(min_length=1)] | None = None
-    datasets: Annotated[list[DataSetName], Field(min_length=1)] | None = None
 
 
 class ConfigFile(BaseModel):
@@ -88,12 +69,13 @@ class ConfigFile(BaseModel):
     name: Annotated[str, PlainValidator(field(folder_name))]
     paper: Annotated[str, PlainValidator(named(find_paper))] = ""
     title: Text = ""
-    learner: Annotated[Chosen, PlainValidator(field(read_learner))]
+    learner: Annotated[Learners, PlainValidator(field(read_learners))]
     scale: Scale = "zscore"
     scale_on: Literal["all", "train"] = "train"
-    train: Annotated[float, PlainValidator(field(read_fraction))] = 0.7
+    train: Annotated[float | None, PlainValidator(field(read_train))] = 0.7
     stratify: bool = False
     splits: Annotated[tuple[int, ...], PlainValidator(field(read_splits))] = tuple(range(10))
+    fewer_splits: Annotated[tuple[Fewer, ...], PlainValidator(field(read_fewer))] = ()
     seed: Annotated[int, PlainValidator(field(read_seed))] = 0
     kernels: Annotated[tuple[Kernel, ...], PlainValidator(field(read_kernels))]
     lam: Annotated[Ridges, PlainValidator(field(read_ridges))]
@@ -101,35 +83,19 @@ class ConfigFile(BaseModel):
     loss: Loss = "squared"
     also_loss: list[Loss] = []
     average: Aggregation | None = None
+    tune_folds: Annotated[int, PlainValidator(field(read_tune_folds))] = 3
     criteria: Annotated[list[CriterionEntry], Field(min_length=1)]
     datasets: Annotated[list[DataSetName], Field(min_length=1)]
-    figures: dict[FigureName, FigureFile] = {}
+    figures: dict[FigureName, dict[str, Any]] = {}
 
     def label(self, entry: Entry) -> str:
         """The column of the table that an entry makes."""
-        return spell(entry, usual(entry.criterion, self.loss, self.average))
+        return entry.label(entry.usual(self.loss, self.average))
 
     def losses(self, entry: Entry) -> tuple[Loss, ...]:
         """The losses that an entry is computed with; nothing beside its own where it has one."""
         expands = entry.criterion.parameter("loss") is not None and "loss" not in entry.own
         return (self.loss, *self.also_loss) if expands else (self.loss,)
-
-
-def usual(criterion: Criterion, loss: str, average: str | None) -> dict[str, Any]:
-    """The parameters of a criterion before its own mapping: its defaults, then the config's."""
-    shared = {"loss": loss, "average": average}
-    return {p.name: shared.get(p.name) or p.default for p in criterion.parameters}
-
-
-def spell(entry: Entry, usual: Mapping[str, Any]) -> str:
-    """``5-KS``, or ``5-KS(eta=2)`` where a parameter of its own differs from the usual."""
-    other = [f"{k}={show(v)}" for k, v in sorted(entry.own.items()) if v != usual[k]]
-    return f"{entry.name}({';'.join(other)})" if other else entry.name
-
-
-def show(value: object) -> str:
-    """A parameter as labels write it."""
-    return show_number(value) if isinstance(value, float) else str(value)
 
 
 KEYS = tuple(name.replace("_", "-") for name in ConfigFile.model_fields)
@@ -161,7 +127,7 @@ def translate(error: ErrorDetails) -> list[Wrong]:
 
 
 def plain_words(error: ErrorDetails) -> str:
-    """One sentence for each kind of error that the models above can have."""
+    """One sentence per kind of error that the model above can have."""
     kind, value = error["type"], error["input"]
     if kind == "missing":
         return "this key is missing"

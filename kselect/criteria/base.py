@@ -1,41 +1,41 @@
-"""What a criterion is: a function of a path that gives one score for every ridge, the lower the better."""
+"""What a criterion is: a function of a path that gives one score for every ridge, the lower the better.
+
+A probe is a criterion of another role: it is not minimised but looked at where a criterion has its best.
+"""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_type_hints
 
 from kselect.errors import ConfigError, nearest
-from kselect.parameters import Parameter, read_parameters
+from kselect.learners import Learner
+from kselect.learners.capabilities import WORDS
+from kselect.registry import Part, Registry, read_parameters
 
 Aggregation = Literal["points", "folds"]
-ANY = None
 
 
 @dataclass(frozen=True)
-class Criterion:
-    """A registered criterion; in its name a ``k`` stands for the number of folds."""
+class Criterion(Part):
+    """A registered criterion; in its name a ``k`` stands for the number of folds.
 
-    name: str
-    function: Callable[..., Any]
-    paper: str
-    learners: frozenset[str] | None
-    kernels: frozenset[str] | None
-    reconstructed: str
-    parameters: tuple[Parameter, ...]
+    ``need`` is the protocol of the paths that it asks, read off its first argument; ``kernels`` are those that it
+    knows, None for all.
+    """
 
-    @property
-    def summary(self) -> str:
-        """The first line of the docstring."""
-        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+    need: type[Any]
+    folded: bool
+    kernels: frozenset[str] | None = None
+    reconstructed: str = ""
 
     @property
     def takes_folds(self) -> bool:
         """Whether its name, and its function, have folds."""
-        return "k" in self.name.split("-")
+        return self.folded
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -47,31 +47,55 @@ class Criterion:
         """``k-KS`` with 5 folds -> ``5-KS``."""
         return "-".join(str(folds) if part == "k" else part for part in self.name.split("-"))
 
-    def parameter(self, name: str) -> Parameter | None:
-        """The parameter of a name, None where there is none."""
-        return next((p for p in self.parameters if p.name == name), None)
+    def misfits(
+        self, name: str, learner: Learner, kernels: Iterable[str], columns: bool = False
+    ) -> Iterator[str]:
+        """Why it cannot be used with a learner or a kernel: the one place where that is decided."""
+        if learner.lacks(self.need, columns=columns):
+            where = " on Nystrom columns" if columns else ""
+            yield f"{name} needs {WORDS[self.need]}, which {learner.name} does not have{where}"
+        for kernel in dict.fromkeys(kernels):
+            if self.kernels is not None and kernel not in self.kernels:
+                valid = ", ".join(sorted(self.kernels))
+                yield f"{name} works with the kernel {valid} only, not with {kernel}"
 
 
-CRITERIA: dict[str, Criterion] = {}
+CRITERIA: Registry[Criterion] = Registry("criterion", "kselect.criteria", "kselect list criteria")
+PROBES: Registry[Criterion] = Registry("probe", "kselect.criteria")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def criterion(
-    name: str,
-    *,
-    paper: str,
-    learners: frozenset[str] | None = ANY,
-    kernels: frozenset[str] | None = ANY,
-    reconstructed: str = "",
+    name: str, *, paper: str, kernels: frozenset[str] | None = None, reconstructed: str = ""
 ) -> Callable[[F], F]:
     """Register ``function(path[, folds], *, parameter=default...)`` under the name that tables use.
 
-    ``reconstructed`` names what is, where the defining paper was not to be had; it is shown everywhere.
+    The annotation of ``path`` says what it needs of a learner. ``reconstructed`` names what is, where the
+    defining paper was not to be had; it is shown everywhere.
     """
+    return registering(CRITERIA, name, paper, kernels, reconstructed)
+
+
+def probe(name: str, *, paper: str) -> Callable[[F], F]:
+    """Register a function of the same form as a probe."""
+    return registering(PROBES, name, paper)
+
+
+def registering(
+    registry: Registry[Criterion],
+    name: str,
+    paper: str,
+    kernels: frozenset[str] | None = None,
+    reconstructed: str = "",
+) -> Callable[[F], F]:
+    """A decorator that reads a function's signature and keeps it."""
 
     def register(function: F) -> F:
-        CRITERIA[name] = Criterion(
-            name, function, paper, learners, kernels, reconstructed, read_parameters(function)
+        need = get_type_hints(function)["path"]
+        folded = "folds" in inspect.signature(function).parameters
+        parameters = read_parameters(function)
+        registry[name] = Criterion(
+            name, function, paper, parameters, need, folded, kernels, reconstructed
         )
         return function
 
@@ -88,6 +112,11 @@ def find_criterion(label: str) -> tuple[Criterion, int | None]:
             return candidate, folds
     known = [c.label(number_in(label)) if c.takes_folds else c.name for c in CRITERIA.values()]
     raise ConfigError(f"unknown criterion {label!r}{nearest(label, known)} (kselect list criteria)")
+
+
+def find_probe(name: str) -> Criterion:
+    """The probe of a name, or a ConfigError with the nearest one."""
+    return PROBES.find(name)
 
 
 def number_in(label: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kselect.criteria.base import Aggregation, criterion
-from kselect.learners.base import Path
+from kselect.learners.base import Series
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import LOSSES, Loss
@@ -13,7 +13,7 @@ from kselect.numerics.losses import LOSSES, Loss
 
 @criterion("BIF-k-CV", paper="icml2014, section 4")
 def bouligand_cross_validation(
-    path: Path,
+    path: Series,
     folds: Folds,
     *,
     order: int = 3,

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from kselect.criteria.base import criterion
-from kselect.criteria.eloo import leave_one_out
 from kselect.errors import TrialError
-from kselect.learners.base import Path
+from kselect.learners.base import LeaveOneOut
 from kselect.numerics.linalg import Array
 
 
 @criterion("BR", paper="ecml2014, tcyb2018, flkl2014; Cawley and Talbot 2007")
-def bayesian_regularisation(path: Path) -> Array:
+def bayesian_regularisation(path: LeaveOneOut) -> Array:
     r"""(n/2) log Q + (d/2) log Omega with Q = PRESS/2 and Omega = (1/2) sum_j eta_j^2.
 
     The eta_j are the d raw kernel parameters; both regularisation parameters are integrated out
@@ -20,7 +19,7 @@ def bayesian_regularisation(path: Path) -> Array:
     then the first term stands alone.
     """
     y, n = path.problem.y, path.problem.n
-    press = np.square(y - path.once(leave_one_out)).sum(axis=-1)
+    press = np.square(y - path.loo()).sum(axis=-1)
     if not press.min() > 0:
         raise TrialError("BR takes the logarithm of a PRESS of zero")
     score: Array = 0.5 * n * np.log(0.5 * press)

@@ -8,25 +8,20 @@ import numpy as np
 
 from kselect.criteria.base import criterion
 from kselect.errors import TrialError
-from kselect.learners.base import Path
+from kselect.learners.base import LeaveOneOut
 from kselect.numerics.linalg import Array
 
 Form = Literal["press", "error", "smoothed"]
 
 
-def leave_one_out(path: Path) -> Array:
-    """The leave-one-out predictions, once for all who ask."""
-    return path.loo()
-
-
 @criterion("ELOO", paper="ecml2014, tcyb2018, icml2014; Cawley 2006")
-def exact_leave_one_out(path: Path, *, form: Form = "press", slope: float = 10.0) -> Array:
+def exact_leave_one_out(path: LeaveOneOut, *, form: Form = "press", slope: float = 10.0) -> Array:
     r"""Exact leave-one-out: the mean of squared residuals e_i, of wrong signs, or of a smoothed sign.
 
     ``press``: (1/n) sum e_i^2; ``error``: (1/n) sum 1[y_i f_{-i} <= 0]; ``smoothed``: the error with its step
     replaced by the logistic function 1 / (1 + exp(slope y_i f_{-i})).
     """
-    y, held = path.problem.y, path.once(leave_one_out)
+    y, held = path.problem.y, path.loo()
     if form == "press":
         press: Array = np.square(y - held).mean(axis=-1)
         return press

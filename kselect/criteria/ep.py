@@ -10,7 +10,7 @@ from kselect.criteria.base import criterion
 from kselect.criteria.empirical import empirical_risk
 from kselect.errors import TrialError
 from kselect.kernels.gaussian import Gaussian
-from kselect.learners.base import Path
+from kselect.learners.base import Path, Problem
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import Loss
 
@@ -50,9 +50,9 @@ def log_integral_eigenvalues(d: int, n: int, tau: float, period: float) -> Array
     return np.repeat(logs - 2.0 * np.pi**2 * tau * norms / period**2, counts.astype(np.intp))
 
 
-def perturbation(path: Path) -> float:
+def perturbation(problem: Problem) -> float:
     r"""``sum_j |lambda_j(L_K) - sigma_j(K) / n|``; infinity where an eigenvalue overflows."""
-    X, kernel, n = path.problem.X, path.problem.kernel, path.problem.n
+    X, kernel, n = problem.X, problem.kernel, problem.n
     if not isinstance(kernel, Gaussian):
         raise TrialError("EP knows the integral operator of the Gaussian kernel only")
     period = float(np.ptp(X, axis=0).max())
@@ -61,7 +61,7 @@ def perturbation(path: Path) -> float:
     logs = log_integral_eigenvalues(X.shape[1], n, kernel.tau, period)
     if logs[0] > np.log(np.finfo(np.float64).max / n):
         return float("inf")
-    return float(np.abs(np.exp(logs) - path.spectrum() / n).sum())
+    return float(np.abs(np.exp(logs) - problem.spectrum() / n).sum())
 
 
 @criterion(
@@ -77,4 +77,4 @@ def eigenvalue_perturbation(path: Path, *, eta: float = 1.0, loss: Loss = "squar
     """
     risk = empirical_risk(path, loss)
     # 0 times an infinity that stands for a large number is 0, not NaN.
-    return risk + eta * path.once(perturbation) if eta else risk
+    return risk + eta * path.problem.once(perturbation) if eta else risk

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from kselect.datasets.registry import DataSetInfo, Task
+from kselect.datasets.splits import Split
 from kselect.datasets.svmlight import read_svmlight
 from kselect.errors import DataError
 from kselect.grids import show_number
@@ -25,13 +26,14 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class DataSet:
-    """Rows ready for a learner: labels are -1 and +1 in classification."""
+    """Rows ready for a learner, labels -1 and +1 in classification, and the splits that come with them."""
 
     name: str
     task: Task
     X: Array
     y: Array
     sha256: str
+    splits: tuple[Split, ...] = ()
 
 
 def read_dataset(info: DataSetInfo, source: Source) -> DataSet:

@@ -35,6 +35,9 @@ class DataSetInfo:
     licence: str
     note: str
 
+    def __hash__(self) -> int:
+        return hash((self.name, self.sha256))
+
     @property
     def url(self) -> str | None:
         """The file on the LIBSVM site, None where the site no longer has it."""

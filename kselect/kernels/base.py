@@ -9,9 +9,10 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from kselect.errors import ConfigError, nearest
+from kselect.errors import ConfigError
 from kselect.grids import show_number
 from kselect.numerics.linalg import Array, squared_distances
+from kselect.registry import Registry
 
 
 class Points:
@@ -75,7 +76,7 @@ class Kernel:
         return tuple(self.parameters.values())
 
 
-KERNELS: dict[str, type[Kernel]] = {}
+KERNELS: Registry[type[Kernel]] = Registry("kernel", "kselect.kernels", "kselect list kernels")
 K = TypeVar("K", bound=type[Kernel])
 
 
@@ -92,6 +93,4 @@ def kernel(name: str) -> Callable[[K], K]:
 
 def find_kernel(name: str) -> type[Kernel]:
     """The kernel class of a name, or a ConfigError with the nearest one."""
-    if name not in KERNELS:
-        raise ConfigError(f"unknown kernel {name!r}{nearest(name, KERNELS)} (kselect list kernels)")
-    return KERNELS[name]
+    return KERNELS.find(name)

@@ -8,8 +8,5 @@ from kselect.learners.base import (
     Problem,
     find_learner,
 )
-from kselect.parts import load_parts
-
-load_parts(__name__, list(__path__))
 
 __all__ = ["LEARNERS", "Dual", "Learner", "Path", "Problem", "find_learner"]

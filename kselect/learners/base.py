@@ -4,158 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar, get_type_hints
 
-import numpy as np
-from numpy.typing import NDArray
+from kselect.errors import ConfigError
+from kselect.learners.capabilities import HatMatrix, LeaveOneOut, Path, Series, lacks
+from kselect.learners.problem import Dual, Problem, RidgeMode
+from kselect.registry import Part, Registry, read_parameters
 
-from kselect.errors import ConfigError, nearest
-from kselect.kernels import Kernel
-from kselect.kernels.nystrom import Columns
-from kselect.numerics.folds import Folds
-from kselect.numerics.linalg import Array
-from kselect.parameters import Parameter, read_parameters
-
-RidgeMode = Literal["fixed", "per-fold"]
-R = TypeVar("R")
+ANY_TASK = frozenset({"classification", "regression"})
 
 
 @dataclass(frozen=True)
-class Problem:
-    """One kernel on one training set, with the ridges to fit: all that a learner needs.
+class Learner(Part):
+    """A registered learner; ``low_rank`` makes its paths on the columns of an approximated kernel."""
 
-    ``columns`` stand for K where it is approximated; then K itself is empty.
-    """
+    tasks: frozenset[str]
+    low_rank: Callable[..., Path] | None
 
-    X: Array
-    y: Array
-    kernel: Kernel
-    K: Array
-    lams: Array
-    ridge: RidgeMode = "fixed"
-    columns: Columns | None = None
-
-    @property
-    def n(self) -> int:
-        """The number of training rows."""
-        return len(self.y)
-
-
-@dataclass(frozen=True)
-class Dual:
-    """``f(x) = sum_i alpha_i k(x, x_i) + bias`` for every ridge: (n_ridges, n) and (n_ridges,)."""
-
-    alpha: Array
-    bias: Array
-
-    def decision(self, ridge: int, K: Array) -> Array:
-        """The decision values at rows whose kernel against the training rows is K (rows, n)."""
-        return np.asarray(K @ self.alpha[ridge] + self.bias[ridge])
-
-
-@runtime_checkable
-class Path(Protocol):
-    """One (training set, kernel), every ridge."""
-
-    problem: Problem
-
-    def decision(self) -> Array:
-        """(n_ridges, n): the fitted values on the training rows."""
-        ...
-
-    def held_out(self, folds: Folds) -> Array:
-        """(n_ridges, n): each row predicted by exact k-fold cross-validation."""
-        ...
-
-    def bif(self, folds: Folds, order: int) -> Array:
-        """(n_ridges, n): the same by the Taylor series of that order (icml2014)."""
-        ...
-
-    def interpolating(self, folds: Folds, cap: float) -> NDArray[np.bool_]:
-        """(n_ridges,): where that series' rate reaches the cap for some fold; inf: nowhere."""
-        ...
-
-    def rates(self, folds: Folds) -> Array:
-        """(n_ridges,): the series' rate, the largest over folds."""
-        ...
-
-    def loo(self) -> Array:
-        """(n_ridges, n): each row predicted by leave-one-out."""
-        ...
-
-    def spectrum(self) -> Array:
-        """The eigenvalues of the kernel matrix, descending."""
-        ...
-
-    def dual(self) -> Dual:
-        """The fit itself."""
-        ...
-
-    def retarget(self, y: Array) -> Path:
-        """The path of the same kernel for another target; what the kernel alone decides is shared."""
-        ...
-
-    def kernel_diagonal(self) -> Array:
-        """``K_ii``."""
-        ...
-
-    def kernel_row_squares(self) -> Array:
-        """``sum_j K_ij^2``."""
-        ...
-
-    def once(self, compute: Callable[[Path], R]) -> R:
-        """``compute(path)``, remembered while the path lives: criteria share what they need."""
-        ...
-
-
-class Remembering:
-    """What the paths of every learner share: an answer is computed once while the path lives."""
-
-    def __init__(self) -> None:
-        self._memo: dict[object, Any] = {}
-
-    def once(self, compute: Callable[[Any], R]) -> R:
-        """``compute(self)``, remembered."""
-        if compute not in self._memo:
-            self._memo[compute] = compute(self)
-        found: R = self._memo[compute]
+    def path(self, problem: Problem, **params: Any) -> Path:
+        """The path of a problem."""
+        make = self.function if problem.columns is None else self.low_rank
+        if make is None:
+            raise ConfigError(f"the learner {self.name} does not work with Nystrom columns")
+        found: Path = make(problem, **params)
         return found
 
-
-@dataclass(frozen=True)
-class Learner:
-    """A registered learner."""
-
-    name: str
-    path: Callable[..., Path]
-    summary: str
-    paper: str
-    tasks: frozenset[str]
-    parameters: tuple[Parameter, ...]
-    low_rank: bool
-
-    def parameter(self, name: str) -> Parameter | None:
-        """The parameter of a name, None where there is none."""
-        return next((p for p in self.parameters if p.name == name), None)
+    def lacks(self, need: type[Any], *, columns: bool = False) -> bool:
+        """Whether its paths miss what a criterion needs."""
+        make = self.low_rank if columns else self.function
+        return make is None or lacks(get_type_hints(make)["return"], need)
 
 
-LEARNERS: dict[str, Learner] = {}
+LEARNERS: Registry[Learner] = Registry("learner", "kselect.learners", "kselect list learners")
 F = TypeVar("F", bound=Callable[..., Path])
 
 
 def learner(
-    name: str, *, paper: str, tasks: frozenset[str], low_rank: bool = False
+    name: str,
+    *,
+    paper: str,
+    tasks: frozenset[str] = ANY_TASK,
+    low_rank: Callable[..., Path] | None = None,
 ) -> Callable[[F], F]:
-    """Register ``function(problem, *, parameter=default...) -> Path`` as a learner.
+    """Register ``function(problem, *, parameter=default...) -> its class of paths`` as a learner.
 
-    ``low_rank``: it works on the columns of an approximated kernel too.
+    What the class can be asked is read off the annotation. ``low_rank`` does the same for the columns of an
+    approximated kernel; a learner without it refuses them.
     """
 
     def register(function: F) -> F:
-        summary = (function.__doc__ or "").partition("\n")[0]
-        LEARNERS[name] = Learner(
-            name, function, summary, paper, tasks, read_parameters(function), low_rank
-        )
+        parameters = read_parameters(function)
+        LEARNERS[name] = Learner(name, function, paper, parameters, tasks, low_rank)
         return function
 
     return register
@@ -163,8 +62,20 @@ def learner(
 
 def find_learner(name: str) -> Learner:
     """The learner of a name, or a ConfigError with the nearest one."""
-    if name not in LEARNERS:
-        raise ConfigError(
-            f"unknown learner {name!r}{nearest(name, LEARNERS)} (kselect list learners)"
-        )
-    return LEARNERS[name]
+    return LEARNERS.find(name)
+
+
+__all__ = [
+    "ANY_TASK",
+    "LEARNERS",
+    "Dual",
+    "HatMatrix",
+    "Learner",
+    "LeaveOneOut",
+    "Path",
+    "Problem",
+    "RidgeMode",
+    "Series",
+    "find_learner",
+    "learner",
+]

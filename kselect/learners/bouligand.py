@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kselect.numerics.folds import Folds
-from kselect.numerics.linalg import Array, Index
+from kselect.numerics.linalg import Array, Index, Mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +109,7 @@ class Group:
 
 def rates_reaching(
     cap: float, gammas: Array, folds: Folds, reaches: Callable[[Index, int], bool]
-) -> NDArray[np.bool_]:
+) -> Mask:
     """(n_ridges,): where ``lambda_max(S_FF) >= cap`` for some fold; ``reaches(F, ridge)`` is asked seldom.
 
     The rate falls as the ridge grows, so that each fold needs one question at the smallest ridge that is

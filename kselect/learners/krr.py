@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from kselect.learners.base import Problem, learner
 from kselect.learners.primal import PrimalPath
-from kselect.learners.square_loss import SquareLossPath, square_loss_path
+from kselect.learners.square_loss import SquareLossPath
 
 
-@learner(
-    "krr",
-    paper="tcyb2018, ijcai2018",
-    tasks=frozenset({"classification", "regression"}),
-    low_rank=True,
-)
-def krr(problem: Problem) -> SquareLossPath | PrimalPath:
+def krr_on_columns(problem: Problem) -> PrimalPath:
+    """The same on the columns of an approximated kernel."""
+    return PrimalPath(problem, bias=False)
+
+
+@learner("krr", paper="tcyb2018, ijcai2018", low_rank=krr_on_columns)
+def krr(problem: Problem) -> SquareLossPath:
     r"""Kernel ridge regression without bias: min (1/n) sum (y - f)^2 + lam ||f||^2."""
-    return square_loss_path(problem, bias=False)
+    return SquareLossPath(problem, bias=False)

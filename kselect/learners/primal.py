@@ -10,58 +10,32 @@ For the Nystrom approximation (mathematics, sections 1 and 6). With ``B^T B = di
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kselect.errors import TrialError
-from kselect.learners.base import Dual, Path, Problem, Remembering
 from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.factor import weights
+from kselect.learners.matrix import LowRank
+from kselect.learners.problem import Dual, Problem
 from kselect.numerics.folds import Folds
-from kselect.numerics.linalg import Array, Index, symmetric_eigh
+from kselect.numerics.linalg import Array, Index, Mask
 
 
-@dataclass(frozen=True, eq=False)
-class Rotated:
-    """Columns ``B = V Q`` with ``B^T B = diag(s)``."""
-
-    s: Array
-    Q: Array
-    B: Array
-
-
-def rotate(V: Array) -> Rotated:
-    """The columns along the eigenvectors of ``V^T V``."""
-    s, Q = symmetric_eigh(V.T @ V)
-    return Rotated(np.maximum(s, 0.0), Q, V @ Q)
-
-
-class PrimalPath(Remembering):
+class PrimalPath:
     """Least squares on the columns of a low-rank kernel over all ridges, with or without a bias."""
 
-    def __init__(self, problem: Problem, *, bias: bool, shared: Self | None = None) -> None:
-        if problem.columns is None:
+    def __init__(self, problem: Problem, *, bias: bool) -> None:
+        if not isinstance(problem.matrix, LowRank):
             raise TrialError("a primal path needs the columns of a low-rank kernel")
-        super().__init__()
         self.problem = problem
         self.bias = bias
+        self.matrix = problem.matrix
+        self.s, self.B = self.matrix.s, self.matrix.B
+        self.gammas = problem.gammas
         self._held: dict[Folds, Array] = {}
         self._series: dict[Folds, HeldOutSeries] = {}
-        self.rotated: Rotated = shared.rotated if shared else rotate(problem.columns.V)
-        self.s, self.B = self.rotated.s, self.rotated.B
-
-    def retarget(self, y: Array) -> Path:
-        """The same factor for another target."""
-        return type(self)(replace(self.problem, y=y), bias=self.bias, shared=self)
-
-    @cached_property
-    def gammas(self) -> Array:
-        """``n lam``."""
-        return self.problem.n * self.problem.lams
 
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
@@ -82,33 +56,27 @@ class PrimalPath(Remembering):
     def dual(self) -> Dual:
         """Coefficients of the kernel against the landmarks."""
         beta, b = self._fit
-        columns = self.problem.columns
-        assert columns is not None
-        return Dual(beta @ (columns.root @ self.rotated.Q).T, b)
+        return Dual(beta @ self.matrix.root.T, b)
 
     def decision(self) -> Array:
         """``B beta + b``."""
         beta, b = self._fit
         return np.asarray(beta @ self.B.T + b[:, None])
 
-    def spectrum(self) -> Array:
-        """The eigenvalues of ``B B^T``, descending, filled up with zeros."""
-        return np.concatenate([self.s[::-1], np.zeros(self.problem.n - len(self.s))])
-
-    def kernel_diagonal(self) -> Array:
-        """``K_ii``."""
-        return np.asarray(np.einsum("ij,ij->i", self.B, self.B))
-
-    def kernel_row_squares(self) -> Array:
-        """``sum_j K_ij^2 = b_i^T diag(s) b_i``: row norms without the matrix."""
-        return np.asarray(np.square(self.B) @ self.s)
-
     def loo(self) -> Array:
         """``y_i - r_i / h_i``."""
-        w = weights(self.s, self.gammas)
-        h = 1.0 - w @ np.square(self.B).T - np.square(self._along)
         y = self.problem.y
-        return np.asarray(y - (y - self.decision()) / h)
+        return np.asarray(y - (y - self.decision()) / self._rest)
+
+    @cached_property
+    def _rest(self) -> Array:
+        """``h_i = 1 - S_ii``."""
+        smooth = weights(self.s, self.gammas) @ np.square(self.B).T
+        return np.asarray(1.0 - smooth - np.square(self._along))
+
+    def leverages(self) -> Array:
+        """``S_ii``."""
+        return 1.0 - self._rest
 
     @cached_property
     def _along(self) -> Array:
@@ -130,7 +98,7 @@ class PrimalPath(Remembering):
             self._series[folds] = HeldOutSeries(residual, folds)
         return np.asarray(self.problem.y - self._series[folds].residual(self.modes, order))
 
-    def interpolating(self, folds: Folds, cap: float) -> NDArray[np.bool_]:
+    def interpolating(self, folds: Folds, cap: float) -> Mask:
         """Where ``lambda_max(S_FF)`` reaches the cap for some fold."""
         return rates_reaching(cap, self.gammas, folds, lambda F, i: self._reaches(F, i, cap))
 

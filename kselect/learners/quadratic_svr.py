@@ -3,54 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kselect.errors import ConfigError
 from kselect.grids import show_number
 from kselect.learners.active_set import Fit, Start, Task, train
-from kselect.learners.base import Dual, Path, Problem, Remembering, RidgeMode, learner
-from kselect.learners.factor import factorise
+from kselect.learners.base import Dual, Problem, RidgeMode, learner
 from kselect.learners.frozen_zones import largest_rate, taylor_series
 from kselect.numerics.folds import Folds
-from kselect.numerics.linalg import Array, Index
+from kselect.numerics.linalg import Array, Index, Mask
 
 
-@dataclass(frozen=True, eq=False)
-class KernelMatrix:
-    """K and its eigenvalues, which the paths of several targets share."""
-
-    K: Array
-
-    @cached_property
-    def eigenvalues(self) -> Array:
-        """Descending."""
-        return factorise(self.K).eigenvalues()
-
-
-class QuadraticSVRPath(Remembering):
+class QuadraticSVRPath:
     """All ridges, each started from the next larger one; K is sliced, never computed again."""
 
-    def __init__(self, problem: Problem, *, eps: float, shared: Self | None = None) -> None:
-        if problem.columns is not None:
-            raise ConfigError("quadratic-svr takes the whole kernel matrix, not Nystrom columns")
+    def __init__(self, problem: Problem, *, eps: float) -> None:
         if not eps >= 0:
             raise ConfigError(f"eps must not be negative, not {eps}")
-        super().__init__()
         self.problem = problem
         self.eps = eps
-        self.matrix: KernelMatrix = shared.matrix if shared else KernelMatrix(problem.K)
         self._held: dict[Folds, Array] = {}
         self._series: dict[Folds, Array] = {}
         self._rates: dict[Folds, Array] = {}
-
-    def retarget(self, y: Array) -> Path:
-        """The same kernel, with its spectrum, for another target."""
-        return type(self)(replace(self.problem, y=y), eps=self.eps, shared=self)
 
     def task(self, ridge: int, left_out: Index | None = None, *, rows: int | None = None) -> Task:
         """The problem at a ridge ``rows lam`` (default: n), without the rows left out."""
@@ -80,18 +56,6 @@ class QuadraticSVRPath(Remembering):
         """``K alpha + b``."""
         return np.array([f.decision for f in self.fits])
 
-    def kernel_diagonal(self) -> Array:
-        """``K_ii``."""
-        return np.diagonal(self.problem.K)
-
-    def kernel_row_squares(self) -> Array:
-        """``sum_j K_ij^2``."""
-        return np.asarray(np.einsum("ij,ij->i", self.problem.K, self.problem.K))
-
-    def spectrum(self) -> Array:
-        """The eigenvalues of K, descending."""
-        return self.matrix.eigenvalues
-
     def held_out(self, folds: Folds) -> Array:
         """Exact k-fold cross-validation by retraining, each fold started from the full fit.
 
@@ -103,6 +67,10 @@ class QuadraticSVRPath(Remembering):
 
     def loo(self) -> Array:
         """Leave-one-out by n trainings, with the ridge n lam kept; rows within the tube need none."""
+        return self._loo
+
+    @cached_property
+    def _loo(self) -> Array:
         return self._retrain([np.array([i]) for i in range(self.problem.n)], "fixed")
 
     def _retrain(self, left_out: Iterable[Index], mode: RidgeMode) -> Array:
@@ -120,7 +88,7 @@ class QuadraticSVRPath(Remembering):
         """(n_ridges, n): k-fold cross-validation by its Taylor series of that order; its ridge is per fold."""
         known = self._series.get(folds)
         if known is None or known.shape[1] <= order:
-            # Who asks for one order after another shall not have each of them from the start.
+            # Orders asked for one after another would each start anew.
             most = order if known is None else 2 * order
             known = np.array(
                 [taylor_series(self.task(i), fit, folds, most) for i, fit in enumerate(self.fits)]
@@ -135,7 +103,7 @@ class QuadraticSVRPath(Remembering):
             self._rates[folds] = np.array(found)
         return self._rates[folds]
 
-    def interpolating(self, folds: Folds, cap: float) -> NDArray[np.bool_]:
+    def interpolating(self, folds: Folds, cap: float) -> Mask:
         """Where that rate reaches the cap for some fold; inf: nowhere."""
         if np.isposinf(cap):
             return np.zeros(len(self.problem.lams), dtype=np.bool_)

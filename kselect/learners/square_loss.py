@@ -12,47 +12,36 @@ No n-by-n matrix is formed for a ridge, only the blocks of the folds (mathematic
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
-from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.blas import dsyr
 from scipy.linalg.lapack import dposv
 
 from kselect.errors import TrialError
-from kselect.learners.base import Dual, Path, Problem, Remembering
 from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definite, rates_reaching
-from kselect.learners.factor import Factor, factorise
-from kselect.learners.primal import PrimalPath
+from kselect.learners.factor import Factor
+from kselect.learners.matrix import Dense
+from kselect.learners.problem import Dual, Problem
 from kselect.numerics.folds import Folds
-from kselect.numerics.linalg import Array, Index
+from kselect.numerics.linalg import Array, Index, Mask
 
 # Numbers in a stack of scaled eigenvectors: two megabytes.
 STACK_SIZE = 250_000
 
 
-class SquareLossPath(Remembering):
+class SquareLossPath:
     """Least squares with a kernel over all ridges, with or without a bias."""
 
-    def __init__(self, problem: Problem, *, bias: bool, shared: Self | None = None) -> None:
-        super().__init__()
+    def __init__(self, problem: Problem, *, bias: bool) -> None:
+        assert isinstance(problem.matrix, Dense)
         self.problem = problem
         self.bias = bias
-        self.factor: Factor = shared.factor if shared else factorise(problem.K)
+        self.factor: Factor = problem.matrix.factor
+        self.gammas = problem.gammas
         self._held: dict[Folds, Array] = {}
         self._series: dict[Folds, HeldOutSeries] = {}
         self._edges: dict[Folds, list[Array]] = {}
-
-    def retarget(self, y: Array) -> Path:
-        """The same factor for another target."""
-        return type(self)(replace(self.problem, y=y), bias=self.bias, shared=self)
-
-    @cached_property
-    def gammas(self) -> Array:
-        """``n lam``."""
-        return self.problem.n * self.problem.lams
 
     def _solution(self, gammas: Array) -> tuple[Array, Array, Array]:
         """``alpha`` (n_ridges, n), the bias (n_ridges,) and ``p / sqrt(1^T p)``, zero without a bias."""
@@ -79,23 +68,22 @@ class SquareLossPath(Remembering):
         """``S y = y - gamma alpha``: the fitted values."""
         return self.problem.y - self.gammas[:, None] * self._fit[0]
 
-    def kernel_diagonal(self) -> Array:
-        """``K_ii``."""
-        return np.diagonal(self.problem.K)
+    @cached_property
+    def _inverse_diagonal(self) -> Array:
+        """``P_ii``."""
+        return np.asarray(self.factor.diagonal(self.gammas) - np.square(self._fit[2]))
 
-    def kernel_row_squares(self) -> Array:
-        """``sum_j K_ij^2``."""
-        return np.asarray(np.einsum("ij,ij->i", self.problem.K, self.problem.K))
-
-    def spectrum(self) -> Array:
-        """The eigenvalues of K, descending."""
-        return self.factor.eigenvalues()
+    @cached_property
+    def _loo(self) -> Array:
+        return np.asarray(self.problem.y - self._fit[0] / self._inverse_diagonal)
 
     def loo(self) -> Array:
         r"""``y_i - alpha_i / P_ii``: exact leave-one-out with the ridge n lam kept (Cawley 2006)."""
-        alpha, _, q = self._fit
-        diagonal = self.factor.diagonal(self.gammas) - np.square(q)
-        return self.problem.y - alpha / diagonal
+        return self._loo
+
+    def leverages(self) -> Array:
+        """``S_ii = 1 - gamma P_ii``."""
+        return np.asarray(1.0 - self.gammas[:, None] * self._inverse_diagonal)
 
     @cached_property
     def modes(self) -> Modes:
@@ -112,7 +100,7 @@ class SquareLossPath(Remembering):
             self._series[folds] = HeldOutSeries(residual, folds)
         return np.asarray(self.problem.y - self._series[folds].residual(self.modes, order))
 
-    def interpolating(self, folds: Folds, cap: float) -> NDArray[np.bool_]:
+    def interpolating(self, folds: Folds, cap: float) -> Mask:
         """Where the series' rate ``lambda_max(S_FF)`` reaches the cap for some fold.
 
         ``lambda_max(S_FF) < cap`` if and only if ``gamma P_FF - (1 - cap) I`` is positive definite.
@@ -181,7 +169,7 @@ class SquareLossPath(Remembering):
 
     def _held_out(self, folds: Folds) -> Array:
         out = np.empty((len(self.gammas), self.problem.n))
-        edges = self._edges[folds] = []
+        edges: list[Array] = []
         for m, positions in folds.by_size.items():
             gammas = self.gammas
             solution = self._fit
@@ -192,6 +180,8 @@ class SquareLossPath(Remembering):
                 F = chunk if len(chunk) > 1 else chunk[0]
                 solve = self._folds if len(chunk) > 1 else self._fold
                 out[:, F] = solve(F, gammas, solution[0], solution[2], edges)
+        # Not before the last fold is done: half of the blocks would hide what the others say.
+        self._edges[folds] = edges
         return out
 
     def _chunks(self, folds: Folds, positions: Sequence[int], ridges: int) -> list[Index]:
@@ -233,10 +223,3 @@ class SquareLossPath(Remembering):
                 raise TrialError("a fold block is singular")
         held: Array = self.problem.y[F] - errors
         return held
-
-
-def square_loss_path(problem: Problem, *, bias: bool) -> SquareLossPath | PrimalPath:
-    """The exact path, or that on the columns of an approximated kernel."""
-    if problem.columns is not None:
-        return PrimalPath(problem, bias=bias)
-    return SquareLossPath(problem, bias=bias)

@@ -2,147 +2,162 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
 
-from kselect.grids import show_number
+from kselect.datasets.registry import DataSetInfo, Task, find_dataset
 from kselect.kernels import Kernel
+from kselect.model.method import REGRESSION_LOSS, TABLE, Choice, Method, Ridges, Setting
+from kselect.numerics.losses import Loss
 
-TABLE = "table"
-REGRESSION_LOSS = "squared"
 
-
-@dataclass(frozen=True)
-class Method:
-    """One column of a table: a criterion with its parameters, under the label that users gave it.
-
-    ``part`` says what it is for: the table, or the figure of that name. ``lam`` restricts it to one
-    ridge (a figure's sweep); None means every ridge of the experiment. ``at`` makes it a probe: its
-    criterion is not minimised but looked at where the column of that label has its best. ``datasets``
-    restricts it to some data sets; empty means all.
-    """
-
-    label: str
-    criterion: str
-    folds: int | None
-    params: tuple[tuple[str, Any], ...]
-    part: str = TABLE
-    lam: float | None = None
-    at: str = ""
-    datasets: tuple[str, ...] = ()
+class Figure(Protocol):
+    """A figure or table beside the main one, as the config asks for it; each kind has its own dataclass."""
 
     @property
-    def loss(self) -> str:
-        """The loss that it averages, empty where the criterion has no such choice."""
-        return str(dict(self.params).get("loss", ""))
+    def name(self) -> str:
+        """The name of its files."""
+        ...
 
     @property
-    def text(self) -> str:
-        """``eta=1;loss=squared``: every parameter, as records write them."""
-        return ";".join(
-            f"{k}={show_number(v) if isinstance(v, float) else v}" for k, v in self.params
-        )
+    def kind(self) -> str:
+        """The section that shows it."""
+        ...
 
 
 @dataclass(frozen=True)
-class Ridges:
-    """The lam grid: each value a setting of its own (``fixed``), or one more thing to choose (``select``)."""
+class Fewer:
+    """So many splits alone: on the data set of that name, or where more than ``rows`` rows train."""
 
-    values: tuple[float, ...]
-    mode: Literal["fixed", "select"]
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """A figure: test error over one parameter of some criteria, at one fixed lam."""
-
-    name: str
-    criteria: tuple[str, ...]
-    parameter: str
-    values: tuple[float, ...]
-    lam: float
-
-
-@dataclass(frozen=True)
-class ProbeFigure:
-    """A figure: what probes find, over one of their parameters, where some columns have their best."""
-
-    name: str
-    probes: tuple[str, ...]
-    at: tuple[str, ...]
-    parameter: str
-    values: tuple[float, ...]
-    datasets: tuple[str, ...]
+    splits: int
+    dataset: str = ""
+    rows: int = 0
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A config with every default filled in and every name resolved."""
+    """A config with every default filled in and every name resolved.
+
+    ``train`` is the share of rows to train on; None takes the splits that come with a data set. ``own`` are data
+    sets that are not in the registry.
+    """
 
     name: str
     paper: str
     title: str
-    learner: str
+    learners: tuple[tuple[Task, Choice], ...]
     scale: Literal["zscore", "minmax", "none"]
     scale_on: Literal["all", "train"]
-    train: float
+    train: float | None
     stratify: bool
     splits: tuple[int, ...]
     seed: int
     kernels: tuple[Kernel, ...]
     lam: Ridges
     ridge: Literal["fixed", "per-fold"]
-    loss: str
+    loss: Loss
     methods: tuple[Method, ...]
     datasets: tuple[str, ...]
-    sweeps: tuple[Sweep, ...]
-    probes: tuple[ProbeFigure, ...] = ()
-    learner_params: tuple[tuple[str, Any], ...] = ()
+    figures: tuple[Figure, ...] = ()
+    fewer_splits: tuple[Fewer, ...] = ()
+    tune_folds: int = 3
+    own: tuple[DataSetInfo, ...] = ()
 
-    def methods_on(self, dataset: str, task: str) -> tuple[Method, ...]:
+    def info(self, dataset: str) -> DataSetInfo:
+        """What is known of a data set: the config's own, or the registry's."""
+        return next((d for d in self.own if d.name == dataset), None) or find_dataset(dataset)
+
+    def task(self, dataset: str) -> Task:
+        """Classification or regression."""
+        return self.info(dataset).task
+
+    def learner(self, task: Task) -> Choice:
+        """What is trained on a data set of that task."""
+        return dict(self.learners)[task]
+
+    def train_rows(self, dataset: str) -> int:
+        """How many rows a training part has, as planning counts them."""
+        info = self.info(dataset)
+        return round(self.train * info.rows) if self.train is not None else info.rows
+
+    def splits_on(self, dataset: str) -> tuple[int, ...]:
+        """The splits of one data set: those of the config, or fewer."""
+        rows = self.train_rows(dataset)
+        limits = [
+            f.splits
+            for f in self.fewer_splits
+            if f.dataset == dataset or (not f.dataset and rows > f.rows)
+        ]
+        return tuple(s for s in self.splits if s < min(limits, default=s + 1))
+
+    def methods_on(self, dataset: str) -> tuple[Method, ...]:
         """The methods of one data set; in a regression every loss is the squared one."""
-        mine = (m for m in self.methods if not m.datasets or dataset in m.datasets)
-        if task == "regression":
-            mine = (with_loss(m, REGRESSION_LOSS) for m in mine)
+        mine: Iterable[Method] = (
+            m for m in self.methods if not m.datasets or dataset in m.datasets
+        )
+        if self.task(dataset) == "regression":
+            mine = (m.with_loss(REGRESSION_LOSS) for m in mine)
         return tuple(dict.fromkeys(mine))
+
+    @property
+    def table(self) -> tuple[Method, ...]:
+        """The methods of the main table."""
+        return tuple(m for m in self.methods if m.part == TABLE)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The columns of the table, in the order of the config."""
-        return tuple(dict.fromkeys(m.label for m in self.methods if m.part == TABLE))
+        return tuple(dict.fromkeys(m.label for m in self.table))
 
     @property
     def losses(self) -> tuple[str, ...]:
         """The losses that were computed, the config's own first."""
-        found = dict.fromkeys(m.loss for m in self.methods if m.part == TABLE and m.loss)
+        found = dict.fromkeys(m.loss for m in self.table if m.loss)
         return (self.loss, *(loss for loss in found if loss != self.loss))
 
-    def cells(self, method: Method) -> tuple[tuple[str, int | None], ...]:
-        """The settings that a method fills, each with the position of its lam; None: lam is chosen too."""
-        if self.lam.mode == "select":
-            return (("selected", None),)
-        return tuple(
-            (setting(lam), position)
-            for position, lam in enumerate(self.lam.values)
-            if method.lam is None or method.lam == lam
-        )
-
     @property
-    def settings(self) -> tuple[str, ...]:
-        """What a cell of the table is conditioned on: each fixed lam, or ``selected``."""
-        if self.lam.mode == "select":
-            return ("selected",)
-        return tuple(setting(lam) for lam in self.lam.values)
+    def settings(self) -> tuple[Setting, ...]:
+        """What a cell of the table is conditioned on."""
+        return self.lam.settings
+
+    def settings_of(self, method: Method) -> tuple[Setting, ...]:
+        """The settings that a method fills: all, or the one ridge of a figure."""
+        if self.lam.mode == "select" or method.lam is None:
+            return self.settings
+        return tuple(s for s in self.settings if s.value == method.lam)
+
+    def demand(self, methods: Iterable[Method]) -> dict[Method, tuple[Setting, ...]]:
+        """Methods with the settings that each fills."""
+        return {m: self.settings_of(m) for m in methods}
 
 
-def with_loss(method: Method, loss: str) -> Method:
-    """The method with another loss, where it has one at all."""
-    params = dict(method.params)
-    if "loss" not in params:
-        return method
-    return replace(method, params=tuple(sorted({**params, "loss": loss}.items())))
+@dataclass(frozen=True)
+class Columns:
+    """What a figure may refer to: the columns of the table, by label, and the grids around them."""
+
+    methods: Mapping[str, tuple[Method, ...]]
+    lam: Ridges
+    datasets: tuple[str, ...]
+    narrowed: bool
+    """Whether a flag left out data sets, so that a figure may name some that are not there."""
+
+    def first(self, label: str) -> Method:
+        """The method of a column under the experiment's own loss."""
+        return self.methods[label][0]
 
 
-def setting(lam: float) -> str:
-    """``lam=0.001``: a fixed ridge as records write it."""
-    return f"lam={show_number(lam)}"
+class FigureKind(Protocol):
+    """How a kind of figure is read from a config, and which methods it needs beside the table's."""
+
+    def read(self, name: str, written: Mapping[str, Any], columns: Columns, wrong: Any) -> Figure:
+        """The figure; what is wrong with it is told to ``wrong(keys, text)``."""
+        ...
+
+    def methods(self, figure: Any, columns: Columns) -> Iterable[Method]:
+        """What has to be computed for it."""
+        ...
+
+    def keep(self, figure: Any, labels: frozenset[str]) -> Figure | None:
+        """The figure with some columns of the table alone, None where nothing of it is left."""
+        ...

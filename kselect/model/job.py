@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Protocol
 
 from kselect.grids import show_number
-from kselect.model.experiment import Experiment, Method
+from kselect.model.experiment import Experiment
+from kselect.model.method import Method
 from kselect.model.records import Record, cells_of
 from kselect.model.trial import Outcome, Trial
 
@@ -64,19 +65,21 @@ class Jobs(Protocol):
         ...
 
 
-def protocol_of(experiment: Experiment, data_sha256: str) -> str:
+def protocol_of(experiment: Experiment, dataset: str, data_sha256: str) -> str:
     """The identity of everything but the method that determines a job's numbers."""
+    learner, lam = experiment.learner(experiment.task(dataset)), experiment.lam
     facts = {
         "version": RESULT_VERSION,
         "data": data_sha256,
-        "learner": [experiment.learner, *map(list, experiment.learner_params)],
+        "learner": [learner.name, *map(list, learner.params)],
         "scale": experiment.scale,
         "scale-on": experiment.scale_on,
-        "train": show_number(experiment.train),
+        "train": "given" if experiment.train is None else show_number(experiment.train),
         "stratify": experiment.stratify,
         "seed": experiment.seed,
         "ridge": experiment.ridge,
         "kernels": [f"{k.name}({k.text})" for k in experiment.kernels],
-        "lam": [experiment.lam.mode, *map(show_number, experiment.lam.values)],
+        "lam": [lam.mode, lam.unit, *map(show_number, lam.values)],
+        "tune-folds": experiment.tune_folds,
     }
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kselect.datasets.dataset import Source
-from kselect.model.experiment import Method
+from kselect.model.method import Method
 from kselect.model.records import Record
 
 

@@ -9,6 +9,7 @@ from kselect.errors import TrialError
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 
 def squared_distances(X: Array, Z: Array) -> Array:

@@ -33,3 +33,5 @@ LOSSES: dict[str, Callable[[Array, Array], Array]] = {
     "hinge": hinge,
 }
 CLASSIFICATION_LOSSES = frozenset({"zero-one", "hinge"})
+# What a fit is tested by: the share of wrong signs, or the mean squared error.
+TEST_LOSSES: dict[str, Loss] = {"classification": "zero-one", "regression": "squared"}

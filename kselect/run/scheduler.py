@@ -114,7 +114,7 @@ class Run:
 
     def keep(self, trial: Trial, outcome: Outcome) -> None:
         """Write an outcome and tell of it."""
-        protocol = protocol_of(self.experiment, trial.source.sha256)
+        protocol = protocol_of(self.experiment, trial.dataset, trial.source.sha256)
         self.store.add(trial, outcome, protocol, self.environment, self.settings.fresh)
         reasons = sorted(
             {f"{r.method}: {r.reason}" for r in outcome.records if r.status == "failed"}

@@ -1,42 +1,32 @@
-"""One (data set, split): search with every method, refit, test. The only place that sees test rows."""
+"""One (data set, split): search with every method, then test what each chose on the other rows."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
 from kselect.datasets.dataset import DataSet, Source, read_dataset
-from kselect.datasets.registry import find_dataset
+from kselect.datasets.registry import DataSetInfo
 from kselect.datasets.scaling import scale_rows
 from kselect.datasets.splits import Split, draw_split, require_two_classes
 from kselect.errors import TrialError
 from kselect.kernels import Kernel, Points
-from kselect.learners import Path, Problem, find_learner
-from kselect.model.experiment import TABLE, Experiment, Method
-from kselect.model.records import METRICS, Record, Sizes, chosen_fields, failed_fields, record
+from kselect.model.experiment import Experiment
+from kselect.model.method import TABLE, Method, Setting
+from kselect.model.place import Failure, Found, Place
+from kselect.model.records import METRICS, Record, Row
 from kselect.model.trial import Outcome, Trial
-from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array
-from kselect.numerics.losses import LOSSES
+from kselect.numerics.losses import LOSSES, TEST_LOSSES
 from kselect.numerics.streams import stream
-from kselect.run.probing import Sight, look
-from kselect.search.grid import (
-    Choice,
-    Scores,
-    best,
-    best_at,
-    reason,
-    search_grid,
-)
-
-TEST_LOSSES = {"classification": "zero-one", "regression": "squared"}
+from kselect.search import Results, TrainingSide, search
+from kselect.search.engine import look_at, reason
+from kselect.search.side import folds_from
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,29 +40,51 @@ class Parts:
 
 
 @lru_cache(maxsize=4)
-def load(name: str, source: Source) -> DataSet:
+def load(info: DataSetInfo, source: Source) -> DataSet:
     """The data set, read once in a worker."""
-    return read_dataset(find_dataset(name), source)
+    return read_dataset(info, source)
 
 
 def run_trial(experiment: Experiment, trial: Trial) -> Outcome:
     """Every method of a trial; what has no number becomes a failed record with its reason."""
     started = perf_counter()
-    data = load(trial.dataset, trial.source)
-    rng = stream(experiment.seed, trial.dataset, trial.split, "split")
+    data = load(experiment.info(trial.dataset), trial.source)
     try:
-        split = draw_split(data.y, experiment.train, experiment.stratify, rng)
-        if data.task == "classification":
-            require_two_classes(data.y[split.train])
+        split = split_of(experiment, data, trial.split)
     except TrialError as error:
         return failed_outcome(experiment, trial, str(error))
     parts = prepare(experiment, data, split)
-    grid = Grid(experiment, trial, parts)
-    scores = search_grid(experiment.kernels, grid.path_at, grid.searched, grid.folds)
-    searched = perf_counter()
-    records = [*test(experiment, trial, data, parts, scores), *probe(grid, data, scores)]
-    seconds = {"search": searched - started, "test": perf_counter() - searched}
+    side = training_side(experiment, trial.dataset, trial.split, parts)
+    found = search(side, experiment.demand(searched(experiment, trial)), experiment.tune_folds)
+    done = perf_counter()
+    row = Row(trial.dataset, trial.split, METRICS[data.task], len(parts.y_train), len(parts.y_test))
+    records = [
+        *tested(row, trial, side, parts, found),
+        *probed(experiment, row, trial, side, found),
+    ]
+    seconds = {"search": done - started, "test": perf_counter() - done}
     return Outcome(tuple(records), split_sha256(split), seconds)
+
+
+def split_of(experiment: Experiment, data: DataSet, number: int) -> Split:
+    """The rows of a split: drawn, or given with the data; a training part of one class is a TrialError."""
+    if experiment.train is None:
+        split = given_split(data, number)
+    else:
+        rng = stream(experiment.seed, data.name, number, "split")
+        split = draw_split(data.y, experiment.train, experiment.stratify, rng)
+    if data.task == "classification":
+        require_two_classes(data.y[split.train])
+    return split
+
+
+def given_split(data: DataSet, number: int) -> Split:
+    """One of the splits that come with a data set."""
+    if number >= len(data.splits):
+        raise TrialError(
+            f"{data.name} comes with {len(data.splits)} splits; there is none {number}"
+        )
+    return data.splits[number]
 
 
 def prepare(experiment: Experiment, data: DataSet, split: Split) -> Parts:
@@ -82,132 +94,105 @@ def prepare(experiment: Experiment, data: DataSet, split: Split) -> Parts:
     return Parts(X[split.train], X[split.test], data.y[split.train], data.y[split.test])
 
 
-class Grid:
-    """The paths and folds of one trial: everything on the training rows alone."""
-
-    def __init__(self, experiment: Experiment, trial: Trial, parts: Parts) -> None:
-        self.experiment = experiment
-        self.trial = trial
-        self.parts = parts
-        self.points = Points(parts.train)
-        self.folds = cache(self._draw_folds)
-        learner = find_learner(experiment.learner)
-        self.make_path = partial(learner.path, **dict(experiment.learner_params))
-
-    @property
-    def searched(self) -> tuple[Method, ...]:
-        """The methods to score: those of the trial, and those at whose best a probe looks."""
-        mine = [m for m in self.trial.methods if not m.at]
-        targets = [self.target(m) for m in self.trial.methods if m.at]
-        return tuple(dict.fromkeys([*mine, *targets]))
-
-    def target(self, probe: Method) -> Method:
-        """The column of the table at whose best a probe looks: under the experiment's own loss."""
-        task = find_dataset(self.trial.dataset).task
-        methods = self.experiment.methods_on(self.trial.dataset, task)
-        return next(m for m in methods if m.label == probe.at and m.part == TABLE)
-
-    def path_at(self, kernel: Kernel, lams: Sequence[float] | None = None) -> Path:
-        """The learner's path on one kernel, over all ridges unless some are given."""
-        K = kernel.gram(self.points)
-        ridges = np.array(self.experiment.lam.values if lams is None else lams)
-        return self.make_path(
-            Problem(self.parts.train, self.parts.y_train, kernel, K, ridges, self.experiment.ridge)
-        )
-
-    def _draw_folds(self, k: int) -> Folds:
-        """The folds of this split, the same for every method that asks."""
-        rng = stream(self.experiment.seed, self.trial.dataset, self.trial.split, f"{k} folds")
-        return draw_folds(len(self.parts.train), k, rng)
+def training_side(experiment: Experiment, dataset: str, split: int, parts: Parts) -> TrainingSide:
+    """What a search may see of a split: everything on the training rows alone."""
+    task = experiment.task(dataset)
+    streams = partial(stream, experiment.seed, dataset, split)
+    return TrainingSide(
+        X=parts.train,
+        targets=parts.y_train[None],
+        task=task,
+        kernels=experiment.kernels,
+        ridges=experiment.lam,
+        learner=experiment.learner(task),
+        ridge=experiment.ridge,
+        folds=folds_from(streams, len(parts.train)),
+        stream=streams,
+    )
 
 
-def probe(grid: Grid, data: DataSet, scores: Scores) -> Iterator[Record]:
-    """What probes find at the best of their columns."""
-    trial, parts = grid.trial, grid.parts
-    sizes = Sizes(METRICS[data.task], len(parts.train), len(parts.test))
-    sights = [
-        Sight(method, name, choice)
-        for method in trial.methods
-        if method.at
-        for name, choice in choose(grid.experiment, grid.target(method), scores)
-    ]
-    for sight, fields in look(grid.experiment, sights, grid.path_at, grid.folds):
-        yield record(trial.dataset, trial.split, sight.method, sight.setting, sizes, fields)
+def searched(experiment: Experiment, trial: Trial) -> tuple[Method, ...]:
+    """The methods to search with: those of the trial, and those at whose best a probe looks."""
+    mine = [m for m in trial.methods if not m.at]
+    columns = [column_of(experiment, trial.dataset, m) for m in trial.methods if m.at]
+    return tuple(dict.fromkeys([*mine, *columns]))
 
 
-def test(
-    experiment: Experiment, trial: Trial, data: DataSet, parts: Parts, scores: Scores
+def column_of(experiment: Experiment, dataset: str, probe: Method) -> Method:
+    """The column of the table at whose best a probe looks: under the experiment's own loss."""
+    methods = experiment.methods_on(dataset)
+    return next(m for m in methods if m.label == probe.at and m.part == TABLE)
+
+
+def tested(
+    row: Row, trial: Trial, side: TrainingSide, parts: Parts, found: Results
 ) -> Iterator[Record]:
-    """The test error of what each method chose."""
-    loss = LOSSES[TEST_LOSSES[data.task]]
-    sizes = Sizes(METRICS[data.task], len(parts.train), len(parts.test))
+    """The test error of what each method chose; one test kernel matrix is alive at a time."""
+    error = tester(side, parts)
+    mine = [(m, s, f) for (m, s), f in found.items() if m in trial.methods]
+    order = {kernel: position for position, kernel in enumerate(side.kernels)}
+    for method, setting, result in sorted(mine, key=lambda one: kernel_order(order, one[2])):
+        if isinstance(result, Failure):
+            yield row.failure(method, setting, result)
+            continue
+        try:
+            yield row.record(method, setting, result, error(result))
+        except FloatingPointError as overflow:
+            why = f"at {result.place.text}: {reason(overflow)}"
+            yield row.failure(method, setting, Failure(why))
+
+
+def kernel_order(order: Mapping[Kernel, int], result: Found | Failure) -> int:
+    """The position of the kernel, so that places with the same one follow each other."""
+    return order.get(result.place.kernel, len(order)) if isinstance(result, Found) else -1
+
+
+def tester(side: TrainingSide, parts: Parts) -> Callable[[Found], float]:
+    """What gives the mean test loss of a fit; it keeps the last kernel matrix."""
     points = Points(parts.test, parts.train)
+    loss = LOSSES[TEST_LOSSES[side.task]]
 
     @lru_cache(maxsize=1)
-    def gram(kernel: int) -> Array:
-        return experiment.kernels[kernel].gram(points)
+    def gram(kernel: Kernel) -> Array:
+        return kernel.gram(points)
 
-    @cache
-    def error(kernel: int, ridge: int) -> float:
+    def error(found: Found) -> float:
         with np.errstate(invalid="raise", over="raise"):
-            decision = scores.duals[kernel].decision(ridge, gram(kernel))
+            decision = found.duals[0].decision(0, gram(found.place.kernel))
             return float(loss(parts.y_test, decision).mean())
 
-    choices = {m: list(choose(experiment, m, scores)) for m in trial.methods if not m.at}
-    # By kernel, so that one test kernel matrix is alive at a time.
-    found = {c for chosen in choices.values() for _, c in chosen if isinstance(c, Choice)}
-    for kernel, ridge in sorted({(c.kernel, c.ridge) for c in found}):
-        with suppress(FloatingPointError):  # raised again where the record is made
-            error(kernel, ridge)
-    for method, chosen in choices.items():
-        for name, choice in chosen:
-            fields = outcome_fields(experiment, choice, error)
-            yield record(trial.dataset, trial.split, method, name, sizes, fields)
+    return error
 
 
-def choose(
-    experiment: Experiment, method: Method, scores: Scores
-) -> Iterator[tuple[str, Choice | str]]:
-    """(setting, choice) for every cell that a method fills; a text instead of a choice is a failure."""
-    for name, ridge in experiment.cells(method):
-        yield name, attempt(scores, method, ridge)
-
-
-def attempt(scores: Scores, method: Method, ridge: int | None) -> Choice | str:
-    """A choice, or why there is none."""
-    if method in scores.failures:
-        return scores.failures[method]
-    try:
-        values = scores.values[method]
-        return best(values) if ridge is None else best_at(values, ridge)
-    except TrialError as error:
-        return str(error)
-
-
-def outcome_fields(
-    experiment: Experiment, choice: Choice | str, error: Callable[[int, int], float]
-) -> dict[str, Any]:
-    """The fields of a record that depend on the choice."""
-    if isinstance(choice, str):
-        return failed_fields(choice)
-    try:
-        return {
-            **chosen_fields(experiment, choice.kernel, choice.ridge),
-            "score": choice.score,
-            "error": error(choice.kernel, choice.ridge),
-            "excluded": choice.excluded,
-        }
-    except FloatingPointError as overflow:
-        return failed_fields(f"at {experiment.kernels[choice.kernel].text}: {reason(overflow)}")
+def probed(
+    experiment: Experiment, row: Row, trial: Trial, side: TrainingSide, found: Results
+) -> Iterator[Record]:
+    """What probes find at the best of their columns: places in order, one path alive at a time."""
+    wanted: dict[Place, list[tuple[Method, Setting, Found]]] = {}
+    for method in trial.methods:
+        for setting in experiment.settings_of(method) if method.at else ():
+            best = found[column_of(experiment, trial.dataset, method), setting]
+            if isinstance(best, Failure):
+                yield row.failure(method, setting, best)
+            else:
+                wanted.setdefault(best.place, []).append((method, setting, best))
+    for place, sights in wanted.items():
+        values = look_at(side, place, [method for method, _, _ in sights])
+        for method, setting, best in sights:
+            value = values[method]
+            if isinstance(value, str):
+                yield row.failure(method, setting, Failure(value))
+            else:
+                yield row.record(method, setting, Found(best.place, value, ()), None)
 
 
 def failed_outcome(experiment: Experiment, trial: Trial, why: str, traceback: str = "") -> Outcome:
     """A trial without numbers: a failed record in every cell that it should have filled."""
-    sizes = Sizes(METRICS[find_dataset(trial.dataset).task], 0, 0)
+    row = Row(trial.dataset, trial.split, METRICS[experiment.task(trial.dataset)], 0, 0)
     records = tuple(
-        record(trial.dataset, trial.split, method, name, sizes, failed_fields(why))
+        row.failure(method, setting, Failure(why))
         for method in trial.methods
-        for name, _ in experiment.cells(method)
+        for setting in experiment.settings_of(method)
     )
     return Outcome(records, "", {}, traceback)
 

@@ -8,9 +8,21 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from kselect.model.experiment import TABLE, Experiment, Sweep, setting
+from kselect.model.experiment import Experiment
 from kselect.stats.comparison import Comparison
 from kselect.stats.samples import sample, select
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A figure of a config: test error over one parameter of some criteria, at one fixed lam."""
+
+    name: str
+    criteria: tuple[str, ...]
+    parameter: str
+    values: tuple[float, ...]
+    lam: float
+    kind: str = "sweep"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kselect.datasets.registry import find_dataset
 from kselect.errors import StoreError
 from kselect.grids import show_number
 from kselect.model.experiment import Experiment
@@ -24,9 +23,9 @@ NOT_RUN = "not run yet"
 def wanted_jobs(experiment: Experiment, jobs: Iterable[Job]) -> list[Job]:
     """The jobs of the experiment in its own order; those of another config are never mixed in."""
     order = {name: position for position, name in enumerate(experiment.datasets)}
-    wanted = [j for j in jobs if j.dataset in order and j.split in experiment.splits]
+    wanted = [j for j in jobs if j.dataset in order and j.split in experiment.splits_on(j.dataset)]
     for job in wanted:
-        if job.protocol != protocol_of(experiment, job.data_sha256):
+        if job.protocol != protocol_of(experiment, job.dataset, job.data_sha256):
             raise StoreError(
                 f"jobs/{job.dataset}/{job.split}.json was computed with another config"
             )
@@ -37,7 +36,7 @@ def ordered_records(experiment: Experiment, jobs: Iterable[Job]) -> list[Record]
     """Records by data set, split and method as the config lists them, whatever order they were made in."""
     rows: list[Record] = []
     for job in wanted_jobs(experiment, jobs):
-        methods = experiment.methods_on(job.dataset, find_dataset(job.dataset).task)
+        methods = experiment.methods_on(job.dataset)
         cells = [cell for method in methods for cell in cells_of(experiment, method)]
         order = {cell: position for position, cell in enumerate(cells)}
         mine = [r for r in job.records if r.cell in order]

@@ -7,12 +7,23 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from kselect.model.experiment import TABLE, Experiment, ProbeFigure
+from kselect.model.experiment import Experiment
 from kselect.probes import PROBES
 from kselect.stats.samples import select
 from kselect.stats.sweeps import read_parameter
 
 EXACT = 0.01
+
+
+@dataclass(frozen=True)
+class Discrepancy:
+    """A figure of a config: how far the series is from cross-validation over its order, at the best of columns."""
+
+    name: str
+    at: tuple[str, ...]
+    orders: tuple[int, ...]
+    datasets: tuple[str, ...]
+    kind: str = "discrepancy"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,106 @@
+"""What a learner is given, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, Self, TypeVar
+
+import numpy as np
+
+from kselect.kernels import Kernel
+from kselect.kernels.nystrom import Columns
+from kselect.learners.matrix import Dense, LowRank
+from kselect.numerics.linalg import Array
+
+RidgeMode = Literal["fixed", "per-fold"]
+R = TypeVar("R")
+# What depends on the kernel matrix alone, and so is handed on to other targets and ridges.
+OF_THE_KERNEL = ("matrix", "_memo")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One kernel on one training set, with the ridges to fit: all that a learner needs.
+
+    ``columns`` stand for K where it is approximated; then K itself is empty.
+    """
+
+    X: Array
+    y: Array
+    kernel: Kernel
+    K: Array
+    lams: Array
+    ridge: RidgeMode = "fixed"
+    columns: Columns | None = None
+
+    @property
+    def n(self) -> int:
+        """The number of training rows."""
+        return len(self.y)
+
+    @property
+    def gammas(self) -> Array:
+        """``n lam``: the ridge of the fit on all rows."""
+        return self.n * self.lams
+
+    @cached_property
+    def matrix(self) -> Dense | LowRank:
+        """The kernel matrix with its factor."""
+        return Dense(self.K) if self.columns is None else LowRank(self.columns)
+
+    def diagonal(self) -> Array:
+        """``K_ii``."""
+        return self.matrix.diagonal()
+
+    def row_squares(self) -> Array:
+        """``sum_j K_ij^2``."""
+        return self.once(row_squares)
+
+    def spectrum(self) -> Array:
+        """The eigenvalues of K, descending."""
+        return self.once(spectrum)
+
+    def changed(self, *, y: Array | None = None, lams: Array | None = None) -> Self:
+        """The same kernel for another target or other ridges, its factor shared."""
+        twin = replace(self, y=self.y if y is None else y, lams=self.lams if lams is None else lams)
+        twin.__dict__.update({name: getattr(self, name) for name in OF_THE_KERNEL})
+        return twin
+
+    def once(self, compute: Callable[[Problem], R]) -> R:
+        """``compute(problem)``, remembered with the kernel matrix: it must not look at y or the ridges."""
+        if compute not in self._memo:
+            self._memo[compute] = compute(self)
+        found: R = self._memo[compute]
+        return found
+
+    @cached_property
+    def _memo(self) -> dict[object, Any]:
+        return {}
+
+
+def row_squares(problem: Problem) -> Array:
+    """For ``once``."""
+    return problem.matrix.row_squares()
+
+
+def spectrum(problem: Problem) -> Array:
+    """For ``once``."""
+    return problem.matrix.spectrum()
+
+
+@dataclass(frozen=True)
+class Dual:
+    """``f(x) = sum_i alpha_i k(x, x_i) + bias`` for every ridge: (n_ridges, n) and (n_ridges,)."""
+
+    alpha: Array
+    bias: Array
+
+    def decision(self, ridge: int, K: Array) -> Array:
+        """The decision values at rows whose kernel against the training rows is K (rows, n)."""
+        return np.asarray(K @ self.alpha[ridge] + self.bias[ridge])
+
+    def at(self, ridge: int) -> Dual:
+        """The fit at one ridge alone."""
+        return Dual(self.alpha[[ridge]].copy(), self.bias[[ridge]].copy())

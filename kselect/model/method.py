@@ -1,0 +1,108 @@
+"""What a table compares: a method, and the settings under which it chooses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from kselect.grids import show_number
+
+TABLE = "table"
+REGRESSION_LOSS = "squared"
+LamMode = Literal["fixed", "select"]
+LamUnit = Literal["lam", "n lam"]
+Params = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A learner and all its parameters."""
+
+    name: str
+    params: Params = ()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a cell of the table is conditioned on: one ridge of the grid, or none where the ridge is chosen too."""
+
+    position: int | None = None
+    value: float | None = None
+    unit: LamUnit = "lam"
+
+    @property
+    def text(self) -> str:
+        """``lam=0.001`` or ``selected``: how records write it."""
+        return "selected" if self.value is None else f"{self.unit}={show_number(self.value)}"
+
+
+SELECTED = Setting()
+
+
+@dataclass(frozen=True)
+class Ridges:
+    """The lam grid: each value a setting of its own (``fixed``), or one more thing to choose (``select``)."""
+
+    values: tuple[float, ...]
+    mode: LamMode
+    unit: LamUnit = "lam"
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """Each fixed value, or the one setting under which it is selected."""
+        if self.mode == "select":
+            return (SELECTED,)
+        return tuple(Setting(i, value, self.unit) for i, value in enumerate(self.values))
+
+    def lams(self, n: int) -> tuple[float, ...]:
+        """lam itself for n training rows."""
+        return self.values if self.unit == "lam" else tuple(value / n for value in self.values)
+
+
+@dataclass(frozen=True)
+class Method:
+    """One column of a table: a criterion with its parameters, under the label that users gave it.
+
+    ``part`` says what it is for: the table, or the figure of that name. ``lam`` restricts it to one
+    ridge (a figure's sweep); None means every ridge of the experiment. ``at`` makes it a probe: it is
+    not minimised but looked at where the column of that label has its best. ``datasets`` restricts it to some
+    data sets; empty means all. ``tuned`` parameters are chosen by an inner cross-validation on the training rows.
+    ``scored_by`` is the learner whose path the criterion asks, by task, where it is not the one that is trained.
+    """
+
+    label: str
+    criterion: str
+    folds: int | None
+    params: Params
+    part: str = TABLE
+    lam: float | None = None
+    at: str = ""
+    datasets: tuple[str, ...] = ()
+    tuned: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+    scored_by: tuple[tuple[str, Choice], ...] = ()
+
+    @property
+    def loss(self) -> str:
+        """The loss that it averages, empty where the criterion has no such choice."""
+        return str(dict(self.params).get("loss", ""))
+
+    @property
+    def text(self) -> str:
+        """``eta=1;loss=squared``: every parameter, as records write them."""
+        tuned = {name: "|".join(map(show, values)) for name, values in self.tuned}
+        return ";".join(f"{k}={show(v)}" for k, v in sorted((dict(self.params) | tuned).items()))
+
+    def with_params(self, **changed: Any) -> Method:
+        """The method with other values of some parameters, which are then no longer tuned."""
+        params = tuple(sorted((dict(self.params) | changed).items()))
+        tuned = tuple((name, values) for name, values in self.tuned if name not in changed)
+        return replace(self, params=params, tuned=tuned)
+
+    def with_loss(self, loss: str) -> Method:
+        """The method with another loss, where it has one at all."""
+        return self.with_params(loss=loss) if "loss" in dict(self.params) else self
+
+
+def show(value: object) -> str:
+    """A parameter as records and labels write it."""
+    return show_number(value) if isinstance(value, float) else str(value)

@@ -1,0 +1,43 @@
+"""Where a method ended up, however it looked: on a grid, by an inner cross-validation, by a quasi-Newton method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kselect.grids import show_number
+from kselect.kernels import Kernel
+from kselect.learners import Dual
+
+
+@dataclass(frozen=True)
+class Place:
+    """A kernel, a ridge, and the parameters of the criterion that were chosen with them."""
+
+    kernel: Kernel
+    lam: float
+    tuned: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """``tau=4;lam=0.01``: how messages name it."""
+        return ";".join(filter(None, (self.kernel.text, f"lam={show_number(self.lam)}")))
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The best place of a method, its score and its fit: one dual per target.
+
+    ``excluded`` are the candidates that it could not choose, each with the reason: no factor, a guard, an overflow.
+    """
+
+    place: Place
+    score: float
+    duals: tuple[Dual, ...]
+    excluded: tuple[tuple[Place, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Failure:
+    """No candidate is left, and why."""
+
+    reason: str

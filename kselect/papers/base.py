@@ -1,0 +1,46 @@
+"""What is known of a paper: its claims, what it calls our columns, and how it was run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kselect.registry import Registry
+
+Kind = Literal["lower", "same"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """``criterion`` has a lower (or the same) test error than ``rival`` with the same folds."""
+
+    text: str
+    criterion: str
+    rival: str
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One paper.
+
+    ``splits``: how many its means are over; ``aliases``: its name of a column -> ours; ``exact_order``: from which
+    order on it calls a series exact; ``timed_pairs``: criteria whose seconds it compares, the dearer first.
+    """
+
+    name: str
+    splits: int
+    claims: tuple[Claim, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    exact_order: int | None = None
+    timed_pairs: tuple[tuple[str, str], ...] = ()
+
+
+PAPERS: Registry[Paper] = Registry("paper", "kselect.papers")
+
+
+def paper(known: Paper) -> Paper:
+    """Register a paper under its name."""
+    PAPERS[known.name] = known
+    return known

@@ -1,0 +1,123 @@
+"""All that has a name: criteria, learners, kernels, search methods, papers, each found by looking into its folder.
+
+A new file in the folder is registered without an edit elsewhere.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator, MutableMapping
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from kselect.errors import ConfigError, nearest
+from kselect.grids import parse_number
+
+T = TypeVar("T")
+
+
+class Registry(MutableMapping[str, T], Generic[T]):
+    """Name -> thing, in the order of the files; the folder is imported when it is first looked into."""
+
+    def __init__(self, kind: str, folder: str, shown_by: str = "") -> None:
+        self.kind, self.folder, self.shown_by = kind, folder, shown_by
+        self._items: dict[str, T] = {}
+        self._loaded = False
+
+    def _all(self) -> dict[str, T]:
+        if not self._loaded:
+            self._loaded = True  # before the imports: a module may look something up while it loads
+            path = importlib.import_module(self.folder).__path__
+            for module in sorted(m.name for m in pkgutil.iter_modules(path)):
+                importlib.import_module(f"{self.folder}.{module}")
+        return self._items
+
+    def __getitem__(self, name: str) -> T:
+        return self._all()[name]
+
+    def __setitem__(self, name: str, item: T) -> None:
+        self._items[name] = item
+
+    def __delitem__(self, name: str) -> None:
+        del self._items[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def find(self, name: str) -> T:
+        """The thing of a name, or a ConfigError with the nearest one."""
+        if name not in self:
+            hint = f" ({self.shown_by})" if self.shown_by else ""
+            raise ConfigError(f"unknown {self.kind} {name!r}{nearest(name, self)}{hint}")
+        return self[name]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A keyword of a criterion or a learner: its default, its choices or its kind of number."""
+
+    name: str
+    default: Any
+    choices: tuple[str, ...] = ()
+    whole: bool = False
+
+    def parse(self, value: object) -> Any:
+        """The value as the function takes it, or a ConfigError that says what it takes."""
+        if self.choices:
+            if value not in self.choices:
+                raise ConfigError(f"{self.name}: {value!r}{nearest(str(value), self.choices)}")
+            return value
+        if isinstance(value, str) and value == "inf" and not self.whole:
+            return float("inf")
+        number = parse_number(value)  # type: ignore[arg-type]
+        if number < 0:
+            raise ConfigError(f"{self.name} must not be negative, not {value}")
+        if self.whole and number != int(number):
+            raise ConfigError(f"{self.name} must be a whole number, not {value}")
+        return int(number) if self.whole else number
+
+
+@dataclass(frozen=True)
+class Part:
+    """What criteria and learners share: a function, the paper behind it, and its keywords."""
+
+    name: str
+    function: Callable[..., Any]
+    paper: str
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring."""
+        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Every parameter at its default."""
+        return {p.name: p.default for p in self.parameters}
+
+    def parameter(self, name: str) -> Parameter | None:
+        """The parameter of a name, None where there is none."""
+        return next((p for p in self.parameters if p.name == name), None)
+
+
+def read_parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
+    """The keyword-only arguments of a function, from its signature."""
+    hints = get_type_hints(function)
+    keywords = (
+        p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY
+    )
+    return tuple(
+        Parameter(
+            p.name,
+            p.default,
+            get_args(hints[p.name]) if get_origin(hints[p.name]) is Literal else (),
+            hints[p.name] is int,
+        )
+        for p in keywords
+    )

@@ -1,0 +1,101 @@
+"""What a kind of figure is: how a config asks for it, which methods it needs, and how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from kselect.criteria import Criterion
+from kselect.errors import ConfigError, nearest
+from kselect.grids import parse_grid
+from kselect.model.experiment import Columns, FigureKind
+from kselect.registry import Registry
+
+FIGURES: Registry[FigureKind] = Registry("kind of figure", "kselect.report.sections")
+Wrong = Callable[[tuple[str | int, ...], str], None]
+K = TypeVar("K", bound=type[Any])
+
+
+def figure(name: str) -> Callable[[K], K]:
+    """Register a class as a kind of figure, under the name that a config's ``kind`` takes."""
+
+    def register(cls: K) -> K:
+        FIGURES[name] = cls()
+        return cls
+
+    return register
+
+
+def read_labels(key: str, written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> list[str]:
+    """Columns of the table that a key lists; another one, or one that stands twice, is wrong."""
+    found: list[str] = []
+    for i, label in enumerate(read_list(key, written, wrong)):
+        if label in found:
+            wrong((key, i), f"{label} is there already")
+        elif label not in columns.methods:
+            wrong((key, i), f"{label!r} is not under criteria{nearest(label, columns.methods)}")
+        else:
+            found.append(label)
+    return found
+
+
+def read_list(key: str, written: Mapping[str, Any], wrong: Wrong) -> list[str]:
+    """A list of names that must be there."""
+    value = written.get(key)
+    if value is None:
+        wrong((key,), "this key is missing")
+    elif not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+        wrong((key,), "must be a list, as in [a, b]")
+    elif not value:
+        wrong((key,), "the list is empty")
+    else:
+        return value
+    return []
+
+
+def read_datasets(written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> tuple[str, ...]:
+    """The data sets that a figure names, or all of the experiment."""
+    if written.get("datasets") is None:
+        return columns.datasets
+    names = read_list("datasets", written, wrong)
+    for i, name in enumerate(names):
+        if name not in columns.datasets and not columns.narrowed:
+            hint = nearest(name, columns.datasets)
+            wrong(("datasets", i), f"{name!r} is not under datasets{hint}")
+    return tuple(name for name in names if name in columns.datasets)
+
+
+def read_sweep(
+    written: Mapping[str, Any], keys: Sequence[str], wrong: Wrong
+) -> tuple[str, tuple[float, ...]]:
+    """The one key beside the known ones: a parameter with its grid."""
+    swept = [key for key in written if key not in keys]
+    if len(swept) != 1:
+        found = f"not {' and '.join(swept)}" if swept else "such as eta: 2^-10:2^10"
+        wrong((), f"needs one parameter to sweep, {found}")
+        return "", ()
+    try:
+        return swept[0], parse_grid(written[swept[0]])
+    except ConfigError as error:
+        wrong((swept[0],), str(error))
+        return swept[0], ()
+
+
+def parse_values(
+    owner: Criterion, label: str, name: str, values: Sequence[float], wrong: Wrong
+) -> Iterator[Any]:
+    """The values of a sweep as the criterion takes them; the first that it does not take is wrong."""
+    parameter = owner.parameter(name)
+    if parameter is None:
+        known = [p.name for p in owner.parameters]
+        wrong(
+            (name,),
+            f"unknown parameter of {label}" + (nearest(name, known) if known else "; it has none"),
+        )
+        return
+    for value in values:
+        try:
+            yield parameter.parse(value)
+        except ConfigError as error:
+            wrong((name,), str(error))
+            return

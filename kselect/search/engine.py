@@ -1,0 +1,202 @@
+"""The one loop over kernels: every method asked about one path at a time.
+
+A candidate without a number is excluded by name: first a kernel is asked for all ridges at once, and where that
+fails, ridge by ridge. What is chosen from the rest is the business of a search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kselect.criteria import CRITERIA, PROBES
+from kselect.errors import KselectError, TrialError
+from kselect.kernels import Kernel
+from kselect.learners import Dual, Path, Problem, find_learner
+from kselect.model.method import Choice, Method
+from kselect.model.place import Place
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array
+from kselect.search.side import TrainingSide
+
+NUMERICAL = (TrialError, np.linalg.LinAlgError, FloatingPointError, MemoryError)
+INFINITE = "infinite score"
+
+
+@dataclass(frozen=True, eq=False)
+class Visit:
+    """One kernel: scores at every ridge, infinite where ``reasons`` says why, and each target's fit."""
+
+    kernel: Kernel
+    scores: Mapping[Method, Array]
+    reasons: Mapping[Method, Mapping[int, str]]
+    duals: tuple[Dual, ...]
+
+
+class Paths:
+    """The paths of one kernel: made when they are first asked for, shared by all methods."""
+
+    def __init__(self, side: TrainingSide, problem: Problem) -> None:
+        self.side = side
+        self.problem = problem
+        self._made: dict[tuple[Choice, int, int | None], Path] = {}
+        self._broken: dict[Choice, Exception] = {}
+
+    def of(self, learner: Choice, target: int, ridge: int | None) -> Path:
+        """A learner's path for one target, over all ridges or one; a kernel that broke once stays broken."""
+        if learner in self._broken:
+            raise self._broken[learner]
+        key = (learner, target, ridge)
+        if key not in self._made:
+            lams = self.problem.lams if ridge is None else self.problem.lams[[ridge]]
+            problem = self.problem.changed(y=self.side.targets[target], lams=lams)
+            try:
+                self._made[key] = find_learner(learner.name).path(problem, **dict(learner.params))
+            except NUMERICAL as error:
+                self._broken[learner] = error
+                raise
+        return self._made[key]
+
+    def all_targets(self, learner: Choice, ridge: int | None) -> Iterator[Path]:
+        """One path per target."""
+        return (self.of(learner, t, ridge) for t in range(len(self.side.targets)))
+
+
+def walk(side: TrainingSide, methods: Sequence[Method], n_jobs: int = 1) -> Iterator[Visit]:
+    """Every kernel in turn, one path alive per thread; threads are enough, as LAPACK releases the interpreter."""
+    if n_jobs == 1:
+        yield from (visit(side, kernel, methods) for kernel in side.kernels)
+        return
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs, prefer="threads", return_as="generator")
+    yield from parallel(delayed(visit)(side, kernel, methods) for kernel in side.kernels)
+
+
+def visit(side: TrainingSide, kernel: Kernel, methods: Iterable[Method]) -> Visit:
+    """Ask every method about one kernel, and keep the fits."""
+    with np.errstate(divide="raise", invalid="raise", over="raise"):
+        try:
+            paths = Paths(side, side.problem(kernel))
+        except NUMERICAL as error:
+            return nothing(side, kernel, methods, reason(error))
+        duals, unfit = fits(paths)
+        found = {m: merged(score(paths, m), unfit) for m in methods}
+    scores = {m: values for m, (values, _) in found.items()}
+    return Visit(kernel, scores, {m: why for m, (_, why) in found.items()}, duals)
+
+
+def nothing(side: TrainingSide, kernel: Kernel, methods: Iterable[Method], why: str) -> Visit:
+    """A kernel without a matrix: every candidate is excluded."""
+    count = len(side.lams)
+    names = list(methods)
+    scores = {m: np.full(count, np.inf) for m in names}
+    return Visit(kernel, scores, {m: dict.fromkeys(range(count), why) for m in names}, ())
+
+
+def score(paths: Paths, method: Method) -> tuple[Array, dict[int, str]]:
+    """The scores of one method for every ridge, the mean over targets; infinite where there is a reason why not."""
+    learner = dict(method.scored_by).get(paths.side.task, paths.side.learner)
+
+    def values(ridge: int | None) -> Array:
+        every = paths.all_targets(learner, ridge)
+        return np.asarray(np.mean([evaluate(method, p, paths.side.folds) for p in every], axis=0))
+
+    return ridge_by_ridge(values, len(paths.side.lams))
+
+
+def fits(paths: Paths) -> tuple[tuple[Dual, ...], dict[int, str]]:
+    """Each target's fit for every ridge; where a ridge has none, why not."""
+    duals: dict[int | None, list[Dual]] = {}
+
+    def fit(ridge: int | None) -> Array:
+        duals[ridge] = [p.dual() for p in paths.all_targets(paths.side.learner, ridge)]
+        return np.zeros(len(duals[ridge][0].bias))
+
+    count = len(paths.side.lams)
+    _, unfit = ridge_by_ridge(fit, count)
+    if None in duals:
+        return tuple(duals[None]), unfit
+    if not duals:
+        return (), unfit
+    some = next(iter(duals.values()))
+    blank = [Dual(np.zeros_like(d.alpha), np.zeros_like(d.bias)) for d in some]
+    rows = [duals.get(ridge, blank) for ridge in range(count)]
+    return tuple(stacked(ds) for ds in zip(*rows, strict=True)), unfit
+
+
+def stacked(duals: Iterable[Dual]) -> Dual:
+    """Fits at one ridge each as a fit at all of them."""
+    parts = list(duals)
+    return Dual(np.concatenate([d.alpha for d in parts]), np.concatenate([d.bias for d in parts]))
+
+
+def ridge_by_ridge(
+    compute: Callable[[int | None], Array], count: int
+) -> tuple[Array, dict[int, str]]:
+    """``compute(None)`` for all ridges at once; where that fails, one by one, infinite where that fails too."""
+    try:
+        return compute(None), {}
+    except NUMERICAL as error:
+        if count == 1:
+            return np.array([np.inf]), {0: reason(error)}
+    values, reasons = np.full(count, np.inf), {}
+    for ridge in range(count):
+        try:
+            values[ridge] = compute(ridge)[0]
+        except NUMERICAL as error:
+            reasons[ridge] = reason(error)
+    return values, reasons
+
+
+def merged(
+    scored: tuple[Array, dict[int, str]], unfit: Mapping[int, str]
+) -> tuple[Array, dict[int, str]]:
+    """Scores without the ridges that have no fit, and a reason for every infinite one."""
+    values, reasons = scored
+    if unfit:
+        values = values.copy()
+        values[list(unfit)] = np.inf
+    infinite = np.flatnonzero(np.isposinf(values)).tolist()
+    return values, {**dict.fromkeys(infinite, INFINITE), **reasons, **unfit}
+
+
+def evaluate(method: Method, path: Path, folds: Callable[[int], Folds]) -> Array:
+    """The scores of one method for every ridge of a path; NaN and minus infinity are failures.
+
+    Plus infinity is a score: a criterion's way to say 'not this one'.
+    """
+    function = (PROBES if method.at else CRITERIA)[method.criterion].function
+    parts = (path,) if method.folds is None else (path, folds(method.folds))
+    with np.errstate(divide="raise", invalid="raise", over="raise"):
+        scores: Array = function(*parts, **dict(method.params))
+    if np.isnan(scores).any() or np.isneginf(scores).any():
+        raise TrialError(f"{method.label} is not a number")
+    return scores
+
+
+def reason(error: BaseException) -> str:
+    """An error in one line."""
+    text = " ".join(str(error).split())
+    return text if isinstance(error, KselectError) else f"{type(error).__name__}: {text}"
+
+
+def look_at(
+    side: TrainingSide, place: Place, probes: Sequence[Method]
+) -> dict[Method, float | str]:
+    """What probes find at one place: a value each, or why there is none."""
+    found: dict[Method, float | str] = {}
+    try:
+        with np.errstate(divide="raise", invalid="raise", over="raise"):
+            problem = side.problem(place.kernel).changed(lams=np.array([place.lam]))
+            path = find_learner(side.learner.name).path(problem, **dict(side.learner.params))
+    except NUMERICAL as error:
+        return dict.fromkeys(probes, reason(error))
+    for probe in probes:
+        try:
+            found[probe] = float(evaluate(probe, path, side.folds)[0])
+        except NUMERICAL as error:
+            found[probe] = reason(error)
+    return found

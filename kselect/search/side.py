@@ -1,0 +1,87 @@
+"""The training side of a split: everything that a search may see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import numpy as np
+
+from kselect.datasets.registry import Task
+from kselect.kernels import Kernel, Points
+from kselect.kernels.nystrom import nystrom_columns
+from kselect.learners import Problem
+from kselect.learners.base import RidgeMode
+from kselect.model.method import Choice, Ridges
+from kselect.numerics.folds import Folds, draw_folds
+from kselect.numerics.linalg import Array, Index
+
+Streams = Callable[..., np.random.Generator]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSide:
+    """Training rows, what to choose from, and the folds to choose by.
+
+    ``targets`` is (q, n): one row in a regression or for two classes, one row per class for more. ``stream``
+    gives the random numbers of a purpose. ``landmarks`` approximate the kernel matrix by their columns.
+    """
+
+    X: Array
+    targets: Array
+    task: Task
+    kernels: tuple[Kernel, ...]
+    ridges: Ridges
+    learner: Choice
+    ridge: RidgeMode
+    folds: Callable[[int], Folds]
+    stream: Streams
+    landmarks: Index | None = None
+
+    @property
+    def n(self) -> int:
+        """The number of training rows."""
+        return len(self.X)
+
+    @property
+    def lams(self) -> tuple[float, ...]:
+        """The ridges as lam for so many rows."""
+        return self.ridges.lams(self.n)
+
+    @cached_property
+    def points(self) -> Points:
+        """What the kernels of every parameter share."""
+        return Points(self.X) if self.landmarks is None else Points(self.X, self.X[self.landmarks])
+
+    def problem(self, kernel: Kernel) -> Problem:
+        """One kernel matrix or its columns, with the first target and every ridge."""
+        lams = np.array(self.lams)
+        if self.landmarks is None:
+            K, columns = kernel.gram(self.points), None
+        else:
+            K, columns = np.empty((0, 0)), nystrom_columns(kernel, self.points, self.landmarks)
+        return Problem(self.X, self.targets[0], kernel, K, lams, self.ridge, columns)
+
+    def part(self, rows: Index, name: str) -> TrainingSide:
+        """Some of the rows as a training side of their own, with random streams of their own."""
+        stream = partial(self.stream, name)
+        return replace(
+            self,
+            X=self.X[rows],
+            targets=self.targets[:, rows],
+            folds=folds_from(stream, len(rows)),
+            stream=stream,
+        )
+
+
+def folds_from(stream: Streams, n: int) -> Callable[[int], Folds]:
+    """k -> the same k folds for every method that asks."""
+    drawn: dict[int, Folds] = {}
+
+    def folds(k: int) -> Folds:
+        if k not in drawn:
+            drawn[k] = draw_folds(n, k, stream(f"{k} folds"))
+        return drawn[k]
+
+    return folds
