@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from kselect.model.experiment import Experiment
+from kselect.model.method import TABLE
 from kselect.stats.comparison import Comparison
 from kselect.stats.samples import sample, select
 
