@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from kselect.datasets.registry import Task
 from kselect.kernels import KERNELS, Kernel, Points, find_kernel
 from kselect.learners import Path, Problem, find_learner
 from kselect.model.method import Choice, Ridges
@@ -139,3 +140,11 @@ def side_of(
     targets = y[None] if y.ndim == 1 else y
     choice = Choice(learner, tuple(sorted(find_learner(learner).defaults.items())))
     return TrainingSide(X=X, targets=targets, kernels=tuple(kernels), learner=choice, **facts)
+
+
+def learners(name: str, **params: Any) -> tuple[tuple[Task, Choice], ...]:
+    """One learner for every task that it is for, as an experiment holds it."""
+    found = find_learner(name)
+    choice = Choice(name, tuple(sorted((found.defaults | params).items())))
+    tasks: tuple[Task, ...] = ("classification", "regression")
+    return tuple((task, choice) for task in tasks if task in found.tasks)

@@ -148,10 +148,10 @@ def methods_of(one: Entry, config: ConfigFile) -> Iterable[Method]:
 def read_figures(
     config: ConfigFile, document: Document, kinds: Kinds, columns: Columns
 ) -> list[Figure]:
-    """Every figure by its kind: the one that it names, or the one that it is named after."""
+    """Every figure by its kind: the one that it names, or is named after, or else a sweep."""
     found = []
     for name, written in config.figures.items():
-        kind = str(written.get("kind", name))
+        kind = str(written.get("kind", name if name in kinds else "sweep"))
         if kind not in kinds:
             where = ("figures", name, "kind") if "kind" in written else ("figures", name)
             document.wrong(where, f"unknown kind of figure {kind!r}{nearest(kind, kinds)}")
