@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from kselect.model.experiment import Experiment
 from kselect.criteria import PROBES
+from kselect.model.experiment import Experiment
 from kselect.stats.samples import select
 from kselect.stats.sweeps import read_parameter
 
