@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
@@ -16,11 +16,13 @@ import click
 
 from kselect.cli.experiment import default_folder, read_experiment
 from kselect.cli.options import column_options, place_options, places
+from kselect.config.kept import held_protocol
 from kselect.config.load import Loaded
 from kselect.errors import ConfigError, DataError, StoreError
 from kselect.model.experiment import Experiment
-from kselect.model.records import Cell, cells_of
+from kselect.model.records import Cell, Record, cells_of
 from kselect.plan import Plan, check_kept, damaged, find_sources, make_plan
+from kselect.run.claims import Claims
 from kselect.run.progress import clock
 from kselect.run.scheduler import Settings, run_plan
 from kselect.run.workers import dask_client, local_executor
@@ -201,24 +203,30 @@ def execute(loaded: Loaded, plan: Plan, store: Store, how: Flags) -> int:
     executor_of = executors(how)
     with threadpool_limits(1):
         environment = describe_environment()
-    store.write("config.resolved.yaml", loaded.resolved)
     n_jobs = max(1, min(how.n_jobs, len(plan.trials)))
     settings = Settings(n_jobs, how.force, how.retry_failed, how.fail_fast, how.quiet)
+    claims = Claims(store.folder, lambda text: click.echo(text, err=True))
     try:
-        run_plan(loaded.asked, plan, store, digest(environment), settings, executor_of)
-        return finish(loaded.whole, plan, store, environment, how)
+        claims.protocol(
+            lambda: store.write("config.resolved.yaml", loaded.resolved),
+            lambda: held_protocol(store.folder) == loaded.protocol,
+        )
+        run_plan(loaded.asked, plan, store, digest(environment), settings, executor_of, claims)
+        return finish(loaded, plan, store, environment, how)
     except StoreError as error:
         click.echo(f"error: {error}; what was finished before is kept", err=True)
         return 1
+    finally:
+        claims.close()
 
 
 def finish(
-    whole: Experiment, plan: Plan, store: Store, environment: Mapping[str, Any], how: Flags
+    loaded: Loaded, plan: Plan, store: Store, environment: Mapping[str, Any], how: Flags
 ) -> int:
     """Gather the records and say what came out."""
     sources = {name: source.kind for name, source in plan.sources.items()}
     left_out = dict.fromkeys(plan.missing, "no file to be had (--skip-missing)")
-    records = write_gathered(whole, store, environment, sources, left_out).records
+    records = write_gathered(loaded.whole, store, environment, sources, left_out).records
     failed = [r for r in records if r.status == "failed"]
     for line in sorted(
         {f"failed: {r.dataset}, split {r.split}, {r.method}: {r.reason}" for r in failed}
@@ -230,7 +238,25 @@ def finish(
             err=True,
         )
         click.echo(f"next: kselect report {store.folder}", err=True)
-    return 1 if failed else 0
+    lost = lost_jobs(loaded.asked, plan, records, stopped=how.fail_fast and bool(failed))
+    for line in lost:
+        click.echo(f"error: {line}: computed, but not in {store.folder} any more", err=True)
+    return 1 if failed or lost else 0
+
+
+def lost_jobs(
+    experiment: Experiment, plan: Plan, records: Iterable[Record], *, stopped: bool
+) -> list[str]:
+    """The jobs of the plan that are not there: somebody removed or moved the folder under way."""
+    here = {(r.dataset, r.split, r.cell) for r in records}
+    planned = {} if stopped else {t.name: t for t in plan.trials}
+    return [
+        name
+        for name, t in planned.items()
+        if any(
+            (t.dataset, t.split, c) not in here for m in t.methods for c in cells_of(experiment, m)
+        )
+    ]
 
 
 def executors(how: Flags) -> Callable[[int], Executor]:

@@ -53,10 +53,24 @@ def widen(
 def same_protocol(document: Document, held: Document) -> bool:
     """Whether two configs agree in all that their results share."""
     try:
-        one, other = (spelt_out(read_config(d), d) for d in (document, held))
+        return protocol_text(document) == protocol_text(held)
     except ConfigError:
         return False
-    return all(one.get(key) == other.get(key) for key in PROTOCOL)
+
+
+def protocol_text(document: Document) -> str:
+    """All that the results of a folder share, as text that can be compared."""
+    written = spelt_out(read_config(document), document)
+    return write_yaml((key, written.get(key)) for key in PROTOCOL)
+
+
+def held_protocol(folder: Path) -> str | None:
+    """That of the config that a folder keeps, None where there is none."""
+    held = held_by(folder / "config.resolved.yaml")
+    try:
+        return protocol_text(held) if held else None
+    except ConfigError:
+        return None
 
 
 def resolved(document: Document) -> str:

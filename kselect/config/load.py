@@ -11,7 +11,7 @@ from typing import Any
 
 from kselect.config.criteria import Entry
 from kselect.config.document import Document, read_document
-from kselect.config.kept import held_by, resolved, widen
+from kselect.config.kept import held_by, protocol_text, resolved, widen
 from kselect.config.rules import read_config
 from kselect.config.schema import ConfigFile
 from kselect.errors import ConfigError, nearest
@@ -30,12 +30,14 @@ class Loaded:
     """A config as a command needs it.
 
     ``asked`` is what the flags leave of it, ``whole`` all of it with what the folder holds already, and
-    ``resolved`` the text that says the whole with every choice written out.
+    ``resolved`` the text that says the whole with every choice written out,
+    ``protocol`` what of it all results share.
     """
 
     asked: Experiment
     whole: Experiment
     resolved: str
+    protocol: str
 
 
 def load_config(
@@ -61,7 +63,7 @@ def load(
     asked = narrowed(deepcopy(document), kinds, overrides)
     held = held_by(folder_of(asked) / "config.resolved.yaml")
     widen(document, asked.datasets, asked.splits, held)
-    return Loaded(asked, build(document, kinds), resolved(document))
+    return Loaded(asked, build(document, kinds), resolved(document), protocol_text(document))
 
 
 def narrowed(document: Document, kinds: Kinds, overrides: Mapping[str, object]) -> Experiment:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kselect.model.experiment import Experiment
 from kselect.model.job import Jobs, protocol_of
 from kselect.model.trial import Outcome, Trial
 from kselect.plan import Plan, still_pending
+from kselect.run.claims import Claims
 from kselect.run.progress import Progress
 from kselect.run.trial import failed_outcome
-from kselect.run.workers import stop, submit, worker_died
+from kselect.run.workers import check_alive, stop, submit, worker_died
 
+POLL_SECONDS = 1.0
 DIED_TWICE = "its worker died twice (killed, or out of memory)"
 
 
@@ -40,18 +43,23 @@ class Run:
     executor_of: Callable[[int], Executor]
     progress: Progress
     cost: Callable[[Trial], float]
+    claims: Claims
     waiting: deque[Trial] = field(default_factory=deque)
     suspects: deque[Trial] = field(default_factory=deque)
+    elsewhere: deque[Trial] = field(default_factory=deque)
     under_way: dict[Future[Outcome], Trial] = field(default_factory=dict)
     failed: int = 0
+    told: bool = False
 
     def work(self) -> None:
         """Until nothing is left; Ctrl-C leaves at once and keeps what is stored."""
         executor = self.executor_of(self.settings.n_jobs)
         try:
-            while self.waiting or self.under_way:
-                self.hand_out(executor)
-                if self.collect():
+            while self.waiting or self.under_way or self.elsewhere:
+                whole = self.hand_out(executor)
+                if whole and not self.under_way:
+                    self.wait_for_others()
+                elif not whole or self.collect(executor):
                     stop(executor)
                     executor = self.executor_of(self.settings.n_jobs)
             while self.suspects:
@@ -59,28 +67,45 @@ class Run:
         finally:
             stop(executor)
 
-    def hand_out(self, executor: Executor) -> None:
-        """Fill the workers, leaving out what another run has finished in the meantime."""
+    def hand_out(self, executor: Executor) -> bool:
+        """Fill the workers, leaving out what other runs have done or in hand; False if the workers are broken."""
         while self.waiting and len(self.under_way) < self.settings.n_jobs:
             trial = self.waiting.popleft()
+            if not self.claims.job(trial.dataset, trial.split):
+                self.elsewhere.append(trial)
+                continue
+            # After the claim: the run that had it may have finished it.
             if not self.settings.fresh:
                 trial = still_pending(
                     self.experiment, trial, self.store, self.settings.retry_failed
                 )
             if not trial.methods:
+                self.claims.release(trial.dataset, trial.split)
                 self.progress.advance(trial.name, self.cost(trial))
                 continue
             try:
                 self.under_way[submit(executor, self.experiment, trial)] = trial
             except BrokenExecutor:
                 self.waiting.appendleft(trial)
-                break
+                return False
+        return True
 
-    def collect(self) -> bool:
+    def wait_for_others(self) -> None:
+        """All that is left is in the hands of other runs: look again until they are done or gone."""
+        if not self.elsewhere:
+            return
+        names = ", ".join(t.name for t in list(self.elsewhere)[:3])
+        more = ", ..." if len(self.elsewhere) > 3 else ""
+        if not self.told:
+            self.progress.say(f"waiting for another run, which has {names}{more} in hand")
+            self.told = True
+        time.sleep(POLL_SECONDS)
+        self.waiting, self.elsewhere = self.elsewhere, deque()
+
+    def collect(self, executor: Executor) -> bool:
         """Store what is finished; True if a worker died: then all that was under way is suspect."""
-        if not self.under_way:
-            return True
-        finished, _ = wait(self.under_way, return_when=FIRST_COMPLETED)
+        finished, _ = wait(self.under_way, POLL_SECONDS, return_when=FIRST_COMPLETED)
+        check_alive(executor)
         broken = False
         for future in finished:
             trial = self.under_way.pop(future)
@@ -103,7 +128,7 @@ class Run:
         self.progress.say(f"a worker died: {trial.name} is tried again")
         executor = self.executor_of(1)
         try:
-            outcome = submit(executor, self.experiment, trial).result()
+            outcome = patient(executor, submit(executor, self.experiment, trial))
         except Exception as error:
             if not worker_died(error):
                 raise
@@ -116,6 +141,7 @@ class Run:
         """Write an outcome and tell of it."""
         protocol = protocol_of(self.experiment, trial.dataset, trial.source.sha256)
         self.store.add(trial, outcome, protocol, self.environment, self.settings.fresh)
+        self.claims.release(trial.dataset, trial.split)
         reasons = sorted(
             {f"{r.method}: {r.reason}" for r in outcome.records if r.status == "failed"}
         )
@@ -124,6 +150,14 @@ class Run:
         if reasons and self.settings.fail_fast:
             self.waiting.clear()
             self.suspects.clear()
+            self.elsewhere.clear()
+
+
+def patient(executor: Executor, future: Future[Outcome]) -> Outcome:
+    """The outcome of a trial, unless whoever computes it is gone."""
+    while not wait([future], POLL_SECONDS).done:
+        check_alive(executor)
+    return future.result()
 
 
 def run_plan(
@@ -133,6 +167,7 @@ def run_plan(
     environment: str,
     settings: Settings,
     executor_of: Callable[[int], Executor],
+    claims: Claims,
 ) -> int:
     """Run a plan's trials; the number of jobs in which something failed."""
 
@@ -141,7 +176,8 @@ def run_plan(
 
     total = sum(map(cost, plan.trials))
     with Progress(len(plan.trials), total, settings.quiet) as progress:
-        run = Run(experiment, store, environment, settings, executor_of, progress, cost)
+        bare = replace(experiment, figures=())  # workers need not know how things are shown
+        run = Run(bare, store, environment, settings, executor_of, progress, cost, claims)
         run.waiting.extend(plan.trials)
         run.work()
     return run.failed

@@ -10,8 +10,10 @@ import time
 import traceback
 import warnings
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kselect.errors import StoreError
 from kselect.model.experiment import Experiment
 from kselect.model.trial import Outcome, Trial
 from kselect.run.trial import failed_outcome, run_trial
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
     from distributed import Client
 
 POOLS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
-ONE_THREAD = dict.fromkeys(POOLS, "1")
+# A worker imports nothing from the current folder: a random.py there is not ours to run.
+WORKER_ENVIRONMENT = {**dict.fromkeys(POOLS, "1"), "PYTHONSAFEPATH": "1"}
 WATCH_SECONDS = 0.5
 FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^\s/'\":]+/)*(?=[^\s/'\":])")
 PACKAGE_FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^\s/'\":]+/)*(?=(?:kselect|site-packages)/)")
@@ -71,13 +74,19 @@ def local_executor(n_jobs: int) -> Executor:
     warnings.filterwarnings("ignore", "A worker (stopped|was restarted)", UserWarning)
     resource_tracker.ensure_running()  # later it would unblock what ``submit`` blocks
     executor: Executor = ProcessPoolExecutor(
-        max_workers=n_jobs, initializer=start_worker, initargs=(os.getpid(),), env=ONE_THREAD
+        max_workers=n_jobs,
+        initializer=start_worker,
+        initargs=(os.getpid(),),
+        env=WORKER_ENVIRONMENT,
     )
     return executor
 
 
 def submit(executor: Executor, experiment: Experiment, trial: Trial) -> Future[Outcome]:
     """Hand out a trial. A worker that starts now inherits the blocked SIGINT: it never sees a Ctrl-C."""
+    # A worker may stand in another folder.
+    source = replace(trial.source, path=trial.source.path.resolve())
+    trial = replace(trial, source=source)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         return executor.submit(run_safely, experiment, trial)
@@ -102,6 +111,14 @@ def dask_client(scheduler: str | None, n_jobs: int) -> Client:
         n_workers=n_jobs, threads_per_worker=1, dashboard_address=None
     )
     return Client(cluster)  # type: ignore[no-untyped-call]
+
+
+def check_alive(executor: Executor) -> None:
+    """Whether there is still somebody who computes: a dask scheduler that is gone answers nothing for ever."""
+    client = getattr(executor, "_client", None)
+    if client is not None and client.status != "running":
+        address = getattr(getattr(client, "scheduler", None), "address", "")
+        raise StoreError(f"the dask scheduler {address} is gone".replace("  ", " "))
 
 
 def stop(executor: Executor) -> None:

@@ -34,7 +34,7 @@ from experiments import (
 )
 
 from kselect.run.scheduler import DIED_TWICE
-from kselect.run.workers import ONE_THREAD, local_executor, run_safely, stop, without_folders
+from kselect.run.workers import WORKER_ENVIRONMENT, local_executor, run_safely, stop, without_folders
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +160,7 @@ def blas_threads() -> list[int]:
 
 def environment_of_worker() -> dict[str, str | None]:
     """The variables that set threads."""
-    return {name: os.environ.get(name) for name in ONE_THREAD}
+    return {name: os.environ.get(name) for name in WORKER_ENVIRONMENT}
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ def test_one_blas_thread_a_worker(executor) -> None:  # type: ignore[no-untyped-
     threads = executor.submit(blas_threads).result(timeout=60)
     assert threads
     assert set(threads) == {1}
-    assert executor.submit(environment_of_worker).result(timeout=60) == ONE_THREAD
+    assert executor.submit(environment_of_worker).result(timeout=60) == WORKER_ENVIRONMENT
 
 
 def test_one_blas_thread_in_a_process_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
