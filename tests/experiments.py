@@ -7,11 +7,15 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import kselect
+from kselect.config import load as config_load
+from kselect.config.load import NO_OVERRIDES
+from kselect.model.experiment import Experiment
+from kselect.report.sections import FIGURES
 
 ROOT = Path(kselect.__file__).resolve().parents[1]
 SECONDS = 60.0  # a time-out, not a wait
@@ -67,6 +71,11 @@ def lookup(*arguments, **_):
     raise SystemExit(f"a name was looked up: {arguments}")
 socket.getaddrinfo = lookup
 """
+
+
+def load_config(path: Path, overrides: Mapping[str, object] = NO_OVERRIDES) -> Experiment:
+    """A config with every kind of figure that there is, as the commands read it."""
+    return config_load.load_config(path, FIGURES, overrides)
 
 
 def write_config(folder: Path, text: str = SMALL, name: str = "small.yaml") -> Path:

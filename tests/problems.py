@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
+from kselect.datasets.registry import Task
 from kselect.kernels import KERNELS, Kernel, Points, find_kernel
 from kselect.learners import Path, Problem, find_learner
+from kselect.model.method import Choice, Ridges
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
+from kselect.numerics.streams import stream
+from kselect.search.side import TrainingSide, folds_from
 
 BIAS = {"lssvm": True, "krr": False}
 
@@ -109,3 +115,36 @@ def rows(n: int = 18, d: int = 3, seed: int = 0) -> tuple[Array, Array]:
 def problem_of(kernel: Kernel, X: Array, y: Array, lams: Any = (0.03, 0.3), **more: Any) -> Problem:
     """A problem with its kernel matrix."""
     return Problem(X, y, kernel, kernel.gram(Points(X)), np.array(lams, dtype=np.float64), **more)
+
+
+def side_of(
+    kernels: Sequence[Kernel],
+    X: Array,
+    y: Array,
+    lams: Sequence[float],
+    *,
+    learner: str = "lssvm",
+    seed: int = 0,
+    **more: Any,
+) -> TrainingSide:
+    """A training side that selects kernel and ridge, its folds drawn from a seeded stream."""
+    streams = partial(stream, seed)
+    facts: dict[str, Any] = {
+        "task": "classification" if np.isin(y, (-1.0, 1.0)).all() else "regression",
+        "ridges": Ridges(tuple(lams), "select"),
+        "ridge": "fixed",
+        "folds": folds_from(streams, len(X)),
+        "stream": streams,
+        **more,
+    }
+    targets = y[None] if y.ndim == 1 else y
+    choice = Choice(learner, tuple(sorted(find_learner(learner).defaults.items())))
+    return TrainingSide(X=X, targets=targets, kernels=tuple(kernels), learner=choice, **facts)
+
+
+def learners(name: str, **params: Any) -> tuple[tuple[Task, Choice], ...]:
+    """One learner for every task that it is for, as an experiment holds it."""
+    found = find_learner(name)
+    choice = Choice(name, tuple(sorted((found.defaults | params).items())))
+    tasks: tuple[Task, ...] = ("classification", "regression")
+    return tuple((task, choice) for task in tasks if task in found.tasks)

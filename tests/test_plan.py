@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from experiments import write_config
+from experiments import load_config, write_config
 
-from kselect.config.load import load_config
 from kselect.datasets.dataset import Source
 from kselect.datasets.fetch import Places
 from kselect.errors import ConfigError
-from kselect.model.experiment import Experiment
+from kselect.model.experiment import Experiment, Fewer
 from kselect.model.job import protocol_of
 from kselect.model.trial import Trial
 from kselect.plan import Plan, check_kept, find_sources, make_plan
@@ -35,7 +34,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def plan_of(experiment: Experiment, store: Store, **flags: Any) -> Plan:
-    sources, missing = find_sources(experiment.datasets, HERE)
+    sources, missing = find_sources(experiment, HERE)
     return make_plan(experiment, sources, missing, store, **flags)
 
 
@@ -45,9 +44,9 @@ def pairs(plan: Plan) -> list[tuple[str, int]]:
 
 def fail(experiment: Experiment, store: Store, dataset: str, split: int) -> None:
     """Store a job that failed."""
-    sources, _ = find_sources([dataset], HERE)
+    sources, _ = find_sources(replace(experiment, datasets=(dataset,)), HERE)
     trial = Trial(dataset, split, experiment.methods, sources[dataset])
-    protocol = protocol_of(experiment, sources[dataset].sha256)
+    protocol = protocol_of(experiment, dataset, sources[dataset].sha256)
     store.add(trial, failed_outcome(experiment, trial, "why"), protocol, "env", False)
 
 
@@ -81,7 +80,7 @@ def test_shards_are_a_partition(experiment: Experiment, store: Store, shards: in
 
 def test_shards_of_machines_with_different_data(experiment: Experiment, store: Store) -> None:
     """Who lacks a data set runs less, but nothing that another machine counts as its own."""
-    sources, _ = find_sources(experiment.datasets, HERE)
+    sources, _ = find_sources(experiment, HERE)
     poor = {name: source for name, source in sources.items() if name != "heart"}
     one = make_plan(experiment, poor, {"heart": "gone"}, store, shard=(1, 2))
     two = make_plan(experiment, sources, {}, store, shard=(2, 2))
@@ -91,8 +90,8 @@ def test_shards_of_machines_with_different_data(experiment: Experiment, store: S
     }
 
 
-def test_sources_and_missing() -> None:
-    sources, missing = find_sources(["heart", "a2a"], HERE)
+def test_sources_and_missing(experiment: Experiment) -> None:
+    sources, missing = find_sources(replace(experiment, datasets=("heart", "a2a")), HERE)
     assert list(sources) == ["heart"]
     assert missing["a2a"].startswith("a2a: no file to be had")
 
@@ -103,7 +102,7 @@ def changed(sources: Mapping[str, Source], name: str) -> dict[str, Source]:
 
 def test_another_file_of_a_data_set(experiment: Experiment, store: Store) -> None:
     fail(experiment, store, "heart", 1)
-    sources, _ = find_sources(experiment.datasets, HERE)
+    sources, _ = find_sources(experiment, HERE)
     with pytest.raises(ConfigError, match=r"heart/1\.json: rests on another file .* from mirror"):
         make_plan(experiment, changed(sources, "heart"), {}, store)
     plan = make_plan(experiment, changed(sources, "heart"), {}, store, force=True)
@@ -122,8 +121,18 @@ def test_what_is_left_alone_is_checked_too(experiment: Experiment, store: Store)
 
 def test_splits_that_rest_on_different_files(experiment: Experiment, store: Store) -> None:
     fail(experiment, store, "heart", 1)
-    sources, _ = find_sources(experiment.datasets, HERE)
+    sources, _ = find_sources(experiment, HERE)
     part = replace(experiment, splits=(0,))
     plan = make_plan(part, changed(sources, "heart"), {}, store)
     with pytest.raises(ConfigError, match="another file of heart"):
         check_kept(experiment, plan, store)
+
+
+def test_fewer_splits_on_some_data_sets(experiment: Experiment, store: Store) -> None:
+    """By name, or above a number of training rows."""
+    fewer = replace(experiment, fewer_splits=(Fewer(1, dataset="sonar"), Fewer(2, rows=200)))
+    assert sorted(pairs(plan_of(fewer, store))) == [
+        *(("heart", i) for i in range(3)),
+        *(("liver-disorders", i) for i in range(2)),
+        ("sonar", 0),
+    ]

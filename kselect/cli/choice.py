@@ -9,6 +9,8 @@ import numpy as np
 
 from kselect.datasets.tabular import Target
 from kselect.grids import show_number
+from kselect.kernels import Kernel
+from kselect.model.records import describe_exclusions
 from kselect.selection.engine import Selection
 
 
@@ -23,13 +25,17 @@ def as_object(found: Selection, n: int, facts: Mapping[str, Any]) -> dict[str, A
     return {
         "criterion": request.method.label,
         "params": dict(request.method.params),
-        "learner": request.learner,
-        "learner_params": dict(request.learner_params),
+        "learner": request.learner.name,
+        "learner_params": dict(request.learner.params),
         "kernel": found.kernel.name,
         "ridge": request.ridge,
         "n": n,
         "best": {**found.kernel.parameters, "lam": found.lam, "score": found.score},
         "warnings": found.edges,
+        "excluded": [
+            {**place.kernel.parameters, "lam": place.lam, "reason": reason}
+            for place, reason in found.found.excluded
+        ],
         "scores": scores,
         "seconds": found.seconds,
         "seconds_fit": found.seconds_fit,
@@ -41,7 +47,7 @@ def as_object(found: Selection, n: int, facts: Mapping[str, Any]) -> dict[str, A
 def describe(found: Selection, n: int, d: int, goal: Target, scale: str) -> str:
     """What a person reads."""
     request = found.request
-    own = "".join(f" {k}={v:g}" for k, v in request.learner_params)
+    own = "".join(f" {k}={v:g}" for k, v in request.learner.params)
     kind = f"{goal.task} ({goal.why})"
     if goal.classes:
         kind += f"; classes {', '.join(goal.classes[:6])}{', ...' if len(goal.classes) > 6 else ''}"
@@ -49,7 +55,7 @@ def describe(found: Selection, n: int, d: int, goal: Target, scale: str) -> str:
     chosen = ", ".join(f"{k} = {show_number(v)}" for k, v in found.kernel.parameters.items())
     lines = [
         f"{n} rows, {d} feature{'' if d == 1 else 's'}, {kind}",
-        f"{request.learner}{own}, {found.kernel.name} kernel, {request.method.label}"
+        f"{request.learner.name}{own}, {found.kernel.name} kernel, {request.method.label}"
         + (f" ({request.method.text})" if request.method.params else ""),
         "",
         *score_table(found),
@@ -57,6 +63,7 @@ def describe(found: Selection, n: int, d: int, goal: Target, scale: str) -> str:
         f"choice: {chosen + ', ' if chosen else ''}lam = {show_number(found.lam)}"
         f" (ridge n lam = {found.lam * n:.4g}), score {found.score:.6g}",
         *(f"warning: {text}" for text in found.edges),
+        *(f"excluded: {text}" for text in [describe_exclusions(found.found)] if text),
         f"{found.seconds:.2f} s for {size} candidate{'' if size == 1 else 's'}, the fit included",
         "",
         "fit it:",
@@ -91,21 +98,29 @@ def python_lines(found: Selection, goal: Target, scale: str) -> list[str]:
     form = (
         "KernelSelectClassifierCV" if goal.task == "classification" else "KernelSelectRegressorCV"
     )
-    given = {"learner": request.learner, "kernel": found.kernel.name}
+    given: dict[str, Any] = {"learner": request.learner.name, "kernel": found.kernel.name}
     if request.method.label != "5-CV":  # the estimator's own, which few rows may not allow
         given["criterion"] = request.method.label
     arguments = [f"{k}={v!r}" for k, v in given.items()]
-    arguments += [f"{k}={show_number(v)}" for k, v in found.kernel.parameters.items()]
+    arguments += kernel_arguments(found.kernel)
     arguments += [f"lam={show_number(found.lam)}"]
-    if request.learner_params:
-        arguments += [f"params={dict(request.learner_params)!r}"]
+    if request.learner.params:
+        arguments += [f"params={dict(request.learner.params)!r}"]
     if request.nystrom:
         arguments += [f"nystrom={request.nystrom}", f"random_state={request.seed}"]
     call = f"{form}({', '.join(arguments)})"
-    lines = [f"from kselect.selection.estimator import {form}"]
+    lines = [f"from kselect import {form}"]
     if scale == "none":
         return [*lines, f"model = {call}.fit(X, y)"]
     scaler = "StandardScaler()" if scale == "zscore" else "MinMaxScaler((-1, 1))"
     lines += ["from sklearn.pipeline import make_pipeline"]
     lines += [f"from sklearn.preprocessing import {scaler.partition('(')[0]}"]
     return [*lines, f"model = make_pipeline({scaler}, {call}).fit(X, y)"]
+
+
+def kernel_arguments(kernel: Kernel) -> list[str]:
+    """The kernel's parameters as the estimator takes them: the best known by name, others in ``grids``."""
+    shown = {k: show_number(v) for k, v in kernel.parameters.items()}
+    if set(shown) <= {"tau", "degree"}:
+        return [f"{k}={v}" for k, v in shown.items()]
+    return ["grids={" + ", ".join(f"{k!r}: {v}" for k, v in shown.items()) + "}"]

@@ -5,26 +5,27 @@ from __future__ import annotations
 import re
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
+from kselect.cli.experiment import default_folder, read_experiment
 from kselect.cli.options import column_options, place_options, places
-from kselect.config.load import load_config
-from kselect.config.resolved import resolved
+from kselect.config.load import Loaded
 from kselect.errors import ConfigError, DataError, StoreError
 from kselect.model.experiment import Experiment
+from kselect.model.records import Cell, cells_of
 from kselect.plan import Plan, check_kept, find_sources, make_plan
 from kselect.run.progress import clock
 from kselect.run.scheduler import Settings, run_plan
 from kselect.run.workers import dask_client, local_executor
 from kselect.store.environment import describe_environment, digest
-from kselect.store.gather import write_gathered
+from kselect.store.gather import check_leftover, write_gathered
 from kselect.store.jobs import Store
 
 EPILOG = """\b
@@ -126,10 +127,9 @@ def run(
     if how.scheduler and how.backend != "dask":
         raise ConfigError("--scheduler needs --backend dask")
     overrides = {"datasets": datasets or None, "criteria": criteria or None, "splits": splits}
-    experiment = load_config(config, overrides)
-    whole = widened(load_config(config), experiment)
-    store = Store(output or Path("results") / experiment.name)
-    sources, missing = find_sources(experiment.datasets, places(mirror, offline, data_dir))
+    loaded = read_experiment(config, overrides, output)
+    experiment, store = loaded.asked, Store(output or default_folder(loaded.asked))
+    sources, missing = find_sources(experiment, places(mirror, offline, data_dir))
     if missing and not how.skip_missing:
         raise DataError("\n".join(missing.values()))
     if not sources:
@@ -138,14 +138,15 @@ def run(
         experiment, sources, missing, store,
         retry_failed=how.retry_failed, force=how.force, shard=how.shard,
     )  # fmt: skip
-    check_kept(whole, plan, store, force=how.force)
+    check_kept(loaded.whole, plan, store, force=how.force)
+    check_leftover(loaded.whole, store, planned_cells(experiment, plan))
     describe(experiment, plan, how)
     if how.dry_run:
         seconds = estimate(experiment, plan, how.n_jobs)
         told = f"about {clock(seconds)}" if seconds >= 1 else "a second"
         click.echo(f"{told} with -j {how.n_jobs}")
         return 0
-    return execute(experiment, whole, plan, store, how)
+    return execute(loaded, plan, store, how)
 
 
 def describe(experiment: Experiment, plan: Plan, how: Flags) -> None:
@@ -166,13 +167,12 @@ def describe(experiment: Experiment, plan: Plan, how: Flags) -> None:
     )
 
 
-def widened(whole: Experiment, part: Experiment) -> Experiment:
-    """The config's own experiment, with the data sets and splits that flags added to it."""
-    return replace(
-        whole,
-        datasets=tuple(dict.fromkeys((*whole.datasets, *part.datasets))),
-        splits=tuple(sorted({*whole.splits, *part.splits})),
-    )
+def planned_cells(experiment: Experiment, plan: Plan) -> Iterator[tuple[str, int, Cell]]:
+    """What the plan computes."""
+    for trial in plan.trials:
+        for method in trial.methods:
+            for cell in cells_of(experiment, method):
+                yield trial.dataset, trial.split, cell
 
 
 def estimate(experiment: Experiment, plan: Plan, n_jobs: int) -> float:
@@ -192,19 +192,19 @@ def estimate(experiment: Experiment, plan: Plan, n_jobs: int) -> float:
     return (work + per_kernel_seconds * len(plan.trials) * len(experiment.kernels)) / n_jobs
 
 
-def execute(experiment: Experiment, whole: Experiment, plan: Plan, store: Store, how: Flags) -> int:
+def execute(loaded: Loaded, plan: Plan, store: Store, how: Flags) -> int:
     """Run the plan, then gather; the exit status."""
     from threadpoolctl import threadpool_limits
 
     executor_of = executors(how)
     with threadpool_limits(1):
         environment = describe_environment()
-    store.write("config.resolved.yaml", resolved(whole))
+    store.write("config.resolved.yaml", loaded.resolved)
     n_jobs = max(1, min(how.n_jobs, len(plan.trials)))
     settings = Settings(n_jobs, how.force, how.retry_failed, how.fail_fast, how.quiet)
     try:
-        run_plan(experiment, plan, store, digest(environment), settings, executor_of)
-        return finish(whole, plan, store, environment, how)
+        run_plan(loaded.asked, plan, store, digest(environment), settings, executor_of)
+        return finish(loaded.whole, plan, store, environment, how)
     except StoreError as error:
         click.echo(f"error: {error}; what was finished before is kept", err=True)
         return 1
@@ -216,7 +216,7 @@ def finish(
     """Gather the records and say what came out."""
     sources = {name: source.kind for name, source in plan.sources.items()}
     left_out = dict.fromkeys(plan.missing, "no file to be had (--skip-missing)")
-    records = write_gathered(whole, store, environment, sources, left_out)
+    records = write_gathered(whole, store, environment, sources, left_out).records
     failed = [r for r in records if r.status == "failed"]
     for line in sorted(
         {f"failed: {r.dataset}, split {r.split}, {r.method}: {r.reason}" for r in failed}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 import numpy as np
@@ -17,13 +17,12 @@ from kselect.datasets.scaling import scale_rows
 from kselect.datasets.tabular import Target, as_target, read_table
 from kselect.errors import ConfigError, DataError
 from kselect.learners import find_learner
-from kselect.model.experiment import Method
+from kselect.model.method import Method
 from kselect.numerics.linalg import Index
 from kselect.selection.engine import Request, check_memory, select
 from kselect.selection.request import (
-    DEGREE,
     LAM,
-    TAU,
+    kernel_grids,
     make_folds,
     make_kernels,
     make_lams,
@@ -31,6 +30,7 @@ from kselect.selection.request import (
     split_parameters,
 )
 
+F = TypeVar("F", bound=Callable[..., Any])
 EPILOG = """\b
 Examples:
   kselect select my.csv --target price
@@ -40,6 +40,15 @@ Examples:
 A GRID is 0.5,1,2 or 2^-6:2^8 (every power) or 2^-15:2^15:2 (every second).
 """
 FOLD = re.compile(r"[0-9]{1,12}")
+
+
+def kernel_options(function: F) -> F:
+    """One flag per parameter of any registered kernel."""
+    for parameter, grids in reversed(kernel_grids().items()):
+        shown = ", ".join(f"{name} {grid}" for name, grid in grids.items())
+        text = f"Of the kernel: {', '.join(grids)}. [default: {shown}]"
+        function = click.option(f"--{parameter}", metavar="GRID", help=text)(function)
+    return function
 
 
 @click.command("select", epilog=EPILOG)
@@ -53,12 +62,7 @@ FOLD = re.compile(r"[0-9]{1,12}")
 @click.option("--learner", default="lssvm", show_default=True, help="See kselect list learners.")
 @click.option("--criterion", default="5-CV", show_default=True, help="See kselect list criteria.")
 @click.option("--kernel", default="gaussian", show_default=True, help="See kselect list kernels.")
-@click.option(
-    "--tau", metavar="GRID", default=TAU, show_default=True, help="Of the Gaussian kernel."
-)
-@click.option(
-    "--degree", metavar="GRID", default=DEGREE, show_default=True, help="Of the polynomial kernel."
-)
+@kernel_options
 @click.option("--lam", metavar="GRID", default=LAM, show_default=True, help="The ridge is n lam.")
 @click.option(
     "--param",
@@ -164,22 +168,22 @@ def make_request(flags: Mapping[str, Any], goal: Target) -> tuple[Method, Reques
     """The flags as a request."""
     params = dict(split_parameter(text) for text in flags["params"])
     learner = find_learner(flags["learner"])
-    params, own = split_parameters(learner, flags["criterion"], params)
+    params, choice = split_parameters(learner, flags["criterion"], params)
     method = make_method(flags["criterion"], flags["loss"], params, goal.task == "classification")
     if goal.task not in learner.tasks:
         raise ConfigError(
             f"the learner {learner.name} is for {' and '.join(learner.tasks)}, not {goal.task}"
         )
     request = Request(
-        learner.name,
-        make_kernels(flags["kernel"], flags),
+        choice,
+        make_kernels(flags["kernel"], {name: flags[name] for name in kernel_grids()}),
         make_lams(flags["lam"]),
         method,
         flags["ridge"],
         flags["nystrom"],
         flags["n_jobs"],
         flags["seed"],
-        own,
+        goal.task,
     )
     return method, request
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
+from kselect.cli.experiment import default_folder, read_experiment
 from kselect.cli.options import column_options, place_options, places
-from kselect.cli.run import hear_interrupts, widened
-from kselect.config.load import load_config
+from kselect.cli.run import hear_interrupts
 from kselect.datasets.dataset import Source
 from kselect.datasets.fetch import packaged
 from kselect.errors import DataError
@@ -77,10 +77,11 @@ def time_command(
     One process, one BLAS thread; what was measured before is not measured again.
     """
     hear_interrupts()
-    experiment = load_config(config, {"datasets": datasets or None, "criteria": criteria or None})
-    whole = widened(load_config(config), experiment)
-    store = Store(output or Path("results") / experiment.name)
-    sources, missing = find_sources(experiment.datasets, places(mirror, offline, data_dir))
+    overrides = {"datasets": datasets or None, "criteria": criteria or None}
+    loaded = read_experiment(config, overrides, output)
+    experiment, whole = loaded.asked, loaded.whole
+    store = Store(output or default_folder(experiment))
+    sources, missing = find_sources(experiment, places(mirror, offline, data_dir))
     if missing and not skip_missing:
         raise DataError("\n".join(missing.values()))
     if not sources:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -51,12 +51,15 @@ def load_config(
 
 
 def load(
-    path: Path, kinds: Kinds, overrides: Mapping[str, object], folder: Path | None = None
+    path: Path,
+    kinds: Kinds,
+    overrides: Mapping[str, object],
+    folder_of: Callable[[Experiment], Path],
 ) -> Loaded:
     """The same with the whole that results are gathered under; the file is read once."""
     document = read_document(path)
     asked = narrowed(deepcopy(document), kinds, overrides)
-    held = held_by(folder / "config.resolved.yaml") if folder else None
+    held = held_by(folder_of(asked) / "config.resolved.yaml")
     widen(document, asked.datasets, asked.splits, held)
     return Loaded(asked, build(document, kinds), resolved(document))
 
@@ -145,10 +148,10 @@ def methods_of(one: Entry, config: ConfigFile) -> Iterable[Method]:
 def read_figures(
     config: ConfigFile, document: Document, kinds: Kinds, columns: Columns
 ) -> list[Figure]:
-    """Every figure by its kind: the one that it names, or the one that it is named after."""
+    """Every figure by its kind: the one that it names, or is named after, or else a sweep."""
     found = []
     for name, written in config.figures.items():
-        kind = str(written.get("kind", name))
+        kind = str(written.get("kind", name if name in kinds else "sweep"))
         if kind not in kinds:
             where = ("figures", name, "kind") if "kind" in written else ("figures", name)
             document.wrong(where, f"unknown kind of figure {kind!r}{nearest(kind, kinds)}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from kselect.grids import show_number
 from kselect.numerics.linalg import Array, squared_distances
 from kselect.registry import Registry
 
+R = TypeVar("R")
+
 
 class Points:
     """Two sets of rows and what the kernels of every parameter share; computed when first asked for."""
@@ -21,6 +23,17 @@ class Points:
     def __init__(self, X: Array, Z: Array | None = None) -> None:
         self.X = X
         self.Z = X if Z is None else Z
+
+    @cached_property
+    def _memo(self) -> dict[object, Any]:
+        return {}
+
+    def once(self, compute: Callable[[Points], R]) -> R:
+        """``compute(points)``, remembered: what a kernel of a new file shares between its parameters."""
+        if compute not in self._memo:
+            self._memo[compute] = compute(self)
+        found: R = self._memo[compute]
+        return found
 
     @cached_property
     def squared_distances(self) -> Array:
@@ -43,6 +56,8 @@ class Kernel:
     """Base of the kernels; the fields of a subclass are its parameters, each a positive number."""
 
     name: ClassVar[str] = ""
+    grids: ClassVar[Mapping[str, str]] = {}
+    """Parameter -> the grid that is searched where nobody names one."""
     whole: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
@@ -56,6 +71,14 @@ class Kernel:
     def parameters(self) -> dict[str, float]:
         """Parameter name -> value, in the order of the fields."""
         return {f.name: float(getattr(self, f.name)) for f in fields(self)}
+
+    def vector(self) -> Array:
+        """The parameters as a vector, for searches that move through a space of them."""
+        return np.array(list(self.parameters.values()))
+
+    def at(self, theta: Array) -> Self:
+        """The kernel of the same kind with other parameters."""
+        return type(self)(*map(float, theta))
 
     @property
     def text(self) -> str:

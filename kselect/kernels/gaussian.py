@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,6 +22,7 @@ class Gaussian(Kernel):
     r"""Gaussian kernel ``exp(-||x - z||^2 / (2 tau))``; tau is a variance (the 'sigma' of ijcai2018)."""
 
     tau: float
+    grids: ClassVar[Mapping[str, str]] = {"tau": "2^-6:2^8"}
 
     @staticmethod
     def shared(points: Points) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,6 +16,7 @@ class Polynomial(Kernel):
     r"""Polynomial kernel ``(1 + x.z)^degree`` (tcyb2018)."""
 
     degree: float
+    grids: ClassVar[Mapping[str, str]] = {"degree": "1:5"}
     whole: ClassVar[frozenset[str]] = frozenset({"degree"})
 
     @staticmethod

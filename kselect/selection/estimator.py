@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -19,9 +20,7 @@ from kselect.learners import find_learner
 from kselect.numerics.linalg import Array, Index
 from kselect.selection.engine import Request, Selection, select
 from kselect.selection.request import (
-    DEGREE,
     LAM,
-    TAU,
     Grid,
     make_folds,
     make_kernels,
@@ -31,6 +30,10 @@ from kselect.selection.request import (
 )
 
 ROWS_AT_ONCE = 4096
+
+
+class EdgeWarning(UserWarning):
+    """The choice lies on an edge of its grid: a better one may lie beyond."""
 
 
 class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
@@ -43,7 +46,10 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     learner, criterion, kernel : str
         Names of ``kselect list``: ``"lssvm"``, ``"krr"``; ``"5-CV"``, ``"ELOO"``, ...; ``"gaussian"``, ...
     tau, degree, lam : grid
-        A number, a list, or text such as ``"2^-6:2^8"``; the kernel's parameter and the ridge ``n lam``.
+        A number, a list, or text such as ``"2^-6:2^8"``: the Gaussian's and the polynomial kernel's parameter, None
+        for the kernel's own grid, and the ridge as lam (``n lam`` is added to the diagonal).
+    grids : dict, optional
+        Grids of other kernels' parameters by name, as in ``{"width": "2^-3:2^9"}`` for the Laplacian.
     params : dict, optional
         The criterion's and the learner's own parameters, as in ``{"eta": 0.5}``.
     ridge : {"fixed", "per-fold"}
@@ -75,9 +81,10 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         learner: str = "lssvm",
         criterion: str = "5-CV",
         kernel: str = "gaussian",
-        tau: Grid = TAU,
-        degree: Grid = DEGREE,
+        tau: Grid | None = None,
+        degree: Grid | None = None,
         lam: Grid = LAM,
+        grids: Mapping[str, Grid] | None = None,
         params: Mapping[str, Any] | None = None,
         ridge: str = "fixed",
         loss: str | None = None,
@@ -92,6 +99,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         self.tau = tau
         self.degree = degree
         self.lam = lam
+        self.grids = grids
         self.params = params
         self.ridge = ridge
         self.loss = loss
@@ -120,7 +128,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
 
     def _select(self, X: Array, targets: Array, y: Any) -> None:
         classification = hasattr(self, "classes_")
-        params, own = split_parameters(
+        params, learner = split_parameters(
             find_learner(self.learner), self.criterion, self.params or {}
         )
         method = make_method(self.criterion, self.loss, params, classification)
@@ -128,21 +136,25 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = int(check_random_state(seed).randint(2**31 - 1))
+        given = {"tau": self.tau, "degree": self.degree, **(self.grids or {})}
         request = Request(
-            self.learner,
-            make_kernels(self.kernel, {"tau": self.tau, "degree": self.degree}),
+            learner,
+            make_kernels(self.kernel, given),
             make_lams(self.lam),
             method,
             "per-fold" if self.ridge == "per-fold" else "fixed",
             self.nystrom,
             effective_n_jobs(self.n_jobs),
             int(seed),
-            own,
+            "classification" if classification else "regression",
         )
         if self.ridge not in ("fixed", "per-fold"):
             raise ConfigError(f"ridge: {self.ridge!r}; valid: fixed, per-fold")
         folds = make_folds(method, len(X), int(seed), numbers)
-        self._keep(X, select(X, targets, request, folds))
+        found = select(X, targets, request, folds)
+        for text in found.edges:
+            warnings.warn(text, EdgeWarning, stacklevel=3)
+        self._keep(X, found)
 
     def _keep(self, X: Array, found: Selection) -> None:
         """The fitted attributes."""
@@ -237,6 +249,7 @@ def results(found: Selection) -> dict[str, Any]:
 
 
 __all__ = [
+    "EdgeWarning",
     "KernelSelectCV",
     "KernelSelectClassifierCV",
     "KernelSelectRegressorCV",

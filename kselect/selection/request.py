@@ -12,28 +12,39 @@ import numpy as np
 from kselect.criteria import Criterion, find_criterion
 from kselect.errors import ConfigError, nearest
 from kselect.grids import parse_grid
-from kselect.kernels import Kernel, find_kernel
+from kselect.kernels import KERNELS, Kernel, find_kernel
 from kselect.learners import Learner
-from kselect.model.experiment import Method
+from kselect.model.method import Choice, Method
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Index
 from kselect.numerics.losses import CLASSIFICATION_LOSSES
 from kselect.numerics.streams import stream
-from kselect.parameters import Parameter
+from kselect.registry import Parameter
 
 Grid = str | int | float | Sequence[str | int | float]
 
-TAU = "2^-6:2^8"
-DEGREE = "1:5"
 LAM = "10^-7:10^1"
-GRIDS = {"tau": TAU, "degree": DEGREE}
 
 
-def make_kernels(name: str, grids: Mapping[str, Grid]) -> tuple[Kernel, ...]:
-    """Every kernel of a family over its parameters' grids; one without a parameter stands alone."""
+def kernel_grids() -> dict[str, dict[str, str]]:
+    """Parameter -> kernel -> the grid that is searched by default, over all registered kernels."""
+    found: dict[str, dict[str, str]] = {}
+    for name, cls in KERNELS.items():
+        for parameter, grid in cls.grids.items():
+            found.setdefault(parameter, {})[name] = grid
+    return found
+
+
+def make_kernels(name: str, grids: Mapping[str, Grid | None]) -> tuple[Kernel, ...]:
+    """Every kernel of a family over its parameters' grids, its own where none is given."""
     cls = find_kernel(name)
     names = [field.name for field in fields(cls)]
-    values = (named_grid(name, grids[name]) for name in names)
+    strange = [key for key, grid in grids.items() if grid is not None and key not in names]
+    if strange:
+        hint = nearest(strange[0], names) if names else "; it has none"
+        raise ConfigError(f"the {name} kernel has no parameter {strange[0]!r}{hint}")
+    given = {key: grid for key, grid in grids.items() if grid is not None}
+    values = (named_grid(key, given.get(key, cls.grids[key])) for key in names)
     return tuple(cls(*point) for point in product(*values))
 
 
@@ -59,7 +70,7 @@ def make_method(
     """The criterion of a label with its parameters; what it does not have is an error."""
     criterion, folds = find_criterion(label)
     given = dict(params) | ({"loss": loss} if loss else {})
-    values = {p.name: p.default for p in criterion.parameters}
+    values = criterion.defaults
     for name, value in given.items():
         values[name] = find_parameter(criterion, label, name).parse(value)
     if not classification and values.get("loss") in CLASSIFICATION_LOSSES:
@@ -71,10 +82,10 @@ def make_method(
 
 def split_parameters(
     learner: Learner, label: str, given: Mapping[str, Any]
-) -> tuple[dict[str, Any], tuple[tuple[str, Any], ...]]:
-    """Parameters by name: what is left for the criterion, and the learner's own with their defaults."""
+) -> tuple[dict[str, Any], Choice]:
+    """Parameters by name: what is left for the criterion, and the learner with its own."""
     criterion, _ = find_criterion(label)
-    mine = {p.name: p.default for p in learner.parameters}
+    mine = learner.defaults
     rest: dict[str, Any] = {}
     for name, value in given.items():
         parameter = learner.parameter(name)
@@ -82,7 +93,7 @@ def split_parameters(
             rest[name] = value
         else:
             mine[name] = parameter.parse(value)
-    return rest, tuple(sorted(mine.items()))
+    return rest, Choice(learner.name, tuple(sorted(mine.items())))
 
 
 def find_parameter(criterion: Criterion, label: str, name: str) -> Parameter:

@@ -1,10 +1,11 @@
-"""Records <-> results/<experiment>/: one file a job, written whole; a job is one (data set, split)."""
+"""Records <-> results/<experiment>/: one file per job, written whole; a job is one (data set, split)."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,17 @@ from kselect.files import locked, write_whole
 from kselect.model.job import RESULT_VERSION, Job
 from kselect.model.records import Cell, Record
 from kselect.model.trial import Outcome, Trial
+
+TYPES: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "float | None": (float, int, type(None)),
+}
+
+
+def checksum(content: bytes) -> str:
+    """The SHA-256 of some bytes."""
+    return hashlib.sha256(content).hexdigest()
 
 
 class Store:
@@ -29,7 +41,7 @@ class Store:
         """A job, None where there is none; a file that is no job is a StoreError."""
         path = self.job_path(dataset, split)
         try:
-            return parse_job(json.loads(path.read_text(encoding="utf-8")))
+            job = parse_job(path.read_bytes())
         except FileNotFoundError:
             return None
         except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -38,6 +50,11 @@ class Store:
             ) from None
         except OSError as error:
             raise StoreError(f"{path}: {error.strerror}") from None
+        if (job.dataset, job.split) != (dataset, split):
+            raise StoreError(
+                f"{path}: holds {job.dataset}, split {job.split}; delete it, or use --force"
+            )
+        return job
 
     def jobs(self) -> Iterator[Job]:
         """Every job that is there, by data set and split."""
@@ -109,16 +126,32 @@ def merged(old: Iterable[Record], new: Iterable[Record]) -> tuple[Record, ...]:
 
 
 def job_text(job: Job) -> str:
-    """A job as JSON, one record a line: readable by eye and by diff."""
+    """A job as JSON, one record per line: readable by eye and by diff; a checksum over all of it ends it."""
     head = {k: v for k, v in asdict(replace(job, records=())).items() if k != "records"}
     lines = ",\n  ".join(json.dumps(asdict(r), allow_nan=False) for r in job.records)
     facts = json.dumps({"version": RESULT_VERSION, **head}, allow_nan=False)
-    return f'{facts[:-1]},\n"records": [\n  {lines}\n]}}\n'
+    body = f'{facts[:-1]},\n"records": [\n  {lines}\n],\n'
+    return f'{body}"checksum": "{checksum(body.encode())}"}}\n'
 
 
-def parse_job(data: dict[str, Any]) -> Job:
-    """The inverse of ``job_text``; another version's file is a ValueError."""
+def parse_job(content: bytes) -> Job:
+    """The inverse of ``job_text``; another version's file, or one that was changed, is a ValueError."""
+    data = json.loads(content)
     if data.pop("version") != RESULT_VERSION:
         raise ValueError("written by another version")
+    body, mark, _ = content.rpartition(b'"checksum": ')
+    if not mark or data.pop("checksum") != checksum(body):
+        raise ValueError("damaged: its checksum is wrong")
     records = tuple(Record(**r) for r in data.pop("records"))
+    for record in records:
+        check_types(record)
     return Job(records=records, **data)
+
+
+def check_types(record: Record) -> None:
+    """Every field is of its type: a text in the place of a number would surface much later."""
+    for field in fields(record):
+        wanted = TYPES.get(str(field.type), (str,))
+        value = getattr(record, field.name)
+        if not isinstance(value, wanted) or isinstance(value, bool):
+            raise ValueError(f"{field.name} is {value!r}")

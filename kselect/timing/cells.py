@@ -8,8 +8,9 @@ from typing import Any
 
 from kselect.datasets.dataset import Source
 from kselect.errors import ConfigError, StoreError
-from kselect.model.experiment import Experiment, Method
+from kselect.model.experiment import Experiment
 from kselect.model.job import protocol_of
+from kselect.model.method import Method
 from kselect.store.jobs import Store
 from kselect.timing.measure import Seconds
 
@@ -103,7 +104,7 @@ def check_same(experiment: Experiment, source: Source | None, old: Timings, stor
     """Timings of another config, split, data file or version are not mixed in."""
     if source and old.data_sha256 != source.sha256:
         what = f"rests on another file of {old.dataset}"
-    elif old.protocol != protocol_of(experiment, old.data_sha256):
+    elif old.protocol != protocol_of(experiment, old.dataset, old.data_sha256):
         what = "was measured with another config"
     elif old.split != experiment.splits[0]:
         what = f"was measured on split {old.split}, not {experiment.splits[0]}"

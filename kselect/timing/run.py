@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kselect.datasets.dataset import Source
-from kselect.datasets.registry import find_dataset
 from kselect.errors import ConfigError, StoreError, TrialError
-from kselect.model.experiment import TABLE, Experiment, Method
+from kselect.model.experiment import Experiment
 from kselect.model.job import protocol_of
-from kselect.search.grid import NUMERICAL, reason
+from kselect.model.method import TABLE, Method
+from kselect.search.engine import NUMERICAL, reason
 from kselect.store.jobs import Store
 from kselect.timing.cells import Cell, Timings, check_same, read_timings, write_timings
 from kselect.timing.measure import difference, measure
@@ -29,7 +29,7 @@ class Settings:
 
 def timed_methods(experiment: Experiment, dataset: str) -> tuple[Method, ...]:
     """One method a column, under the experiment's own loss; figures and probes have no seconds."""
-    mine = experiment.methods_on(dataset, find_dataset(dataset).task)
+    mine = experiment.methods_on(dataset)
     first: dict[str, Method] = {}
     for method in mine:
         if method.part == TABLE and not method.at:
@@ -101,7 +101,11 @@ def measure_dataset(
     except TrialError as error:
         why = str(error)
     timings = kept(experiment, name, source, store, settings) or Timings(
-        name, experiment.splits[0], *shape, protocol_of(experiment, source.sha256), source.sha256
+        name,
+        experiment.splits[0],
+        *shape,
+        protocol_of(experiment, name, source.sha256),
+        source.sha256,
     )
     for method in methods:
         cell = (
@@ -129,7 +133,7 @@ def kept(
 
 def measure_cell(training: Training, method: Method, settings: Settings) -> Cell:
     """Both ways, one after the other, each within the budget; the scores are compared."""
-    algorithm = find_algorithm(training.experiment.learner, method)
+    algorithm = find_algorithm(training.learner.name, method)
     empty = failed(method, "", settings)
     try:
         ours, scores = measure(Ours(training, method), settings.budget)

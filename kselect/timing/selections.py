@@ -9,13 +9,12 @@ from typing import Protocol
 import numpy as np
 
 from kselect.datasets.dataset import Source
-from kselect.datasets.splits import draw_split, require_two_classes
-from kselect.model.experiment import Experiment, Method
-from kselect.model.trial import Trial
+from kselect.model.experiment import Experiment
+from kselect.model.method import Choice, Method
 from kselect.numerics.linalg import Array
-from kselect.numerics.streams import stream
-from kselect.run.trial import Grid, Parts, load, prepare
-from kselect.search.grid import evaluate
+from kselect.run.trial import Parts, load, prepare, split_of, training_side
+from kselect.search.engine import Paths, score
+from kselect.search.side import TrainingSide
 from kselect.timing.paper.base import BIAS, Algorithm, Task
 
 # Prepared widths that are kept while others are visited: beyond it they are prepared again.
@@ -30,14 +29,20 @@ class Training:
 
     experiment: Experiment
     dataset: str
-    source: Source
     parts: Parts
 
-    def grid(self, method: Method) -> Grid:
-        """A fresh grid: nothing of another selection is remembered in it."""
+    def side(self) -> TrainingSide:
+        """A fresh training side whose points have what all kernels start from; nothing else is remembered in it."""
         split = self.experiment.splits[0]
-        trial = Trial(self.dataset, split, (method,), self.source)
-        return Grid(self.experiment, trial, self.parts)
+        side = training_side(self.experiment, self.dataset, split, self.parts)
+        for kernel in side.kernels:
+            kernel.shared(side.points)
+        return side
+
+    @property
+    def learner(self) -> Choice:
+        """What is trained."""
+        return self.experiment.learner(self.experiment.task(self.dataset))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -48,12 +53,9 @@ class Training:
 
 def training_part(experiment: Experiment, dataset: str, source: Source) -> Training:
     """The rows that every method selects on; a split without two classes is a TrialError."""
-    data = load(dataset, source)
-    rng = stream(experiment.seed, dataset, experiment.splits[0], "split")
-    split = draw_split(data.y, experiment.train, experiment.stratify, rng)
-    if data.task == "classification":
-        require_two_classes(data.y[split.train])
-    return Training(experiment, dataset, source, prepare(experiment, data, split))
+    data = load(experiment.info(dataset), source)
+    split = split_of(experiment, data, experiment.splits[0])
+    return Training(experiment, dataset, prepare(experiment, data, split))
 
 
 class Selection(Protocol):
@@ -75,39 +77,31 @@ class Selection(Protocol):
         ...
 
 
-def grid_of(training: Training, method: Method) -> Grid:
-    """A grid whose points have what all its kernels start from."""
-    grid = training.grid(method)
-    for kernel in training.experiment.kernels:
-        kernel.shared(grid.points)
-    return grid
-
-
 class Paper:
     """The paper's algorithm: the kernel once for a width, then each ridge by itself."""
 
     def __init__(self, training: Training, method: Method, algorithm: Algorithm) -> None:
         self.training, self.method, self.algorithm = training, method, algorithm
-        self.lams = training.experiment.lam.values
+        self.lams = training.experiment.lam.lams(training.shape[0])
         self.pieces = len(self.lams)
 
     def start(self) -> None:
         """Distances, and the folds."""
-        experiment, parts = self.training.experiment, self.training.parts
-        self.grid = grid_of(self.training, self.method)
+        parts = self.training.parts
+        self.side = self.training.side()
         self.task = Task(
             parts.train,
             parts.y_train,
-            BIAS[experiment.learner],
-            experiment.ridge,
-            None if self.method.folds is None else self.grid.folds(self.method.folds),
+            BIAS[self.training.learner.name],
+            self.side.ridge,
+            None if self.method.folds is None else self.side.folds(self.method.folds),
             dict(self.method.params),
         )
 
     def width(self, position: int) -> Piece:
         """The kernel, and what the algorithm does with it before it knows a ridge."""
-        kernel = self.training.experiment.kernels[position]
-        score = self.algorithm(self.task, kernel, kernel.gram(self.grid.points))
+        kernel = self.side.kernels[position]
+        score = self.algorithm(self.task, kernel, kernel.gram(self.side.points))
         return lambda ridge: np.array([score(self.lams[ridge])])
 
     def scores_of(self, piece: int) -> slice:
@@ -125,12 +119,12 @@ class Ours:
 
     def start(self) -> None:
         """Distances."""
-        self.grid = grid_of(self.training, self.method)
+        self.side = self.training.side()
 
     def width(self, position: int) -> Piece:
         """Nothing: a width is one piece."""
-        kernel = self.training.experiment.kernels[position]
-        return lambda _: evaluate(self.method, self.grid.path_at(kernel), self.grid.folds)
+        kernel = self.side.kernels[position]
+        return lambda _: score(Paths(self.side, self.side.problem(kernel)), self.method)[0]
 
     def scores_of(self, piece: int) -> slice:
         """All ridges."""

@@ -125,7 +125,8 @@ def describe(
     experiment: Experiment, found: Sequence[Entry], machines: Sequence[str]
 ) -> tuple[str, ...]:
     """What was measured, how, and on what."""
-    learner = LEARNERS.get(experiment.learner, experiment.learner)
+    names = dict.fromkeys(choice.name for _, choice in experiment.learners)
+    learner = " and ".join(LEARNERS.get(name, name) for name in names)
     where = f" {SCALES_ON[experiment.scale_on]}" if experiment.scale != "none" else ""
     ridges = len(experiment.lam.values)
     texts = [

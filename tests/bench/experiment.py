@@ -20,8 +20,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+from experiments import load_config
 
-from kselect.config.load import load_config
 from kselect.datasets.fetch import Places, default_cache
 from kselect.datasets.registry import find_dataset
 from kselect.datasets.splits import draw_split

@@ -10,19 +10,25 @@ from typing import Any
 
 import pytest
 import yaml
+from experiments import load_config
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems import learners
 
+from kselect.config import load as config_load
 from kselect.config.document import read_document, write_yaml
-from kselect.config.load import NO_OVERRIDES, load_config
-from kselect.config.resolved import resolved
+from kselect.config.load import NO_OVERRIDES
 from kselect.criteria import CRITERIA
 from kselect.errors import ConfigError
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.linear import Linear
 from kselect.kernels.polynomial import Polynomial
 from kselect.learners import LEARNERS
-from kselect.model.experiment import Experiment, Ridges, Sweep
+from kselect.model.experiment import Experiment
+from kselect.model.method import Choice, Ridges
+from kselect.report.sections import FIGURES
+from kselect.stats.discrepancy import Discrepancy
+from kselect.stats.sweeps import Sweep
 
 ROOT = Path(__file__).resolve().parents[2]
 BASE = {
@@ -86,7 +92,11 @@ def complaint(*lines: str) -> str:
 def test_defaults() -> None:
     """The keys that may be left out."""
     found = load()
-    assert (found.name, found.learner, found.datasets) == ("my", "lssvm", ("heart", "sonar"))
+    assert (found.name, found.learners, found.datasets) == (
+        "my",
+        learners("lssvm"),
+        ("heart", "sonar"),
+    )
     assert (found.paper, found.title, found.seed) == ("", "", 0)
     assert (found.scale, found.scale_on, found.train, found.stratify) == (
         "zscore",
@@ -97,7 +107,7 @@ def test_defaults() -> None:
     assert found.splits == tuple(range(10))
     assert found.kernels == (Gaussian(0.5), Gaussian(1.0), Gaussian(2.0))
     assert found.lam == Ridges((0.001, 0.01), "fixed")
-    assert (found.ridge, found.loss, found.sweeps) == ("fixed", "squared", ())
+    assert (found.ridge, found.loss, found.figures) == ("fixed", "squared", ())
     assert found.labels == ("5-CV", "5-KS", "ELOO")
 
 
@@ -111,7 +121,7 @@ def test_defaults() -> None:
         ('title: "A: b"', "title", "A: b"),
         ("title: no", "title", "no"),
         ("title: 2014-09-15", "title", "2014-09-15"),
-        ("learner: krr", "learner", "krr"),
+        ("learner: krr", "learners", learners("krr")),
         ("scale: minmax", "scale", "minmax"),
         ("scale: none", "scale", "none"),
         ("scale-on: all", "scale_on", "all"),
@@ -233,7 +243,7 @@ def test_figure() -> None:
         "figures: {eta-sweep: {criteria: [10-KS, 5-KS(average=points)], eta: 1:2, lam: 10^-2}}",
     )
     label = "5-KS(average=points)"
-    assert found.sweeps == (Sweep("eta-sweep", ("10-KS", label), "eta", (1.0, 2.0), 0.01),)
+    assert found.figures == (Sweep("eta-sweep", ("10-KS", label), "eta", (1.0, 2.0), 0.01),)
     swept = [m for m in found.methods if m.part == "eta-sweep"]
     assert [(m.label, m.folds, m.lam, m.text) for m in swept] == [
         ("10-KS", 10, 0.01, "average=folds;eta=1;loss=squared"),
@@ -252,7 +262,7 @@ def test_overrides() -> None:
     write("figures: {a: {criteria: [5-KS], eta: 1, lam: 0.01}}")
     found = load_config(MY, {"datasets": ["a2a"], "splits": "1-2", "criteria": ["ELOO", "5-CV"]})
     assert (found.datasets, found.splits) == (("a2a",), (1, 2))
-    assert (found.labels, found.sweeps) == (("5-CV", "ELOO"), ())
+    assert (found.labels, found.figures) == (("5-CV", "ELOO"), ())
     assert [m.label for m in found.methods] == ["5-CV", "ELOO"]
     found = load_config(MY, {"criteria": ["5-KS"], "splits": None, "datasets": None})
     assert [(m.label, m.part) for m in found.methods] == [("5-KS", "table"), ("5-KS", "a")]
@@ -444,12 +454,90 @@ def test_figure_with_two_parameters() -> None:
     assert said[0] == "my.yaml:7: figures.a: needs one parameter to sweep, not eta and slope"
 
 
-def test_criterion_for_another_learner(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A criterion says which learners it knows."""
-    monkeypatch.setitem(CRITERIA, "BR", replace(CRITERIA["BR"], learners=frozenset({"lssvm"})))
-    assert load("criteria: [BR]").labels == ("BR",)
-    said = complaint("criteria: [BR]", "learner: krr")
-    assert said == "my.yaml:5: criteria[0]: BR works with the learner lssvm only, not with krr"
+def test_criterion_for_another_learner() -> None:
+    """A criterion says what it needs of a learner, and the config is refused at its line."""
+    assert load("criteria: [GCV]").labels == ("GCV",)
+    said = complaint("criteria: [5-CV, GCV]", "learner: quadratic-svr", "datasets: [housing]")
+    words = "GCV needs a hat matrix, which quadratic-svr does not have"
+    assert said == f"my.yaml:5: criteria[1]: {words}"
+
+
+def test_a_learner_for_each_task() -> None:
+    """A criterion is looked at with the learners of the tasks that there are."""
+    both = "learner: {classification: lssvm, regression: {quadratic-svr: {eps: 0.2}}}"
+    found = load(both, "datasets: [heart, housing]", "criteria: [5-CV]")
+    assert found.learner("classification") == Choice("lssvm")
+    assert found.learner("regression") == Choice("quadratic-svr", (("eps", 0.2),))
+    assert load(both, "criteria: [GCV]").labels == ("GCV",)
+    said = complaint(both, "criteria: [GCV]", "datasets: [heart, housing]")
+    assert said.endswith("GCV needs a hat matrix, which quadratic-svr does not have")
+    said = complaint("learner: {classification: quadratic-svr}")
+    assert said == (
+        "my.yaml:2: learner.classification: the learner quadratic-svr is for regression only"
+    )
+
+
+def test_a_criterion_scored_by_another_learner() -> None:
+    """For the tasks that are named; what it needs is then asked of that learner."""
+    lines = ("learner: {regression: quadratic-svr}", "datasets: [housing]")
+    found = load(*lines, "criteria: [GCV: {scored-by: {regression: krr}}]")
+    (method,) = found.methods
+    assert method.scored_by == (("regression", Choice("krr")),)
+    assert "GCV needs a hat matrix" in complaint(
+        *lines, "criteria: [GCV: {scored-by: {classification: krr}}]"
+    )
+    assert "unknown learner 'kr'" in complaint(*lines, "criteria: [GCV: {scored-by: kr}]")
+
+
+def test_a_tuned_parameter() -> None:
+    """Its values are those that the parameter takes; the label stays plain."""
+    found = load("criteria: [5-KS: {eta: {tune: [1, 2^5, 0.5]}}]", "tune-folds: 4")
+    (method,) = found.methods
+    assert (method.label, method.tuned, found.tune_folds) == (
+        "5-KS",
+        (("eta", (1.0, 32.0, 0.5)),),
+        4,
+    )
+    assert method.text == "average=folds;eta=1|32|0.5;loss=squared"
+    for value, words in (
+        ("{tune: [-1]}", "criteria[0].5-KS.eta: eta must not be negative, not -1.0"),
+        ("{tune: 2:1}", "criteria[0].5-KS.eta.tune: '2:1' is empty"),
+    ):
+        assert words in complaint(f"criteria: [5-KS: {{eta: {value}}}]")
+    assert "unknown parameter of 5-KS" in complaint("criteria: [5-KS: {et: {tune: [1]}}]")
+    assert "tune-folds: must be a whole number, 2 or more" in complaint("tune-folds: 1")
+
+
+def test_fewer_splits_on_some_data_sets() -> None:
+    """By name or by size; a flag for the number of splits means every data set."""
+    found = load("splits: 20", "fewer-splits: {above 170: 5, sonar: 3}")
+    assert found.splits_on("heart") == tuple(range(5))
+    assert found.splits_on("sonar") == tuple(range(3))
+    again = load_config(MY, {"splits": "20"})
+    assert again.splits_on("sonar") == tuple(range(20))
+    for written, words in (
+        ("{above x: 5}", "write above N for training parts of more than N rows"),
+        ("{sonar: 0}", "fewer-splits.sonar: must be a number of splits, 1 or more"),
+        ("[3]", "must be a mapping such as {above 1500: 10, a2a: 5}, not a list"),
+    ):
+        assert words in complaint(f"fewer-splits: {written}")
+
+
+def test_ridges_in_units_of_n_lam() -> None:
+    """The unit stands beside the grid, and in the setting."""
+    found = load("lam: {fixed: [0.1, 10], unit: n lam}")
+    assert found.lam == Ridges((0.1, 10.0), "fixed", "n lam")
+    assert [s.text for s in found.settings] == ["n lam=0.1", "n lam=10"]
+    assert found.lam.lams(50) == (0.002, 0.2)
+    assert "lam.unit: must be lam or n lam, not the text 'n'" in complaint(
+        "lam: {fixed: [1], unit: n}"
+    )
+    assert "takes fixed or select, and a grid" in complaint("lam: {unit: lam}")
+
+
+def test_splits_that_come_with_the_data() -> None:
+    """``train: given`` instead of a share."""
+    assert load("train: given").train is None
 
 
 def test_learner_for_another_task(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -475,12 +563,17 @@ def test_loss_that_a_criterion_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
 # Reading back
 
 
-def assert_reads_back(experiment: Experiment) -> None:
-    """``resolved`` is a config of an equal experiment, and stable."""
-    text = resolved(experiment)
+def resolved(path: Path = MY) -> str:
+    """What a results folder keeps of a config that it holds nothing of yet."""
+    return config_load.load(path, FIGURES, NO_OVERRIDES, lambda _: Path("none")).resolved
+
+
+def assert_reads_back(path: Path = MY) -> None:
+    """The resolved text is a config of an equal experiment, and stable."""
+    experiment, text = load_config(path), resolved(path)
     MY.write_text(text, encoding="utf-8")
     assert load_config(MY) == experiment
-    assert resolved(load_config(MY)) == text
+    assert resolved() == text
 
 
 OWN: dict[str, Any] = {
@@ -553,7 +646,7 @@ def test_resolved_reads_back(
     path = tmp_path_factory.mktemp("c") / "c.yaml"
     path.write_text(write_yaml(data.items()), encoding="utf-8", newline="")
     experiment = load_config(path)
-    path.write_text(resolved(experiment), encoding="utf-8", newline="")
+    path.write_text(resolved(path), encoding="utf-8", newline="")
     assert load_config(path) == experiment
 
 
@@ -568,26 +661,33 @@ def test_resolved_reads_back(
         ["title: '1e-4'"],
         ["title: 'no'"],
         ["name: '007'"],
+        ["criteria: [5-KS: {eta: {tune: [1, 2^-5]}, scored-by: krr}]", "fewer-splits: {sonar: 2}"],
+        ["lam: {select: [0.1, 10], unit: n lam}", "train: given", "tune-folds: 5"],
+        ["learner: {classification: lssvm, regression: {quadratic-svr: {eps: 0.2}}}"],
     ],
 )
 def test_resolved_reads_back_by_example(lines: list[str]) -> None:
     """The corners: figures, labels that name a default, text that looks like a number."""
-    assert_reads_back(load(*lines))
+    write(*lines)
+    assert_reads_back()
 
 
 def test_resolved_is_legible() -> None:
     """Numbers and letters as people write them."""
-    text = resolved(load("title: Noyaux réguliers", "kernels: {gaussian: {tau: 2^-1:2^1}}"))
+    write("title: Noyaux réguliers", "kernels: {gaussian: {tau: 2^-1:2^1}}")
+    text = resolved()
     assert "title: Noyaux réguliers\n" in text
     assert "tau: [0.5, 1, 2]\n" in text
 
 
 def test_resolved_leaves_nothing_to_defaults() -> None:
     """Every key and every parameter is written."""
-    written = yaml.safe_load(resolved(load()))
+    write()
+    written = yaml.safe_load(resolved())
     assert list(written) == [
         "name", "paper", "title", "learner", "scale", "scale-on", "train", "stratify", "splits",
-        "seed", "kernels", "lam", "ridge", "loss", "also-loss", "criteria", "datasets", "figures",
+        "seed", "kernels", "lam", "ridge", "loss", "also-loss", "tune-folds", "criteria", "datasets",
+        "figures",
     ]  # fmt: skip
     assert written["criteria"] == [
         {"5-CV": {"average": "points"}},
@@ -608,13 +708,13 @@ def test_configs_read_back(name: str) -> None:
     assert experiment.kernels == tuple(Gaussian(2.0**e) for e in range(-10, 11))
     assert experiment.lam == Ridges((0.0001, 0.001, 0.01, 0.1), "fixed")
     assert experiment.losses == ("squared", "zero-one")
-    assert_reads_back(experiment)
+    assert_reads_back(ROOT / "configs" / f"{name}.yaml")
 
 
 def test_icml2014_protocol() -> None:
     """What the paper states, and the ridge that its own series tends to."""
     found = load_config(ROOT / "configs/icml2014.yaml")
-    assert_reads_back(found)
+    assert_reads_back(ROOT / "configs/icml2014.yaml")
     assert (found.train, len(found.splits), len(found.datasets)) == (0.5, 10, 20)
     assert (found.scale, found.ridge, found.loss) == ("minmax", "per-fold", "zero-one")
     assert found.kernels == tuple(Gaussian(2.0**e) for e in range(-6, 9))
@@ -622,8 +722,9 @@ def test_icml2014_protocol() -> None:
     assert len(found.labels) == 8
     orders = {dict(m.params)["order"] for m in found.methods if m.criterion == "BIF-k-CV"}
     assert orders == {3}
-    (figure,) = found.probes
-    assert figure.values == tuple(range(1, 11))
+    (figure,) = found.figures
+    assert isinstance(figure, Discrepancy)
+    assert figure.orders == tuple(range(1, 11))
     assert len(figure.datasets) == 10
     seen = [m for m in found.methods if m.part == "discrepancy"]
     assert len(seen) == 3 * (10 + 1)
@@ -633,8 +734,8 @@ def test_icml2014_protocol() -> None:
 def test_every_loss_of_a_regression_is_squared() -> None:
     """The config's loss is that of classification; two losses fall into one there."""
     found = load("loss: zero-one", "also-loss: [squared]", "datasets: [heart, housing]")
-    labels = {m.loss for m in found.methods_on("heart", "classification")}
-    numbers = found.methods_on("housing", "regression")
+    labels = {m.loss for m in found.methods_on("heart")}
+    numbers = found.methods_on("housing")
     assert labels == {"zero-one", "squared", ""}
     assert {m.loss for m in numbers} == {"squared", ""}
     assert len(set(numbers)) == len(numbers) < len(found.methods)
@@ -643,33 +744,27 @@ def test_every_loss_of_a_regression_is_squared() -> None:
 @pytest.mark.parametrize(
     ("figure", "words"),
     [
-        ("{probes: [bif-rat], at: [5-CV], order: 1:3}", "unknown probe 'bif-rat'"),
-        ("{probes: [bif-rate], order: 1:3}", "at: this key is missing"),
-        ("{probes: [bif-discrepancy], at: [6-CV], order: 1:3}", "'6-CV' is not under criteria"),
-        ("{probes: [bif-discrepancy], at: [ELOO], order: 1:3}", "ELOO has no folds"),
-        (
-            "{probes: [bif-discrepancy], at: [5-CV], eta: 1:3}",
-            "unknown parameter of bif-discrepancy",
-        ),
-        ("{probes: [bif-discrepancy], at: [5-CV], order: 1:3, lam: 1}", "does not go with probes"),
-        ("{probes: [bif-discrepancy], at: [5-CV], order: [1.5]}", "whole number"),
-        (
-            "{probes: [bif-discrepancy], at: [5-CV], order: 1, datasets: [mpg]}",
-            "not under datasets",
-        ),
-        ("{criteria: [5-KS], eta: 1, lam: 0.001, at: [5-CV]}", "at: goes with probes"),
+        ("{kind: discrepanc, at: [5-CV], order: 1:3}", "unknown kind of figure 'discrepanc'"),
+        ("{kind: discrepancy, order: 1:3}", "at: this key is missing"),
+        ("{kind: discrepancy, at: [6-CV], order: 1:3}", "'6-CV' is not under criteria"),
+        ("{kind: discrepancy, at: [ELOO], order: 1:3}", "ELOO has no folds"),
+        ("{kind: discrepancy, at: [5-CV], eta: 1:3}", "unknown parameter of bif-discrepancy"),
+        ("{kind: discrepancy, at: [5-CV], order: 1:3, lam: 1}", "not order and lam"),
+        ("{kind: discrepancy, at: [5-CV], order: [1.5]}", "whole number"),
+        ("{kind: discrepancy, at: [5-CV], order: 1, datasets: [mpg]}", "not under datasets"),
+        ("{criteria: [5-KS], eta: 1, lam: 0.001, at: [5-CV]}", "not eta and at"),
     ],
 )
-def test_wrong_probes(figure: str, words: str) -> None:
-    """A figure of probes has a column with folds and a parameter of one of its probes."""
+def test_wrong_figures(figure: str, words: str) -> None:
+    """Each kind says what it takes."""
     assert words in complaint(f"figures: {{f: {figure}}}")
 
 
 def test_ecml2014_protocol() -> None:
     """What the paper states."""
     found = load_config(ROOT / "configs/ecml2014.yaml")
-    assert (found.paper, found.learner, found.train, len(found.splits)) == (
-        "ecml2014", "lssvm", 0.7, 10,
+    assert (found.paper, found.learners, found.train, len(found.splits)) == (
+        "ecml2014", learners("lssvm"), 0.7, 10,
     )  # fmt: skip
     assert (found.scale, found.scale_on, found.stratify, found.ridge) == (
         "zscore", "all", False, "fixed",
@@ -678,7 +773,8 @@ def test_ecml2014_protocol() -> None:
     table = [dict(m.params) for m in found.methods if m.part == "table"]
     assert {p["eta"] for p in table if "eta" in p} == {1.0}
     assert {p["average"] for p in table if "average" in p} == {"folds"}
-    (sweep,) = found.sweeps
+    (sweep,) = found.figures
+    assert isinstance(sweep, Sweep)
     assert (sweep.criteria, sweep.parameter, sweep.lam) == (("5-KS", "10-KS"), "eta", 0.001)
     assert sweep.values == tuple(2.0**e for e in range(-10, 11))
 
@@ -702,3 +798,31 @@ def test_scalars_are_those_of_yaml_1_2() -> None:
     assert read_document(MY).data == [
         "1:10", "yes", "no", "on", "2014-09-15", 1e-4, 15, 31, 17, "1_0", 0.5, "1", None, True,
     ]  # fmt: skip
+
+
+# What a folder holds already
+
+
+def test_the_whole_of_a_narrower_run(tmp_path: Path) -> None:
+    """Flags narrow what is asked; what results are gathered under has all of the config and of the folder."""
+    write("splits: 5")
+    flags = {"datasets": ["a2a"], "splits": "7-8", "criteria": ["5-CV"]}
+    first = config_load.load(MY, FIGURES, flags, lambda _: tmp_path / "out")
+    assert (first.asked.datasets, first.asked.splits, first.asked.labels) == (
+        ("a2a",),
+        (7, 8),
+        ("5-CV",),
+    )
+    assert first.whole.datasets == ("heart", "sonar", "a2a")
+    assert first.whole.splits == (0, 1, 2, 3, 4, 7, 8)
+    assert first.whole.labels == ("5-CV", "5-KS", "ELOO")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/config.resolved.yaml").write_text(first.resolved)
+    write("splits: 3", "criteria: [BR]")
+    again = config_load.load(MY, FIGURES, {"datasets": ["sonar"]}, lambda _: tmp_path / "out")
+    assert again.whole.datasets == ("heart", "sonar", "a2a")
+    assert again.whole.splits == first.whole.splits
+    assert again.whole.labels == ("BR", "5-CV", "5-KS", "ELOO")
+    write("splits: 3", "seed: 1")
+    other = config_load.load(MY, FIGURES, {}, lambda _: tmp_path / "out")
+    assert (other.whole.datasets, other.whole.splits) == (("heart", "sonar"), (0, 1, 2))

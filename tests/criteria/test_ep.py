@@ -64,7 +64,7 @@ def test_perturbation(case: Case, d: int) -> None:
     p = problem_of(kernel, X, case.problem.y)
     exact = oracles.perturbation(X, p.K, kernel.tau)
     values = oracles.integral_eigenvalues(d, p.n, kernel.tau, float(np.ptp(X, axis=0).max()))
-    found = perturbation(SquareLossPath(p, bias=False))
+    found = perturbation(p)
     assert abs(found - exact) <= bound_of(p.n, p.K, values)
 
 
@@ -74,7 +74,7 @@ def test_one_feature_and_many_rows() -> None:
     for tau in (2.0**-6, 1.0):
         p = problem_of(Gaussian(tau), X, X[:, 0])
         values = oracles.integral_eigenvalues(1, 500, tau, float(np.ptp(X)))
-        found = perturbation(SquareLossPath(p, bias=False))
+        found = perturbation(p)
         assert abs(found - oracles.perturbation(X, p.K, tau)) <= bound_of(500, p.K, values)
 
 
@@ -94,10 +94,10 @@ def test_period_is_the_largest_range() -> None:
     X, y = rows(18)
     X[:, 1] *= 4.0
     p = problem_of(Gaussian(2.0), X, y)
-    found = perturbation(SquareLossPath(p, bias=False))
+    found = perturbation(p)
     assert found == pytest.approx(oracles.perturbation(X, p.K, 2.0), rel=1e-12)
     moved = problem_of(Gaussian(2.0), X + 1.0, y)
-    assert perturbation(SquareLossPath(moved, bias=False)) == pytest.approx(found, rel=1e-9)
+    assert perturbation(moved) == pytest.approx(found, rel=1e-9)
 
 
 def test_criterion(labelled: Case) -> None:

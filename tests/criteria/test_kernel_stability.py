@@ -20,7 +20,7 @@ def test_stability_is_the_largest_singular_value(case: Case) -> None:
     """Both sides are within n eps of their norm; that of K - K^i is at most sqrt(n) that of K's row."""
     K = case.problem.K
     exact = oracles.stability(K)
-    assert abs(stability(case.path()) - exact) <= oracles.STEPS * len(K) * oracles.EPS * exact
+    assert abs(stability(case.problem) - exact) <= oracles.STEPS * len(K) * oracles.EPS * exact
 
 
 @given(cases(labels=True), st.floats(0.0, 8.0), st.sampled_from(["points", "folds"]))

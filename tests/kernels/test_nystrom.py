@@ -18,6 +18,7 @@ MEMORY = """
 import numpy as np
 from kselect.selection.request import make_folds, make_kernels, make_lams, make_method
 from kselect.selection.engine import Request, select
+from kselect.model.method import Choice
 def peak():
     lines = open("/proc/self/status").read().splitlines()
     return 1024 * int(next(l for l in lines if l.startswith("VmHWM")).split()[1])
@@ -29,7 +30,7 @@ def run(n):
         method = make_method(criterion, None, {}, True)
         kernels = make_kernels("gaussian", {"tau": "1,4"})
         for learner in ("lssvm", "krr"):
-            request = Request(learner, kernels, make_lams("0.01,1"), method, nystrom=50)
+            request = Request(Choice(learner), kernels, make_lams("0.01,1"), method, nystrom=50)
             found = select(X, y[None, :], request, make_folds(method, n, 0, None))
             assert np.isfinite(found.scores).all() and len(found.scores) == 2
 run(200)

@@ -11,18 +11,20 @@ from typing import Any
 import numpy as np
 import oracles
 import pytest
+from problems import learners
 
 from kselect.datasets.dataset import DataSet, Source, read_dataset
 from kselect.datasets.fetch import packaged
 from kselect.datasets.registry import find_dataset
 from kselect.datasets.scaling import scale_rows
-from kselect.datasets.splits import draw_split
+from kselect.datasets.splits import Split, draw_split
 from kselect.kernels import Kernel
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.linear import Linear
 from kselect.kernels.polynomial import Polynomial
-from kselect.model.experiment import Experiment, Method, Ridges
-from kselect.model.records import Record
+from kselect.model.experiment import Experiment
+from kselect.model.method import Choice, Method, Ridges
+from kselect.model.records import Record, significant
 from kselect.model.trial import Outcome, Trial
 from kselect.numerics.folds import draw_folds
 from kselect.numerics.linalg import Array
@@ -39,7 +41,7 @@ BASE = Experiment(
     name="test",
     paper="",
     title="",
-    learner="lssvm",
+    learners=learners("lssvm"),
     scale="zscore",
     scale_on="all",
     train=0.7,
@@ -52,7 +54,6 @@ BASE = Experiment(
     loss="squared",
     methods=(CV, ELOO),
     datasets=("heart",),
-    sweeps=(),
 )
 SELECT = replace(BASE, lam=Ridges(LAMS, "select"))
 
@@ -108,7 +109,7 @@ def from_scratch(experiment: Experiment, data: DataSet, record: Record, split: i
     K = oracles.gram(k, X[train], X[train])
     assert record.lam is not None
     gamma = len(train) * record.lam
-    alpha, b = oracles.fit(K, data.y[train], gamma, experiment.learner == "lssvm")
+    alpha, b = oracles.fit(K, data.y[train], gamma, experiment.learner(data.task).name == "lssvm")
     return oracles.predict(oracles.gram(k, X[test], X[train]), alpha, b)
 
 
@@ -120,14 +121,18 @@ def test_error_is_that_of_a_model_trained_from_scratch(
     """Zero-one, so equal: no decision is near 0 (cond < 1e4: decisions are known to about 1e-10)."""
     data = heart()
     serve(data)
-    experiment = replace(BASE, learner=learner, scale_on=scale_on, kernels=BASE.kernels[1:3])
+    experiment = replace(
+        BASE, learners=learners(learner), scale_on=scale_on, kernels=BASE.kernels[1:3]
+    )
     records = run(experiment).records
     _, test = train_rows(experiment, data)
     assert len(records) == len(experiment.methods) * len(LAMS)
     for record in records:
         decision = from_scratch(experiment, data, record)
         assert np.abs(decision).min() > 1e-6
-        assert record.error == oracles.losses("zero-one", data.y[test], decision).mean()
+        assert record.error == significant(
+            oracles.losses("zero-one", data.y[test], decision).mean()
+        )
         assert (record.status, record.metric, record.reason) == ("ok", "zero-one", "")
         assert (record.n_train, record.n_test) == (84, 36)
         assert record.kernel == "gaussian"
@@ -209,7 +214,7 @@ def test_test_features_choose_only_through_the_scale(serve: Serve) -> None:
     "change",
     [
         {"seed": 6},
-        {"learner": "krr"},
+        {"learners": learners("krr")},
         {"scale": "minmax"},
         {"scale": "none"},
         {"train": 0.5},
@@ -286,16 +291,43 @@ def test_failed_outcome_fills_the_cells_of_a_good_one(serve: Serve) -> None:
         assert failed.traceback == "Trace"
 
 
-def test_one_method_fails_alone(serve: Serve) -> None:
-    """EP knows the Gaussian only: its records say so, the others have numbers."""
+def test_what_a_criterion_does_not_know_is_excluded(serve: Serve) -> None:
+    """EP knows the Gaussian only: it chooses from that, and its records name what it left out."""
     serve(heart())
-    experiment = replace(BASE, kernels=(Gaussian(4.0), Polynomial(2)), methods=(CV, EP))
-    for record in run(experiment).records:
+    both, one = (Gaussian(4.0), Polynomial(2)), (Gaussian(4.0),)
+    records = run(replace(BASE, kernels=both, methods=(CV, EP))).records
+    alone = {r.cell: r for r in run(replace(BASE, kernels=one, methods=(EP,))).records}
+    for record in records:
+        assert record.status == "ok"
+        if record.method == "EP":
+            assert (record.excluded, alone[record.cell].excluded) == (1, 0)
+            assert record.exclusions.startswith("1: EP knows the integral operator")
+            assert f"(degree=2;lam={record.lam:g})" in record.exclusions
+            assert record.score == alone[record.cell].score
+
+
+def test_one_method_fails_alone(serve: Serve) -> None:
+    """EP with nothing that it knows: its records say so, the others have numbers."""
+    serve(heart())
+    for record in run(replace(BASE, kernels=(Polynomial(2),), methods=(CV, EP))).records:
         if record.method == "EP":
             assert record.status == "failed"
-            assert record.reason.startswith("at degree=2: EP knows the integral operator")
+            assert record.reason.startswith("no kernel and ridge has a finite score; at degree=2;")
+            assert "EP knows the integral operator" in record.reason
         else:
             assert record.status == "ok"
+
+
+def test_degrees_1_2_300_as_in_select(serve: Serve) -> None:
+    """A kernel that overflows is excluded and counted; the method goes on with the others."""
+    data = heart()
+    serve(replace(data, X=data.X * 100))
+    kernels = (Polynomial(1), Polynomial(2), Polynomial(300))
+    for record in run(replace(SELECT, scale="none", kernels=kernels)).records:
+        assert record.status == "ok"
+        assert record.chosen in ("degree=1", "degree=2")
+        assert record.excluded == 3
+        assert "overflow" in record.exclusions
 
 
 def test_regression_is_measured_by_mean_squares(serve: Serve) -> None:
@@ -343,5 +375,86 @@ def test_overflow_on_a_test_row_is_a_failed_record(
     assert len(records) == 6
     for record in records:
         assert record.status == "failed"
-        assert record.reason.startswith(f"at {kernel.text}: FloatingPointError: overflow")
+        assert "FloatingPointError: overflow" in record.reason
+        assert record.reason.startswith("at " + ";".join(filter(None, (kernel.text, "lam="))))
         assert (record.error, record.lam, record.chosen) == (None, None, "")
+
+
+PROBES = (
+    Method("4-CV", "bif-discrepancy", 4, (("order", 1),), "figure", None, "4-CV"),
+    Method("4-CV", "bif-discrepancy", 4, (("order", 30),), "figure", None, "4-CV"),
+    Method("4-CV", "bif-rate", 4, (), "figure", None, "4-CV"),
+)
+
+
+@pytest.mark.parametrize("experiment", [BASE, SELECT], ids=["fixed", "select"])
+def test_probes_look_at_the_best_of_their_column(serve: Serve, experiment: Experiment) -> None:
+    """At the place that the column chose, with no error of their own; a high order is nearer than the first."""
+    serve(heart())
+    probing = replace(experiment, ridge="per-fold", methods=(CV, *PROBES))
+    records = run(probing).records
+    columns = {r.setting: r for r in records if r.part == "table"}
+    for setting, column in columns.items():
+        seen = [r for r in records if r.part == "figure" and r.setting == setting]
+        assert [(r.chosen, r.lam, r.error) for r in seen] == [(column.chosen, column.lam, None)] * 3
+        first, thirtieth, rate = [r.score for r in seen]
+        assert first is not None
+        assert thirtieth is not None
+        assert rate is not None
+        assert 0 < rate < 1
+        assert thirtieth < 1e-3 * first
+    alone = run_trial(probing, Trial("heart", 0, PROBES, NOWHERE)).records
+    assert [r.cell for r in alone] == [r.cell for r in records if r.part == "figure"]
+    assert {r.cell: r.score for r in alone} == {
+        r.cell: r.score for r in records if r.part != "table"
+    }
+
+
+def test_a_probe_of_a_failed_column_fails_with_its_reason(serve: Serve) -> None:
+    """There is no place to look at."""
+    serve(heart())
+    bad = replace(BASE, kernels=(Polynomial(5000),), methods=(CV, *PROBES))
+    for record in run(bad).records:
+        assert record.status == "failed"
+        assert "overflow" in record.reason
+
+
+def test_ridges_in_units_of_n_lam(serve: Serve) -> None:
+    """The same fits as with lam / n; the setting says what was written."""
+    serve(heart())
+    ridges = Ridges((0.1, 1.0), "fixed", "n lam")
+    found = run(replace(BASE, lam=ridges)).records
+    same = run(replace(BASE, lam=Ridges((0.1 / 84, 1.0 / 84), "fixed"))).records
+    assert [r.setting for r in found] == ["n lam=0.1", "n lam=1"] * 2
+    assert [(r.lam, r.score, r.error) for r in found] == [(r.lam, r.score, r.error) for r in same]
+
+
+def test_splits_that_come_with_the_data(serve: Serve) -> None:
+    """train: given takes the index matrices; a number beyond them is a failed record."""
+    data = heart()
+    own = tuple(Split(np.arange(i, 60 + i), np.arange(60 + i, 120)) for i in range(2))
+    serve(replace(data, splits=own))
+    given = replace(BASE, train=None)
+    for split in range(2):
+        for record in run(given, split).records:
+            assert (record.n_train, record.n_test) == (60, 60 - split)
+    assert {r.reason for r in run(given, 2).records} == {
+        "heart comes with 2 splits; there is none 2"
+    }
+
+
+def test_another_learner_may_score(serve: Serve) -> None:
+    """KRR's leave-one-out chooses, the LSSVM is trained there."""
+    serve(heart())
+    scored = replace(ELOO, scored_by=(("classification", Choice("krr")),))
+    records = run(replace(SELECT, methods=(scored,))).records
+    krr = run(replace(SELECT, learners=learners("krr"), methods=(ELOO,))).records
+    plain = run(replace(SELECT, methods=(ELOO,))).records
+    assert [(r.chosen, r.lam, r.score) for r in records] == [
+        (r.chosen, r.lam, r.score) for r in krr
+    ]
+    assert records[0].score != plain[0].score
+    (record,) = records
+    _, test = train_rows(BASE, heart())
+    decision = from_scratch(SELECT, heart(), record)
+    assert record.error == significant(oracles.losses("zero-one", heart().y[test], decision).mean())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ import oracles
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import numbered, problem_of, rows
+from problems import numbered, problem_of, rows, side_of
 
 from kselect.criteria import CRITERIA
 from kselect.errors import TrialError
@@ -21,13 +21,16 @@ from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.linear import Linear
 from kselect.kernels.polynomial import Polynomial
-from kselect.learners import Path, Problem, find_learner
+from kselect.learners import Dual, Path, Problem, find_learner
 from kselect.learners.square_loss import SquareLossPath
-from kselect.model.experiment import Method
+from kselect.model.method import SELECTED, Method, Ridges
+from kselect.model.place import Failure, Found, Place
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.streams import stream
-from kselect.search.grid import Choice, Scores, best, best_at, evaluate, search_grid
+from kselect.search.engine import Visit, evaluate, walk
+from kselect.search.grid import Best, search_grid
+from kselect.search.side import TrainingSide
 
 X, Y = rows(14)
 KERNELS: tuple[Kernel, ...] = (
@@ -43,9 +46,12 @@ def folds_of(k: int) -> Folds:
     return numbered(np.random.default_rng(k), 14, k, False)
 
 
-def path_at(kernel: Kernel) -> Path:
+def side(kernels: Sequence[Kernel] = KERNELS, points: Array = X, lams: Any = LAMS) -> TrainingSide:
     """The LSSVM on the rows."""
-    return SquareLossPath(problem_of(kernel, X, Y, LAMS), bias=True)
+    return side_of(kernels, points, Y, tuple(lams), folds=folds_of)
+
+
+EACH = Ridges(tuple(LAMS), "fixed").settings
 
 
 def method(criterion: str, label: str = "", folds: int | None = None, **params: Any) -> Method:
@@ -83,30 +89,41 @@ def by_retraining(criterion: str) -> Callable[[int, int], float]:
 @pytest.mark.parametrize("column", [CV, KS, ELOO], ids=lambda m: m.label)
 def test_choice_is_that_of_brute_force(column: Method) -> None:
     """A double loop with retraining; the scores agree far better than the two best places differ."""
-    found = search_grid(KERNELS, path_at, (column,), folds_of)
-    assert not found.failures
-    values = found.values[column]
+    values = np.array([v.scores[column] for v in walk(side(), (column,))])
     score = by_retraining(column.criterion)
     expected = np.array([[score(k, r) for r in range(4)] for k in range(len(KERNELS))])
     # The worst system is the polynomial kernel's: cond < 1e6, so 10 n eps cond < 1e-7 at most.
     np.testing.assert_allclose(values, expected, rtol=1e-7)
     lowest, second = np.sort(expected, axis=None)[:2]
     assert second - lowest > 1e-6
-    place = oracles.grid_search(score, len(KERNELS), 4)
-    assert (best(values).kernel, best(values).ridge) == place
-    for ridge in range(4):
+    found = search_grid(side(), {column: (SELECTED, *EACH)})
+    kernel, ridge = oracles.grid_search(score, len(KERNELS), 4)
+    best = found[column, SELECTED]
+    assert isinstance(best, Found)
+    assert best.place == Place(KERNELS[kernel], LAMS[ridge])
+    assert (best.score, best.excluded) == (values[kernel, ridge], ())
+    for ridge, setting in enumerate(EACH):
         kernel, _ = oracles.grid_search(lambda k, _: score(k, ridge), len(KERNELS), 1)  # noqa: B023
-        assert best_at(values, ridge) == Choice(kernel, ridge, values[kernel, ridge])
-    assert len(found.duals) == len(KERNELS)
+        one = found[column, setting]
+        assert isinstance(one, Found)
+        assert (one.place, one.score) == (
+            Place(KERNELS[kernel], LAMS[ridge]),
+            values[kernel, ridge],
+        )
 
 
-def test_duals_are_the_fits_of_their_kernels() -> None:
-    """Position by position."""
-    found = search_grid(KERNELS, path_at, (ELOO,), folds_of)
-    for kernel, dual in zip(KERNELS, found.duals, strict=True):
-        np.testing.assert_array_equal(dual.alpha, path_at(kernel).dual().alpha)
+def test_duals_are_the_fits_of_their_places() -> None:
+    """That of the learner's path at the kernel and ridge, alone."""
+    for setting in EACH:
+        found = search_grid(side(), {ELOO: (setting,)})[ELOO, setting]
+        assert isinstance(found, Found)
+        whole = SquareLossPath(problem_of(found.place.kernel, X, Y, LAMS), bias=True).dual()
+        (dual,) = found.duals
+        np.testing.assert_array_equal(dual.alpha[0], whole.alpha[setting.position])
+        assert dual.bias.tolist() == [whole.bias[setting.position]]
 
 
+Fake = Callable[[Path], Array]
 SCORES = st.lists(
     st.lists(st.sampled_from([1.0, 2.0, 3.0, np.inf]), min_size=3, max_size=3),
     min_size=1,
@@ -114,29 +131,40 @@ SCORES = st.lists(
 )
 
 
+def visited(rows_of: list[list[float]]) -> list[Visit]:
+    """Kernels whose scores are these."""
+    blank = Dual(np.zeros((3, 14)), np.zeros(3))
+    return [
+        Visit(k, {ELOO: np.array(r)}, {ELOO: {}}, (blank,))
+        for k, r in zip(KERNELS, rows_of, strict=False)
+    ]
+
+
 @given(SCORES)
 def test_ties_and_infinities(rows_of: list[list[float]]) -> None:
     """The first of equal ones, kernels outside; plus infinity is never chosen."""
-    scores = np.array(rows_of)
-    if np.isinf(scores).all():
-        with pytest.raises(TrialError, match="no kernel and ridge of the grid has a finite score"):
-            best(scores)
+    best = Best(SELECTED)
+    for visit in visited(rows_of):
+        best.see(side(lams=LAMS[:3]), visit, ELOO)
+    found = best.result()
+    if np.isinf(rows_of).all():
+        assert isinstance(found, Failure)
         return
-    place = oracles.grid_search(lambda k, r: rows_of[k][r], len(rows_of), 3)
-    choice = best(scores)
-    assert (choice.kernel, choice.ridge) == place
-    assert choice.score == scores.min()
+    kernel, ridge = oracles.grid_search(lambda k, r: rows_of[k][r], len(rows_of), 3)
+    assert isinstance(found, Found)
+    assert found.place == Place(KERNELS[kernel], LAMS[ridge])
+    assert found.score == np.min(rows_of)
 
 
-def test_infinite_at_one_ridge_only() -> None:
+def test_infinite_at_one_ridge_only(fake: Callable[[Fake], Method]) -> None:
     """A ridge without a finite score has no choice, the others have."""
-    scores = np.array([[np.inf, 2.0], [np.inf, 1.0]])
-    assert best_at(scores, 1) == Choice(1, 1, 1.0)
-    with pytest.raises(TrialError, match="finite score"):
-        best_at(scores, 0)
-
-
-Fake = Callable[[Path], Array]
+    column = fake(lambda p: np.where(p.problem.lams == LAMS[0], np.inf, 1.0))
+    found = search_grid(side(), {column: EACH})
+    first = found[column, EACH[0]]
+    assert first == Failure(
+        "no kernel and ridge has a finite score; at tau=0.25;lam=0.001: infinite score"
+    )
+    assert all(isinstance(found[column, s], Found) for s in EACH[1:])
 
 
 @pytest.fixture
@@ -152,99 +180,135 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fake], Method]:
 
 
 def test_infinity_is_a_score(fake: Callable[[Fake], Method]) -> None:
-    """A criterion's 'not this one' is skipped, not a failure."""
-    column = fake(lambda p: np.array([np.inf, 1.0, np.inf, 2.0]))
-    found = search_grid(KERNELS, path_at, (column,), folds_of)
-    assert not found.failures
-    assert best(found.values[column]) == Choice(0, 1, 1.0, excluded=2 * len(KERNELS))
+    """A criterion's 'not this one' is skipped and counted, not a failure."""
+    column = fake(lambda p: np.where(np.isin(p.problem.lams, LAMS[[0, 2]]), np.inf, p.problem.lams))
+    found = search_grid(side(), {column: (SELECTED,)})[column, SELECTED]
+    assert isinstance(found, Found)
+    assert (found.place, found.score) == (Place(KERNELS[0], LAMS[1]), LAMS[1])
+    assert len(found.excluded) == 2 * len(KERNELS)
+    assert {why for _, why in found.excluded} == {"infinite score"}
 
 
 def raises(error: Exception) -> Fake:
-    """A criterion that fails at the second kernel."""
+    """A criterion that fails at the second kernel, and at the first at one ridge."""
 
     def function(path: Path) -> Array:
-        if path.problem.kernel == KERNELS[1]:
+        first, second = KERNELS[:2]
+        if path.problem.kernel == second:
             raise error
-        return np.zeros(len(LAMS))
+        if path.problem.kernel == first and LAMS[0] in path.problem.lams:
+            raise error
+        return np.full(len(path.problem.lams), 1.0)
 
     return function
+
+
+WHYS = [
+    (raises(TrialError("no such thing")), "no such thing"),
+    (raises(np.linalg.LinAlgError("Singular\n matrix")), "LinAlgError: Singular matrix"),
+    (raises(MemoryError("Unable to allocate")), "MemoryError: Unable to allocate"),
+]
+
+
+@pytest.mark.parametrize(("function", "why"), WHYS)
+def test_a_candidate_that_fails_is_excluded_by_name(
+    fake: Callable[[Fake], Method], function: Fake, why: str
+) -> None:
+    """The rest is chosen from; the other methods have the same scores as ever."""
+    column = fake(function)
+    found = search_grid(side(), {column: (SELECTED,), CV: (SELECTED,)})
+    mine = found[column, SELECTED]
+    assert isinstance(mine, Found)
+    assert mine.place == Place(KERNELS[0], LAMS[1])
+    assert mine.excluded == (
+        (Place(KERNELS[0], LAMS[0]), why),
+        *((Place(KERNELS[1], lam), why) for lam in LAMS),
+    )
+    alone, beside = search_grid(side(), {CV: (SELECTED,)})[CV, SELECTED], found[CV, SELECTED]
+    assert isinstance(alone, Found)
+    assert isinstance(beside, Found)
+    assert (alone.place, alone.score) == (beside.place, beside.score)
 
 
 @pytest.mark.parametrize(
     ("function", "why"),
     [
-        (lambda p: np.array([1.0, np.nan, 1.0, 1.0]), "at tau=0.25: fake is not a number"),
-        (lambda p: np.array([1.0, -np.inf, 1.0, 1.0]), "at tau=0.25: fake is not a number"),
-        (raises(TrialError("no such thing")), "at tau=1: no such thing"),
-        (
-            raises(np.linalg.LinAlgError("Singular\n matrix")),
-            "at tau=1: LinAlgError: Singular matrix",
-        ),
-        (raises(MemoryError("Unable to allocate")), "at tau=1: MemoryError: Unable to allocate"),
+        (lambda p: p.problem.lams * np.nan, "fake is not a number"),
+        (lambda p: p.problem.lams - np.inf, "fake is not a number"),
         (
             lambda p: p.problem.lams / 0.0,
-            "at tau=0.25: FloatingPointError: divide by zero encountered in divide",
+            "FloatingPointError: divide by zero encountered in divide",
         ),
         (
             lambda p: np.exp(p.problem.lams + 1e3),
-            "at tau=0.25: FloatingPointError: overflow encountered in exp",
+            "FloatingPointError: overflow encountered in exp",
         ),
     ],
 )
-def test_one_failure_leaves_the_others(
+def test_a_method_without_a_candidate_fails(
     fake: Callable[[Fake], Method], function: Fake, why: str
 ) -> None:
-    """A named reason for the one, the same scores as ever for the rest."""
+    """With the reason of the first candidate, and the others untouched."""
     column = fake(function)
-    found = search_grid(KERNELS, path_at, (column, CV, ELOO), folds_of)
-    assert found.failures == {column: why}
-    assert set(found.values) == {CV, ELOO}
-    alone = search_grid(KERNELS, path_at, (CV,), folds_of)
-    np.testing.assert_array_equal(found.values[CV], alone.values[CV])
+    found = search_grid(side(), {column: (SELECTED,), ELOO: (SELECTED,)})
+    start = "no kernel and ridge has a finite score; at tau=0.25;lam=0.001: "
+    assert found[column, SELECTED] == Failure(start + why)
+    assert isinstance(found[ELOO, SELECTED], Found)
 
 
 def test_a_mistake_in_the_code_is_no_failure(fake: Callable[[Fake], Method]) -> None:
     """Anything else keeps its traceback."""
+    column = fake(raises(ZeroDivisionError("mistake")))
     with pytest.raises(ZeroDivisionError):
-        search_grid(KERNELS, path_at, (fake(raises(ZeroDivisionError("mistake"))),), folds_of)
-
-
-def search_on(points: Array, kernels: tuple[Kernel, ...], lams: Any) -> Scores:
-    """A search on other rows."""
-
-    def path(kernel: Kernel) -> Path:
-        return SquareLossPath(problem_of(kernel, points, Y, lams), bias=True)
-
-    return search_grid(kernels, path, (CV, ELOO), folds_of)
+        search_grid(side(), {column: (SELECTED,)})
 
 
 @pytest.mark.parametrize(
     ("points", "kernel", "why"),
     [
-        (X * 1e200, Polynomial(2), "at degree=2: FloatingPointError: overflow"),
-        (X * 1e200, Linear(), "at : FloatingPointError: overflow"),
-        (X * 1e200, Gaussian(1.0), "at tau=1: FloatingPointError: overflow"),
-        (X, Polynomial(5000), "at degree=5000: FloatingPointError: overflow"),
+        (X * 1e200, Polynomial(2), "at degree=2;lam=0.001: FloatingPointError: overflow"),
+        (X * 1e200, Linear(), "at lam=0.001: FloatingPointError: overflow"),
+        (X * 1e200, Gaussian(1.0), "at tau=1;lam=0.001: FloatingPointError: overflow"),
+        (X, Polynomial(5000), "at degree=5000;lam=0.001: FloatingPointError: overflow"),
     ],
 )
 def test_kernel_that_overflows(points: Array, kernel: Kernel, why: str) -> None:
     """Every method fails with the reason; no warning and no NaN goes on."""
-    found = search_on(points, (kernel, kernel), LAMS)
-    assert not found.values
-    assert set(found.failures) == {CV, ELOO}
-    assert all(text.startswith(why) for text in found.failures.values())
+    found = search_grid(side((kernel,), points), {CV: (SELECTED,), ELOO: (SELECTED,)})
+    for result in found.values():
+        assert isinstance(result, Failure)
+        assert why in result.reason
+
+
+def test_degrees_1_2_300_leave_a_choice() -> None:
+    """One rule for select and run: what overflows is excluded, and the method goes on with the rest."""
+    kernels = (Polynomial(1), Polynomial(2), Polynomial(300))
+    found = search_grid(side(kernels, 100 * X), {CV: (SELECTED,)})[CV, SELECTED]
+    assert isinstance(found, Found)
+    assert {place.kernel for place, _ in found.excluded} == {Polynomial(300)}
 
 
 @pytest.mark.parametrize("lam", [0.0, 1e-323, 1e-300, 1e-20, 1e-10])
 def test_singular_kernel(lam: float) -> None:
     """Rank one and a tiny ridge: finite scores or a named failure, no warning."""
-    found = search_on(np.ones((14, 1)), (Linear(),), [lam])
-    for values in found.values.values():
-        assert np.isfinite(values).all()
-    assert set(found.values) | set(found.failures) == {CV, ELOO}
-    if lam == 0.0:
-        assert all("singular kernel" in why for why in found.failures.values())
-        assert set(found.failures) == {CV, ELOO}
+    one = side((Linear(),), np.ones((14, 1)), [lam])
+    found = search_grid(one, {CV: (SELECTED,), ELOO: (SELECTED,)})
+    for result in found.values():
+        if isinstance(result, Found):
+            assert np.isfinite(result.score)
+        if lam == 0.0:
+            assert isinstance(result, Failure)
+            assert "singular kernel" in result.reason
+
+
+def test_threads_find_the_same() -> None:
+    """Visits come in the order of the kernels, whoever is first."""
+    one, two = (search_grid(side(), {CV: (SELECTED, *EACH)}, n_jobs=n) for n in (1, 2))
+    for cell, found in one.items():
+        other = two[cell]
+        assert isinstance(found, Found)
+        assert isinstance(other, Found)
+        assert (found.place, found.score) == (other.place, other.score)
 
 
 @pytest.mark.parametrize("learner", ["lssvm", "krr"])

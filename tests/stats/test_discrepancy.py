@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from kselect.stats.probes import Exactness, ProbeGraph, follow, judge_exactness
 
 from kselect.config.load import load_config
 from kselect.model.experiment import Experiment
 from kselect.report.claims import describe_exact
 from kselect.report.probe_figure import FLOOR, cut_off, draw_probes
 from kselect.stats.guards import count_guarded
-from kselect.stats.probes import Exactness, ProbeGraph, follow, judge_exactness
 
 CONFIG = """
 name: small

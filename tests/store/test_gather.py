@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from experiments import write_config
+from experiments import load_config, write_config
 
-from kselect.config.load import load_config
 from kselect.datasets.dataset import Source
 from kselect.errors import StoreError
 from kselect.model.experiment import Experiment
@@ -19,8 +19,9 @@ from kselect.model.job import protocol_of
 from kselect.model.records import COLUMNS
 from kselect.model.trial import Outcome, Trial
 from kselect.run.trial import failed_outcome
-from kselect.store.gather import csv_text, ordered_records, read_manifest, write_gathered
+from kselect.store.gather import gathered_records, read_manifest, write_gathered
 from kselect.store.jobs import Store
+from kselect.store.table import csv_text, read_records, records_text
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def fill(
             made = failed_outcome(experiment, trial, 'a, "b"\nc')
             seconds = {"search": float(split), "test": 0.5}
             outcome = Outcome(made.records, f"{name}{split}", seconds)
-            store.add(trial, outcome, protocol_of(experiment, name), environment, False)
+            store.add(trial, outcome, protocol_of(experiment, name, name), environment, False)
 
 
 PAIRS = [(name, split) for name in ("sonar", "heart", "liver-disorders") for split in (2, 0, 1)]
@@ -49,7 +50,7 @@ def test_the_order_of_the_config(tmp_path: Path, experiment: Experiment) -> None
     for number, pairs in enumerate((PAIRS, PAIRS[::-1])):
         store = Store(tmp_path / str(number))
         fill(experiment, store, pairs, "env")
-        records = write_gathered(experiment, store, {}, {}, {})
+        records = write_gathered(experiment, store).records
         assert [(r.dataset, r.split, r.method) for r in records[::2]] == [
             (name, split, method)
             for name in experiment.datasets
@@ -68,7 +69,7 @@ def test_only_what_the_config_names(tmp_path: Path, experiment: Experiment) -> N
     store = Store(tmp_path)
     fill(experiment, store, PAIRS, "env")
     part = replace(experiment, datasets=("heart",), splits=(1, 2), methods=experiment.methods[:1])
-    found = ordered_records(part, store.jobs())
+    found = gathered_records(part, store)
     assert {(r.dataset, r.split, r.method) for r in found} == {
         ("heart", 1, "5-CV"),
         ("heart", 2, "5-CV"),
@@ -79,14 +80,14 @@ def test_jobs_of_another_config_are_not_mixed_in(tmp_path: Path, experiment: Exp
     store = Store(tmp_path)
     fill(experiment, store, PAIRS, "env")
     with pytest.raises(StoreError, match=r"jobs/heart/0\.json was computed with another config"):
-        write_gathered(replace(experiment, seed=1), store, {}, {}, {})
+        write_gathered(replace(experiment, seed=1), store)
     assert not (tmp_path / "records.csv").exists()
 
 
 def test_seconds_have_a_file_of_their_own(tmp_path: Path, experiment: Experiment) -> None:
     store = Store(tmp_path)
     fill(experiment, store, PAIRS, "env")
-    write_gathered(experiment, store, {}, {}, {})
+    write_gathered(experiment, store)
     rows = list(csv.DictReader(io.StringIO((tmp_path / "seconds.csv").read_text())))
     assert len(rows) == 9
     assert rows[2] == {
@@ -125,3 +126,73 @@ def test_a_manifest_that_cannot_be_read_is_empty(tmp_path: Path, text: str) -> N
 def test_numbers_in_a_table() -> None:
     rows = [[1 / 3, None, 7, "a,b"], [1e-300, 0.1 + 0.2, -0.0, ""]]
     assert csv_text("abcd", rows) == ('a,b,c,d\n0.333333333333,,7,"a,b"\n1e-300,0.3,-0,\n')
+
+
+def test_a_narrower_run_keeps_what_the_folder_holds(tmp_path: Path, experiment: Experiment) -> None:
+    """A clone has records.csv and no jobs: three jobs replace their rows, and the others stay as they are."""
+    store = Store(tmp_path)
+    fill(experiment, store, PAIRS, "env")
+    write_gathered(experiment, store, {"cpu": "one"}, {"heart": "embedded"})
+    before = (tmp_path / "records.csv").read_bytes()
+    facts = read_manifest(store)
+    shutil.rmtree(tmp_path / "jobs")
+    fill(experiment, store, [("heart", 1)], "other")
+    found = write_gathered(experiment, store)
+    assert (tmp_path / "records.csv").read_bytes() == before
+    assert len(found.records) == 36
+    after = read_manifest(store)
+    assert (after["jobs"], after["data"]) == (facts["jobs"], facts["data"])
+
+
+def test_rows_of_another_config_are_not_kept_in_silence(
+    tmp_path: Path, experiment: Experiment
+) -> None:
+    store = Store(tmp_path)
+    fill(experiment, store, PAIRS, "env")
+    write_gathered(experiment, store)
+    shutil.rmtree(tmp_path / "jobs")
+    other = replace(experiment, seed=1)
+    fill(other, store, [("heart", 1)], "other")
+    with pytest.raises(StoreError, match="holds rows of heart that were computed with another"):
+        write_gathered(other, store)
+    everything = [(n, s) for n in experiment.datasets for s in range(3)]
+    fill(other, store, everything, "other")
+    assert len(write_gathered(other, store).records) == 36
+
+
+def test_a_changed_table_is_not_taken_for_results(tmp_path: Path, experiment: Experiment) -> None:
+    """records.csv stands in for jobs only as it was written."""
+    store = Store(tmp_path)
+    fill(experiment, store, PAIRS, "env")
+    write_gathered(experiment, store)
+    shutil.rmtree(tmp_path / "jobs")
+    path = tmp_path / "records.csv"
+    path.write_text(path.read_text().replace("failed", "ok", 1))
+    with pytest.raises(StoreError, match=r"records\.csv: changed since it was written"):
+        gathered_records(experiment, store)
+
+
+def test_a_changed_manifest_is_not_trusted(tmp_path: Path, experiment: Experiment) -> None:
+    store = Store(tmp_path)
+    fill(experiment, store, PAIRS, "env")
+    write_gathered(experiment, store)
+    path = tmp_path / "manifest.json"
+    assert read_manifest(store)
+    path.write_text(path.read_text().replace('"seed": 0', '"seed": 1'))
+    assert read_manifest(store) == {}
+
+
+def test_records_come_back_from_the_table(tmp_path: Path, experiment: Experiment) -> None:
+    store = Store(tmp_path)
+    fill(experiment, store, PAIRS, "env")
+    found = list(write_gathered(experiment, store).records)
+    found[0] = replace(found[0], lam=0.1, score=1 / 3, error=0.0, status="ok", reason="")
+    text = records_text(found)
+    store.write("other.csv", text)
+    again = read_records(tmp_path / "other.csv")
+    assert records_text(again) == text
+    assert again[1:] == found[1:]
+    assert read_records(tmp_path / "none.csv") == []
+    store.write("other.csv", text.replace(",0,", ",x,", 1))
+    with pytest.raises(StoreError, match=r"other\.csv:2: not a record"):
+        read_records(tmp_path / "other.csv")

@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from experiments import write_config
+from experiments import load_config, write_config
+from problems import learners
 
-from kselect.config.load import load_config
 from kselect.datasets.dataset import Source
 from kselect.errors import StoreError
-from kselect.model.experiment import Experiment, Ridges
+from kselect.model.experiment import Experiment
 from kselect.model.job import protocol_of
+from kselect.model.method import Ridges
 from kselect.model.records import cells_of
 from kselect.model.trial import Outcome, Trial
 from kselect.run.trial import failed_outcome
@@ -43,7 +44,7 @@ def add(
     store: Store, experiment: Experiment, *labels: str, fresh: bool = False, error: float = 0.25
 ) -> None:
     trial = trial_of(experiment, *labels)
-    protocol = protocol_of(experiment, SOURCE.sha256)
+    protocol = protocol_of(experiment, "heart", SOURCE.sha256)
     store.add(trial, outcome(experiment, trial, error), protocol, "env", fresh)
 
 
@@ -97,7 +98,7 @@ def test_what_cannot_be_read_is_replaced_only_afresh(
 def test_pending(tmp_path: Path, experiment: Experiment) -> None:
     store = Store(tmp_path)
     trial = trial_of(experiment, "5-CV")
-    protocol = protocol_of(experiment, SOURCE.sha256)
+    protocol = protocol_of(experiment, "heart", SOURCE.sha256)
     store.add(trial, failed_outcome(experiment, trial, "why"), protocol, "env", False)
     job = store.read("heart", 0)
     assert job is not None
@@ -118,10 +119,13 @@ def test_merging_replaces_the_same_cell(experiment: Experiment) -> None:
 
 
 CHANGES: list[Callable[[Experiment], Experiment]] = [
-    lambda e: replace(e, learner="krr"),
+    lambda e: replace(e, learners=learners("krr")),
     lambda e: replace(e, scale="minmax"),
     lambda e: replace(e, scale_on="all"),
     lambda e: replace(e, train=0.6),
+    lambda e: replace(e, train=None),
+    lambda e: replace(e, tune_folds=5),
+    lambda e: replace(e, lam=Ridges(e.lam.values, "fixed", "n lam")),
     lambda e: replace(e, stratify=not e.stratify),
     lambda e: replace(e, seed=1),
     lambda e: replace(e, ridge="per-fold"),
@@ -136,16 +140,18 @@ CHANGES: list[Callable[[Experiment], Experiment]] = [
 def test_identity_changes_with_whatever_changes_numbers(
     experiment: Experiment, number: int
 ) -> None:
-    assert protocol_of(CHANGES[number](experiment), "a") != protocol_of(experiment, "a")
+    assert protocol_of(CHANGES[number](experiment), "heart", "a") != protocol_of(
+        experiment, "heart", "a"
+    )
 
 
 def test_identity_of_data_and_version(
     experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = protocol_of(experiment, "a")
-    assert protocol_of(experiment, "b") != before
+    before = protocol_of(experiment, "heart", "a")
+    assert protocol_of(experiment, "heart", "b") != before
     monkeypatch.setattr("kselect.model.job.RESULT_VERSION", 999)
-    assert protocol_of(experiment, "a") != before
+    assert protocol_of(experiment, "heart", "a") != before
 
 
 @pytest.mark.parametrize(
@@ -160,7 +166,7 @@ def test_identity_of_data_and_version(
 def test_identity_ignores_what_only_adds(
     experiment: Experiment, change: Callable[[Experiment], Experiment]
 ) -> None:
-    assert protocol_of(change(experiment), "a") == protocol_of(experiment, "a")
+    assert protocol_of(change(experiment), "heart", "a") == protocol_of(experiment, "heart", "a")
 
 
 def test_a_job_of_another_version(tmp_path: Path, experiment: Experiment) -> None:
@@ -192,3 +198,37 @@ def test_a_disk_that_refuses(tmp_path: Path, experiment: Experiment) -> None:
         store.write("records.csv", "")
     with pytest.raises(StoreError, match="cannot write: "):
         add(store, experiment, "5-CV", fresh=True)
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "a digit": lambda b: b.replace(b'"error": 0.25', b'"error": 0.35', 1),
+    "a name": lambda b: b.replace(b'"heart"', b'"sonar"'),
+    "a type": lambda b: b.replace(b'"error": 0.25', b'"error": "0.25"', 1),
+    "cut off": lambda b: b[: len(b) // 2],
+    "empty": lambda b: b"",
+    "a byte": lambda b: bytes([*b[:200], b[200] ^ 1, *b[201:]]),
+    "a key more": lambda b: b.replace(b'{"version"', b'{"more": 1, "version"', 1),
+    "no checksum": lambda b: b.rpartition(b',\n"checksum"')[0] + b"}\n",
+    "a record less": lambda b: b.replace(b.split(b"\n")[2] + b"\n", b"", 1),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_is_seen(tmp_path: Path, experiment: Experiment, name: str) -> None:
+    store = Store(tmp_path)
+    add(store, experiment, "5-CV", "5-KS")
+    path = store.job_path("heart", 0)
+    good = path.read_bytes()
+    bad = DAMAGES[name](good)
+    assert bad != good
+    path.write_bytes(bad)
+    with pytest.raises(StoreError, match=r"0\.json: not a job of this version"):
+        store.read("heart", 0)
+
+
+def test_a_job_in_the_place_of_another(tmp_path: Path, experiment: Experiment) -> None:
+    store = Store(tmp_path)
+    add(store, experiment, "5-CV")
+    store.job_path("heart", 0).rename(store.job_path("heart", 1))
+    with pytest.raises(StoreError, match=r"1\.json: holds heart, split 0"):
+        store.read("heart", 1)

@@ -17,7 +17,7 @@ from kselect.errors import TrialError
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import LEARNERS
-from kselect.model.experiment import Method
+from kselect.model.method import Method
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.timing.paper import ALGORITHMS, Task, bif

@@ -14,7 +14,8 @@ import pytest
 from kselect.datasets.fetch import packaged
 from kselect.errors import DataError
 from kselect.kernels.gaussian import Gaussian
-from kselect.model.experiment import Experiment, Ridges
+from kselect.model.experiment import Experiment
+from kselect.model.method import Ridges
 from kselect.timing.cells import Cell
 from kselect.timing.formats import to_csv, to_latex, to_markdown
 from kselect.timing.measure import Seconds

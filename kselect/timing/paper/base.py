@@ -9,10 +9,11 @@ from typing import Any
 from kselect.errors import TrialError
 from kselect.kernels import Kernel
 from kselect.learners.base import RidgeMode
-from kselect.model.experiment import Method
+from kselect.model.method import Method
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import LOSSES
+from kselect.registry import Registry
 
 # The learners of the square loss, and whether each has a bias: the papers' algorithms are theirs.
 BIAS = {"lssvm": True, "krr": False}
@@ -53,7 +54,7 @@ class Task:
 
 # What is done before the ridge is known, once for a kernel, stands before the inner function.
 Algorithm = Callable[[Task, Kernel, Array], Score]
-ALGORITHMS: dict[str, Algorithm] = {}
+ALGORITHMS: Registry[Algorithm] = Registry("timed criterion", "kselect.timing.paper")
 
 
 def algorithm(criterion: str) -> Callable[[Algorithm], Algorithm]:

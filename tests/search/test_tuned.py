@@ -1,0 +1,140 @@
+"""A parameter chosen by an inner cross-validation: by a double loop, and on training rows alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from problems import side_of
+
+from kselect.kernels import Kernel, Points
+from kselect.kernels.gaussian import Gaussian
+from kselect.model.method import SELECTED, Method, Ridges
+from kselect.model.place import Failure, Found
+from kselect.numerics.folds import draw_folds
+from kselect.numerics.linalg import Array
+from kselect.search.grid import search_grid
+from kselect.search.side import TrainingSide
+from kselect.search.tuned import search_tuned, settle
+
+KERNELS: tuple[Kernel, ...] = tuple(Gaussian(2.0**p) for p in range(-3, 5))
+LAMS = (1e-3, 1e-1)
+ETAS = (0.03125, 1.0, 32.0, 1024.0)
+PARAMS = (("average", "folds"), ("eta", 1.0), ("loss", "squared"))
+TUNED = Method("3-KS", "k-KS", 3, PARAMS, tuned=(("eta", ETAS),))
+PLAIN = Method("3-CV", "k-CV", 3, (("average", "folds"), ("loss", "squared")))
+EACH = Ridges(LAMS, "fixed").settings
+
+
+def two_moons(seed: int, n: int = 60) -> tuple[Array, Array]:
+    """Labels that need a kernel of the right width."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    return X, np.where(np.sin(3 * X[:, 0]) + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
+
+
+def side(seed: int = 0) -> TrainingSide:
+    """A training side of 60 rows."""
+    return side_of(KERNELS, *two_moons(seed), LAMS)
+
+
+def by_double_loop(one: TrainingSide, setting: int | None) -> list[float]:
+    """Per eta the number of wrong signs on the inner folds, every fold searched by itself."""
+    totals = [0.0] * len(ETAS)
+    inner = draw_folds(one.n, 3, one.stream("inner folds"))
+    for number, F in enumerate(inner.members):
+        part = one.part(np.setdiff1d(np.arange(one.n), F), f"inner {number}")
+        for i, eta in enumerate(ETAS):
+            method = TUNED.with_params(eta=eta)
+            chosen = SELECTED if setting is None else EACH[setting]
+            found = search_grid(part, {method: (chosen,)})[method, chosen]
+            assert isinstance(found, Found)
+            K = found.place.kernel.gram(Points(one.X[F], part.X))
+            decision = found.duals[0].decision(0, K)
+            totals[i] += float((one.targets[0, F] * decision <= 0).sum())
+    return totals
+
+
+@pytest.mark.parametrize("setting", [None, 0, 1])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_value_is_that_of_a_double_loop(seed: int, setting: int | None) -> None:
+    """The first of those with the fewest errors; then the whole side is searched with it."""
+    one = side(seed)
+    cell = SELECTED if setting is None else EACH[setting]
+    totals = by_double_loop(one, setting)
+    eta = ETAS[int(np.argmin(totals))]
+    found = search_tuned(one, {TUNED: (cell,)})[TUNED, cell]
+    assert isinstance(found, Found)
+    assert found.place.tuned == (("eta", eta),)
+    fixed = TUNED.with_params(eta=eta)
+    expected = search_grid(one, {fixed: (cell,)})[fixed, cell]
+    assert isinstance(expected, Found)
+    assert (found.place.kernel, found.place.lam) == (expected.place.kernel, expected.place.lam)
+    assert found.score == expected.score
+
+
+def test_values_differ_somewhere() -> None:
+    """The tests above could fail: not every side chooses the same eta."""
+    chosen = set()
+    for seed in range(8):
+        found = search_tuned(side(seed), {TUNED: (SELECTED,)})[TUNED, SELECTED]
+        assert isinstance(found, Found)
+        chosen.add(found.place.tuned)
+    assert len(chosen) > 1
+
+
+def test_what_is_not_tuned_is_as_ever() -> None:
+    """Beside tuned methods, in one search."""
+    one = side()
+    together = search_tuned(one, {TUNED: (SELECTED,), PLAIN: (SELECTED, *EACH)})
+    alone = search_grid(one, {PLAIN: (SELECTED, *EACH)})
+    for cell, expected in alone.items():
+        found = together[cell]
+        assert isinstance(found, Found)
+        assert isinstance(expected, Found)
+        assert (found.place, found.score) == (expected.place, expected.score)
+    assert settle(one, {}, 3, search_grid) == {}
+
+
+def test_inner_folds_do_not_see_what_they_test() -> None:
+    """A feature that is the label in one inner fold alone: a search that saw the fold would use it."""
+    one = side()
+    F = draw_folds(one.n, 3, one.stream("inner folds")).members[0]
+    X = np.column_stack([one.X, np.zeros(one.n)])
+    X[F, 2] = 50 * one.targets[0, F]
+    planted = replace(one, X=X)
+    part = planted.part(np.setdiff1d(np.arange(one.n), F), "inner 0")
+    assert (part.X[:, 2] == 0).all()
+    seen = search_grid(part, {PLAIN: (SELECTED,)})[PLAIN, SELECTED]
+    blind = search_grid(side_part(one, F), {PLAIN: (SELECTED,)})[PLAIN, SELECTED]
+    assert isinstance(seen, Found)
+    assert isinstance(blind, Found)
+    assert seen.place == blind.place
+
+
+def side_part(one: TrainingSide, F: Array) -> TrainingSide:
+    """The first inner training part without the planted feature."""
+    return one.part(np.setdiff1d(np.arange(one.n), F), "inner 0")
+
+
+def test_a_value_that_finds_nothing_is_not_chosen() -> None:
+    """An infinite eta makes every score infinite; with nothing else there is a named failure."""
+    some = replace(TUNED, tuned=(("eta", (float("inf"), 1.0)),))
+    found = search_tuned(side(), {some: (SELECTED,)})[some, SELECTED]
+    assert isinstance(found, Found)
+    assert found.place.tuned == (("eta", 1.0),)
+    none = replace(TUNED, tuned=(("eta", (float("inf"),)),))
+    assert isinstance(search_tuned(side(), {none: (SELECTED,)})[none, SELECTED], Failure)
+
+
+def test_inner_folds_are_counted() -> None:
+    """tune-folds is not ignored."""
+    found = []
+    for folds in (2, 3, 5, 6):
+        for seed in range(6):
+            result = search_tuned(side(seed), {TUNED: (SELECTED,)}, folds)[TUNED, SELECTED]
+            assert isinstance(result, Found)
+            found.append((seed, folds, result.place.tuned))
+    by_folds = {folds: [t for _, f, t in found if f == folds] for folds in (2, 3, 5, 6)}
+    assert len({str(v) for v in by_folds.values()}) > 1
