@@ -92,7 +92,10 @@ class File:
 
 @dataclass(frozen=True)
 class Block:
-    """A part of the page: in which chapter it stands (none: not on the page), and in which Markdown file as well."""
+    """A part of the page: the chapter that it stands in, and the Markdown file that holds it as well.
+
+    Either may be empty: what stands in a file alone, or on the page alone.
+    """
 
     chapter: str
     elements: tuple[Element, ...]

@@ -53,12 +53,17 @@ def write_page(study: Study, blocks: Iterable[Block]) -> str:
 
 
 def make_chapters(blocks: Iterable[Block]) -> Iterator[Chapter]:
-    """The chapters that have something in them, each with its blocks in the order of the sections."""
-    found = [b for b in blocks if b.chapter]
-    for anchor, (short, title) in CHAPTERS.items():
-        elements = tuple(e for b in found if b.chapter == anchor for e in b.elements)
-        if elements:
-            yield Chapter(anchor, short, title, elements)
+    """The chapters that have something in them, each with its blocks in the order of the sections.
+
+    One that has no place in ``CHAPTERS`` comes last, under its own name.
+    """
+    elements: dict[str, list[Element]] = {anchor: [] for anchor in CHAPTERS}
+    for block in blocks:
+        elements.setdefault(block.chapter, []).extend(block.elements)
+    for anchor, found in elements.items():
+        if anchor and found:
+            short, title = CHAPTERS.get(anchor, (anchor.capitalize(), anchor.capitalize()))
+            yield Chapter(anchor, short, title, tuple(found))
 
 
 def data_uri(png: bytes) -> str:

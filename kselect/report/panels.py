@@ -52,14 +52,14 @@ def save(canvas: Canvas, kind: str) -> bytes:
 
 
 def lay_out(
-    count: int, columns: int, width: float, height: float, **shared: bool
+    count: int, columns: int, width: float, height: float, sharex: bool = False
 ) -> tuple[Canvas, list[Axes]]:
     """A canvas of inches with so many axes, the surplus ones of its last row switched off."""
     from matplotlib.figure import Figure as Canvas
 
     rows = math.ceil(count / columns) or 1
     canvas = Canvas(figsize=(width, height), layout="constrained")
-    axes = canvas.subplots(rows, columns, squeeze=False, **shared).flatten().tolist()
+    axes = canvas.subplots(rows, columns, squeeze=False, sharex=sharex).flatten().tolist()
     for ax in axes[count:]:
         ax.set_axis_off()
     return canvas, axes[:count]

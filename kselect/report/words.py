@@ -167,7 +167,8 @@ def describe_edges(leaning: Sequence[EdgeShares]) -> str:
         return ""
     columns = ", ".join(f"{s.method} {100 * (s.anywhere or 0):.0f} %" for s in leaning)
     return (
-        f"It leans on choices at an edge of the grid ({columns}): a wider grid could change it."
+        "The verdict leans on columns that choose mostly at an edge of the grid "
+        f"({columns}); a wider grid could change it."
     )
 
 

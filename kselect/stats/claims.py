@@ -17,21 +17,21 @@ from kselect.stats.verdicts import Verdict, too_few
 
 CHANCE = 0.1
 WITHHELD = (
-    " Withheld: with less than half of the planned pairs of test errors, one for each split of a comparison."
+    "Withheld: where less than half of the planned pairs of test errors are there, one per split and "
+    "comparison."
 )
 RULES: dict[Kind, str] = {
     "lower": (
         "Supported: a lower mean in more than half of the comparisons, and more significant wins "
         "than significant losses by the papers' t-test. Not supported: no more wins than losses by "
-        "mean, and no more significant wins than significant losses. Mixed: anything between."
-    )
-    + WITHHELD,
+        "mean, and no more significant wins than significant losses. Mixed: anything between. "
+        f"{WITHHELD}"
+    ),
     "same": (
         "Supported: a significant difference in either direction by the papers' t-test in at most "
         "10 % of the comparisons, which is what chance gives two one-sided tests at 5 %. Not "
-        "supported: in more than half of them. Mixed: anything between."
-    )
-    + WITHHELD,
+        f"supported: in more than half of them. Mixed: anything between. {WITHHELD}"
+    ),
 }
 
 
@@ -98,9 +98,7 @@ def judge_claim(study: Study, loss: str, claim: Claim) -> Judgement:
     lines = tuple(make_line(setting, d, claim.kind) for setting, d in found)
     tally = add_up([d for _, d in found])
     columns = dict.fromkeys(label for pair in pairs for label in pair)
-    return Judgement(
-        claim, lines, tally, tally.verdict(claim.kind), leaning(study, loss, columns)
-    )
+    return Judgement(claim, lines, tally, tally.verdict(claim.kind), leaning(study, loss, columns))
 
 
 def make_line(setting: Setting, duel: Duel, kind: Kind) -> Line:

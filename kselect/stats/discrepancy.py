@@ -82,7 +82,9 @@ def with_order(study: Study, rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with the order under ``x``, from the method that made each; NaN for the rate."""
     names = zip(rows["part"], rows["method"], rows["params"], strict=True)
     made = [study.methods.get(name) for name in names]
-    return rows.assign(x=[float(dict(m.params).get(ORDER, math.nan)) if m else math.nan for m in made])
+    return rows.assign(
+        x=[float(dict(m.params).get(ORDER, math.nan)) if m else math.nan for m in made]
+    )
 
 
 def make_track(found: pd.DataFrame, column: pd.DataFrame, label: str) -> Track:

@@ -57,18 +57,19 @@ def count_choices(study: Study, loss: str) -> dict[str, Counter[tuple[Edge, ...]
     table = table_records(study.records, experiment, loss)
     chosen = table[table["status"] == "ok"]
     found: dict[str, Counter[tuple[Edge, ...]]] = {}
-    keys = ["method", "kernel", "chosen", "lam", "n_train"]
-    for (label, name, text, lam, rows), count in chosen.groupby(keys).size().items():
+    columns = (chosen[c] for c in ("method", "kernel", "chosen", "lam", "n_train"))
+    # Few of the choices differ, so that each is looked at once.
+    for (label, name, text, lam, n), count in Counter(zip(*columns, strict=True)).items():
         kernel = kernels.get((name, text))
         if kernel is not None:
-            edges = edges_of(experiment.kernels, ridges(experiment, lam, rows), kernel, lam)
+            edges = edges_of(experiment.kernels, ridges(experiment, lam, n), kernel, lam)
             found.setdefault(label, Counter())[edges] += count
     return found
 
 
-def ridges(experiment: Experiment, lam: float, rows: int) -> tuple[float, ...]:
+def ridges(experiment: Experiment, lam: float, n: int) -> tuple[float, ...]:
     """What lam was chosen from: a fixed one from nothing else."""
-    return experiment.lam.lams(rows) if experiment.lam.mode == "select" else (lam,)
+    return experiment.lam.lams(n) if experiment.lam.mode == "select" else (lam,)
 
 
 def possible(experiment: Experiment) -> tuple[bool, ...]:

@@ -14,7 +14,7 @@ RULE = (
     "Supported: the root mean square difference at order {order} is below one percent of the target's scale (1 for "
     "labels, the root of the cross-validation error in a regression) on every data set and number of folds. "
     "Not supported: on no more than half of them. Mixed: anything between. "
-    "Withheld: with less than half of the planned numbers at that order."
+    "Withheld: where less than half of the planned numbers at that order are there."
 )
 
 

@@ -90,7 +90,7 @@ def planned(records: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
     """The records of the data sets and splits that the experiment names."""
     pairs = {(d, s) for d in experiment.datasets for s in experiment.splits_on(d)}
     here = zip(records["dataset"], records["split"], strict=True)
-    return records[[pair in pairs for pair in here]]
+    return records[np.array([pair in pairs for pair in here], dtype=bool)]
 
 
 def select(records: pd.DataFrame, part: str, loss: str) -> pd.DataFrame:

@@ -127,9 +127,7 @@ def show(cell: Shown) -> str:
     return f"{mean} & {spread}{failures}"
 
 
-def write_grid_pages(
-    name: str, texts: Sequence[str], grid: Grid, comments: Sequence[str]
-) -> str:
+def write_grid_pages(name: str, texts: Sequence[str], grid: Grid, comments: Sequence[str]) -> str:
     """A table of words as floats of a page each, the texts as the caption of the first."""
     comment = "\n".join(f"% {text}" for text in comments)
     starts = range(0, max(1, len(grid.rows)), ROWS_PER_PAGE)

@@ -1,4 +1,4 @@
-"""How far a series is from cross-validation over its order, where some columns have their best (icml2014, figure 1)."""
+"""How far a series is from cross-validation over its order, at the best of some columns (icml2014, figure 1)."""
 
 from __future__ import annotations
 

@@ -69,7 +69,5 @@ def to_markdown(name: str, texts: Sequence[str], grid: Grid) -> str:
 
 def to_csv(found: Iterable[EdgeShares], loss: str) -> str:
     """The shares as proportions; what does not exist is an empty field."""
-    lines = (
-        [s.method, s.choices, *map(tidy.number, (*s.shares, s.anywhere)), loss] for s in found
-    )
+    lines = ([s.method, s.choices, *map(tidy.number, (*s.shares, s.anywhere)), loss] for s in found)
     return tidy.write_lines(CSV_HEAD, lines)

@@ -23,7 +23,9 @@ def describe(study: Study, found: Sequence[Excluded]) -> Iterable[Element]:
     """One row per data set and one column per criterion, of those where anything was excluded."""
     yield Heading("What was taken out of the grid")
     if not found:
-        yield Text("No candidate was excluded: each had a fit and a finite score everywhere.")
+        yield Text(
+            "No candidate was excluded: every kernel and ridge had a fit and a finite score."
+        )
         return
     yield Text(
         "Candidates that a criterion could not choose (no fit, a guard, an overflow), in the mean over "

@@ -46,7 +46,10 @@ def show(study: Study) -> Shown:
             name = stem("published", study, loss)
             files += [
                 File(f"tables/{name}.csv", to_csv(found)),
-                File(f"tables/{name}.tex", latex.write_grid_pages(name, texts, grid, (caption, *notes))),
+                File(
+                    f"tables/{name}.tex",
+                    latex.write_grid_pages(name, texts, grid, (caption, *notes)),
+                ),
                 File(f"tables/{name}.md", to_markdown(name, texts, grid)),
             ]
             blocks.append(Block("published", tuple(show_loss(study, loss, texts, grid))))

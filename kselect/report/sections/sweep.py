@@ -166,8 +166,7 @@ def add_legend(canvas: Canvas, curves: Curves, reconstructed: Mapping[str, str])
         for i, _ in enumerate(curves.methods)
     ]
     levels = [
-        Line2D([], [], color=colour(i), linewidth=0.9, linestyle="--")
-        for _, i in curves.references
+        Line2D([], [], color=colour(i), linewidth=0.9, linestyle="--") for _, i in curves.references
     ]
     labels = [*curves.methods, *(label for label, _ in curves.references)]
     if labels:
