@@ -98,7 +98,9 @@ def read_study(folder: Path) -> Study:
     experiment = load_config(folder / "config.resolved.yaml", FIGURES)
     gathered = write_gathered(experiment, Store(folder))
     if not gathered.records:
-        raise StoreError(f"{folder}: no jobs and no records of this config; kselect run first")
+        raise StoreError(
+            f"{folder}: no jobs, and no records.csv that its manifest speaks of; kselect run first"
+        )
     facts = read_facts(gathered.manifest)
     return study_of(experiment, gathered.records, published(experiment.paper), facts)
 
