@@ -38,11 +38,6 @@ class Row:
     exponent: int
     cells: tuple[Shown, ...]
 
-    @property
-    def empty(self) -> bool:
-        """Whether no method has a number."""
-        return not any(c.mean for c in self.cells)
-
 
 def show_row(dataset: str, unit: str, cells: Sequence[Cell], splits: int) -> Row:
     """Cells -> text. Percentages stand as they are; squared errors may share a power of ten.

@@ -14,7 +14,15 @@ from kselect.model.method import Setting
 from kselect.model.records import significant
 from kselect.stats.counts import Duel, compare_means, duel
 from kselect.stats.ranks import Ranks, rank
-from kselect.stats.samples import Key, Sample, match, read_samples, read_units, table_records
+from kselect.stats.samples import (
+    Key,
+    Sample,
+    count_splits,
+    match,
+    read_samples,
+    read_units,
+    table_records,
+)
 from kselect.stats.ttest import TTest, corrected, paired
 
 if TYPE_CHECKING:
@@ -96,7 +104,7 @@ def compare(
     """The table of one loss; ``pairs`` of labels are counted against each other."""
     methods = labels_of(experiment, loss)
     samples = read_samples(table_records(records, experiment, loss), experiment)
-    splits = {d: len(experiment.splits_on(d)) for d in experiment.datasets}
+    splits = count_splits(records, experiment)
     wanted = [(a, b) for a, b in pairs if a in methods and b in methods]
     blocks = tuple(make_block(s, samples, methods, splits, wanted) for s in experiment.settings)
     return Comparison(loss, methods, experiment.datasets, splits, read_units(records), blocks)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kselect.stats.samples import planned, table_records
+from kselect.stats.samples import table_records, within
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +64,7 @@ class Panel:
 def follow(study: Study, figure: Discrepancy) -> tuple[Panel, ...]:
     """The panels of a figure, one per data set that it names, also where it is empty."""
     experiment = study.experiment
-    mine = planned(study.records, experiment)
+    mine = within(study.records, experiment)
     found = with_order(study, mine[(mine["part"] == figure.name) & (mine["status"] == "ok")])
     table = table_records(mine, experiment, experiment.loss)
 

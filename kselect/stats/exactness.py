@@ -69,13 +69,13 @@ def judge_figure(study: Study, figure: Discrepancy, order: int) -> Exactness | N
     if not known:
         return None
     dataset, track, relative = max(known, key=lambda found: found[2])
-    splits = (len(study.experiment.splits_on(dataset)) for dataset, _, _ in tracks)
+    splits = study.comparison(study.experiment.loss).splits
     return Exactness(
         figure,
         order,
         sum(share < EXACT for _, _, share in known),
         len(known),
         sum(t.runs.get(float(order), 0) for _, t, _ in tracks),
-        sum(splits),
+        sum(splits[name] for name, _, _ in tracks),
         Worst(dataset, track.method, relative, track.rate),
     )

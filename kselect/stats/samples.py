@@ -86,11 +86,18 @@ def frame(records: Iterable[Record]) -> pd.DataFrame:
     return pd.DataFrame(columns).astype(NUMBERS)
 
 
-def planned(records: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
+def within(records: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
     """The records of the data sets and splits that the experiment names."""
-    pairs = {(d, s) for d in experiment.datasets for s in experiment.splits_on(d)}
-    here = zip(records["dataset"], records["split"], strict=True)
-    return records[np.array([pair in pairs for pair in here], dtype=bool)]
+    here = records["dataset"].isin(experiment.datasets) & records["split"].isin(experiment.splits)
+    return records[here]
+
+
+def count_splits(records: pd.DataFrame, experiment: Experiment) -> dict[str, int]:
+    """Data set -> how many splits are planned; where a flag asked for more than the config, those count too."""
+    held = within(records, experiment)
+    pairs = {*zip(held["dataset"], held["split"], strict=True)}
+    pairs |= {(d, s) for d in experiment.datasets for s in experiment.splits_on(d)}
+    return {d: sum(name == d for name, _ in pairs) for d in experiment.datasets}
 
 
 def select(records: pd.DataFrame, part: str, loss: str) -> pd.DataFrame:
@@ -105,7 +112,7 @@ def select(records: pd.DataFrame, part: str, loss: str) -> pd.DataFrame:
 def table_records(records: pd.DataFrame, experiment: Experiment, loss: str) -> pd.DataFrame:
     """The records behind the table of a loss, under the settings of the experiment; none may stand twice."""
     known = [s.text for s in experiment.settings]
-    mine = select(planned(records, experiment), TABLE, loss)
+    mine = select(within(records, experiment), TABLE, loss)
     mine = mine[mine["setting"].isin(known)]
     repeated = mine.duplicated(["dataset", "split", "method", "setting"])
     if repeated.any():

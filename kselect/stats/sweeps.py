@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kselect.model.experiment import Experiment
-from kselect.stats.samples import planned, sample, select
+from kselect.stats.samples import sample, select, within
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,7 +86,7 @@ def trace(study: Study, sweep: Sweep) -> Curves:
 def swept(study: Study, sweep: Sweep) -> pd.DataFrame:
     """The records of a sweep with the parameter's value under ``x``, from the method that made each."""
     experiment = study.experiment
-    mine = select(planned(study.records, experiment), sweep.name, experiment.loss)
+    mine = select(within(study.records, experiment), sweep.name, experiment.loss)
     names = zip(mine["part"], mine["method"], mine["params"], strict=True)
     made = [study.methods.get(name) for name in names]
     values = [dict(m.params).get(sweep.parameter, math.nan) if m else math.nan for m in made]

@@ -61,7 +61,6 @@ def test_marks_failures_and_empty_cells() -> None:
     assert [c.failures for c in row.cells] == [0, 0, 4, 10]
     assert row.cells[3].mean == ""
     assert "p = 0.3" in row.cells[1].hint
-    assert show_row("d", "", [cell(math.nan)], 10).empty
 
 
 def test_one_run_has_no_deviation() -> None:

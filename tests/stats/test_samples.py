@@ -11,7 +11,14 @@ from kselect.errors import StoreError
 from kselect.model.experiment import Fewer
 from kselect.model.method import Ridges, Setting
 from kselect.model.records import COLUMNS
-from kselect.stats.samples import frame, planned, read_samples, read_units, table_records
+from kselect.stats.samples import (
+    count_splits,
+    frame,
+    read_samples,
+    read_units,
+    table_records,
+    within,
+)
 
 
 def test_a_frame_holds_the_numbers_themselves() -> None:
@@ -41,15 +48,18 @@ def test_settings_are_looked_up_not_parsed() -> None:
     assert samples.keys() == {(Setting(1, 10.0, "n lam"), "heart", "5-CV")}
 
 
-def test_only_planned_splits_count() -> None:
+def test_only_the_experiments_own_data_sets_and_splits() -> None:
+    rows = [record(d, s, "5-CV", 0.1) for d in ("heart", "a2a") for s in (0, 2, 7)]
+    found = within(frame(rows), experiment(splits=(0, 1, 2)))
+    assert [*zip(found["dataset"], found["split"], strict=True)] == [("heart", 0), ("heart", 2)]
+
+
+def test_planned_splits_and_those_that_a_flag_added() -> None:
+    """heart is planned once and was run twice more; sonar is planned three times and never ran."""
     spec = experiment(splits=(0, 1, 2), fewer_splits=(Fewer(1, dataset="heart"),))
-    rows = [record(d, s, "5-CV", 0.1) for d in ("heart", "sonar", "a2a") for s in (0, 2, 7)]
-    found = planned(frame(rows), spec)
-    assert [*zip(found["dataset"], found["split"], strict=True)] == [
-        ("heart", 0),
-        ("sonar", 0),
-        ("sonar", 2),
-    ]
+    rows = [record("heart", s, "5-CV", 0.1) for s in (1, 2, 7)]
+    assert count_splits(frame(rows), spec) == {"heart": 3, "sonar": 3}
+    assert count_splits(frame([]), spec) == {"heart": 1, "sonar": 3}
 
 
 def test_a_regression_belongs_to_every_loss() -> None:
