@@ -22,6 +22,10 @@ class StoreError(KselectError):
     """A results folder that cannot be read or written."""
 
 
+class DamagedJob(StoreError):
+    """A job file that is not what was written: it is said, and run again."""
+
+
 class TrialError(KselectError):
     """A (data set, split, method) that has no number; recorded with its reason."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kselect.datasets.dataset import Source
 from kselect.datasets.fetch import Places, resolve
-from kselect.errors import ConfigError, DataError
+from kselect.errors import ConfigError, DamagedJob, DataError, StoreError
 from kselect.model.experiment import Experiment
 from kselect.model.job import Job, Jobs, protocol_of
 from kselect.model.trial import Trial
@@ -78,7 +78,7 @@ def make_plan(
 
 def still_pending(experiment: Experiment, trial: Trial, store: Jobs, retry_failed: bool) -> Trial:
     """The trial with those methods alone that the store does not have."""
-    job = store.read(trial.dataset, trial.split)
+    job = readable(store, trial.dataset, trial.split)
     if job is None:
         return trial
     check_same_protocol(experiment, trial.source, job, store)
@@ -86,12 +86,31 @@ def still_pending(experiment: Experiment, trial: Trial, store: Jobs, retry_faile
     return Trial(trial.dataset, trial.split, methods, trial.source)
 
 
+def readable(store: Jobs, dataset: str, split: int) -> Job | None:
+    """A job that can be built upon: one that is damaged counts as not there, and is run again."""
+    try:
+        return store.read(dataset, split)
+    except DamagedJob:
+        return None
+
+
+def damaged(store: Jobs, trials: Iterable[Trial]) -> Iterator[str]:
+    """The jobs of some trials that are damaged, each in one line."""
+    for trial in trials:
+        try:
+            store.read(trial.dataset, trial.split)
+        except DamagedJob as error:
+            yield str(error).replace("kselect run computes it again", "it is run again")
+        except StoreError:
+            continue
+
+
 def check_kept(whole: Experiment, plan: Plan, store: Jobs, *, force: bool = False) -> None:
     """Nor may any job that is gathered beside the plan's own: those of other data sets and splits."""
     again = {(t.dataset, t.split) for t in plan.trials} if force else set()
     for name in whole.datasets:
         for split in whole.splits_on(name):
-            if (name, split) not in again and (job := store.read(name, split)):
+            if (name, split) not in again and (job := readable(store, name, split)):
                 check_same_protocol(whole, plan.sources.get(name), job, store)
 
 

@@ -20,7 +20,7 @@ from kselect.config.load import Loaded
 from kselect.errors import ConfigError, DataError, StoreError
 from kselect.model.experiment import Experiment
 from kselect.model.records import Cell, cells_of
-from kselect.plan import Plan, check_kept, find_sources, make_plan
+from kselect.plan import Plan, check_kept, damaged, find_sources, make_plan
 from kselect.run.progress import clock
 from kselect.run.scheduler import Settings, run_plan
 from kselect.run.workers import dask_client, local_executor
@@ -140,7 +140,7 @@ def run(
     )  # fmt: skip
     check_kept(loaded.whole, plan, store, force=how.force)
     check_leftover(loaded.whole, store, planned_cells(experiment, plan))
-    describe(experiment, plan, how)
+    describe(experiment, plan, store, how)
     if how.dry_run:
         seconds = estimate(experiment, plan, how.n_jobs)
         told = f"about {clock(seconds)}" if seconds >= 1 else "a second"
@@ -149,10 +149,12 @@ def run(
     return execute(loaded, plan, store, how)
 
 
-def describe(experiment: Experiment, plan: Plan, how: Flags) -> None:
+def describe(experiment: Experiment, plan: Plan, store: Store, how: Flags) -> None:
     """What is about to happen."""
     for why in plan.missing.values():
         click.echo(f"skipped: {why}", err=True)
+    for what in damaged(store, plan.trials):
+        click.echo(f"warning: {what}", err=True)
     if how.quiet:
         return
     if how.verbose or how.dry_run:

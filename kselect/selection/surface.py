@@ -74,7 +74,7 @@ def draw_cells(figure: Any, axes: Any, found: Selection) -> None:
     row, column = found.position
     axes.plot([column], [row], "o", ms=11, mfc="none", mec="#d62728", mew=2.2)
     best = ", ".join(filter(None, (found.kernel.text, f"lam={show_number(found.lam)}")))
-    axes.set_title(f"{request.method.label}, {request.learner}: {best}", fontsize=10)
+    axes.set_title(f"{request.method.label}, {request.learner.name}: {best}", fontsize=10)
 
 
 def compressed(found: Selection) -> tuple[Array, str]:

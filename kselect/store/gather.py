@@ -83,7 +83,11 @@ def check_leftover(
 ) -> None:
     """Before any work: rows of records.csv that the plan does not compute anew must rest on this config."""
     held = read_manifest(store)
-    again = {*planned, *((j.dataset, j.split, r.cell) for j in store.jobs() for r in j.records)}
+    again = set(planned)
+    trials = {(dataset, split) for dataset, split, _ in again}
+    for dataset, split in store.stored():
+        if (dataset, split) not in trials and (job := store.read(dataset, split)):
+            again |= {(dataset, split, r.cell) for r in job.records}
     rows = ordered_records(experiment, held_records(store, held))
     left = [r for r in rows if (r.dataset, r.split, r.cell) not in again]
     check_kept_rows(experiment, left, held)

@@ -9,7 +9,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-from kselect.errors import StoreError
+from kselect.errors import DamagedJob, StoreError
 from kselect.files import locked, write_whole
 from kselect.model.job import RESULT_VERSION, Job
 from kselect.model.records import Cell, Record
@@ -20,6 +20,14 @@ TYPES: dict[str, tuple[type, ...]] = {
     "int": (int,),
     "float | None": (float, int, type(None)),
 }
+
+
+# Versions whose files had no checksum.
+EARLIER_VERSIONS = (1, 2)
+
+
+class OtherVersion(Exception):
+    """A job that was written before or after this version."""
 
 
 def checksum(content: bytes) -> str:
@@ -44,23 +52,32 @@ class Store:
             job = parse_job(path.read_bytes())
         except FileNotFoundError:
             return None
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except OtherVersion:
             raise StoreError(
-                f"{path}: not a job of this version ({error}); delete it, or use --force"
+                f"{path}: written by another version; delete it, or use --force"
             ) from None
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            why = " ".join(str(error).split())[:80]
+            raise DamagedJob(f"{path}: damaged ({why}); kselect run computes it again") from None
         except OSError as error:
             raise StoreError(f"{path}: {error.strerror}") from None
         if (job.dataset, job.split) != (dataset, split):
-            raise StoreError(
-                f"{path}: holds {job.dataset}, split {job.split}; delete it, or use --force"
+            raise DamagedJob(
+                f"{path}: damaged (it holds {job.dataset}, split {job.split}); "
+                "kselect run computes it again"
             )
         return job
 
     def jobs(self) -> Iterator[Job]:
         """Every job that is there, by data set and split."""
-        for path in sorted(self.folder.glob("jobs/*/*.json")):
-            if path.stem.isdigit() and (job := self.read(path.parent.name, int(path.stem))):
+        for dataset, split in self.stored():
+            if job := self.read(dataset, split):
                 yield job
+
+    def stored(self) -> list[tuple[str, int]]:
+        """The data set and split of every job file, whatever is in it."""
+        paths = sorted(self.folder.glob("jobs/*/*.json"))
+        return [(p.parent.name, int(p.stem)) for p in paths if p.stem.isdigit()]
 
     def add(
         self, trial: Trial, outcome: Outcome, protocol: str, environment: str, fresh: bool
@@ -81,6 +98,8 @@ class Store:
         """What a trial's outcome is written beside, if anything."""
         try:
             old = self.read(trial.dataset, trial.split)
+        except DamagedJob:
+            return None
         except StoreError:
             if not fresh:
                 raise
@@ -135,13 +154,15 @@ def job_text(job: Job) -> str:
 
 
 def parse_job(content: bytes) -> Job:
-    """The inverse of ``job_text``; another version's file, or one that was changed, is a ValueError."""
+    """The inverse of ``job_text``; another version's file is OtherVersion, one that was changed a ValueError."""
     data = json.loads(content)
-    if data.pop("version") != RESULT_VERSION:
-        raise ValueError("written by another version")
     body, mark, _ = content.rpartition(b'"checksum": ')
     if not mark or data.pop("checksum") != checksum(body):
-        raise ValueError("damaged: its checksum is wrong")
+        if data.get("version", RESULT_VERSION) in EARLIER_VERSIONS:
+            raise OtherVersion
+        raise ValueError("its checksum is wrong")
+    if data.pop("version") != RESULT_VERSION:
+        raise OtherVersion
     records = tuple(Record(**r) for r in data.pop("records"))
     for record in records:
         check_types(record)

@@ -19,6 +19,7 @@ from experiments import (
     ROOT,
     SLOW,
     SMALL,
+    forge,
     job,
     job_files,
     kselect_in,
@@ -336,7 +337,7 @@ def test_report_of_another_config(done: Path) -> None:
 def test_another_data_file(done: Path) -> None:
     path = done / "out/jobs/sonar/2.json"
     facts = json.loads(path.read_text())
-    path.write_text(path.read_text().replace(facts["data_sha256"], "0" * 64))
+    forge(path, facts["data_sha256"], "0" * 64)
     for flags in ((), ("-d", "heart")):
         line = refused(done, "run", "small.yaml", "-o", "out", *flags)
         if not flags:
@@ -345,23 +346,28 @@ def test_another_data_file(done: Path) -> None:
     assert again.returncode == 0
 
 
-@pytest.mark.parametrize(
-    "text",
-    ['{"version": 999, "records": []}', "", "{", "[]", '"text"', "7", "null", "\0\0", '{"version": 1}',
-     '{"version": 1, "records": [7]}'],
-)  # fmt: skip
-def test_a_file_that_is_no_job(done: Path, reference: Path, text: str) -> None:
-    (done / "out/jobs/sonar/1.json").write_text(text)
+def test_a_job_of_another_version(done: Path) -> None:
+    (done / "out/jobs/sonar/1.json").write_text('{"version": 2, "records": []}')
     for flags in ((), ("-d", "heart"), ("--dry-run",)):
         line = refused(done, "run", "small.yaml", "-o", "out", *flags)
-        assert "out/jobs/sonar/1.json: not a job of this version" in line
-        assert "delete it, or use --force" in line
-        if text:
-            break
-    if not text:
-        forced = kselect_in(done, "run", "small.yaml", "-o", "out", "--force", "-d", "sonar")
-        assert forced.returncode == 0
-        assert records(done / "out") == records(reference)
+        assert (
+            "out/jobs/sonar/1.json: written by another version; delete it, or use --force" in line
+        )
+
+
+@pytest.mark.parametrize("text", ["", "[]", "7", "\0\0", '{"version": 3, "records": [7]}'])
+def test_a_damaged_job_is_said_and_run_again(done: Path, reference: Path, text: str) -> None:
+    (done / "out/jobs/sonar/1.json").write_text(text)
+    for command in (("report", "out"), ("run", "small.yaml", "-o", "out", "-d", "heart")):
+        assert "out/jobs/sonar/1.json: damaged" in refused(done, *command)
+    before = stamps(done / "out")
+    run = kselect_in(done, "run", "small.yaml", "-o", "out")
+    assert run.returncode == 0
+    assert "warning: out/jobs/sonar/1.json: damaged" in run.stderr
+    assert "it is run again" in run.stderr
+    changed = {name for name, stamp in stamps(done / "out").items() if stamp != before[name]}
+    assert changed == {"jobs/sonar/1.json"}
+    assert records(done / "out") == records(reference)
 
 
 def test_force_recomputes_and_keeps_other_methods(done: Path, reference: Path) -> None:

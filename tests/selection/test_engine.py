@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,11 @@ import kselect.selection.engine as module
 from kselect.errors import ConfigError, DataError, TrialError
 from kselect.kernels import Points
 from kselect.kernels.nystrom import draw_landmarks, nystrom_columns
+from kselect.model.method import Choice
+from kselect.model.place import Found, Place
 from kselect.numerics.folds import Folds
 from kselect.numerics.streams import stream
-from kselect.selection.engine import Request, Selection, at_ridge, container_memory, edge, select
+from kselect.selection.engine import Request, Selection, container_memory, edge, select
 from kselect.selection.request import make_folds, make_kernels, make_lams, make_method
 
 TAUS = (2.0**-10, 0.25, 2.0, 16.0, 2.0**10)
@@ -41,9 +44,10 @@ def request_of(
     **more: Any,
 ) -> Request:
     """A request by the names that users give."""
-    kernels = make_kernels(kernel, {"tau": tau, "degree": degree})
+    grids = {"gaussian": {"tau": tau}, "polynomial": {"degree": degree}}
+    kernels = make_kernels(kernel, grids.get(kernel, {}))
     method = make_method(criterion, loss, params or {}, labels)
-    return Request(learner, kernels, make_lams(lam), method, **more)
+    return Request(Choice(learner), kernels, make_lams(lam), method, **more)
 
 
 def data(d: int, labels: bool, odd: str = "", n: int = 36) -> tuple[Array, Array, Folds]:
@@ -297,7 +301,7 @@ def test_all_columns_are_nearly_exact() -> None:
     X, y, folds = data(4, False)
     request = request_of("lssvm", tau=(0.1, 0.5), lam=(0.01, 0.1), labels=False)
     exact = select(X, y[None, :], request, folds)
-    found = select(X, y[None, :], module.replace(request, nystrom=len(X)), folds)
+    found = select(X, y[None, :], replace(request, nystrom=len(X)), folds)
     np.testing.assert_allclose(found.scores, exact.scores, rtol=1e-6)
 
 
@@ -310,7 +314,7 @@ def chosen(taus: Any, lams: Any, row: int, column: int) -> Selection:
     scores = np.ones((len(request.kernels), len(request.lams)))
     scores[row, column] = 0.0
     kernel, lam = request.kernels[row], request.lams[column]
-    return Selection(request, scores, kernel, lam, 0.0, (row, column), (), None, 0.0, 0.0)
+    return Selection(request, scores, Found(Place(kernel, lam), 0.0, ()), None, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -413,7 +417,7 @@ def test_candidates_without_a_number_are_not_chosen() -> None:
     # Where one ridge of a kernel fails and another does not, each fit stays with its ridge.
     mixed = np.flatnonzero(bad.any(axis=1) & ~bad.all(axis=1))
     assert len(mixed)
-    only = module.replace(request, kernels=(request.kernels[mixed[0]],))
+    only = replace(request, kernels=(request.kernels[mixed[0]],))
     best = select(X, y[None, :], only, folds)
     assert bad[mixed[0], 0]
     assert best.duals[0].alpha.shape == (1, 60)
@@ -423,7 +427,7 @@ def test_candidates_without_a_number_are_not_chosen() -> None:
 def test_nothing_that_can_be_chosen() -> None:
     X, _ = rows(20)
     folds = Folds.from_numbers(np.arange(20) % 5)
-    with pytest.raises(TrialError, match=r"finite score; at tau=2; lam=0\.1: .*overflow"):
+    with pytest.raises(TrialError, match=r"finite score; at tau=2;lam=0\.1: .*overflow"):
         select(X, np.linspace(0, 1e200, 20)[None, :], request_of(tau=2, lam=0.1), folds)
     with pytest.raises(DataError, match="features are too large"):
         select(1e300 * X, np.arange(20.0)[None, :], request_of(tau=2, lam=0.1), folds)
@@ -432,7 +436,7 @@ def test_nothing_that_can_be_chosen() -> None:
 def test_one_ridge_of_a_dual() -> None:
     X, y, folds = data(4, True)
     found = select(X, y[None, :], request_of(tau=1), folds)
-    assert at_ridge(found.duals[0], 0).alpha.shape == (1, len(X))
+    assert found.duals[0].alpha.shape == (1, len(X))
 
 
 def test_a_container_may_have_less_memory(tmp_path: Path) -> None:
@@ -453,11 +457,9 @@ def test_the_learners_parameter_changes_the_scores() -> None:
     kernels, lams = make_kernels("gaussian", {"tau": 1}), make_lams("0.01,0.1")
     folds = make_folds(method, 30, 0, None)
     scores = [
-        select(
-            X, y, Request("quadratic-svr", kernels, lams, method, learner_params=own), folds
-        ).scores
+        select(X, y, Request(Choice("quadratic-svr", own), kernels, lams, method), folds).scores
         for own in ((("eps", 0.0),), (("eps", 0.5),))
     ]
     assert np.abs(scores[0] - scores[1]).max() > 1e-6
     with pytest.raises(ConfigError, match="does not work with Nystrom columns"):
-        select(X, y, Request("quadratic-svr", kernels, lams, method, nystrom=5), folds)
+        select(X, y, Request(Choice("quadratic-svr"), kernels, lams, method, nystrom=5), folds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from oracles import Array
 from problems import bias_of
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.model_selection import (
     GridSearchCV,
     KFold,
@@ -24,14 +26,18 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
 
+from kselect.model.method import Choice
 from kselect.selection.engine import Request, select
 from kselect.selection.estimator import (
+    EdgeWarning,
     KernelSelectClassifierCV,
     KernelSelectCV,
     KernelSelectRegressorCV,
 )
 from kselect.selection.request import make_folds, make_kernels, make_lams, make_method
 
+# A small grid has edges, and so do the data of scikit-learn's checks.
+pytestmark = pytest.mark.filterwarnings("ignore::kselect.selection.estimator.EdgeWarning")
 SMALL: dict[str, Any] = {"tau": "0.5,2,8", "lam": "0.001,0.1"}
 
 
@@ -115,7 +121,7 @@ def test_selects_as_select_does(
     model = form(criterion=criterion, params=params, **SMALL, **more).fit(X, y)
     method = make_method(criterion, None, params, bool(classes))
     request = Request(
-        "lssvm", make_kernels("gaussian", {"tau": SMALL["tau"]}), make_lams(SMALL["lam"]),
+        Choice("lssvm"), make_kernels("gaussian", {"tau": SMALL["tau"]}), make_lams(SMALL["lam"]),
         method, nystrom=nystrom, seed=3,
     )  # fmt: skip
     found = select(X, signs(y, classes), request, make_folds(method, len(X), 3, None))
@@ -305,3 +311,25 @@ def test_all_columns_are_nearly_exact() -> None:
     np.testing.assert_allclose(columns.predict(X + 0.1), exact.predict(X + 0.1), rtol=1e-5)
     few = KernelSelectRegressorCV(nystrom=7, **grid).fit(X, y)
     assert few.support_.shape == (7, 3)
+
+
+def test_an_edge_is_a_warning() -> None:
+    """Of a class of its own, as select warns; a choice within the grid is silent."""
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(EdgeWarning, match="lam = 100 is the smallest of its grid: widen it"):
+        KernelSelectClassifierCV(tau="0.5,2,8", lam="100,1000").fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        KernelSelectClassifierCV(tau=2.0, lam=0.1).fit(X, y)
+
+
+def test_a_kernel_with_parameters_of_its_own() -> None:
+    """Its grid comes from the kernel, or by name."""
+    X, y = load_iris(return_X_y=True)
+    found = KernelSelectClassifierCV(kernel="laplacian", lam=0.01).fit(X, y)
+    assert set(found.best_params_) == {"width", "lam"}
+    assert len(found.criterion_path_) == 13
+    one = KernelSelectClassifierCV(kernel="laplacian", grids={"width": 4}, lam=0.01).fit(X, y)
+    assert one.best_params_ == {"width": 4.0, "lam": 0.01}
+    with pytest.raises(ValueError, match="the laplacian kernel has no parameter 'tau'"):
+        KernelSelectClassifierCV(kernel="laplacian", tau=1).fit(X, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,14 @@ from hypothesis import strategies as st
 
 from kselect.criteria import CRITERIA
 from kselect.errors import ConfigError
+from kselect.kernels import KERNELS
 from kselect.kernels.linear import Linear
 from kselect.kernels.polynomial import Polynomial
 from kselect.learners import find_learner
+from kselect.model.method import Choice
 from kselect.selection.request import (
-    DEGREE,
-    GRIDS,
     LAM,
-    TAU,
+    kernel_grids,
     make_folds,
     make_kernels,
     make_lams,
@@ -28,7 +29,7 @@ from kselect.selection.request import (
 
 
 def test_kernels_of_a_grid() -> None:
-    found = make_kernels("gaussian", {"tau": "2^-1:2^1", "degree": "7"})
+    found = make_kernels("gaussian", {"tau": "2^-1:2^1", "degree": None})
     assert [k.parameters for k in found] == [{"tau": 0.5}, {"tau": 1.0}, {"tau": 2.0}]
     assert make_kernels("polynomial", {"degree": [1, 3]}) == (Polynomial(1), Polynomial(3))
     assert make_kernels("linear", {}) == (Linear(),)
@@ -36,10 +37,18 @@ def test_kernels_of_a_grid() -> None:
 
 
 def test_default_grids() -> None:
-    assert len(make_kernels("gaussian", GRIDS)) == 15
-    assert len(make_kernels("polynomial", GRIDS)) == 5
+    """Every kernel brings its own, and select makes a flag of each parameter."""
+    assert len(make_kernels("gaussian", {})) == 15
+    assert len(make_kernels("polynomial", {"tau": None})) == 5
     assert len(make_lams(LAM)) == 9
-    assert {"tau": TAU, "degree": DEGREE} == GRIDS
+    assert kernel_grids() == {
+        "tau": {"gaussian": "2^-6:2^8"},
+        "width": {"laplacian": "2^-3:2^9"},
+        "degree": {"polynomial": "1:5"},
+    }
+    for name, cls in KERNELS.items():
+        assert len(make_kernels(name, {})) >= 1, name
+        assert set(cls.grids) == {f.name for f in fields(cls)}
 
 
 @pytest.mark.parametrize(
@@ -52,7 +61,8 @@ def test_default_grids() -> None:
         ("gaussian", {"tau": ""}, "tau: '' is not a number"),
         ("gaussian", {"tau": []}, "tau: the grid is empty"),
         ("gaussian", {"tau": "nan"}, "tau: 'nan' is not a finite number"),
-        ("gaussian", {"tau": None}, "tau: None is not a number"),
+        ("gaussian", {"degree": "2"}, r"the gaussian kernel has no parameter 'degree'; valid: tau"),
+        ("linear", {"tau": "2"}, "the linear kernel has no parameter 'tau'; it has none"),
         ("polynomial", {"degree": "1.5"}, "degree must be a whole number, not 1.5"),
         ("gausian", {"tau": "1"}, r"unknown kernel 'gausian'; did you mean 'gaussian'\?"),
     ],
@@ -171,6 +181,9 @@ def test_parameters_of_a_learner_and_of_a_criterion_are_told_apart() -> None:
     learner = find_learner("quadratic-svr")
     rest, own = split_parameters(learner, "5-KS", {"eta": "2", "eps": "0.5", "etta": "1"})
     assert rest == {"eta": "2", "etta": "1"}
-    assert own == (("eps", 0.5),)
-    assert split_parameters(learner, "5-CV", {})[1] == (("eps", 0.1),)
-    assert split_parameters(find_learner("krr"), "5-CV", {"eps": "1"}) == ({"eps": "1"}, ())
+    assert own == Choice("quadratic-svr", (("eps", 0.5),))
+    assert split_parameters(learner, "5-CV", {})[1].params == (("eps", 0.1),)
+    assert split_parameters(find_learner("krr"), "5-CV", {"eps": "1"}) == (
+        {"eps": "1"},
+        Choice("krr"),
+    )

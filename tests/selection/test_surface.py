@@ -11,6 +11,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from kselect.errors import ConfigError
+from kselect.kernels import KERNELS
+from kselect.model.method import Choice
+from kselect.model.place import Found, Place
 from kselect.selection.engine import Request, Selection
 from kselect.selection.request import make_kernels, make_lams, make_method
 from kselect.selection.surface import compressed, draw_cells, draw_surface
@@ -24,8 +27,11 @@ def selection(scores: Any, kernel: str = "gaussian") -> Selection:
     kernels, ridges = scores.shape
     grid = [2.0**i for i in range(kernels)]
     request = Request(
-        "krr",
-        make_kernels(kernel, {"tau": grid, "degree": grid}),
+        Choice("krr"),
+        make_kernels(
+            kernel,
+            {k: v for k, v in {"tau": grid, "degree": grid}.items() if k in KERNELS[kernel].grids},
+        ),
         make_lams([10.0**-i for i in range(ridges)]),
         make_method("5-CV", None, {}, True),
     )
@@ -33,7 +39,7 @@ def selection(scores: Any, kernel: str = "gaussian") -> Selection:
     place = (row, column)
     best = float(scores[place])
     kernel_, lam = request.kernels[row], request.lams[column]
-    return Selection(request, scores, kernel_, lam, best, place, (), None, 0.0, 0.0)
+    return Selection(request, scores, Found(Place(kernel_, lam), best, ()), None, 0.0, 0.0)
 
 
 WAVES = 0.5 + 0.3 * np.cos(np.arange(12).reshape(3, 4))

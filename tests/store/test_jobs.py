@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from experiments import load_config, write_config
+from experiments import forge, load_config, write_config
 from problems import learners
 
 from kselect.datasets.dataset import Source
@@ -83,14 +83,12 @@ def test_another_protocol_is_dropped(tmp_path: Path, experiment: Experiment) -> 
     assert {r.method for r in job.records} == {"5-KS"}
 
 
-def test_what_cannot_be_read_is_replaced_only_afresh(
-    tmp_path: Path, experiment: Experiment
-) -> None:
+def test_another_version_is_replaced_only_afresh(tmp_path: Path, experiment: Experiment) -> None:
     store = Store(tmp_path)
-    path = store.write("jobs/heart/0.json", "{")
-    with pytest.raises(StoreError, match="not a job of this version"):
+    path = store.write("jobs/heart/0.json", '{"version": 2, "records": []}')
+    with pytest.raises(StoreError, match="written by another version"):
         add(store, experiment, "5-CV")
-    assert path.read_text() == "{"
+    assert '"version": 2' in path.read_text()
     add(store, experiment, "5-CV", fresh=True)
     assert store.read("heart", 0) is not None
 
@@ -173,8 +171,8 @@ def test_a_job_of_another_version(tmp_path: Path, experiment: Experiment) -> Non
     store = Store(tmp_path)
     add(store, experiment, "5-CV")
     path = store.job_path("heart", 0)
-    path.write_text(path.read_text().replace('"version": ', '"version": 99'))
-    with pytest.raises(StoreError, match=r"0\.json: not a job of this version .*--force"):
+    forge(path, '"version": ', '"version": 99')
+    with pytest.raises(StoreError, match=r"0\.json: written by another version.*--force"):
         store.read("heart", 0)
 
 
@@ -222,13 +220,15 @@ def test_damage_is_seen(tmp_path: Path, experiment: Experiment, name: str) -> No
     bad = DAMAGES[name](good)
     assert bad != good
     path.write_bytes(bad)
-    with pytest.raises(StoreError, match=r"0\.json: not a job of this version"):
+    with pytest.raises(StoreError, match=r"0\.json: damaged"):
         store.read("heart", 0)
+    add(store, experiment, "5-CV", "5-KS")
+    assert path.read_bytes() == good
 
 
 def test_a_job_in_the_place_of_another(tmp_path: Path, experiment: Experiment) -> None:
     store = Store(tmp_path)
     add(store, experiment, "5-CV")
     store.job_path("heart", 0).rename(store.job_path("heart", 1))
-    with pytest.raises(StoreError, match=r"1\.json: holds heart, split 0"):
+    with pytest.raises(StoreError, match=r"1\.json: damaged \(it holds heart, split 0\)"):
         store.read("heart", 1)
