@@ -6,26 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from kselect.kernels.gaussian import Gaussian
-from kselect.model.experiment import TABLE, Experiment, Method, Ridges, Sweep
+from kselect.model.experiment import Experiment
+from kselect.model.method import Choice, Method, Ridges
+from kselect.model.records import METRICS, Record
+from kselect.stats.facts import Facts
+from kselect.stats.study import Study, study_of
+from kselect.stats.sweeps import Sweep
 
-COLUMNS = (
-    *("dataset", "split", "part", "method", "criterion", "params", "loss", "setting", "kernel"),
-    *(
-        "chosen",
-        "lam",
-        "score",
-        "error",
-        "excluded",
-        "metric",
-        "n_train",
-        "n_test",
-        "status",
-        "reason",
-    ),
-)
 ERRORS = {
     "australian": 0.145,
     "heart": 0.175,
@@ -40,6 +29,7 @@ ERRORS = {
 SQUARED = {"bodyfat": 4.5e-5, "mg": 0.015, "triazines": 0.023, "mpg": 8.7, "eunite2001": 593.1}
 TAUS = tuple(Gaussian(2.0**e) for e in range(-10, 11))
 LAMS = (0.0001, 0.001, 0.01, 0.1)
+LSSVM = (("classification", Choice("lssvm")), ("regression", Choice("lssvm")))
 
 
 def method(label: str, criterion: str, folds: int | None, **params: Any) -> Method:
@@ -53,7 +43,7 @@ def experiment(**changes: Any) -> Experiment:
         "name": "ecml2014",
         "paper": "ecml2014",
         "title": "Kernel selection by kernel stability",
-        "learner": "lssvm",
+        "learners": LSSVM,
         "scale": "zscore",
         "scale_on": "all",
         "train": 0.7,
@@ -69,19 +59,16 @@ def experiment(**changes: Any) -> Experiment:
             method("5-KS", "k-KS", 5, eta=1.0, loss="squared"),
         ),
         "datasets": ("heart", "sonar"),
-        "sweeps": (),
     }
     return Experiment(**(facts | changes))
 
 
-def record(
-    dataset: str, split: int, label: str, error: float | None, **changes: Any
-) -> dict[str, Any]:
-    """One row; an error of None is a failure."""
-    row: dict[str, Any] = {
+def record(dataset: str, split: int, label: str, error: float | None, **changes: Any) -> Record:
+    """One record; an error of None is a failure."""
+    fields: dict[str, Any] = {
         "dataset": dataset,
         "split": split,
-        "part": TABLE,
+        "part": "table",
         "method": label,
         "criterion": "k-CV",
         "params": "",
@@ -100,26 +87,27 @@ def record(
         "reason": "",
     }
     if error is None:
-        row |= {"status": "failed", "reason": "singular", "kernel": "", "chosen": "", "score": None}
-    return row | changes
-
-
-def frame(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """Rows -> the records table."""
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"error": float, "score": float})
+        fields |= {"status": "failed", "reason": "singular", "kernel": "", "chosen": ""}
+        fields |= {"lam": None, "score": None}
+    return Record(**(fields | changes))
 
 
 def sample_records(
     errors: dict[tuple[str, str], Sequence[float | None]], **changes: Any
-) -> pd.DataFrame:
+) -> list[Record]:
     """(data set, label) -> errors by split."""
-    return frame(
-        [
-            record(dataset, split, label, error, **changes)
-            for (dataset, label), values in errors.items()
-            for split, error in enumerate(values)
-        ]
-    )
+    return [
+        record(dataset, split, label, error, **changes)
+        for (dataset, label), values in errors.items()
+        for split, error in enumerate(values)
+    ]
+
+
+def study(spec: Experiment, records: Sequence[Record], **more: Any) -> Study:
+    """The study of some records; ``missing`` is what a manifest says of data sets without any."""
+    if "missing" in more:
+        more["facts"] = Facts(missing=more.pop("missing"))
+    return study_of(spec, records, **more)
 
 
 def full_experiment(**changes: Any) -> Experiment:
@@ -140,32 +128,31 @@ def full_experiment(**changes: Any) -> Experiment:
             "methods": tuple(methods),
             "datasets": tuple(ERRORS),
             "lam": Ridges(LAMS, "fixed"),
-            "sweeps": (Sweep("eta-sweep", ("5-KS", "10-KS"), "eta", values, 0.001),),
+            "figures": (Sweep("eta-sweep", ("5-KS", "10-KS"), "eta", values, 0.001),),
             **changes,
         }
     )
 
 
-def full_records(spec: Experiment, absent: Sequence[str] = ("sonar",)) -> pd.DataFrame:
+def full_records(spec: Experiment, absent: Sequence[str] = ("sonar",)) -> list[Record]:
     """Random errors for every cell: a data set absent, BR failing on three splits of a2a."""
     rng = np.random.default_rng(7)
     levels = ERRORS | SQUARED
-    rows = []
+    found = []
     for dataset in (d for d in spec.datasets if d not in absent):
-        metric = "mse" if dataset in SQUARED else "zero-one"
-        for split in spec.splits:
+        metric = METRICS[spec.task(dataset)]
+        for split in spec.splits_on(dataset):
             base = levels[dataset] * (1 + 0.12 * rng.standard_normal())
-            for m in spec.methods:
-                for name, _ in spec.cells(m):
-                    error = (
-                        base * (1 + 0.02 * rng.standard_normal()) * (1.1 if m.label == "EP" else 1)
-                    )
+            for m in spec.methods_on(dataset):
+                for setting in spec.settings_of(m):
+                    worse = 1.1 if m.label == "EP" else 1
+                    error = base * (1 + 0.02 * rng.standard_normal()) * worse
                     lost = m.label == "BR" and dataset == "a2a" and split < 3
                     change = {"part": m.part, "criterion": m.criterion, "params": m.text}
-                    change |= {"loss": m.loss, "setting": name, "metric": metric}
+                    change |= {"loss": m.loss, "setting": setting.text, "metric": metric}
                     value = None if lost else float(error)
-                    rows.append(record(dataset, split, m.label, value, **change))
-    return frame(rows)
+                    found.append(record(dataset, split, m.label, value, **change))
+    return found
 
 
 def regression_experiment(**changes: Any) -> Experiment:

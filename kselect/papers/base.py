@@ -25,16 +25,26 @@ class Claim:
 class Paper:
     """One paper.
 
-    ``splits``: how many its means are over; ``aliases``: its name of a column -> ours; ``exact_order``: from which
-    order on it calls a series exact; ``timed_pairs``: criteria whose seconds it compares, the dearer first.
+    ``splits``: how many its means are over, and ``splits_of`` the data sets with another number; ``aliases``: its
+    name of a column -> ours; ``exact_order``: from which order on it calls a series exact; ``timed_pairs``:
+    criteria whose seconds it compares, the dearer first.
     """
 
     name: str
     splits: int
+    splits_of: Mapping[str, int] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
     exact_order: int | None = None
     timed_pairs: tuple[tuple[str, str], ...] = ()
+
+    def splits_on(self, dataset: str) -> int:
+        """How many splits its mean on a data set is over."""
+        return self.splits_of.get(dataset, self.splits)
+
+    def column(self, label: str) -> str:
+        """Our name of one of its columns."""
+        return self.aliases.get(label, label)
 
 
 PAPERS: Registry[Paper] = Registry("paper", "kselect.papers")

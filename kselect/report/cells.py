@@ -27,27 +27,38 @@ class Shown:
 
 @dataclass(frozen=True)
 class Row:
-    """A data set's cells, to be multiplied by ``10^exponent``."""
+    """A data set's cells, to be multiplied by ``10^exponent``.
+
+    ``name`` is the data set with what its reader must know: ``cpusmall (4 splits)``.
+    """
 
     dataset: str
+    name: str
     unit: str
     exponent: int
     cells: tuple[Shown, ...]
 
-    @property
-    def empty(self) -> bool:
-        """Whether no method has a number."""
-        return not any(c.mean for c in self.cells)
 
+def show_row(dataset: str, unit: str, cells: Sequence[Cell], splits: int) -> Row:
+    """Cells -> text. Percentages stand as they are; squared errors may share a power of ten.
 
-def show_row(dataset: str, unit: str, cells: Sequence[Cell]) -> Row:
-    """Cells -> text. Percentages stand as they are; squared errors may share a power of ten."""
+    ``splits`` is how many the caption speaks of; a row with fewer says so.
+    """
     exponent = 0 if unit == "%" else find_exponent([c.mean for c in cells if c.runs])
     scale = 10.0**-exponent
     decimals = find_decimals(
         [c.sd * scale for c in cells if c.sd > 0], [c.mean * scale for c in cells if c.runs], unit
     )
-    return Row(dataset, unit, exponent, tuple(show_cell(c, scale, decimals) for c in cells))
+    name = dataset + describe_fewer([c.tried for c in cells if c.tried], splits)
+    return Row(dataset, name, unit, exponent, tuple(show_cell(c, scale, decimals) for c in cells))
+
+
+def describe_fewer(counts: Sequence[int], splits: int) -> str:
+    """`` (4 splits)``, or `` (3 to 10 splits)`` where methods differ; nothing where all have as many as said."""
+    low, high = min(counts, default=splits), max(counts, default=splits)
+    if low >= splits:
+        return ""
+    return f" ({low if low == high else f'{low} to {high}'} split{'s' * (high != 1)})"
 
 
 def find_exponent(means: Sequence[float]) -> int:

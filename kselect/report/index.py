@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kselect.files import write_whole
 from kselect.report.page import environment
+from kselect.stats.study import Study
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,13 @@ class IndexEntry:
     paper: str
     href: str
     state: str
+
+
+def index_entry(study: Study, href: str) -> IndexEntry:
+    """What the index shows of an experiment."""
+    experiment, facts = study.experiment, study.facts
+    state = f"{facts.jobs} jobs, {facts.failed} failed records"
+    return IndexEntry(experiment.name, experiment.title, experiment.paper, href, state)
 
 
 def write_index(entries: Sequence[IndexEntry], path: Path) -> Path:

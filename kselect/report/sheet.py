@@ -10,6 +10,7 @@ from kselect.report.cells import Row, show_row
 from kselect.report.words import (
     RANKS,
     describe_absent,
+    describe_columns,
     describe_coverage,
     describe_protocol,
     describe_ranks,
@@ -18,9 +19,9 @@ from kselect.report.words import (
     mark_label,
     title_setting,
 )
-from kselect.stats.comparison import Block
+from kselect.stats.comparison import Block, Comparison
 from kselect.stats.counts import Duel, WinTieLoss
-from kselect.stats.results import LossResults, Results
+from kselect.stats.study import Study
 
 TESTS = ("by mean", "t-test", "corrected t-test")
 
@@ -36,7 +37,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Contest:
-    """Win/tie/loss of one method against another: for each test, one text a setting."""
+    """Win/tie/loss of one method against another: for each test, one text per setting."""
 
     method: str
     rival: str
@@ -68,39 +69,47 @@ class Sheet:
         return any(c.mark == "close" for p in self.parts for row in p.rows for c in row.cells)
 
 
-def stem(name: str, results: Results, loss: str) -> str:
+def stem(name: str, study: Study, loss: str) -> str:
     """``table1``, or ``table1-zero-one`` for a loss that is not the experiment's own."""
-    return name if loss == results.experiment.loss else f"{name}-{loss}"
+    return name if loss == study.experiment.loss else f"{name}-{loss}"
 
 
-def make_sheet(results: Results, mine: LossResults, reconstructed: Mapping[str, str]) -> Sheet:
+def dagger_notes(study: Study, loss: str) -> tuple[str, ...]:
+    """What is reconstructed, tuned or scored by another learner among the columns of a loss."""
+    methods = study.comparison(loss).methods
+    return (
+        *describe_reconstructed(methods, study.reconstructed),
+        *describe_columns(study.experiment, methods),
+    )
+
+
+def make_sheet(study: Study, loss: str) -> Sheet:
     """The table of one loss as text."""
-    comparison = mine.comparison
+    comparison = study.comparison(loss)
     notes = (
-        describe_coverage(mine.coverage),
+        describe_coverage(study.coverage(loss)),
         RANKS,
         *(describe_ranks(block) for block in comparison.blocks),
-        *describe_absent(results.absent),
+        *describe_absent(study.absent),
     )
     return Sheet(
-        stem("table1", results, mine.loss),
-        mine.loss,
-        f"{describe_units(comparison)}. {describe_protocol(results.experiment, mine.loss)}",
-        tuple(mark_label(m, reconstructed) for m in comparison.methods),
-        tuple(make_part(mine, block) for block in comparison.blocks),
+        stem("table1", study, loss),
+        loss,
+        f"{describe_units(comparison)}. {describe_protocol(study.experiment, loss)}",
+        tuple(mark_label(m, study.reconstructed) for m in comparison.methods),
+        tuple(make_part(study, comparison, block) for block in comparison.blocks),
         tuple(note for note in notes if note),
-        describe_reconstructed(comparison.methods, reconstructed),
+        dagger_notes(study, loss),
         tuple(title_setting(block.setting) for block in comparison.blocks),
-        make_contests(comparison.blocks, reconstructed),
+        make_contests(comparison.blocks, study.reconstructed),
     )
 
 
-def make_part(mine: LossResults, block: Block) -> Part:
+def make_part(study: Study, comparison: Comparison, block: Block) -> Part:
     """The rows of one block, in the order of the config."""
-    comparison = mine.comparison
+    splits = len(study.experiment.splits)
     rows = tuple(
-        show_row(d, comparison.units.get(d, ""), [block.cells[d, m] for m in comparison.methods])
-        for d in comparison.datasets
+        show_row(d, comparison.units.get(d, ""), block.row(d), splits) for d in comparison.datasets
     )
     ranks = tuple("" if math.isnan(r) else f"{r:.2f}" for r in block.ranks.mean)
     return Part(title_setting(block.setting), rows, ranks)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from kselect.datasets.registry import find_dataset
-from kselect.model.experiment import REGRESSION_LOSS, Experiment
+from kselect.grids import show_number
+from kselect.model.experiment import Experiment
+from kselect.model.method import REGRESSION_LOSS, Choice, Method, Setting, show
 from kselect.report.cells import show_p
 from kselect.stats.comparison import Block, Comparison
-from kselect.stats.failures import Coverage
+from kselect.stats.coverage import Coverage
+from kselect.stats.edges import EdgeShares
 from kselect.stats.ranks import LEVELS
 
 DAGGER = "†"
@@ -17,6 +19,7 @@ LEARNERS = {
     "lssvm": "LSSVM",
     "krr": "kernel ridge regression",
     "quadratic-svr": "quadratic eps-insensitive SVR",
+    "svm": "SVM",
 }
 SCALES = {
     "zscore": "features z-scored",
@@ -26,10 +29,16 @@ SCALES = {
 SCALES_ON = {"all": "on the whole data set", "train": "on the training part"}
 
 
-def title_setting(setting: str) -> str:
-    """``lam=0.001`` -> ``λ = 0.001``; a selected ridge needs no title."""
-    name, _, value = setting.partition("=")
-    return f"{LAM if name == 'lam' else name} = {value}" if value else ""
+def title_setting(setting: Setting) -> str:
+    """``λ = 0.001``; a selected ridge needs no title."""
+    if setting.value is None:
+        return ""
+    return f"{setting.unit.replace('lam', LAM)} = {show_number(setting.value)}"
+
+
+def name_setting(setting: Setting) -> str:
+    """The same where a word must stand: ``selected``."""
+    return title_setting(setting) or setting.text
 
 
 def mark_label(label: str, reconstructed: Mapping[str, str]) -> str:
@@ -39,30 +48,49 @@ def mark_label(label: str, reconstructed: Mapping[str, str]) -> str:
 
 def describe_protocol(experiment: Experiment, loss: str) -> str:
     """Learner, scaling, splits, kernels, ridge and loss in one sentence."""
-    learner = LEARNERS.get(experiment.learner, experiment.learner)
     scale = SCALES[experiment.scale]
     where = f" {SCALES_ON[experiment.scale_on]}" if experiment.scale != "none" else ""
     ridge = f"{LAM} fixed" if experiment.lam.mode == "fixed" else f"{LAM} selected with the kernel"
     return (
-        f"{learner}, {scale}{where}, {describe_splits(experiment)}, "
+        f"{describe_learners(experiment)}, {scale}{where}, {describe_splits(experiment)}, "
         f"{describe_kernels(experiment)}, {ridge}; "
         f"criteria that average a loss take the {loss} loss{in_regression(experiment, loss)}."
     )
 
 
+def describe_learners(experiment: Experiment) -> str:
+    """``LSSVM``, or ``SVM for classification and kernel ridge regression for regression``."""
+    tasks = dict.fromkeys(experiment.task(dataset) for dataset in experiment.datasets)
+    found = {task: describe_learner(experiment.learner(task)) for task in tasks}
+    if len(set(found.values())) == 1:
+        return next(iter(found.values()))
+    return " and ".join(f"{learner} for {task}" for task, learner in found.items())
+
+
+def describe_learner(choice: Choice) -> str:
+    """``quadratic eps-insensitive SVR (eps=0.1)``."""
+    name = LEARNERS.get(choice.name, choice.name)
+    params = ", ".join(f"{k}={show(v)}" for k, v in choice.params)
+    return f"{name} ({params})" if params else name
+
+
 def in_regression(experiment: Experiment, loss: str) -> str:
     """What a loss of labels becomes where data sets of numbers stand beside them."""
-    tasks = {find_dataset(name).task for name in experiment.datasets}
+    tasks = {experiment.task(name) for name in experiment.datasets}
     other = loss != REGRESSION_LOSS and "regression" in tasks
     return f", in a regression the {REGRESSION_LOSS} one" if other else ""
 
 
 def describe_splits(experiment: Experiment) -> str:
-    """``10 stratified random splits with 70 % for training``."""
-    count, kind = len(experiment.splits), "stratified random" if experiment.stratify else "random"
-    return (
-        f"{count} {kind} split{'s' * (count != 1)} with {100 * experiment.train:.3g} % for training"
-    )
+    """``10 stratified random splits with 70 % for training``; some rows may have fewer."""
+    count = len(experiment.splits)
+    fewer = any(len(experiment.splits_on(d)) < count for d in experiment.datasets)
+    unless = " (fewer where a row says so)" if fewer else ""
+    if experiment.train is None:
+        return f"{count} given split{'s' * (count != 1)}{unless}"
+    kind = "stratified random" if experiment.stratify else "random"
+    share = f"with {100 * experiment.train:.3g} % for training"
+    return f"{count} {kind} split{'s' * (count != 1)}{unless} {share}"
 
 
 def describe_kernels(experiment: Experiment) -> str:
@@ -94,7 +122,7 @@ def describe_coverage(coverage: Coverage) -> str:
 def describe_reconstructed(
     labels: Sequence[str], reconstructed: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """One sentence for each criterion of a table that is reconstructed."""
+    """One sentence per criterion of a table that is reconstructed."""
     return tuple(
         f"{label}{DAGGER} is reconstructed: {reconstructed[label].rstrip('.')}."
         for label in labels
@@ -102,9 +130,46 @@ def describe_reconstructed(
     )
 
 
+def describe_columns(experiment: Experiment, labels: Sequence[str]) -> tuple[str, ...]:
+    """One sentence per column that tunes a parameter or asks another learner than the one that is trained."""
+    methods = {m.label: m for m in experiment.table if m.label in labels}
+    return tuple(
+        sentence
+        for method in methods.values()
+        for sentence in (*describe_tuned(experiment, method), *describe_scored(method))
+    )
+
+
+def describe_tuned(experiment: Experiment, method: Method) -> Iterable[str]:
+    """``RKS: eta is chosen from 1, 32 by 3-fold cross-validation on the training rows.``"""
+    for name, values in method.tuned:
+        grid = ", ".join(map(show, values))
+        yield (
+            f"{method.label}: {name} is chosen from {grid} by {experiment.tune_folds}-fold "
+            "cross-validation on the training rows."
+        )
+
+
+def describe_scored(method: Method) -> Iterable[str]:
+    """``ELOO: scored by LSSVM for classification.``"""
+    for task, choice in method.scored_by:
+        yield f"{method.label}: scored by {describe_learner(choice)} for {task}."
+
+
 def describe_absent(absent: Mapping[str, str]) -> tuple[str, ...]:
-    """One sentence for each data set without numbers."""
+    """One sentence per data set without numbers."""
     return tuple(f"No data for {d}: {reason.rstrip('.')}." for d, reason in absent.items())
+
+
+def describe_edges(leaning: Sequence[EdgeShares]) -> str:
+    """What a verdict leans on where columns choose mostly at an edge of the grid; empty where none does."""
+    if not leaning:
+        return ""
+    columns = ", ".join(f"{s.method} {100 * (s.anywhere or 0):.0f} %" for s in leaning)
+    return (
+        "The verdict leans on columns that choose mostly at an edge of the grid "
+        f"({columns}); a wider grid could change it."
+    )
 
 
 RANKS = (

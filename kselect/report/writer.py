@@ -1,79 +1,53 @@
-"""The one entry: records -> every file of a report."""
+"""The one entry: a study -> every file of a report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kselect.files import write_whole
-from kselect.model.experiment import Experiment
-from kselect.report import latex, markdown, tidy
-from kselect.report.claims import write_claims
-from kselect.report.figures import draw
+from kselect.report.blocks import Block, File, Shown
+from kselect.report.formats import markdown
 from kselect.report.page import write_page
-from kselect.report.probe_figure import draw_probes
-from kselect.report.published import make_published, to_latex, to_markdown
-from kselect.report.sheet import make_sheet
-from kselect.stats.results import LossResults, Results, analyse
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-File = tuple[str, str | bytes]
+from kselect.report.sections import FIGURES, SECTIONS
+from kselect.stats.study import Study
 
 
-def write_report(
-    experiment: Experiment,
-    records: pd.DataFrame,
-    missing: Mapping[str, str],
-    reconstructed: Mapping[str, str],
-    published: pd.DataFrame | None,
-    provenance: Mapping[str, str],
-    folder: Path,
-) -> list[Path]:
-    """Write tables, figures and ``report.html`` below a folder, each file whole; returns the paths.
+def write_report(study: Study, folder: Path) -> list[Path]:
+    """Write tables, figures and ``report.html`` below a folder, each file whole; gives the paths.
 
-    ``missing``: why a data set has no data; ``reconstructed``: what is reconstructed of a label;
-    ``provenance``: facts from the manifest. Any part of the records, even none, gives a report.
+    Any part of the records, even none, gives a report.
     """
-    results = analyse(experiment, records, missing, published)
     paths = []
-    for name, content in make_files(results, reconstructed, provenance):
-        write_whole(folder / name, content)
-        paths.append(folder / name)
+    for file in make_files(study):
+        write_whole(folder / file.name, file.content)
+        paths.append(folder / file.name)
     return paths
 
 
-def make_files(
-    results: Results, reconstructed: Mapping[str, str], provenance: Mapping[str, str]
-) -> Iterator[File]:
-    """Every file of the report: its name below the folder, and its content."""
-    for mine in results.losses:
-        yield from make_tables(results, mine, reconstructed)
-    yield "tables/claims.md", write_claims(results, reconstructed)
-    pictures: dict[str, bytes] = {}
-    for figure in results.figures:
-        files = draw(figure, reconstructed)
-        pictures[figure.name] = files["png"]
-        yield from ((f"figures/{figure.name}.{kind}", content) for kind, content in files.items())
-    for graph in results.graphs:
-        files = draw_probes(graph)
-        pictures[graph.name] = files["png"]
-        yield from ((f"figures/{graph.name}.{kind}", content) for kind, content in files.items())
-    yield "report.html", write_page(results, reconstructed, provenance, pictures)
+def make_files(study: Study) -> Iterator[File]:
+    """Every file of the report; the page comes last."""
+    shown = list(show_sections(study))
+    blocks = [block for one in shown for block in one.blocks]
+    for one in shown:
+        yield from one.files
+    yield from gather_texts(blocks)
+    yield File("report.html", write_page(study, blocks))
 
 
-def make_tables(
-    results: Results, mine: LossResults, reconstructed: Mapping[str, str]
-) -> Iterator[File]:
-    """The table of one loss in three formats, and the published numbers where there are any."""
-    sheet = make_sheet(results, mine, reconstructed)
-    yield f"tables/{sheet.name}.csv", tidy.write_table(mine.comparison)
-    yield f"tables/{sheet.name}.tex", latex.write_sheet(sheet)
-    yield f"tables/{sheet.name}.md", markdown.write_sheet(sheet)
-    if mine.distances:
-        beside = make_published(results, mine, reconstructed)
-        yield f"tables/{beside.name}.csv", tidy.write_published(mine.distances)
-        yield f"tables/{beside.name}.tex", to_latex(beside, sheet.daggers)
-        yield f"tables/{beside.name}.md", to_markdown(beside, sheet.daggers)
+def show_sections(study: Study) -> Iterator[Shown]:
+    """Every section by its name, then the figures of the config."""
+    # Sorted, as a registry's order is that of the imports, and a chapter shows its sections in this order.
+    for _, show in sorted(SECTIONS.items()):
+        yield show(study)
+    for figure in study.experiment.figures:
+        yield FIGURES[figure.kind].show(figure, study)
+
+
+def gather_texts(blocks: Iterable[Block]) -> Iterator[File]:
+    """The Markdown files that several sections write together."""
+    texts: dict[str, list[str]] = {}
+    for block in blocks:
+        if block.also_in:
+            texts.setdefault(block.also_in, []).append(markdown.write(block.elements))
+    return (File(name, "\n\n".join(parts) + "\n") for name, parts in texts.items())

@@ -1,1 +1,1 @@
-"""Stage 5, Records -> Comparison: pure functions, one test a file. Reports compute nothing."""
+"""Stage 5, Records -> numbers: pure functions, one test or summary per file. Reports compute nothing."""

@@ -5,15 +5,30 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
-from kselect.model.experiment import TABLE, Experiment
+from kselect.model.experiment import Experiment
+from kselect.model.method import Setting
+from kselect.model.records import significant
 from kselect.stats.counts import Duel, compare_means, duel
 from kselect.stats.ranks import Ranks, rank
-from kselect.stats.samples import Key, Sample, match, read_samples, read_units
+from kselect.stats.samples import (
+    Key,
+    Sample,
+    count_splits,
+    match,
+    read_samples,
+    read_units,
+    table_records,
+)
 from kselect.stats.ttest import TTest, corrected, paired
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -34,6 +49,11 @@ class Cell:
     worse_corrected: TTest | None
 
     @property
+    def tried(self) -> int:
+        """How many splits have a record, be it a failure."""
+        return self.runs + self.failures
+
+    @property
     def not_worse(self) -> bool | None:
         """Best, or not significantly worse by the papers' test; None where there is no test."""
         return acquitted(self.best, self.worse)
@@ -48,61 +68,69 @@ class Cell:
 class Block:
     """The rows of a table under one setting, with their statistics."""
 
-    setting: str
-    cells: Mapping[tuple[str, str], Cell]
+    setting: Setting
+    cells: Mapping[Pair, Cell]
     ranks: Ranks
     duels: tuple[Duel, ...]
+
+    def row(self, dataset: str) -> list[Cell]:
+        """The cells of one data set, in the order of the columns."""
+        return [cell for (name, _), cell in self.cells.items() if name == dataset]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Methods over data sets, a block a setting. ``units`` lacks data sets without records."""
+    """Methods over data sets, one block per setting.
+
+    ``units`` lacks data sets without records; ``splits`` is how many each data set has in the plan.
+    """
 
     loss: str
     methods: tuple[str, ...]
     datasets: tuple[str, ...]
+    splits: Mapping[str, int]
     units: Mapping[str, str]
     blocks: tuple[Block, ...]
 
-    def block(self, setting: str) -> Block | None:
-        """The block of a setting, None where there is none."""
-        return next((b for b in self.blocks if b.setting == setting), None)
+    def cell(self, setting: Setting, dataset: str, method: str) -> Cell | None:
+        """One cell, None where the table has no such place."""
+        block = next((b for b in self.blocks if b.setting == setting), None)
+        return block.cells.get((dataset, method)) if block else None
 
 
 def compare(
-    experiment: Experiment, records: pd.DataFrame, loss: str, pairs: Sequence[tuple[str, str]]
+    experiment: Experiment, records: pd.DataFrame, loss: str, pairs: Sequence[Pair]
 ) -> Comparison:
     """The table of one loss; ``pairs`` of labels are counted against each other."""
     methods = labels_of(experiment, loss)
-    samples = read_samples(records, experiment, loss)
+    samples = read_samples(table_records(records, experiment, loss), experiment)
+    splits = count_splits(records, experiment)
     wanted = [(a, b) for a, b in pairs if a in methods and b in methods]
-    blocks = tuple(make_block(experiment, s, samples, methods, wanted) for s in experiment.settings)
-    return Comparison(loss, methods, experiment.datasets, read_units(records), blocks)
+    blocks = tuple(make_block(s, samples, methods, splits, wanted) for s in experiment.settings)
+    return Comparison(loss, methods, experiment.datasets, splits, read_units(records), blocks)
 
 
 def labels_of(experiment: Experiment, loss: str) -> tuple[str, ...]:
     """The columns of the table of a loss: its own methods, and those without a loss to choose."""
-    mine = {m.label for m in experiment.methods if m.part == TABLE and m.loss in (loss, "")}
+    mine = {m.label for m in experiment.table if m.loss in (loss, "")}
     return tuple(label for label in experiment.labels if label in mine)
 
 
 def make_block(
-    experiment: Experiment,
-    setting: str,
+    setting: Setting,
     samples: Mapping[Key, Sample],
-    methods: tuple[str, ...],
-    pairs: Sequence[tuple[str, str]],
+    methods: Sequence[str],
+    splits: Mapping[str, int],
+    pairs: Sequence[Pair],
 ) -> Block:
     """Cells, ranks and counts under one setting."""
-    mine = {
-        (d, m): samples.get((setting, d, m), Sample()) for d in experiment.datasets for m in methods
-    }
-    cells: dict[tuple[str, str], Cell] = {}
-    for dataset in experiment.datasets:
+    mine = {(d, m): samples.get((setting, d, m), Sample()) for d in splits for m in methods}
+    cells: dict[Pair, Cell] = {}
+    for dataset, count in splits.items():
         row = {m: mine[dataset, m] for m in methods}
-        cells |= {(dataset, m): c for m, c in make_row(row, len(experiment.splits)).items()}
-    duels = tuple(duel(a, b, mine, experiment.datasets) for a, b in pairs)
-    return Block(setting, cells, rank_complete(mine, experiment.datasets, methods), duels)
+        cells |= {(dataset, m): c for m, c in make_row(row, count).items()}
+    duels = tuple(duel(a, b, mine, splits) for a, b in pairs)
+    return Block(setting, cells, rank_complete(mine, tuple(splits), methods), duels)
 
 
 def make_row(row: Mapping[str, Sample], splits: int) -> dict[str, Cell]:
@@ -136,7 +164,7 @@ def acquitted(best: bool, test: TTest | None) -> bool | None:
 
 
 def rank_complete(
-    samples: Mapping[tuple[str, str], Sample], datasets: Sequence[str], methods: Sequence[str]
+    samples: Mapping[Pair, Sample], datasets: Sequence[str], methods: Sequence[str]
 ) -> Ranks:
     """Ranks by the means over the splits that all methods share; data sets without one are out."""
     if not methods:
@@ -146,6 +174,6 @@ def rank_complete(
         shared = frozenset.intersection(*(frozenset(samples[dataset, m].errors) for m in methods))
         if shared:
             rows[dataset] = [samples[dataset, m].on(shared).mean for m in methods]
-    # Rounded to 12 digits, so that equal means that differ in their last bit share a rank.
-    errors = np.array([[float(f"{e:.12g}") for e in row] for row in rows.values()])
+    # Rounded as records are, so that equal means that differ in their last bit share a rank.
+    errors = np.array([[significant(e) for e in row] for row in rows.values()])
     return rank(errors.reshape(len(rows), len(methods)), tuple(rows))

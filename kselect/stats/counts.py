@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kselect.stats.samples import Pairs, Sample, match
@@ -36,9 +36,13 @@ NOTHING = WinTieLoss(0, 0, 0)
 
 @dataclass(frozen=True)
 class Outcome:
-    """Against a rival on one data set: 1 lower, 0 the same, -1 higher; None without a test."""
+    """Against a rival on one data set: 1 lower, 0 the same, -1 higher; None without a test.
+
+    ``pairs`` counts the splits on which both have a number.
+    """
 
     dataset: str
+    pairs: int
     by_mean: int
     by_ttest: int | None
     by_corrected: int | None
@@ -46,11 +50,20 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Duel:
-    """A method against a rival over the data sets on which both have a number."""
+    """A method against a rival over the data sets on which both have a number.
+
+    ``planned`` counts the splits of all data sets: what ``pairs`` would be if nothing were missing.
+    """
 
     method: str
     rival: str
     outcomes: tuple[Outcome, ...]
+    planned: int
+
+    @property
+    def pairs(self) -> int:
+        """On how many splits both have a number."""
+        return sum(o.pairs for o in self.outcomes)
 
     @property
     def by_mean(self) -> WinTieLoss:
@@ -75,16 +88,18 @@ def count(signs: Iterable[int | None]) -> WinTieLoss:
 
 
 def duel(
-    method: str, rival: str, samples: Mapping[tuple[str, str], Sample], datasets: Sequence[str]
+    method: str,
+    rival: str,
+    samples: Mapping[tuple[str, str], Sample],
+    splits: Mapping[str, int],
 ) -> Duel:
-    """One method against another, from samples by (data set, method)."""
+    """One method against another, from samples by (data set, method); ``splits``: those of each data set."""
     matched = {
         d: match(samples.get((d, method), Sample()), samples.get((d, rival), Sample()))
-        for d in datasets
+        for d in splits
     }
-    return Duel(
-        method, rival, tuple(outcome(d, pairs) for d, pairs in matched.items() if pairs.a.runs)
-    )
+    outcomes = tuple(outcome(d, pairs) for d, pairs in matched.items() if pairs.a.runs)
+    return Duel(method, rival, outcomes, sum(splits.values()))
 
 
 def outcome(dataset: str, pairs: Pairs) -> Outcome:
@@ -92,6 +107,7 @@ def outcome(dataset: str, pairs: Pairs) -> Outcome:
     d, ratio = pairs.difference, pairs.test_over_train
     return Outcome(
         dataset,
+        pairs.a.runs,
         compare_means(pairs.a.mean, pairs.b.mean),
         direction(paired(-d), paired(d)),
         direction(corrected(-d, ratio), corrected(d, ratio)),

@@ -1,18 +1,21 @@
-"""A probe figure's numbers: what was found over a parameter where each column has its best."""
+"""A figure's numbers: how far a series is from cross-validation over its order, and what its rate predicts."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import pandas as pd
+from kselect.stats.samples import table_records, within
 
-from kselect.criteria import PROBES
-from kselect.model.experiment import Experiment
-from kselect.stats.samples import select
-from kselect.stats.sweeps import read_parameter
+if TYPE_CHECKING:
+    import pandas as pd
 
-EXACT = 0.01
+    from kselect.stats.study import Study
+
+# The probes that find the mean square difference and the rate, and the parameter of the first.
+VALUE, RATE, ORDER = "bif-discrepancy", "bif-rate", "order"
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,10 @@ class Discrepancy:
 
 @dataclass(frozen=True)
 class Track:
-    """One column on one data set: (parameter, mean over splits), the mean rate, the scale to judge by.
+    """One column on one data set: (order, mean over splits), the mean rate, the scale to judge by.
 
     ``predicted``: what the first value and the rate of each split promise, v_1 rate^(2 (x - x_1)), averaged.
+    ``runs`` is how many splits have a value at an order.
     """
 
     method: str
@@ -38,65 +42,60 @@ class Track:
     predicted: tuple[tuple[float, float], ...]
     rate: float
     scale: float
+    runs: Mapping[float, int]
 
     def at(self, x: float) -> float:
-        """The mean at a value, NaN where there is none."""
+        """The mean at an order, NaN where there is none."""
         return dict(self.points).get(x, math.nan)
 
     def relative(self, x: float) -> float:
-        """The root mean square at a value as a share of the scale."""
+        """The root mean square at an order as a share of the scale."""
         return math.sqrt(self.at(x)) / self.scale if self.scale > 0 else math.nan
 
 
 @dataclass(frozen=True)
-class ProbePanel:
+class Panel:
     """One data set."""
 
     dataset: str
     tracks: tuple[Track, ...]
 
 
-@dataclass(frozen=True)
-class ProbeGraph:
-    """A figure of probes."""
+def follow(study: Study, figure: Discrepancy) -> tuple[Panel, ...]:
+    """The panels of a figure, one per data set that it names, also where it is empty."""
+    experiment = study.experiment
+    mine = within(study.records, experiment)
+    found = with_order(study, mine[(mine["part"] == figure.name) & (mine["status"] == "ok")])
+    table = table_records(mine, experiment, experiment.loss)
 
-    name: str
-    parameter: str
-    methods: tuple[str, ...]
-    panels: tuple[ProbePanel, ...]
-
-
-def follow(experiment: Experiment, records: pd.DataFrame, figure: ProbeFigure) -> ProbeGraph:
-    """The panels of a probe figure, one for each of its data sets, also where it is empty."""
-    mine = records[(records["part"] == figure.name) & (records["status"] == "ok")]
-    table = select(records, TABLE, experiment.loss)
-    panels = tuple(
-        ProbePanel(
-            dataset,
-            tuple(
-                make_track(
-                    mine[(mine["dataset"] == dataset) & (mine["method"] == label)],
-                    table[(table["dataset"] == dataset) & (table["method"] == label)],
-                    figure,
-                    label,
-                )
-                for label in figure.at
-            ),
+    def track(dataset: str, label: str) -> Track:
+        probed, column = (
+            rows[(rows["dataset"] == dataset) & (rows["method"] == label)]
+            for rows in (found, table)
         )
-        for dataset in figure.datasets
+        return make_track(probed, column, label)
+
+    return tuple(Panel(d, tuple(track(d, c) for c in figure.at)) for d in figure.datasets)
+
+
+def with_order(study: Study, rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the order under ``x``, from the method that made each; NaN for the rate."""
+    names = zip(rows["part"], rows["method"], rows["params"], strict=True)
+    made = [study.methods.get(name) for name in names]
+    return rows.assign(
+        x=[float(dict(m.params).get(ORDER, math.nan)) if m else math.nan for m in made]
     )
-    return ProbeGraph(figure.name, figure.parameter, figure.at, panels)
 
 
-def make_track(found: pd.DataFrame, column: pd.DataFrame, figure: ProbeFigure, label: str) -> Track:
+def make_track(found: pd.DataFrame, column: pd.DataFrame, label: str) -> Track:
     """The means over splits of what the probes found on one data set for one column."""
-    rates = found[found["criterion"].isin([p for p in figure.probes if PROBES[p].rate])]
-    values = found.drop(rates.index)
-    values = values.assign(x=[read_parameter(p, figure.parameter) for p in values["params"]])
-    means = values.groupby("x")["score"].mean()
-    points = tuple((float(str(x)), float(v)) for x, v in sorted(means.items()))
+    rates = found[found["criterion"] == RATE]
+    values = found[found["criterion"] == VALUE]
+    by_order = [(float(rows["x"].iloc[0]), rows["score"]) for _, rows in values.groupby("x")]
+    points = tuple((x, float(scores.mean())) for x, scores in by_order)
     rate = float(rates["score"].mean()) if len(rates) else math.nan
-    return Track(label, points, predict(values, rates), rate, target_scale(column))
+    runs = {x: len(scores) for x, scores in by_order}
+    return Track(label, points, predict(values, rates), rate, target_scale(column), runs)
 
 
 def predict(values: pd.DataFrame, rates: pd.DataFrame) -> tuple[tuple[float, float], ...]:
@@ -118,39 +117,3 @@ def target_scale(column: pd.DataFrame) -> float:
     if (good["metric"] == "zero-one").all():
         return 1.0
     return math.sqrt(float(good["score"].mean()))
-
-
-@dataclass(frozen=True)
-class Exactness:
-    """Whether the series is as good as exact from an order on: on how many of the tracks, and how far off."""
-
-    figure: str
-    order: int
-    exact: int
-    total: int
-    worst: tuple[str, str, float, float]
-
-    @property
-    def verdict(self) -> str:
-        """By the rule of the claim."""
-        if not self.total:
-            return "no numbers"
-        if self.exact == self.total:
-            return "supported"
-        return "mixed" if 2 * self.exact > self.total else "not supported"
-
-
-def judge_exactness(graph: ProbeGraph, order: int) -> Exactness | None:
-    """Where the root mean square difference at an order is below one percent of the target's scale."""
-    tracks = [
-        (panel.dataset, track, track.relative(order))
-        for panel in graph.panels
-        for track in panel.tracks
-        if not math.isnan(track.relative(order))
-    ]
-    if not tracks:
-        return None
-    dataset, track, relative = max(tracks, key=lambda t: t[2])
-    exact = sum(r < EXACT for _, _, r in tracks)
-    worst = (dataset, track.method, relative, track.rate)
-    return Exactness(graph.name, order, exact, len(tracks), worst)

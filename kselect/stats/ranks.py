@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import fdtrc
 
 from kselect.numerics.linalg import Array
 
@@ -26,7 +26,7 @@ class Friedman:
 class Ranks:
     """Ranks over the data sets on which every method has a number; 1 is the lowest error.
 
-    ``friedman`` and ``critical`` (one difference a level of ``LEVELS``) are None where there are
+    ``friedman`` and ``critical`` (one difference per level of ``LEVELS``) are None where there are
     fewer than two data sets or methods.
     """
 
@@ -38,10 +38,12 @@ class Ranks:
 
 def rank(errors: Array, datasets: tuple[str, ...]) -> Ranks:
     """(N data sets, k methods) of finite errors -> ranks; ties share the average of their ranks."""
+    from scipy.stats import rankdata  # here, as it would slow down the start of every command
+
     count, k = errors.shape
     if count == 0 or k == 0:
         return Ranks((), tuple([math.nan] * k), None, None)
-    table = stats.rankdata(errors, axis=1)
+    table = rankdata(errors, axis=1)
     mean = tuple(float(m) for m in table.mean(axis=0))
     if count < 2 or k < 2:
         return Ranks(datasets, mean, None, None)
@@ -63,10 +65,12 @@ def friedman(table: Array) -> Friedman:
     chi = (k - 1) * between / spread if spread else 0.0
     rest = count * (k - 1) - chi
     f = (count - 1) * chi / rest if rest > 1e-9 * count * k else math.inf
-    return Friedman(chi, f, float(stats.f.sf(f, k - 1, (k - 1) * (count - 1))))
+    return Friedman(chi, f, float(fdtrc(k - 1, (k - 1) * (count - 1), f)))
 
 
 def nemenyi(k: int, count: int, level: float) -> float:
     """``q_{alpha,k} / sqrt(2) * sqrt(k (k+1) / (6 N))``, q of the studentised range."""
-    q = float(stats.studentized_range.ppf(1 - level, k, np.inf)) / math.sqrt(2)
+    from scipy.stats import studentized_range
+
+    q = float(studentized_range.ppf(1 - level, k, np.inf)) / math.sqrt(2)
     return q * math.sqrt(k * (k + 1) / (6 * count))

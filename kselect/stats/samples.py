@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from kselect.errors import StoreError
-from kselect.model.experiment import TABLE, Experiment
+from kselect.model.experiment import Experiment
+from kselect.model.method import TABLE, Setting
+from kselect.model.records import COLUMNS, Metric, Record
 from kselect.numerics.linalg import Array
 
-UNITS = {"zero-one": "%", "mse": "MSE"}
-FACTORS = {"zero-one": 100.0, "mse": 1.0}
-Key = tuple[str, str, str]
+if TYPE_CHECKING:
+    import pandas as pd
+
+UNITS: dict[Metric, str] = {"zero-one": "%", "mse": "MSE"}
+FACTORS: dict[Metric, float] = {"zero-one": 100.0, "mse": 1.0}
+NUMBERS = {"lam": float, "score": float, "error": float, "split": int, "excluded": int}
+Key = tuple[Setting, str, str]
 
 
 @dataclass(frozen=True)
@@ -71,20 +77,27 @@ def match(a: Sample, b: Sample) -> Pairs:
     return Pairs(a.on(shared), b.on(shared))
 
 
-def read_samples(records: pd.DataFrame, experiment: Experiment, loss: str) -> dict[Key, Sample]:
-    """(setting, data set, method) -> Sample, from the table's records of a loss (or of no loss)."""
-    splits = frozenset(experiment.splits)
-    mine = select(records, TABLE, loss)
-    mine = mine[mine["split"].isin(splits)]
-    repeated = mine.duplicated(["dataset", "split", "method", "setting"])
-    if repeated.any():
-        first = mine[repeated].iloc[0]
-        raise StoreError(
-            f"the records hold {first['dataset']}, split {first['split']}, {first['method']}, "
-            f"{first['setting']} twice; remove records.csv and report again"
-        )
-    keys = ["setting", "dataset", "method"]
-    return {(str(s), str(d), str(m)): sample(rows) for (s, d, m), rows in mine.groupby(keys)}
+def frame(records: Iterable[Record]) -> pd.DataFrame:
+    """One row per record, as it is; a number that a record does not have is NaN."""
+    import pandas as pd
+
+    rows = list(records)
+    columns = {name: [getattr(r, name) for r in rows] for name in COLUMNS}
+    return pd.DataFrame(columns).astype(NUMBERS)
+
+
+def within(records: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
+    """The records of the data sets and splits that the experiment names."""
+    here = records["dataset"].isin(experiment.datasets) & records["split"].isin(experiment.splits)
+    return records[here]
+
+
+def count_splits(records: pd.DataFrame, experiment: Experiment) -> dict[str, int]:
+    """Data set -> how many splits are planned; where a flag asked for more than the config, those count too."""
+    held = within(records, experiment)
+    pairs = {*zip(held["dataset"], held["split"], strict=True)}
+    pairs |= {(d, s) for d in experiment.datasets for s in experiment.splits_on(d)}
+    return {d: sum(name == d for name, _ in pairs) for d in experiment.datasets}
 
 
 def select(records: pd.DataFrame, part: str, loss: str) -> pd.DataFrame:
@@ -92,9 +105,30 @@ def select(records: pd.DataFrame, part: str, loss: str) -> pd.DataFrame:
 
     An empty loss belongs to all, and so does a regression, whose loss is the squared one whatever the config's.
     """
-    losses = records["loss"].fillna("")
-    belongs = losses.isin([loss, ""]) | (records["metric"] == "mse")
+    belongs = records["loss"].isin([loss, ""]) | (records["metric"] == "mse")
     return records[(records["part"] == part) & belongs]
+
+
+def table_records(records: pd.DataFrame, experiment: Experiment, loss: str) -> pd.DataFrame:
+    """The records behind the table of a loss, under the settings of the experiment; none may stand twice."""
+    known = [s.text for s in experiment.settings]
+    mine = select(within(records, experiment), TABLE, loss)
+    mine = mine[mine["setting"].isin(known)]
+    repeated = mine.duplicated(["dataset", "split", "method", "setting"])
+    if repeated.any():
+        first = mine[repeated].iloc[0]
+        raise StoreError(
+            f"the records hold {first['dataset']}, split {first['split']}, {first['method']}, "
+            f"{first['setting']} twice; remove records.csv and report again"
+        )
+    return mine
+
+
+def read_samples(table: pd.DataFrame, experiment: Experiment) -> dict[Key, Sample]:
+    """(setting, data set, method) -> Sample, from the records behind one table."""
+    settings = {s.text: s for s in experiment.settings}
+    groups = table.groupby(["setting", "dataset", "method"])
+    return {(settings[str(s)], str(d), str(m)): sample(rows) for (s, d, m), rows in groups}
 
 
 def sample(rows: pd.DataFrame) -> Sample:
@@ -112,5 +146,5 @@ def sample(rows: pd.DataFrame) -> Sample:
 
 def read_units(records: pd.DataFrame) -> dict[str, str]:
     """Data set -> the unit of its errors, ``%`` or ``MSE``."""
-    known = records[records["metric"].isin(list(UNITS))].drop_duplicates("dataset")
-    return {str(d): UNITS[str(m)] for d, m in zip(known["dataset"], known["metric"], strict=True)}
+    known = records.drop_duplicates("dataset")
+    return {str(d): UNITS[m] for d, m in zip(known["dataset"], known["metric"], strict=True)}

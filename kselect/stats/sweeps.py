@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from kselect.model.experiment import Experiment
-from kselect.model.method import TABLE
-from kselect.stats.comparison import Comparison
-from kselect.stats.samples import sample, select
+from kselect.stats.samples import sample, select, within
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from kselect.stats.study import Study
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """One data set: a curve for each criterion, and k-CV's mean error for each number of folds."""
+    """One data set: one curve per criterion, and k-CV's mean error for each number of folds."""
 
     dataset: str
     unit: str
@@ -54,68 +56,64 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A sweep over a parameter; a reference stands with the curve (0, 1, ..) of its folds."""
+class Curves:
+    """The numbers of a sweep; a reference stands with the position of the curve that has its folds."""
 
-    name: str
-    parameter: str
-    lam: float
     methods: tuple[str, ...]
     references: tuple[tuple[str, int], ...]
     panels: tuple[Panel, ...]
 
 
-def trace(
-    experiment: Experiment, records: pd.DataFrame, sweep: Sweep, comparison: Comparison
-) -> Figure:
-    """The panels of a sweep, one for each data set of the experiment, also where it is empty."""
-    mine = select(records, sweep.name, experiment.loss)
-    mine = mine[mine["split"].isin(experiment.splits)]
-    mine = mine.assign(x=[read_parameter(p, sweep.parameter) for p in mine["params"]])
+def trace(study: Study, sweep: Sweep) -> Curves:
+    """The panels of a sweep, one per data set of the experiment, also where it is empty."""
+    experiment = study.experiment
+    mine = swept(study, sweep)
     methods = tuple(dict.fromkeys(m.label for m in experiment.methods if m.part == sweep.name))
     references = find_references(experiment, methods)
+    units = study.comparison(experiment.loss).units
     panels = tuple(
         Panel(
             dataset,
-            comparison.units.get(dataset, ""),
+            units.get(dataset, ""),
             tuple(make_curve(mine, dataset, m) for m in methods),
-            find_levels(experiment, sweep, comparison, dataset, [r for r, _ in references]),
+            find_levels(study, sweep, dataset, [r for r, _ in references]),
         )
         for dataset in experiment.datasets
     )
-    return Figure(sweep.name, sweep.parameter, sweep.lam, methods, references, panels)
+    return Curves(methods, references, panels)
 
 
-def read_parameter(params: object, name: str) -> float:
-    """``average=folds;eta=0.5`` -> the value of a parameter, NaN where it has none."""
-    pairs = (part.partition("=") for part in str(params).split(";"))
-    return next((float(value) for key, _, value in pairs if key == name), math.nan)
+def swept(study: Study, sweep: Sweep) -> pd.DataFrame:
+    """The records of a sweep with the parameter's value under ``x``, from the method that made each."""
+    experiment = study.experiment
+    mine = select(within(study.records, experiment), sweep.name, experiment.loss)
+    names = zip(mine["part"], mine["method"], mine["params"], strict=True)
+    made = [study.methods.get(name) for name in names]
+    values = [dict(m.params).get(sweep.parameter, math.nan) if m else math.nan for m in made]
+    return mine.assign(x=[float(v) for v in values])
 
 
 def make_curve(records: pd.DataFrame, dataset: str, method: str) -> Curve:
     """The points of a criterion, ascending; a log axis has only positive finite values."""
     mine = records[(records["dataset"] == dataset) & (records["method"] == method)]
-    samples = {float(str(x)): sample(rows) for x, rows in mine.groupby("x")}
-    drawn = sorted(x for x, s in samples.items() if s.runs and 0 < x < math.inf)
-    return Curve(method, tuple(Point(x, samples[x].mean, samples[x].sd) for x in drawn))
+    groups = {float(rows["x"].iloc[0]): sample(rows) for _, rows in mine.groupby("x")}
+    drawn = sorted(x for x, s in groups.items() if s.runs and 0 < x < math.inf)
+    return Curve(method, tuple(Point(x, groups[x].mean, groups[x].sd) for x in drawn))
 
 
 def find_references(experiment: Experiment, methods: Sequence[str]) -> tuple[tuple[str, int], ...]:
     """The k-CV columns of the table that have the folds of a curve, and which curve that is."""
     folds = {m.folds: methods.index(m.label) for m in experiment.methods if m.label in methods}
-    table = (m for m in experiment.methods if m.part == TABLE and m.criterion == "k-CV")
+    table = (m for m in experiment.table if m.criterion == "k-CV")
     return tuple({m.label: folds[m.folds] for m in table if m.folds in folds}.items())
 
 
 def find_levels(
-    experiment: Experiment,
-    sweep: Sweep,
-    comparison: Comparison,
-    dataset: str,
-    labels: Sequence[str],
+    study: Study, sweep: Sweep, dataset: str, labels: Sequence[str]
 ) -> tuple[tuple[str, float], ...]:
     """The mean error of each reference on one data set, from the table at the sweep's ridge."""
-    chosen = "selected" if experiment.lam.mode == "select" else setting(sweep.lam)
-    block = comparison.block(chosen)
-    cells = {label: block.cells.get((dataset, label)) if block else None for label in labels}
+    experiment = study.experiment
+    setting = next(s for s in experiment.settings if s.value in (None, sweep.lam))
+    comparison = study.comparison(experiment.loss)
+    cells = {label: comparison.cell(setting, dataset, label) for label in labels}
     return tuple((label, c.mean) for label, c in cells.items() if c is not None and c.runs)

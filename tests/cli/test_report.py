@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from experiments import kselect_in, write_config
+from experiments import SMALL, kselect_in, write_config
 
 
 @pytest.fixture(scope="module")
@@ -37,17 +37,22 @@ def test_whole(results: Path) -> None:
     assert run.returncode == 0, run.stderr
     assert "out/report.html" in run.stdout
     assert (results / "report.html").is_file()
-    assert list((results / "tables").iterdir())
+    assert {p.stem for p in (results / "tables").iterdir()} == {"table1", "claims", "edges"}
     assert kselect_in(results.parent, "report", "out", "-q").stdout == ""
 
 
 def test_records_are_rewritten_from_the_jobs(results: Path) -> None:
     expected = (results / "records.csv").read_bytes()
-    manifest = (results / "manifest.json").read_bytes()
-    (results / "records.csv").write_text("spoilt")
+    (results / "records.csv").unlink()
     assert kselect_in(results.parent, "report", "out", "-q").returncode == 0
     assert (results / "records.csv").read_bytes() == expected
-    assert (results / "manifest.json").read_bytes() == manifest
+
+
+def test_a_report_changes_nothing_but_what_it_writes(results: Path) -> None:
+    names = ("records.csv", "seconds.csv", "manifest.json", "config.resolved.yaml")
+    expected = [(results / name).read_bytes() for name in names]
+    assert kselect_in(results.parent, "report", "out", "-q").returncode == 0
+    assert [(results / name).read_bytes() for name in names] == expected
 
 
 def test_a_clone_has_no_jobs(results: Path) -> None:
@@ -58,15 +63,38 @@ def test_a_clone_has_no_jobs(results: Path) -> None:
     assert (results / "records.csv").read_bytes() == expected
 
 
+def test_a_clone_shows_what_the_jobs_showed(results: Path) -> None:
+    pages = []
+    for gone in (None, "jobs"):
+        if gone:
+            shutil.rmtree(results / gone)
+        assert kselect_in(results.parent, "report", "out", "-q").returncode == 0
+        pages.append((results / "tables/table1.csv").read_bytes())
+    assert pages[0] == pages[1]
+
+
 def test_partial_results(results: Path) -> None:
     shutil.rmtree(results / "jobs/sonar")
     (results / "jobs/heart/1.json").unlink()
     (results / "records.csv").unlink()
     assert kselect_in(results.parent, "report", "out", "-q").returncode == 0
     page = (results / "report.html").read_text()
-    assert "sonar" in page
-    assert "not run yet" in page
+    assert "<li>sonar: not run yet</li>" in page
+    assert "<li>heart: 4 of 12 planned numbers are missing</li>" in page
+    assert '<th scope="row">heart (2 splits)</th>' in page
     assert len((results / "records.csv").read_text().splitlines()) == 1 + 4 * (2 + 3)
+
+
+def test_a_trial_run_covers_the_config_and_decides_nothing(tmp_path: Path) -> None:
+    """One split of one data set: the tables speak of all nine, and no claim is judged."""
+    write_config(tmp_path, f"paper: ecml2014\n{SMALL}")
+    narrow = ("-d", "heart", "--splits", "1", "-o", "out", "-q")
+    assert kselect_in(tmp_path, "run", "small.yaml", *narrow).returncode == 0
+    assert kselect_in(tmp_path, "report", "out", "-q").returncode == 0
+    claims = (tmp_path / "out/tables/claims.md").read_text()
+    assert "Incomplete: 4 of 36 planned numbers are there" in claims
+    assert "**Too few numbers.** 2 of 18 planned pairs" in claims
+    assert "No data for sonar: not run yet." in (tmp_path / "out/tables/table1.md").read_text()
 
 
 def test_a_folder_of_experiments(results: Path) -> None:
@@ -77,6 +105,19 @@ def test_a_folder_of_experiments(results: Path) -> None:
     page = (results.parent / "all/index.html").read_text()
     assert "one/report.html" in page
     assert "two/report.html" in page
+    assert "9 jobs, 0 failed records" in page
+
+
+def test_one_without_records_does_not_keep_the_others_from_it(results: Path) -> None:
+    for name in ("one", "two"):
+        shutil.copytree(results, results.parent / "all" / name)
+    for gone in ("jobs", "records.csv"):
+        path = results.parent / "all/one" / gone
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert "all/one: no jobs" in refused(results.parent, "all")
+    page = (results.parent / "all/index.html").read_text()
+    assert "two/report.html" in page
+    assert "one/report.html" not in page
 
 
 def test_nothing_there(results: Path) -> None:
@@ -85,28 +126,29 @@ def test_nothing_there(results: Path) -> None:
         assert "kselect run first" in refused(results.parent, name)
     shutil.rmtree(results / "jobs")
     (results / "records.csv").unlink()
-    assert "out/records.csv: No such file or directory; kselect run" in refused(
-        results.parent, "out"
-    )
+    assert "out: no jobs" in refused(results.parent, "out")
 
 
 @pytest.mark.parametrize("text", ["", "junk\n", "dataset,split\nheart,0\n"])
 def test_records_of_something_else(results: Path, text: str) -> None:
     shutil.rmtree(results / "jobs")
     (results / "records.csv").write_text(text)
-    assert "out/records.csv: not the columns" in refused(results.parent, "out")
+    assert "out/records.csv: " in refused(results.parent, "out")
 
 
 def test_a_spoilt_job(results: Path) -> None:
     (results / "jobs/heart/0.json").write_text("{")
-    assert "out/jobs/heart/0.json: not a job" in refused(results.parent, "out")
+    assert "out/jobs/heart/0.json: " in refused(results.parent, "out")
 
 
 @pytest.mark.parametrize("text", ["", "junk", "[]"])
 def test_a_spoilt_manifest(results: Path, text: str) -> None:
-    shutil.rmtree(results / "jobs")
+    """The jobs are enough; without them nothing vouches for records.csv."""
     (results / "manifest.json").write_text(text)
+    shutil.copytree(results, results.parent / "clone")
     assert kselect_in(results.parent, "report", "out").returncode == 0
+    shutil.rmtree(results.parent / "clone/jobs")
+    assert "kselect run first" in refused(results.parent, "clone")
 
 
 def test_a_spoilt_config(results: Path) -> None:

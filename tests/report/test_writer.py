@@ -1,44 +1,50 @@
+"""A whole report: which files there are, that they say what they must, and that two are the same bytes."""
+
+from __future__ import annotations
+
 import csv
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from synthetic import (
     experiment,
     full_experiment,
     full_records,
+    record,
     regression_experiment,
     sample_records,
+    study,
 )
 
 from kselect.model.experiment import Experiment
-from kselect.report import IndexEntry, write_index, write_report
-from kselect.report.latex import escape
-from kselect.report.markdown import escape as escape_markdown
+from kselect.model.method import Setting
+from kselect.model.records import Record
+from kselect.report.index import IndexEntry, index_entry, write_index
+from kselect.report.writer import write_report
+from kselect.stats.facts import DataFile, Facts
+from kselect.stats.published import Published
 
 REASON = "404 from sonar_scale & no copy, 100 % lost"
-EP = {"EP": "rebuilt from its description"}
+FACTS = Facts(1, 90, 3, {"sonar": REASON}, (), (DataFile("heart", "<b>", "0123abc"),))
+REBUILT = "rebuilt from its description"
 DOCUMENT = r"\documentclass[a4paper]{article}\usepackage{booktabs}\begin{document}%s\end{document}"
-
-
-def published(*rows: tuple[object, ...]) -> pd.DataFrame:
-    columns = ["table", "dataset", "method", "setting", "mean", "spread", "spread_kind"]
-    return pd.DataFrame([(1, *row) for row in rows], columns=columns)
-
-
-THEIRS = published(
-    ("heart", "5-CV", "lambda=0.001", 17.0, 2.0, "sd"),
-    ("heart", "EP", "lambda=0.001", 17.83, 6.1, "sd"),
-    ("sonar", "BR", "lambda=0.001", 12.9, 4.9, "sd"),
+LAM = Setting(value=0.001)
+THEIRS = (
+    Published("1", "heart", "5-CV", LAM, 17.0, 2.0, "sd"),
+    Published("1", "heart", "EP", LAM, 17.83, 6.1, "sd"),
+    Published("1", "sonar", "BR", LAM, 12.9, 4.9, "sd"),
 )
+TABLES = ("table1", "published", "edges")
+# Enough to have something of everything, at a fraction of the time.
+FEW = {"datasets": ("heart", "sonar", "a2a"), "splits": (0, 1, 2, 3)}
 
 
-def report(folder: Path, spec: Experiment, records: pd.DataFrame) -> list[Path]:
-    facts = {"commit": "0123abc", "note": "<b>"}
-    return write_report(spec, records, {"sonar": REASON}, EP, THEIRS, facts, folder)
+def report(folder: Path, spec: Experiment, records: Sequence[Record]) -> list[Path]:
+    return write_report(study(spec, records, published=THEIRS, facts=FACTS), folder)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +57,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_files(full: Path) -> None:
     found = {str(p.relative_to(full)) for p in full.rglob("*") if p.is_file()}
-    tables = {"table1", "table1-zero-one", "published", "published-zero-one"}
+    tables = {*TABLES, *(f"{t}-zero-one" for t in TABLES)}
     assert found == {
         *(f"tables/{t}.{kind}" for t in tables for kind in ("csv", "tex", "md")),
         *("tables/claims.md", "figures/eta-sweep.pdf", "figures/eta-sweep.png", "report.html"),
@@ -59,12 +65,12 @@ def test_the_files(full: Path) -> None:
 
 
 def test_two_reports_are_the_same_bytes_and_the_paths_are_returned(tmp_path: Path) -> None:
-    spec = full_experiment()
+    spec = full_experiment(**FEW)
     records = full_records(spec)
     first, second = (report(tmp_path / name, spec, records) for name in "ab")
     for a, b in zip(first, second, strict=True):
         assert a.read_bytes() == b.read_bytes(), a.name
-    assert len(first) == 16
+    assert len(first) == 22
 
 
 def test_the_figure_is_a_page_of_each_kind(full: Path) -> None:
@@ -80,6 +86,7 @@ def test_the_csv_is_tidy(full: Path) -> None:
     with (full / "tables/table1.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     assert len(rows) == 9 * 7 * 4
+    assert {r["setting"] for r in rows} == {"lam=0.0001", "lam=0.001", "lam=0.01", "lam=0.1"}
     sonar = [r for r in rows if r["dataset"] == "sonar"]
     assert {(r["mean"], r["runs"], r["missing"], r["best"]) for r in sonar} == {("", "0", "10", "")}
     br = next(r for r in rows if (r["dataset"], r["method"]) == ("a2a", "BR"))
@@ -94,7 +101,7 @@ def test_the_csv_is_tidy(full: Path) -> None:
 def test_every_table_says_how_it_was_made(full: Path, name: str, kind: str) -> None:
     text = (full / "tables" / f"{name}.{kind}").read_text()
     loss = "zero-one" if "zero-one" in name else "squared"
-    for words in ("LSSVM", "z-scored", "10 random splits", f"the {loss} loss", "rebuilt from its"):
+    for words in ("LSSVM", "z-scored", "10 random splits", f"the {loss} loss", REBUILT):
         assert words in text
     assert ("EP$^{\\dagger}$" if kind == "tex" else "EP†") in text
 
@@ -129,46 +136,120 @@ def test_a_page_is_whole_and_escaped(full: Path) -> None:
     assert "&lt;b&gt;" in page
     assert "404 from sonar_scale &amp; no copy" in page
     assert "singular" in page
-    for name in ("claims", "tables", "figures", "published", "statistics", "failures", "made"):
-        assert f'<section id="{name}">' in page
+    anchors = re.findall(r'<a href="#(.*?)">', page)
+    assert anchors == [
+        *["claims", "tables", "figures", "published", "edges", "statistics", "failures", "made"]
+    ]
+    assert anchors == re.findall(r'<section id="(.*?)">', page)
 
 
 def test_the_claim_is_told_as_it_is(tmp_path: Path) -> None:
     records = sample_records({("heart", "5-CV"): (0.1, 0.2), ("heart", "5-KS"): (0.2, 0.31)})
-    report(tmp_path, experiment(), records)
+    report(tmp_path, experiment(splits=(0, 1, 2), datasets=("heart",)), records)
     text = (tmp_path / "tables/claims.md").read_text()
-    assert "**Not supported.** In these runs k-KS does not beat k-CV. Over 1 comparisons" in text
+    assert "**Not supported.** In these runs k-KS does not beat k-CV. Over 1 comparison the" in text
     assert "The rule. Supported:" in text
-    assert "Incomplete: 4 of 40" in text
+    assert "Incomplete: 4 of 6" in text
+    assert "## What was taken out of the grid\n\nNo candidate was excluded" in text
+
+
+def test_a_trial_run_is_no_verdict(tmp_path: Path) -> None:
+    """Two columns, one data set, three splits of a plan of seven, nine and ten: no red words over 24 numbers."""
+    spec = full_experiment()
+    trial = [
+        r
+        for r in full_records(spec)
+        if (r.dataset, r.part, r.loss) == ("heart", "table", "squared")
+        and r.method in ("5-CV", "5-KS")
+        and r.split < 3
+    ]
+    assert len(trial) == 24
+    report(tmp_path, spec, trial)
+    text, page = ((tmp_path / n).read_text() for n in ("tables/claims.md", "report.html"))
+    assert "Incomplete: 24 of 2520 planned numbers are there" in text
+    assert "**Too few numbers.** 12 of 720 planned pairs of test errors are there, which is" in text
+    assert "Withheld: where less than half of the planned pairs" in text
+    for words in ("Not supported.**", "| not supported", "does not beat"):
+        assert words not in text
+    assert 'class="verdict not-supported"' not in page
+    assert '<td class="not-supported">' not in page
+
+
+def test_a_row_with_fewer_splits_says_so_in_every_format(tmp_path: Path) -> None:
+    """mpg has four splits under a caption of ten, and the page does not say that nothing is missing."""
+    spec = regression_experiment(datasets=("heart", "mpg", "bodyfat"))
+    records = [r for r in full_records(spec) if r.dataset == "heart" or r.split < 4]
+    report(tmp_path, spec, records)
+    markdown, tex, page = (
+        (tmp_path / name).read_text()
+        for name in ("tables/table1.md", "tables/table1.tex", "report.html")
+    )
+    assert "| mpg (4 splits) " in markdown
+    assert "bodyfat (4 splits) (times 10^-5)" in markdown
+    assert "\nmpg (4 splits) &" in tex
+    assert '<th scope="row">mpg (4 splits)</th>' in page
+    assert '<th scope="row">heart</th>' in page
+    assert "every planned number is there" not in page
+    assert "<li>mpg: 48 of 80 planned numbers are missing</li>" in page
+    assert "Nothing failed." in page
+
+
+def test_published_rows_with_fewer_splits_say_so(tmp_path: Path) -> None:
+    records = sample_records({("heart", "5-CV"): (0.1, 0.2)})
+    report(tmp_path, experiment(), records)
+    assert (
+        "| heart (2 splits) | λ = 0.001 | 5-CV " in (tmp_path / "tables/published.md").read_text()
+    )
+
+
+def test_a_whole_report_says_that_nothing_is_missing(tmp_path: Path) -> None:
+    spec = full_experiment(datasets=("heart",), splits=(0, 1))
+    report(tmp_path, spec, full_records(spec))
+    page = (tmp_path / "report.html").read_text()
+    assert "Nothing failed, and every planned number is there." in page
+    assert "are missing" not in page
+
+
+def test_verdicts_that_lean_on_edges_say_so(tmp_path: Path) -> None:
+    """Every choice at the largest width; then none."""
+    spec = full_experiment(datasets=("heart",), splits=(0, 1))
+    edge = {"chosen": spec.kernels[-1].text}
+    for name, more in (("edge", edge), ("inner", {})):
+        records = [
+            record(r.dataset, r.split, r.method, r.error, **{**fields(r), **more})
+            for r in full_records(spec)
+        ]
+        report(tmp_path / name, spec, records)
+    words = (
+        "The verdict leans on columns that choose mostly at an edge of the grid (5-CV 100 %, 5-KS"
+    )
+    texts = [(tmp_path / name / "tables/claims.md").read_text() for name in ("edge", "inner")]
+    assert [text.count(words) for text in texts] == [2, 0]
+    table = (tmp_path / "edge/tables/edges.md").read_text()
+    row = r"\| 5-CV +\| +8 \| +0\.0 % \| +100\.0 % \| +– \| +– \| +100\.0 % \|"  # noqa: RUF001
+    assert re.search(row, table)
+
+
+def fields(r: Record) -> dict[str, object]:
+    """What a record says beside its error."""
+    return {k: getattr(r, k) for k in ("part", "criterion", "params", "loss", "setting", "metric")}
 
 
 def test_parts_of_the_records_give_a_report(tmp_path: Path) -> None:
-    spec = full_experiment()
+    spec = full_experiment(**FEW)
     records = full_records(spec)
     parts = {
-        "none": records.iloc[:0],
-        "one": records[(records["split"] == 0) & (records["dataset"] == "heart")],
-        "failed": records[records["status"] == "failed"],
-        "figure": records[records["part"] == "eta-sweep"],
+        "none": [],
+        "one": [r for r in records if (r.dataset, r.split) == ("heart", 0)],
+        "failed": [r for r in records if r.status == "failed"],
+        "figure": [r for r in records if r.part == "eta-sweep"],
     }
     for name, part in parts.items():
-        paths = write_report(spec, part, {}, EP, None, {}, tmp_path / name)
+        paths = write_report(study(spec, part), tmp_path / name)
         assert all(p.stat().st_size for p in paths)
         assert not list(tmp_path.rglob("*.tmp"))
     assert "not run yet" in (tmp_path / "none/report.html").read_text()
     assert "Nothing failed" not in (tmp_path / "failed/report.html").read_text()
-
-
-def test_records_read_back_from_csv_give_the_same_table(tmp_path: Path) -> None:
-    spec = regression_experiment()
-    records = full_records(spec)
-    records.to_csv(tmp_path / "records.csv", index=False)
-    report(tmp_path / "a", spec, records)
-    report(tmp_path / "b", spec, pd.read_csv(tmp_path / "records.csv"))
-    a, b = ((tmp_path / n / "tables/table1.md").read_text() for n in "ab")
-    assert a == b
-    assert "bodyfat (times 10^-5)" in a
-    assert "mean squared error" in a
 
 
 def test_the_index(tmp_path: Path) -> None:
@@ -176,14 +257,9 @@ def test_the_index(tmp_path: Path) -> None:
     text = write_index([entry], tmp_path / "index.html").read_text()
     assert '<a href="a/report.html"><b>A &amp; B</b></a>' in text
     assert "No experiment" in write_index([], tmp_path / "index.html").read_text()
-
-
-def test_escaping() -> None:
-    assert escape("a_b 5 % & {x} \\ ~^#$ é\n|") == (
-        r"a\_b 5 \% \& \{x\} \textbackslash{} \textasciitilde{}\textasciicircum{}\#\$ e $|$"
-    )
-    assert escape("中") == "?"
-    assert escape_markdown("a_b|c\n*") == r"a\_b\|c \*"
+    found = index_entry(study(experiment(), [], facts=FACTS), "x/report.html")
+    assert (found.name, found.href) == ("ecml2014", "x/report.html")
+    assert found.state == "90 jobs, 3 failed records"
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no pdflatex here")

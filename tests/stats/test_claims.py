@@ -1,19 +1,30 @@
+"""Which pairs a claim is about, and what is said of it by which rule."""
+
+from __future__ import annotations
+
 import pytest
 from synthetic import (
+    TAUS,
     experiment,
     full_experiment,
     method,
+    record,
     regression_experiment,
     sample_records,
+    study,
 )
 
-from kselect.stats.claims import Tally, all_pairs, judge
-from kselect.stats.comparison import compare
+from kselect.model.method import Ridges
+from kselect.stats.claims import Tally, judge
 from kselect.stats.counts import WinTieLoss
+from kselect.stats.pairs import all_pairs
+
+Counts = tuple[int, int, int]
 
 
-def tally(mean: tuple[int, int, int], test: tuple[int, int, int]) -> Tally:
-    return Tally(WinTieLoss(*mean), WinTieLoss(*test), WinTieLoss(0, 0, 0))
+def tally(mean: Counts, test: Counts, pairs: int = 10, planned: int = 10) -> Tally:
+    nothing = WinTieLoss(0, 0, 0)
+    return Tally(WinTieLoss(*mean), WinTieLoss(*test), nothing, pairs, planned)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +40,7 @@ def tally(mean: tuple[int, int, int], test: tuple[int, int, int]) -> Tally:
         ((0, 0, 0), (0, 0, 0), "no numbers"),
     ],
 )
-def test_lower(mean: tuple[int, int, int], test: tuple[int, int, int], verdict: str) -> None:
+def test_lower(mean: Counts, test: Counts, verdict: str) -> None:
     assert tally(mean, test).verdict("lower") == verdict
 
 
@@ -42,8 +53,14 @@ def test_lower(mean: tuple[int, int, int], test: tuple[int, int, int], verdict: 
         ((0, 0, 0), "undecided"),
     ],
 )
-def test_same(test: tuple[int, int, int], verdict: str) -> None:
+def test_same(test: Counts, verdict: str) -> None:
     assert tally((5, 0, 5), test).verdict("same") == verdict
+
+
+@pytest.mark.parametrize(("pairs", "verdict"), [(49, "too few numbers"), (50, "supported")])
+def test_a_verdict_needs_half_of_the_plan(pairs: int, verdict: str) -> None:
+    assert tally((5, 0, 4), (1, 8, 0), pairs, 100).verdict("lower") == verdict
+    assert tally((5, 0, 4), (0, 9, 0), pairs, 100).verdict("same") == verdict
 
 
 def test_pairs_come_from_the_methods() -> None:
@@ -67,14 +84,44 @@ def test_pairs_come_from_the_methods() -> None:
 def test_a_claim_is_judged_by_the_numbers(ks: tuple[float, ...], verdict: str) -> None:
     cv = (0.3, 0.41, 0.5)
     records = sample_records({("heart", "5-CV"): cv, ("heart", "5-KS"): ks})
-    spec = experiment()
-    (found,) = judge(spec, compare(spec, records, "squared", all_pairs(spec)))
+    spec = experiment(splits=(0, 1, 2), datasets=("heart",))
+    (found,) = judge(study(spec, records), "squared")
     assert found.verdict == verdict
     assert [line.verdict for line in found.lines] == [verdict]
-    assert found.lines[0].setting == "lam=0.001"
+    assert found.lines[0].setting == spec.settings[0]
+
+
+def test_a_trial_run_decides_nothing() -> None:
+    """Three splits of one data set under a plan of ten on nine: 12 pairs of 720, and no verdict."""
+    spec = full_experiment()
+    settings = [s.text for s in spec.settings]
+    errors = {("heart", "5-CV"): (0.1, 0.2, 0.3), ("heart", "5-KS"): (0.3, 0.41, 0.5)}
+    records = [r for text in settings for r in sample_records(errors, setting=text)]
+    first, second = judge(study(spec, records), "squared")
+    assert first.verdict == "too few numbers"
+    assert (first.tally.pairs, first.tally.planned) == (12, 720)
+    assert {line.verdict for line in first.lines} == {"too few numbers", "no numbers"}
+    assert second.verdict == "no numbers"
+
+
+def test_a_failure_is_no_number() -> None:
+    records = sample_records({("heart", "5-CV"): (0.1, None, None), ("heart", "5-KS"): (0.1,) * 3})
+    spec = experiment(splits=(0, 1, 2), datasets=("heart",))
+    (found,) = judge(study(spec, records), "squared")
+    assert found.verdict == "too few numbers"
+
+
+def test_a_verdict_names_the_columns_that_choose_at_an_edge() -> None:
+    """5-KS at the smallest width on two of three splits; 5-CV on one."""
+    spec = experiment(splits=(0, 1, 2), datasets=("heart",), lam=Ridges((0.001,), "fixed"))
+    low = {"chosen": TAUS[0].text}
+    records = [record("heart", s, "5-KS", 0.1, **(low if s else {})) for s in range(3)]
+    records += [record("heart", s, "5-CV", 0.2, **({} if s else low)) for s in range(3)]
+    (found,) = judge(study(spec, records), "squared")
+    assert [(e.method, e.anywhere) for e in found.edges] == [("5-KS", pytest.approx(2 / 3))]
 
 
 def test_another_paper_has_other_claims() -> None:
-    spec = experiment(paper="tcyb2018")
-    comparison = compare(spec, sample_records({("heart", "5-CV"): (0.1,)}), "squared", [])
-    assert judge(spec, comparison) == ()
+    records = sample_records({("heart", "5-CV"): (0.1,)})
+    for paper in ("tcyb2018", "", "icml2014"):
+        assert judge(study(experiment(paper=paper), records), "squared") == ()

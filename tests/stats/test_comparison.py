@@ -1,4 +1,5 @@
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -9,16 +10,24 @@ from synthetic import (
     full_records,
     method,
     record,
+    regression_experiment,
     sample_records,
 )
-from synthetic import frame as make_frame
 
-from kselect.errors import StoreError
-from kselect.model.experiment import Ridges
-from kselect.stats.comparison import compare
-from kselect.stats.failures import cover, group_failures
+from kselect.model.experiment import Experiment, Fewer
+from kselect.model.method import Ridges, Setting
+from kselect.model.records import Record
+from kselect.stats import comparison
+from kselect.stats.comparison import Comparison
+from kselect.stats.samples import frame
 
 A, B = (0.10, 0.20, 0.30), (0.15, 0.26, 0.37)
+
+
+def compare(
+    spec: Experiment, records: Sequence[Record], loss: str, pairs: Sequence[tuple[str, str]]
+) -> Comparison:
+    return comparison.compare(spec, frame(records), loss, pairs)
 
 
 def test_a_cell_by_hand() -> None:
@@ -38,15 +47,15 @@ def test_a_cell_by_hand() -> None:
 
 def test_squared_errors_stay_as_they_are() -> None:
     records = sample_records({("heart", "5-CV"): A}, metric="mse")
-    comparison = compare(experiment(), records, "squared", [])
-    assert comparison.units == {"heart": "MSE"}
-    assert comparison.blocks[0].cells["heart", "5-CV"].mean == pytest.approx(0.2)
+    found = compare(experiment(), records, "squared", [])
+    assert found.units == {"heart": "MSE"}
+    assert found.blocks[0].cells["heart", "5-CV"].mean == pytest.approx(0.2)
 
 
 def test_splits_are_matched_by_number_not_by_position() -> None:
     rows = [record("heart", s, "5-CV", e) for s, e in zip((2, 0, 1), (0.3, 0.1, 0.2), strict=True)]
     rows += [record("heart", s, "5-KS", e) for s, e in zip((0, 1, 2), B, strict=True)]
-    cells = compare(experiment(), make_frame(rows), "squared", []).blocks[0].cells
+    cells = compare(experiment(), rows, "squared", []).blocks[0].cells
     worse = cells["heart", "5-KS"].worse
     assert worse is not None
     assert worse.p_value == pytest.approx(stats.ttest_rel(B, A, alternative="greater").pvalue)
@@ -61,18 +70,21 @@ def test_exact_ties_are_all_best() -> None:
 
 def test_failures_and_missing_runs_are_counted() -> None:
     records = sample_records({("heart", "5-CV"): (0.1, None, 0.2), ("heart", "5-KS"): (None,)})
-    comparison = compare(experiment(splits=(0, 1, 2, 3)), records, "squared", [])
-    cv, ks = (comparison.blocks[0].cells["heart", m] for m in ("5-CV", "5-KS"))
-    assert (cv.runs, cv.failures, cv.missing) == (2, 1, 1)
+    found = compare(experiment(splits=(0, 1, 2, 3)), records, "squared", [])
+    cv, ks = (found.blocks[0].cells["heart", m] for m in ("5-CV", "5-KS"))
+    assert (cv.runs, cv.failures, cv.missing, cv.tried) == (2, 1, 1, 3)
     assert (ks.runs, ks.failures, ks.missing, ks.best, ks.not_worse) == (0, 1, 3, False, None)
     assert math.isnan(ks.mean)
-    coverage = cover(comparison)
-    assert (coverage.runs, coverage.failures, coverage.planned) == (2, 2, 16)
-    failures = group_failures(records)
-    assert [(f.method, f.reason, f.splits) for f in failures] == [
-        ("5-CV", "singular", (1,)),
-        ("5-KS", "singular", (0,)),
-    ]
+
+
+def test_fewer_planned_splits_are_not_missing() -> None:
+    spec = experiment(splits=(0, 1, 2, 3), fewer_splits=(Fewer(2, dataset="heart"),))
+    records = sample_records({("heart", "5-CV"): (0.1, 0.2), ("sonar", "5-CV"): (0.1, 0.2)})
+    found = compare(spec, records, "squared", [("5-KS", "5-CV")])
+    cells = found.blocks[0].cells
+    assert [cells[d, "5-CV"].missing for d in ("heart", "sonar")] == [0, 2]
+    assert found.splits == {"heart": 2, "sonar": 4}
+    assert found.blocks[0].duels[0].planned == 6
 
 
 def test_one_split_gives_no_test() -> None:
@@ -89,9 +101,9 @@ def test_each_loss_has_its_own_methods() -> None:
         method("5-KS", "k-KS", 5, loss="zero-one"),
         method("EP", "EP", None),
     )
-    rows = [record("heart", 0, "5-CV", 0.1), record("heart", 0, "EP", 0.3, loss=None)]
+    rows = [record("heart", 0, "5-CV", 0.1), record("heart", 0, "EP", 0.3, loss="")]
     rows += [record("heart", 0, m, 0.2, loss="zero-one") for m in ("5-CV", "5-KS")]
-    spec, records = experiment(methods=methods), make_frame(rows)
+    spec, records = experiment(methods=methods), rows
     squared, zero_one = (compare(spec, records, loss, []) for loss in spec.losses)
     assert squared.methods == ("5-CV", "EP")
     assert zero_one.methods == ("5-CV", "5-KS", "EP")
@@ -103,14 +115,8 @@ def test_each_loss_has_its_own_methods() -> None:
 def test_a_record_of_a_figure_or_of_another_split_is_not_in_the_table() -> None:
     rows = [record("heart", 0, "5-CV", 0.1), record("heart", 0, "5-CV", 0.9, part="eta-sweep")]
     rows.append(record("heart", 99, "5-CV", 0.9))
-    cell = compare(experiment(), make_frame(rows), "squared", []).blocks[0].cells["heart", "5-CV"]
+    cell = compare(experiment(), rows, "squared", []).blocks[0].cells["heart", "5-CV"]
     assert cell.mean == pytest.approx(10)
-
-
-def test_a_repeated_record_is_an_error() -> None:
-    rows = [record("heart", 0, "5-CV", 0.1), record("heart", 0, "5-CV", 0.2)]
-    with pytest.raises(StoreError, match=r"heart, split 0, 5-CV, lam=0\.001 twice"):
-        compare(experiment(), make_frame(rows), "squared", [])
 
 
 def test_ranks_use_the_splits_that_all_methods_share() -> None:
@@ -136,22 +142,36 @@ def test_pairs_are_an_argument() -> None:
 
 def test_every_setting_is_a_block() -> None:
     records = sample_records({("heart", "5-CV"): A}, setting="lam=0.1")
-    comparison = compare(experiment(lam=Ridges((0.1, 1.0), "fixed")), records, "squared", [])
-    assert [b.setting for b in comparison.blocks] == ["lam=0.1", "lam=1"]
-    assert [b.cells["heart", "5-CV"].runs for b in comparison.blocks] == [3, 0]
-    assert comparison.block("lam=7") is None
+    spec = experiment(lam=Ridges((0.1, 1.0), "fixed"))
+    found = compare(spec, records, "squared", [])
+    assert [b.setting for b in found.blocks] == [Setting(0, 0.1), Setting(1, 1.0)]
+    assert [b.cells["heart", "5-CV"].runs for b in found.blocks] == [3, 0]
+    assert found.cell(spec.settings[0], "heart", "5-CV") == found.blocks[0].cells["heart", "5-CV"]
+    assert found.cell(Setting(value=7.0), "heart", "5-CV") is None
+    assert found.cell(spec.settings[0], "heart", "BR") is None
+
+
+def test_a_regression_has_its_own_loss_in_every_table() -> None:
+    """With also-loss a regression is computed once, and stands in both tables."""
+    methods = [method("5-CV", "k-CV", 5, loss=loss) for loss in ("zero-one", "squared")]
+    spec = regression_experiment(methods=tuple(methods), loss="zero-one", datasets=("mpg",))
+    records = sample_records({("mpg", "5-CV"): (8.0, 9.0)}, metric="mse", setting="selected")
+    for loss in spec.losses:
+        found = compare(spec, records, loss, [])
+        assert found.cell(spec.settings[0], "mpg", "5-CV").mean == 8.5  # type: ignore[union-attr]
 
 
 def test_a_full_table_against_pandas() -> None:
     spec = full_experiment()
     records = full_records(spec)
-    block = compare(spec, records, "squared", []).block("lam=0.01")
-    assert block is not None
-    mine = records[
-        (records["part"] == "table")
-        & records["loss"].isin(["squared", ""])
-        & (records["setting"] == "lam=0.01")
-        & (records["status"] == "ok")
+    block = compare(spec, records, "squared", []).blocks[2]
+    assert block.setting.text == "lam=0.01"
+    rows = frame(records)
+    mine = rows[
+        (rows["part"] == "table")
+        & rows["loss"].isin(["squared", ""])
+        & (rows["setting"] == "lam=0.01")
+        & (rows["status"] == "ok")
     ]
     grouped = mine.groupby(["dataset", "method"])["error"].agg(["mean", "std", "count"])
     for key, row in grouped.iterrows():

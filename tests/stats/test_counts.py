@@ -16,31 +16,33 @@ def test_a_duel_by_mean_and_by_both_tests() -> None:
         ("same", "a"): make(1, 2),
         ("same", "b"): make(2, 1),
     }
-    result = duel("a", "b", samples, ["clear", "weak", "same", "absent"])
+    result = duel("a", "b", samples, {"clear": 4, "weak": 4, "same": 5, "absent": 10})
     assert [o.dataset for o in result.outcomes] == ["clear", "weak", "same"]
     assert result.by_mean == WinTieLoss(1, 1, 1)
     assert result.by_ttest == WinTieLoss(1, 1, 1)  # weak: t = 2.68 > 2.35
     assert result.by_corrected == WinTieLoss(1, 2, 0)  # weak: 1.90 < 2.35
+    assert (result.pairs, result.planned) == (10, 23)
 
 
 def test_the_correction_uses_the_size_of_the_test_part() -> None:
     def losses(ratio: float) -> int:
         samples = {("d", "a"): make(1, 2, 3, 4, ratio=ratio), ("d", "b"): make(0, 1, 3.1, 3.1)}
-        return duel("a", "b", samples, ["d"]).by_corrected.losses
+        return duel("a", "b", samples, {"d": 4}).by_corrected.losses
 
     assert (losses(0.01), losses(0.4)) == (1, 0)
 
 
 def test_a_failure_drops_the_pair() -> None:
     samples = {("d", "a"): make(1, None, 9), ("d", "b"): make(2, 2, None)}
-    outcome = duel("a", "b", samples, ["d"]).outcomes[0]
+    outcome = duel("a", "b", samples, {"d": 3}).outcomes[0]
     assert outcome.by_mean == 1
     assert outcome.by_ttest is None
+    assert outcome.pairs == 1
 
 
 def test_no_shared_split_is_no_comparison() -> None:
     samples = {("d", "a"): make(1, None), ("d", "b"): make(None, 2)}
-    assert duel("a", "b", samples, ["d"]).by_mean == WinTieLoss(0, 0, 0)
+    assert duel("a", "b", samples, {"d": 2}).by_mean == WinTieLoss(0, 0, 0)
 
 
 def test_rounding_is_no_difference() -> None:

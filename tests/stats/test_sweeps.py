@@ -1,37 +1,48 @@
+"""A sweep's curves: the parameter of each record is that of the method that made it."""
+
+from __future__ import annotations
+
 import math
+from dataclasses import replace
 
 import pytest
-from synthetic import experiment, method, record
-from synthetic import frame as make_frame
+from synthetic import experiment, method, record, study
 
-from kselect.model.experiment import Method, Ridges, Sweep
-from kselect.stats.comparison import compare
-from kselect.stats.sweeps import Figure, trace
+from kselect.model.experiment import Experiment
+from kselect.model.method import Method, Ridges
+from kselect.model.records import Record
+from kselect.stats.sweeps import Curves, Sweep, trace
 
 SWEEP = Sweep("eta-sweep", ("5-KS",), "eta", (0.5, 2.0), 0.001)
 
 
-def swept(eta: float, split: int, error: float | None, **changes: object) -> dict[str, object]:
-    params = {"part": "eta-sweep", "params": f"average=folds;eta={eta:g};loss=squared"}
-    return record("heart", split, "5-KS", error, **(params | changes))
+def swept_method(eta: float) -> Method:
+    params = (("average", "folds"), ("eta", eta), ("loss", "squared"))
+    return Method("5-KS", "k-KS", 5, params, "eta-sweep", 0.001)
 
 
-def figure(rows: list[dict[str, object]], lam: Ridges | None = None) -> Figure:
+def make_experiment(*etas: float, **changes: object) -> Experiment:
     methods = (
         method("5-CV", "k-CV", 5, loss="squared"),
         method("10-CV", "k-CV", 10, loss="squared"),
-        Method("5-KS", "k-KS", 5, (("eta", 0.5),), "eta-sweep", 0.001),
-        Method("5-KS", "k-KS", 5, (("eta", 2.0),), "eta-sweep", 0.001),
+        *map(swept_method, etas),
     )
-    lam = lam or Ridges((0.001, 0.1), "fixed")
-    spec = experiment(methods=methods, sweeps=(SWEEP,), lam=lam)
-    records = make_frame(rows)
-    return trace(spec, records, SWEEP, compare(spec, records, "squared", []))
+    lam = Ridges((0.001, 0.1), "fixed")
+    return experiment(**{"methods": methods, "figures": (SWEEP,), "lam": lam, **changes})
+
+
+def swept(eta: float, split: int, error: float | None, dataset: str = "heart") -> Record:
+    made = swept_method(eta)
+    return record(dataset, split, "5-KS", error, part="eta-sweep", params=made.text)
+
+
+def curves(rows: list[Record], *etas: float, **changes: object) -> Curves:
+    return trace(study(make_experiment(*(etas or (0.5, 2.0)), **changes), rows), SWEEP)
 
 
 def test_curves_by_hand() -> None:
     rows = [swept(2, 0, 0.2), swept(2, 1, 0.4), swept(0.5, 0, 0.1), swept(0.5, 1, None)]
-    heart, sonar = figure(rows).panels
+    heart, sonar = curves(rows).panels
     low, high = heart.curves[0].points
     assert (low.x, low.mean, math.isnan(low.sd)) == (0.5, pytest.approx(10), True)
     assert (high.x, high.mean, high.sd) == (2, pytest.approx(30), pytest.approx(math.sqrt(200)))
@@ -39,10 +50,29 @@ def test_curves_by_hand() -> None:
     assert heart.unit == "%"
 
 
+def test_values_come_from_the_methods_and_not_from_text() -> None:
+    """A record whose text no method of the config has is not drawn, however its text reads."""
+    third = 1 / 3
+    rows = [swept(third, 0, 0.2), replace(swept(third, 1, 0.2), params="eta=0.25;loss=squared")]
+    (point,) = curves(rows, third).panels[0].curves[0].points
+    assert point.x == third
+
+
+def test_a_regression_is_swept_with_its_own_loss() -> None:
+    """Its text says squared where the config says zero-one."""
+    swept_by_label = replace(
+        swept_method(2.0), params=(("average", "folds"), ("eta", 2.0), ("loss", "zero-one"))
+    )
+    methods = (method("5-CV", "k-CV", 5, loss="zero-one"), swept_by_label)
+    rows = [replace(swept(2.0, 0, 8.0, "mpg"), metric="mse")]
+    found = curves(rows, methods=methods, loss="zero-one", datasets=("mpg",))
+    assert [(p.x, p.mean) for p in found.panels[0].curves[0].points] == [(2.0, 8.0)]
+
+
 def test_the_reference_has_the_folds_and_the_ridge_of_the_sweep() -> None:
     rows = [swept(2, 0, 0.2), record("heart", 0, "5-CV", 0.3), record("heart", 0, "10-CV", 0.4)]
     rows.append(record("heart", 0, "5-CV", 0.9, setting="lam=0.1"))
-    result = figure(rows)
+    result = curves(rows)
     assert result.references == (("5-CV", 0),)
     assert result.panels[0].references == (("5-CV", pytest.approx(30)),)
     assert result.panels[1].references == ()
@@ -50,10 +80,12 @@ def test_the_reference_has_the_folds_and_the_ridge_of_the_sweep() -> None:
 
 def test_the_reference_under_a_selected_ridge() -> None:
     rows = [record("heart", 0, "5-CV", 0.25, setting="selected")]
-    assert figure(rows, Ridges((0.1,), "select")).panels[0].references == (("5-CV", 25.0),)
+    found = curves(rows, lam=Ridges((0.1,), "select"))
+    assert found.panels[0].references == (("5-CV", 25.0),)
 
 
 def test_values_without_a_place_on_a_log_axis_and_other_losses_are_left_out() -> None:
     rows = [swept(0, 0, 0.2), swept(math.inf, 0, 0.2), swept(1, 0, 0.2)]
-    rows.append(swept(4, 0, 0.9, loss="zero-one"))
-    assert [p.x for p in figure(rows).panels[0].curves[0].points] == [1.0]
+    rows.append(replace(swept(4, 0, 0.9), loss="zero-one"))
+    found = curves(rows, 0.0, math.inf, 1.0, 4.0)
+    assert [p.x for p in found.panels[0].curves[0].points] == [1.0]

@@ -1,5 +1,5 @@
-"""Kinds of tables and figures: one file each, with the methods that it needs and its own caption."""
+"""Kinds of tables and figures: one file each, with what it needs, how it is shown, and its own caption."""
 
-from kselect.report.sections.base import FIGURES
+from kselect.report.sections.base import FIGURES, SECTIONS
 
-__all__ = ["FIGURES"]
+__all__ = ["FIGURES", "SECTIONS"]

@@ -1,19 +1,47 @@
-"""What a kind of figure is: how a config asks for it, which methods it needs, and how it is shown."""
+"""What a section is: a kind of table, shown of every experiment, or a kind of figure that a config asks for.
+
+A figure also says how a config asks for it and which methods it needs. Either is registered by its file alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from kselect.criteria import Criterion
 from kselect.errors import ConfigError, nearest
 from kselect.grids import parse_grid
 from kselect.model.experiment import Columns, FigureKind
 from kselect.registry import Registry
+from kselect.report.blocks import Shown
+from kselect.stats.study import Study
 
-FIGURES: Registry[FigureKind] = Registry("kind of figure", "kselect.report.sections")
+Section = Callable[[Study], Shown]
+
+
+class FigureSection(FigureKind, Protocol):
+    """A kind of figure that can be shown."""
+
+    def show(self, figure: Any, study: Study) -> Shown:
+        """The files of a figure and its place on the page, with its own caption."""
+        ...
+
+
+SECTIONS: Registry[Section] = Registry("section", "kselect.report.sections")
+FIGURES: Registry[FigureSection] = Registry("kind of figure", "kselect.report.sections")
 Wrong = Callable[[tuple[str | int, ...], str], None]
+S = TypeVar("S", bound=Section)
 K = TypeVar("K", bound=type[Any])
+
+
+def section(name: str) -> Callable[[S], S]:
+    """Register a function of a study as a section of every report."""
+
+    def register(show: S) -> S:
+        SECTIONS[name] = show
+        return show
+
+    return register
 
 
 def figure(name: str) -> Callable[[K], K]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from kselect.stats.comparison import Cell, Comparison
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many numbers a table has, out of those planned."""
+    """How many numbers there are, out of those planned."""
 
     runs: int
     failures: int
@@ -39,8 +41,7 @@ class Coverage:
 def group_failures(records: pd.DataFrame) -> tuple[Failure, ...]:
     """The failed records, one line for each (data set, part, method, reason)."""
     failed = records[records["status"] != "ok"]
-    keys = ["dataset", "part", "method", "reason"]
-    groups = failed.assign(reason=failed["reason"].fillna("").astype(str)).groupby(keys, sort=True)
+    groups = failed.groupby(["dataset", "part", "method", "reason"], sort=True)
     return tuple(
         Failure(
             str(d), str(p), str(m), str(r), len(rows), tuple(sorted({*rows["split"].astype(int)}))
@@ -52,6 +53,15 @@ def group_failures(records: pd.DataFrame) -> tuple[Failure, ...]:
 def cover(comparison: Comparison) -> Coverage:
     """The counts of all cells added up."""
     return add_cells(c for block in comparison.blocks for c in block.cells.values())
+
+
+def short_of(comparison: Comparison) -> dict[str, Coverage]:
+    """Data set -> its counts, where it has some planned numbers but not all."""
+    counts = {
+        dataset: add_cells(c for block in comparison.blocks for c in block.row(dataset))
+        for dataset in comparison.datasets
+    }
+    return {d: c for d, c in counts.items() if c.missing and c.runs + c.failures}
 
 
 def add_cells(cells: Iterable[Cell]) -> Coverage:

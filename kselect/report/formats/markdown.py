@@ -1,18 +1,43 @@
-"""A sheet as Markdown."""
+"""Tables and texts as Markdown."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from kselect.report.blocks import Element, Fold, Grid, Heading, Notes, Text
 from kselect.report.cells import Row, Shown
 from kselect.report.sheet import Contest, Part, Sheet
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|])")
 
 
+def write(elements: Iterable[Element]) -> str:
+    """The elements of a section one below the other; pictures and means have files of their own."""
+    return "\n\n".join(text for element in elements for text in show_element(element))
+
+
+def show_element(element: Element) -> Iterator[str]:
+    """One element, a fold as what it holds."""
+    match element:
+        case Heading():
+            yield f"{'#' * element.level} {escape(element.text)}"
+        case Text():
+            lead = f"**{element.verdict.capitalize()}.** " if element.verdict else ""
+            yield lead + escape(element.text)
+        case Notes():
+            yield bullets(element.lines)
+        case Grid():
+            rows = [[escape(cell) for cell in row] for row in element.rows]
+            yield write_grid(element.head, rows, element.left)
+        case Fold():
+            yield write(element.elements)
+        case _:
+            raise TypeError(f"{element.kind} has no form in Markdown")
+
+
 def write_sheet(sheet: Sheet) -> str:
-    """Caption, one table a setting, notes, win/tie/loss counts."""
+    """Caption, one table per setting, notes, win/tie/loss counts."""
     parts = [
         f"# {sheet.name}",
         f"{escape(sheet.caption)} {' '.join(explain(sheet))}",
@@ -45,7 +70,7 @@ def write_part(sheet: Sheet, part: Part) -> str:
 
 def show_name(row: Row) -> str:
     """A data set, with the power of ten that its numbers share."""
-    return escape(row.dataset) + (f" (times 10^{row.exponent})" if row.exponent else "")
+    return escape(row.name) + (f" (times 10^{row.exponent})" if row.exponent else "")
 
 
 def show(cell: Shown) -> str:
@@ -59,7 +84,7 @@ def show(cell: Shown) -> str:
 
 
 def write_contests(sheet: Sheet) -> str:
-    """Win/tie/loss, a line for each pair and test."""
+    """Win/tie/loss, one line per pair and test."""
     if not sheet.contests:
         return ""
     lines = [line for contest in sheet.contests for line in contest_lines(contest)]

@@ -1,14 +1,17 @@
-r"""A sheet as LaTeX that ``\input`` takes as it is; the document needs nothing but booktabs."""
+r"""Tables as LaTeX that ``\input`` takes as it is; the document needs nothing but booktabs."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
+from kselect.report.blocks import Grid
 from kselect.report.cells import Row, Shown
 from kselect.report.sheet import Contest, Part, Sheet
 
+# Lines that a page of A4 holds below a caption.
 LARGEST_FLOAT = 44
+ROWS_PER_PAGE = 45
 SPECIAL = {
     **{c: f"\\{c}" for c in "{}$&#_%"},
     "\\": r"\textbackslash{}",
@@ -84,7 +87,7 @@ def explain(sheet: Sheet) -> list[str]:
 
 
 def write_grid(sheet: Sheet, parts: Iterable[Part]) -> Iterator[str]:
-    """The tabular: two columns a method, so that all means and all deviations align."""
+    """The tabular: two columns per method, so that all means and all deviations align."""
     methods = len(sheet.heads)
     yield rf"\begin{{tabular}}{{@{{}}l*{{{methods}}}{{r@{{}}l}}@{{}}}}"
     yield r"\toprule"
@@ -110,7 +113,7 @@ def line(*cells: str) -> str:
 def show_name(row: Row) -> str:
     """A data set, with the power of ten that its numbers share."""
     power = rf" ($\times 10^{{{row.exponent}}}$)" if row.exponent else ""
-    return escape(row.dataset) + power
+    return escape(row.name) + power
 
 
 def show(cell: Shown) -> str:
@@ -122,6 +125,33 @@ def show(cell: Shown) -> str:
     mean = f"{command}{{{cell.mean}}}" if command else cell.mean
     spread = rf"{{\scriptsize\,$\pm$\,{cell.sd}}}" if cell.sd else ""
     return f"{mean} & {spread}{failures}"
+
+
+def write_grid_pages(name: str, texts: Sequence[str], grid: Grid, comments: Sequence[str]) -> str:
+    """A table of words as floats of a page each, the texts as the caption of the first."""
+    comment = "\n".join(f"% {text}" for text in comments)
+    starts = range(0, max(1, len(grid.rows)), ROWS_PER_PAGE)
+    return "\n".join([comment, *(write_rows(name, texts, grid, s) for s in starts)]) + "\n"
+
+
+def write_rows(name: str, texts: Sequence[str], grid: Grid, start: int) -> str:
+    """The rows from ``start`` on that fit one page."""
+    first = start == 0
+    caption = " ".join(map(escape, texts if first else (f"Continued: {name}.",)))
+    align = "l" * grid.left + "r" * (len(grid.head) - grid.left)
+    if grid.head[-1] == "verdict":
+        align = f"{align[:-1]}l"
+    lines = [
+        rf"\begin{{tabular}}{{@{{}}{align}@{{}}}}",
+        r"\toprule",
+        line(*map(escape, grid.head)),
+        r"\midrule",
+        *(line(*map(escape, row)) for row in grid.rows[start : start + ROWS_PER_PAGE]),
+        r"\bottomrule",
+        r"\end{tabular}%",
+    ]
+    label = name if first else f"{name}-{start // ROWS_PER_PAGE + 1}"
+    return write_float(caption, label, lines)
 
 
 def write_contests(sheet: Sheet) -> list[str]:

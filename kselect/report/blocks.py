@@ -1,0 +1,110 @@
+"""What a section shows before it has a format: the elements of a page, which Markdown can write too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kselect.report.cells import Row
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading of Markdown's level; a chapter's own has level 2 on the page, so that these stand below it."""
+
+    kind: ClassVar[str] = "heading"
+    text: str
+    level: int = 2
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph; ``verdict`` leads it in its colour, ``soft`` is for what explains the rest."""
+
+    kind: ClassVar[str] = "text"
+    text: str
+    verdict: str = ""
+    soft: bool = False
+
+
+@dataclass(frozen=True)
+class Notes:
+    """A list of sentences."""
+
+    kind: ClassVar[str] = "notes"
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of words; the first ``left`` columns are text, and ``prose`` lets the last one break its lines.
+
+    The last column is coloured where it is a verdict.
+    """
+
+    kind: ClassVar[str] = "grid"
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left: int = 1
+    prose: bool = False
+
+
+@dataclass(frozen=True)
+class Measures:
+    """A table of means with their deviations and marks; ``foot`` is its last row, of words."""
+
+    kind: ClassVar[str] = "measures"
+    head: tuple[str, ...]
+    rows: tuple[Row, ...]
+    foot: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure with the caption that is its own; ``alt`` is for those who cannot see it."""
+
+    kind: ClassVar[str] = "picture"
+    png: bytes
+    alt: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Elements behind a line that opens them; Markdown shows them as they are."""
+
+    kind: ClassVar[str] = "fold"
+    summary: str
+    elements: tuple[Element, ...]
+
+
+Element = Heading | Text | Notes | Grid | Measures | Picture | Fold
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of the report: its name below the folder, and its content."""
+
+    name: str
+    content: str | bytes
+
+
+@dataclass(frozen=True)
+class Block:
+    """A part of the page: the chapter that it stands in, and the Markdown file that holds it as well.
+
+    Either may be empty: what stands in a file alone, or on the page alone.
+    """
+
+    chapter: str
+    elements: tuple[Element, ...]
+    also_in: str = ""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """All that a section makes."""
+
+    files: Sequence[File] = ()
+    blocks: Sequence[Block] = ()

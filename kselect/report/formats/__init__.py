@@ -1,0 +1,1 @@
+"""How a table is typeset: tidy CSV, Markdown, LaTeX; the page has its own templates."""

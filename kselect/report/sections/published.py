@@ -1,0 +1,129 @@
+"""A paper's own numbers beside ours, in standard errors of the two means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from kselect.report.blocks import Block, Element, File, Fold, Grid, Heading, Notes, Shown, Text
+from kselect.report.cells import describe_fewer
+from kselect.report.formats import latex, markdown, tidy
+from kselect.report.sections.base import section
+from kselect.report.sheet import dagger_notes, stem
+from kselect.report.words import describe_protocol, mark_label, name_setting
+from kselect.stats.distances import Distance, Verdict, count_verdicts, distances
+from kselect.stats.study import Study
+
+HEAD = (
+    *("data set", "setting", "method", "published", "ours"),
+    *("difference", "std. errors", "verdict"),
+)
+CSV_HEAD = (
+    *("table", "dataset", "setting", "method"),
+    *("published", "published_spread", "spread_kind", "mean", "sd", "runs"),
+    *("difference", "standard_errors", "verdict"),
+)
+WORDS: dict[Verdict, str] = {
+    "within 2": "within 2 standard errors",
+    "2 to 4": "between 2 and 4",
+    "beyond 4": "beyond 4",
+    "no spread": "without a spread of ours to judge by",
+    "missing": "without a number of ours",
+}
+
+
+@section("published")
+def show(study: Study) -> Shown:
+    """One table per loss, where the paper's table is there."""
+    files: list[File] = []
+    blocks: list[Block] = []
+    for loss in study.experiment.losses:
+        found = distances(study, loss)
+        if found:
+            caption, notes = describe(study, loss), dagger_notes(study, loss)
+            grid = Grid(HEAD, tuple(to_row(study, d, loss) for d in found), 3)
+            texts = (caption, describe_totals(found), *notes)
+            name = stem("published", study, loss)
+            files += [
+                File(f"tables/{name}.csv", to_csv(found)),
+                File(
+                    f"tables/{name}.tex",
+                    latex.write_grid_pages(name, texts, grid, (caption, *notes)),
+                ),
+                File(f"tables/{name}.md", to_markdown(name, texts, grid)),
+            ]
+            blocks.append(Block("published", tuple(show_loss(study, loss, texts, grid))))
+    nothing = Text("There are no published numbers to set beside these.")
+    return Shown(files, blocks or [Block("published", (nothing,))])
+
+
+def describe(study: Study, loss: str) -> str:
+    """What the columns are, and our protocol."""
+    experiment = study.experiment
+    return (
+        f"Test errors published in {experiment.paper} beside ours (mean ± spread), the difference "
+        "(ours minus published) and that in standard errors of the two means. "
+        f"Ours: {describe_protocol(experiment, loss)}"
+    )
+
+
+def describe_totals(found: Sequence[Distance]) -> str:
+    """``124 published cells: 80 within 2 standard errors, ...``."""
+    counts = [f"{n} {WORDS[v]}" for v, n in count_verdicts(found).items() if n]
+    return f"{len(found)} published cells: {', '.join(counts)}."
+
+
+def show_loss(study: Study, loss: str, texts: Sequence[str], grid: Grid) -> Iterable[Element]:
+    """The totals, with every cell behind a line."""
+    caption, totals, *notes = texts
+    if len(study.experiment.losses) > 1:
+        yield Heading(f"With the {loss} loss")
+    yield Text(totals)
+    explained = (Notes(tuple(notes)),) if notes else ()
+    yield Fold(f"All {len(grid.rows)} cells", (Text(caption, soft=True), *explained, grid))
+
+
+def to_row(study: Study, d: Distance, loss: str) -> tuple[str, ...]:
+    """One row of text."""
+    unit = study.comparison(loss).units.get(d.published.dataset, "")
+    sd = f" ± {show_value(d.sd, unit)}" if not math.isnan(d.sd) else ""
+    ours = f"{show_value(d.mean, unit)}{sd}" if d.runs else "--"
+    printed, error = d.published, " (se)" if d.published.kind == "se" else ""
+    fewer = describe_fewer([d.runs] if d.runs else [], len(study.experiment.splits))
+    return (
+        printed.dataset + fewer,
+        name_setting(d.setting),
+        mark_label(d.method, study.reconstructed),
+        f"{printed.mean:g} ± {printed.spread:g}{error}",
+        ours,
+        show_value(d.difference, unit, "+") if d.runs else "",
+        "" if math.isnan(d.errors) else f"{d.errors:+.1f}",
+        d.verdict,
+    )
+
+
+def show_value(value: float, unit: str, sign: str = "") -> str:
+    """Two decimals of a percentage, three digits of a squared error."""
+    return f"{value:{sign}.{'2f' if unit == '%' else '3g'}}"
+
+
+def to_markdown(name: str, texts: Sequence[str], grid: Grid) -> str:
+    """The whole comparison, with the totals last before the table."""
+    caption, totals, *notes = texts
+    paragraphs = [Text(text) for text in (caption, *notes, totals)]
+    return markdown.write([Heading(name, 1), *paragraphs, grid]) + "\n"
+
+
+def to_csv(found: Iterable[Distance]) -> str:
+    """Every published cell beside ours."""
+    lines = (
+        [
+            *(d.published.table, d.published.dataset, d.setting.text, d.method),
+            *map(tidy.number, (d.published.mean, d.published.spread)),
+            d.published.kind,
+            *(tidy.number(d.mean), tidy.number(d.sd), d.runs),
+            *(tidy.number(d.difference), tidy.number(d.errors), d.verdict),
+        ]
+        for d in found
+    )
+    return tidy.write_lines(CSV_HEAD, lines)

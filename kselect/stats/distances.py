@@ -1,0 +1,99 @@
+"""A paper's own numbers beside ours: how far apart, in standard errors of the two means."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from kselect.model.experiment import Experiment
+from kselect.model.method import Setting
+from kselect.papers import Paper
+from kselect.stats.comparison import Cell
+from kselect.stats.published import Published
+from kselect.stats.study import Study
+
+Verdict = Literal["within 2", "2 to 4", "beyond 4", "no spread", "missing"]
+VERDICTS: tuple[Verdict, ...] = ("within 2", "2 to 4", "beyond 4", "no spread", "missing")
+
+
+@dataclass(frozen=True)
+class Distance:
+    """One published cell beside ours, in the data set's unit; ours is NaN where it is missing.
+
+    ``method`` and ``setting`` are our names; ``errors`` is ``difference / sqrt(se_published^2 + se_ours^2)``.
+    """
+
+    published: Published
+    method: str
+    setting: Setting
+    mean: float
+    sd: float
+    runs: int
+    difference: float
+    errors: float
+    verdict: Verdict
+
+
+def distances(study: Study, loss: str) -> tuple[Distance, ...]:
+    """Every published test error beside ours under one loss; none where the paper is not known."""
+    paper = study.paper
+    return tuple(measure(study, loss, paper, row) for row in study.published) if paper else ()
+
+
+def measure(study: Study, loss: str, paper: Paper, row: Published) -> Distance:
+    """One published cell; it stays listed where we have no number for it."""
+    method, setting = paper.column(row.method), our_setting(study.experiment, row.setting)
+    cell = study.comparison(loss).cell(setting, row.dataset, method)
+    if cell is None or not cell.runs:
+        nothing = math.nan
+        return Distance(row, method, setting, nothing, nothing, 0, nothing, nothing, "missing")
+    difference = cell.mean - row.mean
+    errors = divide(difference, combine(published_error(row, paper), cell))
+    return Distance(
+        row, method, setting, cell.mean, cell.sd, cell.runs, difference, errors, judge(errors)
+    )
+
+
+def our_setting(experiment: Experiment, printed: Setting) -> Setting:
+    """The setting of the experiment that a paper means, or the paper's own where there is none."""
+    return next((s for s in experiment.settings if same(s, printed)), printed)
+
+
+def same(one: Setting, other: Setting) -> bool:
+    """Whether two settings have the same ridge, up to rounding."""
+    if one.value is None or other.value is None:
+        return one.value is other.value
+    return one.unit == other.unit and math.isclose(one.value, other.value)
+
+
+def published_error(row: Published, paper: Paper) -> float:
+    """The paper's standard error: its standard deviation is over the paper's own number of splits."""
+    return row.spread if row.kind == "se" else row.spread / math.sqrt(paper.splits_on(row.dataset))
+
+
+def combine(published: float, cell: Cell) -> float:
+    """The standard error of the difference of two independent means."""
+    return math.hypot(published, cell.sd / math.sqrt(cell.runs))
+
+
+def divide(difference: float, error: float) -> float:
+    """``difference / error``; without any spread only an equal mean is near."""
+    if error == 0:
+        return math.copysign(math.inf, difference) if difference else 0.0
+    return difference / error
+
+
+def judge(errors: float) -> Verdict:
+    """Within 2 standard errors, 2 to 4, or beyond; one split alone has no spread to judge by."""
+    if math.isnan(errors):
+        return "no spread"
+    return "within 2" if abs(errors) <= 2 else "2 to 4" if abs(errors) <= 4 else "beyond 4"
+
+
+def count_verdicts(found: Iterable[Distance]) -> dict[Verdict, int]:
+    """How many cells have each verdict, in their fixed order."""
+    counts = Counter(d.verdict for d in found)
+    return {v: counts[v] for v in VERDICTS}

@@ -1,0 +1,82 @@
+"""What tables say about themselves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from synthetic import experiment, method, regression_experiment
+
+from kselect.model.experiment import Fewer
+from kselect.model.method import SELECTED, Choice, Setting
+from kselect.report.words import (
+    describe_columns,
+    describe_edges,
+    describe_protocol,
+    describe_splits,
+    name_setting,
+    title_setting,
+)
+from kselect.stats.edges import EdgeShares
+
+MIXED = (
+    ("classification", Choice("svm", (("C", 2.0),))),
+    ("regression", Choice("krr")),
+)
+
+
+def test_a_protocol_in_one_sentence() -> None:
+    assert describe_protocol(experiment(), "squared") == (
+        "LSSVM, features z-scored on the whole data set, 10 random splits with 70 % for training, "
+        "21 gaussian kernels, λ fixed; criteria that average a loss take the squared loss."
+    )
+    regression = describe_protocol(regression_experiment(), "zero-one")
+    assert regression.endswith("take the zero-one loss, in a regression the squared one.")
+
+
+def test_a_learner_for_each_task() -> None:
+    spec = regression_experiment(learners=MIXED)
+    words = "SVM (C=2) for classification and kernel ridge regression for regression, features"
+    assert describe_protocol(spec, "squared").startswith(words)
+    only = experiment(learners=MIXED)
+    assert describe_protocol(only, "squared").startswith("SVM (C=2), features")
+
+
+def test_splits() -> None:
+    assert describe_splits(experiment(splits=(3,), stratify=True)) == (
+        "1 stratified random split with 70 % for training"
+    )
+    assert describe_splits(experiment(train=None)) == "10 given splits"
+    fewer = experiment(fewer_splits=(Fewer(4, dataset="sonar"),))
+    assert describe_splits(fewer).startswith("10 random splits (fewer where a row says so) with")
+    elsewhere = experiment(fewer_splits=(Fewer(4, dataset="a2a"),))
+    assert "fewer" not in describe_splits(elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("setting", "title", "name"),
+    [
+        (Setting(0, 0.001), "λ = 0.001", "λ = 0.001"),
+        (Setting(1, 10.0, "n lam"), "n λ = 10", "n λ = 10"),
+        (SELECTED, "", "selected"),
+    ],
+)
+def test_settings(setting: Setting, title: str, name: str) -> None:
+    assert (title_setting(setting), name_setting(setting)) == (title, name)
+
+
+def test_columns_that_tune_or_ask_another_learner_say_so() -> None:
+    tuned = replace(method("RKS", "RKS", None), tuned=(("eta", (1.0, 32.0)),))
+    scored = replace(method("ELOO", "ELOO", None), scored_by=(("classification", Choice("lssvm")),))
+    spec = experiment(methods=(tuned, scored), tune_folds=5)
+    assert describe_columns(spec, ("RKS", "ELOO")) == (
+        "RKS: eta is chosen from 1, 32 by 5-fold cross-validation on the training rows.",
+        "ELOO: scored by LSSVM for classification.",
+    )
+    assert describe_columns(spec, ()) == ()
+
+
+def test_edges() -> None:
+    shares = EdgeShares("5-CV", 10, (0.0, 0.0, 0.8, 0.0), 0.8)
+    assert describe_edges([]) == ""
+    assert "(5-CV 80 %)" in describe_edges([shares])

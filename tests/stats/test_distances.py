@@ -1,0 +1,145 @@
+"""A paper's numbers beside ours: its own standard error, its own names, and what is not there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import pytest
+from synthetic import experiment, sample_records, study
+
+from kselect.errors import DataError
+from kselect.model.method import SELECTED, Ridges, Setting
+from kselect.papers import PAPERS, Paper
+from kselect.stats.distances import Distance, count_verdicts, distances
+from kselect.stats.published import Published, read_published
+
+OURS = (0.10, 0.20, 0.30)  # mean 20, sd 10, standard error 10 / sqrt(3)
+HEAD = "paper,table,dataset,method,setting,mean,spread,spread_kind"
+LAM = Setting(value=0.001)
+
+
+def printed(
+    mean: float,
+    spread: float,
+    kind: str = "sd",
+    dataset: str = "heart",
+    method: str = "5-CV",
+    setting: Setting = LAM,
+) -> Published:
+    return Published("1", dataset, method, setting, mean, spread, kind)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def four() -> Iterator[str]:
+    """A paper with four splits, nine on sonar, and a name of its own for 5-CV."""
+    name = "test-paper"
+    PAPERS[name] = Paper(name, 4, {"sonar": 9}, aliases={"CV5": "5-CV"})
+    yield name
+    del PAPERS[name]
+
+
+def against(
+    paper: str, *rows: Published, errors: tuple[float, ...] = OURS, **spec: object
+) -> tuple[Distance, ...]:
+    records = sample_records({("heart", "5-CV"): errors, ("sonar", "5-CV"): errors})
+    return distances(study(experiment(paper=paper, **spec), records, published=rows), "squared")
+
+
+def test_the_distance_by_hand(four: str) -> None:
+    (d,) = against(four, printed(14.0, 6.0))
+    assert (d.setting, d.mean, d.difference) == (
+        Setting(0, 0.001),
+        pytest.approx(20),
+        pytest.approx(6),
+    )
+    assert d.errors == pytest.approx(6 / math.sqrt(6**2 / 4 + 10**2 / 3))
+    assert d.verdict == "within 2"
+
+
+@pytest.mark.parametrize("splits", [3, 50])
+def test_the_papers_standard_error_is_over_its_own_splits(four: str, splits: int) -> None:
+    """Whatever our config says: a trial run with three splits does not blur what was printed over four."""
+    (d,) = against(four, printed(14.0, 6.0), splits=tuple(range(splits)))
+    assert d.errors == pytest.approx(6 / math.sqrt(6**2 / 4 + 10**2 / 3))
+
+
+def test_a_data_set_may_have_its_own_number_of_splits(four: str) -> None:
+    (d,) = against(four, printed(14.0, 6.0, dataset="sonar"))
+    assert d.errors == pytest.approx(6 / math.sqrt(6**2 / 9 + 10**2 / 3))
+
+
+def test_a_printed_standard_error_is_taken_as_it_is(four: str) -> None:
+    (d,) = against(four, printed(14.0, 6.0, "se"))
+    assert d.errors == pytest.approx(6 / math.sqrt(6**2 + 10**2 / 3))
+
+
+def test_the_papers_name_of_a_column(four: str) -> None:
+    (d,) = against(four, printed(14.0, 6.0, method="CV5"))
+    assert (d.method, d.runs) == ("5-CV", 3)
+
+
+def test_verdicts(four: str) -> None:
+    step = 10 / math.sqrt(3)
+    found = against(four, *(printed(20 + k * step, 0.0) for k in (1.9, -2.1, 3.9, -4.1)))
+    assert [d.verdict for d in found] == ["within 2", "2 to 4", "2 to 4", "beyond 4"]
+
+
+def test_what_we_do_not_have_stays_listed(four: str) -> None:
+    rows = [
+        printed(1.0, 1.0, dataset="diabetes"),
+        printed(1.0, 1.0, method="BR"),
+        printed(1.0, 1.0, setting=Setting(value=0.1)),
+        printed(1.0, 1.0, setting=SELECTED),
+        printed(1.0, 1.0, setting=Setting(value=0.001, unit="n lam")),
+        printed(20.0, 1.0),
+    ]
+    found = against(four, *rows)
+    assert [d.verdict for d in found] == ["missing"] * 5 + ["within 2"]
+    assert found[2].setting.text == "lam=0.1"
+    assert count_verdicts(found)["missing"] == 5
+
+
+def test_a_selected_ridge_matches_an_empty_setting(four: str) -> None:
+    records = sample_records({("heart", "5-CV"): OURS}, setting="selected")
+    spec = experiment(paper=four, lam=Ridges((0.1, 1.0), "select"))
+    (d,) = distances(
+        study(spec, records, published=(printed(20.0, 1.0, setting=SELECTED),)), "squared"
+    )
+    assert (d.runs, d.verdict) == (3, "within 2")
+
+
+def test_one_split_has_no_spread(four: str) -> None:
+    (d,) = against(four, printed(1.0, 1.0), errors=(0.1,))
+    assert d.verdict == "no spread"
+
+
+def test_a_paper_that_is_not_known_has_no_distances() -> None:
+    assert against("", printed(14.0, 6.0)) == ()
+
+
+def test_a_tidy_table_is_read() -> None:
+    lines = [
+        HEAD,
+        "p,1,heart,5-CV,lambda=0.001,14.5,2,sd",
+        "p,2,heart,5-CV,,9,0.5,se",
+        "p,2,heart,5-CV,seconds,0.9,,seconds",
+        "p,4,heart,5-CV,kernels,3,,count",
+        "p,4,heart,5-CV,n lambda=10,7,,sd",
+        "p,4,heart,5-CV,,,,sd",
+    ]
+    found = read_published(lines)
+    assert [(p.table, p.setting, p.mean, p.kind) for p in found] == [
+        ("1", Setting(value=0.001), 14.5, "sd"),
+        ("2", SELECTED, 9.0, "se"),
+        ("4", Setting(value=10.0, unit="n lam"), 7.0, "sd"),
+    ]
+    assert math.isnan(found[2].spread)
+
+
+@pytest.mark.parametrize("line", ["p,1,heart,5-CV,mu=1,14,2,sd", "p,1,heart,5-CV,,x,2,sd"])
+def test_a_table_of_something_else(line: str) -> None:
+    with pytest.raises(DataError, match="not a table of published numbers"):
+        read_published([HEAD, line])
+    with pytest.raises(DataError, match="spread_kind"):
+        read_published(["a,b", "1,2"])

@@ -1,0 +1,78 @@
+"""What sections share is computed once."""
+
+from __future__ import annotations
+
+import pytest
+from synthetic import (
+    experiment,
+    full_experiment,
+    full_records,
+    record,
+    regression_experiment,
+    study,
+)
+
+from kselect.papers import PAPERS
+from kselect.stats import study as module
+from kselect.stats.facts import Machine, read_facts
+from kselect.stats.study import Study
+
+
+def test_what_sections_share_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def counted(study: Study, loss: str) -> str:
+        calls.append(loss)
+        return loss
+
+    found = study(experiment(), [])
+    assert [found.once(counted, loss) for loss in ("a", "b", "a")] == ["a", "b", "a"]
+    assert calls == ["a", "b"]
+    monkeypatch.setattr(module, "compare", lambda *_: calls.append("compared"))
+    for _ in range(2):
+        found.comparison("squared")
+    assert calls == ["a", "b", "compared"]
+
+
+def test_methods_by_the_names_of_records() -> None:
+    """Of every data set: a regression's have their own loss."""
+    spec = regression_experiment(loss="zero-one")
+    methods = study(spec, []).methods
+    assert methods["table", "5-CV", "loss=squared"].params == (("loss", "squared"),)
+    spec = full_experiment()
+    found = study(spec, full_records(spec))
+    names = {(r.part, r.method, r.params) for r in full_records(spec)}
+    assert names <= found.methods.keys()
+
+
+def test_why_a_data_set_is_absent() -> None:
+    spec = experiment(datasets=("heart", "sonar", "a2a"))
+    found = study(spec, [record("heart", 0, "5-CV", 0.1)], missing={"sonar": "no file"})
+    assert found.absent == {"sonar": "no file", "a2a": "not run yet"}
+
+
+def test_what_is_reconstructed_comes_from_the_criteria() -> None:
+    assert list(study(full_experiment(), []).reconstructed) == ["EP"]
+    assert study(experiment(), []).reconstructed == {}
+
+
+def test_the_paper() -> None:
+    assert study(experiment(), []).paper is PAPERS["ecml2014"]
+    assert study(experiment(paper=""), []).paper is None
+
+
+def test_facts_of_a_manifest() -> None:
+    manifest = {
+        "seed": 3, "jobs": 7, "failed_records": 2, "missing": {"a2a": "no file"},
+        "environments": {"abc": {
+            "jobs": 7, "python": "3.12", "packages": {"numpy": "2"}, "cpu": "one",
+            "git": {"commit": "0123", "dirty": True},
+        }},
+        "data": {"heart": {"sha256": "ff", "from": "embedded"}},
+    }  # fmt: skip
+    facts = read_facts(manifest)
+    assert (facts.seed, facts.jobs, facts.failed, facts.missing) == (3, 7, 2, {"a2a": "no file"})
+    assert facts.machines == (Machine("abc", 7, "3.12", {"numpy": "2"}, "one", "0123", True),)
+    assert [(d.dataset, d.source, d.sha256) for d in facts.data] == [("heart", "embedded", "ff")]
+    assert read_facts({}).machines == ()
+    assert read_facts({"environments": {"x": {"git": None}}}).machines[0].commit == ""
