@@ -32,6 +32,7 @@ COMMANDS = {
     "sys-info": ("kselect.cli.sys_info", "sys_info", "Show what a bug report needs."),
 }
 INTERRUPTED = 130
+RESUMED = ("run", "time")
 
 
 class LazyGroup(click.Group):
@@ -70,7 +71,7 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, prog_name="kselect")
 def cli() -> None:
-    """Choose a kernel machine's kernel and ridge; reproduce five papers on how to."""
+    """Choose a kernel machine's kernel and ridge; reproduce what papers claim about how to."""
 
 
 def one_line(error: click.ClickException) -> str:
@@ -87,14 +88,19 @@ def one_line(error: click.ClickException) -> str:
     return f"error: {what[:1].lower()}{what[1:]}{where}"
 
 
+def kept(command: list[str]) -> str:
+    """What an interruption leaves behind: runs and timings are resumed, anything else starts anew."""
+    if command and command[0] in RESUMED:
+        return "what was finished is kept; the same command goes on from there"
+    return "nothing was written"
+
+
 def main() -> None:
     """Entry point: a user's error is one line and exit 2, an interruption exit 130."""
     try:
         status = cli.main(prog_name="kselect", standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):  # click turns the one into the other
-        click.echo(
-            "interrupted: what was finished is kept; the same command goes on from there", err=True
-        )
+        click.echo(f"interrupted: {kept(sys.argv[1:2])}", err=True)
         status = INTERRUPTED
     except click.ClickException as error:
         click.echo(one_line(error), err=True)

@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -205,17 +206,25 @@ def execute(loaded: Loaded, plan: Plan, store: Store, how: Flags) -> int:
         environment = describe_environment()
     n_jobs = max(1, min(how.n_jobs, len(plan.trials)))
     settings = Settings(n_jobs, how.force, how.retry_failed, how.fail_fast, how.quiet)
+    with claimed(store, loaded) as claims:
+        try:
+            run_plan(loaded.asked, plan, store, digest(environment), settings, executor_of, claims)
+            return finish(loaded, plan, store, environment, how)
+        except StoreError as error:
+            click.echo(f"error: {error}; what was finished before is kept", err=True)
+            return 1
+
+
+@contextmanager
+def claimed(store: Store, loaded: Loaded) -> Iterator[Claims]:
+    """The folder claimed for this config, which is written there before the first job."""
     claims = Claims(store.folder, lambda text: click.echo(text, err=True))
     try:
         claims.protocol(
             lambda: store.write("config.resolved.yaml", loaded.resolved),
             lambda: held_protocol(store.folder) == loaded.protocol,
         )
-        run_plan(loaded.asked, plan, store, digest(environment), settings, executor_of, claims)
-        return finish(loaded, plan, store, environment, how)
-    except StoreError as error:
-        click.echo(f"error: {error}; what was finished before is kept", err=True)
-        return 1
+        yield claims
     finally:
         claims.close()
 

@@ -27,12 +27,15 @@ class Claims:
     """The claims of one run on a results folder; what it holds is given back at its end."""
 
     def __init__(self, folder: Path, say: Callable[[str], None] = lambda _: None) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / NAME
         self.say = say
         self.without = False
-        # One handle for all: closing any handle of the file would give every claim back.
-        self.handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            # One handle for all: closing any handle of the file would give every claim back.
+            self.handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise StoreError(f"{error.filename}: cannot write: {error.strerror}") from None
 
     def close(self) -> None:
         """Give everything back."""

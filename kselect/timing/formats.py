@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kselect.report import latex, markdown, tidy
+from kselect.report.formats import latex, markdown, tidy
 from kselect.timing.measure import Seconds
 from kselect.timing.ratios import Duel, Entry, Number, duels, ratio
 from kselect.timing.table import Grid, Line, TimingSheet

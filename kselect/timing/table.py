@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kselect.model.experiment import Experiment
-from kselect.report.words import LEARNERS, SCALES, SCALES_ON, describe_kernels
+from kselect.report.words import SCALES, SCALES_ON, describe_kernels, describe_learners
 from kselect.timing.measure import REPEATS, Seconds
 from kselect.timing.ratios import ABOUT, Duel, Entry, Number, Summary, duels, summarise
 
@@ -125,8 +125,7 @@ def describe(
     experiment: Experiment, found: Sequence[Entry], machines: Sequence[str]
 ) -> tuple[str, ...]:
     """What was measured, how, and on what."""
-    names = dict.fromkeys(choice.name for _, choice in experiment.learners)
-    learner = " and ".join(LEARNERS.get(name, name) for name in names)
+    learner = describe_learners(experiment)
     where = f" {SCALES_ON[experiment.scale_on]}" if experiment.scale != "none" else ""
     ridges = len(experiment.lam.values)
     texts = [

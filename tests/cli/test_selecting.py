@@ -221,7 +221,6 @@ def test_scales_differ(here: Here) -> None:
         ("--criterion", "4-CV"),
         ("--criterion", "5-KS"),
         ("--nystrom", "5"),
-        ("--kernel", "linear"),
     ],
     ids=" ".join,
 )
@@ -549,3 +548,14 @@ def test_what_is_loaded(here: Here, tmp_path: Path) -> None:
     run = kselect_in(tmp_path, "select", "rows.csv", "-j", "2", hook=LOADED)
     assert run.returncode == 0
     assert run.stderr == "numpy scipy\n"
+
+
+def test_a_kernel_counts_and_brings_its_own_flags(here: Here) -> None:
+    """The Laplacian needed no edit here; a grid of another kernel's parameter is refused."""
+    lam = ("--lam", "0.01,1")
+    scores = [here.object("my.csv", "--kernel", k, *lam)["best"] for k in ("linear", "laplacian")]
+    assert [set(best) for best in scores] == [{"lam", "score"}, {"width", "lam", "score"}]
+    wide = here.object("my.csv", "--kernel", "laplacian", "--width", "3,5", *lam)
+    assert {s["width"] for s in wide["scores"]} == {3.0, 5.0}
+    said = here.refuses("my.csv", "--kernel", "linear", "--tau", "1")
+    assert "the linear kernel has no parameter 'tau'; it has none" in said

@@ -34,7 +34,13 @@ from experiments import (
 )
 
 from kselect.run.scheduler import DIED_TWICE
-from kselect.run.workers import WORKER_ENVIRONMENT, local_executor, run_safely, stop, without_folders
+from kselect.run.workers import (
+    WORKER_ENVIRONMENT,
+    local_executor,
+    run_safely,
+    stop,
+    without_folders,
+)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from problems import learners
 
 from kselect.datasets.fetch import packaged
 from kselect.errors import DataError
@@ -29,9 +30,9 @@ DOCUMENT += r"\begin{document}%s\end{document}"
 def experiment() -> Experiment:
     """An experiment of which the table needs the protocol alone."""
     return Experiment(
-        "toy", "icml2014", "", "lssvm", "minmax", "all", 0.5, False, (0,), 0,
+        "toy", "icml2014", "", learners("lssvm"), "minmax", "all", 0.5, False, (0,), 0,
         (Gaussian(1.0), Gaussian(2.0)), Ridges((0.1, 1.0), "select"), "fixed", "squared",
-        (), ("heart",), (),
+        (), ("heart",),
     )  # fmt: skip
 
 
