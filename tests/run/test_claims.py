@@ -1,0 +1,161 @@
+"""Several runs in one folder, folders that vanish, and what lies in the current folder: real processes."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from experiments import (
+    JOBS,
+    SLOW,
+    SMALL,
+    environment,
+    job_files,
+    kselect_in,
+    records,
+    start,
+    until,
+    write_config,
+)
+
+from kselect.errors import ConfigError
+from kselect.run.claims import Claims, byte_of
+
+# Notes each trial that is computed, a line per trial, in a file beside the results.
+NOTING = """
+import pathlib, time
+import kselect.run.workers as workers
+run_trial = workers.run_trial
+def noting(experiment, trial):
+    with open("computed.txt", "a") as notes:
+        notes.write(f"{trial.dataset} {trial.split}\\n")
+    time.sleep(0.3)
+    return run_trial(experiment, trial)
+workers.run_trial = noting
+"""
+GONE = """
+import pathlib, shutil
+import kselect.run.workers as workers
+run_trial = workers.run_trial
+def gone(experiment, trial):
+    if (trial.dataset, trial.split) == ("sonar", 2):
+        shutil.rmtree("out")
+    return run_trial(experiment, trial)
+workers.run_trial = gone
+"""
+
+
+def test_a_byte_per_job() -> None:
+    names = [(d, s) for d in ("heart", "heart1", "sonar") for s in range(100)]
+    assert len({byte_of(*name) for name in names}) == len(names)
+
+
+def test_the_same_config_three_times_repeats_no_job(tmp_path: Path) -> None:
+    """Each job is computed by one of the runs, all end well, and the table is that of one run alone."""
+    write_config(tmp_path)
+    flags = ("run", "small.yaml", "-o", "out", "-j", "1")
+    runs = [start(tmp_path, *flags, hook=NOTING) for _ in range(3)]
+    for run in runs:
+        _, err = run.communicate(timeout=120)
+        assert run.returncode == 0, err
+        assert "Traceback" not in err
+    computed = (tmp_path / "computed.txt").read_text().splitlines()
+    assert len(computed) == len(set(computed)) == JOBS
+    assert kselect_in(tmp_path, "run", "small.yaml", "-o", "alone").returncode == 0
+    assert records(tmp_path / "out") == records(tmp_path / "alone")
+
+
+def test_two_configs_at_once_in_one_folder(tmp_path: Path) -> None:
+    """The second is refused before it writes anything, and the first ends as if alone."""
+    write_config(tmp_path)
+    write_config(tmp_path, SMALL.replace("learner: lssvm", "learner: krr"), "other.yaml")
+    first = start(tmp_path, "run", "small.yaml", "-o", "out", hook=SLOW)
+    until(lambda: (tmp_path / "out/config.resolved.yaml").exists(), "the first has claimed")
+    second = kselect_in(tmp_path, "run", "other.yaml", "-o", "out")
+    assert second.returncode == 2
+    assert second.stderr.splitlines()[-1].startswith("error: out")
+    _, err = first.communicate(timeout=120)
+    assert first.returncode == 0, err
+    assert kselect_in(tmp_path, "run", "small.yaml", "-o", "alone").returncode == 0
+    assert records(tmp_path / "out") == records(tmp_path / "alone")
+
+
+def test_a_claim_ends_with_its_process(tmp_path: Path) -> None:
+    """A run that is killed leaves nothing that the next one would wait for."""
+    write_config(tmp_path)
+    killed = start(tmp_path, "run", "small.yaml", "-o", "out", hook=SLOW)
+    until(lambda: job_files(tmp_path / "out"), "a job is there")
+    killed.kill()
+    killed.communicate()
+    began = time.monotonic()
+    assert kselect_in(tmp_path, "run", "small.yaml", "-o", "out").returncode == 0
+    assert time.monotonic() - began < 30
+
+
+def test_claims_without_locks_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system that refuses locks is said once."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr("kselect.run.claims.fcntl.lockf", refuse)
+    said: list[str] = []
+    claims = Claims(tmp_path, said.append)
+    claims.protocol(lambda: None, lambda: False)
+    assert claims.job("heart", 1)
+    claims.close()
+    (line,) = said
+    assert "No locks available" in line
+
+
+def test_another_protocol_is_refused_within_a_process_pair(tmp_path: Path) -> None:
+    """Whoever is not alone and does not have the same config may not write."""
+    claims = Claims(tmp_path)
+    claims._lock = lambda *_: False  # type: ignore[method-assign]
+    with pytest.raises(ConfigError, match="another run is writing here with another config"):
+        claims.protocol(lambda: pytest.fail("written"), lambda: False)
+    claims.close()
+
+
+def test_a_folder_that_vanishes_is_no_complete_run(tmp_path: Path) -> None:
+    """Jobs that were written before are gone: exit 1, and which."""
+    write_config(tmp_path)
+    run = kselect_in(tmp_path, "run", "small.yaml", "-o", "out", "-j", "1", hook=GONE)
+    assert run.returncode == 1
+    lost = [line for line in run.stderr.splitlines() if "not in out any more" in line]
+    assert lost
+    assert all(line.startswith("error: ") for line in lost)
+    again = kselect_in(tmp_path, "run", "small.yaml", "-o", "out")
+    assert again.returncode == 0
+
+
+def test_workers_import_nothing_from_the_current_folder(tmp_path: Path) -> None:
+    """Files named like modules of Python or of ours are data, not code."""
+    write_config(tmp_path)
+    for name in ("random", "types", "loky", "numpy", "joblib", "select", "kselect_plugin"):
+        (tmp_path / f"{name}.py").write_text('open("executed", "a").write(__name__)\n')
+    # As the installed command starts: python -m would put the current folder first by itself.
+    command = [sys.executable, "-P", "-c", "import kselect.cli.main as m; m.main()", "run"]
+    flags = ["small.yaml", "-o", "out", "-j", "2", "-d", "heart"]
+    env = environment(tmp_path)
+    run = subprocess.run([*command, *flags], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert not (tmp_path / "executed").exists()
+
+
+def test_a_narrow_trial_run_in_a_clone(tmp_path: Path) -> None:
+    """A clone has the table and no jobs: a narrower run keeps it, and the report is of all of it."""
+    write_config(tmp_path)
+    assert kselect_in(tmp_path, "run", "small.yaml", "-o", "out").returncode == 0
+    before = records(tmp_path / "out")
+    shutil.rmtree(tmp_path / "out/jobs")
+    narrow = ("-d", "heart", "-c", "5-CV", "--splits", "2")
+    assert kselect_in(tmp_path, "run", "small.yaml", "-o", "out", *narrow).returncode == 0
+    assert len(job_files(tmp_path / "out")) == 2
+    assert records(tmp_path / "out") == before
+    assert kselect_in(tmp_path, "report", "out").returncode == 0
+    assert records(tmp_path / "out") == before
