@@ -11,7 +11,12 @@ import numpy as np
 
 from kselect.errors import ConfigError
 from kselect.grids import show_number
-from kselect.numerics.linalg import Array, squared_distances
+from kselect.numerics.linalg import (
+    Array,
+    distance_rounding,
+    squared_differences,
+    squared_distances,
+)
 from kselect.registry import Registry
 
 R = TypeVar("R")
@@ -44,6 +49,15 @@ class Points:
     def largest_squared_distance(self) -> float:
         """What tells whether a narrow kernel underflows."""
         return float(self.squared_distances.max(initial=0.0))
+
+    @cached_property
+    def distance_rounding(self) -> float:
+        """What the squared distances may be off."""
+        return distance_rounding(self.X, self.Z)
+
+    def squared_differences(self) -> Array:
+        """The squared distances to full relative accuracy; computed anew, for the few kernels that need it."""
+        return squared_differences(self.X, self.Z)
 
     @cached_property
     def inner_products(self) -> Array:

@@ -13,7 +13,7 @@ from problems import any_kernel, rows
 
 from kselect.errors import ConfigError
 from kselect.kernels import KERNELS, Kernel, Points, find_kernel
-from kselect.kernels.gaussian import NEGLIGIBLE, Gaussian
+from kselect.kernels.gaussian import HARMLESS, NEGLIGIBLE, Gaussian
 from kselect.kernels.linear import Linear
 from kselect.kernels.polynomial import Polynomial
 from kselect.numerics.linalg import Array
@@ -69,6 +69,36 @@ def test_linear(seed: int) -> None:
     found = Linear().gram(Points(X, Z))
     off = np.abs(found - oracles.gram(oracles.linear(), X, Z))
     assert (off <= bound * np.linalg.norm(Z, axis=1)[None, :]).all()
+
+
+@given(SEEDS, st.integers(-10, 10), st.integers(0, 2**30))
+def test_gaussian_does_not_know_where_zero_is(seed: int, power: int, offset: int) -> None:
+    """Rows moved exactly, as time stamps are: the bound is that of the largest distance, not of the rows."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-99, 100, size=(7, int(rng.integers(1, 5)))) / 16.0
+    moved = X + rng.integers(-offset, offset + 1, size=X.shape[1])
+    found = Gaussian(2.0**power).gram(Points(moved))
+    expected = oracles.gram(oracles.gaussian(2.0**power), X, X)
+    largest = max(np.square(x - z).sum() for x in X for z in X)
+    argument = 16 * (X.shape[1] + 3) * oracles.EPS * largest / 2.0 ** (power + 1)
+    bound = np.maximum(found, expected) * (np.expm1(argument) + 8 * oracles.EPS) + NEGLIGIBLE
+    assert (np.abs(found - expected) <= bound).all()
+
+
+@given(SEEDS, st.integers(-10, 10), st.floats(3.0, 9.0))
+def test_gaussian_of_mixed_scales(seed: int, power: int, far: float) -> None:
+    """Rows that are close where others, or all in another feature, are far: each entry to ``HARMLESS``."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(9, 3))
+    X[:3] += 10.0**far
+    if seed % 2:
+        X[:, 2] = rng.choice([0.0, 10.0**far], size=9)
+    for other in (X, X[4:]):
+        found = Gaussian(2.0**power).gram(Points(X, None if other is X else other))
+        expected = oracles.gram(oracles.gaussian(2.0**power), X, other)
+        # Six roundings of a distance may count; what is not cut off at 1e-100 has an exponent below 231.
+        bound = 1.01 * np.maximum(found, expected) * (6 * HARMLESS + 231 * 6 * oracles.EPS)
+        assert (np.abs(found - expected) <= bound + NEGLIGIBLE).all()
 
 
 def test_gaussian_diagonal_is_exactly_one() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -10,21 +12,85 @@ from hypothesis import strategies as st
 from oracles import EPS, STEPS, norm
 
 from kselect.errors import TrialError
-from kselect.numerics.linalg import Array, squared_distances, symmetric_eigh
+from kselect.numerics.linalg import (
+    FAR_FROM_ZERO,
+    Array,
+    distance_rounding,
+    near_zero,
+    squared_differences,
+    squared_distances,
+    symmetric_eigh,
+)
 
 
-@given(st.integers(0, 2**32 - 1), st.floats(-4, 4))
-def test_squared_distances(seed: int, power: float) -> None:
-    """Each is off by (d + 3) eps of |x|^2 + |z|^2, is not negative, and 0 from a row to itself."""
+def exact_distances(X: Array, Z: Array) -> Array:
+    """Each in whole numbers: floats are fractions whose denominators are powers of two."""
+    unit = Fraction(1, 2**1100)
+    rows, others = ([[int(Fraction(v) / unit) for v in row] for row in A.tolist()] for A in (X, Z))
+    found = [[sum((a - b) ** 2 for a, b in zip(x, z, strict=True)) for z in others] for x in rows]
+    return np.array([[float(v * unit * unit) for v in row] for row in found])
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(-4, 4), st.floats(-9, 9))
+def test_squared_distances(seed: int, power: float, far: float) -> None:
+    """Each is off by (d + 3) eps of the largest of all, is not negative, and 0 from a row to itself.
+
+    ``(|x| + |z|)^2`` is four times the longest row's square, which is at most ``FAR_FROM_ZERO`` times that of the
+    largest distance, wherever zero is.
+    """
     rng = np.random.default_rng(seed)
-    X, Z = (rng.normal(size=(n, 3)) * 10.0**power + 5.0 for n in (6, 4))
+    X, Z = (rng.normal(size=(n, 3)) * 10.0**power + 10.0**far for n in (6, 4))
+    both = np.vstack([X, Z])
+    largest = exact_distances(both, both).max()
     for other in (X, Z):
-        found = squared_distances(X, other)
-        expected = np.array([[sum((x - z) ** 2) for z in other] for x in X])
-        size = (X**2).sum(axis=1)[:, None] + (other**2).sum(axis=1)[None, :]
-        assert (np.abs(found - expected) <= 2 * 6 * EPS * size).all()
+        found, expected = squared_distances(X, other), exact_distances(X, other)
+        assert (np.abs(found - expected) <= 4 * FAR_FROM_ZERO * 6 * EPS * largest).all()
+        off = 6 * distance_rounding(X, other)
+        assert (np.abs(found - expected) <= off).all()
         assert (found >= 0).all()
     assert (np.diagonal(squared_distances(X, X)) == 0).all()
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2**30), st.integers(0, 20))
+def test_squared_distances_do_not_know_where_zero_is(seed: int, offset: int, digits: int) -> None:
+    """Rows of fractions with few digits, moved exactly: what was lost at 1e9 was all of them."""
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(1, 5))
+    X, Z = (rng.integers(-999, 1000, size=(n, d)) / 2.0**digits for n in (7, 5))
+    move = rng.integers(-offset, offset + 1, size=d).astype(np.float64)
+    assert ((X + move) - move == X).all()
+    both = np.vstack([X, Z])
+    bound = 4 * FAR_FROM_ZERO * (d + 3) * EPS * exact_distances(both, both).max()
+    for other in (X, Z):
+        moved = X + move
+        found = squared_distances(moved, moved if other is X else other + move)
+        assert (np.abs(found - exact_distances(X, other)) <= bound).all()
+
+
+@given(st.integers(0, 2**32 - 1), st.lists(st.floats(-9, 9), min_size=1, max_size=4))
+def test_squared_differences_of_mixed_scales(seed: int, powers: list[float]) -> None:
+    """Close rows among far ones, and features of any scale: d + 2 roundings of the distance itself."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(8, len(powers))) * 10.0 ** np.array(powers)
+    X[0] += 1e9
+    X[1:3] = X[0] + rng.integers(0, 3, size=(2, len(powers)))
+    expected = exact_distances(X, X[:5])
+    bound = (len(powers) + 2) * EPS * expected
+    assert (np.abs(squared_differences(X, X[:5]) - expected) <= bound).all()
+
+
+def test_rows_near_zero_keep_every_bit() -> None:
+    """Scaled features are not centred: results of experiments stay what they are."""
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(9, 4)) + 0.3, rng.normal(size=(5, 4)) + 0.3
+    plain = np.square(X).sum(axis=1)[:, None] + np.square(Z).sum(axis=1) - 2.0 * X @ Z.T
+    assert near_zero(X, Z)[0] is X
+    assert near_zero(X, Z)[1] is Z
+    assert squared_distances(X, Z) == pytest.approx(plain, rel=1e-12)
+    moved = near_zero(X + 8.0, Z + 8.0)
+    assert moved[0] == pytest.approx(X - Z.mean(axis=0), abs=1e-14)
+    assert moved[1] == pytest.approx(Z - Z.mean(axis=0), abs=1e-14)
+    assert near_zero(X, Z[:0])[0] is X
 
 
 def random_kernel() -> Array:
