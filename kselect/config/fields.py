@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from itertools import pairwise, product
+from math import prod
 from typing import Any, Literal, NoReturn, TypeVar, get_args
 
 from pydantic_core import PydanticCustomError
 
 from kselect.config.document import Location
 from kselect.criteria import Criterion, find_criterion
-from kselect.errors import ConfigError, nearest
+from kselect.errors import ConfigError, nearest, quoted
 from kselect.grids import LARGEST_GRID, parse_grid
 from kselect.kernels import Kernel, find_kernel
 from kselect.learners import Learner, find_learner
@@ -71,9 +72,9 @@ def describe(value: object) -> str:
     if isinstance(value, bool):
         return f"the switch {str(value).lower()}"
     if isinstance(value, (int, float)):
-        return f"the number {value}"
+        return f"the number {quoted(value)}"
     if isinstance(value, str):
-        return f"the text {value!r}" if value else "empty"
+        return f"the text {quoted(value)}" if value else "empty"
     return "a mapping" if isinstance(value, dict) else "a list"
 
 
@@ -82,7 +83,7 @@ def as_text(value: object) -> str:
     if isinstance(value, str):
         return value
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    quotes = f"; write it in quotes: '{value}'" if number else ""
+    quotes = f"; write it in quotes: '{quoted(value)}'" if number else ""
     raise ConfigError(f"must be text, not {describe(value)}{quotes}")
 
 
@@ -91,7 +92,7 @@ def folder_name(value: object) -> str:
     name = as_text(value)
     if not re.fullmatch(r"[A-Za-z0-9_]([A-Za-z0-9._-]{0,98}[A-Za-z0-9_-])?", name):
         rule = "use letters, digits, '-', '_' and '.', with no '.' at either end"
-        raise ConfigError(f"{name!r} is not a plain folder name; {rule}")
+        raise ConfigError(f"{quoted(name)} is not a plain folder name; {rule}")
     return name
 
 
@@ -117,7 +118,7 @@ def named(find: Callable[[str], object]) -> Callable[[Any], str]:
 def find_paper(name: str) -> None:
     """A paper that the project reproduces, or the empty text for none."""
     if name and name not in PAPERS:
-        raise ConfigError(f"unknown paper {name!r}{nearest(name, PAPERS)}")
+        raise ConfigError(f"unknown paper {quoted(name)}{nearest(name, PAPERS)}")
 
 
 def read_fraction(value: object) -> float:
@@ -125,7 +126,7 @@ def read_fraction(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ConfigError(f"must be a number such as 0.7, not {describe(value)}")
     if not 0 < value < 1:
-        raise ConfigError(f"must lie between 0 and 1, both excluded, not {value}")
+        raise ConfigError(f"must lie between 0 and 1, both excluded, not {quoted(value)}")
     return float(value)
 
 
@@ -144,12 +145,13 @@ def read_splits(value: object) -> tuple[int, ...]:
         raise ConfigError(f"must be a count such as 10 or a range such as 0-4, not {shown}")
     ranges = [part.split("-") for part in written.split(",")]
     ends = [(int(r[0]), int(r[1])) if len(r) == 2 else (0, int(r[0]) - 1) for r in ranges]
+    shown = quoted(written)[1:-1]
     if any(high < low for low, high in ends):
-        raise ConfigError(f"{written} holds no split; write 1 or more, or a range such as 0-4")
+        raise ConfigError(f"{shown} holds no split; write 1 or more, or a range such as 0-4")
     if any(low <= high for (_, high), (low, _) in pairwise(ends)):
-        raise ConfigError(f"{written}: ranges must ascend and not overlap")
+        raise ConfigError(f"{shown}: ranges must ascend and not overlap")
     if ends[-1][1] >= LARGEST_GRID:
-        raise ConfigError(f"{written} is too much: split numbers end at {LARGEST_GRID - 1}")
+        raise ConfigError(f"{shown} is too much: split numbers end at {LARGEST_GRID - 1}")
     return tuple(split for low, high in ends for split in range(low, high + 1))
 
 
@@ -213,6 +215,9 @@ def kernel_grid(name: str, grids: object) -> tuple[list[Kernel], list[Wrong]]:
         grid, wrong = attempt(kernel_values, cls, parameter, grids[parameter])
         values.append(grid or ())
         problems += [((name, parameter), wrong)] if wrong else []
+    size = prod(map(len, values))
+    if size > LARGEST_GRID:
+        problems.append(((name,), f"{size} kernels are too many: {LARGEST_GRID} at most"))
     if problems:
         return [], problems
     return [cls(*point) for point in product(*values)], []
