@@ -8,6 +8,7 @@ from math import isclose
 from kselect.config.document import Document, Location
 from kselect.config.fields import Entry, attempt, unknown_parameter
 from kselect.config.schema import ConfigFile, FigureFile, read_keys
+from kselect.config.sizes import check_sizes
 from kselect.criteria import Criterion
 from kselect.datasets.registry import find_dataset
 from kselect.errors import nearest
@@ -27,6 +28,7 @@ def read_config(document: Document) -> ConfigFile:
     Whether keys may stand together is looked at once each is right by itself.
     """
     config = read_keys(document)
+    check_sizes(config, document)
     check_criteria(config, document)
     check_datasets(config, document)
     for name, figure in config.figures.items():
