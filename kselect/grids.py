@@ -7,25 +7,30 @@ import re
 from collections import Counter
 from typing import Any
 
-from kselect.errors import ConfigError
+from kselect.errors import ConfigError, quoted
 
 POWER = re.compile(r"(\d+(?:\.\d+)?)\^(-?\d+)")
 LARGEST_GRID = 10_000
+LARGEST_SEARCH = 1_000_000  # candidates: kernels times ridges
+TOO_MANY = f"the grid has more than {LARGEST_GRID} values"
+LONGEST_NUMBER = 400  # characters; the longest float has some 330 digits
 
 
 def parse_number(text: str | int | float) -> float:
     """``'2^-3'``, ``'1e-4'``, ``0.5`` -> float; anything else is a ConfigError."""
     if isinstance(text, bool) or not isinstance(text, (str, int, float)):
-        raise ConfigError(f"{text!r} is not a number")
+        raise ConfigError(f"{quoted(text)} is not a number")
+    if isinstance(text, str) and len(text) > LONGEST_NUMBER:
+        raise ConfigError(f"{quoted(text)} is too long for a number")
     power = POWER.fullmatch(text.strip()) if isinstance(text, str) else None
     try:
         value = raised(power[1], int(power[2])) if power else float(text)
     except (ValueError, OverflowError, ZeroDivisionError):
-        raise ConfigError(f"{text!r} is not a number") from None
+        raise ConfigError(f"{quoted(text)} is not a number") from None
     if power and value == 0 and float(power[1]) != 0:
-        raise ConfigError(f"{text!r} is too small for a number")
+        raise ConfigError(f"{quoted(text)} is too small for a number")
     if not math.isfinite(value):
-        raise ConfigError(f"{text!r} is not a finite number")
+        raise ConfigError(f"{quoted(text)} is not a finite number")
     return value
 
 
@@ -38,10 +43,15 @@ def parse_grid(grid: Any) -> tuple[float, ...]:
     """The values of a grid in the order written; ranges are expanded."""
     if not isinstance(grid, (str, list, tuple)):
         return (parse_number(grid),)
-    parts = grid.split(",") if isinstance(grid, str) else grid
+    # What is beyond the limit stays one part, which is not looked at.
+    parts = grid.split(",", LARGEST_GRID) if isinstance(grid, str) else grid
+    if len(parts) > LARGEST_GRID:
+        raise ConfigError(TOO_MANY)
     values: list[float] = []
     for part in parts:
         values += expand(part) if isinstance(part, str) and ":" in part else [parse_number(part)]
+        if len(values) > LARGEST_GRID:
+            raise ConfigError(TOO_MANY)
     if not values:
         raise ConfigError("the grid is empty")
     repeated = [v for v, times in Counter(values).items() if times > 1]
@@ -52,27 +62,31 @@ def parse_grid(grid: Any) -> tuple[float, ...]:
 
 def expand(text: str) -> list[float]:
     """``base^low:base^high[:step]`` or ``low:high[:step]`` of whole numbers, both ends included."""
+    if len(text) > LONGEST_NUMBER:
+        raise ConfigError(f"{quoted(text)} is too long for a range")
     ends = [part.strip() for part in text.split(":")]
     if len(ends) not in (2, 3):
-        raise ConfigError(f"{text!r} is not a range; write low:high[:step], as in 2^-6:2^8")
+        raise ConfigError(f"{quoted(text)} is not a range; write low:high[:step], as in 2^-6:2^8")
     step = whole(ends[2], text) if len(ends) == 3 else 1
     low, high = POWER.fullmatch(ends[0]), POWER.fullmatch(ends[1])
     if low and high and low[1] == high[1]:
         exponents = steps(whole(low[2], text), whole(high[2], text), step, text)
         return [parse_number(f"{low[1]}^{e}") for e in exponents]
     if low or high:
-        raise ConfigError(f"{text!r}: both ends of a range of powers need the same base")
-    return [float(v) for v in steps(whole(ends[0], text), whole(ends[1], text), step, text)]
+        words = "both ends of a range of powers need the same base"
+        raise ConfigError(f"{quoted(text)}: {words}")
+    values = steps(whole(ends[0], text), whole(ends[1], text), step, text)
+    return [parse_number(value) for value in values]
 
 
 def steps(low: int, high: int, step: int, text: str) -> range:
     """The whole numbers from low to high; an empty or enormous range is an error."""
     if step < 1:
-        raise ConfigError(f"{text!r}: the step must be 1 or more")
+        raise ConfigError(f"{quoted(text)}: the step must be 1 or more")
     if high < low:
-        raise ConfigError(f"{text!r} is empty: its end lies below its start")
+        raise ConfigError(f"{quoted(text)} is empty: its end lies below its start")
     if (high - low) // step >= LARGEST_GRID:
-        raise ConfigError(f"{text!r} has more than {LARGEST_GRID} values")
+        raise ConfigError(f"{quoted(text)} has more than {LARGEST_GRID} values")
     return range(low, high + 1, step)
 
 
@@ -81,8 +95,8 @@ def whole(part: str, text: str) -> int:
     try:
         return int(part)
     except ValueError:
-        words = f"{part!r} is neither a power such as 2^-6 nor a whole number"
-        raise ConfigError(f"{text!r}: {words}") from None
+        words = f"{quoted(part)} is neither a power such as 2^-6 nor a whole number"
+        raise ConfigError(f"{quoted(text)}: {words}") from None
 
 
 def show_number(value: float) -> str:

@@ -2,15 +2,47 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import multiprocessing
 import os
+import re
+import signal
+import socket
 import stat
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from kselect.files import locked, write_whole
+from kselect.errors import StoreError
+from kselect.files import STALE_SECONDS, locked, once, read_regular, remove_litter, write_whole
+
+
+@pytest.fixture(autouse=True)
+def _unsaid() -> Iterator[None]:
+    """What is said once in a process is said once in a test."""
+    once.cache_clear()
+    yield
+    once.cache_clear()
+
+
+def run_python(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """A script in a process of its own."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=True)
+
+
+def start_python(code: str, *arguments: object) -> subprocess.Popen[str]:
+    """The same, once it has written a line."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    process.stdout.readline()
+    return process
 
 
 def test_text_and_bytes(tmp_path: Path) -> None:
@@ -20,7 +52,20 @@ def test_text_and_bytes(tmp_path: Path) -> None:
     write_whole(path, b"\0\1")
     assert path.read_bytes() == b"\0\1"
     assert [p.name for p in path.parent.iterdir()] == ["file.txt"]
-    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_the_umask_is_respected(tmp_path: Path, mask: int, mode: int) -> None:
+    """Whatever the mode of the file that was there."""
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+    path.chmod(0o640)
+    code = (
+        "import os, pathlib, sys; from kselect.files import write_whole;"
+        "os.umask(int(sys.argv[2])); write_whole(pathlib.Path(sys.argv[1]), 'new')"
+    )
+    run_python(code, path, mask)
+    assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])
@@ -61,7 +106,67 @@ def test_nothing_is_seen_before_it_is_whole(
     monkeypatch.setattr(os, "fsync", sync)
     monkeypatch.setattr(os, "replace", move)
     write_whole(path, "new")
-    assert steps == [("fsync", "old"), ("replace", "new")]
+    assert steps == [("fsync", "old"), ("replace", "new"), ("fsync", "new")]
+
+
+def test_the_folder_is_synced_after_the_rename(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_ino))
+    write_whole(tmp_path / "file.txt", "new")
+    file, folder = synced
+    assert (file, folder) == ((tmp_path / "file.txt").stat().st_ino, tmp_path.stat().st_ino)
+
+
+# --- what file systems refuse -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.ENOSYS, errno.ENOLCK, errno.EBADF])
+def test_a_file_system_that_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Locks, modes and syncs: each is said once, and the files are there."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    for module, name in ((fcntl, "flock"), (os, "chmod"), (os, "fchmod"), (os, "fsync")):
+        monkeypatch.setattr(module, name, refuse)
+    told: list[str] = []
+    for i in range(3):
+        with locked(tmp_path, say=told.append):
+            write_whole(tmp_path / f"{i}.txt", "new", told.append)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["0.txt", "1.txt", "2.txt"]
+    lock, sync = told
+    assert lock.startswith(f"this file system has no locks ({os.strerror(number)})")
+    assert sync.startswith(f"this file system does not sync ({os.strerror(number)})")
+
+
+def test_a_warning_goes_to_stderr(tmp_path: Path) -> None:
+    code = (
+        "import fcntl, pathlib, sys\n"
+        "def refuse(*_): raise OSError(38, 'Function not implemented')\n"
+        "fcntl.flock = refuse\n"
+        "from kselect.files import locked\n"
+        "for _ in range(2):\n"
+        "    with locked(pathlib.Path(sys.argv[1])): pass\n"
+    )
+    (line,) = run_python(code, tmp_path).stderr.splitlines()
+    assert line.startswith("warning: this file system has no locks (Function not implemented)")
+
+
+@pytest.mark.parametrize("step", ["lock", "sync"])
+def test_a_fault_of_the_disk_is_no_refusal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(*((fcntl, "flock", fail) if step == "lock" else (os, "fsync", fail)))
+    with pytest.raises(OSError, match="Input/output error"), locked(tmp_path):
+        write_whole(tmp_path / "file.txt", "new")
+    assert list(tmp_path.iterdir()) == []
 
 
 def many_writes(path: Path, letter: str) -> None:
@@ -105,3 +210,151 @@ def test_the_lock(tmp_path: Path) -> None:
         counter.join()
     assert (folder / "count").read_text() == "100"
     assert [p.name for p in folder.iterdir()] == ["count"]
+
+
+HOLD = """
+import pathlib, sys, time
+from kselect.files import locked
+with locked(pathlib.Path(sys.argv[1])):
+    print("locked", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_who_waits_says_for_whom_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kselect.files.SAY_SECONDS", 0.05)
+    told: list[str] = []
+    with start_python(HOLD, tmp_path) as holder:
+        started = time.monotonic()
+        with pytest.raises(StoreError) as caught, locked(tmp_path, wait=0.3, say=told.append):
+            raise AssertionError("two have the lock")
+        assert 0.3 <= time.monotonic() - started < 5
+        (name,) = re.findall(r"\((.+?)\)", told[0])
+        assert told == [
+            f"waiting for process {holder.pid} ({name}), which has the lock of {tmp_path}"
+        ]
+        assert str(caught.value).startswith(
+            f"{tmp_path}: locked by process {holder.pid} ({name}) for more than 0.3 s; "
+        )
+        holder.send_signal(signal.SIGKILL)
+    with locked(tmp_path, wait=5.0, say=told.append):
+        assert len(told) == 1
+
+
+def test_who_gets_the_lock_soon_says_nothing(tmp_path: Path) -> None:
+    told: list[str] = []
+    with start_python(HOLD.replace("60", "0.2"), tmp_path), locked(tmp_path, say=told.append):
+        assert told == []
+
+
+def test_the_holder_where_nobody_lists_locks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> str:
+        raise FileNotFoundError
+
+    with start_python(HOLD, tmp_path) as holder:
+        monkeypatch.setattr(Path, "read_text", fail)
+        with (
+            pytest.raises(StoreError, match="locked by another process for"),
+            locked(tmp_path, wait=0.01),
+        ):
+            pass
+        holder.kill()
+
+
+# --- what killed processes leave --------------------------------------------------------------------
+
+KILLED = """
+import os, pathlib, sys, time
+import kselect.files as files
+def stop(*_):
+    print("here", flush=True)
+    time.sleep(60)
+os.replace = stop
+files.write_whole(pathlib.Path(sys.argv[1]), "new")
+"""
+
+
+def test_what_a_killed_writer_left_goes_with_the_next_write(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    write_whole(path, "old")
+    with start_python(KILLED, path) as writer:
+        assert len(list(tmp_path.iterdir())) == 2
+        # While it lives, its file stays, whoever writes beside it.
+        write_whole(path, "other")
+        assert len(list(tmp_path.iterdir())) == 2
+        writer.kill()
+    assert len(list(tmp_path.iterdir())) == 2
+    write_whole(path, "new")
+    assert [p.name for p in tmp_path.iterdir()] == ["file.txt"]
+
+
+def test_litter_is_told_by_its_whole_name(tmp_path: Path) -> None:
+    mine = [".a.csv.0123abcd.tmp", ".a.csv._x9_x9_x.tmp", ".b.csv.01234567.tmp"]
+    others = ["a.csv", ".a.csv.tmp", ".a.csv.0123abcd.tmp2", "tmp01234567", ".axcsv.01234567.tmp"]
+    for name in (*mine, *others):
+        (tmp_path / name).write_text("")
+    os.mkfifo(tmp_path / ".a.csv.fifofifo.tmp")
+    remove_litter(tmp_path, ["a.csv", "b.csv"])
+    assert {p.name for p in tmp_path.iterdir()} == {*others, ".a.csv.fifofifo.tmp"}
+    remove_litter(tmp_path / "nowhere", ["a.csv"])
+
+
+def test_without_locks_only_old_litter_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    old, young = tmp_path / ".a.00000000.tmp", tmp_path / ".a.11111111.tmp"
+    for path in (old, young):
+        path.write_text("")
+    os.utime(old, (0, time.time() - STALE_SECONDS - 60))
+    remove_litter(tmp_path, ["a"])
+    assert list(tmp_path.iterdir()) == [young]
+
+
+# --- reading ----------------------------------------------------------------------------------------
+
+
+def special(folder: Path, kind: str) -> Path:
+    """A path that is no plain file."""
+    path = folder / kind
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(str(path))
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.mkdir()
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("pipe", "is a pipe, not a file"),
+        ("socket", "is a socket, not a file"),
+        ("device", "is a device, not a file"),
+        ("folder", "Is a directory"),
+    ],
+)
+def test_only_plain_files_are_read(tmp_path: Path, kind: str, said: str) -> None:
+    with pytest.raises(OSError, match=said):
+        read_regular(special(tmp_path, kind), 100)
+
+
+def test_no_more_is_read_than_is_wanted(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"x" * 100)
+    assert read_regular(path, 100) == b"x" * 100
+    with pytest.raises(OSError, match="is too large: more than 99 bytes"):
+        read_regular(path, 99)
+    with path.open("r+b") as stream:
+        stream.truncate(2**36)
+    with pytest.raises(OSError, match="is too large"):
+        read_regular(path, 10**6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from itertools import pairwise
 from typing import Any
 
@@ -123,8 +124,50 @@ def test_largest_grid() -> None:
 
 def test_enormous_exponent_is_a_config_error() -> None:
     """Python refuses to read thousands of digits; users see our sentence instead."""
-    with pytest.raises(ConfigError, match="whole number"):
+    with pytest.raises(ConfigError, match="too long for a range"):
         parse_grid(f"2^{'9' * 5000}:2^{'9' * 5000}")
+
+
+@pytest.mark.parametrize(
+    ("grid", "words"),
+    [
+        ("9" * 5000, "too long for a number"),
+        (10**5000, "a number of thousands of digits is not a number"),
+        (16**9000, "a number of thousands of digits is not a number"),
+        ("9" * 390, "is not a finite number"),
+        ("9" * 350 + "^1", "is not a finite number"),
+        ("2^" + "9" * 300, "is not a number"),
+        ("2^-" + "9" * 300, "is too small for a number"),
+        ("9" * 390 + ":" + "9" * 390, "too long for a range"),
+        (f"{10**150}:{10**150 + 5}", "more than once"),
+        (f"{10**160}:{10**190}", f"has more than {LARGEST_GRID} values"),
+        ("-" + "9" * 190 + ":" + "9" * 190, f"has more than {LARGEST_GRID} values"),
+        ("1:2:" + "9" * 5000, "too long for a range"),
+        ("1:" + ":" * 5000, "too long for a range"),
+        ("1," * 10**6, f"the grid has more than {LARGEST_GRID} values"),
+        ([f"{i}:{i + 9999}" for i in range(1, 10**8, 10**4)], f"more than {LARGEST_GRID} values"),
+        (list(range(10**6)), f"the grid has more than {LARGEST_GRID} values"),
+        ("z" * 10**6, "is too long for a number"),
+        ([["z" * 10**6] * 10], "is not a number"),
+        ({"z" * 10**6: 1}, "is not a number"),
+    ],
+    ids=range(19),
+)  # fmt: skip
+def test_enormous_grids(grid: Any, words: str) -> None:
+    """At once, and in one short line."""
+    started = time.process_time()
+    with pytest.raises(ConfigError, match=words) as caught:
+        parse_grid(grid)
+    assert time.process_time() - started < 1
+    assert len(str(caught.value)) < 200
+
+
+def test_a_grid_of_many_parts_has_the_limit_of_a_range() -> None:
+    assert len(parse_grid(",".join(map(str, range(LARGEST_GRID))))) == LARGEST_GRID
+    assert len(parse_grid(["1:9999", 10_000])) == LARGEST_GRID
+    for grid in (",".join(map(str, range(LARGEST_GRID + 1))), ["1:10000", 10_001]):
+        with pytest.raises(ConfigError, match="the grid has more than"):
+            parse_grid(grid)
 
 
 @given(st.integers(-60, 60), st.integers(0, 40), st.integers(1, 7), st.sampled_from([2, 3, 10]))

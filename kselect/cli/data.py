@@ -7,10 +7,20 @@ from pathlib import Path
 import click
 
 from kselect.cli.options import place_options, places
-from kselect.datasets.fetch import Places, checked, fetch_into_cache, file_sha256, packaged, resolve
+from kselect.datasets.content import read_content, sha256_of
+from kselect.datasets.download import Unreachable
+from kselect.datasets.fetch import (
+    Damaged,
+    Places,
+    checked,
+    fetch_into_cache,
+    is_there,
+    packaged,
+    resolve,
+)
 from kselect.datasets.registry import DataSetInfo, find_dataset, load_registry
-from kselect.datasets.svmlight import read_svmlight
-from kselect.errors import DataError, KselectError, nearest
+from kselect.datasets.svmlight import parse_svmlight
+from kselect.errors import DataError, KselectError, nearest, printable, quoted
 
 
 class DataGroup(click.Group):
@@ -21,7 +31,7 @@ class DataGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, in the words of the top level."""
         if args and not args[0].startswith("-") and args[0] not in self.commands:
-            ctx.fail(f"unknown command {args[0]!r}{nearest(args[0], self.commands)}")
+            ctx.fail(f"unknown command {quoted(args[0])}{nearest(args[0], self.commands)}")
         return super().resolve_command(ctx, args)
 
 
@@ -52,9 +62,11 @@ def where(info: DataSetInfo, look: Places) -> str:
     """Where a data set is, in a word or two."""
     try:
         source = resolve(info, look)
-    except DataError as error:
-        return str(error).split(": ", 1)[1] if "checksum" in str(error) else "not here"
-    return "embedded" if source.kind == "embedded" else f"{source.kind}: {source.path}"
+    except Damaged as error:
+        return f"{printable(error.path)}: {error.what}"
+    except DataError:
+        return "not here"
+    return "embedded" if source.kind == "embedded" else f"{source.kind}: {printable(source.path)}"
 
 
 @data.command("fetch", epilog="Example: kselect data fetch a2a mg --mirror ../shared/data")
@@ -67,7 +79,8 @@ def fetch(names: tuple[str, ...], mirror: str | None, offline: bool, data_dir: s
     for info in chosen(names):
         try:
             source = fetch_into_cache(info, look)
-            click.echo(f"{info.name}: {source.path} ({source.kind}), sha256 {source.sha256}")
+            file = f"{printable(source.path)} ({source.kind})"
+            click.echo(f"{info.name}: {file}, sha256 {source.sha256}")
         except DataError as error:
             problems.append(str(error))
     if problems:
@@ -82,27 +95,31 @@ def verify(names: tuple[str, ...], mirror: str | None, offline: bool, data_dir: 
     look = places(mirror, True, data_dir)
     problems = []
     for info in chosen(names):
-        found = copies(info, look)
+        try:
+            found = copies(info, look)
+        except Unreachable as error:
+            problems.append(str(error))
+            continue
         if not found:
             click.echo(f"{info.name}: no copy here")
-        for path, kind, expected in found:
+        for path, kind in found:
             try:
-                checked(path, kind, expected)
-                click.echo(f"{info.name}: {path}: good")
+                checked(path, kind, info)
+                click.echo(f"{info.name}: {printable(path)}: good")
             except DataError as error:
                 problems.append(str(error))
     if problems:
-        raise KselectError("\n".join(problems))
+        raise KselectError("\n".join(dict.fromkeys(problems)))
 
 
-def copies(info: DataSetInfo, look: Places) -> list[tuple[Path, str, str]]:
-    """Every copy of a data set on this machine with the checksum that it should have."""
-    originals = [look.cache / info.file, look.cache / "libsvm" / info.file]
-    if look.mirror and Path(look.mirror).is_dir():
-        originals.append(Path(look.mirror) / "libsvm" / info.file)
-    found = [(path, "file", info.sha256) for path in originals if path.is_file()]
+def copies(info: DataSetInfo, look: Places) -> list[tuple[Path, str]]:
+    """Every copy of a data set on this machine, and of which kind it is."""
+    folders = [look.cache, look.cache / "libsvm"]
+    if look.mirror and "://" not in look.mirror:
+        folders.append(Path(look.mirror) / "libsvm")
+    found = [(folder / info.file, "file") for folder in folders if is_there(folder / info.file)]
     if info.embedded and info.embedded_sha256:
-        found.append((packaged("embedded") / info.embedded, "embedded", info.embedded_sha256))
+        found.append((packaged("embedded") / info.embedded, "embedded"))
     return found
 
 
@@ -117,7 +134,8 @@ def lock(files: tuple[str, ...]) -> None:
 
     for file in files:
         path = Path(file)
-        X, y = read_svmlight(path)
+        content = read_content(path)
+        X, y = parse_svmlight(content, path)
         labels = np.unique(y)
         entry: dict[str, object] = {
             "task": "classification" if len(labels) == 2 else "regression",
@@ -126,5 +144,6 @@ def lock(files: tuple[str, ...]) -> None:
         }
         if len(labels) == 2:
             entry["labels"] = {f"{labels[0]:g}": -1, f"{labels[1]:g}": 1}
-        entry |= {"file": path.name, "sha256": file_sha256(path), "licence": "unknown", "note": ""}
+        entry |= {"file": path.name, "sha256": sha256_of(content), "bytes": len(content)}
+        entry |= {"licence": "unknown", "note": ""}
         click.echo(yaml.safe_dump({path.stem: entry}, sort_keys=False), nl=False)

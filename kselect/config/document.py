@@ -14,9 +14,16 @@ from typing import Any, NoReturn
 
 import yaml
 
-from kselect.errors import ConfigError
+from kselect.errors import ConfigError, brief, cut, printable, quoted
+from kselect.files import read_regular, reason
+from kselect.grids import LONGEST_NUMBER
 
 Location = tuple[str | int, ...]
+LARGEST_FILE = 2**20
+LONGEST_TEXT = 4096  # of a title, a name, a grid
+MOST_VALUES = 2000  # in a config; ranges such as 2^-6:2^8 keep grids short
+MOST_PROBLEMS = 50
+LONGEST_PROBLEM = 400
 CORE = "tag:yaml.org,2002:"
 SCALARS = {
     "null": r"~|null|Null|NULL|",
@@ -30,11 +37,18 @@ SCALARS = {
 class CoreLoader(yaml.SafeLoader):
     """SafeLoader with the scalars of YAML 1.2; only its composer is used."""
 
+    values = 0
+
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """No aliases: a config is short, and an alias to itself would never end."""
+        self.values += 1
+        if self.values > MOST_VALUES:
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            text = f"more than {MOST_VALUES} values; write grids as ranges, as in 2^-6:2^8"
+            raise yaml.composer.ComposerError(None, None, text, mark)
         if self.check_event(yaml.AliasEvent):
             event: Any = self.peek_event()  # type: ignore[no-untyped-call]
-            text = f"the alias *{event.anchor} is not allowed; write the value out"
+            text = f"the alias *{quoted(event.anchor)[1:-1]} is not allowed; write the value out"
             raise yaml.composer.ComposerError(None, None, text, event.start_mark)
         return super().compose_node(parent, index)
 
@@ -70,39 +84,49 @@ class Document:
         return self.lines.get(location, 1)
 
     def wrong(self, location: Location, text: str, line: int | None = None) -> None:
-        """Note a problem; ``line`` where it is not the line of the location."""
+        """Note a problem; ``line`` where it is not the line of the location. Many are enough."""
         flag = self.sources.get(str(location[0])) if location else None
         if flag:
-            self.problems.append((0, f"{flag}: {text}"))
+            self.note(0, flag, text)
             return
         line = line or self.line(location)
         where = f"{show_location(location)}: " if location else ""
-        words = " ".join(f"{self.path}:{line}: {where}{text}".splitlines())
-        self.problems.append((line, words))
+        self.note(line, f"{self.path}:{line}", f"{where}{text}")
+
+    def note(self, line: int, place: str, text: str) -> None:
+        """Keep a problem as one line of bounded length."""
+        words = cut(printable(text), LONGEST_PROBLEM)
+        self.problems.append((line, f"{printable(place)}: {words}"))
+        if len(self.problems) > MOST_PROBLEMS:
+            self.check()
 
     def check(self) -> None:
         """Raise all that was noted, one line each, in the order of the lines."""
         if self.problems:
-            in_order = sorted(self.problems, key=lambda problem: problem[0])
-            raise ConfigError("\n".join(dict.fromkeys(text for _, text in in_order)))
+            in_order = sorted(self.problems[:MOST_PROBLEMS], key=lambda problem: problem[0])
+            told = list(dict.fromkeys(text for _, text in in_order))
+            if len(self.problems) > MOST_PROBLEMS:
+                told.append(f"{printable(self.path)}: and more of the kind")
+            raise ConfigError("\n".join(told))
 
 
 def read_text(path: Path) -> str:
     """The text of a config, or a ConfigError that says why there is none."""
+    shown = printable(path)
     try:
-        content = path.read_bytes()
+        content = read_regular(path, LARGEST_FILE)
     except FileNotFoundError:
-        raise ConfigError(f"{path}: no such file") from None
+        raise ConfigError(f"{shown}: no such file") from None
     except IsADirectoryError:
-        raise ConfigError(f"{path}: is a folder, not a config file") from None
+        raise ConfigError(f"{shown}: is a folder, not a config file") from None
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise ConfigError(f"{path}: cannot be read: {reason}") from None
+        why = reason(error) if isinstance(error, OSError) else error
+        raise ConfigError(f"{shown}: cannot be read: {why}") from None
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise ConfigError(f"{path}:{line}: not UTF-8 text; save the file as UTF-8") from None
+        raise ConfigError(f"{shown}:{line}: not UTF-8 text; save the file as UTF-8") from None
 
 
 def read_document(path: Path) -> Document:
@@ -110,35 +134,49 @@ def read_document(path: Path) -> Document:
     document = Document(str(path))
     text = read_text(path)
     try:
-        node = yaml.compose(text, Loader=CoreLoader)
+        node = compose(text)
         if node is None:
-            raise ConfigError(f"{path}:1: the file is empty")
+            raise ConfigError(f"{printable(path)}:1: the file is empty")
         document.data = value_of(node, (), document)
     except yaml.YAMLError as error:
         refuse(path, text, error)
     except RecursionError:
-        raise ConfigError(f"{path}:1: not a config: it is nested too deeply") from None
+        raise ConfigError(f"{printable(path)}:1: not a config: it is nested too deeply") from None
     return document
+
+
+def compose(text: str) -> yaml.Node | None:
+    """The nodes of a text; where PyYAML stumbles over a number within it, that is a syntax error too."""
+    loader = CoreLoader(text)
+    try:
+        node: yaml.Node | None = loader.get_single_node()
+    except (ValueError, OverflowError):
+        # "\UFFFFFFFF" is no character, and a version of thousands of digits is no number.
+        mark = loader.get_mark()
+        why = "an escape or a number that nothing can mean"
+        raise yaml.scanner.ScannerError(None, None, why, mark) from None
+    return node
 
 
 def refuse(path: Path, text: str, error: yaml.YAMLError) -> NoReturn:
     """A YAML syntax error as one line."""
-    line, reason = 1, str(error).partition("\n")[0]
+    line, why = 1, str(error).partition("\n")[0]
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
-        reason = ", ".join(part for part in (error.context, error.problem) if part)
+        why = ", ".join(part for part in (error.context, error.problem) if part)
     elif isinstance(error, yaml.reader.ReaderError):
         line = text[: error.position].count("\n") + 1
-        reason = f"the character {text[error.position]!r} is not allowed"
-    raise ConfigError(f"{path}:{line}: not valid YAML: {reason}") from None
+        why = f"the character {text[error.position]!r} is not allowed"
+    shown = cut(printable(why), LONGEST_PROBLEM)
+    raise ConfigError(f"{printable(path)}:{line}: not valid YAML: {shown}") from None
 
 
 def value_of(node: yaml.Node, location: Location, document: Document) -> Any:
     """The value of a node; notes its line, and the lines of all that it holds."""
     document.lines.setdefault(location, node.start_mark.line + 1)
     if node.tag.removeprefix(CORE) not in {"map", "seq", "str", *SCALARS}:
-        reject(node, f"the tag {node.tag.replace(CORE, '!!')} is not allowed")
+        reject(node, f"the tag {brief(node.tag.replace(CORE, '!!'))} is not allowed")
     if isinstance(node, yaml.MappingNode):
         return mapping_of(node, location, document)
     if isinstance(node, yaml.SequenceNode):
@@ -156,9 +194,9 @@ def mapping_of(node: yaml.MappingNode, location: Location, document: Document) -
     values: dict[str, Any] = {}
     for key_node, value_node in node.value:
         line = key_node.start_mark.line + 1
-        key = key_node.value
+        key = plain_text(key_node) if isinstance(key_node, yaml.ScalarNode) else key_node.value
         if not isinstance(key_node, yaml.ScalarNode) or key_node.tag != CORE + "str":
-            shown = key if isinstance(key, str) else "a list or mapping"
+            shown = brief(key) if isinstance(key, str) else "a list or mapping"
             hint = "; within braces a list needs brackets, as in {tau: [0.5, 1, 2]}"
             document.wrong(location, f"a key must be a word, not {shown}{hint}", line)
         elif key in values:
@@ -174,19 +212,28 @@ def scalar_of(node: yaml.Node) -> Any:
     """Text, number, true, false or None."""
     text, kind = str(node.value), node.tag.removeprefix(CORE)
     if kind == "str":
-        return text
+        return plain_text(node)
+    if len(text) > LONGEST_NUMBER:
+        reject(node, f"{text[:20]}... is too long for a number")
     if not re.fullmatch(SCALARS.get(kind, r"(?!)"), text):
-        reject(node, f"{text!r} does not fit the tag !!{kind}")
+        reject(node, f"{quoted(text)} does not fit the tag !!{kind}")
     if kind == "null":
         return None
     if kind == "bool":
         return text.lower() == "true"
     if kind == "float":
         return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
-    try:
-        return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
-    except ValueError:
-        reject(node, f"{text[:20]}... is too long for a number")
+    return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
+
+
+def plain_text(node: yaml.Node) -> str:
+    """The characters of a scalar; half of a surrogate pair is none, and nothing could print it."""
+    text = str(node.value)
+    if len(text) > LONGEST_TEXT:
+        reject(node, f"a text of {len(text)} characters: {LONGEST_TEXT} at most")
+    if found := re.search("[\ud800-\udfff]", text):
+        reject(node, f"{found[0]!r} is half a character")
+    return text
 
 
 class CoreDumper(yaml.SafeDumper):

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from kselect.config.document import Location
 from kselect.datasets.registry import Task, find_dataset
-from kselect.errors import ConfigError, nearest
+from kselect.errors import ConfigError, nearest, quoted
 from kselect.grids import LARGEST_GRID, parse_grid
 from kselect.model.experiment import Fewer
 from kselect.model.method import TABLE, LamMode, LamUnit, Ridges
@@ -55,9 +55,9 @@ def describe(value: object) -> str:
     if isinstance(value, bool):
         return f"the switch {str(value).lower()}"
     if isinstance(value, (int, float)):
-        return f"the number {value}"
+        return f"the number {quoted(value)}"
     if isinstance(value, str):
-        return f"the text {value!r}" if value else "empty"
+        return f"the text {quoted(value)}" if value else "empty"
     return "a mapping" if isinstance(value, dict) else "a list"
 
 
@@ -66,7 +66,7 @@ def as_text(value: object) -> str:
     if isinstance(value, str):
         return value
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    quotes = f"; write it in quotes: '{value}'" if number else ""
+    quotes = f"; write it in quotes: '{quoted(value)}'" if number else ""
     raise ConfigError(f"must be text, not {describe(value)}{quotes}")
 
 
@@ -75,7 +75,7 @@ def folder_name(value: object) -> str:
     name = as_text(value)
     if not re.fullmatch(r"[A-Za-z0-9_]([A-Za-z0-9._-]{0,98}[A-Za-z0-9_-])?", name):
         rule = "use letters, digits, '-', '_' and '.', with no '.' at either end"
-        raise ConfigError(f"{name!r} is not a plain folder name; {rule}")
+        raise ConfigError(f"{quoted(name)} is not a plain folder name; {rule}")
     return name
 
 
@@ -109,7 +109,7 @@ def read_fraction(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ConfigError(f"must be a number such as 0.7, not {describe(value)}")
     if not 0 < value < 1:
-        raise ConfigError(f"must lie between 0 and 1, both excluded, not {value}")
+        raise ConfigError(f"must lie between 0 and 1, both excluded, not {quoted(value)}")
     return float(value)
 
 
@@ -128,12 +128,13 @@ def read_splits(value: object) -> tuple[int, ...]:
         raise ConfigError(f"must be a count such as 10 or a range such as 0-4, not {shown}")
     ranges = [part.split("-") for part in written.split(",")]
     ends = [(int(r[0]), int(r[1])) if len(r) == 2 else (0, int(r[0]) - 1) for r in ranges]
+    shown = quoted(written)[1:-1]
     if any(high < low for low, high in ends):
-        raise ConfigError(f"{written} holds no split; write 1 or more, or a range such as 0-4")
+        raise ConfigError(f"{shown} holds no split; write 1 or more, or a range such as 0-4")
     if any(low <= high for (_, high), (low, _) in pairwise(ends)):
-        raise ConfigError(f"{written}: ranges must ascend and not overlap")
+        raise ConfigError(f"{shown}: ranges must ascend and not overlap")
     if ends[-1][1] >= LARGEST_GRID:
-        raise ConfigError(f"{written} is too much: split numbers end at {LARGEST_GRID - 1}")
+        raise ConfigError(f"{shown} is too much: split numbers end at {LARGEST_GRID - 1}")
     return tuple(split for low, high in ends for split in range(low, high + 1))
 
 

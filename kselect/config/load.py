@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,7 +15,9 @@ from kselect.config.document import Document, read_document
 from kselect.config.kept import held_by, protocol_text, resolved, widen
 from kselect.config.rules import read_config
 from kselect.config.schema import ConfigFile
+from kselect.config.sizes import check_methods
 from kselect.errors import ConfigError, nearest
+from kselect.grids import LARGEST_GRID
 from kselect.model.experiment import Columns, Experiment, Figure, FigureKind
 from kselect.model.method import Method
 
@@ -117,7 +120,8 @@ def build(document: Document, kinds: Kinds) -> Experiment:
     figures = read_figures(config, document, kinds, columns)
     document.check()
     table = [method for methods in columns.methods.values() for method in methods]
-    needed = [m for figure in figures for m in kinds[figure.kind].methods(figure, columns)]
+    needed = needed_methods(figures, kinds, columns)
+    check_methods(len(needed), document)
     return Experiment(
         **{key: getattr(config, key) for key in (*SAME, *SAME_TOO)},
         learners=config.learner,
@@ -125,6 +129,12 @@ def build(document: Document, kinds: Kinds) -> Experiment:
         datasets=tuple(config.datasets),
         figures=tuple(figures),
     )
+
+
+def needed_methods(figures: list[Figure], kinds: Kinds, columns: Columns) -> list[Method]:
+    """What the figures need, a little more than is allowed at most."""
+    every = (m for figure in figures for m in kinds[figure.kind].methods(figure, columns))
+    return list(islice(every, LARGEST_GRID + 1))
 
 
 def columns_of(config: ConfigFile, document: Document) -> Columns:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from itertools import product
+from math import prod
 from typing import Any
 
 from kselect.config.document import Location
 from kselect.config.fields import TASKS, Wrong, as_text, attempt, describe, fail
 from kselect.datasets.registry import Task
 from kselect.errors import ConfigError, nearest
-from kselect.grids import parse_grid
+from kselect.grids import LARGEST_GRID, parse_grid
 from kselect.kernels import Kernel, find_kernel
 from kselect.learners import find_learner
 from kselect.model.method import Choice
@@ -51,6 +52,9 @@ def kernel_grid(name: str, grids: object) -> tuple[list[Kernel], list[Wrong]]:
         grid, wrong = attempt(kernel_values, cls, parameter, grids[parameter])
         values.append(grid or ())
         problems += [((name, parameter), wrong)] if wrong else []
+    size = prod(map(len, values))
+    if size > LARGEST_GRID:
+        problems.append(((name,), f"{size} kernels are too many: {LARGEST_GRID} at most"))
     if problems:
         return [], problems
     return [cls(*point) for point in product(*values)], []

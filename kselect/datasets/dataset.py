@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from kselect.datasets.content import read_content, sha256_of
 from kselect.datasets.registry import DataSetInfo, Task
 from kselect.datasets.splits import Split
-from kselect.datasets.svmlight import read_svmlight
-from kselect.errors import DataError
+from kselect.datasets.svmlight import parse_svmlight
+from kselect.errors import DataError, printable
 from kselect.grids import show_number
 from kselect.numerics.linalg import Array
 
@@ -37,11 +38,22 @@ class DataSet:
 
 
 def read_dataset(info: DataSetInfo, source: Source) -> DataSet:
-    """The data set of a registry entry from a file; its shape and labels must be what the registry says."""
-    X, y = read_svmlight(source.path, info.features)
+    """The data set of a registry entry from a file: of the bytes with the source's checksum, and of no others.
+
+    Its shape and labels must be what the registry says.
+    """
+    content = read_content(source.path, info.largest)
+    # The bytes that are parsed are those whose sum is compared: a worker reads long after the plan
+    # was made, and the file may be another one by then.
+    if (found := sha256_of(content)) != source.sha256:
+        raise DataError(
+            f"{printable(source.path)}: changed since it was checked: "
+            f"sha256 is {found}, it was {source.sha256}"
+        )
+    X, y = parse_svmlight(content, source.path, info.features, info.largest)
     if len(y) != info.rows:
         raise DataError(
-            f"{source.path}: {len(y)} rows where the registry says {info.rows} ({info.name})"
+            f"{printable(source.path)}: {len(y)} rows where the registry says {info.rows} ({info.name})"
         )
     if info.task == "classification":
         y = map_labels(y, {float(k): float(v) for k, v in info.labels.items()}, source.path)
@@ -55,7 +67,7 @@ def map_labels(y: Array, labels: dict[float, float], path: Path) -> Array:
     if unknown:
         shown = ", ".join(show_number(v) for v in unknown[:5])
         wanted = " and ".join(show_number(v) for v in sorted(labels))
-        raise DataError(f"{path}: label {shown} where the registry knows {wanted}")
+        raise DataError(f"{printable(path)}: label {shown} where the registry knows {wanted}")
     if len(found) < 2:
-        raise DataError(f"{path}: one class only ({show_number(found[0])})")
+        raise DataError(f"{printable(path)}: one class only ({show_number(found[0])})")
     return np.array([labels[v] for v in y.tolist()])

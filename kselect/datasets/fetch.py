@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable
+import re
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from kselect.datasets.content import read_content, sha256_of
 from kselect.datasets.dataset import Source
-from kselect.datasets.registry import DataSetInfo
-from kselect.errors import DataError
+from kselect.datasets.download import Unreachable, download, redacted
+from kselect.datasets.registry import DataSetInfo, load_registry
+from kselect.errors import DataError, printable
+from kselect.files import read_regular, reason, remove_litter, write_whole
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY_DATA = HERE.parents[1] / "data"
 WAYS_OUT = "ways out: --mirror DIR|URL, 'kselect data fetch {name}', or --skip-missing"
-ATTEMPTS = 3
-TIMEOUT_SECONDS = 30
+POOCH_TEMPORARY = re.compile(r"tmp[a-z0-9_]{8}")
+POOCH_SECONDS = 3600
 
 
 @dataclass(frozen=True)
@@ -42,46 +47,70 @@ def packaged(kind: str) -> Path:
     return inside if inside.is_dir() else REPOSITORY_DATA / kind
 
 
-def file_sha256(path: Path) -> str:
-    """The SHA-256 of a file's bytes."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+class Damaged(DataError):
+    """A file that is there and cannot be used: other bytes than the registry's, or unreadable."""
+
+    def __init__(self, path: Path, what: str, more: str = "") -> None:
+        super().__init__(f"{printable(path)}: {what}{more}")
+        self.path, self.what = path, what
 
 
-def checked(path: Path, kind: str, expected: str) -> Source:
-    """The file as a source, or a DataError that shows both sums."""
+def checked(path: Path, kind: str, info: DataSetInfo) -> Source:
+    """The file as a source, or a Damaged that shows both sums."""
+    expected = str(info.embedded_sha256) if kind == "embedded" else info.sha256
     try:
-        found = file_sha256(path)
+        found = sha256_of(read_regular(path, info.largest))
     except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
+        raise Damaged(path, f"cannot be read: {reason(error)}") from None
     if found != expected:
-        raise DataError(f"{path}: wrong checksum: sha256 is {found}, the registry has {expected}")
+        raise Damaged(path, f"wrong checksum: sha256 is {found}, the registry has {expected}")
     return Source(path, kind, found)
+
+
+def is_there(path: Path) -> bool:
+    """Whether a file is there; a folder that may not be looked into is Unreachable."""
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise Unreachable(f"{printable(path)}: {reason(error)}") from None
+
+
+Place = Callable[[DataSetInfo, Places, list[str]], Source | None]
 
 
 def resolve(info: DataSetInfo, places: Places) -> Source:
     """The first place that has the file; a DataError names every place that was tried."""
+    order = (in_cache, in_package, in_mirror, on_site)
+    return first_of(info, places, order, f"; {WAYS_OUT.format(name=info.name)}")
+
+
+def first_of(info: DataSetInfo, places: Places, order: Iterable[Place], ways: str) -> Source:
+    """The source of the first place that has one; a damaged file in the cache does not stop the search."""
     tried: list[str] = []
-    for place in (in_cache, in_package, in_mirror, on_site):
+    damaged: Damaged | None = None
+    for place in order:
         try:
             if source := place(info, places, tried):
                 return source
-        except Unreachable as reason:
-            tried.append(str(reason))
-    ways = WAYS_OUT.format(name=info.name)
-    raise DataError(f"{info.name}: no file to be had: {'; '.join(tried)}; {ways}")
-
-
-class Unreachable(Exception):
-    """A place could not be reached; the next one is tried."""
+        except Unreachable as why:
+            tried.append(str(why))
+        except Damaged as why:
+            if place is not in_cache:
+                raise
+            damaged = why
+    places_tried = f"{'; '.join(tried)}{ways}"
+    if damaged:
+        more = f"; no other file to be had: {places_tried}"
+        raise Damaged(damaged.path, damaged.what, more)
+    raise DataError(f"{info.name}: no file to be had: {places_tried}")
 
 
 def in_cache(info: DataSetInfo, places: Places, tried: list[str]) -> Source | None:
     """``<cache>/<file>``, or ``<cache>/libsvm/<file>`` where the cache is laid out like a mirror."""
     for path in (places.cache / info.file, places.cache / "libsvm" / info.file):
-        if path.is_file():
-            return checked(path, "cache", info.sha256)
-    tried.append(f"not in {places.cache}")
+        if is_there(path):
+            return checked(path, "cache", info)
+    tried.append(f"not in {printable(places.cache)}")
     return None
 
 
@@ -89,8 +118,8 @@ def in_package(info: DataSetInfo, places: Places, tried: list[str]) -> Source | 
     """The copy under data/embedded."""
     if info.embedded and info.embedded_sha256:
         path = packaged("embedded") / info.embedded
-        if path.is_file():
-            return checked(path, "embedded", info.embedded_sha256)
+        if is_there(path):
+            return checked(path, "embedded", info)
     tried.append("no embedded copy")
     return None
 
@@ -100,15 +129,18 @@ def in_mirror(info: DataSetInfo, places: Places, tried: list[str]) -> Source | N
     if places.mirror is None:
         tried.append("no --mirror given")
         return None
-    if not is_url(places.mirror):
+    if "://" not in places.mirror:
         path = Path(places.mirror) / "libsvm" / info.file
-        if path.is_file():
-            return checked(path, "mirror", info.sha256)
-        tried.append(f"no {path}")
+        if is_there(path):
+            return checked(path, "mirror", info)
+        tried.append(f"no {printable(path)}")
         return None
+    if not is_url(places.mirror):
+        raise Unreachable(f"--mirror {redacted(places.mirror)}: no folder, and not http or https")
     if places.offline:
         raise Unreachable("--offline keeps from the mirror's URL")
-    return download(f"{places.mirror.rstrip('/')}/libsvm/{info.file}", info, places.cache, "mirror")
+    url = f"{places.mirror.rstrip('/')}/libsvm/{info.file}"
+    return kept(download(url, info), info, places.cache, "mirror")
 
 
 def on_site(info: DataSetInfo, places: Places, tried: list[str]) -> Source | None:
@@ -118,97 +150,47 @@ def on_site(info: DataSetInfo, places: Places, tried: list[str]) -> Source | Non
         return None
     if places.offline:
         raise Unreachable("--offline keeps from the LIBSVM site")
-    return download(info.url, info, places.cache, "site")
+    return kept(download(info.url, info), info, places.cache, "site")
 
 
 def is_url(place: str) -> bool:
     """Whether a mirror is reached over the network."""
-    return place.startswith(("http://", "https://", "ftp://"))
+    return place.lower().startswith(("http://", "https://"))
 
 
-def download(url: str, info: DataSetInfo, cache: Path, kind: str) -> Source:
-    """The file in the cache, by pooch: a temporary name, the checksum, then moved; retried with back-off."""
-    import pooch
-    import requests
-
-    sums: list[str] = []
-    manager = pooch.create(
-        path=cache,
-        base_url="",
-        registry={info.file: f"sha256:{info.sha256}"},
-        urls={info.file: url},
-        retry_if_failed=ATTEMPTS - 1,
-    )
-    pooch.get_logger().setLevel("ERROR")
+def kept(content: bytes, info: DataSetInfo, cache: Path, kind: str) -> Source:
+    """Bytes with the right sum as a file of the cache, whole or not at all."""
+    target = cache / info.file
     try:
-        path = manager.fetch(info.file, downloader=summing_downloader(sums))
-    except requests.exceptions.RequestException as error:
-        raise Unreachable(f"{url}: {plain(error)} ({ATTEMPTS} attempts)") from None
-    except ValueError:
-        found = sums[-1] if sums else "unknown"
-        raise DataError(
-            f"{url}: wrong checksum: sha256 is {found}, the registry has {info.sha256}; nothing was kept"
-        ) from None
+        write_whole(target, content)
     except OSError as error:
-        raise DataError(f"{cache / info.file}: {error.strerror or error}") from None
-    return Source(Path(path), kind, info.sha256)
-
-
-def summing_downloader(sums: list[str]) -> Callable[[str, str, object], None]:
-    """pooch's downloader, which notes the sum of what came; an answer such as 404 ends the attempts."""
-    import pooch
-    import requests
-
-    fetch = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS)
-
-    def run(url: str, output: str, manager: object) -> None:
-        try:
-            fetch(url, output, manager)
-        except requests.exceptions.HTTPError as error:
-            if error.response is not None and 400 <= error.response.status_code < 500:
-                status = f"{error.response.status_code} {error.response.reason}"
-                raise Unreachable(f"{url}: answered {status}") from None
-            raise
-        sums.append(file_sha256(Path(output)))
-
-    return run
-
-
-def plain(error: Exception) -> str:
-    """A network error in a few words."""
-    names = {
-        "ConnectionError": "cannot connect",
-        "ConnectTimeout": "cannot connect in time",
-        "ReadTimeout": "no answer in time",
-        "ChunkedEncodingError": "the connection broke",
-        "HTTPError": "the server failed",
-    }
-    return names.get(type(error).__name__, type(error).__name__)
+        raise DataError(f"{printable(target)}: cannot write: {reason(error)}") from None
+    return Source(target, kind, info.sha256)
 
 
 def fetch_into_cache(info: DataSetInfo, places: Places) -> Source:
     """What ``kselect data fetch`` does: the original file, from the mirror or the site, into the cache."""
-    tried: list[str] = []
-    for place in (in_cache, in_mirror, on_site):
-        try:
-            source = place(info, places, tried)
-        except Unreachable as reason:
-            tried.append(str(reason))
-            continue
-        if source:
-            return copied(source, info, places.cache)
-    raise DataError(f"{info.name}: no file to be had: {'; '.join(tried)}")
-
-
-def copied(source: Source, info: DataSetInfo, cache: Path) -> Source:
-    """A source brought into the cache, under a temporary name first."""
-    target = cache / info.file
-    if source.kind == "cache" or source.path == target:
+    tidy(places.cache)
+    source = first_of(info, places, (in_cache, in_mirror, on_site), "")
+    if source.kind == "cache" or source.path == places.cache / info.file:
         return source
-    from kselect.files import write_whole
+    content = read_content(source.path, info.largest)
+    if sha256_of(content) != source.sha256:
+        raise DataError(f"{printable(source.path)}: changed while it was copied")
+    return kept(content, info, places.cache, source.kind)
 
-    try:
-        write_whole(target, source.path.read_bytes())
-    except OSError as error:
-        raise DataError(f"{target}: cannot write: {error.strerror}") from None
-    return checked(target, source.kind, info.sha256)
+
+def tidy(cache: Path) -> None:
+    """Delete what killed calls left in the cache.
+
+    pooch, which earlier versions used, leaves names that may be anybody's: they go from a cache of our own
+    alone, and not while somebody could still be writing.
+    """
+    remove_litter(cache, [info.file for info in load_registry().values()])
+    with suppress(OSError):
+        if cache.resolve() != default_cache().resolve():
+            return
+        for path in cache.iterdir():
+            old = time.time() - path.lstat().st_mtime > POOCH_SECONDS
+            if old and path.is_file() and POOCH_TEMPORARY.fullmatch(path.name):
+                path.unlink()

@@ -10,10 +10,13 @@ from typing import Any, Literal
 
 import yaml
 
-from kselect.errors import ConfigError, nearest
+from kselect.errors import ConfigError, nearest, quoted
 
 SITE = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 HERE = Path(__file__).resolve().parent
+
+LONGEST_LABEL = 26  # of "-2.2250738585072014e-308" and what ends the line
+LONGEST_PAIR = 34  # of " 1000000:-2.2250738585072014e-308"
 
 Task = Literal["classification", "regression"]
 
@@ -34,6 +37,13 @@ class DataSetInfo:
     embedded_sha256: str | None
     licence: str
     note: str
+    bytes: int | None = None
+
+    @property
+    def largest(self) -> int:
+        """The most bytes that a text of so many numbers has; an embedded copy may differ from the file."""
+        longest = self.rows * (LONGEST_LABEL + LONGEST_PAIR * self.features)
+        return max(longest, self.bytes or 0)
 
     def __hash__(self) -> int:
         return hash((self.name, self.sha256))
@@ -63,6 +73,6 @@ def find_dataset(name: str) -> DataSetInfo:
     known = load_registry()
     if name not in known:
         raise ConfigError(
-            f"unknown data set {name!r}{nearest(name, known)} (kselect list datasets)"
+            f"unknown data set {quoted(name)}{nearest(name, known)} (kselect list datasets)"
         )
     return known[name]

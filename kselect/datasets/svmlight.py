@@ -7,13 +7,18 @@ rejected: it marks the groups of a ranking task, and to ignore it would be to le
 from __future__ import annotations
 
 import bz2
+import io
 import math
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kselect.errors import DataError
+from kselect.datasets.content import Damaged, read_content, require_matrix, unpacked
+from kselect.errors import DataError, printable
 from kselect.numerics.linalg import Array
 
 MAX_INDEX = 1_000_000  # a mistyped index must not ask for a matrix of terabytes
@@ -28,31 +33,72 @@ class _Malformed(ValueError):
         self.what, self.text = what, text
 
 
+@dataclass
+class _Rows:
+    """Rows as they stand in the file, 16 bytes for each value: nothing is allocated for zeros."""
+
+    labels: array[float] = field(default_factory=lambda: array("d"))
+    lengths: array[int] = field(default_factory=lambda: array("q"))
+    columns: array[int] = field(default_factory=lambda: array("q"))
+    values: array[float] = field(default_factory=lambda: array("d"))
+
+    @property
+    def width(self) -> int:
+        """The highest index."""
+        return int(np.array(self.columns).max(initial=0))
+
+    def dense(self, path: Path, width: int) -> Array:
+        """The matrix (n, width), if it fits into memory."""
+        n = len(self.labels)
+        require_matrix(path, n, width)
+        X = np.zeros((n, width))
+        X[np.repeat(np.arange(n), self.lengths), np.array(self.columns) - 1] = self.values
+        return X
+
+
 def read_svmlight(path: Path, n_features: int | None = None) -> tuple[Array, Array]:
     """Dense X (n, d) and the labels y (n,) as written; d is n_features, or else the highest index.
 
-    A name that ends in .bz2 is decompressed. Whatever cannot be read is a DataError of one line,
+    A name that ends in .bz2 or .gz is decompressed. Whatever cannot be read is a DataError of one line,
     `<path>:<line>: <what is wrong>: '<text>'`.
     """
-    labels: list[float] = []
-    lengths: list[int] = []
-    columns: list[int] = []
-    values: list[float] = []
-    for number, line in enumerate(_text(path).split("\n"), start=1):
-        content = line.partition("#")[0].split()
-        if not content:
+    return parse_svmlight(read_content(path), path, n_features)
+
+
+def parse_svmlight(
+    content: bytes, path: Path, n_features: int | None = None, most: int | None = None
+) -> tuple[Array, Array]:
+    """The same of bytes that were read already; ``most`` is what they may hold once unpacked."""
+    rows = _Rows()
+    for number, line in enumerate(_lines(content, path, most), start=1):
+        tokens = line.decode("utf-8").partition("#")[0].split()
+        if not tokens:
             continue
         try:
-            labels.append(_finite(content[0], "label", content[0]))
-            lengths.append(_features(content[1:], n_features, columns, values))
+            rows.labels.append(_finite(tokens[0], "label", tokens[0]))
+            rows.lengths.append(_features(tokens[1:], n_features, rows))
         except _Malformed as problem:
             raise _error(path, number, problem.what, problem.text) from None
-    if not labels:
+    if not rows.labels:
         raise _error(path, 1, "no examples in the file", "")
-    width = max(columns, default=0) if n_features is None else n_features
-    X = np.zeros((len(labels), width))
-    X[np.repeat(np.arange(len(labels)), lengths), np.array(columns, dtype=np.intp) - 1] = values
-    return X, np.array(labels)
+    width = rows.width if n_features is None else n_features
+    return rows.dense(path, width), np.array(rows.labels)
+
+
+def _lines(content: bytes, path: Path, most: int | None) -> Iterator[bytes]:
+    """The lines of a file's bytes, all of them UTF-8."""
+    try:
+        data = unpacked(path, content, most)
+    except Damaged as problem:
+        kind = path.suffix.removeprefix(".")
+        raise _error(path, 1, f"truncated or damaged {kind}", str(problem)) from None
+    for number, line in enumerate([] if data.isascii() else io.BytesIO(data), start=1):
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError:
+            shown = line.decode("utf-8", errors="backslashreplace").removesuffix("\n")
+            raise _error(path, number, "not UTF-8 text", shown) from None
+    return iter(io.BytesIO(data))
 
 
 def write_svmlight(path: Path, X: ArrayLike, y: ArrayLike) -> None:
@@ -81,9 +127,10 @@ def _line(label: float, row: list[float]) -> str:
     return f"{shortest(label)}{''.join(pairs)}\n"
 
 
-def _features(tokens: list[str], limit: int | None, columns: list[int], values: list[float]) -> int:
+def _features(tokens: list[str], limit: int | None, rows: _Rows) -> int:
     """Append the indices and values of one line; return how many there are."""
     last, highest = 0, MAX_INDEX if limit is None else limit
+    columns, values = rows.columns, rows.values
     for token in tokens:
         index, value = _pair(token)
         if not last < index <= highest:
@@ -136,34 +183,7 @@ def _plain(text: str) -> str:
     return text
 
 
-def _text(path: Path) -> str:
-    data = _decompressed(path) if path.suffix == ".bz2" else _bytes(path)
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as problem:
-        number = data.count(b"\n", 0, problem.start) + 1
-        start = data.rfind(b"\n", 0, problem.start) + 1
-        line = data[start:].partition(b"\n")[0].decode("utf-8", errors="backslashreplace")
-        raise _error(path, number, "not UTF-8 text", line) from None
-
-
-def _decompressed(path: Path) -> bytes:
-    """The whole text of a .bz2 file: a cut one is a ValueError of bz2, a damaged one an OSError."""
-    data = _bytes(path)
-    try:
-        return bz2.decompress(data)
-    except (ValueError, OSError) as problem:
-        raise _error(path, 1, "truncated or damaged bz2", str(problem)) from None
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as problem:
-        raise DataError(f"{path}: cannot be read: {problem.strerror}") from None
-
-
 def _error(path: Path, line: int, what: str, text: str) -> DataError:
     shown = repr(text)[1:-1]  # control characters escaped: the message stays on one line
     shown = shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 3]}..."
-    return DataError(f"{path}:{line}: {what}: '{shown}'")
+    return DataError(f"{printable(path)}:{line}: {what}: '{shown}'")

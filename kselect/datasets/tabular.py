@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
 import csv
-import hashlib
 import io
 import math
 import re
@@ -16,15 +14,25 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kselect.datasets.svmlight import read_svmlight
-from kselect.errors import DataError, nearest
+from kselect.datasets.content import (
+    Damaged,
+    content_limit,
+    sha256_of,
+    unpacked,
+)
+from kselect.datasets.svmlight import parse_svmlight
+from kselect.errors import DataError, brief, nearest, printable, quoted
+from kselect.files import read_regular, reason
 from kselect.grids import show_number
 from kselect.numerics.linalg import Array
+from kselect.numerics.memory import available_memory, gib
 
 Task = Literal["classification", "regression"]
-CSV_ENDINGS = (".csv", ".tsv", ".csv.bz2", ".tsv.bz2")
+CSV_ENDINGS = (".csv", ".tsv", ".csv.bz2", ".tsv.bz2", ".csv.gz", ".tsv.gz")
 DELIMITERS = ",;\t"
 MANY_CLASSES = 20
+# Python's csv makes a text of each field, a list of each line, and numpy a matrix of them all.
+BYTES_PER_FIELD, BYTES_PER_LINE, BYTES_PER_CHARACTER = 96, 250, 9
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,14 +58,14 @@ class Target:
 def read_table(path: Path, target: str | None) -> Table:
     """The rows of a file; CSV where a target column is named or the file looks like it, else svmlight."""
     try:
-        raw = path.read_bytes()
+        raw = read_regular(path, content_limit())
     except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
-    sha256 = hashlib.sha256(raw).hexdigest()
+        raise DataError(f"{printable(path)}: {reason(error)}") from None
+    sha256 = sha256_of(raw)
     if target is None and not path.name.lower().endswith(CSV_ENDINGS) and not has_columns(raw):
-        X, y = read_svmlight(path)
+        X, y = parse_svmlight(raw, path)
         if not X.shape[1]:
-            raise DataError(f"{path}: no features, only targets")
+            raise DataError(f"{printable(path)}: no features, only targets")
         return Table(X, y, sha256)
     X, fields, lines = read_csv(path, raw, target)
     return Table(X, fields, sha256, lines)
@@ -74,25 +82,42 @@ def read_csv(
 ) -> tuple[Array, list[str], tuple[int, ...]]:
     """Features as numbers, the target as text, the line of each row; with or without a header line."""
     try:
-        text = (bz2.decompress(raw) if path.suffix == ".bz2" else raw).decode("utf-8-sig")
-    except (OSError, ValueError, EOFError):
-        raise DataError(f"{path}: neither UTF-8 text nor a whole .bz2 file of it") from None
+        data = unpacked(path, raw)
+        require_fields(path, data)
+        text = data.decode("utf-8-sig")
+    except (Damaged, UnicodeDecodeError):
+        kind = path.suffix if path.suffix == ".gz" else ".bz2"
+        raise DataError(
+            f"{printable(path)}: neither UTF-8 text nor a whole {kind} file of it"
+        ) from None
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=find_delimiter(text))
     try:
         stripped = ((reader.line_num, [field.strip() for field in row]) for row in reader)
         rows = [(line, row) for line, row in stripped if any(row)]
     except csv.Error as error:
-        raise DataError(f"{path}:{reader.line_num}: {error}") from None
+        raise DataError(f"{printable(path)}:{reader.line_num}: {error}") from None
     if not rows:
-        raise DataError(f"{path}: no rows")
+        raise DataError(f"{printable(path)}: no rows")
     header = find_header(rows)
     body = rows[1:] if header else rows
     if not body:
-        raise DataError(f"{path}: a header and no rows")
+        raise DataError(f"{printable(path)}: a header and no rows")
     width = len(rows[0][1])
     column = find_column(path, header, width, target)
     X = numbers_of(path, body, width, column, header)
     return X, [row[column] for _, row in body], tuple(line for line, _ in body)
+
+
+def require_fields(path: Path, data: bytes) -> None:
+    """Refuse a text whose fields would not fit into memory; they take many times its bytes."""
+    lines = data.count(b"\n") + data.count(b"\r") + 1
+    fields = lines + max(data.count(d.encode()) for d in DELIMITERS)
+    needed = BYTES_PER_FIELD * fields + BYTES_PER_LINE * lines + BYTES_PER_CHARACTER * len(data)
+    if needed > (there := available_memory()):
+        raise DataError(
+            f"{printable(path)}: {fields} fields in {lines} lines need {gib(needed)} of memory; "
+            f"{gib(there)} are free"
+        )
 
 
 def find_delimiter(text: str) -> str:
@@ -137,7 +162,7 @@ def counts_columns(rows: Sequence[tuple[int, list[str]]]) -> bool:
 def find_column(path: Path, header: Sequence[str], width: int, target: str | None) -> int:
     """The target's position: a name of the header, or a number from 1; the last column by default."""
     if width < 2:
-        raise DataError(f"{path}: one column only; a target and a feature are needed")
+        raise DataError(f"{printable(path)}: one column only; a target and a feature are needed")
     if target is None:
         return width - 1
     if target in header:
@@ -145,7 +170,9 @@ def find_column(path: Path, header: Sequence[str], width: int, target: str | Non
     if target.isascii() and target.isdigit() and 1 <= int(target) <= width:
         return int(target) - 1
     known = header or [str(i) for i in range(1, width + 1)]
-    raise DataError(f"{path}: no column {target!r} for the target{nearest(target, known)}")
+    raise DataError(
+        f"{printable(path)}: no column {quoted(target)} for the target{nearest(target, known)}"
+    )
 
 
 def numbers_of(
@@ -158,7 +185,9 @@ def numbers_of(
     """The features as an array; the first field that is no finite number is an error with its line."""
     for line, row in rows:
         if len(row) != width:
-            raise DataError(f"{path}:{line}: {len(row)} columns where the first line has {width}")
+            raise DataError(
+                f"{printable(path)}:{line}: {len(row)} columns where the first line has {width}"
+            )
     try:
         X = np.array([row[:column] + row[column + 1 :] for _, row in rows], dtype=np.float64)
     except ValueError:
@@ -170,8 +199,8 @@ def numbers_of(
         for position, field in enumerate(row):
             if position != column and not (is_number(field) and math.isfinite(float(field))):
                 name = header[position] if header else str(position + 1)
-                what = "is empty" if not field else f"{field!r} is not a finite number"
-                raise DataError(f"{path}:{line}: column {name}: {what}")
+                what = "is empty" if not field else f"{quoted(field)} is not a finite number"
+                raise DataError(f"{printable(path)}:{line}: column {brief(name)}: {what}")
     return X
 
 
@@ -182,7 +211,9 @@ def as_target(path: Path, table: Table, task: Task | None) -> Target:
     names = [str(v) for v in target] if numbers is None else [show_number(v) for v in numbers]
     distinct = sorted(set(names), key=lambda v: (float(v) if is_number(v) else 0.0, v))
     if len(distinct) < 2:
-        raise DataError(f"{path}: the target has one value only ({distinct[0]}): nothing to learn")
+        raise DataError(
+            f"{printable(path)}: the target has one value only ({brief(distinct[0])}): nothing to learn"
+        )
     why = "as asked for"
     if task is None:
         task, why = infer_task(numbers, len(distinct), len(names))
@@ -190,7 +221,7 @@ def as_target(path: Path, table: Table, task: Task | None) -> Target:
         return Target(task, np.asarray(numbers)[None, :], (), why)
     if len(distinct) > max(MANY_CLASSES, len(names) // 2):
         raise DataError(
-            f"{path}: the target has {len(distinct)} values in {len(names)} rows: too many for classes"
+            f"{printable(path)}: the target has {len(distinct)} values in {len(names)} rows: too many for classes"
         )
     return Target(task, one_against_rest(names, distinct), tuple(distinct), why)
 
@@ -199,18 +230,20 @@ def as_numbers(path: Path, table: Table, task: Task | None) -> Array | None:
     """The fields as numbers, None where they are class names; a mixture is an error with its line."""
     fields, lines = [str(v) for v in table.target], table.lines
     if "" in fields:
-        raise DataError(f"{path}:{lines[fields.index('')]}: the target is empty")
+        raise DataError(f"{printable(path)}:{lines[fields.index('')]}: the target is empty")
     numeric = [is_number(v) for v in fields]
     if task == "regression" or all(numeric):
         for line, field, good in zip(lines, fields, numeric, strict=True):
             if not (good and math.isfinite(float(field))):
-                raise DataError(f"{path}:{line}: the target {field!r} is not a finite number")
+                raise DataError(
+                    f"{printable(path)}:{line}: the target {quoted(field)} is not a finite number"
+                )
         return np.array([float(v) for v in fields])
     if any(numeric) and task is None:
         text, number = numeric.index(False), numeric.index(True)
         raise DataError(
-            f"{path}:{lines[text]}: the target {fields[text]!r} is not a number, but "
-            f"{fields[number]!r} in line {lines[number]} is; --task classification takes both as classes"
+            f"{printable(path)}:{lines[text]}: the target {quoted(fields[text])} is not a number, but "
+            f"{quoted(fields[number])} in line {lines[number]} is; --task classification takes both as classes"
         )
     return None
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path as FilePath
 from time import perf_counter
 
 import numpy as np
@@ -24,6 +22,7 @@ from kselect.model.method import SELECTED, Choice, Method, Ridges
 from kselect.model.place import Failure, Found
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
+from kselect.numerics.memory import available_memory, gib
 from kselect.numerics.streams import stream
 from kselect.search.engine import walk
 from kselect.search.grid import Best
@@ -198,29 +197,3 @@ def check_memory(n: int, n_jobs: int) -> None:
             f"{n} rows need {gib(needed)} of memory for n-by-n matrices with {n_jobs} worker(s); "
             f"{gib(there)} are free; approximate the kernel by c columns: --nystrom 500 (nystrom=500)"
         )
-
-
-def gib(size: float) -> str:
-    """``3.2 GiB``."""
-    return f"{size / 2**30:.1f} GiB"
-
-
-def available_memory() -> int:
-    """Bytes that can be had without swapping, on the machine and in the container."""
-    try:
-        lines = FilePath("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        fields = dict(line.split(":", 1) for line in lines)
-        free = int(fields["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError):
-        free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return min(free, container_memory(FilePath("/sys/fs/cgroup"), free))
-
-
-def container_memory(group: FilePath, unlimited: int) -> int:
-    """What a control group has left of its limit."""
-    try:
-        limit = int((group / "memory.max").read_text(encoding="ascii"))
-        used = int((group / "memory.current").read_text(encoding="ascii"))
-    except (OSError, ValueError):  # no such group, or its limit is the word "max"
-        return unlimited
-    return max(0, limit - used)

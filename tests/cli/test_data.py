@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,43 @@ def test_environment_variables(tmp_path: Path, mirror: Path) -> None:
         assert "wrong checksum" in run.stdout, variable
     flag = kselect_in(tmp_path, "data", "list", "--mirror", ".", env={"KSELECT_MIRROR": "mirror"})
     assert "wrong checksum" not in flag.stdout
+
+
+def test_a_damaged_cached_file_is_said_and_replaced(tmp_path: Path, mirror: Path) -> None:
+    """Said by ``list`` and ``verify``, and by ``fetch`` where there is no other."""
+    here = ("--data-dir", "mirror/libsvm", "--offline")
+    listed = kselect_in(tmp_path, "data", "list", *here).stdout.splitlines()
+    (line,) = (line for line in listed if line.startswith("a2a "))
+    assert "mirror/libsvm/a2a: wrong checksum: sha256 is " in line
+    assert "no other" not in line
+    run = kselect_in(tmp_path, "data", "fetch", "a2a", *here)
+    assert run.returncode == 2
+    assert run.stderr.startswith("error: mirror/libsvm/a2a: wrong checksum: sha256 is ")
+    assert "; no other file to be had: no --mirror given; " in run.stderr
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "socket"])
+def test_lock_reads_plain_files_alone(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "x"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(str(path))
+    run = kselect_in(tmp_path, "data", "lock", "x")
+    assert run.returncode == 2
+    assert run.stderr == f"error: x: cannot be read: is a {kind}, not a file\n"
+
+
+def test_verify_of_folders_that_cannot_be_looked_into(tmp_path: Path) -> None:
+    run = kselect_in(tmp_path, "data", "verify", "a2a", "--mirror", "z" * 300)
+    assert run.returncode == 2
+    (line,) = run.stderr.splitlines()
+    assert line.endswith("/libsvm/a2a: File name too long")
+    secret = kselect_in(tmp_path, "data", "verify", "a2a", "--mirror", "http://u:secret@host")
+    assert (secret.returncode, secret.stdout) == (0, "a2a: no copy here\n")
 
 
 def test_fetch_reports_every_problem(tmp_path: Path, mirror: Path) -> None:
@@ -80,6 +119,7 @@ def test_lock_prints_registry_entries(tmp_path: Path) -> None:
     assert toy.labels == {"1": -1, "2": 1}
     assert toy.file == "toy.svm"
     assert len(toy.sha256) == 64
+    assert toy.bytes == len("1 1:1 3:2\n2 2:1\n")
     assert (steps.task, steps.rows, steps.labels) == ("regression", 3, {})
 
 

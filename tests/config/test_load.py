@@ -324,10 +324,10 @@ def test_folder() -> None:
 def test_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
     """The system's own reason is given."""
 
-    def refuse(path: Path) -> bytes:
+    def refuse(path: Path, most: int) -> bytes:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr("kselect.config.document.read_regular", refuse)
     assert message() == "my.yaml: cannot be read: Permission denied"
 
 

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import signal
 import socket
-import threading
-from collections.abc import Callable, Iterator
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from experiments import kselect_in, start, until
+from servers import (
+    Answer,
+    Server,
+    break_off,
+    registry_hook,
+    serve,
+    slowly,
+    toy_files,
+    write_registry,
+)
 
 from kselect.datasets import registry
+from kselect.datasets.content import sha256_of
 from kselect.datasets.dataset import read_dataset
-from kselect.datasets.fetch import (
-    ATTEMPTS,
-    Places,
-    default_cache,
-    fetch_into_cache,
-    file_sha256,
-    packaged,
-    resolve,
-)
+from kselect.datasets.download import ATTEMPTS
+from kselect.datasets.fetch import Places, default_cache, fetch_into_cache, packaged, resolve
 from kselect.datasets.registry import DataSetInfo, find_dataset
 from kselect.errors import DataError
 
@@ -43,63 +51,14 @@ INFO = DataSetInfo(
     note="",
 )
 
-Answer = Callable[[BaseHTTPRequestHandler], None]
-
-
-def serve(content: bytes, status: int = 200, promised: int | None = None) -> Answer:
-    """An answer with a body, of which more may be promised than is sent."""
-
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(status)
-        handler.send_header("Content-Length", str(promised or len(content)))
-        handler.end_headers()
-        handler.wfile.write(content)
-
-    return answer
-
-
-def break_off(handler: BaseHTTPRequestHandler) -> None:
-    """No answer: the connection is closed."""
-    handler.connection.shutdown(socket.SHUT_RDWR)
-    handler.close_connection = True
-
-
 GOOD, GONE = serve(CONTENT), serve(b"", 404)
-
-
-class Server:
-    """A loopback server that gives its answers in order, the last one for ever."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-        self.answers: list[Answer] = [GOOD]
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                outer.asked.append(self.path)
-                answers = outer.answers
-                (answers.pop(0) if len(answers) > 1 else answers[0])(self)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
-        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,))
-        self.thread.start()
-
-    def close(self) -> None:
-        self.http.shutdown()
-        self.http.server_close()
-        self.thread.join()
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A mirror; the LIBSVM site is the same server, under ``/site``."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    found = Server()
+    found = Server(GOOD)
     monkeypatch.setattr(registry, "SITE", f"{found.url}/site")
     yield found
     found.close()
@@ -109,7 +68,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The waits between attempts, noted and not slept."""
     waits: list[float] = []
-    monkeypatch.setattr("pooch.core.time.sleep", waits.append)
+    monkeypatch.setattr("kselect.datasets.download.pause", waits.append)
     return waits
 
 
@@ -265,16 +224,184 @@ def test_the_order_of_places(
     "place", ["cache/toy_scale", "cache/libsvm/toy_scale", "mirror/libsvm/toy_scale"]
 )
 def test_a_wrong_file_is_named_and_not_taken(tmp_path: Path, server: Server, place: str) -> None:
+    """Where there is no other to be had."""
     path = tmp_path / place
     path.parent.mkdir(parents=True)
     path.write_bytes(b"something else")
     with pytest.raises(DataError) as caught:
-        resolve(INFO, Places(tmp_path / "cache", str(tmp_path / "mirror")))
+        resolve(INFO, Places(tmp_path / "cache", str(tmp_path / "mirror"), offline=True))
     text = str(caught.value)
     assert text.startswith(f"{path}: wrong checksum")
     assert hashlib.sha256(b"something else").hexdigest() in text
     assert SHA256 in text
     assert server.asked == []
+
+
+@pytest.mark.parametrize("damage", [b"something else", b"", b"x" * 10**6])
+@pytest.mark.parametrize("way", ["mirror", "folder", "site"])
+def test_a_damaged_cached_file_is_fetched_again(
+    tmp_path: Path, server: Server, damage: bytes, way: str
+) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    (cache / "toy_scale").write_bytes(damage)
+    mirror = str(mirror_folder(tmp_path / "folder")) if way == "folder" else server.url
+    places = Places(cache, None if way == "site" else mirror)
+    source = fetch_into_cache(INFO, places)
+    assert source.path == cache / "toy_scale"
+    assert source.path.read_bytes() == CONTENT
+    assert len(server.asked) == (way != "folder")
+    assert resolve(INFO, places).kind == "cache"
+    assert files(cache) == ["toy_scale"]
+
+
+def test_a_damaged_cached_file_does_not_hide_the_embedded_copy(tmp_path: Path) -> None:
+    (tmp_path / "heart").write_bytes(b"something else")
+    source = resolve(find_dataset("heart"), Places(tmp_path, offline=True))
+    assert source.kind == "embedded"
+
+
+@pytest.mark.parametrize("bad", [GONE, break_off, serve(b"1 1:1\n"), serve(b"", promised=10**12)])
+def test_a_damaged_cached_file_and_no_other(tmp_path: Path, server: Server, bad: Answer) -> None:
+    """It stays as it was, and is named, or what the mirror has."""
+    (tmp_path / "toy_scale").write_bytes(b"something else")
+    server.answers = [bad]
+    with pytest.raises(DataError, match=r"wrong checksum|too large") as caught:
+        fetch_into_cache(INFO, Places(tmp_path, server.url))
+    assert "\n" not in str(caught.value)
+    assert files(tmp_path) == ["toy_scale"]
+    assert (tmp_path / "toy_scale").read_bytes() == b"something else"
+
+
+def test_a_cache_that_may_not_be_read(tmp_path: Path, server: Server) -> None:
+    """The next place is tried; here the name of the folder is what the system refuses."""
+    cache = tmp_path / ("z" * 300)
+    folder = mirror_folder(tmp_path / "mirror")
+    assert resolve(INFO, Places(cache, str(folder), offline=True)).kind == "mirror"
+    with pytest.raises(DataError, match="File name too long"):
+        resolve(INFO, Places(cache, str(cache), offline=True))
+    with pytest.raises(DataError, match=r"toy_scale: cannot write: File name too long"):
+        fetch_into_cache(INFO, Places(cache, server.url))
+
+
+FORBIDDEN = """
+import os, sys
+from pathlib import Path
+from kselect.datasets.fetch import Places, resolve
+from kselect.datasets.registry import find_dataset
+from kselect.errors import DataError
+if os.getuid() == 0:
+    os.seteuid(65534)
+try:
+    resolve(find_dataset("a2a"), Places(Path(sys.argv[1]), sys.argv[2], offline=True))
+except DataError as error:
+    print(error)
+"""
+
+
+def test_folders_that_may_not_be_looked_into(tmp_path: Path) -> None:
+    """Cache and mirror are closed to whoever asks."""
+    cache, mirror = tmp_path / "cache", tmp_path / "mirror"
+    for folder in (cache, mirror):
+        folder.mkdir(mode=0)
+    run = subprocess.run(
+        [sys.executable, "-c", FORBIDDEN, str(cache), str(mirror)], capture_output=True, text=True, check=True
+    )  # fmt: skip
+    (line,) = run.stdout.splitlines()
+    assert line.startswith(
+        f"a2a: no file to be had: {cache}/a2a: Permission denied; no embedded copy; "
+    )
+    assert f"{mirror}/libsvm/a2a: Permission denied" in line
+
+
+def test_what_is_no_file_is_not_taken_for_one(tmp_path: Path, server: Server) -> None:
+    os.mkfifo(tmp_path / "toy_scale")
+    with pytest.raises(DataError, match="not in"):
+        resolve(INFO, Places(tmp_path, offline=True))
+    (tmp_path / "toy_scale").unlink()
+    (tmp_path / "toy_scale").mkdir()
+    with pytest.raises(DataError, match="toy_scale: cannot write: Is a directory"):
+        resolve(INFO, Places(tmp_path, server.url))
+
+
+@pytest.mark.parametrize(
+    "mirror", ["http://u:secret@127.0.0.1:1", "htp://u:secret@host", "ftp://u:secret@host"]
+)
+def test_passwords_of_a_mirror(tmp_path: Path, server: Server, mirror: str) -> None:
+    server.answers = [GONE]
+    for offline in (True, False):
+        with pytest.raises(DataError) as caught:
+            resolve(INFO, Places(tmp_path, mirror, offline))
+        assert "secret" not in str(caught.value)
+    with pytest.raises(DataError) as caught:
+        resolve(INFO, Places(tmp_path, server.url.replace("//", "//u:secret@"), False))
+    assert "secret" not in str(caught.value)
+    assert "answered 404" in str(caught.value)
+
+
+# --- killed calls -----------------------------------------------------------------------------------
+
+SLOW_DISK = """
+import os, time
+replace = os.replace
+def slow(source, target):
+    open(os.path.basename(target) + ".now", "w").close()
+    time.sleep(60)
+os.replace = slow
+"""
+
+
+def test_a_killed_fetch_leaves_nothing_to_the_next(tmp_path: Path) -> None:
+    """Two are killed while they write a file, a third while it downloads one."""
+    toys = toy_files(3)
+    home, cache = tmp_path / "home", tmp_path / "cache"
+    home.mkdir()
+    write_registry(home, toys)
+    server = Server(GONE)
+    server.files = {f"/libsvm/{n}": serve(c) for n, c in toys.items()}
+    server.files["/libsvm/toy2_scale"] = slowly(toys["toy2_scale"], 100, 10.0)
+    command = ("data", "fetch", "--mirror", server.url)
+    hook = registry_hook(home)
+    writing = [tmp_path / "toy0_scale.now", tmp_path / "toy1_scale.now"]
+    first = start(tmp_path, *command, "toy0", hook=hook + SLOW_DISK)
+    second = start(tmp_path, *command, "toy1", hook=hook + SLOW_DISK)
+    until(lambda: all(path.exists() for path in writing), "two files are written")
+    kill(first, second)
+    assert [name[:6] for name in files(cache)] == [".toy0_", ".toy1_"]
+    third = start(tmp_path, *command, "toy2", hook=hook)
+    until(lambda: "/libsvm/toy2_scale" in server.asked, "a download has begun")
+    kill(third)
+    assert files(cache) == []
+    server.files["/libsvm/toy2_scale"] = serve(toys["toy2_scale"])
+    again = kselect_in(tmp_path, *command, hook=hook)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert {p.name: p.read_bytes() for p in cache.iterdir()} == toys
+    server.close()
+
+
+def kill(*processes: subprocess.Popen[str]) -> None:
+    """At once."""
+    for process in processes:
+        with process:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+
+
+def test_what_pooch_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Earlier versions downloaded by it: its names go from our own cache, and only when they are old."""
+    mirror = mirror_folder(tmp_path / "mirror")
+    old, young, other = "tmp0abc_xyz", "tmp1abc_xyz", "tmp.notes"
+    for ours in (True, False):
+        cache = tmp_path / f"cache-{ours}"
+        cache.mkdir()
+        for name in (old, young, other):
+            (cache / name).write_text("")
+        for name in (old, other):
+            os.utime(cache / name, (0, time.time() - 7200))
+        own = cache if ours else tmp_path / "elsewhere"
+        monkeypatch.setattr("kselect.datasets.fetch.default_cache", lambda own=own: own)
+        fetch_into_cache(INFO, Places(cache, str(mirror), offline=True))
+        assert files(cache) == sorted(["toy_scale", young, other, *([] if ours else [old])])
 
 
 def test_fetch_goes_past_the_embedded_copy(tmp_path: Path, server: Server) -> None:
@@ -310,7 +437,7 @@ def test_embedded_copies_are_here() -> None:
         info = find_dataset(name)
         source = resolve(info, Places(Path("nowhere"), offline=True))
         assert source.kind == "embedded"
-        assert source.sha256 == file_sha256(packaged("embedded") / str(info.embedded))
+        assert source.sha256 == sha256_of((packaged("embedded") / str(info.embedded)).read_bytes())
 
 
 def test_the_default_cache_is_ignored_by_git_or_the_users() -> None:

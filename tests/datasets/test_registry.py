@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import re
+from dataclasses import replace
 
 import pytest
 
 from kselect.datasets.fetch import packaged
-from kselect.datasets.registry import SITE, DataSetInfo, find_dataset, load_registry
+from kselect.datasets.registry import SITE, DataSetInfo, as_info, find_dataset, load_registry
 from kselect.errors import ConfigError
 
 ENTRIES = load_registry().values()
@@ -29,6 +31,26 @@ def test_every_entry(info: DataSetInfo) -> None:
     assert (info.embedded is None) == (info.embedded_sha256 is None)
     if info.embedded:
         assert (packaged("embedded") / info.embedded).is_file()
+
+
+@pytest.mark.parametrize("info", ENTRIES, ids=lambda info: info.name)
+def test_the_most_that_a_file_may_hold(info: DataSetInfo) -> None:
+    """The size of each file is known; no text of it or of its embedded copy is cut by the limit."""
+    assert info.bytes is not None
+    assert info.bytes < info.largest < 100_000_000
+    if info.embedded:
+        raw = (packaged("embedded") / info.embedded).read_bytes()
+        assert max(len(raw), len(bz2.decompress(raw))) < info.largest
+
+
+def test_the_longest_text_of_so_many_numbers() -> None:
+    info = as_info("x", {"task": "regression", "rows": 2, "features": 10**4, "file": "x", "sha256": "0",
+                         "licence": ""})  # fmt: skip
+    longest = [-2.2250738585072014e-308] * 2
+    pairs = "".join(f" {i}:{longest[0]!r}" for i in range(10**6 - 10**4 + 1, 10**6 + 1))
+    line = f"{longest[1]!r}{pairs}\r\n"
+    assert 0.9 * info.largest < 2 * len(line) <= info.largest
+    assert replace(info, bytes=10**9).largest == 10**9
 
 
 def test_files_differ() -> None:

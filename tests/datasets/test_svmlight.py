@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +125,45 @@ def test_a_cut_or_damaged_bz2_is_an_error(tmp_path: Path) -> None:
 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     assert "absent.txt: cannot be read" in message(tmp_path / "absent.txt")
+
+
+def test_rows_stay_sparse_until_their_size_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twelve bytes a row ask for eight megabytes each; what would not fit is said with its sizes."""
+    path = written(tmp_path, "1 1:1\n-1 1000000:1\n" * 10_000)
+
+    def zeros(*_: object) -> Array:
+        raise AssertionError("a matrix was allocated")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "zeros", zeros)
+        patch.setattr("kselect.datasets.content.available_memory", lambda: 2**30)
+        assert message(path) == (
+            f"{path}: 20000 rows x 1000000 features need 447.0 GiB of memory as 3 matrices; "
+            "1.0 GiB are free"
+        )
+    few = written(tmp_path, "1 1:1\n-1 1000:1\n", "few.txt")
+    assert read_svmlight(few)[0].shape == (2, 1000)
+
+
+def test_gzip(tmp_path: Path) -> None:
+    text = b"1 1:2\n-1 2:0.5\n"
+    path = written(tmp_path, gzip.compress(text), "data.svm.gz")
+    assert read_svmlight(path)[0].tolist() == [[2, 0], [0, 0.5]]
+    broken = written(tmp_path, gzip.compress(text)[:-3], "cut.gz")
+    assert message(broken).startswith(f"{broken}:1: truncated or damaged gz: '")
+
+
+def test_the_first_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
+    """Before what else is wrong with the lines above."""
+    path = written(tmp_path, "1 1:x # \u03c4\n".encode() + b"1 \xe2\x82\n")
+    assert message(path) == rf"{path}:2: not UTF-8 text: '1 \\xe2\\x82'"
+
+
+def test_a_name_stays_on_its_line(tmp_path: Path) -> None:
+    path = written(tmp_path, "x", "a\nerror: b\x1b[31m")
+    assert message(path) == rf"{tmp_path}/a\nerror: b\x1b[31m:1: label is not a number: 'x'"
 
 
 @given(X=hnp.arrays(np.float64, SHAPES, elements=FINITE | st.just(0.0)), data=st.data())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import bz2
+import gzip
 import hashlib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -189,11 +191,83 @@ def test_cut_bz2(tmp_path: Path) -> None:
             read_table(write(tmp_path, raw, "a.csv.bz2"), None)
 
 
+def test_gzip(tmp_path: Path) -> None:
+    raw = gzip.compress(lines().encode())
+    assert np.array_equal(read_table(write(tmp_path, raw, "a.csv.gz"), None).X, X)
+    with pytest.raises(DataError, match=r"a\.csv\.gz: neither UTF-8 text nor a whole \.gz"):
+        read_table(write(tmp_path, raw[:-9], "a.csv.gz"), None)
+
+
+@pytest.mark.parametrize("pack", [bz2, gzip])
+def test_a_bomb(tmp_path: Path, pack: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kselect.datasets.content.SMALLEST_LIMIT", 2**16)
+    monkeypatch.setattr("kselect.datasets.content.LARGEST_RATIO", 10)
+    ending = {"bz2": "bz2", "gzip": "gz"}[pack.__name__]
+    raw = pack.compress(b"1,2,3\n" * 2**16)
+    with pytest.raises(DataError, match=r"unpacked, it is too large: more than \d+ bytes"):
+        read_table(write(tmp_path, raw, f"a.csv.{ending}"), None)
+
+
+def test_fields_that_memory_does_not_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Said of the text, before it becomes fields."""
+    path = write(tmp_path, "a,b,y\n" + "1,2,3\n" * 1000)
+    monkeypatch.setattr("kselect.datasets.tabular.available_memory", lambda: 500_000)
+    with pytest.raises(DataError) as caught:
+        read_table(path, None)
+    assert str(caught.value) == (
+        f"{path}: 3004 fields in 1002 lines need 0.0 GiB of memory; 0.0 GiB are free"
+    )
+    monkeypatch.setattr("kselect.datasets.tabular.available_memory", lambda: 10**9)
+    read_table(path, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "said"),
+    [
+        ("a\x1b[31m,b,y\n1,2,3\nx,2,3\n", None, r"column a\x1b[31m: 'x' is not a finite number"),
+        ('"a\nb",b,y\n1,2,3\nx,2,3\n', None, r"column a\nb: 'x' is not a finite number"),
+        ("a\x1b[31m,b\n1,2\n", "c", r"no column 'c' for the target; valid: a\x1b[31m, b"),
+        ("a,b\n1,2\n", "\x1b[31m", r"no column '\x1b[31m' for the target; valid: a, b"),
+    ],
+)
+def test_control_characters_are_escaped(
+    tmp_path: Path, text: str, target: str | None, said: str
+) -> None:
+    with pytest.raises(DataError) as caught:
+        read_table(write(tmp_path, text, "a\x1b[2J.csv"), target)
+    assert str(caught.value).startswith(rf"{tmp_path}/a\x1b[2J.csv:")
+    assert str(caught.value).endswith(said)
+
+
+def test_long_fields_are_cut(tmp_path: Path) -> None:
+    long = "z" * 100_000
+    for text, target in (
+        (f"a,y\n1,1\n{long},2\n", None),
+        (f"{long}1,y\n1,1\nx,2\n", None),
+        ("a,y\n1,1\n", long),
+        (",".join(f"c{i}" for i in range(5000)) + "\n" + ",".join("1" * 5000) + "\n", "x"),
+    ):
+        with pytest.raises(DataError) as caught:
+            read_table(write(tmp_path, text), target)
+        assert len(str(caught.value)) < 1000 + len(str(tmp_path))
+    with pytest.raises(DataError) as caught:
+        as_target(Path("f"), table([long, "1"]), None)
+    assert len(str(caught.value)) < 300
+    with pytest.raises(DataError) as caught:
+        as_target(Path("f"), table([long, long]), None)
+    assert len(str(caught.value)) < 300
+
+
 def test_not_a_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nowhere\.csv: No such file"):
         read_table(tmp_path / "nowhere.csv", None)
     with pytest.raises(DataError, match="directory"):
         read_table(tmp_path, None)
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(DataError, match=r"pipe\.csv: is a pipe, not a file"):
+        read_table(tmp_path / "pipe.csv", None)
+    with pytest.raises(DataError, match="/dev/zero: is a device, not a file"):
+        read_table(Path("/dev/zero"), None)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from kselect.model.method import Choice
 from kselect.model.place import Found, Place
 from kselect.numerics.folds import Folds
 from kselect.numerics.streams import stream
-from kselect.selection.engine import Request, Selection, container_memory, edge, select
+from kselect.selection.engine import Request, Selection, edge, select
 from kselect.selection.request import make_folds, make_kernels, make_lams, make_method
 
 TAUS = (2.0**-10, 0.25, 2.0, 16.0, 2.0**10)
@@ -437,16 +436,6 @@ def test_one_ridge_of_a_dual() -> None:
     X, y, folds = data(4, True)
     found = select(X, y[None, :], request_of(tau=1), folds)
     assert found.duals[0].alpha.shape == (1, len(X))
-
-
-def test_a_container_may_have_less_memory(tmp_path: Path) -> None:
-    """The limit of a control group, less what is used; the word max is none."""
-    assert container_memory(tmp_path, 7) == 7
-    (tmp_path / "memory.current").write_text("40\n")
-    (tmp_path / "memory.max").write_text("max\n")
-    assert container_memory(tmp_path, 7) == 7
-    (tmp_path / "memory.max").write_text("100\n")
-    assert container_memory(tmp_path, 700) == 60
 
 
 def test_the_learners_parameter_changes_the_scores() -> None:

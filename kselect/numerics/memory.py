@@ -1,0 +1,47 @@
+"""How much memory there is, asked before allocating: what would not fit is refused in one line."""
+
+from __future__ import annotations
+
+import os
+import resource
+from pathlib import Path
+
+CONTROL_GROUP = Path("/sys/fs/cgroup")
+
+
+def gib(size: float) -> str:
+    """``3.2 GiB``."""
+    return f"{size / 2**30:.1f} GiB"
+
+
+def available_memory() -> int:
+    """Bytes that can be had without swapping: on the machine, in the container, within ``ulimit -v``."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        fields = dict(line.split(":", 1) for line in lines)
+        free = int(fields["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError):
+        free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min(free, container_memory(CONTROL_GROUP, free), address_space(free))
+
+
+def container_memory(group: Path, unlimited: int) -> int:
+    """What a control group has left of its limit."""
+    try:
+        limit = int((group / "memory.max").read_text(encoding="ascii"))
+        used = int((group / "memory.current").read_text(encoding="ascii"))
+    except (OSError, ValueError):  # no such group, or its limit is the word "max"
+        return unlimited
+    return max(0, limit - used)
+
+
+def address_space(unlimited: int) -> int:
+    """What this process has left of its own limit, as batch systems set one."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return unlimited
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except (OSError, ValueError):
+        return min(unlimited, limit)
+    return max(0, limit - pages * os.sysconf("SC_PAGE_SIZE"))

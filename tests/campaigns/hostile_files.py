@@ -1,0 +1,236 @@
+"""Mutated data files through ``kselect select``: no traceback, each within 5 s and 1 GB.
+
+    OPENBLAS_NUM_THREADS=1 python tests/campaigns/hostile_files.py --count 500 --seed 1
+
+Run by hand. What goes wrong is kept in --keep DIR with the words that were said.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import os
+import random
+import socket
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "campaigns")]
+
+from children import Tally, call, campaign  # noqa: E402 - the package of this tree, not an installed one
+
+Mutation = Callable[[random.Random, bytes], bytes]
+
+TOKENS = [
+    b"nan", b"inf", b"-inf", b"1e999", b"1e-999", b"1_0", b"0x10", b"9" * 5000, b"-" + b"9" * 400, b"1000000:1",
+    b"1000001:1", b"99999999999999999999:1", b"0:1", b"-1:1", b"1:", b":1", b":", b"1:1:1", b"qid:1", b"#", b",",
+    b";", b"\t", b'"', b'""', b"'", b"\0", b"\x1b[31m", b"\xff", b"\xef\xbb\xbf", b"\xe2\x80\xae", b"\r", b"\x0b",
+    b"\x85", b"\xc2\x85", b"\xe2\x80\xa8", b"\xd9\xa3", b"1e308", b"-1e308", b"1e-320", b"yes", b"z" * 200_000,
+    b"=cmd()", b"1,5", b"1 000", b"", b"+", b"1e", b"NA", b"1:1e308", b"2:1e308", b"1:1e-308", b"1e17", b"5:1e200",
+]  # fmt: skip
+
+
+EXTREMES = [
+    "1e308",
+    "-1.7e308",
+    "1e-320",
+    "5e-324",
+    "1e17",
+    "1e154",
+    "1e155",
+    "-0",
+    "123456789012345678",
+    "1",
+]
+
+
+def rows(rng: random.Random, numeric: bool) -> list[list[str]]:
+    """Numbers with a target in the last column."""
+    d, n = rng.choice([1, 2, 5]), rng.choice([1, 3, 10, 60, 60, 60, 60])
+    good = [["-1", "1"], ["1", "2"], ["a", "b", "c"], ["0.5", "1.5", "2.25"]]
+    labels = rng.choice([*good, *good, *good, ["1"], ["x\x1b[31m", "y"]])
+    labels = rng.choice(good[:2]) if numeric else labels
+    wild = rng.choice([0, 0, 0.1, 1])
+    return [
+        [
+            rng.choice(EXTREMES) if rng.random() < wild else f"{rng.gauss(0, 1):.3g}"
+            for _ in range(d)
+        ]
+        + [rng.choice(labels)]
+        for _ in range(n)
+    ]
+
+
+def svmlight(rng: random.Random) -> bytes:
+    """An svmlight file."""
+    lines = []
+    for *features, label in rows(rng, True):
+        pairs = (f"{i}:{v}" for i, v in enumerate(features, 1) if rng.random() < 0.8)
+        lines.append(" ".join([label, *pairs]))
+    return "\n".join(lines).encode()
+
+
+def table(rng: random.Random) -> bytes:
+    """A CSV file in one of its dialects."""
+    delimiter = rng.choice([",", ";", "\t"])
+    lines = [delimiter.join(row) for row in rows(rng, False)]
+    width = lines[0].count(delimiter) + 1
+    if rng.random() < 0.6:
+        names = ["a", "b", "c", "x\x1b[2J", "1", "q'", "n" * 9000]
+        lines.insert(0, delimiter.join(rng.choice(names) + str(i) for i in range(width)))
+    return rng.choice(["\n", "\r\n", "\r"]).join(lines).encode()
+
+
+def flip(rng: random.Random, data: bytes) -> bytes:
+    """Other bytes at a few places."""
+    content = bytearray(data)
+    for _ in range(rng.randint(1, 8)):
+        at = rng.randrange(len(content) + 1)
+        content[at : at + rng.randint(0, 3)] = rng.randbytes(rng.randint(0, 3))
+    return bytes(content)
+
+
+def token(rng: random.Random, data: bytes) -> bytes:
+    """A word in the place of another."""
+    separator = rng.choice([b" ", b",", b"\n", b";", b":"])
+    words = data.split(separator)
+    words[rng.randrange(len(words))] = rng.choice(TOKENS)
+    return separator.join(words)
+
+
+def cut(rng: random.Random, data: bytes) -> bytes:
+    """The first part."""
+    return data[: rng.randrange(len(data) + 1)]
+
+
+def many(rng: random.Random, data: bytes) -> bytes:
+    """The same rows many times, or one row very often."""
+    if rng.random() < 0.5:
+        return (data + b"\n") * min(rng.choice([2, 50, 5000]), 2_000_000 // (len(data) + 1) + 1)
+    line = data.partition(b"\n")[0][:200] + b"\n"
+    return line * (rng.choice([10_000, 2_000_000]) // len(line))
+
+
+def wide(rng: random.Random, data: bytes) -> bytes:
+    """Rows that reach far to the right: megabytes of text or none, terabytes of matrix."""
+    n = rng.choice([10, 600, 30_000])
+    kind = rng.randrange(4)
+    if kind == 0:
+        return b"".join(b"%d %d:1\n" % (i % 2, rng.randint(1, 1_000_000)) for i in range(n))
+    if kind == 1:
+        return b"1 1000000:1\n-1 1:1\n" * (n // 2)
+    if kind == 2:
+        return b",".join([b"1"] * rng.choice([1000, 200_000])) + b"\n" + b"," * 100_000 + b"\n"
+    return (
+        b"1 "
+        + b" ".join(b"%d:1" % i for i in range(1, rng.choice([1000, 300_000])))
+        + b"\n-1 1:1\n"
+    )
+
+
+def other(rng: random.Random, data: bytes) -> bytes:
+    """Something else altogether."""
+    return rng.choice([
+        b"", b"\n", b"\0" * 1000, b"\n" * 1_000_000, b" " * 5_000_000, b"a", b"1", b",", b",\n,\n",
+        b"," * 1_000_000, b'"' + b"x" * 3_000_000, b'"a\n' * 300_000, b"1\n" * 300_000, b"a,b\n1,1\n1,2\n",
+        b"\x1f\x8b", b"BZh9", b"%PDF", b"PK\x03\x04", b"\x89PNG\r\n\x1a\n", rng.randbytes(5000),
+        b"z" * 3_000_000, b"1 1:1 " * 300_000, b"# " + b"c" * 3_000_000, b"a;b,c\n1;2,3\n4;5,6\n",
+        b"\xff\xfea\0,\0b\0", b"1 1:1\n-1 1:2\n" * 20, b"inf,nan\n" * 5,
+    ])  # fmt: skip
+
+
+COMPRESS = {"bz2": bz2.compress, "gz": partial(gzip.compress, compresslevel=6)}
+PIECES = [b"\0", b"1 1:1\n", b"1,2,3\n", b"a", b"\n", b'"', b"1 1:1 "]
+MUTATIONS: list[Mutation] = [*[token] * 6, *[flip] * 3, cut, many, wide, wide, other]
+
+
+@cache
+def bomb(kind: str, piece: bytes, megabytes: int) -> bytes:
+    """A small file that becomes a large one."""
+    return COMPRESS[kind](piece * (megabytes * 10**6 // len(piece)))
+
+
+def packed(rng: random.Random, data: bytes, usual: str) -> tuple[str, bytes]:
+    """An ending, and the data as it says; now and then damaged, or a bomb."""
+    ending = rng.choice([usual, usual, usual, ".svm", ".csv", ".txt", "", ".tsv"])
+    kind = rng.choice(["", "", "", "bz2", "gz"])
+    if not kind:
+        return ending, data
+    bombed = rng.random() < 0.3
+    size = rng.choice([8, 40, 150])
+    raw = bomb(kind, rng.choice(PIECES), size) if bombed else COMPRESS[kind](data)
+    if rng.random() < 0.3:
+        raw = rng.choice([flip, cut])(rng, raw)
+    return f"{ending}.{kind}", raw * rng.choice([1, 1, 1, 2])
+
+
+def no_file(rng: random.Random, folder: Path) -> Path:
+    """A path that is no plain file."""
+    kind = rng.randrange(9)
+    path = folder / "thing.csv"
+    if kind == 0:
+        os.mkfifo(path)
+    elif kind == 1:
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(str(path))
+    elif kind == 2:
+        path.mkdir()
+    elif kind == 3:
+        path.symlink_to(path)
+    elif kind == 4:
+        path.symlink_to("/dev/zero")
+    elif kind == 5:
+        with path.open("wb") as stream:
+            stream.truncate(2**40)  # a hole of 1 TiB, which takes no room
+    else:
+        return Path(["/dev/zero", "/dev/full", "/proc/self/mem"][kind - 6])
+    return path
+
+
+def write_one(rng: random.Random, folder: Path) -> Path:
+    """A hostile file."""
+    if rng.random() < 0.06:
+        return no_file(rng, folder)
+    usual, make = rng.choice([(".svm", svmlight), (".csv", table)])
+    data = make(rng)
+    for _ in range(rng.choice([0, 0, 0, 1, 1, 1, 2, 3])):
+        data = rng.choice(MUTATIONS)(rng, data)
+    ending, raw = packed(rng, data, usual)
+    stem = rng.choice(["my", "my", "my", "a\x1b[31mb", "a\nerror: b", "\u202ecsv", "n" * 200])
+    path = folder / f"{stem}{ending}"
+    path.write_bytes(raw)
+    return path
+
+
+def flags(rng: random.Random) -> list[str]:
+    """A small search, and now and then something else."""
+    more = [
+        [], [], [], [], ["--target", "a"], ["--target", "2"], ["--target", "\x1b[31m"], ["--json"],
+        ["--task", "classification"], ["--task", "regression"], ["--nystrom", "3"], ["--nystrom", "9" * 300],
+        ["--criterion", "9" * 300 + "-CV"], ["--criterion", "ELOO"], ["--learner", "krr"], ["--scale", "none"],
+        ["--scale", "minmax"], ["--tau", "9" * 350], ["--lam", "1:" + "9" * 300], ["-j", "2"],
+        ["--param", "eta=" + "9" * 4000], ["--seed", "-" + "9" * 400], ["--folds", "/dev/null"],
+        ["--kernel", "linear"], ["--kernel", "polynomial", "--degree", "1:40"],
+    ]  # fmt: skip
+    return ["--tau", "0.5,2", "--lam", "0.01,1", *rng.choice(more)]
+
+
+def attempt(rng: random.Random, number: int, tally: Tally) -> None:
+    """One file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_one(rng, Path(folder))
+        name = path.name if path.parent == Path(folder) else str(path)
+        arguments = ["select", name, *flags(rng)]
+        ending = call(arguments, Path(folder))
+        small = path.is_file() and path.stat().st_size < 2**24
+        tally.add(number, ending, repr(arguments), path.read_bytes() if small else b"")
+
+
+if __name__ == "__main__":
+    import kselect.cli.selecting  # noqa: F401 - each child has it then
+
+    campaign("files", 500, attempt)

@@ -1,0 +1,218 @@
+"""Output that cannot be written, streams that are closed, no files left to open: one line, no traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from experiments import SECONDS, SMALL, environment, kselect_in, write_config
+
+from kselect.cli.main import LONGEST_ARGUMENT, LONGEST_LINE, main
+
+COMMANDS = (("list", "criteria"), ("data", "list"), ("--help",), ("sys-info",))
+
+
+def shell(folder: Path, line: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """A line for the shell in which ``kselect`` stands for ours."""
+    command = f"kselect() {{ '{sys.executable}' -m kselect \"$@\"; }}; {line}"
+    return subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=environment(folder, **more), text=True, capture_output=True,
+        timeout=SECONDS,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("typed", COMMANDS, ids=" ".join)
+def test_a_full_disk(tmp_path: Path, typed: tuple[str, ...]) -> None:
+    with open("/dev/full", "w") as full:
+        run = kselect_in(tmp_path, *typed, stdout=full)
+    assert run.returncode == 1
+    assert run.stderr == "error: output: No space left on device\n"
+
+
+def test_a_full_disk_for_errors(tmp_path: Path) -> None:
+    """Nobody hears of it, but the exit status is that of the mistake."""
+    assert shell(tmp_path, "kselect list critera 2>/dev/full").returncode == 2
+    assert shell(tmp_path, "kselect run no-such.yaml 2>/dev/full").returncode == 2
+    assert shell(tmp_path, "kselect list criteria 2>/dev/full").returncode == 0
+
+
+def test_a_reader_that_has_seen_enough(tmp_path: Path) -> None:
+    """``| head -1``, with more to write than a pipe holds."""
+    long = "for i in 1 2 3 4 5 6 7 8 9 10; do kselect list datasets || echo $? >&2; done | head -1"
+    run = shell(tmp_path, long)
+    assert len(run.stdout.splitlines()) == 1
+    assert set(run.stderr.splitlines()) <= {"1"}
+    assert "1" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("kselect list criteria >&-", 0),
+        ("kselect list critera 2>&-", 2),
+        ("kselect list criteria 2>&- >/dev/null", 0),
+        ("kselect list critera <&- >&- 2>&-", 2),
+        ("kselect run small.yaml --dry-run <&- >&- 2>&-", 0),
+        ("kselect run small.yaml -o out <&- >&- 2>&-", 0),
+    ],
+)
+def test_closed_streams(tmp_path: Path, line: str, status: int) -> None:
+    write_config(tmp_path, SMALL.replace("heart, sonar, liver-disorders", "heart"))
+    run = shell(tmp_path, line)
+    assert (run.returncode, run.stderr) == (status, "")
+    if "-o out" in line:
+        assert (tmp_path / "out/records.csv").read_text().startswith("dataset,")
+
+
+def test_a_file_does_not_become_stderr(tmp_path: Path) -> None:
+    """Where 2 is closed, the next file that is opened would be number 2, and warnings would land in it."""
+    code = (
+        "import os, sys, kselect.cli.main as main; main.open_streams();"
+        "file = os.open('file', os.O_CREAT | os.O_WRONLY); print(file); sys.stderr.write('warning')"
+    )
+    run = shell(tmp_path, f"'{sys.executable}' -c \"{code}\" 2>&- <&-")
+    assert int(run.stdout) > 2
+    assert (tmp_path / "file").read_text() == ""
+
+
+def test_a_current_folder_that_is_gone(tmp_path: Path) -> None:
+    for typed in ("data list", "data fetch a2a --offline", "run small.yaml"):
+        run = shell(tmp_path, f"mkdir gone; cd gone; rmdir ../gone; kselect {typed}")
+        assert run.returncode in (1, 2)
+        (line,) = run.stderr.splitlines()
+        assert line.startswith("error: ")
+    assert (
+        shell(tmp_path, "mkdir gone; cd gone; rmdir ../gone; kselect list kernels").returncode == 0
+    )
+
+
+@pytest.mark.parametrize("files", [13, 14, 16])
+def test_few_open_files(tmp_path: Path, files: int) -> None:
+    """A run needs more; at each number another library stumbles first."""
+    write_config(tmp_path, SMALL.replace("heart, sonar, liver-disorders", "heart"))
+    started = time.monotonic()
+    run = shell(tmp_path, f"ulimit -n {files}; kselect run small.yaml -o out -j 2 -q")
+    # How many are enough depends on the machine; here 18 are.
+    assert (run.returncode, run.stderr) in (
+        (0, ""),
+        (1, "error: Too many open files (ulimit -n)\n"),
+    )
+    assert files > 14 or run.returncode == 1
+    assert time.monotonic() - started < 30
+
+
+def test_too_little_memory(tmp_path: Path) -> None:
+    hook = "import kselect.cli.listing as listing\ndef fail(*_): raise MemoryError('Unable to\\nallocate')\n"
+    run = kselect_in(tmp_path, "list", "criteria", hook=hook + "listing.LISTS['criteria'] = fail\n")
+    assert (run.returncode, run.stderr) == (2, "error: not enough memory: Unable to\\nallocate\n")
+
+
+def test_a_defect_of_ours_keeps_its_traceback(tmp_path: Path) -> None:
+    hook = "import kselect.cli.listing as listing\ndef fail(*_): raise {}\nlisting.LISTS['criteria'] = fail\n"
+    for error in ("ZeroDivisionError", "ImportError('no such library')", "UnboundLocalError"):
+        with pytest.raises(AssertionError, match="Traceback"):
+            kselect_in(tmp_path, "list", "criteria", hook=hook.format(error))
+
+
+Said = Callable[..., list[str]]
+
+
+@pytest.fixture
+def refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Said:
+    """The error lines of a command that is called in this process."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KSELECT_DATA_DIR", "cache")
+    write_config(tmp_path)
+
+    def call(*typed: str) -> list[str]:
+        monkeypatch.setattr(sys, "argv", ["kselect", *typed])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        out, err = capfd.readouterr()
+        assert (caught.value.code, out) == (2, "")
+        for line in (lines := err.split("\n")[:-1]):
+            assert line.startswith("error: ")
+            assert line.isprintable()
+            assert len(line) <= LONGEST_LINE
+        return lines
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ["run", "my.yaml", "--splits", "9" * 5000],
+        ["select", "my.csv", "--lam", "9" * 5000],
+        ["select", "my.csv", "--seed", "9" * 5000],
+        ["z" * 5000],
+        ["run", "z" * 4000],
+        ["run", "small.yaml", "-d", "z" * 4000],
+        ["run", "small.yaml", "-c", "z" * 4000],
+        ["run", "small.yaml", "--splits", "9" * 4000],
+        ["run", "small.yaml", "--shard", "1/" + "9" * 4000 + "x"],
+        ["run", "small.yaml", "--offline", "--mirror", "z" * 4000, "-d", "a2a"],
+        ["run", "small.yaml", "--offline", "--data-dir", "z" * 4000, "-d", "a2a"],
+        ["select", "my.csv", "--lam", "9" * 300 + ":" + "9" * 301],
+        ["select", "my.csv", "--criterion", "z" * 4000],
+        ["data", "fetch", "z" * 4000],
+        ["data", "fetch", "a2a", "--offline", "--mirror", "z" * 4000],
+        ["data", "verify", "--data-dir", "z" * 4000],
+        ["data", "lock", "z" * 4000],
+        ["--" + "z" * 4000],
+    ],
+    ids=range(18),
+)
+def test_long_arguments(tmp_path: Path, refused: Said, typed: list[str]) -> None:
+    (tmp_path / "my.csv").write_text("a,y\n" + "1,1\n2,0\n3,1\n4,0\n5,1\n" * 4)
+    lines = refused(*typed)
+    if max(map(len, typed)) > LONGEST_ARGUMENT:
+        assert lines[0].startswith("error: an argument of 500")
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ["run", "a\n\x1b[31mb.yaml"],
+        ["run", "small.yaml", "-d", "\x1b[31m"],
+        ["select", "a\nerror: b.csv"],
+        ["select", "\u202ecsv.a"],
+        ["data", "fetch", "a2a", "--offline", "--mirror", "a\nb"],
+        ["data", "fetch", "a2a", "--offline", "--data-dir", "\x1b[31m"],
+        ["data", "lock", "\x1b[31m"],
+        ["report", "\x1b[31m"],
+        ["\x1b[31m"],
+        ["data", "\x1b[31m"],
+    ],
+    ids=range(10),
+)
+def test_control_characters_of_arguments(tmp_path: Path, refused: Said, typed: list[str]) -> None:
+    (tmp_path / "\x1b[31m").write_text("x")
+    assert len(refused(*typed)) == 1
+
+
+def latin(folder: Path) -> Path:
+    """A folder whose name is not UTF-8."""
+    return Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9"))
+
+
+@pytest.mark.parametrize("make", [latin, lambda folder: folder / "\u03c4"])
+@pytest.mark.parametrize("coding", ["utf-8", "ascii"])
+def test_names_that_the_output_cannot_hold(
+    tmp_path: Path, make: Callable[[Path], Path], coding: str
+) -> None:
+    mirror = make(tmp_path)
+    (mirror / "libsvm").mkdir(parents=True)
+    (mirror / "libsvm/a2a").write_text("1 1:1\n")
+    where = {"PYTHONIOENCODING": coding, "PYTHONUTF8": "0"}
+    typed = ("data", "list", "--mirror", str(mirror))
+    run = kselect_in(tmp_path, *typed, env=where)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "wrong checksum" in run.stdout

@@ -1,0 +1,202 @@
+"""Hostile YAML: one line each, soon, and never what only a terminal should see."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from kselect.config.document import (
+    LARGEST_FILE,
+    LONGEST_PROBLEM,
+    LONGEST_TEXT,
+    MOST_PROBLEMS,
+    MOST_VALUES,
+    read_document,
+)
+from kselect.config.load import load_config
+from kselect.errors import ConfigError
+
+BASE = """\
+name: my
+learner: lssvm
+kernels: {gaussian: {tau: 2^-1:2^1}}
+lam: {fixed: [0.001, 0.01]}
+criteria: [5-CV, 5-KS]
+datasets: [heart, sonar]
+"""
+MY = Path("my.yaml")
+LONG = "z" * LONGEST_TEXT
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def complaints(text: str) -> list[str]:
+    """The lines that are said of a config, which take no time and are neither long nor coloured."""
+    MY.write_text(text, encoding="utf-8")
+    started = time.process_time()
+    with pytest.raises(ConfigError) as caught:
+        load_config(MY)
+    assert time.process_time() - started < 4
+    lines = str(caught.value).split("\n")
+    for line in lines:
+        assert line.startswith("my.yaml:")
+        assert line.isprintable()
+        assert len(line) <= LONGEST_PROBLEM + 50
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (r'"\UFFFFFFFF"', "not valid YAML: an escape or a number that nothing can mean"),
+        (r'"\U00110000"', "not valid YAML: an escape or a number that nothing can mean"),
+        (r'"\uD800"', r"not valid YAML: '\ud800' is half a character"),
+        (r'"a\uDFFFb"', r"not valid YAML: '\udfff' is half a character"),
+        (r'{"\uD800": 1}', r"not valid YAML: '\ud800' is half a character"),
+        ("9" * 5000, "not valid YAML: 99999999999999999999... is too long for a number"),
+        ("0x" + "f" * 5000, "not valid YAML: 0xffffffffffffffffff... is too long for a number"),
+        ("0o" + "7" * 9000, "not valid YAML: 0o777777777777777777... is too long for a number"),
+        ("1." + "0" * 5000, "not valid YAML: 1.000000000000000000... is too long for a number"),
+        ("z" * 5000, "not valid YAML: a text of 5000 characters: 4096 at most"),
+        ("!!int " + "z" * 300, "not valid YAML: 'zzz"),
+        ("!" + "z" * 3000 + " x", "not valid YAML: the tag !zzz"),
+        ("*" + "z" * 3000, "not valid YAML: the alias *zzz"),
+        ("[" * 3000, "nested too deeply"),
+    ],
+    ids=range(14),
+)  # fmt: skip
+@pytest.mark.parametrize("key", ["title", "seed", "lam", "criteria"])
+def test_values_that_nothing_can_mean(key: str, value: str, said: str) -> None:
+    lines = BASE.splitlines()
+    (line,) = complaints(
+        "\n".join([f"{key}: {value}", *(x for x in lines if not x.startswith(key))])
+    )
+    assert line.startswith(f"my.yaml:1: {'not a config: it is ' if 'nested' in said else ''}{said}")
+
+
+def test_a_version_of_thousands_of_digits() -> None:
+    (line,) = complaints("%YAML 1." + "9" * 5000 + "\n---\n" + BASE)
+    assert line == "my.yaml:1: not valid YAML: an escape or a number that nothing can mean"
+
+
+def test_the_line_of_an_escape() -> None:
+    (line,) = complaints(BASE + 'title: "\\UFFFFFFFF"\n')
+    assert line.startswith("my.yaml:7: ")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (f"learner: {LONG}", "my.yaml:2: learner: unknown learner 'zzz"),
+        (f"name: [{LONG}]", "my.yaml:1: name: must be text, not a list"),
+        (f"name: {LONG}", "my.yaml:1: name: 'zzz"),
+        (f"{LONG[:1000]}: 1", "my.yaml:7: zzz"),
+        (f"paper: {LONG}", "my.yaml:7: paper: unknown paper 'zzz"),
+        (f"scale: {LONG}", "my.yaml:7: scale: unknown value 'zzz"),
+        (f"splits: {'9' * 300}", "my.yaml:7: splits: must be a count such as 10 or a range"),
+        (f"seed: -{'9' * 300}", "my.yaml:7: seed: must be a whole number, 0 or more, not the number -999"),
+        (f"train: {'9' * 300}", "my.yaml:7: train: must lie between 0 and 1, both excluded, not 999"),
+        (f"title: {'9' * 300}", "my.yaml:7: title: must be text, not the number 999"),
+        (f"lam: {{fixed: {'9' * 390}}}", "my.yaml:4: lam.fixed: 999"),
+        (f"lam: {{fixed: {'9' * 390}:{'9' * 390}}}", "my.yaml:4: lam.fixed: '999"),
+        (f"lam: {{fixed: {'9' * 190}:{'9' * 200}}}", "my.yaml:4: lam.fixed: '999"),
+        ("lam: {fixed: 1:99999999999999999999}", "my.yaml:4: lam.fixed: '1:99999999999999999999' has more"),
+        (f"lam: {{fixed: 0x{'f' * 390}}}", f"my.yaml:4: lam.fixed: {str(16**390)[:9]}"),
+        ("title: &" + "z" * 2000 + " a\nseed: *b", "my.yaml:8: not valid YAML: the alias *b is not allowed"),
+        ('"a\\e[31m\\n": 1', r"my.yaml:7: a\x1b[31m\n: unknown key"),
+        ("\u202eabc: 1", r"my.yaml:7: \u202eabc: unknown key"),
+        ('learner: "\\e]0;x\\a"', r"my.yaml:2: learner: unknown learner '\x1b]0;x\x07'"),
+        ("criteria: [" + "9" * 4000 + "-CX]", "my.yaml:5: criteria[0]: "),
+    ],
+    ids=range(20),
+)  # fmt: skip
+def test_what_is_echoed_is_short(line: str, said: str) -> None:
+    key = line.partition(":")[0]
+    kept = [line if x.startswith(f"{key}:") else x for x in BASE.splitlines()]
+    text = "\n".join(kept if line in kept else [*kept, line])
+    (found,) = complaints(text)
+    assert found.startswith(said)
+
+
+def test_many_problems_are_not_all_told() -> None:
+    lines = complaints(BASE + "".join(f"k{i}: 1\n" for i in range(900)))
+    assert len(lines) == MOST_PROBLEMS + 1
+    assert lines[-1] == "my.yaml: and more of the kind"
+
+
+def test_one_problem_more_than_is_told() -> None:
+    assert len(complaints(BASE + "".join(f"k{i}: 1\n" for i in range(MOST_PROBLEMS)))) == 50
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BASE + "title: [" + "a, " * 30_000 + "a]\n",
+        BASE + "title: {" + ", ".join(f"k{i}: 1" for i in range(30_000)) + "}\n",
+        BASE + "".join(f"k{i}: 1\n" for i in range(30_000)),
+        BASE.replace("[0.001, 0.01]", "[" + ", ".join(map(str, range(1, 30_000))) + "]"),
+    ],
+    ids=["list", "mapping", "keys", "grid"],
+)
+def test_many_values(text: str) -> None:
+    (line,) = complaints(text)
+    assert line.endswith(f"more than {MOST_VALUES} values; write grids as ranges, as in 2^-6:2^8")
+
+
+def figures(grid: str, count: int) -> str:
+    """The small config with figures that sweep a grid."""
+    one = f"{{criteria: [5-KS], lam: 0.01, eta: {grid}}}"
+    return BASE + "figures:\n" + "".join(f"  f{i}: {one}\n" for i in range(count))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BASE.replace("[heart, sonar]", "[" + ", ".join(["heart"] * 1500) + "]"),
+        BASE.replace("[heart, sonar]", "[" + ", ".join(f"h{i}" for i in range(1500)) + "]"),
+        BASE.replace("[5-CV, 5-KS]", "[" + ", ".join(f"{i}-CX" for i in range(1500)) + "]"),
+        BASE.replace("[5-CV, 5-KS]", "[" + ", ".join(f"{i}-CV" for i in range(2, 900)) + "]")
+        + "figures: {f: {lam: 0.01, eta: 1:3, criteria: [" + ", ".join(f"{i}-CX" for i in range(900)) + "]}}",
+        figures("1:10000", 200),
+        figures("-9999:0", 200),
+        figures("1.0001^1:1.0001^9999", 60),
+        BASE.replace("tau: 2^-1:2^1", "tau: 1:10000").replace("[0.001, 0.01]", "1:10000"),
+        BASE.replace("2^-1:2^1}", "1}, " + ", ".join(f"g{i}: {{tau: 1:10000}}" for i in range(400))),
+    ],
+    ids=["repeated", "names", "criteria", "labels", "sweeps", "negative", "powers", "candidates", "kernels"],
+)  # fmt: skip
+def test_what_would_take_long(text: str) -> None:
+    assert len(complaints(text)) <= MOST_PROBLEMS + 1
+
+
+def test_a_file_that_is_no_config() -> None:
+    for content, said in (
+        (
+            b"#" * (LARGEST_FILE + 1),
+            f"cannot be read: is too large: more than {LARGEST_FILE} bytes",
+        ),
+        (b"\xff" * 100, ":1: not UTF-8 text; save the file as UTF-8"),
+    ):
+        MY.write_bytes(content)
+        with pytest.raises(ConfigError, match=said):
+            read_document(MY)
+    os.mkfifo("pipe.yaml")
+    with pytest.raises(ConfigError, match=r"pipe\.yaml: cannot be read: is a pipe, not a file"):
+        read_document(Path("pipe.yaml"))
+    with pytest.raises(ConfigError, match="is a device, not a file"):
+        read_document(Path("/dev/zero"))
+    with pytest.raises(ConfigError, match=r"^a\\nb: no such file$"):
+        read_document(Path("a\nb"))
+    with pytest.raises(ConfigError, match="File name too long"):
+        read_document(Path("z" * 5000))
+
+
+def test_a_config_of_the_largest_size_is_read() -> None:
+    MY.write_text(BASE + "#" * (LARGEST_FILE - len(BASE)))
+    assert read_document(MY).data["name"] == "my"

@@ -1,0 +1,162 @@
+"""What is read of a data file: plain files alone, and no more than memory holds, however it is packed."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import os
+import resource
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kselect.datasets import content
+from kselect.datasets.content import (
+    LARGEST_RATIO,
+    SMALLEST_LIMIT,
+    Damaged,
+    content_limit,
+    read_content,
+    require_matrix,
+    text_limit,
+    unpacked,
+)
+from kselect.errors import DataError
+
+TEXT = b"1 1:0.5\n-1 2:1\n" * 50
+PACK = {".bz2": bz2.compress, ".gz": gzip.compress}
+PACKED = pytest.mark.parametrize("ending", PACK)
+
+
+@pytest.fixture(scope="module")
+def bombs() -> dict[str, bytes]:
+    """A few kilobytes that become 64 megabytes."""
+    return {ending: pack(bytes(2**26)) for ending, pack in PACK.items()}
+
+
+@PACKED
+def test_what_was_packed_comes_back(ending: str) -> None:
+    path = Path(f"a.svm{ending}")
+    raw = PACK[ending](TEXT)
+    assert unpacked(path, raw) == TEXT
+    assert unpacked(path, raw + raw) == TEXT + TEXT  # as ``cat a.bz2 b.bz2`` makes it
+    assert unpacked(Path("a.svm"), raw) == raw
+
+
+@PACKED
+def test_damaged(ending: str) -> None:
+    raw = PACK[ending](TEXT)
+    for bad in (
+        raw[:-5],
+        raw[: len(raw) // 2],
+        raw[:3],
+        b"plain",
+        raw[:20] + b"\0\0" + raw[22:],
+    ):
+        with pytest.raises(Damaged):
+            unpacked(Path(f"a{ending}"), bad)
+
+
+@PACKED
+def test_a_damaged_second_part_is_not_left_out(ending: str) -> None:
+    """Python's bz2.decompress does so, silently."""
+    raw = PACK[ending](TEXT)
+    with pytest.raises(Damaged):
+        unpacked(Path(f"a{ending}"), raw + raw[: len(raw) // 2])
+
+
+@PACKED
+def test_a_bomb_is_not_unpacked(ending: str, bombs: dict[str, bytes], tmp_path: Path) -> None:
+    raw = bombs[ending]
+    assert len(raw) < 2**17
+    path = tmp_path / f"a{ending}"
+    with pytest.raises(DataError, match=r"a\.\w+: unpacked, it is too large: more than 1000 bytes"):
+        unpacked(path, raw, 1000)
+    with pytest.raises(DataError, match="unpacked, it is too large"):
+        unpacked(path, bz2.compress(bytes(2**26)) if ending == ".bz2" else raw[:10000], 2**20)
+
+
+def test_what_a_packed_file_may_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand times its size, at least some megabytes, and never more than memory holds."""
+    monkeypatch.setattr(content, "available_memory", lambda: 10**12)
+    assert text_limit(100) == SMALLEST_LIMIT
+    assert text_limit(10**6) == LARGEST_RATIO * 10**6
+    assert text_limit(10**9) == content_limit() < 10**12
+    monkeypatch.setattr(content, "available_memory", lambda: 2400)
+    assert text_limit(10**6) == 100
+
+
+def test_a_file_that_memory_does_not_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.svm"
+    path.write_bytes(TEXT)
+    monkeypatch.setattr(content, "available_memory", lambda: 24 * len(TEXT))
+    assert read_content(path) == TEXT
+    monkeypatch.setattr(content, "available_memory", lambda: 24 * len(TEXT) - 1)
+    with pytest.raises(
+        DataError, match=rf"a\.svm: cannot be read: is too large: more than {len(TEXT) - 1}"
+    ):
+        read_content(path)
+    assert read_content(path, len(TEXT)) == TEXT
+
+
+def test_no_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(tmp_path / "socket"))
+    for path, said in (
+        (tmp_path / "pipe", "is a pipe"),
+        (tmp_path / "socket", "is a socket"),
+        (Path("/dev/zero"), "is a device"),
+        (tmp_path, "Is a directory"),
+        (tmp_path / "a\n\x1b[31m", r"a\\n\\x1b\[31m: cannot be read: No such file"),
+        (tmp_path / ("z" * 5000), "File name too long"),
+    ):
+        with pytest.raises(DataError, match=said) as caught:
+            read_content(path)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_matrix_that_memory_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows as read, as scaled, and what is between: three matrices of n d doubles."""
+    monkeypatch.setattr(content, "available_memory", lambda: 3 * 8 * 20)
+    require_matrix(Path("a"), 4, 5)
+    with pytest.raises(DataError) as caught:
+        require_matrix(Path("a\n"), 3, 7)
+    assert str(caught.value) == (
+        r"a\n: 3 rows x 7 features need 0.0 GiB of memory as 3 matrices; 0.0 GiB are free"
+    )
+
+
+READ = """
+import resource, sys
+from pathlib import Path
+resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
+from kselect.datasets.svmlight import read_svmlight
+from kselect.errors import DataError
+try:
+    read_svmlight(Path(sys.argv[1]))
+except DataError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("kind", ["wide", ".bz2", ".gz"])
+def test_within_a_gigabyte(tmp_path: Path, bombs: dict[str, bytes], kind: str) -> None:
+    """5 KB that ask for 149 GiB, and bombs: refused in seconds, in a process that may have 1 GiB."""
+    path = tmp_path / f"a{kind}"
+    path.write_bytes(b"1 1:1\n-1 1000000:1\n" * 10_000 if kind == "wide" else bombs[kind])
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    run = subprocess.run(
+        [sys.executable, "-c", READ, str(path)], capture_output=True, text=True, check=True
+    )
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 5
+    said = (
+        "20000 rows x 1000000 features need 447.0 GiB"
+        if kind == "wide"
+        else "unpacked, it is too large"
+    )
+    assert said in run.stdout
+    assert len(run.stdout.splitlines()) == 1

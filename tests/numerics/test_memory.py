@@ -1,0 +1,51 @@
+"""What memory there is: on the machine, in the container, and within the limit of the process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kselect.numerics import memory
+from kselect.numerics.memory import available_memory, container_memory, gib
+
+LIMITED = """
+import resource
+resource.setrlimit(resource.RLIMIT_AS, (2**30, resource.RLIM_INFINITY))
+from kselect.numerics.memory import available_memory
+print(available_memory())
+"""
+
+
+def test_some_memory_is_there() -> None:
+    assert 2**20 < available_memory() < 2**60
+
+
+def test_a_control_group(tmp_path: Path) -> None:
+    assert container_memory(tmp_path, 7) == 7
+    (tmp_path / "memory.max").write_text("max\n")
+    (tmp_path / "memory.current").write_text("40\n")
+    assert container_memory(tmp_path, 7) == 7
+    (tmp_path / "memory.max").write_text("100\n")
+    assert container_memory(tmp_path, 700) == 60
+    (tmp_path / "memory.current").write_text("140\n")
+    assert container_memory(tmp_path, 700) == 0
+
+
+def test_the_smallest_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "memory.max").write_text("1000\n")
+    (tmp_path / "memory.current").write_text("1\n")
+    monkeypatch.setattr(memory, "CONTROL_GROUP", tmp_path)
+    assert available_memory() == 999
+
+
+def test_the_limit_of_the_process() -> None:
+    """``ulimit -v``, less what is in use already."""
+    run = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, check=True)
+    assert 2**26 < int(run.stdout) < 2**30
+
+
+def test_sizes_are_shown() -> None:
+    assert gib(3.2 * 2**30) == "3.2 GiB"
