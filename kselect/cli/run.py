@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
@@ -16,6 +15,7 @@ from typing import Any
 import click
 
 from kselect.cli.experiment import default_folder, read_experiment
+from kselect.cli.interrupts import hear_interrupts
 from kselect.cli.options import column_options, place_options, places
 from kselect.config.kept import held_protocol
 from kselect.config.load import Loaded
@@ -285,17 +285,3 @@ def client_executor(client: Any, _: int) -> Executor:
     """A dask client as an executor; the cluster knows its own size."""
     executor: Executor = client.get_executor(pure=False, retries=1)
     return executor
-
-
-def hear_interrupts() -> None:
-    """A batch system's SIGTERM ends a run as Ctrl-C does; what nohup ignores stays ignored."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, interrupt)
-
-
-def interrupt(*_: object) -> None:
-    """End the run; a second Ctrl-C would only disturb the end, which takes less than a second."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt

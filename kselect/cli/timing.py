@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from kselect.cli.experiment import default_folder, read_experiment
+from kselect.cli.interrupts import hear_interrupts
 from kselect.cli.options import column_options, place_options, places
-from kselect.cli.run import hear_interrupts
 from kselect.datasets.dataset import Source
 from kselect.datasets.fetch import packaged
 from kselect.errors import DataError

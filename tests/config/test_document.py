@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from experiments import load_config
 
 from kselect.config.document import (
     LARGEST_FILE,
@@ -16,7 +17,6 @@ from kselect.config.document import (
     MOST_VALUES,
     read_document,
 )
-from kselect.config.load import load_config
 from kselect.errors import ConfigError
 
 BASE = """\

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import oracles
+import oracles_series
 import pytest
 
 from kselect.criteria.bif import bouligand_cross_validation
@@ -23,6 +25,23 @@ FOLDS = draw_folds(43, 5, stream(0, "folds"))
 def path_at(tau: float) -> Path:
     K = Gaussian(tau).gram(Points(X))
     return find_learner("lssvm").path(Problem(X, Y, Gaussian(tau), K, LAMS, "per-fold"))
+
+
+@pytest.mark.parametrize("order", [1, 3, 5])
+@pytest.mark.parametrize("average", ["points", "folds"])
+def test_the_definition(order: int, average: str) -> None:
+    """The loss of the series' predictions, fold by fold with dense hat matrices."""
+    path = path_at(1.0)
+    options = {"order": order, "cap": np.inf, "average": average}
+    found = bouligand_cross_validation(path, FOLDS, **options)  # type: ignore[arg-type]
+    K = Gaussian(1.0).gram(Points(X))
+    for score, lam in zip(found, LAMS, strict=True):
+        losses = np.empty(43)
+        for F in FOLDS.members:
+            predicted = oracles_series.series(K, Y, F, lam, True, order)
+            losses[F] = oracles.losses("squared", Y[F], predicted)
+        mean = oracles.mean_of_points if average == "points" else oracles.mean_of_folds
+        assert score == pytest.approx(mean(losses, FOLDS.members), rel=1e-7)
 
 
 def test_a_high_order_is_cross_validation() -> None:

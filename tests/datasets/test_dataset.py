@@ -11,7 +11,7 @@ import pytest
 
 from kselect.datasets.content import sha256_of
 from kselect.datasets.dataset import Source, map_labels, read_dataset
-from kselect.datasets.registry import as_info
+from kselect.datasets.registry import as_info, find_dataset
 from kselect.errors import DataError
 
 INFO = as_info(
@@ -116,4 +116,4 @@ def test_a_worker_checks_what_it_reads(tmp_path: Path) -> None:
     with pytest.raises(
         DataError, match=f"heart: changed since it was checked: .* it was {'0' * 64}"
     ):
-        load("heart", planned)
+        load(find_dataset("heart"), planned)

@@ -1,0 +1,20 @@
+"""The polynomial kernel, entry by entry."""
+
+from __future__ import annotations
+
+import numpy as np
+import oracles
+import pytest
+from problems import rows
+
+from kselect.kernels import Points
+from kselect.kernels.polynomial import Polynomial
+
+
+@pytest.mark.parametrize("value", [1, 2, 5])
+def test_every_entry(value: float) -> None:
+    """Between two sets of rows, by a double loop."""
+    X, _ = rows(9)
+    Z = X[:4] + 0.5
+    expected = oracles.gram(oracles.polynomial(int(value)), X, Z)
+    np.testing.assert_allclose(Polynomial(value).gram(Points(X, Z)), expected, rtol=1e-12)
