@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import signal
@@ -104,6 +105,9 @@ def worker_died(error: Exception) -> bool:
 def dask_client(scheduler: str | None, n_jobs: int) -> Client:
     """A client of a dask scheduler, or of a cluster of local processes started for this run."""
     from distributed import Client, LocalCluster
+
+    # What happens to the cluster is said by us, in one line.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
 
     if scheduler:
         return Client(scheduler, timeout="5s")  # type: ignore[no-untyped-call]

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
+import subprocess
+import sys
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from experiments import (
     DEADLY,
     JOBS,
     SECONDS,
+    SLOW,
+    environment,
     job,
+    job_files,
     kselect_in,
     records,
     start,
     statuses,
+    until,
     write_config,
 )
 
@@ -80,3 +90,46 @@ def test_words_for_a_dead_worker() -> None:
     assert worker_died(KilledWorker("task", None, 3))
     assert worker_died(CancelledError())
     assert not worker_died(ValueError("task"))
+
+
+def served(folder: Path, *command: str) -> subprocess.Popen[str]:
+    """A part of a cluster in a process of its own."""
+    env = environment(folder, SLOW)
+    code = "from distributed.cli import dask_{0} as m; m.main(standalone_mode=True)"
+    line = [sys.executable, "-c", code.format(command[0]), *command[1:]]
+    quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen(line, cwd=folder, env=env, text=True, start_new_session=True, **quiet)
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_dies_is_one_line(tmp_path: Path) -> None:
+    """Not a hang, not a traceback: exit 1, what was finished is kept, and a local run goes on from there."""
+    write_config(tmp_path)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    where = ("--host", "127.0.0.1", "--port", str(port))
+    scheduler = served(tmp_path, "scheduler", *where, "--no-dashboard")
+    elsewhere = tmp_path / "elsewhere"  # a worker stands in another folder
+    elsewhere.mkdir()
+    worker = served(elsewhere, "worker", address, "--no-dashboard", "--no-nanny", "--nthreads", "1")
+    try:
+        run = start(
+            tmp_path, "run", "small.yaml", "-o", "out", "--backend", "dask", "--scheduler", address
+        )
+        until(lambda: len(job_files(tmp_path / "out")) >= 2, "two jobs are there")
+        os.killpg(scheduler.pid, signal.SIGKILL)
+        _, err = run.communicate(timeout=SECONDS)
+    finally:
+        for process in (scheduler, worker):
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    assert run.returncode == 1, err
+    assert "Traceback" not in err
+    (line,) = [text for text in err.splitlines() if text.startswith("error: ")]
+    assert line.endswith("is gone; what was finished before is kept")
+    assert kselect_in(tmp_path, "run", "small.yaml", "-o", "out").returncode == 0
+    assert kselect_in(tmp_path, "run", "small.yaml", "-o", "alone").returncode == 0
+    assert records(tmp_path / "out") == records(tmp_path / "alone")
