@@ -107,7 +107,8 @@ def dask_client(scheduler: str | None, n_jobs: int) -> Client:
     from distributed import Client, LocalCluster
 
     # What happens to the cluster is said by us, in one line.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in [n for n in logging.root.manager.loggerDict if n.startswith("distributed")]:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
     if scheduler:
         return Client(scheduler, timeout="5s")  # type: ignore[no-untyped-call]
