@@ -826,3 +826,13 @@ def test_the_whole_of_a_narrower_run(tmp_path: Path) -> None:
     write("splits: 3", "seed: 1")
     other = config_load.load(MY, FIGURES, {}, lambda _: tmp_path / "out")
     assert (other.whole.datasets, other.whole.splits) == (("heart", "sonar"), (0, 1, 2))
+
+
+def test_a_figure_whose_data_sets_a_flag_left_out_needs_nothing() -> None:
+    """No data sets of a figure is not the same as all."""
+    write("figures: {discrepancy: {at: [5-CV], order: 1:2, datasets: [sonar]}}")
+    assert (
+        load_config(MY, {"datasets": ["heart"]}).methods
+        == load_config(MY, {"datasets": ["heart"]}).table
+    )
+    assert len(load_config(MY, {"datasets": ["sonar"]}).methods) == 3 + 3

@@ -54,7 +54,8 @@ class DiscrepancyFigure:
 
     def methods(self, figure: Discrepancy, columns: Columns) -> Iterable[Method]:
         """The difference at each order, and the rate once."""
-        for label in figure.at:
+        # A flag may have left none of its data sets, and a method without any stands for all.
+        for label in figure.at if figure.datasets else ():
             folds = columns.first(label).folds
             for order in figure.orders:
                 yield probe(figure, label, VALUE, folds, ((ORDER, order),))
