@@ -17,30 +17,28 @@ import argparse
 import resource
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from experiments import load_config
 
+from kselect.cli.experiment import FIGURES
+from kselect.config.load import load_config
 from kselect.datasets.fetch import Places, default_cache
-from kselect.datasets.registry import find_dataset
-from kselect.datasets.splits import draw_split
 from kselect.kernels import Points
 from kselect.model.experiment import Experiment
 from kselect.model.trial import Trial
 from kselect.numerics.linalg import symmetric_eigh
-from kselect.numerics.streams import stream
 from kselect.plan import find_sources
-from kselect.run.trial import load, prepare, run_trial
+from kselect.run.trial import load, prepare, run_trial, split_of
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
 
 def floor_seconds(experiment: Experiment, trial: Trial) -> float:
     """CPU seconds of the bare eigendecompositions of a trial's training kernels."""
-    data = load(trial.dataset, trial.source)
-    rng = stream(experiment.seed, trial.dataset, trial.split, "split")
-    split = draw_split(data.y, experiment.train, experiment.stratify, rng)
+    data = load(experiment.info(trial.dataset), trial.source)
+    split = split_of(experiment, data, trial.split)
     points = Points(prepare(experiment, data, split).train)
     total = 0.0
     for kernel in experiment.kernels:
@@ -71,17 +69,17 @@ def main() -> None:
     parser.add_argument("-d", "--dataset", action="append")
     arguments = parser.parse_args()
     overrides = {"splits": arguments.splits, "datasets": arguments.dataset}
-    experiment = load_config(CONFIGS / f"{arguments.config}.yaml", overrides)
-    small = [d for d in experiment.datasets if find_dataset(d).rows < arguments.rows]
-    sources, missing = find_sources(small, Places(default_cache(), arguments.mirror, offline=True))
+    experiment = load_config(CONFIGS / f"{arguments.config}.yaml", FIGURES, overrides)
+    small = tuple(d for d in experiment.datasets if experiment.info(d).rows < arguments.rows)
+    places = Places(default_cache(), arguments.mirror, offline=True)
+    sources, missing = find_sources(replace(experiment, datasets=small), places)
     for name in missing:
         print(f"{name}: left out, no file (--mirror)", file=sys.stderr)
     print(f"{'data set':<18}{'floor':>9}{'kselect':>9}{'ratio':>7}   CPU seconds")
     floors, ours = 0.0, 0.0
     for name, source in sources.items():
         for split in experiment.splits:
-            methods = experiment.methods_on(name, find_dataset(name).task)
-            trial = Trial(name, split, methods, source)
+            trial = Trial(name, split, experiment.methods_on(name), source)
             mine, floor = trial_seconds(experiment, trial), floor_seconds(experiment, trial)
             floors, ours = floors + floor, ours + mine
             print(f"{name:<18}{floor:>9.2f}{mine:>9.2f}{mine / floor:>7.2f}", flush=True)

@@ -19,6 +19,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -28,11 +29,12 @@ from sklearn.svm import SVC
 
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.learners import Problem, find_learner
+from kselect.model.method import SELECTED, Choice, Ridges
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.streams import stream
 from kselect.search.grid import search_grid
+from kselect.search.side import TrainingSide
 from kselect.selection.engine import Request, select
 from kselect.selection.request import make_method
 from kselect.store.environment import describe_environment
@@ -67,7 +69,9 @@ def one_criterion(X: Array, y: Array, learner: str, label: str) -> float:
     method = make_method(label, None, {}, classification=True)
     kernels = tuple(Gaussian(tau) for tau in TAUS)
     folds = draw_folds(len(X), method.folds, stream(0, "folds")) if method.folds else None
-    return select(X, y[None, :], Request(learner, kernels, tuple(LAMS), method), folds).seconds
+    return select(
+        X, y[None, :], Request(Choice(learner), kernels, tuple(LAMS), method), folds
+    ).seconds
 
 
 def all_criteria(X: Array, y: Array, learner: str) -> float:
@@ -75,13 +79,18 @@ def all_criteria(X: Array, y: Array, learner: str) -> float:
     methods = tuple(make_method(label, None, {}, classification=True) for label in ALL)
     folds: dict[int, Folds] = {k: draw_folds(len(X), k, stream(0, "folds", k)) for k in (5, 10)}
     started = time.perf_counter()
-    points, make = Points(X), find_learner(learner).path
-    search_grid(
-        [Gaussian(tau) for tau in TAUS],
-        lambda kernel: make(Problem(X, y, kernel, kernel.gram(points), LAMS)),
-        methods,
-        folds.__getitem__,
+    side = TrainingSide(
+        X=X,
+        targets=y[None],
+        task="classification",
+        kernels=tuple(Gaussian(tau) for tau in TAUS),
+        ridges=Ridges(tuple(LAMS), "select"),
+        learner=Choice(learner),
+        ridge="fixed",
+        folds=folds.__getitem__,
+        stream=partial(stream, 0),
     )
+    search_grid(side, dict.fromkeys(methods, (SELECTED,)))
     return time.perf_counter() - started
 
 

@@ -10,6 +10,9 @@ import pytest
 from kselect.numerics.linalg import Array
 from kselect.selection.estimator import KernelSelectRegressorCV
 
+# A small grid has edges.
+pytestmark = pytest.mark.filterwarnings("ignore::kselect.selection.estimator.EdgeWarning")
+
 RNG = np.random.default_rng(0)
 DAYS = np.sort(RNG.permutation(400)[:60]).astype(np.float64)
 WAVE: Array = np.sin(DAYS / 20.0) + 0.05 * RNG.normal(size=60)
