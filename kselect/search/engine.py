@@ -19,6 +19,7 @@ from kselect.model.method import Choice, Method
 from kselect.model.place import Place
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
+from kselect.numerics.memory import keep_freed_memory
 from kselect.search.side import TrainingSide
 
 NUMERICAL = (TrialError, np.linalg.LinAlgError, FloatingPointError, MemoryError)
@@ -66,6 +67,7 @@ class Paths:
 
 def walk(side: TrainingSide, methods: Sequence[Method], n_jobs: int = 1) -> Iterator[Visit]:
     """Every kernel in turn, one path alive per thread; threads are enough, as LAPACK releases the interpreter."""
+    keep_freed_memory()
     if n_jobs == 1:
         yield from (visit(side, kernel, methods) for kernel in side.kernels)
         return
