@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from kselect.errors import TrialError
+from kselect.learners.small_terms import SMALL, bias, products
 from kselect.numerics.linalg import Array, Index
 
 EPS = float(np.finfo(np.float64).eps)
@@ -28,6 +29,8 @@ TOLERANCE = 1e-10
 LOOSEST = 1e-6
 # Zones that disagree by this much, relative to the targets' range, disagree by rounding.
 ROUNDING = 1e-14
+# A bias of this share of the targets may be its own rounding.
+DOUBTFUL = 1e-6
 STEPS = 50
 # Where so many steps do not do, the ridge comes down from this many times its value, by this factor a time.
 DETOUR = 8.0 ** np.arange(12, -1, -1)
@@ -188,9 +191,21 @@ def newton_step(task: Task, at: Start, zones: Array) -> Fit:
     alpha, b = np.zeros_like(task.y), at.b
     if len(A):
         system = Bordered(task.K, A, task.gamma, task.name)
-        alpha[A], bias = system.solve(task.y[A] - task.eps * zones[A])
-        b = float(bias)
+        right = task.y[A] - task.eps * zones[A]
+        alpha[A], closed = system.solve(right)
+        b = settled_bias(task, A, right, alpha[A], float(closed))
     return Fit(alpha, b, task.K @ alpha, zones)
+
+
+def settled_bias(task: Task, A: Index, right: Array, alpha: Array, b: float) -> float:
+    """b, or, where its rounding hides it, ``1^T (z_A - (K_AA - kappa I) alpha) / |A|``; see below_rounding.py."""
+    scale = float(np.abs(right).max())
+    if abs(b) > DOUBTFUL * scale:
+        return b
+    K = task.K[np.ix_(A, A)]
+    K[np.diag_indices_from(K)] -= task.K[0, 0]
+    small = bias(right.sum(), products(K.sum(axis=0)[None], alpha[None]), len(A))
+    return float(small.settled[0, 0]) if small.size[0, 0] <= SMALL * scale else b
 
 
 def objective(task: Task, at: Start) -> float:

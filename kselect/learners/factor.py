@@ -31,7 +31,7 @@ class Factor(Protocol):
     """One kernel matrix, ready for every ridge."""
 
     def solve(self, gammas: Array, v: Array) -> Array:
-        """``G v`` for every ridge, (n_ridges, n)."""
+        """``G v`` for every ridge, (n_ridges, n); v is one vector, or one for each ridge."""
         ...
 
     def diagonal(self, gammas: Array) -> Array:
@@ -187,7 +187,7 @@ class ScatteredFactor:
         """A division, and the core's own solution."""
         out = weights(self.kappa, gammas) * v
         if self.inner:
-            out[:, self.core] = self.inner.solve(gammas, v[self.core])
+            out[:, self.core] = self.inner.solve(gammas, v[..., self.core])
         return out
 
     def diagonal(self, gammas: Array) -> Array:

@@ -6,19 +6,34 @@ For the Nystrom approximation (mathematics, sections 1 and 6). With ``B^T B = di
     b = p^T y / (p^T 1) with bias, 0 without;  beta = w * (B^T y - b B^T 1);  f = B beta + b
     leave-one-out: e_i = r_i / h_i,  h_i = 1 - sum_j w_j B_ij^2 - p_i^2 / (p^T 1)
     k-fold: the normal equations without the fold, ``diag(s) + gamma I - B_F^T B_F``, r by r
+
+Predictions that ``y - e`` would lose are formed as sums over the columns (small_terms.py). A landmark's own
+row is rounded as a whole, so that near ``K = I`` its prediction by others is within that rounding, and is 0.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from kselect.errors import TrialError
+from kselect.learners.below_rounding import NOTHING, batches
 from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.factor import weights
 from kselect.learners.matrix import LowRank
 from kselect.learners.problem import Dual, Problem
+from kselect.learners.small_terms import (
+    Sums,
+    bias,
+    closed_form_rounding,
+    doubtful,
+    in_parts,
+    products,
+    put,
+    row_by_row,
+    sums_of_others,
+)
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, Mask
 
@@ -43,60 +58,124 @@ class PrimalPath:
         return self.problem.y @ self.B, self.B.sum(axis=0)
 
     @cached_property
-    def _fit(self) -> tuple[Array, Array]:
-        """beta (n_ridges, r) and b (n_ridges,)."""
-        w = weights(self.s, self.gammas)
-        By, Bone = self._sums
+    def _w(self) -> Array:
+        """``1 / (s + gamma)``, (n_ridges, r)."""
+        return weights(self.s, self.gammas)
+
+    @cached_property
+    def _fit(self) -> tuple[Array, Sums]:
+        """beta (n_ridges, r) and b (n_ridges, 1)."""
+        By, ridges = self._sums[0], np.arange(len(self.gammas))
+        return self._solve(By, np.full((len(ridges), 1), self.problem.y.sum()), ridges)
+
+    def _solve(self, Bz: Array, totals: Array, ridges: Index) -> tuple[Array, Sums]:
+        """``beta = w * (B^T z - b B^T 1)`` and b of targets z, by ``B^T z`` and ``1^T z``, one ridge for each."""
+        w, Bone = self._w[ridges], self._sums[1]
         if not self.bias:
-            return w * By, np.zeros(len(w))
-        y = self.problem.y
-        b = (y.sum() - (w * Bone) @ By) / (len(y) - w @ Bone**2)
-        return w * (By - b[:, None] * Bone), b
+            return w * Bz, Sums(np.zeros((len(w), 1)), np.zeros((len(w), 1)))
+        terms = row_by_row(w * Bone, np.broadcast_to(Bz, w.shape)).column
+        b = bias(totals, terms, (self.problem.n - w @ Bone**2)[:, None])
+        return w * (Bz - b.settled * Bone), Sums(b.settled, b.size)
 
     def dual(self) -> Dual:
         """Coefficients of the kernel against the landmarks."""
         beta, b = self._fit
-        return Dual(beta @ self.matrix.root.T, b)
+        return Dual(beta @ self.matrix.root.T, b.values[:, 0])
 
     def decision(self) -> Array:
         """``B beta + b``."""
         beta, b = self._fit
-        return np.asarray(beta @ self.B.T + b[:, None])
+        values = np.asarray(beta @ self.B.T + b.values)
+        doubt = doubtful(self.problem.y, values, self._rounding)
+        where = np.ix_(np.arange(len(beta)), np.flatnonzero(doubt.any(axis=0)))
+        put(self.problem.y, values, where, self._terms(where[1][0]), doubt)
+        return values
+
+    def _terms(self, rows: Index) -> Sums:
+        """The fitted values of some rows, as sums."""
+        beta, b = self._fit
+        return products(self.B[rows], beta) + b
+
+    @cached_property
+    def _rounding(self) -> Array:
+        """What a closed form may be off, relative to ``|y| + |e|``."""
+        total = np.square(self._along.sum(axis=1)) if self.bias else None
+        largest = self.s[-1] + self.gammas
+        return closed_form_rounding(self.problem.n, largest, self.gammas, total)
 
     def loo(self) -> Array:
         """``y_i - r_i / h_i``."""
         y = self.problem.y
-        return np.asarray(y - (y - self.decision()) / self._rest)
+        held = np.asarray(y - (y - self.decision()) / self._rest)
+        doubt = doubtful(y, held, self._rounding)
+        for ridges, rows in in_parts(np.argwhere(doubt), len(self.s)):
+            put(y, held, (ridges, rows), self._without(held, ridges, rows), doubt)
+        return held
 
     @cached_property
     def _rest(self) -> Array:
         """``h_i = 1 - S_ii``."""
-        smooth = weights(self.s, self.gammas) @ np.square(self.B).T
-        return np.asarray(1.0 - smooth - np.square(self._along))
+        return np.asarray(1.0 - self._w @ np.square(self.B).T - np.square(self._along))
 
     def leverages(self) -> Array:
         """``S_ii``."""
         return 1.0 - self._rest
+
+    def _without(self, held: Array, ridges: Index, rows: Index) -> Sums:
+        """Rows predicted by the others, each at one ridge: ``beta - e_i B^T P_i``, and b as the others' mean."""
+        B, y, n = self.B[rows], self.problem.y, self.problem.n
+        e = (y[rows] - held[ridges, rows])[:, None]
+        along, total = self._along[ridges, rows][:, None], self._along.sum(axis=1)[ridges, None]
+        Bone = self._sums[1]
+        reach = B - Bone * along / total if self.bias else B
+        beta = self._fit[0][ridges] - e * self._w[ridges] * reach
+        small = row_by_row(B, beta)
+        if self.bias:
+            small += bias(y.sum() - y[rows], row_by_row(Bone - B, beta), n - 1)
+        return small
 
     @cached_property
     def _along(self) -> Array:
         """``p / sqrt(p^T 1)`` (n_ridges, n); zero without a bias."""
         if not self.bias:
             return np.zeros((len(self.gammas), self.problem.n))
-        p = 1.0 - (weights(self.s, self.gammas) * self._sums[1]) @ self.B.T
+        p = 1.0 - (self._w * self._sums[1]) @ self.B.T
         return np.asarray(p / np.sqrt(p.sum(axis=1, keepdims=True)))
 
     @cached_property
     def modes(self) -> Modes:
         """The hat matrices."""
-        return Modes(self.B, self.s, weights(self.s, self.gammas), self._along)
+        return Modes(self.B, self.s, self._w, self._along)
 
     def bif(self, folds: Folds, order: int) -> Array:
         """k-fold cross-validation by its Taylor series of that order (icml2014)."""
         if folds not in self._series:
             residual = self.problem.y - self.decision()
             self._series[folds] = HeldOutSeries(residual, folds)
-        return np.asarray(self.problem.y - self._series[folds].residual(self.modes, order))
+        held = np.asarray(self.problem.y - self._series[folds].residual(self.modes, order))
+        self._form_series(held, folds, order)
+        return held
+
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
+    def _form_series(self, held: Array, folds: Folds, order: int) -> None:
+        """Predictions within their rounding as ``S z = B beta + b``; for z see below_rounding.form_series."""
+        y, n, doubt = self.problem.y, self.problem.n, doubtful(self.problem.y, held, self._rounding)
+        for batch in batches(doubt, folds.members, range(len(folds.members))):
+            z = np.tile(y, (len(batch.ridges), 1))
+            totals = z.sum(axis=1, keepdims=True)
+            for q in range(order + 1):
+                beta, b = self._solve(z @ self.B, totals, batch.ridges)
+                h = beta @ self.B.T + b.values
+                for F, _, ridges, span in batch:
+                    small = products(self.B[F], beta[span])
+                    shift = Sums(b.values[span], b.size[span])
+                    if q == order:
+                        put(y, held, np.ix_(ridges, F), small + shift, doubt)
+                    e = len(F) / (n - len(F))
+                    kept = np.delete(y, F).sum() + small.values.sum(axis=1, keepdims=True)
+                    totals[span] = (1.0 + e) * kept - e * beta[span] @ self._sums[1][:, None]
+                    z[span] = (1.0 + e) * y - e * h[span]
+                    z[span, F] = small.values + shift.values
 
     def interpolating(self, folds: Folds, cap: float) -> Mask:
         """Where ``lambda_max(S_FF)`` reaches the cap for some fold."""
@@ -112,7 +191,7 @@ class PrimalPath:
 
     def _inner(self, F: Index, i: int) -> Array:
         """``A^T A`` where ``S_FF = A A^T``: the same eigenvalues with r + 1 rows instead of m."""
-        w = weights(self.s, self.gammas[[i]])[0]
+        w = self._w[i]
         A = np.column_stack([self.B[F] * np.sqrt(w), self._along[i, F]])
         return np.asarray(A.T @ A)
 
@@ -125,24 +204,27 @@ class PrimalPath:
         """Exact k-fold cross-validation, ``O(n r^2 / k + r^3)`` a fold and ridge."""
         if folds not in self._held:
             out = np.empty((len(self.gammas), self.problem.n))
-            for F in folds.members:
-                out[:, F] = self._fold(F)
+            others = sums_of_others([partial(self._right, F) for F in folds.members])
+            for F, right in zip(folds.members, others, strict=True):
+                out[:, F] = self._fold(F, right)
             self._held[folds] = out
         return self._held[folds]
 
-    def _fold(self, F: Index) -> Array:
+    def _right(self, F: Index) -> Array:
+        """``B_F^T y_F`` and ``B_F^T 1``, (r, 2)."""
+        return self.B[F].T @ np.stack([self.problem.y[F], np.ones(len(F))], axis=1)
+
+    def _fold(self, F: Index, right: Array) -> Array:
         """The predictions of one fold by the normal equations of the others."""
         from scipy.linalg.lapack import dposv
 
         y, n, m = self.problem.y, self.problem.n, len(F)
         BF = self.B[F]
         normal = np.diag(self.s) - BF.T @ BF
-        By, Bone = self._sums
-        right = np.stack([By - y[F] @ BF, Bone - BF.sum(axis=0)], axis=1)
-        total = y.sum() - y[F].sum()
-        kept = n - m if self.problem.ridge == "per-fold" else n
+        total = np.delete(y, F).sum()
+        trained = n - m if self.problem.ridge == "per-fold" else n
         out = np.empty((len(self.gammas), m))
-        for i, gamma in enumerate(kept * self.problem.lams):
+        for i, gamma in enumerate(trained * self.problem.lams):
             system = normal.copy(order="F")
             system[np.diag_indices_from(system)] += gamma
             _, solved, failed = dposv(system, right, lower=1, overwrite_a=1)
@@ -150,6 +232,8 @@ class PrimalPath:
                 raise TrialError("the normal equations without a fold are singular")
             u, v = solved.T
             h = right[:, 1]
-            b = (total - h @ u) / (n - m - h @ v) if self.bias else 0.0
-            out[i] = BF @ (u - b * v) + b
+            b = NOTHING
+            if self.bias:
+                b = bias(total, products(h[None], u[None]), n - m - h @ v)
+            out[i] = (products(BF, u[None] - b.values * v) + b).settled[0]
         return out

@@ -6,7 +6,8 @@ r"""The square loss: one eigendecomposition of the kernel serves every ridge and
     without (KRR):      P = G,                    alpha = G y
     hat matrix S = I - gamma P,  residual r = y - S y = gamma alpha
 
-No n-by-n matrix is formed for a ridge, only the blocks of the folds (mathematics, section 1).
+No n-by-n matrix is formed for a ridge, only the blocks of the folds (mathematics, section 1). All these are
+differences ``y - e``; what is within their rounding is formed as a sum instead (below_rounding.py).
 """
 
 from __future__ import annotations
@@ -19,10 +20,18 @@ from scipy.linalg.blas import dsyr
 from scipy.linalg.lapack import dposv
 
 from kselect.errors import TrialError
+from kselect.learners.below_rounding import (
+    form_bias,
+    form_fitted,
+    form_held_out,
+    form_left_out,
+    form_series,
+)
 from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.factor import Factor
 from kselect.learners.matrix import Dense
 from kselect.learners.problem import Dual, Problem
+from kselect.learners.small_terms import Fitted, closed_form_rounding
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, Mask
 
@@ -57,7 +66,24 @@ class SquareLossPath:
     @cached_property
     def _fit(self) -> tuple[Array, Array, Array]:
         """The solution at ``n lam``."""
-        return self._solution(self.gammas)
+        alpha, b, q = self._solution(self.gammas)
+        return alpha, form_bias(self._fitted(self.gammas, alpha, q), b) if self.bias else b, q
+
+    def _fitted(self, gammas: Array, alpha: Array, q: Array) -> Fitted:
+        """What small predictions are formed from."""
+
+        def push(ridges: Index, v: Array) -> Array:
+            along = q[ridges]
+            pushed = self.factor.solve(gammas[ridges], v)
+            pushed -= np.einsum("pn,pn->p", along, v)[:, None] * along
+            return pushed
+
+        s, n = self.factor.eigenvalues(), self.problem.n
+        total = np.square(q.sum(axis=1)) if self.bias else None
+        rounding = closed_form_rounding(n, s[0] + gammas, s[-1] + gammas, total)
+        inverse = 1.0 / (s[-1] + gammas)
+        K, y = self.problem.K, self.problem.y
+        return Fitted(K, y, gammas, alpha, push, rounding, inverse, self.bias)
 
     def dual(self) -> Dual:
         """alpha and b for every ridge."""
@@ -65,8 +91,15 @@ class SquareLossPath:
         return Dual(alpha, b)
 
     def decision(self) -> Array:
-        """``S y = y - gamma alpha``: the fitted values."""
-        return self.problem.y - self.gammas[:, None] * self._fit[0]
+        """``S y = y - gamma alpha``: the fitted values; small ones ``K alpha + b``."""
+        alpha, b, q = self._fit
+        values = self._smooth()
+        form_fitted(self._fitted(self.gammas, alpha, q), values, b)
+        return values
+
+    def _smooth(self) -> Array:
+        """``y - gamma alpha``, to the rounding of y."""
+        return np.asarray(self.problem.y - self.gammas[:, None] * self._fit[0])
 
     @cached_property
     def _inverse_diagonal(self) -> Array:
@@ -75,7 +108,10 @@ class SquareLossPath:
 
     @cached_property
     def _loo(self) -> Array:
-        return np.asarray(self.problem.y - self._fit[0] / self._inverse_diagonal)
+        alpha, _, q = self._fit
+        held = np.asarray(self.problem.y - alpha / self._inverse_diagonal)
+        form_left_out(self._fitted(self.gammas, alpha, q), held)
+        return held
 
     def loo(self) -> Array:
         r"""``y_i - alpha_i / P_ii``: exact leave-one-out with the ridge n lam kept (Cawley 2006)."""
@@ -96,9 +132,12 @@ class SquareLossPath:
         Expanded around the fit with n lam, it tends to retraining with the fold's own ridge ``(n - m) lam``.
         """
         if folds not in self._series:
-            residual = self.problem.y - self.decision()
+            residual = self.problem.y - self._smooth()
             self._series[folds] = HeldOutSeries(residual, folds)
-        return np.asarray(self.problem.y - self._series[folds].residual(self.modes, order))
+        held = np.asarray(self.problem.y - self._series[folds].residual(self.modes, order))
+        fitted = self._fitted(self.gammas, self._fit[0], self._fit[2])
+        form_series(fitted, held, folds.members, order)
+        return held
 
     def interpolating(self, folds: Folds, cap: float) -> Mask:
         """Where the series' rate ``lambda_max(S_FF)`` reaches the cap for some fold.
@@ -168,7 +207,7 @@ class SquareLossPath:
         return self._held[folds]
 
     def _held_out(self, folds: Folds) -> Array:
-        out = np.empty((len(self.gammas), self.problem.n))
+        out = np.zeros((len(self.gammas), self.problem.n))
         edges: list[Array] = []
         for m, positions in folds.by_size.items():
             gammas = self.gammas
@@ -180,6 +219,8 @@ class SquareLossPath:
                 F = chunk if len(chunk) > 1 else chunk[0]
                 solve = self._folds if len(chunk) > 1 else self._fold
                 out[:, F] = solve(F, gammas, solution[0], solution[2], edges)
+            fitted = self._fitted(gammas, solution[0], solution[2])
+            form_held_out(fitted, out, folds.members, positions)
         # Not before the last fold is done: half of the blocks would hide what the others say.
         self._edges[folds] = edges
         return out

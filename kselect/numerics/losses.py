@@ -13,7 +13,11 @@ Loss = Literal["zero-one", "squared", "hinge"]
 
 
 def zero_one(y: Array, f: Array) -> Array:
-    """``1[y f <= 0]`` for labels -1, +1: a decision of exactly 0 counts as wrong."""
+    """``1[y f <= 0]`` for labels -1, +1: a decision of exactly 0 counts as wrong.
+
+    A path forms small predictions as sums of small terms, so that their signs mean something however small
+    they are, and says 0 where one is within the rounding of its own terms, as votes that cancel are.
+    """
     return (y * f <= 0).astype(np.float64)
 
 

@@ -361,7 +361,7 @@ def test_a_job_of_another_version(done: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("text", ["", "[]", "7", "\0\0", '{"version": 3, "records": [7]}'])
+@pytest.mark.parametrize("text", ["", "[]", "7", "\0\0", '{"version": 4, "records": [7]}'])
 def test_a_damaged_job_is_said_and_run_again(done: Path, reference: Path, text: str) -> None:
     (done / "out/jobs/sonar/1.json").write_text(text)
     for command in (("report", "out"), ("run", "small.yaml", "-o", "out", "-d", "heart")):

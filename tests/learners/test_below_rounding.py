@@ -1,0 +1,377 @@
+"""Signs of predictions that are below the rounding of y, against whole numbers, in every learner and form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import oracles
+import oracles_rounding as exact
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import numbered, problem_of
+from sklearn.kernel_ridge import KernelRidge
+
+import kselect.learners.below_rounding as below
+import kselect.learners.small_terms as terms
+from kselect.criteria import CRITERIA
+from kselect.kernels import Points
+from kselect.kernels.gaussian import Gaussian
+from kselect.kernels.nystrom import nystrom_columns
+from kselect.learners import LEARNERS, Path, Problem
+from kselect.learners.quadratic_svr import QuadraticSVRPath
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array, Index
+
+BOTH = pytest.mark.parametrize("learner", ["krr", "lssvm"])
+SEEDS = st.integers(0, 2**32 - 1)
+# Pairs of neighbours far from all others: the example of the fault.
+PAIRS: Array = np.array([0.0, 1, 10, 11, 20, 21, 30, 31])[:, None]
+LABELS = np.array([1.0, 1, -1, -1, 1, 1, -1, -1])
+HALVES = Folds.from_numbers(np.arange(8) % 2)
+
+
+@dataclass(frozen=True)
+class Small:
+    """A problem at the edge of rounding, with one ridge and folds."""
+
+    problem: Problem
+    folds: Folds
+
+    @property
+    def gamma(self) -> float:
+        """``n lam``."""
+        return float(self.problem.n * self.problem.lams[0])
+
+    @property
+    def gammas(self) -> list[float]:
+        """The ridge of each fold."""
+        n, lam = self.problem.n, float(self.problem.lams[0])
+        per_fold = self.problem.ridge == "per-fold"
+        return [(n - len(F) * per_fold) * lam for F in self.folds.members]
+
+
+@st.composite
+def small(draw: st.DrawFn, most: int = 8) -> Small:
+    """Kernels from I to 1 1^T, ridges from 1e-12 to 1e18, labels; rows on a line, often equal or in pairs."""
+    rng = np.random.default_rng(draw(SEEDS))
+    n = draw(st.integers(4, most))
+    kind = draw(st.sampled_from(["normal", "whole", "pairs"]))
+    X = {
+        "normal": rng.normal(size=n),
+        "whole": rng.integers(-4, 5, size=n).astype(np.float64),
+        "pairs": 10.0 * (rng.permutation(n) // 2) + rng.integers(0, 2, size=n),
+    }[kind][:, None]
+    y = rng.permutation(np.where(np.arange(n) % 2 == 0, 1.0, -1.0))
+    if draw(st.booleans()):
+        y = rng.choice([-1.0, 1.0], size=n)
+    gaps = np.abs(X - X.T)[np.abs(X - X.T) > 0]
+    near = float(gaps.min(initial=1.0)) ** 2 if len(gaps) else 1.0
+    kernel = Gaussian(near / (2 * 10.0 ** draw(st.floats(-2, 2.44))))
+    ridge = draw(st.sampled_from(["fixed", "per-fold"]))
+    folds = numbered(rng, n, draw(st.integers(2, n)), draw(st.booleans()))
+    lam = 10.0 ** draw(st.floats(-12, 18))
+    return Small(problem_of(kernel, X, y, [lam], ridge=ridge), folds)
+
+
+@BOTH
+@given(small())
+def test_signs_of_retraining(learner: str, case: Small) -> None:
+    """Every fold, in both ridge modes."""
+    p = case.problem
+    found = LEARNERS[learner].path(p).held_out(case.folds)[0]
+    bias = learner == "lssvm"
+    truth = exact.held_out(p.K, p.y, case.folds.members, case.gammas, bias, False)
+    assert not exact.beyond(p.y, found, *truth).any()
+
+
+@BOTH
+@given(small())
+def test_signs_of_leave_one_out(learner: str, case: Small) -> None:
+    """Every row."""
+    p = case.problem
+    singles = oracles.singletons(p.n)
+    found = LEARNERS[learner].path(p).loo()[0]
+    truth = exact.held_out(p.K, p.y, singles, [case.gamma] * p.n, learner == "lssvm", False)
+    assert not exact.beyond(p.y, found, *truth).any()
+
+
+@BOTH
+@given(small())
+def test_signs_of_the_fit(learner: str, case: Small) -> None:
+    """On the training rows, by ``decision`` and by the dual."""
+    p, path = case.problem, LEARNERS[learner].path(case.problem)
+    truth = exact.fitted(p.K, p.y, case.gamma, learner == "lssvm", False)
+    assert not exact.beyond(p.y, path.decision()[0], *truth).any()
+    assert not exact.beyond(p.y, path.dual().decision(0, p.K), *truth).any()
+
+
+@BOTH
+@given(small(6), st.sampled_from([0, 1, 3]))
+def test_signs_of_the_series(learner: str, case: Small, order: int) -> None:
+    """BIF, order by order: at ``K = I`` its prediction is ``y / (1 + gamma)^(order + 1)``."""
+    p = case.problem
+    found = LEARNERS[learner].path(p).bif(case.folds, order)[0]
+    truth = exact.series(p.K, p.y, case.folds.members, case.gamma, learner == "lssvm", order)
+    assert not exact.beyond(p.y, found, *truth).any()
+
+
+@given(small())
+def test_signs_of_the_svr_without_a_tube(case: Small) -> None:
+    """With eps = 0 it is the LSSVM; its predictions are sums already, but b was a rounding."""
+    p, singles = case.problem, oracles.singletons(case.problem.n)
+    if case.gamma < 1e-6:  # Its trainer has limits of its own there.
+        return
+    path = QuadraticSVRPath(p, eps=0.0)
+    truth = exact.held_out(p.K, p.y, case.folds.members, case.gammas, True, False)
+    assert not exact.beyond(p.y, path.held_out(case.folds)[0], *truth).any()
+    truth = exact.held_out(p.K, p.y, singles, [case.gamma] * p.n, True, False)
+    assert not exact.beyond(p.y, path.loo()[0], *truth).any()
+
+
+@BOTH
+@given(small(), SEEDS)
+def test_signs_on_columns(learner: str, case: Small, seed: int) -> None:
+    """Of the kernel ``V V^T``, which knows a row to the rounding of the whole row: below that it is 0."""
+    p, rng = case.problem, np.random.default_rng(seed)
+    marks = np.sort(rng.permutation(p.n)[: rng.integers(2, p.n)])
+    columns = nystrom_columns(p.kernel, Points(p.X, p.X[marks]), marks)
+    thin = Problem(p.X, p.y, p.kernel, np.empty((0, 0)), p.lams, p.ridge, columns)
+    path, bias, V = LEARNERS[learner].path(thin), learner == "lssvm", columns.V
+    truth = exact.held_out(V, p.y, case.folds.members, case.gammas, bias, True)
+    assert not exact.beyond(p.y, path.held_out(case.folds)[0], *truth).any()
+    singles = oracles.singletons(p.n)
+    truth = exact.held_out(V, p.y, singles, [case.gamma] * p.n, bias, True)
+    assert not exact.beyond(p.y, path.loo()[0], *truth).any()
+    truth = exact.fitted(V, p.y, case.gamma, bias, True)
+    assert not exact.beyond(p.y, path.decision()[0], *truth).any()
+
+
+def pairs(learner: str, lams: Any = (0.1,), **more: Any) -> Path:
+    """The example, by a kernel in which a neighbour is ``exp(-50)``."""
+    return LEARNERS[learner].path(problem_of(Gaussian(0.01), PAIRS, LABELS, lams, **more))
+
+
+@BOTH
+@pytest.mark.parametrize("lam", [1e-9, 0.1, 1e9, 1e20])
+@pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
+def test_neighbours_vote(learner: str, lam: float, ridge: Any) -> None:
+    """Each row has a neighbour of its own class in the other fold: no error; y less an error of 1 had all."""
+    path = pairs(learner, [lam], ridge=ridge)
+    for name in ("k-CV", "k-KS"):
+        score = CRITERIA[name].function(path, HALVES, loss="zero-one")
+        penalty = CRITERIA[name].function(path, HALVES, loss="squared") - np.mean(
+            np.square(LABELS - path.held_out(HALVES))
+        )
+        assert score - penalty == pytest.approx(0.0, abs=1e-12)
+    gamma = lam * (8 if ridge == "fixed" else 4)
+    expected = np.exp(-50.0) / (1.0 + gamma) * LABELS
+    assert path.held_out(HALVES)[0] == pytest.approx(expected, rel=1e-12, abs=0.0)
+
+
+def test_scikit_learn_says_the_same() -> None:
+    """Retraining by ``KernelRidge``, fold by fold and row by row."""
+    path = pairs("krr")
+    for folds, found in (
+        (HALVES.members, path.held_out(HALVES)[0]),
+        (oracles.singletons(8), path.loo()[0]),
+    ):
+        expected = np.empty(8)
+        for F in folds:
+            T = oracles.without(F, 8)
+            model = KernelRidge(alpha=0.8, kernel="rbf", gamma=50.0).fit(PAIRS[T], LABELS[T])
+            expected[F] = model.predict(PAIRS[F])
+        assert found == pytest.approx(expected, rel=1e-12, abs=0.0)
+    assert CRITERIA["ELOO"].function(path, form="error") == 0.0
+
+
+@BOTH
+@pytest.mark.parametrize("order", [0, 1, 2, 5])
+def test_the_series_falls_from_order_to_order(learner: str, order: int) -> None:
+    """Without any neighbour the prediction is ``y / (1 + gamma)^(order + 1)``: here by 1e-9 at each order."""
+    apart = 100.0 * np.arange(8.0)[:, None]
+    p = problem_of(Gaussian(0.01), apart, LABELS, [1e9 / 8])
+    balanced = Folds.from_numbers(np.array([0, 1, 0, 1, 0, 1, 0, 1]))
+    found = LEARNERS[learner].path(p).bif(balanced, order)[0]
+    expected = LABELS / (1.0 + 1e9) ** (order + 1)
+    assert found == pytest.approx(expected, rel=1e-6, abs=0.0)
+
+
+def test_without_any_neighbour_the_prediction_is_zero() -> None:
+    """Where the kernel underflows nothing is known, and 0 counts as wrong; so do votes that cancel."""
+    apart = 100.0 * np.arange(8.0)[:, None]
+    path = LEARNERS["krr"].path(problem_of(Gaussian(0.01), apart, LABELS, [0.1, 1e9]))
+    assert (path.loo() == 0).all()
+    assert (path.held_out(HALVES) == 0).all()
+    assert (CRITERIA["ELOO"].function(path, form="error") == 1).all()
+    X, y = np.array([[0.0], *[[1.0]] * 6, [50.0]]), np.array([1.0, 1, -1, 1, -1, 1, -1, 1])
+    tied = LEARNERS["krr"].path(problem_of(Gaussian(0.01), X, y, 10.0 ** np.arange(-2, 7)))
+    assert (tied.loo()[:, 0] == 0.0).all()
+
+
+# Leaving out a row of the first sign, or the last fold, leaves as many labels of either sign.
+ODD: Array = np.array([0.0, 1.0, 1.5, 3.0, 4.2, 6.0, 6.1])[:, None]
+ODD_LABELS = np.array([1.0, -1, 1, -1, 1, -1, 1])
+THREE = Folds.from_numbers(np.array([0, 0, 1, 1, 2, 2, 2]))
+# A ridge far above the kernel, or a kernel of no more than exp(-50).
+EDGES = pytest.mark.parametrize(("tau", "lam"), [(2.0, 1e15), (2.0, 1e30), (0.0001, 0.1)])
+
+
+def near(found: Array, truth: tuple[list[Fraction], Array]) -> bool:
+    """To ten digits of each prediction itself; of those of some size, as the closed form is."""
+    expected = np.array([float(h) for h in truth[0]])
+    off = np.abs(found - expected)
+    return bool((off <= np.where(np.abs(expected) < 1e-14, 1e-10 * np.abs(expected), 1e-14)).all())
+
+
+@EDGES
+@pytest.mark.parametrize("learner", ["krr", "lssvm", "quadratic-svr"])
+def test_small_predictions_have_their_digits(learner: str, tau: float, lam: float) -> None:
+    """Not the sign alone; the bias of balanced labels is as small as the rest."""
+    p, gamma, singles = problem_of(Gaussian(tau), ODD, ODD_LABELS, [lam]), 7 * lam, [7 * lam] * 7
+    options = {"eps": 0.0} if learner == "quadratic-svr" else {}
+    path, bias = LEARNERS[learner].path(p, **options), learner != "krr"
+    K, y, every = p.K, p.y, oracles.singletons(7)
+    assert near(path.loo()[0], exact.held_out(K, y, every, singles, bias, False))
+    folds = THREE.members
+    assert near(path.held_out(THREE)[0], exact.held_out(K, y, folds, [gamma] * 3, bias, False))
+    for order in (0, 1, 3) if learner != "quadratic-svr" else ():
+        assert near(path.bif(THREE, order)[0], exact.series(K, y, folds, gamma, bias, order))
+
+
+@BOTH
+@pytest.mark.parametrize("lam", [1e15, 1e30])
+def test_small_predictions_have_their_digits_on_columns(learner: str, lam: float) -> None:
+    """The same by Nystrom columns."""
+    kernel, marks, bias = Gaussian(2.0), np.array([1, 3, 6]), learner == "lssvm"
+    columns = nystrom_columns(kernel, Points(ODD, ODD[marks]), marks)
+    empty = np.empty((0, 0))
+    p = Problem(ODD, ODD_LABELS, kernel, empty, np.array([lam]), "fixed", columns)
+    path, V, folds, gamma = LEARNERS[learner].path(p), columns.V, THREE.members, 7 * lam
+    every = oracles.singletons(7)
+    assert near(path.loo()[0], exact.held_out(V, p.y, every, [gamma] * 7, bias, True))
+    assert near(path.held_out(THREE)[0], exact.held_out(V, p.y, folds, [gamma] * 3, bias, True))
+    assert near(path.decision()[0], exact.fitted(V, p.y, gamma, bias, True))
+    whole = np.array([[float(v) for v in row] for row in exact.outer(V)])
+    for order in (0, 1, 3):
+        truth = exact.series(whole, p.y, folds, gamma, bias, order)
+        assert near(path.bif(THREE, order)[0], truth)
+
+
+def surface(n: int, learner: str, ask: Callable[[Path], Array]) -> Array:
+    """Signs over the default grid of ``kselect select``, one path a width."""
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(n, 12)), np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    taus, lams = 2.0 ** np.arange(-6, 9, 2), 10.0 ** np.arange(-7, 2)
+    paths = (LEARNERS[learner].path(problem_of(Gaussian(t), X, y, lams)) for t in taus)
+    return np.array([np.sign(ask(path)) for path in paths])
+
+
+@BOTH
+@pytest.mark.parametrize("form", ["k-CV", "ELOO"])
+def test_the_default_grid(learner: str, form: str) -> None:
+    """Every sign at every width and ridge is that of retraining; a third of the grid's scores was not."""
+    n, folds = 40, numbered(np.random.default_rng(1), 40, 5, True)
+    members = folds.members if form == "k-CV" else oracles.singletons(n)
+
+    def naive(path: Path) -> Array:
+        p = path.problem
+        return np.array(
+            [oracles.held_out(p.K, p.y, members, v, learner == "lssvm", False) for v in p.lams]
+        )
+
+    def ours(path: Path) -> Array:
+        return path.held_out(folds) if form == "k-CV" else path.loo()
+
+    np.testing.assert_array_equal(surface(n, learner, ours), surface(n, learner, naive))
+
+
+@BOTH
+def test_batches_make_no_difference(learner: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One pair of fold and ridge at a time, or all: the same but for the order of sums."""
+    rng = np.random.default_rng(2)
+    X, y = rng.integers(0, 9, size=(24, 2)) * 1.0, np.where(np.arange(24) % 2 == 0, 1.0, -1.0)
+    folds = numbered(rng, 24, 4, False)
+
+    def answers() -> list[Array]:
+        path = LEARNERS[learner].path(problem_of(Gaussian(0.02), X, y, [1e-3, 1.0, 1e6, 1e17]))
+        return [path.held_out(folds), path.loo(), path.bif(folds, 2)]
+
+    whole = answers()
+    for module in (below, terms):
+        monkeypatch.setattr(module, "BATCH", 1)
+    for few, many in zip(answers(), whole, strict=True):
+        np.testing.assert_allclose(few, many, rtol=1e-9)
+
+
+def test_rows_without_neighbours_need_no_solve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The short way of leave-one-out and the long one."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(20, 3)), rng.choice([-1.0, 1.0], size=20)
+    p = problem_of(Gaussian(2.0**-7), X, y, [1e-3, 0.1, 1e8])
+    short = LEARNERS["krr"].path(p).loo()
+    asked: list[Array] = []
+
+    def none(fitted: Any, held: Array, doubt: Any) -> Any:
+        asked.append(doubt)
+        return np.zeros_like(doubt)
+
+    monkeypatch.setattr(below, "form_alone", none)
+    long = LEARNERS["krr"].path(p).loo()
+    assert asked[0].any()
+    np.testing.assert_allclose(short, long, rtol=1e-11)
+
+
+def test_a_row_that_moves_its_neighbours_is_taken_out() -> None:
+    """Two votes that cancel, but not while the row itself takes part: there is no short way."""
+    X, y = np.array([[0.0], [1.0], [-1.0]]), np.array([1.0, 1.0, -1.0])
+    path = LEARNERS["krr"].path(problem_of(Gaussian(1 / 6), X, y, [1e-3, 0.1]))
+    assert np.abs(path.problem.K[0, 1:] @ path.dual().alpha[1, 1:]) > 1e-3
+    assert (path.loo()[:, 0] == 0).all()
+
+
+@BOTH
+def test_predictions_that_are_not_small_keep_every_bit(
+    learner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Results of experiments stay what they are."""
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(30, 2)), rng.choice([-1.0, 1.0], size=30)
+    folds = numbered(rng, 30, 5, False)
+    p = problem_of(Gaussian(2.0), X, y, [1e-7, 1e-3, 1.0])
+
+    def answers() -> list[Array]:
+        path = LEARNERS[learner].path(p)
+        return [path.held_out(folds), path.loo(), path.bif(folds, 2), path.decision()]
+
+    found = answers()
+    for name in ("form_held_out", "form_left_out", "form_series", "form_fitted"):
+        monkeypatch.setattr(f"kselect.learners.square_loss.{name}", lambda *_: None)
+    for ours, closed in zip(found, answers(), strict=True):
+        np.testing.assert_array_equal(ours, closed)
+
+
+def test_the_bias_of_the_fit_is_a_sum_too() -> None:
+    """As many labels of either sign and no neighbour: 0, or what the few neighbours say, to their own rounding."""
+    apart = 100.0 * np.arange(8.0)[:, None]
+    p = problem_of(Gaussian(0.01), apart, LABELS, [0.1, 10.0])
+    assert (LEARNERS["lssvm"].path(p).dual().bias == 0).all()
+    X, y = np.array([[0.0], [1.0], [10.0], [20.0]]), np.array([1.0, 1.0, -1.0, -1.0])
+    path = LEARNERS["lssvm"].path(problem_of(Gaussian(0.01), X, y, [0.1]))
+    _, b = exact.fit(exact.exactly(path.problem.K), y, range(4), 0.4, True)
+    assert path.dual().bias[0] == pytest.approx(float(b), rel=1e-12, abs=0.0)
+    assert abs(float(b)) < 1e-20
+
+
+def test_equal_rows_and_next_to_no_ridge() -> None:
+    """A fold whose own block is singular to rounding keeps what the closed form says."""
+    X = np.zeros((6, 1))
+    X[4:] = 1e6
+    p = problem_of(Gaussian(1.0), X, np.array([1.0, -1, 1, -1, 1, -1]), [1e-40])
+    folds: tuple[Index, ...] = (np.array([0, 1, 4]), np.array([2, 3, 5]))
+    found = LEARNERS["krr"].path(p).bif(Folds(folds), 1)
+    assert np.isfinite(found).all()
