@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from kselect.errors import ConfigError, nearest
-from kselect.grids import parse_number
+from kselect.errors import ConfigError, nearest, quoted
+from kselect.grids import LARGEST_GRID, parse_number
 
 
 @dataclass(frozen=True)
@@ -24,15 +24,19 @@ class Parameter:
         """The value as the criterion takes it, or a ConfigError that says what it takes."""
         if self.choices:
             if value not in self.choices:
-                raise ConfigError(f"{self.name}: {value!r}{nearest(str(value), self.choices)}")
+                raise ConfigError(
+                    f"{self.name}: {quoted(value)}{nearest(str(value), self.choices)}"
+                )
             return value
         if isinstance(value, str) and value == "inf" and not self.whole:
             return float("inf")
         number = parse_number(value)  # type: ignore[arg-type]
         if number < 0:
-            raise ConfigError(f"{self.name} must not be negative, not {value}")
+            raise ConfigError(f"{self.name} must not be negative, not {quoted(value)}")
         if self.whole and number != int(number):
-            raise ConfigError(f"{self.name} must be a whole number, not {value}")
+            raise ConfigError(f"{self.name} must be a whole number, not {quoted(value)}")
+        if self.whole and number > LARGEST_GRID:
+            raise ConfigError(f"{self.name} must be at most {LARGEST_GRID}, not {quoted(value)}")
         return int(number) if self.whole else number
 
 
