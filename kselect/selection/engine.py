@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from kselect.criteria import CRITERIA
 from kselect.errors import ConfigError, DataError, TrialError
-from kselect.grids import show_number
+from kselect.grids import LARGEST_SEARCH, show_number
 from kselect.kernels import Kernel, Points
 from kselect.kernels.nystrom import draw_landmarks, nystrom_columns
 from kselect.learners import Dual, Problem, find_learner
@@ -223,6 +223,11 @@ def in_threads(
 
 def check(request: Request, n: int, folds: Folds | None) -> None:
     """What cannot work is said before the first matrix."""
+    candidates = len(request.kernels) * len(request.lams)
+    if candidates > LARGEST_SEARCH:
+        raise ConfigError(
+            f"{candidates} kernels times ridges are too many: {LARGEST_SEARCH} at most"
+        )
     criterion = CRITERIA[request.method.criterion]
     names = {k.name for k in request.kernels}
     if criterion.kernels is not None and not names <= criterion.kernels:

@@ -124,6 +124,14 @@ def test_what_is_echoed_is_short(line: str, said: str) -> None:
     assert found.startswith(said)
 
 
+@pytest.mark.parametrize("order", ["10001", "1e308", "9" * 300])
+def test_orders_have_a_limit(order: str) -> None:
+    (line,) = complaints(BASE.replace("[5-CV, 5-KS]", f"[{{BIF-5-CV: {{order: {order}}}}}]"))
+    assert line.startswith(
+        "my.yaml:5: criteria[0].BIF-5-CV.order: order must be at most 10000, not "
+    )
+
+
 def test_many_problems_are_not_all_told() -> None:
     lines = complaints(BASE + "".join(f"k{i}: 1\n" for i in range(900)))
     assert len(lines) == MOST_PROBLEMS + 1
