@@ -179,7 +179,7 @@ def figures(grid: str, count: int) -> str:
         BASE.replace("tau: 2^-1:2^1", "tau: 1:10000").replace("[0.001, 0.01]", "1:10000"),
         BASE.replace("2^-1:2^1}", "1}, " + ", ".join(f"g{i}: {{tau: 1:10000}}" for i in range(400))),
     ],
-    ids=["repeated", "names", "criteria", "labels", "sweeps", "negative", "powers", "figures", "candidates", "kernels"],
+    ids=["repeated", "names", "criteria", "labels", "sweeps", "negative", "powers", "figures", "pairs", "kernels"],
 )  # fmt: skip
 def test_what_would_take_long(text: str) -> None:
     assert len(complaints(text)) <= MOST_PROBLEMS + 1
