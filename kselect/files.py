@@ -42,9 +42,10 @@ KINDS = (
 
 
 def on_stderr(text: str) -> None:
-    """A warning as a line of its own."""
+    """A warning as a line of its own; the work goes on where nobody can hear it."""
     if sys.stderr is not None:
-        sys.stderr.write(f"warning: {text}\n")
+        with suppress(OSError):
+            sys.stderr.write(f"warning: {text}\n")
 
 
 @cache

@@ -54,8 +54,8 @@ def parse_grid(grid: Any) -> tuple[float, ...]:
             raise ConfigError(TOO_MANY)
     if not values:
         raise ConfigError("the grid is empty")
-    repeated = [v for v, times in Counter(values).items() if times > 1]
-    if repeated:
+    if len(set(values)) < len(values):
+        repeated = [v for v, times in Counter(values).items() if times > 1]
         raise ConfigError(f"the grid holds {min(repeated):g} more than once")
     return tuple(values)
 
@@ -70,13 +70,14 @@ def expand(text: str) -> list[float]:
     step = whole(ends[2], text) if len(ends) == 3 else 1
     low, high = POWER.fullmatch(ends[0]), POWER.fullmatch(ends[1])
     if low and high and low[1] == high[1]:
+        for end in ends[:2]:  # powers ascend or descend: between two numbers lie numbers
+            parse_number(end)
         exponents = steps(whole(low[2], text), whole(high[2], text), step, text)
-        return [parse_number(f"{low[1]}^{e}") for e in exponents]
+        return [raised(low[1], exponent) for exponent in exponents]
     if low or high:
         words = "both ends of a range of powers need the same base"
         raise ConfigError(f"{quoted(text)}: {words}")
-    values = steps(whole(ends[0], text), whole(ends[1], text), step, text)
-    return [parse_number(value) for value in values]
+    return [float(v) for v in steps(whole(ends[0], text), whole(ends[1], text), step, text)]
 
 
 def steps(low: int, high: int, step: int, text: str) -> range:

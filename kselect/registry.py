@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from kselect.errors import ConfigError, nearest
-from kselect.grids import parse_number
+from kselect.errors import ConfigError, nearest, quoted
+from kselect.grids import LARGEST_GRID, parse_number
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ class Registry(MutableMapping[str, T], Generic[T]):
         """The thing of a name, or a ConfigError with the nearest one."""
         if name not in self:
             hint = f" ({self.shown_by})" if self.shown_by else ""
-            raise ConfigError(f"unknown {self.kind} {name!r}{nearest(name, self)}{hint}")
+            raise ConfigError(f"unknown {self.kind} {quoted(name)}{nearest(name, self)}{hint}")
         return self[name]
 
 
@@ -70,15 +70,19 @@ class Parameter:
         """The value as the function takes it, or a ConfigError that says what it takes."""
         if self.choices:
             if value not in self.choices:
-                raise ConfigError(f"{self.name}: {value!r}{nearest(str(value), self.choices)}")
+                raise ConfigError(
+                    f"{self.name}: {quoted(value)}{nearest(str(value), self.choices)}"
+                )
             return value
         if isinstance(value, str) and value == "inf" and not self.whole:
             return float("inf")
         number = parse_number(value)  # type: ignore[arg-type]
         if number < 0:
-            raise ConfigError(f"{self.name} must not be negative, not {value}")
+            raise ConfigError(f"{self.name} must not be negative, not {quoted(value)}")
         if self.whole and number != int(number):
-            raise ConfigError(f"{self.name} must be a whole number, not {value}")
+            raise ConfigError(f"{self.name} must be a whole number, not {quoted(value)}")
+        if self.whole and number > LARGEST_GRID:
+            raise ConfigError(f"{self.name} must be at most {LARGEST_GRID}, not {quoted(value)}")
         return int(number) if self.whole else number
 
 

@@ -19,7 +19,15 @@ from pathlib import Path
 import pytest
 
 from kselect.errors import StoreError
-from kselect.files import STALE_SECONDS, locked, once, read_regular, remove_litter, write_whole
+from kselect.files import (
+    STALE_SECONDS,
+    locked,
+    on_stderr,
+    once,
+    read_regular,
+    remove_litter,
+    write_whole,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -154,6 +162,17 @@ def test_a_warning_goes_to_stderr(tmp_path: Path) -> None:
     )
     (line,) = run_python(code, tmp_path).stderr.splitlines()
     assert line.startswith("warning: this file system has no locks (Function not implemented)")
+
+
+def test_a_warning_that_nobody_can_hear(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full:
+        def write(self, _: str) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    for stream in (Full(), None):
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stderr", stream)
+            on_stderr("text")
 
 
 @pytest.mark.parametrize("step", ["lock", "sync"])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kselect.datasets.tabular import Target
+from kselect.errors import brief
 from kselect.grids import show_number
 from kselect.kernels import Kernel
 from kselect.model.records import describe_exclusions
@@ -50,7 +51,8 @@ def describe(found: Selection, n: int, d: int, goal: Target, scale: str) -> str:
     own = "".join(f" {k}={v:g}" for k, v in request.learner.params)
     kind = f"{goal.task} ({goal.why})"
     if goal.classes:
-        kind += f"; classes {', '.join(goal.classes[:6])}{', ...' if len(goal.classes) > 6 else ''}"
+        first = ", ".join(map(brief, goal.classes[:6]))
+        kind += f"; classes {first}{', ...' if len(goal.classes) > 6 else ''}"
     size = found.scores.size
     chosen = ", ".join(f"{k} = {show_number(v)}" for k, v in found.kernel.parameters.items())
     lines = [

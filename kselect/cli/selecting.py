@@ -13,9 +13,11 @@ import click
 import numpy as np
 
 from kselect.cli.choice import as_object, describe
+from kselect.datasets.content import content_limit
 from kselect.datasets.scaling import scale_rows
 from kselect.datasets.tabular import Target, as_target, read_table
 from kselect.errors import ConfigError, DataError
+from kselect.files import read_regular
 from kselect.learners import find_learner
 from kselect.model.method import Method
 from kselect.numerics.linalg import Index
@@ -201,7 +203,7 @@ def read_folds(path: Path | None) -> Index | None:
     if path is None:
         return None
     try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
+        lines = read_regular(path, content_limit()).decode("utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
     numbers = []

@@ -21,7 +21,7 @@ from kselect.grids import LONGEST_NUMBER
 Location = tuple[str | int, ...]
 LARGEST_FILE = 2**20
 LONGEST_TEXT = 4096  # of a title, a name, a grid
-MOST_VALUES = 2000  # in a config; ranges such as 2^-6:2^8 keep grids short
+MOST_VALUES = 10_000  # in a config; it is short where grids are ranges such as 2^-6:2^8
 MOST_PROBLEMS = 50
 LONGEST_PROBLEM = 400
 CORE = "tag:yaml.org,2002:"

@@ -15,9 +15,8 @@ from kselect.config.document import Document, read_document
 from kselect.config.kept import held_by, protocol_text, resolved, widen
 from kselect.config.rules import read_config
 from kselect.config.schema import ConfigFile
-from kselect.config.sizes import check_methods
+from kselect.config.sizes import MOST_SWEPT, check_methods
 from kselect.errors import ConfigError, nearest
-from kselect.grids import LARGEST_GRID
 from kselect.model.experiment import Columns, Experiment, Figure, FigureKind
 from kselect.model.method import Method
 
@@ -134,7 +133,7 @@ def build(document: Document, kinds: Kinds) -> Experiment:
 def needed_methods(figures: list[Figure], kinds: Kinds, columns: Columns) -> list[Method]:
     """What the figures need, a little more than is allowed at most."""
     every = (m for figure in figures for m in kinds[figure.kind].methods(figure, columns))
-    return list(islice(every, LARGEST_GRID + 1))
+    return list(islice(every, MOST_SWEPT + 1))
 
 
 def columns_of(config: ConfigFile, document: Document) -> Columns:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from kselect.config.criteria import Entry
 from kselect.config.document import Document
 from kselect.config.schema import ConfigFile, read_keys
-from kselect.config.sizes import check_candidates
+from kselect.config.sizes import check_sizes
 from kselect.datasets.registry import find_dataset
 from kselect.errors import nearest
 from kselect.learners import find_learner
@@ -24,7 +24,7 @@ def read_config(document: Document) -> ConfigFile:
     what the config means.
     """
     config = read_keys(document)
-    check_candidates(config, document)
+    check_sizes(config, document)
     check_criteria(config, document)
     check_datasets(config, document)
     document.check()

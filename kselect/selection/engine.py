@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from kselect.criteria import CRITERIA
 from kselect.datasets.registry import Task
 from kselect.errors import ConfigError, DataError, TrialError
-from kselect.grids import show_number
+from kselect.grids import LARGEST_SEARCH, show_number
 from kselect.kernels import Kernel, Points
 from kselect.kernels.nystrom import draw_landmarks
 from kselect.learners import Dual, find_learner
@@ -175,6 +175,11 @@ def warm(points: Points, kernels: Sequence[Kernel]) -> None:
 
 def check(request: Request, n: int, folds: Folds | None) -> None:
     """What cannot work is said before the first matrix."""
+    candidates = len(request.kernels) * len(request.lams)
+    if candidates > LARGEST_SEARCH:
+        raise ConfigError(
+            f"{candidates} kernels times ridges are too many: {LARGEST_SEARCH} at most"
+        )
     criterion, learner = CRITERIA[request.method.criterion], find_learner(request.learner.name)
     columns = request.nystrom is not None
     if columns and learner.low_rank is None:

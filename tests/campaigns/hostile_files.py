@@ -226,7 +226,7 @@ def attempt(rng: random.Random, number: int, tally: Tally) -> None:
         name = path.name if path.parent == Path(folder) else str(path)
         arguments = ["select", name, *flags(rng)]
         ending = call(arguments, Path(folder))
-        small = path.is_file() and path.stat().st_size < 2**24
+        small = path.parent == Path(folder) and path.is_file() and path.stat().st_size < 2**24
         tally.add(number, ending, repr(arguments), path.read_bytes() if small else b"")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from experiments import SECONDS, SMALL, environment, kselect_in, write_config
 
-from kselect.cli.main import LONGEST_ARGUMENT, LONGEST_LINE, main
+from kselect.cli.main import LONGEST_ARGUMENT
 
 COMMANDS = (("list", "criteria"), ("data", "list"), ("--help",), ("sys-info",))
 
@@ -119,33 +119,6 @@ def test_a_defect_of_ours_keeps_its_traceback(tmp_path: Path) -> None:
             kselect_in(tmp_path, "list", "criteria", hook=hook.format(error))
 
 
-Said = Callable[..., list[str]]
-
-
-@pytest.fixture
-def refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Said:
-    """The error lines of a command that is called in this process."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("KSELECT_DATA_DIR", "cache")
-    write_config(tmp_path)
-
-    def call(*typed: str) -> list[str]:
-        monkeypatch.setattr(sys, "argv", ["kselect", *typed])
-        with pytest.raises(SystemExit) as caught:
-            main()
-        out, err = capfd.readouterr()
-        assert (caught.value.code, out) == (2, "")
-        for line in (lines := err.split("\n")[:-1]):
-            assert line.startswith("error: ")
-            assert line.isprintable()
-            assert len(line) <= LONGEST_LINE
-        return lines
-
-    return call
-
-
 @pytest.mark.parametrize(
     "typed",
     [
@@ -170,7 +143,9 @@ def refused(
     ],
     ids=range(18),
 )
-def test_long_arguments(tmp_path: Path, refused: Said, typed: list[str]) -> None:
+def test_long_arguments(
+    tmp_path: Path, refused: Callable[..., list[str]], typed: list[str]
+) -> None:
     (tmp_path / "my.csv").write_text("a,y\n" + "1,1\n2,0\n3,1\n4,0\n5,1\n" * 4)
     lines = refused(*typed)
     if max(map(len, typed)) > LONGEST_ARGUMENT:
@@ -193,7 +168,9 @@ def test_long_arguments(tmp_path: Path, refused: Said, typed: list[str]) -> None
     ],
     ids=range(10),
 )
-def test_control_characters_of_arguments(tmp_path: Path, refused: Said, typed: list[str]) -> None:
+def test_control_characters_of_arguments(
+    tmp_path: Path, refused: Callable[..., list[str]], typed: list[str]
+) -> None:
     (tmp_path / "\x1b[31m").write_text("x")
     assert len(refused(*typed)) == 1
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from experiments import load_config
 
+from kselect.config import load as config_load
 from kselect.config.document import (
     LARGEST_FILE,
     LONGEST_PROBLEM,
@@ -18,6 +19,7 @@ from kselect.config.document import (
     read_document,
 )
 from kselect.errors import ConfigError
+from kselect.report.sections import FIGURES
 
 BASE = """\
 name: my
@@ -124,6 +126,14 @@ def test_what_is_echoed_is_short(line: str, said: str) -> None:
     assert found.startswith(said)
 
 
+@pytest.mark.parametrize("order", ["10001", "1e308", "9" * 300])
+def test_orders_have_a_limit(order: str) -> None:
+    (line,) = complaints(BASE.replace("[5-CV, 5-KS]", f"[{{BIF-5-CV: {{order: {order}}}}}]"))
+    assert line.startswith(
+        "my.yaml:5: criteria[0].BIF-5-CV.order: order must be at most 10000, not "
+    )
+
+
 def test_many_problems_are_not_all_told() -> None:
     lines = complaints(BASE + "".join(f"k{i}: 1\n" for i in range(900)))
     assert len(lines) == MOST_PROBLEMS + 1
@@ -165,14 +175,52 @@ def figures(grid: str, count: int) -> str:
         + "figures: {f: {lam: 0.01, eta: 1:3, criteria: [" + ", ".join(f"{i}-CX" for i in range(900)) + "]}}",
         figures("1:10000", 200),
         figures("-9999:0", 200),
-        figures("1.0001^1:1.0001^9999", 60),
+        figures("1.0001^1:1.0001^9999", 200),
+        figures("3", 900),
         BASE.replace("tau: 2^-1:2^1", "tau: 1:10000").replace("[0.001, 0.01]", "1:10000"),
         BASE.replace("2^-1:2^1}", "1}, " + ", ".join(f"g{i}: {{tau: 1:10000}}" for i in range(400))),
     ],
-    ids=["repeated", "names", "criteria", "labels", "sweeps", "negative", "powers", "candidates", "kernels"],
+    ids=["repeated", "names", "criteria", "labels", "sweeps", "negative", "powers", "figures", "pairs", "kernels"],
 )  # fmt: skip
 def test_what_would_take_long(text: str) -> None:
     assert len(complaints(text)) <= MOST_PROBLEMS + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (BASE.replace("2^-1:2^1", "1:2000").replace("[0.001, 0.01]", "1:501"),
+         "my.yaml:3: kernels: 1002000 kernels times ridges are too many: 1000000 at most"),
+        (BASE.replace("2^-1:2^1", "1:3999"),
+         "my.yaml:3: kernels: 4001 values of all grids together are too many: 4000 at most"),
+        (BASE.replace("[5-CV, 5-KS]", "[" + ", ".join(f"{i}-CV" for i in range(2, 203)) + "]"),
+         "my.yaml:5: criteria: 201 criteria are too many: 200 at most"),
+        (BASE + "figures: {f: {criteria: [5-KS], lam: 0.01, eta: 1:3000}}\n",
+         "my.yaml:7: figures: 2001 methods of all figures together are too many: 2000 at most"),
+        (figures("2", 201), "my.yaml:7: figures: 201 figures are too many: 200 at most"),
+    ],
+    ids=["candidates", "values", "criteria", "methods", "figures"],
+)  # fmt: skip
+def test_sizes(text: str, said: str) -> None:
+    assert complaints(text) == [said]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BASE.replace("2^-1:2^1", "1.001^1:1.001^3000").replace("[0.001, 0.01]", "1.01^1:1.01^300"),
+        BASE.replace("[5-CV, 5-KS]", "[" + ", ".join(f"{i}-KS" for i in range(2, 202)) + "]"),
+        figures("1.001^1:1.001^10", 200),
+    ],
+    ids=["grids", "criteria", "figures"],
+)
+def test_what_is_kept_in_full_can_be_read_again(text: str) -> None:
+    """The largest configs that are taken: their results could not be reported otherwise."""
+    MY.write_text(text)
+    experiment = load_config(MY)
+    kept = config_load.load(MY, FIGURES, {}, lambda _: MY.parent / "none").resolved
+    MY.write_text(kept)
+    assert load_config(MY) == experiment
 
 
 def test_a_file_that_is_no_config() -> None:
