@@ -6,8 +6,8 @@
 
 ``kills``: run, report and time are killed (the process, its group, a worker) at random moments and started again
 until they end; records.csv must be that of a run alone, without litter. ``damage``: a job file, the manifest or
-records.csv is changed at random; the change must be said, or leave nothing different. ``together``: two or three runs
-at once in one folder; no job may be computed twice.
+records.csv is changed at random; the change must be said, or leave nothing different. ``together``: two or three
+runs at once in one folder; no job may be computed twice.
 """
 
 from __future__ import annotations
