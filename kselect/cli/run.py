@@ -276,7 +276,7 @@ def executors(how: Flags) -> Callable[[int], Executor]:
         client = dask_client(how.scheduler, how.n_jobs)
     except ImportError:
         raise ConfigError("--backend dask needs the extra: pip install 'kselect[dask]'") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         raise ConfigError(f"--scheduler {how.scheduler}: {' '.join(str(error).split())}") from None
     return partial(client_executor, client)
 

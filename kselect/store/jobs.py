@@ -75,8 +75,10 @@ class Store:
                 yield job
 
     def stored(self) -> list[tuple[str, int]]:
-        """The data set and split of every job file, whatever is in it."""
-        paths = sorted(self.folder.glob("jobs/*/*.json"))
+        """The data set and split of every job file, whatever is in it; a folder that cannot be read is an error."""
+        jobs = self.folder / "jobs"
+        folders = [p for p in listed(jobs) if p.is_dir()]
+        paths = sorted(p for folder in folders for p in listed(folder) if p.suffix == ".json")
         return [(p.parent.name, int(p.stem)) for p in paths if p.stem.isdigit()]
 
     def add(
@@ -135,6 +137,16 @@ class Store:
     def write_json(self, name: str, facts: Mapping[str, Any]) -> Path:
         """A mapping as indented JSON."""
         return self.write(name, json.dumps(facts, indent=1) + "\n")
+
+
+def listed(folder: Path) -> list[Path]:
+    """What is in a folder, nothing where there is none; glob would take what is unreadable for empty."""
+    try:
+        return sorted(folder.iterdir())
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StoreError(f"{folder}: {error.strerror}") from None
 
 
 def merged(old: Iterable[Record], new: Iterable[Record]) -> tuple[Record, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -232,3 +232,22 @@ def test_a_job_in_the_place_of_another(tmp_path: Path, experiment: Experiment) -
     store.job_path("heart", 0).rename(store.job_path("heart", 1))
     with pytest.raises(StoreError, match=r"1\.json: damaged \(it holds heart, split 0\)"):
         store.read("heart", 1)
+
+
+def test_a_folder_that_cannot_be_read_is_no_empty_one(
+    tmp_path: Path, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit 1 with its name, not a table with fewer rows."""
+    store = Store(tmp_path)
+    add(store, experiment, "5-CV")
+    assert store.stored() == [("heart", 0)]
+    listing = Path.iterdir
+
+    def refuse(self: Path) -> Iterator[Path]:
+        if self.name == "heart":
+            raise PermissionError(13, "Permission denied")
+        return listing(self)
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(StoreError, match="jobs/heart: Permission denied"):
+        list(store.jobs())
