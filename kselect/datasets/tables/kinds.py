@@ -119,7 +119,7 @@ def refuse_marked(column: ColumnText) -> None:
         what, value = found
         raise column.error(f"{shown(value)} has {what}: {ways}", value)
     commas = [v for v in column.counts if HAS_DECIMAL_COMMA.fullmatch(v)]
-    if 2 * len(commas) > len(column.counts):
+    if not column.decimal_commas and 2 * len(commas) > len(column.counts):
         what = "has a decimal comma where commas separate the columns"
         raise column.error(f"{shown(commas[0])} {what}: {ways}", commas[0])
 

@@ -35,7 +35,7 @@ MARKED = (
     ("an underscore", re.compile(r"[-+]?[0-9]+(?:_[0-9]+)+(?:\.[0-9]*)?")),
 )
 DECIMAL_COMMA = r"[-+]?[0-9]*,[0-9]+(?:[eE][-+]?[0-9]+)?"
-WHOLE = r"[-+]?[0-9]+"
+WHOLE = r"[-+]?[0-9]+(?:[eE][-+]?[0-9]+)?"
 HAS_DECIMAL_COMMA = re.compile(DECIMAL_COMMA)
 
 
