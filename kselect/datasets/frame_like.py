@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 
 from kselect.datasets.frames import Frame, Schema, file_commas
-from kselect.datasets.tables.columns import ColumnSpec, Texts, read_as
+from kselect.datasets.tables.columns import ColumnSpec, Commas, Texts, read_as
 from kselect.datasets.tables.decisions import Decision
 from kselect.datasets.tables.features import column_text
 from kselect.datasets.tables.goal import target_fields
@@ -50,7 +51,7 @@ def has_names(first: Sequence[str], schema: Schema) -> bool:
 
 def read_data(raw: RawTable, schema: Schema) -> tuple[Array | Texts, ...]:
     """The features of the schema."""
-    commas = file_commas(raw)
+    commas = cache(partial(file_commas, raw))
     positions = by_name(raw, schema) if schema.named else by_position(raw, schema)
     pairs = zip(schema.columns, positions, strict=True)
     return tuple(read_column(raw, spec, i, commas) for spec, i in pairs)
@@ -88,7 +89,7 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:5])) + (f" and {more} more" if more > 0 else "")
 
 
-def read_column(raw: RawTable, spec: ColumnSpec, i: int, commas: bool | None) -> Array | Texts:
+def read_column(raw: RawTable, spec: ColumnSpec, i: int, commas: Commas) -> Array | Texts:
     """One feature; what the file itself says of its kind has to agree."""
     fields = raw.columns[i]
     if isinstance(fields, np.ndarray) and "date" in {raw.kinds[i], spec.kind}:
@@ -112,7 +113,7 @@ def read_target(
     fields = raw.columns[i]
     if isinstance(fields, np.ndarray):
         return (None if np.isnan(fields).all() else fields), ()
-    column = column_text(raw, i, file_commas(raw))
+    column = column_text(raw, i, partial(file_commas, raw))
     if not column.counts:
         return None, ()
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
@@ -100,7 +100,7 @@ def read_frame(path: Path, target: str | None, options: TableOptions | None = No
     options = options or TableOptions()
     raw = without_empty_end(read_raw(path, partial(is_header, target=target), target is not None))
     roles = assign(raw, target, options)
-    commas = file_commas(raw)
+    commas = cache(partial(file_commas, raw))
     goal = read_target(raw, roles.target, commas)
     features = [read_feature(raw, i, asked, commas) for i, asked in roles.features]
     said = [d for feature in features for d in feature.decisions]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
@@ -301,11 +301,62 @@ def test_bad_svmlight(tmp_path: Path, text: str | bytes, said: str) -> None:
     assert said in str(error.value)
 
 
+def test_columns_of_spaces_are_said(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"a\.data: no commas, semicolons or tabs between columns"):
+        read_frame(write(tmp_path, "5.1  3.5 1\n4.9  3.0 2\n", "a.data"), None)
+
+
 def test_not_a_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nowhere\.csv: No such file"):
         read_frame(tmp_path / "nowhere.csv", None)
     with pytest.raises(DataError, match="directory"):
         read_frame(tmp_path, None)
+
+
+PIECES = st.sampled_from(
+    [
+        "1", "2.5", "-3", "007", "1,5", "1.234,5", "NA", "", "?", "red", "no", "$5", "3%", "inf", "nan", "1_0",
+        "x", "2004-01-02", "01/02/2004", "12:30", '"a', '"', "#", "1:2", "Unnamed: 0", "id", "0", "\x00",
+        "\xe9", " ",
+    ]
+)  # fmt: skip
+TEXTS = st.lists(st.lists(PIECES, min_size=1, max_size=4), max_size=8)
+
+
+@settings(max_examples=300)
+@given(TEXTS, st.sampled_from([",", ";", "\t", " "]), st.sampled_from([None, "1", "y", "2"]))
+def test_whatever_the_file_holds(rows: list[list[str]], delimiter: str, target: str | None) -> None:
+    """A frame that can be prepared, or one line that says why not."""
+    import tempfile
+
+    text = "\n".join(delimiter.join(row) for row in rows)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, encoding in (("a.csv", "utf-8"), ("a", "latin-1")):
+            check_reading(write(Path(folder), text.encode(encoding), name), target)
+
+
+def check_reading(path: Path, target: str | None) -> None:
+    """What is read is whole: numbers or gaps, texts, a target in each row, and lines to print."""
+    try:
+        found = read_frame(path, target)
+    except DataError as error:
+        check_line(str(error))
+        return
+    assert found.n == len(found.target if found.target is not None else ()) > 0
+    for spec, values in zip(found.columns, found.data, strict=True):
+        assert values.shape == (found.n,)
+        if spec.numeric:
+            assert not np.isinf(values.astype(float)).any()
+        else:
+            assert all(isinstance(v, str) for v in values)
+    for line in said(found):
+        check_line(line)
+
+
+def check_line(text: str) -> None:
+    """One line."""
+    assert text
+    assert "\n" not in text
 
 
 # --- the header -------------------------------------------------------------------------------------
@@ -497,7 +548,7 @@ def test_what_is_missing(read: Read, word: str, others: list[str]) -> None:
     assert f"column c (1 missing): {rule}" in said(found)
 
 
-@pytest.mark.parametrize("word", [".", "-", "None", "missing", ".."])
+@pytest.mark.parametrize("word", [".", "-", "*", "None", "missing", ".."])
 def test_what_is_missing_among_numbers_alone(read: Read, word: str) -> None:
     found = column(read, ["1", word, "2", "5"])
     assert np.isnan(found.data[1]).tolist() == [False, True, False, False]
@@ -565,6 +616,11 @@ def test_a_scale_with_words_is_categories(read: Read) -> None:
     found = column(read, values)
     assert kinds(found)["c"] == "category"
     assert "column c: words among numbers ('3+'): all are taken as text" in said(found)
+
+
+def test_infinity_is_no_category(read: Read) -> None:
+    with pytest.raises(DataError, match="column c: 'inf' is not a finite number, as 16 of 24"):
+        column(read, ["1", "2", "inf"] * 8)
 
 
 @pytest.mark.parametrize("mark", ["T", "<0.5", "n.d."])

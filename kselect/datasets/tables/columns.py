@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -48,15 +48,27 @@ class ColumnSpec:
         return self.kind in ("number", "date")
 
 
+Commas = Callable[[], bool | None]
+
+
+def unknown() -> None:
+    """Nothing is known of other columns."""
+
+
 @dataclass(frozen=True, eq=False)
 class ColumnText:
-    """One column of a file. ``commas``: whether other columns there have decimal commas, None unknown."""
+    """One column of a file. ``commas`` answers whether other columns there have decimal commas, if asked."""
 
     place: Place
     name: str
     fields: Sequence[str]
     decimal_commas: bool = False
-    commas: bool | None = None
+    commas: Commas = unknown
+
+    @cached_property
+    def plain(self) -> Array | None:
+        """The fields as numbers where all of them are, plainly written; most columns are, and this is fast."""
+        return plain_numbers(self.fields)
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -92,27 +104,38 @@ def read_numbers(column: ColumnText) -> Array:
     if style is None:
         bad = next(v for v in column.counts if not is_finite(v) and v not in MISSING_AMONG_NUMBERS)
         raise column.error(f"{shown(bad)} is not a finite number", bad)
-    values = plain_numbers(column.fields) if style is PLAIN else None
-    if values is not None:
-        return values
+    if style is PLAIN and column.plain is not None:
+        return column.plain
     return numbers_in(column.fields, style, MISSING | MISSING_AMONG_NUMBERS)
 
 
 def number_style(column: ColumnText, zeros: bool = False) -> Style | None:
     """How the numbers are written, None if some value is no number; ``zeros``: 007 is one too."""
+    if column.plain is not None and not has_groups(column):
+        return PLAIN
     values = [value for value in column.counts if value not in MISSING_AMONG_NUMBERS]
     if not values:
         return None
     if all(map(is_finite, values)) and (zeros or not any(map(LEADING_ZERO.fullmatch, values))):
-        return GERMAN if column.commas and GERMAN.fits(values) else PLAIN
+        groups = column.decimal_commas and GERMAN.fits(values)
+        return GERMAN if groups and column.commas() else PLAIN
     styles = styles_of(values, column.decimal_commas)
     if len(styles) < 2:
         return styles[0] if styles else None
-    if column.commas is None:
+    commas = column.commas()
+    if commas is None:
         bad = next(value for value in values if THOUSANDS.telling.fullmatch(value))
         point, none = bad.replace(",", ".", 1), bad.replace(",", "")
         raise column.error(f"{shown(bad)} may be {none} or {point}: write it so", bad)
-    return next(style for style in styles if style.comma is column.commas)
+    return next(style for style in styles if style.comma is commas)
+
+
+def has_groups(column: ColumnText) -> bool:
+    """Whether the first dot of plain numbers may stand between thousands."""
+    if not column.decimal_commas:
+        return False
+    dotted = next((field for field in column.fields if "." in field), "")
+    return GERMAN.telling.fullmatch(dotted) is not None
 
 
 def has_commas(columns: Collection[ColumnText]) -> bool | None:
@@ -123,6 +146,8 @@ def has_commas(columns: Collection[ColumnText]) -> bool | None:
 
 def says_commas(column: ColumnText) -> bool | None:
     """True for ``1,5``, False for ``1.5``, None for ``1,234``, ``1.234`` and anything else."""
+    if column.plain is not None and not has_groups(column):
+        return False if any("." in field for field in column.fields) else None
     values = list(column.counts)
     if all(map(is_finite, values)):
         return False if any("." in v for v in values) and not GERMAN.fits(values) else None

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from kselect.datasets.tables.columns import ColumnSpec, ColumnText, Texts, read_as
+from kselect.datasets.tables.columns import ColumnSpec, ColumnText, Commas, Texts, read_as, unknown
 from kselect.datasets.tables.decisions import Decision
 from kselect.datasets.tables.kinds import Verdict, as_asked, judge, judge_categories, left_out
 from kselect.datasets.tables.raw import Kind, RawTable
@@ -27,7 +27,7 @@ class Feature:
     decisions: tuple[Decision, ...]
 
 
-def column_text(raw: RawTable, i: int, commas: bool | None = None) -> ColumnText:
+def column_text(raw: RawTable, i: int, commas: Commas = unknown) -> ColumnText:
     """A column as text, whatever the file holds."""
     fields = raw.columns[i]
     if isinstance(fields, np.ndarray):
@@ -35,7 +35,7 @@ def column_text(raw: RawTable, i: int, commas: bool | None = None) -> ColumnText
     return ColumnText(raw.place, raw.names[i], fields, raw.decimal_commas, commas)
 
 
-def read_feature(raw: RawTable, i: int, asked: Asked | None, commas: bool | None) -> Feature:
+def read_feature(raw: RawTable, i: int, asked: Asked | None, commas: Commas) -> Feature:
     """What the user, the file or the fields say that it is, read so."""
     fields, kind = raw.columns[i], raw.kinds[i]
     if isinstance(fields, np.ndarray) and asked != "category":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kselect.datasets.tables.columns import ColumnText, number_style
+from kselect.datasets.tables.columns import ColumnText, Commas, number_style
 from kselect.datasets.tables.dates import Ambiguous, find_form
 from kselect.datasets.tables.decisions import Decision
 from kselect.datasets.tables.features import column_text
@@ -27,7 +27,7 @@ class TargetFields:
     decisions: tuple[Decision, ...] = ()
 
 
-def read_target(raw: RawTable, i: int | None, commas: bool | None) -> TargetFields:
+def read_target(raw: RawTable, i: int | None, commas: Commas) -> TargetFields:
     """The target of column i, or svmlight's labels; rows without one are left out."""
     if i is None:
         labels = np.empty(0) if raw.labels is None else raw.labels

@@ -11,6 +11,7 @@ from kselect.datasets.tables.written_numbers import MISSING, is_number
 VALUE_LIKE = re.compile(r"[^A-Za-z]*[0-9][^A-Za-z]*")
 HAS_DIGIT = re.compile("[0-9]")  # "inf" and "nan" are names of inflation and of a nation
 YEAR = re.compile(r"1[89][0-9]{2}|20[0-9]{2}")
+ROWS_LOOKED_AT = 2000
 Row = Sequence[str]
 
 
@@ -19,6 +20,7 @@ def is_header(rows: Sequence[Row], target: str | None) -> bool:
 
     A first row with a number is a header only where its numbers count the columns or are years.
     """
+    rows = rows[:ROWS_LOOKED_AT]
     first, rest = rows[0], rows[1:]
     if target in first and target is not None and not is_number(target):
         return True

@@ -15,6 +15,7 @@ from kselect.datasets.tables.written_numbers import (
     MISSING_AMONG_NUMBERS,
     PLAIN,
     is_finite,
+    is_number,
     marked,
 )
 
@@ -43,11 +44,11 @@ def as_asked(column: ColumnText, kind: Kind) -> Verdict:
 
 def judge(column: ColumnText) -> Verdict:
     """What the fields look like."""
-    if not column.counts:
+    if column.plain is None and not column.counts:
         return left_out(column, "left out: it has no value in any row")
     style = number_style(column)
     if style is not None:
-        words = sorted(MISSING_AMONG_NUMBERS & set(column.counts))
+        words = sorted(MISSING_AMONG_NUMBERS.intersection(column.fields))
         said = [f"written with {style.text}"] if style is not PLAIN else []
         said += [f"{', '.join(map(shown, words))} taken as missing"] if words else []
         decisions = tuple(Decision(column.name, text) for text in said)
@@ -96,7 +97,11 @@ def is_stray(column: ColumnText, words: Mapping[str, int]) -> bool:
     A scale (``1``, ``2``, ``3+``) has few values; codes (``A12``, ``77``) have many different words.
     """
     rows, n_words = sum(column.counts.values()), sum(words.values())
-    if 2 * n_words > rows or len(column.counts) <= min(FEW_VALUES, rows // 5):
+    if 2 * n_words > rows:
+        return False
+    if any(map(is_number, words)):  # infinity is no class
+        return True
+    if len(column.counts) <= min(FEW_VALUES, rows // 5):
         return False
     if n_words < max(FEW_WORDS, STRAY * rows):
         return True

@@ -9,7 +9,14 @@ from kselect.datasets.svmlight import read_svmlight
 from kselect.datasets.tables.parquet import is_parquet, read_parquet
 from kselect.datasets.tables.raw import Kind, Place, RawTable
 from kselect.datasets.tables.rows import Header, read_columns
-from kselect.datasets.tables.text import Unpacked, decode, has_delimiter, is_svmlight, unpack
+from kselect.datasets.tables.text import (
+    Unpacked,
+    content_lines,
+    decode,
+    has_delimiter,
+    is_svmlight,
+    unpack,
+)
 from kselect.errors import DataError
 from kselect.numerics.linalg import Array
 
@@ -23,9 +30,14 @@ def read_raw(path: Path, header: Header, columns: bool = False) -> RawTable:
         return read_parquet(unpacked)
     text = decode(unpacked)
     delimited = columns or unpacked.name.endswith(ENDINGS) or has_delimiter(text.text)
-    if is_svmlight(text.text) or not delimited:
-        return read_labelled(unpacked)
-    return read_columns(unpacked, text, header)
+    if delimited and not is_svmlight(text.text):
+        return read_columns(unpacked, text, header)
+    first = content_lines(text.text)[:1]
+    if first and len(first[0].split()) > 1 and not is_svmlight(text.text):
+        raise DataError(
+            f"{path}: no commas, semicolons or tabs between columns, and no index:value as in svmlight"
+        )
+    return read_labelled(unpacked)
 
 
 def read_labelled(unpacked: Unpacked, n_features: int | None = None) -> RawTable:

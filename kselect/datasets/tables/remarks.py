@@ -59,10 +59,11 @@ def remarks(
 
 def mirrors(values: Array | Texts, target: Sequence[str] | Array) -> bool:
     """Whether column and target determine each other, with each value at least twice on average."""
-    mine, theirs = values.tolist(), list(target)
-    pairs = len(set(zip(mine, theirs, strict=True)))
-    alike = pairs == len(set(mine)) == len(set(theirs))
-    return alike and 1 < pairs <= len(mine) // 2
+    mine = values.tolist()
+    distinct = len(set(mine))
+    if not 1 < distinct <= len(mine) // 2 or distinct != len(set(target)):
+        return False
+    return len(set(zip(mine, target, strict=True))) == distinct
 
 
 def says_levels(spec: ColumnSpec, values: Sequence[str]) -> Decision:

@@ -12,6 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from kselect.datasets.tables.decisions import Decision
@@ -25,6 +26,7 @@ BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 CONTROL = re.compile("[\0-\x08\x0e-\x1f]")
 CONTROL_SHARE = 0.01
 COMMENT = re.compile(r"^[ \t]*#", re.MULTILINE)
+LINE = re.compile(r"[^\r\n]+")
 QUOTED = re.compile(r'"[^"]*"')
 # A label and at least one index:value; no comma or semicolon within, which a time of day in a CSV row has.
 SVMLIGHT = re.compile(r"\S+(?:[ \t]+(?:qid|\d+):[^\s:,;]*)+[ \t]*(?:#.*)?")
@@ -173,13 +175,8 @@ def blank_comments(text: str) -> tuple[str, list[str]]:
 
 def content_lines(text: str) -> list[str]:
     """The first lines that are not blank."""
-    found: list[str] = []
-    for line in io.StringIO(text):
-        if line.strip():
-            found.append(line.strip("\r\n"))
-        if len(found) == LINES_TRIED:
-            break
-    return found
+    filled = (match[0] for match in LINE.finditer(text) if match[0].strip())
+    return list(islice(filled, LINES_TRIED))
 
 
 def is_svmlight(text: str) -> bool:

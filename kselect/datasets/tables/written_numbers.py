@@ -18,7 +18,7 @@ MISSING = frozenset(
 )
 # In a column of text these are values: "None" is a class of the sleep disorders.
 MISSING_AMONG_NUMBERS = frozenset(
-    {".", "..", "...", "-", "--", "None", "none", "NONE", "missing", "Missing", "MISSING"}
+    {".", "..", "...", "-", "--", "*", "None", "none", "NONE", "missing", "Missing", "MISSING"}
 )
 LEADING_ZERO = re.compile(r"[+-]?0[0-9]+")
 ANY_LEADING_ZERO = re.compile(r"^[+-]?0[0-9]+$", re.MULTILINE)
