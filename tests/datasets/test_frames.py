@@ -9,6 +9,7 @@ import io
 import lzma
 import zipfile
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
+from kselect.datasets.frame_like import read_like
 from kselect.datasets.frames import Frame, TableOptions, read_frame
 from kselect.datasets.tables.decisions import Decision, decision_lines
 from kselect.errors import ConfigError, DataError
@@ -619,6 +621,19 @@ def test_a_scale_with_words_is_categories(read: Read) -> None:
 
 
 def test_infinity_is_no_category(read: Read) -> None:
+    with pytest.raises(DataError, match="column c: '1E400' is not a finite number"):
+        column(read, ["1,5", "2,5", "1E400"], ";", numeric=("c",))
+
+
+def test_a_word_among_decimal_commas(read: Read) -> None:
+    values = [f"{i},5" for i in range(12)]
+    for options in ({}, {"numeric": ("c",)}):
+        with pytest.raises(DataError, match=r"a\.csv:14: column c: 'red' is not a finite number"):
+            column(read, [*values, "red"], ";", **options)
+    with pytest.raises(DataError, match="column c: '1,5' is not a finite number"):
+        column(read, ["1.5", "1,5", "2.5"], ";", numeric=("c",))
+    with pytest.raises(DataError, match="column c: '1,5' is not written as the other numbers are"):
+        column(read, ["1.5", "1,5", "2.5"], ";")
     with pytest.raises(DataError, match="column c: 'inf' is not a finite number, as 16 of 24"):
         column(read, ["1", "2", "inf"] * 8)
 
@@ -811,7 +826,10 @@ def test_parquet(tmp_path: Path) -> None:
             "whole": pd.array([1, None, 3, 9], dtype="Int64"),
             "zip": ["02139", "10001", "02139", None],
             "flag": [True, False, True, True],
-            "when": pd.to_datetime(["1970-01-01", "1970-01-03", None, "1970-01-01 12:00"]),
+            "when": pd.to_datetime(
+                ["1970-01-01 00:00", "1970-01-03 00:00", None, "1970-01-01 12:00"]
+            ),
+            "day": [date(1970, 1, 2), None, date(1970, 1, 4), date(1970, 1, 1)],
             "kind": pd.Categorical(["u", "v", None, "u"]),
             "y": ["a", "b", None, "b"],
         }
@@ -825,12 +843,16 @@ def test_parquet(tmp_path: Path) -> None:
         "category",
         "category",
         "date",
+        "date",
         "category",
     ]
     assert (found.n, list(found.target or [])) == (3, ["a", "b", "b"])
     assert found.data[2].tolist() == ["02139", "10001", ""]
     assert found.data[3].tolist() == ["True", "False", "True"]
     assert found.data[4].tolist() == [0, 2, 0.5]
+    assert found.data[5][[0, 2]].tolist() == [1, 0]
+    back = read_like(path, found.schema)
+    assert all(len(values) == 4 for values in back.data)
     for raw, what in (
         (path.read_bytes()[:-9], "not a whole Parquet file"),
         (b"PAR1", "not a whole"),

@@ -22,6 +22,7 @@ from kselect.datasets.tables.written_numbers import (
     THOUSANDS,
     Style,
     is_finite,
+    is_written,
     numbers_in,
     plain_numbers,
     styles_of,
@@ -102,11 +103,17 @@ def read_numbers(column: ColumnText) -> Array:
     if style is None and not set(column.counts) - MISSING_AMONG_NUMBERS:
         return np.full(len(column.fields), np.nan)
     if style is None:
-        bad = next(v for v in column.counts if not is_finite(v) and v not in MISSING_AMONG_NUMBERS)
+        bad = sorted(not_plain(column), key=lambda v: is_written(v, column.decimal_commas))[0]
         raise column.error(f"{shown(bad)} is not a finite number", bad)
     if style is PLAIN and column.plain is not None:
         return column.plain
     return numbers_in(column.fields, style, MISSING | MISSING_AMONG_NUMBERS)
+
+
+def not_plain(column: ColumnText) -> list[str]:
+    """The values that Python does not read as finite numbers."""
+    present = (value for value in column.counts if value not in MISSING_AMONG_NUMBERS)
+    return [value for value in present if not is_finite(value)]
 
 
 def number_style(column: ColumnText, zeros: bool = False) -> Style | None:

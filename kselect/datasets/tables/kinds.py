@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kselect.datasets.tables.columns import ColumnSpec, ColumnText, number_style, shown
+from kselect.datasets.tables.columns import ColumnSpec, ColumnText, not_plain, number_style, shown
 from kselect.datasets.tables.dates import Ambiguous, find_form
 from kselect.datasets.tables.decisions import Decision
 from kselect.datasets.tables.raw import Kind
@@ -16,6 +16,7 @@ from kselect.datasets.tables.written_numbers import (
     PLAIN,
     is_finite,
     is_number,
+    is_written,
     marked,
 )
 
@@ -78,10 +79,14 @@ def judge_dates(column: ColumnText) -> Verdict | None:
 def judge_words(column: ColumnText) -> Verdict:
     """Categories, unless the values are numbers with signs, numbers with stray words, or all different."""
     refuse_marked(column)
-    words = {v: times for v, times in column.counts.items() if not is_finite(v)}
+    commas = column.decimal_commas
+    words = {v: times for v, times in column.counts.items() if not is_written(v, commas)}
     if words and is_stray(column, words):
         rows = sum(column.counts.values())
         raise stray(column, next(iter(words)), rows - sum(words.values()), rows)
+    if not words and not any(map(LEADING_ZERO.fullmatch, column.counts)):
+        odd = not_plain(column)[0]
+        raise column.error(f"{shown(odd)} is not written as the other numbers are", odd)
     found = judge_categories(column)
     if found.spec is None or len(words) == len(column.counts):
         return found

@@ -56,7 +56,11 @@ class Style:
 
     def fits(self, values: Collection[str]) -> bool:
         """Whether all values may be written so, and one surely is."""
-        return any(map(self.telling.fullmatch, values)) and all(map(self.allowed.fullmatch, values))
+        if not (
+            any(map(self.telling.fullmatch, values)) and all(map(self.allowed.fullmatch, values))
+        ):
+            return False
+        return all(math.isfinite(float(self.plain(value))) for value in values)
 
 
 COMMA_GROUPS = r"[-+]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?"
@@ -130,6 +134,11 @@ def styles_of(values: Collection[str], decimal_commas: bool) -> tuple[Style, ...
     """The styles that fit all values; decimal commas only where the delimiter is another."""
     possible = (style for style in STYLES if decimal_commas or not style.comma)
     return tuple(style for style in possible if style.fits(values))
+
+
+def is_written(value: str, decimal_commas: bool) -> bool:
+    """Whether a value by itself is a finite number in some style."""
+    return is_finite(value) or bool(styles_of([value], decimal_commas))
 
 
 def marked(values: Sequence[str]) -> tuple[str, str] | None:
