@@ -1,0 +1,46 @@
+"""What a reader decided about a table, as values that print as one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+NAMES_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One decision; ``column`` is None where it is about the whole file, ``detail`` is this column's share."""
+
+    column: str | None
+    text: str
+    detail: str = ""
+
+    @property
+    def name(self) -> str:
+        """``Age (177 missing)``."""
+        return f"{self.column} ({self.detail})" if self.detail else str(self.column)
+
+    def __str__(self) -> str:
+        return self.text if self.column is None else f"column {self.name}: {self.text}"
+
+
+def decision_lines(decisions: Iterable[Decision]) -> list[str]:
+    """One line per decision; columns of which the same is said share a line."""
+    alike: dict[tuple[bool, str], list[Decision]] = {}
+    for decision in decisions:
+        alike.setdefault((decision.column is None, decision.text), []).append(decision)
+    return [shared_line(same) for same in alike.values()]
+
+
+def shared_line(same: list[Decision]) -> str:
+    """``columns a, b and 3 more: text``."""
+    if same[0].column is None or len(same) == 1:
+        return str(same[0])
+    names = [decision.name for decision in same]
+    more = len(names) - NAMES_SHOWN
+    if more > 1:
+        listed = f"{', '.join(names[:NAMES_SHOWN])} and {more} more"
+    else:
+        listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"columns {listed}: {same[0].text}"

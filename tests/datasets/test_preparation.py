@@ -1,0 +1,202 @@
+"""Imputation, encoding and scaling: scikit-learn's numbers, learned from training rows alone, bit for bit again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles_tables import prepared_by_sklearn
+
+from kselect.datasets.frames import Frame, Schema, read_frame
+from kselect.datasets.preparation import Preparation, fit_preparation
+from kselect.datasets.scaling import Scale, scale_rows
+from kselect.datasets.tables.columns import ColumnSpec
+from kselect.datasets.tables.raw import Place
+from kselect.errors import DataError
+
+SCALES = get_args(Scale)
+
+
+def frame_of(columns: dict[str, list[Any]]) -> Frame:
+    """Floats and None are numbers, texts are categories."""
+    specs, data = [], []
+    for name, values in columns.items():
+        texts = any(isinstance(v, str) for v in values)
+        specs.append(ColumnSpec(name, "category" if texts else "number"))
+        array = np.empty(len(values), dtype=object if texts else float)
+        array[:] = values if texts else [np.nan if v is None else v for v in values]
+        data.append(array)
+    schema = Schema("columns", True, len(specs) + 1, "y", tuple(specs))
+    return Frame(schema, tuple(data), None, Place(Path("f")), "", ())
+
+
+@st.composite
+def frames(draw: st.DrawFn) -> tuple[Frame, np.ndarray]:
+    """Two numbers with gaps, a category of two, one of several with gaps, one constant; and training rows."""
+    n = draw(st.integers(6, 24))
+    rng = np.random.default_rng(draw(st.integers(0, 9999)))
+    some = rng.normal(size=n).round(3).tolist()
+    gaps = [None if rng.random() < 0.3 else float(v) for v in rng.normal(50, 9, size=n).round(2)]
+    frame = frame_of(
+        {
+            "a": some,
+            "b": gaps,
+            "c": rng.choice(["no", "yes"], n).tolist(),
+            "d": rng.choice(["u", "v", "w", ""], n).tolist(),
+            "e": ["k"] * n,
+            "f": [7.0] * n,
+        }
+    )
+    train = np.sort(rng.permutation(n)[: draw(st.integers(3, n))])
+    return frame, train.astype(np.intp)
+
+
+@settings(max_examples=30)
+@given(frames(), st.sampled_from(SCALES))
+def test_scikit_learns_column_transformer(drawn: tuple[Frame, np.ndarray], scale: Scale) -> None:
+    frame, train = drawn
+    part = frame.take(train)
+    if np.isnan(part.data[1]).all():
+        return  # scikit-learn has no other value than 0 there; see below
+    X, _ = fit_preparation(frame, scale, train).transform(frame)
+    expected = prepared_by_sklearn(part, frame, scale)
+    varies = np.ptp(X[train], axis=0) > 0
+    if scale != "none":  # a constant becomes 0, where scikit-learn has 0 or -1
+        assert not X[train][:, ~varies].any()
+        X, expected = X[:, varies], expected[:, varies]
+    np.testing.assert_allclose(X, expected, rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=30)
+@given(frames(), st.sampled_from(SCALES))
+def test_the_other_rows_are_not_looked_at(drawn: tuple[Frame, np.ndarray], scale: Scale) -> None:
+    """The leak test: whatever stands in the rows held out, the preparation is the same to the last bit."""
+    frame, train = drawn
+    others = np.setdiff1d(np.arange(frame.n), train)
+    data = tuple(values.copy() for values in frame.data)
+    for values in data:
+        values[others] = "planted" if values.dtype == object else 1e6
+    planted = Frame(frame.schema, data, None, frame.place, "", ())
+    one, two = (fit_preparation(f, scale, train) for f in (frame, planted))
+    assert one.levels == two.levels
+    for name in ("medians", "shift", "divisor"):
+        assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
+    X, _ = one.transform(frame)
+    Z, _ = two.transform(frame)
+    assert X.tobytes() == Z.tobytes()
+
+
+def test_a_planted_leak_is_caught() -> None:
+    """What the test above would see, if all rows were taken."""
+    frame = frame_of({"a": [1.0, None, 3.0, 1000.0], "c": ["u", "v", "u", "w"]})
+    train = np.array([0, 1, 2])
+    leak, right = fit_preparation(frame, "zscore"), fit_preparation(frame, "zscore", train)
+    assert (leak.medians[0], right.medians[0]) == (3, 2)
+    assert (leak.levels[1], right.levels[1]) == (("u", "v", "w"), ("u", "v"))
+    assert not np.array_equal(leak.shift[:1], right.shift[:1])
+
+
+@given(frames(), st.sampled_from(SCALES))
+def test_the_same_bits_from_plain_values(drawn: tuple[Frame, np.ndarray], scale: Scale) -> None:
+    frame, train = drawn
+    made = fit_preparation(frame, scale, train)
+    plain = made.to_dict()
+    arrays = {k: np.frombuffer(plain.pop(k).tobytes()) for k in ("medians", "shift", "divisor")}
+    again = Preparation.from_dict({**json.loads(json.dumps(plain)), **arrays})
+    assert again.transform(frame)[0].tobytes() == made.transform(frame)[0].tobytes()
+    assert (again.schema, again.names) == (made.schema, made.names)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_numbers_alone_are_as_before(scale: Scale, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bits of ``scale_rows``; and scikit-learn is not asked."""
+    monkeypatch.delattr("kselect.datasets.preparation.column_transformer")
+    X = np.random.default_rng(0).normal(size=(20, 3)) * [1, 1e9, 0]
+    frame = frame_of({name: X[:, i].tolist() for i, name in enumerate("abc")})
+    made = fit_preparation(frame, scale, np.arange(12))
+    assert made.transform(frame)[0].tobytes() == scale_rows(X, scale, X[:12]).tobytes()
+    np.testing.assert_array_equal(made.medians, np.median(X[:12], axis=0))
+
+
+def test_names() -> None:
+    frame = frame_of(
+        {"a": [1.0, 2, 3], "b": ["no", "yes", "no"], "c": ["u", "", "v"], "d": ["k"] * 3}
+    )
+    names = fit_preparation(frame, "none").names
+    assert names == ("a", "b=yes", "c=(missing)", "c=u", "c=v", "d=k")
+    X, _ = fit_preparation(frame, "none").transform(frame)
+    assert X.tolist() == [[1, 0, 0, 1, 0, 1], [2, 1, 1, 0, 0, 1], [3, 0, 0, 0, 1, 1]]
+
+
+def test_levels_that_training_has_not_are_said() -> None:
+    frame = frame_of(
+        {"a": ["u", "v", "w", "x", "", "y", "z"], "b": ["no", "yes", "no", "maybe", "no", "", "no"]}
+    )
+    made = fit_preparation(frame, "none", np.arange(3))
+    X, decisions = made.transform(frame)
+    assert X[3:].tolist() == [[0, 0, 0, 0]] * 4
+    assert [str(d) for d in decisions] == [
+        "column a (4 rows): missing, 'x', 'y' and 1 more not among the training rows: taken as none of the values",
+        "column b (2 rows): missing, 'maybe' not among the training rows: taken as 'no'",
+    ]
+    assert made.transform(frame.take(np.arange(3)))[1] == ()
+
+
+def test_a_number_that_training_has_not_says_nothing() -> None:
+    """It would be of no scale: 1e6 against zeros."""
+    frame = frame_of({"a": [None, None, 1e6], "b": [1.0, 2, 3]})
+    for scale in SCALES:
+        X, _ = fit_preparation(frame, scale, np.arange(2)).transform(frame)
+        assert X[:, 0].tolist() == [0, 0, 0]
+        assert np.isfinite(X).all()
+
+
+def test_rare_levels_are_not_far_away() -> None:
+    """A z-score of the one row of a level would be sqrt(n)."""
+    frame = frame_of({"c": ["u"] * 50 + ["v"] * 49 + ["w"]})
+    for scale in SCALES:
+        X, _ = fit_preparation(frame, scale).transform(frame)
+        assert set(X.ravel()) == {0.0, 1.0}
+
+
+def test_another_frame_is_refused() -> None:
+    made = fit_preparation(frame_of({"a": [1.0, 2]}), "none")
+    with pytest.raises(DataError, match="f: its columns are not those that the preparation was"):
+        made.transform(frame_of({"b": [1.0, 2]}))
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"scale": "log"}, ValueError),
+        ({"levels": [[]]}, ValueError),
+        ({"levels": [[], [1, 2]]}, TypeError),
+        ({"levels": [[], ["u", "v", "w"]]}, ValueError),
+        ({"medians": np.zeros(1)}, ValueError),
+        ({"shift": np.zeros(1)}, ValueError),
+        ({"schema": {"form": "columns", "columns": []}}, ValueError),
+        ({"schema": {"form": "columns", "columns": [{"name": "a", "kind": "code()", "form": ""}]}}, ValueError),
+        ({"schema": {}}, KeyError),
+    ],
+)  # fmt: skip
+def test_values_that_are_no_preparation(change: dict[str, Any], error: type[Exception]) -> None:
+    plain = fit_preparation(frame_of({"a": [1.0, 2], "c": ["u", "v"]}), "zscore").to_dict()
+    assert Preparation.from_dict(plain).names == ("a", "c=v")
+    with pytest.raises(error):
+        Preparation.from_dict({**plain, **change})
+
+
+def test_from_a_file_to_a_matrix(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("age,sex,port,y\n20,m,S,0\n,f,C,1\n40,m,,1\n60,f,S,0\n")
+    frame = read_frame(path, None)
+    made = fit_preparation(frame, "none")
+    assert made.names == ("age", "sex=m", "port=(missing)", "port=C", "port=S")
+    assert made.transform(frame)[0].tolist() == [
+        [20, 1, 0, 0, 1], [40, 0, 0, 1, 0], [40, 1, 1, 0, 0], [60, 0, 0, 0, 1],
+    ]  # fmt: skip

@@ -1,0 +1,96 @@
+"""The target as classes or as numbers, and what it cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kselect.datasets.frames import Frame, Schema
+from kselect.datasets.tables.raw import Place
+from kselect.datasets.tables.written_numbers import is_number
+from kselect.datasets.targets import as_target, infer_task, one_against_rest
+from kselect.errors import DataError
+
+
+def table(target: Any) -> Frame:
+    """A frame of which only the target matters."""
+    place = Place(
+        Path("f"), range(2, 2 + len(target or ())) if not isinstance(target, np.ndarray) else ()
+    )
+    return Frame(Schema("columns", True, 2, "y", ()), (), target, place, "", ())
+
+
+WHOLE = [str(i % 4) for i in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("target", "task", "classes", "why"),
+    [
+        (["b", "a", "b"], "classification", ("a", "b"), "the target is text with 2 values"),
+        (["b", "a", "c"], "classification", ("a", "b", "c"), "the target is text with 3 values"),
+        (["1.5", "-1", "1.5"], "classification", ("-1", "1.5"), "the target has two values"),
+        (["10", "9", "10.0"], "classification", ("9", "10"), "the target has two values"),
+        (WHOLE, "classification", ("0", "1", "2", "3"), "the target has 4 values, all whole numbers"),
+        (WHOLE[:19], "regression", (), "the target has 4 values"),
+        ([*WHOLE[:-1], "0.5"], "regression", (), "the target has 5 values"),
+        ([str(i) for i in range(100)], "regression", (), "the target has 100 values"),
+        (np.array([1.0, -1.0, 1.0]), "classification", ("-1", "1"), "the target has two values"),
+    ],
+)  # fmt: skip
+def test_inference(target: Any, task: str, classes: tuple[str, ...], why: str) -> None:
+    found = as_target(table(target), None)
+    assert (found.task, found.classes, found.why) == (task, classes, why)
+    assert found.values.shape == (len(classes) if len(classes) > 2 else 1, len(target))
+
+
+def test_the_limit_of_classes() -> None:
+    assert infer_task(np.arange(20.0), 20, 100)[0] == "classification"
+    assert infer_task(np.arange(21.0), 21, 1000)[0] == "regression"
+    assert infer_task(np.arange(20.0), 20, 99)[0] == "regression"
+
+
+def test_task_by_the_user() -> None:
+    found = as_target(table(["1", "2", "1"]), "regression")
+    assert (found.task, found.why) == ("regression", "as asked for")
+    assert found.values.tolist() == [[1, 2, 1]]
+    found = as_target(table(["0.5", "2", "3.5"]), "classification")
+    assert found.classes == ("0.5", "2", "3.5")
+    found = as_target(table(["1", "2", "3a"]), "classification")
+    assert set(found.classes) == {"1", "2", "3a"}
+
+
+def test_signs() -> None:
+    """The second of two classes is +1; of more each has its row."""
+    assert as_target(table(["b", "a", "b"]), None).values.tolist() == [[1, -1, 1]]
+    assert one_against_rest(["a", "c", "b"], ["a", "b", "c"]).tolist() == [
+        [1, -1, -1], [-1, -1, 1], [-1, 1, -1],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("target", "task", "said"),
+    [
+        (["a", "a"], None, r"f: the target has one value only \(a\): nothing to learn"),
+        (["1", "1.0"], None, r"one value only \(1\)"),
+        (["1", "1"], "regression", "one value only"),
+        (["a", "b"], "regression", "f:2: the target 'a' is not a finite number"),
+        (["1", "b"], "regression", "f:3: the target 'b' is not a finite number"),
+        (["1", "b", "2"], None, "f:3: the target 'b' is not a number, but '1' in line 2 is; "),
+        (["a", "b", "nan"], None, "f:2: the target 'a' is not a number, but 'nan' in line 4 is; "),
+        (["1", "inf", "3"], None, "f:3: the target 'inf' is not a finite number"),
+        (["1", "nan", "3"], "regression", "f:3: the target 'nan' is not a finite number"),
+        (None, None, "f: it has no target"),
+        ([f"id{i}" for i in range(50)], None, "50 values in 50 rows: too many for classes"),
+    ],
+)
+def test_bad_target(target: list[str] | None, task: Any, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        as_target(table(target), task)
+
+
+def test_numbers() -> None:
+    assert all(map(is_number, ["1", "-.5", "1e-3", "nan", "inf", " 2 "]))
+    assert not any(map(is_number, ["", "1_0", "x", "\u0661", "1,5", "0x1"]))

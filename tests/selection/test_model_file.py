@@ -1,0 +1,410 @@
+"""A model in a file: what comes back is what was written, and nothing else is ever taken for a model."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kselect.selection.model_file as model_file
+from kselect.datasets.frame_like import read_like
+from kselect.datasets.frames import read_frame
+from kselect.datasets.preparation import fit_preparation
+from kselect.datasets.targets import as_target
+from kselect.errors import DataError
+from kselect.kernels import Points
+from kselect.selection.calibration import Sigmoid, fit_sigmoids
+from kselect.selection.engine import Request, Selection, select
+from kselect.selection.model_file import (
+    SavedModel,
+    checksum,
+    decision,
+    model_of,
+    predicted_classes,
+    predicted_probabilities,
+    read_model,
+    write_model,
+)
+from kselect.selection.request import make_folds, make_kernels, make_lams, make_method
+
+GRIDS = {"tau": "1,4", "degree": "1,2"}
+
+
+def table(classes: int, n: int = 40) -> str:
+    """A CSV text with a gap, a category and a target of some classes, or of numbers."""
+    rng = np.random.default_rng(classes)
+    lines = ["x,size,y"]
+    for i in range(n):
+        x, size = rng.normal(), ("S", "M", "L")[rng.integers(3)]
+        y = f"{x:.4f}" if not classes else "class " + "uvw"[int(3 * i / n) % classes]
+        lines.append(f"{'' if i == 5 else f'{x:.6f}'},{size},{y}")
+    return "\n".join(lines) + "\n"
+
+
+def fitted(folder: Path, classes: int = 2, **more: Any) -> tuple[SavedModel, Any, Selection]:
+    """A selection on a file, as a model; the prepared rows and the selection itself."""
+    path = folder / f"{classes}.csv"
+    path.write_text(table(classes))
+    frame = read_frame(path, None)
+    goal = as_target(frame, None)
+    preparation = fit_preparation(frame, "zscore")
+    X, _ = preparation.transform(frame)
+    method = make_method("5-CV", None, {}, classes > 0)
+    kernels = make_kernels(more.pop("kernel", "gaussian"), GRIDS)
+    request = Request("lssvm", kernels, make_lams("0.01,0.1"), method, **more)
+    folds = make_folds(method, len(X), 0, None)
+    found = select(X, goal.values, request, folds)
+    support = X if found.landmarks is None else X[found.landmarks]
+    K = found.kernel.gram(Points(X, support))
+    held_out = np.array([dual.decision(0, K) for dual in found.duals])
+    sigmoids = fit_sigmoids(held_out, goal.values) if classes else ()
+    facts = {"criterion": "5-CV", "score": found.score, "warnings": found.edges, "nothing": None}
+    return model_of(found, X, goal, preparation, facts, sigmoids), X, found
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> tuple[Path, SavedModel]:
+    """A model of two classes and its file."""
+    model, _, _ = fitted(tmp_path)
+    path = tmp_path / "model.npz"
+    write_model(path, model)
+    return path, model
+
+
+@pytest.mark.parametrize("classes", [0, 2, 3])
+@pytest.mark.parametrize(
+    "more", [{}, {"kernel": "linear"}, {"kernel": "polynomial"}, {"nystrom": 8}], ids=str
+)
+def test_what_comes_back(tmp_path: Path, classes: int, more: dict[str, Any]) -> None:
+    model, X, found = fitted(tmp_path, classes, **more)
+    path = tmp_path / "model.npz"
+    write_model(path, model)
+    back = read_model(path)
+    for name in SavedModel.__dataclass_fields__:
+        if name in ("alpha", "bias", "support"):
+            assert getattr(back, name).tobytes() == getattr(model, name).tobytes()
+        elif name != "preparation":
+            assert getattr(back, name) == getattr(model, name)
+    assert decision(back, X).tobytes() == decision(model, X).tobytes()
+    # The decisions of the selection's own fit, on the rows of the file.
+    support = X if found.landmarks is None else X[found.landmarks]
+    K = found.kernel.gram(Points(X, support))
+    values = np.stack([dual.decision(0, K) for dual in found.duals], axis=1)
+    np.testing.assert_allclose(decision(back, X), values, rtol=1e-12, atol=1e-12)
+    prepared, _ = back.preparation.transform(
+        read_like(tmp_path / f"{classes}.csv", back.preparation.schema)
+    )
+    assert prepared.tobytes() == X.tobytes()
+
+
+def test_equal_models_are_equal_bytes(saved: tuple[Path, SavedModel], tmp_path: Path) -> None:
+    path, model = saved
+    write_model(tmp_path / "again.npz", model)
+    assert (tmp_path / "again.npz").read_bytes() == path.read_bytes()
+    write_model(tmp_path / "back.npz", read_model(path))
+    assert (tmp_path / "back.npz").read_bytes() == path.read_bytes()
+
+
+def test_blocks_do_not_matter(
+    saved: tuple[Path, SavedModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, model = saved
+    X = np.random.default_rng(1).normal(size=(23, 4))
+    whole = decision(model, X)
+    for entries in (1, 90):
+        monkeypatch.setattr(model_file, "ENTRIES_AT_ONCE", entries)
+        np.testing.assert_allclose(decision(model, X), whole, rtol=1e-12, atol=1e-13)
+    assert decision(model, X[:0]).shape == (0, 1)
+
+
+def test_classes_and_probabilities(tmp_path: Path) -> None:
+    two, X, _ = fitted(tmp_path, 2)
+    values = decision(two, X)
+    names = predicted_classes(two, values)
+    assert names == ["class v" if v > 0 else "class u" for v in values[:, 0]]
+    p = predicted_probabilities(two, values)
+    assert p is not None
+    assert p.shape == (len(X), 2)
+    assert predicted_probabilities(replace(two, sigmoids=()), values) is None
+    three, X, _ = fitted(tmp_path, 3)
+    values = decision(three, X)
+    assert predicted_classes(three, values) == [three.classes[i] for i in values.argmax(axis=1)]
+
+
+def test_rows_without_a_coefficient_are_left_out(tmp_path: Path) -> None:
+    model, X, found = fitted(tmp_path)
+    (dual,) = found.duals
+    for kept in (3, 0):
+        alpha = np.where(np.arange(len(X)) < kept, dual.alpha, 0.0)
+        sparse = replace(found, duals=(replace(dual, alpha=alpha),))
+        goal = as_target(read_frame(tmp_path / "2.csv", None), None)
+        small = model_of(sparse, X, goal, model.preparation, {})
+        assert len(small.support) == max(kept, 1)
+        K = found.kernel.gram(Points(X))
+        np.testing.assert_allclose(
+            decision(small, X)[:, 0], K @ alpha[0] + dual.bias[0], atol=1e-12
+        )
+        write_model(tmp_path / "small.npz", small)
+        assert read_model(tmp_path / "small.npz").support.shape == small.support.shape
+
+
+# --- what is no model -------------------------------------------------------------------------------
+
+
+def one_line(path: Path) -> str:
+    """The one line that refuses a file."""
+    with pytest.raises(DataError) as error:
+        read_model(path)
+    text = str(error.value)
+    assert text.startswith(f"{path}: ")
+    assert "\n" not in text
+    return text.removeprefix(f"{path}: ")
+
+
+@given(data=st.data())
+def test_a_changed_byte_is_never_misread(data: st.DataObject) -> None:
+    """The model that was written, or a refusal."""
+    path, raw, X, expected = planted()
+    position = data.draw(st.integers(0, len(raw) - 1))
+    value = data.draw(st.integers(0, 255).filter(lambda b: b != raw[position]))
+    path.write_bytes(raw[:position] + bytes([value]) + raw[position + 1 :])
+    found = attempt(path)
+    if found is not None:  # a byte of the archive that says nothing, as a date
+        assert decision(found, X).tobytes() == expected
+
+
+def attempt(path: Path) -> SavedModel | None:
+    """The model, or none where the file is refused."""
+    try:
+        return read_model(path)
+    except DataError:
+        return None
+
+
+KEPT: list[Any] = []
+
+
+def planted() -> tuple[Path, bytes, Any, bytes]:
+    """One model for many examples."""
+    if not KEPT:
+        import tempfile
+
+        folder = Path(tempfile.mkdtemp())
+        model, X, _ = fitted(folder)
+        write_model(folder / "m.npz", model)
+        raw = (folder / "m.npz").read_bytes()
+        KEPT.append((folder / "m.npz", raw, X, decision(model, X).tobytes()))
+    found: tuple[Path, bytes, Any, bytes] = KEPT[0]
+    return found
+
+
+def test_cut_files(saved: tuple[Path, SavedModel]) -> None:
+    path, _ = saved
+    raw = path.read_bytes()
+    for length in [*range(0, len(raw), 97), len(raw) - 1]:
+        path.write_bytes(raw[:length])
+        assert one_line(path) == "not a whole model file of kselect"
+
+
+def test_no_file_and_no_model(tmp_path: Path) -> None:
+    assert one_line(tmp_path / "nowhere") == "No such file or directory"
+    assert one_line(tmp_path) == "Is a directory"
+    path = tmp_path / "other"
+    np.savez(tmp_path / "other.npz", a=np.zeros(3))
+    content = io.BytesIO()
+    np.save(content, np.zeros(3))
+    others = (
+        b"", b"x,y\n1,2\n", pickle.dumps({"a": 1}), content.getvalue(), (tmp_path / "other.npz").read_bytes(),
+    )  # fmt: skip
+    for raw in others:
+        path.write_bytes(raw)
+        assert one_line(path) == "not a whole model file of kselect"
+
+
+Change = Callable[[dict[str, Any]], None]
+
+
+def altered(path: Path, change: Change, seal: bool = True, **arrays: Any) -> None:
+    """The same file with other facts or arrays; sealed, its checksum is right."""
+    with np.load(path) as found:
+        members = {name: found[name] for name in found.files if name != "checksum"}
+        old = found["checksum"]
+    facts = json.loads(members["model"].tobytes())
+    change(facts)
+    members |= {"model": np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8), **arrays}
+    np.savez(path, checksum=checksum(members) if seal else old, **members)
+
+
+def nothing(facts: dict[str, Any]) -> None:
+    """No change."""
+
+
+def test_a_newer_format_is_refused_by_its_version(saved: tuple[Path, SavedModel]) -> None:
+    path, _ = saved
+    altered(path, lambda facts: facts.update(format=2, kselect_version="9.9"))
+    assert one_line(path).startswith(
+        "a model file of format '2', written by kselect '9.9'; kselect "
+    )
+    altered(path, lambda facts: facts.update(kind="another model"))
+    assert one_line(path) == "not a model file of kselect"
+
+
+def test_the_checksum_covers_all(saved: tuple[Path, SavedModel]) -> None:
+    path, model = saved
+    whole = path.read_bytes()
+    changes: list[tuple[Change, dict[str, Any]]] = [
+        (lambda facts: facts.update(lam=2.0), {}),
+        (lambda facts: facts["kernel_params"].update(tau=2.0), {}),
+        (nothing, {"alpha": model.alpha + 1e-300 + 1e-3}),
+        (nothing, {"bias": -model.bias}),
+        (nothing, {"support": model.support[:, ::-1].copy()}),
+        (nothing, {"shift": model.preparation.shift + 1}),
+    ]
+    for change, arrays in changes:
+        path.write_bytes(whole)
+        altered(path, change, seal=False, **arrays)
+        assert one_line(path) == "the checksum is wrong: the file has been altered or damaged"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda f: f.update(task="ranking"), "no task 'ranking'"),
+        (lambda f: f.update(kernel_name="os.system"), "unknown kernel 'os.system'"),
+        (lambda f: f.update(kernel_params={"tau": -1.0}), "tau must be positive, not -1"),
+        (lambda f: f.update(kernel_params={"tau": "red"}), "could not convert"),
+        (lambda f: f.update(kernel_params={"sigma": 1.0}), "unexpected keyword"),
+        (lambda f: f.update(classes=["u"]), "1 classes for classification"),
+        (lambda f: f.update(classes=[]), "0 classes for classification"),
+        (lambda f: f.update(classes=["u", "v", "w"]), "coefficients of 40 rows for 3 targets"),
+        (lambda f: f.update(classes=[1, 2]), "1 is not a text"),
+        (lambda f: f.update(sigmoids=[[1.0, 2.0]] * 2), "2 sigmoids for 1 targets"),
+        (lambda f: f.update(sigmoids=[[1.0]]), "not enough values"),
+        (lambda f: f.pop("lam"), "'lam'"),
+        (lambda f: f["preparation"].update(scale="log"), "no scale 'log'"),
+        (lambda f: f["preparation"].update(levels=[[], ["S", "M"]]), "not one shift"),
+        (lambda f: f["preparation"]["schema"]["columns"].pop(), "not one median"),
+    ],
+)
+def test_parts_that_do_not_fit(saved: tuple[Path, SavedModel], change: Change, said: str) -> None:
+    path, _ = saved
+    altered(path, change)
+    assert said in one_line(path)
+    assert one_line(path).startswith("a model file with a part that cannot be: ")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({"alpha": np.zeros((1, 7))}, "(1, 7) coefficients of 40 rows for 1 targets"),
+        ({"bias": np.zeros(2)}, "coefficients of 40 rows"),
+        ({"support": np.zeros((40, 3))}, "rows of 3 features, 4 are prepared"),
+        ({"support": np.zeros(40)}, "not enough values"),
+        ({"bias": np.array([np.nan])}, "a coefficient is not finite"),
+        ({"shift": np.zeros(3)}, "not one shift and one divisor per feature"),
+    ],
+)
+def test_arrays_that_do_not_fit(
+    saved: tuple[Path, SavedModel], arrays: dict[str, Any], said: str
+) -> None:
+    path, _ = saved
+    altered(path, nothing, **arrays)
+    assert said in one_line(path)
+
+
+def test_nothing_runs_when_a_model_is_read(saved: tuple[Path, SavedModel], tmp_path: Path) -> None:
+    """A pickle in the place of an array is not opened."""
+
+    class Trap:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return Path.touch, (tmp_path / "sprung",)
+
+    path, _ = saved
+    with np.load(path) as found:
+        members = {name: found[name] for name in found.files}
+    members["alpha"] = np.array([Trap()], dtype=object)
+    np.savez(path, allow_pickle=True, **members)
+    assert one_line(path) == "not a whole model file of kselect"
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_packed_members_are_refused(saved: tuple[Path, SavedModel]) -> None:
+    """A few bytes could unpack to more than the memory."""
+    path, _ = saved
+    with np.load(path) as found:
+        np.savez_compressed(path, **{name: found[name] for name in found.files})
+    assert one_line(path) == "not a whole model file of kselect"
+
+
+def test_an_array_that_claims_to_be_huge(saved: tuple[Path, SavedModel]) -> None:
+    path, _ = saved
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "<f8", "fortran_order": False, "shape": (2**50,)}
+    )
+    with np.load(path) as found:
+        names = [name for name in found.files if name != "alpha"]
+        members = {name: found[name] for name in names}
+    np.savez(path, **members)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("alpha.npy", header.getvalue() + bytes(80))
+    assert one_line(path) == "not a whole model file of kselect"
+
+
+def test_what_cannot_be_written(saved: tuple[Path, SavedModel], tmp_path: Path) -> None:
+    path, model = saved
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_model(path, replace(model, choice={"score": float("nan")}))
+    assert path.read_bytes() == before
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match=r"file/m\.npz: "):
+        write_model(tmp_path / "file" / "m.npz", model)
+
+
+PREDICT = """
+import sys
+from pathlib import Path
+import numpy as np
+from kselect.datasets.frame_like import read_like
+from kselect.selection.model_file import decision, read_model
+model = read_model(Path(sys.argv[1]))
+X, _ = model.preparation.transform(read_like(Path(sys.argv[2]), model.preparation.schema))
+print(decision(model, X).tobytes().hex())
+print([m for m in ("sklearn", "pandas", "pickle5") if m in sys.modules])
+"""
+
+
+def test_in_a_process_of_its_own(saved: tuple[Path, SavedModel], tmp_path: Path) -> None:
+    """The same values to 1e-12; and a prediction needs neither scikit-learn nor pandas."""
+    path, model = saved
+    run = subprocess.run(
+        [sys.executable, "-c", PREDICT, str(path), str(tmp_path / "2.csv")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    values, loaded = run.stdout.splitlines()
+    X, _ = model.preparation.transform(read_frame(tmp_path / "2.csv", None))
+    theirs = np.frombuffer(bytes.fromhex(values)).reshape(-1, 1)
+    np.testing.assert_allclose(theirs, decision(model, X), rtol=1e-12, atol=1e-12)
+    assert loaded == "[]"
+
+
+def test_sigmoids_come_back_to_the_last_bit(saved: tuple[Path, SavedModel]) -> None:
+    path, model = saved
+    odd = Sigmoid(-1 / 3, 0.1 + 0.2)
+    write_model(path, replace(model, sigmoids=(odd,)))
+    assert read_model(path).sigmoids == (odd,)
