@@ -81,6 +81,10 @@ class Task:
     gamma: float
     kept: Mask | None = None
 
+    def __post_init__(self) -> None:
+        if not self.gamma > 0:
+            raise TrialError(f"the smoothed-hinge SVM needs a ridge: {self.name()}")
+
     @cached_property
     def top(self) -> float:
         """``C``."""
@@ -203,8 +207,6 @@ def turned(task: Task, fit: Fit) -> tuple[Mask, Mask]:
 
 def settle(task: Task, zones: Zones, shared: SharedFactor | None = None) -> Fit:
     """The minimum, or a TrialError; where it starts decides on nothing but the number of steps."""
-    if not task.gamma > 0:
-        raise TrialError(f"the smoothed-hinge SVM needs a ridge: {task.name()}")
     fewest, patience = len(zones.free) + 1, PATIENCE
     for _ in range(STEPS):
         fit = solve(task, zones, shared)
