@@ -20,6 +20,7 @@ explodes is infinitely far on the wrong side of its label, so that every loss of
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -69,13 +70,11 @@ def fbif_square(
     K: Array | None, V: Array, y: Array, f: Array, lams: Array, folds: Folds, *, order: int = 1
 ) -> Array:
     """The same from the full fit f (n_ridges, n) and V; without K the right hand side has ``V V^T`` too."""
-    gram, n = V.T @ V, len(y)
-    out = np.empty_like(f)
+    side, gram, v = Side(K, V, folds), V.T @ V, np.full(len(y), 2.0)
+    out, pushed = np.empty_like(f), side.of_each_fold(2.0 * (y - f))
     for i, lam in enumerate(lams.tolist()):
-        solve = woodbury(V, V, gram, n * lam, 2.0 * lam)
-        residual = 2.0 * (y - f[i])
-        curved = np.full(n, 2.0)
-        out[i] = partial_sum(product_with(K, V), solve, f[i], residual, curved, lam, folds, order)
+        solve = woodbury(V, V, gram, len(y) * lam, 2.0 * lam)
+        out[i] = side.partial_sum(solve, pushed[i], f[i], v, lam, order)
     return wrong_where_exploded(out, y)
 
 
@@ -91,19 +90,51 @@ def fbif_smooth_hinge(
     order: int = 1,
 ) -> Array:
     """The same for the smoothed hinge."""
-    out = np.empty_like(f)
+    side, v = Side(K, V, folds), curvature(y * f, h)
+    out, pushed = np.empty_like(f), side.of_each_fold(y * pull(y * f, h))
     for i, lam in enumerate(lams.tolist()):
-        v = curvature(y * f[i], h)
-        on_zone = V * (v > 0)[:, None]
+        on_zone = V * (v[i] > 0)[:, None]
         solve = woodbury(V, on_zone, on_zone.T @ V, 4.0 * len(y) * lam * h, 2.0 * lam)
-        u = y * pull(y * f[i], h)
-        out[i] = partial_sum(product_with(K, V), solve, f[i], u, v, lam, folds, order)
+        out[i] = side.partial_sum(solve, pushed[i], f[i], v[i], lam, order)
     return wrong_where_exploded(out, y)
 
 
-def product_with(K: Array | None, V: Array) -> Operator:
-    """``x -> K x``, or ``V V^T x``."""
-    return (lambda x: V @ (V.T @ x)) if K is None else (lambda x: K @ x)
+@dataclass(frozen=True, eq=False)
+class Side:
+    """What stands on the right hand side: K, or ``V V^T`` where there is no K."""
+
+    K: Array | None
+    V: Array
+    folds: Folds
+
+    def product(self, x: Array) -> Array:
+        """``K x``."""
+        return np.asarray(self.V @ (self.V.T @ x) if self.K is None else self.K @ x)
+
+    def of_each_fold(self, u: Array) -> Array:
+        """(n_ridges, n, folds): ``K (1_F u)``, a product for each fold with all ridges in it."""
+        if self.K is None:
+            parts = [(u[:, F] @ self.V[F]) @ self.V.T for F in self.folds.members]
+        else:
+            parts = [u[:, F] @ self.K.take(F, 0) for F in self.folds.members]
+        return np.stack(parts, axis=-1)
+
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
+    def partial_sum(
+        self, solve: Operator, pushed: Array, f: Array, v: Array, lam: float, order: int
+    ) -> Array:
+        """``f + p_1 + ... + p_order``, each row from its own fold."""
+        if order < 1:
+            return f.copy()
+        n, own = len(f), (np.arange(len(f)), self.folds.numbers)
+        sizes = np.array([len(F) for F in self.folds.members])
+        term = solve((2.0 * lam * f[:, None] - pushed / sizes) * (sizes / (n - sizes)))
+        total = f + term[own]
+        D = perturbation(self.folds) if order > 1 else term
+        for _ in range(1, order):
+            term = solve(self.product(v[:, None] * D * term) / n)
+            total += term[own]
+        return np.asarray(total)
 
 
 def woodbury(V: Array, right: Array, gram: Array, shift: float, scale: float) -> Operator:
@@ -118,33 +149,6 @@ def woodbury(V: Array, right: Array, gram: Array, shift: float, scale: float) ->
         return np.asarray((B - V @ dpotrs(factor, right.T @ B, lower=1)[0]) / scale)
 
     return apply
-
-
-@np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def partial_sum(
-    product: Operator,
-    solve: Operator,
-    f: Array,
-    u: Array,
-    v: Array,
-    lam: float,
-    folds: Folds,
-    order: int,
-) -> Array:
-    """``f + p_1 + ... + p_order``, each row from its own fold."""
-    n, own = len(f), (np.arange(len(f)), folds.numbers)
-    if order < 1:
-        return f.copy()
-    D = perturbation(folds)
-    sizes = np.array([len(F) for F in folds.members])
-    inside = np.zeros_like(D)
-    inside[own] = u
-    term = solve((product(inside) / sizes - 2.0 * lam * f[:, None]) * (-sizes / (n - sizes)))
-    total = f + term[own]
-    for _ in range(1, order):
-        term = solve(product(v[:, None] * D * term) / n)
-        total += term[own]
-    return np.asarray(total)
 
 
 def wrong_where_exploded(predicted: Array, y: Array) -> Array:
