@@ -128,20 +128,20 @@ class SmoothHingePath(Remembering):
         mode: RidgeMode,
         margins_without: Callable[[FoldTrainer, Index], Array],
     ) -> Array:
-        margins, n = np.array([f.z for f in self.fits]), self.problem.n
+        margins = np.array([f.z for f in self.fits])
         ceiling = Ceiling.of(self.signed, members)
-        for ridge, (lam, fit) in enumerate(zip(self.problem.lams.tolist(), self.fits, strict=True)):
+        for ridge, fit in enumerate(self.fits):
             trainers: dict[int, FoldTrainer] = {}
             for F, reach in zip(members, ceiling.reach.tolist(), strict=True):
-                rows = n - len(F) if mode == "per-fold" else n
-                gamma = 2.0 * lam * rows
+                rows = self.problem.n - (len(F) if mode == "per-fold" else 0)
+                gamma = 2.0 * float(self.problem.lams[ridge]) * rows
                 if fit.zones.top.all() and reach <= (1.0 - self.h) * gamma:
                     margins[ridge, F] = ceiling.own[F] / gamma
                 # Rows with a = 0 have no say: without them, and with the ridge kept, nothing changes.
                 elif mode == "per-fold" or fit.a[F].any():
                     if rows not in trainers:
                         alike = sum(mode == "fixed" or len(G) == len(F) for G in members)
-                    trainers[rows] = FoldTrainer(self.signed, fit.zones, gamma, alike)
+                        trainers[rows] = FoldTrainer(self.signed, fit.zones, gamma, alike)
                     margins[ridge, F] = margins_without(trainers[rows], F)[F]
         return np.asarray(self.problem.y * margins)
 

@@ -37,9 +37,9 @@ from kselect.datasets.splits import draw_split
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import Problem
+from kselect.learners.krr_surface import held_out_surface
 from kselect.learners.nystrom_series import tenth
 from kselect.learners.smooth_hinge import smooth_hinge
-from kselect.learners.tridiagonal import held_out_surface
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.streams import stream
