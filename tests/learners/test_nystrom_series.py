@@ -1,0 +1,178 @@
+"""FBIF against dense inverses and the general recursion, for both losses and both right hand sides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import oracles
+import oracles_smooth_hinge as slow
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import Case, cases, numbered, problem_of
+
+from kselect.errors import ConfigError
+from kselect.kernels.gaussian import Gaussian
+from kselect.learners import Path, Problem, find_learner
+from kselect.learners.nystrom_series import fbif, nystrom_factor, tenth, woodbury
+from kselect.learners.smooth_hinge import smooth_hinge
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array, Index
+
+LEARNERS = st.sampled_from(["krr", "smooth-hinge"])
+SIDES = st.sampled_from(["exact", "nystrom"])
+
+
+def path_of(learner: str, p: Problem) -> Path:
+    """The smoothed hinge is not registered here."""
+    return smooth_hinge(p) if learner == "smooth-hinge" else find_learner("krr").path(p)
+
+
+def blobs(n: int = 30, tau: float = 1.0, lams: Any = (0.01, 0.1, 1.0)) -> Problem:
+    rng = np.random.default_rng(5)
+    y = np.where(np.arange(n) % 3 == 0, 1.0, -1.0)
+    return problem_of(Gaussian(tau), rng.normal(size=(n, 2)) + 0.6 * y[:, None], y, lams)
+
+
+def folds_of(n: int = 30, k: int = 4) -> Folds:
+    return numbered(np.random.default_rng(3), n, k, False)
+
+
+def slopes(learner: str, y: Array, f: Array) -> tuple[Array, Array]:
+    """``u`` and ``v`` of section 5 for a fit f."""
+    if learner == "krr":
+        return 2 * (y - f), np.full(len(y), 2.0)
+    return slow.slopes(y, f, 0.05)
+
+
+@given(cases(labels=True, lowest=-3.0), LEARNERS, SIDES, st.integers(0, 4), st.data())
+def test_fbif_is_the_recursion(
+    case: Case, learner: str, rhs: Any, order: int, draw: st.DataObject
+) -> None:
+    """With the dense inverse of Lt, and K or Kt on the right hand side."""
+    p = case.problem
+    c = draw.draw(st.integers(1, p.n))
+    landmarks = np.sort(np.random.default_rng(0).choice(p.n, c, replace=False))
+    path = path_of(learner, p)
+    found, fits = fbif(path, landmarks, case.folds, order=order, rhs=rhs), path.decision()
+    # Kt itself is not known better where W is nearly singular: it has a test of its own.
+    V = nystrom_factor(p.K[:, landmarks], landmarks)
+    Kt = V @ V.T
+    for at, lam in enumerate(p.lams.tolist()):
+        u, v = slopes(learner, p.y, fits[at])
+        L = slow.operator(Kt, v, lam)
+        right = p.K if rhs == "exact" else Kt
+        growth = (np.linalg.norm(right, 2) / lam) ** order
+        for F in case.folds.members:
+            want = slow.recursion(right, np.linalg.inv(L), fits[at], u, v, lam, F, order)[F]
+            limit = 1e-10 * float(np.linalg.cond(L)) + 1e-13 * growth
+            np.testing.assert_allclose(found[at, F], want, atol=limit * (1 + np.abs(want).max()))
+
+
+@pytest.mark.parametrize("tau", [0.1, 1.0, 100.0])
+@pytest.mark.parametrize("lam", [0.01, 0.1, 10.0])
+def test_woodbury_forms_are_the_dense_inverses(tau: float, lam: float) -> None:
+    """To 1e-10, for the square and for the hinge with its zones."""
+    p = blobs(40, tau)
+    V = nystrom_factor(p.K[:, ::4], np.arange(0, 40, 4))
+    zone = (np.arange(40) % 3 > 0).astype(float)
+    h, n = 0.05, 40
+    square = woodbury(V, V, V.T @ V, n * lam, 2 * lam)(np.eye(n))
+    hinge = woodbury(V, V * zone[:, None], (V.T * zone) @ V, 4 * n * lam * h, 2 * lam)(np.eye(n))
+    for found, v in ((square, np.full(n, 2.0)), (hinge, zone / (2 * h))):
+        dense = np.linalg.inv(slow.operator(V @ V.T, v, lam))
+        assert np.abs(found - dense).max() <= 1e-10 * np.abs(dense).max()
+
+
+def test_nystrom_factor_drops_what_is_rounding() -> None:
+    """``V V^T`` is ``C W^+ C^T``; a landmark that is there twice adds nothing."""
+    p = blobs()
+    landmarks = np.array([0, 3, 7, 11, 20])
+    V = nystrom_factor(p.K[:, landmarks], landmarks)
+    np.testing.assert_allclose(V @ V.T, slow.nystrom(p.K, landmarks), atol=1e-10)
+    X = p.X.copy()
+    X[3] = X[0]
+    twice = problem_of(p.kernel, X, p.y)
+    assert nystrom_factor(twice.K[:, landmarks], landmarks).shape == (30, 4)
+
+
+@pytest.mark.parametrize("rhs", ["exact", "nystrom"])
+@pytest.mark.parametrize("learner", ["krr", "smooth-hinge"])
+@pytest.mark.parametrize("order", [1, 3])
+def test_all_columns_are_no_approximation(learner: str, rhs: Any, order: int) -> None:
+    """Then FBIF is BIF."""
+    path, folds = path_of(learner, blobs()), folds_of()
+    found = fbif(path, np.arange(30), folds, order=order, rhs=rhs)
+    np.testing.assert_allclose(found, path.bif(folds, order), atol=1e-8)
+
+
+@pytest.mark.parametrize("learner", ["krr", "smooth-hinge"])
+def test_far_from_every_column_it_is_the_jackknife(learner: str) -> None:
+    """``n/(n - m) K_FS alpha_S``: the fold's coefficients dropped, the others grown."""
+    p = blobs()
+    X = p.X.copy()
+    X[0] += 1e3
+    p = problem_of(Gaussian(1.0), X, p.y, p.lams)
+    path, folds = path_of(learner, p), folds_of()
+    found, alpha = fbif(path, np.array([0]), folds), path.dual().alpha
+    for F in folds.members:
+        T = oracles.without(F, 30)
+        rows = np.setdiff1d(F, [0])
+        want = 30 / len(T) * alpha[:, T] @ p.K[np.ix_(T, rows)]
+        if 0 in T:
+            np.testing.assert_allclose(found[:, rows], want, atol=1e-9)
+
+
+@pytest.mark.parametrize("learner", ["krr", "smooth-hinge"])
+def test_exact_right_hand_side_is_the_default(learner: str) -> None:
+    """As printed, of the first order."""
+    path, folds, landmarks = path_of(learner, blobs()), folds_of(), np.array([0, 5, 9])
+    printed = fbif(path, landmarks, folds)
+    np.testing.assert_array_equal(printed, fbif(path, landmarks, folds, rhs="exact", order=1))
+    assert np.abs(printed - fbif(path, landmarks, folds, rhs="nystrom")).max() > 1e-3
+
+
+def test_exact_right_hand_side_grows() -> None:
+    """At small lam without bound; with Kt there too the square loss's does not."""
+    path, folds = path_of("krr", blobs(lams=(1e-7,))), folds_of()
+    landmarks = np.array([0, 5, 9])
+    bounded = fbif(path, landmarks, folds, rhs="nystrom")
+    assert np.abs(fbif(path, landmarks, folds)).max() > 100 * np.abs(bounded).max()
+
+
+@pytest.mark.parametrize("learner", ["krr", "smooth-hinge"])
+def test_what_explodes_is_wrong_without_limit(learner: str) -> None:
+    """Not NaN, and no loss of it is small, not even the hinge's."""
+    p = blobs(tau=1.0, lams=(1e-4,))
+    path = path_of(learner, p)
+    found = fbif(path, np.array([0, 5]), folds_of(), order=400)
+    assert not np.isnan(found).any()
+    gone = ~np.isfinite(found)
+    assert gone.any()
+    assert (p.y * found)[gone].max() == -np.inf
+
+
+def test_learners_with_a_bias_are_refused() -> None:
+    """FBIF has no bias."""
+    p = blobs()
+    with pytest.raises(ConfigError, match="without a bias"):
+        fbif(find_learner("lssvm").path(p), np.array([0]), folds_of())
+
+
+def test_orders_and_landmarks_are_not_ignored() -> None:
+    """Each changes the result; no order at all is the fit."""
+    path, folds = smooth_hinge(blobs()), folds_of()
+    landmarks: Index = np.array([0, 5, 9])
+    first = fbif(path, landmarks, folds)
+    assert np.abs(first - fbif(path, landmarks, folds, order=2)).max() > 1e-3
+    assert np.abs(first - fbif(path, landmarks + 1, folds)).max() > 1e-3
+    np.testing.assert_array_equal(fbif(path, landmarks, folds, order=0), path.decision())
+    other = smooth_hinge(replace(path.problem, ridge="per-fold"))
+    np.testing.assert_array_equal(fbif(other, landmarks, folds), first)
+
+
+def test_a_tenth_of_the_rows() -> None:
+    """The paper's c."""
+    assert [tenth(n) for n in (3, 14, 189, 700)] == [1, 1, 19, 70]

@@ -1,0 +1,365 @@
+"""The smoothed-hinge SVM against its definition, training from nothing, finite differences and the recursion."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import oracles
+import oracles_smooth_hinge as slow
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import Case, cases, numbered, problem_of
+
+from kselect.errors import ConfigError, TrialError
+from kselect.kernels.gaussian import Gaussian
+from kselect.kernels.linear import Linear
+from kselect.kernels.nystrom import Columns
+from kselect.learners import Problem, block_pivoting, hinge_folds
+from kselect.learners.base import Path
+from kselect.learners.block_pivoting import Signed, Task, all_top, settle, violation
+from kselect.learners.smooth_hinge import SmoothHingePath, smooth_hinge
+from kselect.learners.smooth_hinge_loss import curvature, pull, value
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array
+
+WIDTHS = st.sampled_from([0.05, 0.5, 0.01])
+PAPER = 2.0 ** np.arange(-15, 16, 2)
+# lam from here on: below it the rounding of K beta nears the tolerances.
+LOWEST = -4.0
+
+
+def classes(n: int, seed: int, *, noise: float = 0.5) -> tuple[Array, Array]:
+    """Two classes by a curved rule on [-1, 1]."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(n, 3))
+    return X, np.where(np.sin(3 * X[:, 0]) + X[:, 1] + noise * rng.normal(size=n) > 0, 1.0, -1.0)
+
+
+def data(kind: str, n: int = 60) -> tuple[Array, Array]:
+    """Data that a trainer may find hard."""
+    X, y = classes(n, 1)
+    rng = np.random.default_rng(2)
+    if kind == "separable":
+        y = np.where(X[:, 0] > 0, 1.0, -1.0)
+        X[:, 0] += 0.5 * y
+    if kind == "duplicated":
+        X[n // 2 :] = X[: n - n // 2]
+        y[n // 2 :] = rng.choice([-1.0, 1.0], size=n - n // 2)
+    if kind == "noise":
+        y = rng.choice([-1.0, 1.0], size=n)
+    if kind == "unequal":
+        y = np.where(np.arange(n) < 3, 1.0, -1.0)
+    return X, y
+
+
+KINDS = ("random", "separable", "duplicated", "noise", "unequal")
+# Near the identity, in between, and near rank one.
+TAUS = (2.0**-15, 2.0**-6, 2.0**-3, 1.0, 2.0**4, 2.0**15)
+
+
+def problem(
+    kind: str, tau: float, *, n: int = 60, lams: Array = PAPER, ridge: str = "per-fold"
+) -> Problem:
+    X, y = data(kind, n)
+    return problem_of(Gaussian(tau), X, y, lams, ridge=ridge)
+
+
+def folds_of(n: int, k: int, seed: int = 3, equal: bool = False) -> Folds:
+    return numbered(np.random.default_rng(seed), n, k, equal)
+
+
+# --- the loss ------------------------------------------------------------------------------------------
+
+
+@given(st.floats(-3, 3), WIDTHS)
+def test_loss_and_its_derivatives(z: float, h: float) -> None:
+    """As printed; between the hinge and a quarter of h above it."""
+    at = np.array([z])
+    assert value(at, h)[0] == pytest.approx(slow.loss(z, h), abs=1e-15)
+    assert -pull(at, h)[0] == pytest.approx(slow.slope(z, h), abs=1e-15)
+    if abs(abs(1 - z) - h) > 1e-12:
+        assert curvature(at, h)[0] == pytest.approx(slow.curvature(z, h))
+    assert -1e-15 <= value(at, h)[0] - max(0.0, 1 - z) <= h / 4 + 1e-15
+
+
+@given(st.floats(-3, 3), WIDTHS)
+def test_derivatives_by_finite_differences(z: float, h: float) -> None:
+    """V' is continuous, V'' is not."""
+    e = 1e-6
+    up, down = np.array([z + e]), np.array([z - e])
+    assert (value(up, h) - value(down, h))[0] / (2 * e) == pytest.approx(
+        -pull(np.array([z]), h)[0], abs=e / h
+    )
+    if min(abs(abs(1 - z) - h), 1.0) > 2 * e:
+        slope = (pull(down, h) - pull(up, h))[0] / (2 * e)
+        assert slope == pytest.approx(curvature(np.array([z]), h)[0], abs=1e-6 / h)
+
+
+# --- the fit -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tau", TAUS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_optimality_on_the_papers_ridges(kind: str, tau: float) -> None:
+    """``2 lam beta + V'/n = 0`` to 1e-9 of the slope."""
+    p = problem(kind, tau)
+    dual = smooth_hinge(p).dual()
+    for at, lam in enumerate(p.lams.tolist()):
+        assert slow.violation(p.K, p.y, dual.alpha[at], lam, 0.05, slow.even(p.n)) <= 1e-9
+    assert not dual.bias.any()
+
+
+@given(cases(labels=True, lowest=LOWEST), WIDTHS)
+def test_fit_is_the_minimum(case: Case, h: float) -> None:
+    """Against scipy's bounded least squares, for every kernel; the ridges come in any order."""
+    p = case.problem
+    path = smooth_hinge(p, h=h)
+    for at, lam in enumerate(p.lams.tolist()):
+        f = p.K @ slow.fit(p.K, p.y, lam, h, slow.even(p.n))
+        scale = 1 + np.abs(f).max()
+        np.testing.assert_allclose(path.decision()[at], f, atol=tolerance(p, lam) * scale)
+        np.testing.assert_allclose(
+            path.decision()[at], p.K @ path.dual().alpha[at], atol=1e-9 * scale
+        )
+
+
+def tolerance(p: Problem, lam: float) -> float:
+    """``n eps cond`` of the free rows' system, at least 1e-9: what the oracle's own check leaves."""
+    return max(1e-9, 100 * p.n * oracles.EPS * (1 + oracles.norm(p.K) / (0.04 * p.n * lam)))
+
+
+def test_every_start_leads_to_the_same_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From nothing, from a neighbour, and by the primal alone."""
+    p = problem("random", 1.0)
+    signed = Signed.of(p.K, p.y, 0.05, "")
+    path = smooth_hinge(p)
+    for at, lam in enumerate(p.lams.tolist()):
+        task = Task(signed, 2 * lam * p.n)
+        cold = settle(task, all_top(signed))
+        monkeypatch.setattr(block_pivoting, "PATIENCE", -1)
+        monkeypatch.setattr(block_pivoting, "STEPS", 1)
+        primal = settle(task, all_top(signed))
+        monkeypatch.undo()
+        np.testing.assert_allclose(cold.z, path.fits[at].z, atol=1e-9)
+        np.testing.assert_allclose(primal.z, path.fits[at].z, atol=1e-9)
+        assert violation(task, primal) <= 1e-9
+
+
+def test_the_order_of_the_ridges_is_the_problems() -> None:
+    """Whatever order they are trained in."""
+    p = problem("random", 1.0, lams=np.array([0.01, 1.0, 1e-4]))
+    alone = [smooth_hinge(replace(p, lams=p.lams[[i]])).decision()[0] for i in range(3)]
+    np.testing.assert_allclose(smooth_hinge(p).decision(), alone, atol=1e-9)
+
+
+def test_a_large_ridge_has_every_row_at_the_top() -> None:
+    """``beta = y / (2 lam n)``, and cross-validation needs no training."""
+    p = problem("random", 1.0, lams=np.array([1e4]))
+    alpha = smooth_hinge(p).dual().alpha[0]
+    np.testing.assert_array_equal(alpha, p.y / (2e4 * p.n))
+
+
+def test_h_is_not_ignored() -> None:
+    """Other h, other fit."""
+    p = problem("random", 1.0)
+    assert np.abs(smooth_hinge(p, h=0.5).decision() - smooth_hinge(p).decision()).max() > 0.01
+
+
+# --- what is refused -------------------------------------------------------------------------------------
+
+
+def test_refusals() -> None:
+    """Each by name."""
+    p = problem("random", 1.0)
+    with pytest.raises(ConfigError, match="h must be positive"):
+        smooth_hinge(p, h=0.0)
+    with pytest.raises(ConfigError, match="labelled -1 and"):
+        smooth_hinge(replace(p, y=p.y + 1))
+    with pytest.raises(ConfigError, match="Nystrom"):
+        smooth_hinge(replace(p, columns=Columns(p.K, p.K)))
+    with pytest.raises(TrialError, match="needs a ridge"):
+        smooth_hinge(replace(p, lams=np.array([0.0]))).decision()
+
+
+def test_a_hopeless_ridge_is_a_named_failure() -> None:
+    """Rounding leaves nothing to solve: not a number that looks like one."""
+    p = problem("duplicated", 2.0**15, lams=np.array([1e-22]))
+    with pytest.raises(TrialError, match="gaussian tau=32768"):
+        smooth_hinge(p).decision()
+
+
+# --- cross-validation ------------------------------------------------------------------------------------
+
+
+@given(cases(labels=True, lowest=LOWEST), WIDTHS)
+def test_held_out_is_training_from_nothing(case: Case, h: float) -> None:
+    """Every kernel, ridge mode and size of folds."""
+    p = case.problem
+    held = smooth_hinge(p, h=h).held_out(case.folds)
+    for at, lam in enumerate(p.lams.tolist()):
+        f = slow.held_out(p.K, p.y, case.folds.members, lam, h, case.per_fold)
+        np.testing.assert_allclose(held[at], f, atol=10 * tolerance(p, lam) * (1 + np.abs(f).max()))
+
+
+@pytest.mark.parametrize("ridge", ["per-fold", "fixed"])
+@pytest.mark.parametrize("sharing", [1, 250])
+@pytest.mark.parametrize("tau", TAUS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_held_out_on_the_papers_ridges(
+    kind: str, tau: float, sharing: int, ridge: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Equal to 1e-8 to a trainer that knows nothing of the full fit; by one factor of all folds too."""
+    monkeypatch.setattr(hinge_folds, "WORTH_SHARING", sharing)
+    monkeypatch.setattr(hinge_folds, "FOLDS_SHARING", 1)
+    p = problem(kind, tau, n=41, lams=PAPER[:9], ridge=ridge)
+    folds = folds_of(p.n, 4)
+    held = smooth_hinge(p).held_out(folds)
+    for F in folds.members:
+        T = oracles.without(F, p.n)
+        signed = Signed.of(p.K[np.ix_(T, T)], p.y[T], 0.05, "")
+        for at, lam in enumerate(p.lams.tolist()):
+            gamma = 2 * lam * (len(T) if ridge == "per-fold" else p.n)
+            fit = settle(Task(signed, gamma), all_top(signed))
+            f = p.K[np.ix_(F, T)] @ (p.y[T] * fit.a)
+            np.testing.assert_allclose(held[at, F], f, atol=1e-8 * (1 + np.abs(f).max()))
+
+
+@given(cases(labels=True, lowest=LOWEST))
+def test_leave_one_out_keeps_the_ridge(case: Case) -> None:
+    """n trainings, whatever the ridge mode is."""
+    p = case.problem
+    loo = smooth_hinge(p).loo()
+    for at, lam in enumerate(p.lams.tolist()):
+        f = slow.held_out(p.K, p.y, oracles.singletons(p.n), lam, 0.05, per_fold=False)
+        np.testing.assert_allclose(loo[at], f, atol=10 * tolerance(p, lam) * (1 + np.abs(f).max()))
+
+
+# --- the series ------------------------------------------------------------------------------------------
+
+
+def test_first_order_is_the_derivative() -> None:
+    """Of the fit with respect to the fold's weight, by central differences."""
+    p = problem("random", 1.0, n=40, lams=2.0 ** np.arange(-9, 2, 2))
+    path, folds, e = smooth_hinge(p), folds_of(40, 4), 1e-6
+    for at, lam in enumerate(p.lams.tolist()):
+        for F in folds.members:
+            ends = [p.K @ slow.fit(p.K, p.y, lam, 0.05, slow.weights(p.n, F, x)) for x in (e, -e)]
+            derivative = (ends[0] - ends[1])[F] / (2 * e)
+            eps = -len(F) / (p.n - len(F))
+            first = (path.bif(folds, 1)[at, F] - path.decision()[at, F]) / eps
+            np.testing.assert_allclose(
+                first, derivative, atol=1e-6 * (1 + np.abs(derivative).max())
+            )
+
+
+@given(cases(labels=True, lowest=-3.0), WIDTHS, st.integers(0, 5))
+def test_series_is_the_recursion(case: Case, h: float, order: int) -> None:
+    """Word for word, u negated."""
+    p = case.problem
+    path = smooth_hinge(p, h=h)
+    series, f = path.bif(case.folds, order), path.decision()
+    for at, lam in enumerate(p.lams.tolist()):
+        u, v = slow.slopes(p.y, f[at], h)
+        inverse = np.linalg.inv(slow.operator(p.K, v, lam))
+        for F in case.folds.members:
+            want = slow.recursion(p.K, inverse, f[at], u, v, lam, F, order)[F]
+            limit = tolerance(p, lam) * (1 + np.abs(want).max() + order)
+            np.testing.assert_allclose(series[at, F], want, atol=1e3 * limit)
+
+
+@given(cases(labels=True, lowest=-3.0), WIDTHS)
+def test_frozen_step_is_one_newton_step(case: Case, h: float) -> None:
+    """In the coordinates of the range of K, from the gradient and the Hessian of the fold's problem."""
+    p = case.problem
+    path = smooth_hinge(p, h=h)
+    step, f = path.frozen_step(case.folds), path.decision()
+    for at, lam in enumerate(p.lams.tolist()):
+        for F in case.folds.members:
+            want = slow.frozen(p.K, p.y, f[at], lam, h, F, case.per_fold)[F]
+            limit = 1e3 * tolerance(p, lam) * (1 + np.abs(want).max())
+            np.testing.assert_allclose(step[at, F], want, atol=limit)
+
+
+@pytest.mark.parametrize("sharing", [1, 250])
+def test_series_tends_to_the_frozen_step(sharing: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the rate is below one; a fixed ridge is another step."""
+    monkeypatch.setattr(hinge_folds, "WORTH_SHARING", sharing)
+    p = problem("random", 1.0, n=40, lams=np.array([0.01, 0.1]))
+    folds = folds_of(40, 5, equal=True)
+    path = smooth_hinge(p)
+    assert path.rates(folds).max() < 0.99
+    np.testing.assert_allclose(path.bif(folds, 3000), path.frozen_step(folds), atol=1e-9)
+    fixed = smooth_hinge(replace(p, ridge="fixed")).frozen_step(folds)
+    assert np.abs(fixed - path.frozen_step(folds)).max() > 1e-3
+
+
+def test_frozen_step_is_nearer_to_the_surface_than_the_series() -> None:
+    """Near K = I, where the series never leaves the labels: difference of the hinge losses over all ridges."""
+    folds, away = folds_of(60, 5, equal=True), {"step": 0.0, "series": 0.0}
+    for tau in TAUS[:3]:
+        p = problem("random", tau)
+        path = smooth_hinge(p)
+        exact = np.maximum(0, 1 - p.y * path.held_out(folds)).mean(axis=1)
+        for name, f in (("step", path.frozen_step(folds)), ("series", path.bif(folds, 1))):
+            away[name] += np.abs(np.maximum(0, 1 - p.y * f).mean(axis=1) - exact).sum()
+    assert away["step"] < 0.1 * away["series"]
+
+
+def test_rates_are_eigenvalues_of_the_hat_matrix() -> None:
+    """``max_F lambda_max(S_FF)`` over the free rows, and what is above a cap."""
+    p = problem("random", 1.0, n=40, lams=PAPER[:7])
+    path, folds = smooth_hinge(p), folds_of(40, 4)
+    for at, lam in enumerate(p.lams.tolist()):
+        free = slow.slopes(p.y, path.decision()[at], 0.05)[1] > 0
+        rate = 0.0
+        for F in folds.members:
+            Q = np.flatnonzero(free)
+            S = p.K[np.ix_(Q, Q)] @ np.linalg.inv(
+                p.K[np.ix_(Q, Q)] + 0.2 * p.n * lam * np.eye(len(Q))
+            )
+            own = np.flatnonzero(np.isin(Q, F))
+            if len(own):
+                rate = max(rate, float(np.linalg.eigvalsh(S[np.ix_(own, own)])[-1]))
+        assert path.rates(folds)[at] == pytest.approx(rate, abs=1e-10)
+    median = float(np.median(path.rates(folds)))
+    np.testing.assert_array_equal(path.interpolating(folds, median), path.rates(folds) >= median)
+    assert not path.interpolating(folds, float("inf")).any()
+
+
+# --- the path --------------------------------------------------------------------------------------------
+
+
+def test_it_is_a_path() -> None:
+    """It answers what criteria ask, and remembers."""
+    p = problem("random", 1.0)
+    path, folds = smooth_hinge(p), folds_of(60, 5)
+    assert isinstance(path, Path)
+    np.testing.assert_allclose(path.spectrum(), np.linalg.eigvalsh(p.K)[::-1], atol=1e-12)
+    np.testing.assert_array_equal(path.kernel_diagonal(), np.diagonal(p.K))
+    np.testing.assert_allclose(path.kernel_row_squares(), np.square(p.K).sum(axis=1))
+    assert path.held_out(folds) is path.held_out(folds)
+    assert path.frozen_step(folds) is path.frozen_step(folds)
+
+
+def test_retarget_shares_the_spectrum() -> None:
+    """Other labels, the same kernel matrix."""
+    p = problem("random", 1.0)
+    path = smooth_hinge(p, h=0.2)
+    spectrum = path.spectrum()
+    other = path.retarget(-p.y)
+    assert isinstance(other, SmoothHingePath)
+    assert other.spectrum() is spectrum
+    np.testing.assert_allclose(other.decision(), -path.decision(), atol=1e-9)
+
+
+def test_linear_kernel_with_more_rows_than_rank() -> None:
+    """K of rank three: what is free is singular but for the ridge."""
+    X, y = classes(50, 4)
+    p = problem_of(Linear(), X, y, PAPER[:10], ridge="per-fold")
+    path, folds = smooth_hinge(p), folds_of(50, 5)
+    for at, lam in enumerate(p.lams.tolist()):
+        assert slow.violation(p.K, p.y, path.dual().alpha[at], lam, 0.05, slow.even(50)) <= 1e-9
+        f = slow.held_out(p.K, p.y, folds.members, lam, 0.05, per_fold=True)
+        np.testing.assert_allclose(path.held_out(folds)[at], f, atol=1e-8 * (1 + np.abs(f).max()))

@@ -1,0 +1,168 @@
+"""Slow definitions of the smoothed-hinge SVM, its series and FBIF: nothing here uses code of kselect.
+
+(1/n) sum V(y f) + lam ||f||^2 without a bias, V as ijcai2018 prints it, h given
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import oracles
+from numpy.typing import NDArray
+from scipy.optimize import lsq_linear
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+def loss(z: float, h: float) -> float:
+    """V of one margin."""
+    if z > 1 + h:
+        return 0.0
+    if z < 1 - h:
+        return 1 - z
+    return (1 + h - z) ** 2 / (4 * h)
+
+
+def slope(z: float, h: float) -> float:
+    """dV/dz of one margin; dV/df is y times it."""
+    if z > 1 + h:
+        return 0.0
+    if z < 1 - h:
+        return -1.0
+    return -(1 + h - z) / (2 * h)
+
+
+def curvature(z: float, h: float) -> float:
+    """V'' of one margin."""
+    return 1 / (2 * h) if 1 - h <= z <= 1 + h else 0.0
+
+
+def fit(K: Array, y: Array, lam: float, h: float, w: Array) -> Array:
+    """beta with ``f = K beta`` of ``min sum_i w_i V(y_i f_i) + lam ||f||^2``, all w > 0.
+
+    Its dual, ``min a^T (Ky + diag(4 h lam / w)) a / 2 - (1 + h) 1^T a`` over ``0 <= a <= w / (2 lam)``, is bounded
+    least squares; scipy's active-set method solves it one row at a time. The zones that it finds are
+    then solved once more, by plain linear algebra.
+    """
+    Ky = K * np.outer(y, y)
+    A = Ky + np.diag(4 * h * lam / w)
+    top = w / (2 * lam)
+    L = np.linalg.cholesky(A)
+    found = lsq_linear(
+        L.T, np.linalg.solve(L, np.full(len(y), 1 + h)), (0.0, top), method="bvls", tol=1e-15
+    )
+    a = np.clip(found.x, 0.0, top)
+    for _ in range(50):
+        free = (a > 1e-9 * top) & (a < (1 - 1e-9) * top)
+        a = np.where(a >= (1 - 1e-9) * top, top, 0.0)
+        if free.any():
+            right = 1 + h - Ky[free] @ a
+            a[free] = np.linalg.solve(A[np.ix_(free, free)], right)
+        z = Ky @ a
+        pull = -np.array([slope(v, h) for v in z.tolist()])
+        if np.abs(a / top - pull).max() <= 1e-11:
+            return y * a
+        g = A @ a - (1 + h)
+        a = np.clip(np.where((a > 0) & (a < top), a, a - 1e-6 * top * np.sign(g)), 0.0, top)
+    raise AssertionError(f"no minimum: {np.abs(a / top - pull).max()}")
+
+
+def even(n: int) -> Array:
+    """Every row's weight 1/n."""
+    return np.full(n, 1 / n)
+
+
+def violation(K: Array, y: Array, beta: Array, lam: float, h: float, w: Array) -> float:
+    """The largest of ``|2 lam beta + w V'(f)|``, over that of a row with slope one."""
+    z = (y * (K @ beta)).tolist()
+    V1 = y * np.array([slope(v, h) for v in z])
+    return float(np.abs(2 * lam * beta / w + V1).max())
+
+
+def held_out(
+    K: Array, y: Array, folds: Iterable[Index], lam: float, h: float, per_fold: bool
+) -> Array:
+    """Every row predicted by the model that is trained from nothing without its fold."""
+    n, out = len(y), np.empty(len(y))
+    for F in folds:
+        T = oracles.without(F, n)
+        w = np.full(len(T), 1 / len(T) if per_fold else 1 / n)
+        out[F] = K[np.ix_(F, T)] @ fit(K[np.ix_(T, T)], y[T], lam, h, w)
+    return out
+
+
+def weights(n: int, F: Index, e: float) -> Array:
+    """``(1 - e)`` times the empirical distribution and e times that of the fold."""
+    w = np.full(n, (1 - e) / n)
+    w[F] += e / len(F)
+    return w
+
+
+def operator(K: Array, v: Array, lam: float) -> Array:
+    """``L = 2 lam I + K diag(V'') / n``."""
+    return 2 * lam * np.eye(len(K)) + K * v / len(K)
+
+
+def recursion(
+    K: Array, inverse: Array, f: Array, u: Array, v: Array, lam: float, F: Index, order: int
+) -> Array:
+    """Section 5's recursion, word for word: predictions of all rows when F is held out.
+
+    ``inverse`` is that of L; K stands on the right hand side; u is V' of the residual, or -V' of a decision.
+    """
+    n, m = len(f), len(F)
+    e = -m / (n - m)
+    on = np.zeros(n)
+    on[F] = 1.0
+    out, right = f, K @ (on * u) / m - 2 * lam * f
+    for k in range(1, order + 1):
+        h = inverse @ right
+        out = out + e**k * h / math.factorial(k)
+        right = (k + 1) * (K @ (v * h) / n - K @ (on * v * h) / m)
+    return out
+
+
+def slopes(y: Array, f: Array, h: float) -> tuple[Array, Array]:
+    """``-V'(f)`` and ``V''(f)`` of every row."""
+    z = (y * f).tolist()
+    return -y * np.array([slope(a, h) for a in z]), np.array([curvature(a, h) for a in z])
+
+
+def frozen(K: Array, y: Array, f: Array, lam: float, h: float, F: Index, per_fold: bool) -> Array:
+    """One Newton step from f for the objective without F: ``f - H^{-1} grad`` in the coordinates of K's range."""
+    n = len(y)
+    T = oracles.without(F, n)
+    rows = len(T) if per_fold else n
+    s, U = np.linalg.eigh(K)
+    keep = s > 1e-13 * s[-1]
+    R = U[:, keep] * np.sqrt(s[keep])
+    c = np.linalg.lstsq(R, f, rcond=None)[0]
+    u, v = slopes(y, f, h)
+    gradient = 2 * lam * c - R[T].T @ u[T] / rows
+    hessian = 2 * lam * np.eye(len(c)) + (R[T].T * v[T]) @ R[T] / rows
+    return np.asarray(R @ (c - np.linalg.solve(hessian, gradient)))
+
+
+def nystrom(K: Array, landmarks: Index) -> Array:
+    """``C W^+ C^T``."""
+    C = K[:, landmarks]
+    W = C[landmarks]
+    s, U = np.linalg.eigh(W)
+    keep = s > 1e-12 * s[-1]
+    pseudo = (U[:, keep] / s[keep]) @ U[:, keep].T
+    return np.asarray(C @ pseudo @ C.T)
+
+
+def surface(
+    grams: list[Array], y: Array, folds: list[Index], lams: list[float], h: float, per_fold: bool
+) -> Array:
+    """(kernels, ridges): the mean hinge loss of the smoothed-hinge SVM, every model trained from nothing."""
+    out = np.empty((len(grams), len(lams)))
+    for i, K in enumerate(grams):
+        for j, lam in enumerate(lams):
+            f = held_out(K, y, folds, lam, h, per_fold)
+            out[i, j] = np.mean([oracles.loss("hinge", a, b) for a, b in zip(y, f, strict=True)])
+    return out

@@ -1,0 +1,334 @@
+"""Selection by bounds: the surface's minimum, from bounds that hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import oracles
+import oracles_smooth_hinge as slow
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from problems import kernels as any_kernels
+from problems import numbered
+
+from kselect.errors import ConfigError, TrialError
+from kselect.kernels import Kernel, Points
+from kselect.kernels.gaussian import Gaussian
+from kselect.learners import Problem, find_learner
+from kselect.learners.base import RidgeMode
+from kselect.learners.smooth_hinge import smooth_hinge
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array
+from kselect.numerics.losses import LOSSES
+from kselect.search import pruned_square
+from kselect.search.exact_selection import (
+    PRUNED_LOSSES,
+    PrunedLearner,
+    nearest_to_median,
+    select_exactly,
+)
+from kselect.search.intervals import (
+    is_far_from_diagonal,
+    largest_fits,
+    largest_margins,
+    margins_at_most,
+)
+from kselect.search.inverses import CholeskyInverses, SpectralInverses
+from kselect.search.pruned import Grid, Pruned, order_of, outward
+from kselect.search.pruned_hinge import HingeWidth, boundary
+from kselect.search.pruned_square import SquareWidth
+
+LAMS = 2.0 ** np.arange(-15, 16, 2)
+TAUS = 2.0 ** np.arange(-15, 16, 2)
+WIDTHS = tuple(Gaussian(float(tau)) for tau in TAUS)
+LEARNERS: tuple[PrunedLearner, ...] = ("smooth-hinge", "krr")
+RIDGES: tuple[RidgeMode, ...] = ("per-fold", "fixed")
+
+
+def data(kind: str, n: int) -> tuple[Array, Array]:
+    """Data of several shapes."""
+    rng = np.random.default_rng(7)
+    X = rng.uniform(-1, 1, size=(n, 3))
+    y = np.where(np.sin(3 * X[:, 0]) + X[:, 1] + 0.4 * rng.normal(size=n) > 0, 1.0, -1.0)
+    if kind == "noise":
+        y = rng.choice([-1.0, 1.0], size=n)
+    if kind == "separable":
+        y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    if kind == "duplicated":
+        X[n // 2 :] = X[: n - n // 2]
+        y[-3:] *= -1
+    return X, y
+
+
+KINDS = ("random", "noise", "separable", "duplicated")
+
+
+def surface(
+    X: Array, y: Array, kernels: Any, folds: Folds, learner: str, ridge: RidgeMode, h: float = 0.05
+) -> Array:
+    """The whole of it, by the path."""
+    loss = LOSSES["hinge" if learner == "smooth-hinge" else "squared"]
+    rows = []
+    for kernel in kernels:
+        p = Problem(X, y, kernel, kernel.gram(Points(X)), LAMS, ridge)
+        path: Any = (
+            smooth_hinge(p, h=h) if learner == "smooth-hinge" else find_learner("krr").path(p)
+        )
+        rows.append(loss(y, path.held_out(folds)).mean(axis=1))
+    return np.array(rows)
+
+
+def grams(X: Array, kernels: Any) -> list[Callable[[], Array]]:
+    return [partial(kernel.gram, Points(X)) for kernel in kernels]
+
+
+def assert_lowest(found: Pruned, scores: Array) -> None:
+    """The minimum, at a pair that has it up to rounding."""
+    lowest = float(scores.min())
+    assert found.score == pytest.approx(lowest, rel=1e-10, abs=1e-10)
+    assert scores[found.kernel, found.ridge] <= lowest + 3e-12 * max(1.0, lowest)
+
+
+def assert_below(values: Array, bounds: Array) -> None:
+    """Everywhere."""
+    assert float((values - bounds).max()) <= 0.0
+
+
+# --- the minimum -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ridge", RIDGES)
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_is_the_surfaces_minimum(kind: str, learner: PrunedLearner, ridge: RidgeMode) -> None:
+    """On the paper's grid, folds of unequal sizes, from any start."""
+    X, y = data(kind, 37)
+    for k, equal, start in ((4, False, 0), (8, True, 15)):
+        folds = numbered(np.random.default_rng(k), 37, k, equal)
+        visit = outward(start, len(WIDTHS))
+        found = select_exactly(grams(X, WIDTHS), y, LAMS, folds, learner, ridge=ridge, visit=visit)
+        assert_lowest(found, surface(X, y, WIDTHS, folds, learner, ridge))
+        assert found.excluded == ()
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_little_of_it_is_trained(learner: PrunedLearner) -> None:
+    """Where there is something to learn."""
+    X, y = data("random", 60)
+    folds = numbered(np.random.default_rng(1), 60, 5, True)
+    work = select_exactly(grams(X, WIDTHS), y, LAMS, folds, learner).work
+    assert work.kernels == len(WIDTHS)
+    assert work.kernels_fitted < 0.8 * len(WIDTHS)
+    assert work.folds < 0.15 * len(WIDTHS) * len(LAMS) * 5
+    assert work.pairs < work.folds
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(any_kernels(), min_size=1, max_size=4),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(LEARNERS),
+    st.sampled_from(RIDGES),
+    st.sampled_from([0.05, 0.5]),
+)
+def test_any_kernels(
+    kernels: list[Kernel], seed: int, learner: PrunedLearner, ridge: RidgeMode, h: float
+) -> None:
+    """Linear and polynomial ones have negative entries and other diagonals."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(8, 20))
+    X, y = rng.normal(size=(n, 2)), rng.choice([-1.0, 1.0], size=n)
+    folds = numbered(rng, n, int(rng.integers(2, n)), bool(rng.integers(2)))
+    lams = 10.0 ** rng.uniform(-3, 2, size=4)
+    found = select_exactly(grams(X, kernels), y, lams, folds, learner, ridge=ridge, h=h)
+    loss = LOSSES[PRUNED_LOSSES[learner]]
+    scores = np.empty((len(kernels), 4))
+    for i, kernel in enumerate(kernels):
+        K = kernel.gram(Points(X))
+        for j, lam in enumerate(lams.tolist()):
+            if learner == "krr":
+                f = oracles.held_out(K, y, folds.members, lam, False, ridge == "per-fold")
+            else:
+                f = slow.held_out(K, y, folds.members, lam, h, ridge == "per-fold")
+            scores[i, j] = loss(y, f).mean()
+    assert found.score == pytest.approx(scores.min(), rel=1e-7)
+    assert scores[found.kernel, found.ridge] == pytest.approx(scores.min(), rel=1e-7)
+
+
+def test_regression_with_a_target_far_from_zero() -> None:
+    """KRR without a bias; narrow widths fall at once."""
+    X, _ = data("random", 40)
+    y = 20 + np.sin(3 * X[:, 0]) + 0.1 * X[:, 1]
+    folds = numbered(np.random.default_rng(1), 40, 5, True)
+    found = select_exactly(grams(X, WIDTHS), y, LAMS, folds, "krr")
+    assert_lowest(found, surface(X, y, WIDTHS, folds, "krr", "per-fold"))
+    assert found.work.kernels_fitted < len(WIDTHS)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_rows_in_the_order_of_the_folds_are_not_copied(learner: PrunedLearner) -> None:
+    """The same result as in any other order."""
+    X, y = data("random", 40)
+    folds = numbered(np.random.default_rng(1), 40, 5, False)
+    order = order_of(folds)
+    sorted_folds = Folds.from_numbers(folds.numbers[order])
+    one = select_exactly(grams(X, WIDTHS), y, LAMS, folds, learner)
+    other = select_exactly(grams(X[order], WIDTHS), y[order], LAMS, sorted_folds, learner)
+    assert (one.kernel, one.ridge) == (other.kernel, other.ridge)
+    assert one.score == pytest.approx(other.score, rel=1e-12)
+
+
+def test_h_is_not_ignored() -> None:
+    """Other h, other error."""
+    X, y = data("random", 40)
+    folds = numbered(np.random.default_rng(1), 40, 5, True)
+    found = select_exactly(grams(X, WIDTHS), y, LAMS, folds, "smooth-hinge", h=0.5)
+    assert_lowest(found, surface(X, y, WIDTHS, folds, "smooth-hinge", "per-fold", h=0.5))
+    assert found.score != select_exactly(grams(X, WIDTHS), y, LAMS, folds, "smooth-hinge").score
+
+
+@pytest.mark.parametrize("few", [0, 100])
+def test_both_ways_to_the_inverses(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eigenvectors alone, Cholesky factors wherever a neighbour is known."""
+    monkeypatch.setattr(pruned_square, "FEW", few)
+    X, y = data("random", 40)
+    folds = numbered(np.random.default_rng(1), 40, 4, False)
+    found = select_exactly(grams(X, WIDTHS), y, LAMS, folds, "krr")
+    assert_lowest(found, surface(X, y, WIDTHS, folds, "krr", "per-fold"))
+
+
+# --- what fails ------------------------------------------------------------------------------------------
+
+
+def test_a_kernel_that_fails_is_excluded_by_name() -> None:
+    """And never chosen; where none is left, that is the error."""
+
+    def broken() -> Array:
+        raise TrialError("no such matrix")
+
+    X, y = data("random", 30)
+    folds = numbered(np.random.default_rng(1), 30, 5, True)
+    found = select_exactly([broken, *grams(X, WIDTHS[5:9])], y, LAMS, folds, "krr")
+    assert found.excluded == ((0, "no such matrix"),)
+    assert found.kernel > 0
+    with pytest.raises(TrialError, match=r"no kernel and ridge .* no such matrix"):
+        select_exactly([broken], y, LAMS, folds, "krr")
+
+
+def test_two_classes_only() -> None:
+    """The smoothed hinge knows no other labels."""
+    X, y = data("random", 30)
+    folds = numbered(np.random.default_rng(1), 30, 5, True)
+    with pytest.raises(ConfigError, match="two classes"):
+        select_exactly(grams(X, WIDTHS), y + 1, LAMS, folds, "smooth-hinge")
+
+
+# --- the bounds ------------------------------------------------------------------------------------------
+
+
+def ordered(kind: str, tau: float, k: int, ridge: RidgeMode) -> tuple[Array, Grid, Folds, Array]:
+    """K in the order of the folds, the grid, the folds in that order, X."""
+    X, y = data(kind, 43)
+    folds = numbered(np.random.default_rng(k), 43, k, False)
+    order = order_of(folds)
+    K = Gaussian(tau).gram(Points(X[order]))
+    return K, Grid.of(y, LAMS[:9], folds, ridge), Folds.from_numbers(folds.numbers[order]), X[order]
+
+
+@pytest.mark.parametrize("ridge", RIDGES)
+@pytest.mark.parametrize("tau", [2.0**-8, 2.0**-5, 2.0**-4, 2.0**-2, 1.0, 2.0**10])
+@pytest.mark.parametrize("kind", KINDS)
+def test_bounds_of_the_hinge_hold(kind: str, tau: float, ridge: RidgeMode) -> None:
+    """Row by row before any fit, fold by fold after it; the closer bound is the closer."""
+    K, grid, folds, X = ordered(kind, tau, 5, ridge)
+    p = Problem(X, grid.y, Gaussian(tau), K, grid.lams, ridge)
+    z = grid.y * smooth_hinge(p).held_out(folds)
+    Ky, ridges = K * np.outer(grid.y, grid.y), grid.ridges(2.0)
+    first = margins_at_most(Ky, grid.slices, ridges, 0.05)
+    closer = largest_margins(Ky, grid.slices, ridges, 0.05)
+    assert_below(z.T, first + 1e-9)
+    assert_below(z.T, closer + 1e-9)
+    losses = grid.by_fold(np.maximum(0, 1 - z))
+    width = HingeWidth(K, grid, None, h=0.05)
+    assert_below(width.untrained(np.inf), losses + 1e-9)
+    for ridge_at in reversed(range(len(grid.lams))):
+        assert_below(width.trained(ridge_at), losses[ridge_at] + 1e-9)
+        for fold in range(5):
+            assert width.loss(ridge_at, fold) == pytest.approx(losses[ridge_at, fold], abs=1e-8)
+
+
+@pytest.mark.parametrize("ridge", RIDGES)
+@pytest.mark.parametrize("tau", [2.0**-8, 2.0**-5, 2.0**-4, 2.0**-2, 1.0, 2.0**10])
+@pytest.mark.parametrize("kind", KINDS)
+def test_bounds_of_the_square_hold(kind: str, tau: float, ridge: RidgeMode) -> None:
+    """Row by row before any fit; by the training loss; by the quadratic form."""
+    K, grid, folds, X = ordered(kind, tau, 5, ridge)
+    p = Problem(X, grid.y, Gaussian(tau), K, grid.lams, ridge)
+    f = find_learner("krr").path(p).held_out(folds)
+    largest = largest_fits(K, grid.slices, grid.y, grid.ridges(1.0))
+    assert_below(np.abs(f).T, largest * (1 + 1e-9) + 1e-11)
+    losses, width = grid.by_fold(np.square(grid.y - f)), SquareWidth(K, grid, None)
+    every = np.arange(len(grid.lams))
+    for bound in (width.untrained(np.inf), width.trained(every), width.held_out_at_least(every)):
+        assert_below(bound, losses * (1 + 1e-8) + 1e-9)
+    for at in every:
+        for fold in range(5):
+            assert width.loss(int(at), fold) == pytest.approx(losses[at, fold], rel=1e-8)
+
+
+def test_bounds_bite_near_the_identity() -> None:
+    """Where every model is near 0 the bounds say so without a fit, beyond the first bound's reach."""
+    K, grid, _, _ = ordered("noise", 2.0**-5, 5, "per-fold")
+    width = HingeWidth(K, grid, None, h=0.05)
+    Ky, ridges = width.signed.Ky, grid.ridges(2.0)
+    first = np.maximum(0, 1 - margins_at_most(Ky, grid.slices, ridges, 0.05)).mean()
+    assert not is_far_from_diagonal(Ky)
+    assert width.untrained(np.inf).sum(axis=1).mean() / grid.n > first + 0.05
+    K, grid, _, _ = ordered("random", 2.0**10, 5, "per-fold")
+    assert is_far_from_diagonal(HingeWidth(K, grid, None, h=0.05).signed.Ky)
+
+
+def test_inverses_agree() -> None:
+    """Cholesky factors and eigenvectors, on vectors, forms and blocks."""
+    K, grid, _, _ = ordered("random", 1.0, 4, "per-fold")
+    gammas = np.array([0.1, 3.0])
+    one, other = SpectralInverses(K), CholeskyInverses(K)
+    alpha = one.solve(gammas, grid.y)
+    np.testing.assert_allclose(other.solve(gammas, grid.y), alpha, atol=1e-11)
+    forms = one.forms(gammas, alpha, grid.slices)
+    np.testing.assert_allclose(other.forms(gammas, alpha, grid.slices), forms, rtol=1e-9)
+    for i, gamma in enumerate(gammas.tolist()):
+        G = np.linalg.inv(K + gamma * np.eye(grid.n))
+        for j, F in enumerate(grid.slices):
+            assert forms[i, j] == pytest.approx(alpha[i, F] @ G[F, F] @ alpha[i, F], rel=1e-9)
+            for inverses in (one, other):
+                block = np.tril(inverses.block(gamma, F))
+                np.testing.assert_allclose(block, np.tril(G[F, F]), atol=1e-10)
+
+
+# --- the walk --------------------------------------------------------------------------------------------
+
+
+def test_outward() -> None:
+    """From the start, both sides in turn."""
+    assert outward(3, 6) == [3, 2, 4, 1, 5, 0]
+    assert outward(0, 3) == [0, 1, 2]
+
+
+@given(st.integers(0, 8), st.integers(0, 8))
+def test_boundary_of_those_that_survive(survivors: int, start: int) -> None:
+    """Wherever it starts."""
+    assume(start < 8)
+    assert boundary(lambda i: i < survivors, start, 8) == survivors
+
+
+def test_the_width_nearest_to_the_median_distance() -> None:
+    """In logs; where all rows are equal, the middle."""
+    X = np.array([[0.0], [2.0], [4.0]])
+    distances = Points(X).squared_distances
+    assert nearest_to_median(distances, TAUS.tolist()) == int(np.argmin(np.abs(np.log(TAUS / 2))))
+    assert nearest_to_median(np.zeros((3, 3)), [1.0, 2.0, 4.0]) == 1
