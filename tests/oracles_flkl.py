@@ -24,7 +24,7 @@ def ard(theta: Sequence[float]) -> Callable[[Array, Array], float]:
 
 
 def differences(X: Array, Z: Array, *, one: bool) -> Array:
-    """``D_r,ij``: squared differences, (features, rows, columns), or their sum over features, (1, rows, columns)."""
+    """``D_r,ij``: squared differences, (features, rows, columns), or one sum over features, (1, rows, columns)."""
     D = np.array([(x[:, None] - z[None, :]) ** 2 for x, z in zip(X.T, Z.T, strict=True)])
     return D.sum(axis=0, keepdims=True) if one else D
 
@@ -82,6 +82,6 @@ def gradient(f: Callable[[Array], float | Array], x: Array, step: float) -> Arra
 
 
 def term_sizes(D: Array, K: Array, alpha: Array, lam: float, mu: float, theta: Array) -> Array:
-    """What the gradient of L is a sum of, in absolute value: ``(lam/2) |alpha|' (K o D_r) |alpha| + mu theta_r``."""
+    """The gradient's terms in absolute value: ``(lam/2) |alpha|' (K o D_r) |alpha| + mu theta_r``."""
     size = np.abs(alpha)
     return 0.5 * lam * np.einsum("i,rij,j->r", size, K * D, size) + mu * np.abs(theta)

@@ -7,6 +7,7 @@ counted from 1. The file is recognised by its git blob id, which is known though
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ from kselect.numerics.linalg import Array, Index
 # Of benchmarks.mat in github.com/tdiethe/gunnar_raetsch_benchmark_datasets.
 BENCHMARKS_BLOB = "4b54cae3f99419fba1f27f98f7235a799d6580ce"
 FIELDS = {"x", "t", "train", "test"}
+# What scipy's reader raises, beside its own error, for files that are cut off, damaged or of another kind.
+BROKEN = (OSError, LookupError, NotImplementedError, ValueError, TypeError, EOFError, zlib.error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,12 +81,14 @@ def _variables(path: Path) -> Mapping[str, Any]:
     from scipy.io.matlab import MatReadError
 
     try:
+        path.open("rb").close()
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from None
+    try:
         return dict(loadmat(path))
-    except (MatReadError, NotImplementedError, ValueError, TypeError, EOFError) as error:
+    except (MatReadError, *BROKEN) as error:
         reason = " ".join(str(error).split())
         raise DataError(f"{path}: not a MATLAB file that can be read: {reason}") from None
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror or error}") from None
 
 
 def as_split_set(path: Path, name: str, struct: Any) -> SplitSet:

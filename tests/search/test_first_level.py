@@ -16,6 +16,7 @@ from oracles_flkl import (
     objective,
     term_sizes,
 )
+from problems_flkl import rows
 from scipy.optimize import minimize
 
 from kselect.kernels.widths import OneWidth, WidthPerFeature
@@ -23,15 +24,6 @@ from kselect.search import first_level
 from kselect.search.first_level import Inner, bounded, settle
 
 SIZES = [(40, 1), (60, 4), (120, 10), (200, 20)]
-
-
-def rows(n: int, d: int, seed: int = 0) -> tuple[Array, Array]:
-    """Centred rows; the label depends on the first feature and, less, on the second."""
-    rng = np.random.default_rng([n, d, seed])
-    X = rng.normal(size=(n, d))
-    signal = np.sin(2.0 * X[:, 0]) + (0.5 * X[:, 1] if d > 1 else 0.0)
-    y = np.where(signal + 0.4 * rng.normal(size=n) > 0, 1.0, -1.0)
-    return X - X.mean(axis=0), y
 
 
 def inner(X: Array, y: Array, lam: float, mu: float, *, one: bool) -> Inner:

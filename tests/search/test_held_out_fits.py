@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracles_flkl import Array, differences, fit, gradient, kernel
-from search.test_first_level import rows
+from problems_flkl import rows
 
 from kselect.kernels.widths import OneWidth, WidthPerFeature
 from kselect.search.held_out_fits import Fold, FoldFit, follow
