@@ -55,11 +55,8 @@ class Ard(Kernel):
         theta = self.vector()
         if points.X.shape[1] != len(theta):
             raise ConfigError(f"{len(theta)} thetas for rows of {points.X.shape[1]} features")
-        used = theta > 0.0
-        if not used.any():
-            return np.ones((len(points.X), len(points.Z)))
-        root = np.sqrt(theta[used])
-        K: Array = cdist(points.X[:, used] * root, points.Z[:, used] * root, "sqeuclidean")
+        root = np.sqrt(theta)
+        K: Array = cdist(points.X * root, points.Z * root, "sqeuclidean")
         np.negative(K, out=K)
         np.maximum(K, LOWEST, out=K)
         np.exp(K, out=K)

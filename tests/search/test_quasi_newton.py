@@ -118,6 +118,13 @@ def test_floors_of_br() -> None:
     assert found.lam >= 1e-7 * (1.0 - 1e-9)
 
 
+def test_least_ridge() -> None:
+    """Rows that are there twice predict each other: LOO wants no ridge at all, and gets 1e-7."""
+    X, y, _ = problem()
+    found = minimise_press(np.repeat(X[:20], 2, axis=0), np.repeat(y[:20], 2))
+    assert found.lam == pytest.approx(1e-7)
+
+
 def test_stops_after_so_many_steps() -> None:
     """And says so."""
     X, y, _ = problem()
