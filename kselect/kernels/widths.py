@@ -20,6 +20,17 @@ LOWEST = -230.0
 COLUMNS = 512
 
 
+class Moments(Protocol):
+    """Sums for a matrix W and a vector a."""
+
+    @property
+    def applied(self) -> Array:
+        """``(W o D_r) a`` for every r, as columns."""
+
+    def pairs(self, among: Index) -> Array:
+        """``a' (W o D_r o D_s) a`` for r and s among some; W symmetric, both sets of rows the same."""
+
+
 class Widths(Protocol):
     """Two sets of rows, and the sums over their pairs that theta's derivatives are made of."""
 
@@ -33,11 +44,8 @@ class Widths(Protocol):
     def totals(self, W: Array) -> Array:
         """``sum_ij W_ij D_r,ij`` for every r."""
 
-    def applied(self, W: Array, a: Array) -> Array:
-        """``(W o D_r) a`` for every r, as columns."""
-
-    def pair_totals(self, K: Array, a: Array, among: Index) -> Array:
-        """``a' (K o D_r o D_s) a`` for r and s among some; K symmetric, both sets of rows the same."""
+    def moments(self, W: Array, a: Array) -> Moments:
+        """What ``(W o D_r) a`` and, for a symmetric W, ``a' (W o D_r o D_s) a`` are made of."""
 
     def part(self, rows: Index, columns: Index) -> Widths:
         """The same for some rows against some columns."""
@@ -66,19 +74,13 @@ class OneWidth:
         """``sum_ij W_ij D_ij``."""
         return np.array([np.vdot(W, self.distances)])
 
-    def applied(self, W: Array, a: Array) -> Array:
-        """``(W o D) a``, one column."""
-        return ((W * self.distances) @ a)[:, None]
-
-    def pair_totals(self, K: Array, a: Array, among: Index) -> Array:
-        """``a' (K o D o D) a``, (1, 1), or nothing where the width is not among them."""
-        product = K * self.distances
-        product *= self.distances
-        return np.full((len(among), len(among)), a @ (product @ a))
+    def moments(self, W: Array, a: Array) -> Moments:
+        """For ``(W o D) a``."""
+        return DistanceMoments(self.distances, W, a)
 
     def part(self, rows: Index, columns: Index) -> OneWidth:
         """The same for some rows against some columns."""
-        return OneWidth(self.distances[np.ix_(rows, columns)])
+        return OneWidth(self.distances.take(rows, axis=0).take(columns, axis=1))
 
 
 class WidthPerFeature:
@@ -107,28 +109,9 @@ class WidthPerFeature:
         squares = np.square(self.X).T @ W.sum(axis=1) + np.square(self.Z).T @ W.sum(axis=0)
         return np.asarray(squares - 2.0 * np.einsum("ir,ir->r", self.X, W @ self.Z))
 
-    def applied(self, W: Array, a: Array) -> Array:
-        """``x^2 o W a - 2 x o W (a o z) + W (a o z^2)``: O(n^2 d) for all features."""
-        d = self.size
-        first = a[:, None] * self.Z
-        products = W @ np.column_stack([a, first, first * self.Z])
-        moments = products[:, :1], products[:, 1 : d + 1], products[:, d + 1 :]
-        return np.asarray((self.X * moments[0] - 2.0 * moments[1]) * self.X + moments[2])
-
-    def pair_totals(self, K: Array, a: Array, among: Index) -> Array:
-        """With ``W = a a' o K, x = x_ir, z = x_jr, u = x_is, v = x_js`` the sum over W of
-
-        ``2 x^2 u^2 + 2 x^2 v^2 - 4 x^2 u v - 4 u^2 x z + 4 (x u)(z v)``: O(n^2 d^2) by the last term.
-        """
-        W = K * a[:, None]
-        W *= a
-        X = self.X[:, among]
-        Q = np.square(X)
-        size = len(among)
-        both = W @ np.hstack([X, Q, np.ones((len(X), 1))])
-        mixed = Q.T @ (X * both[:, :size])
-        sums = Q.T @ (both[:, -1:] * Q + both[:, size:-1])
-        return np.asarray(2.0 * sums - 4.0 * (mixed + mixed.T) + 4.0 * products(X, W))
+    def moments(self, W: Array, a: Array) -> Moments:
+        """For ``(W o D_r) a``."""
+        return FeatureMoments(self.X, self.Z, W, a)
 
     def part(self, rows: Index, columns: Index) -> WidthPerFeature:
         """The same for some rows against some columns."""
@@ -136,14 +119,58 @@ class WidthPerFeature:
         return WidthPerFeature(X, None if rows is columns else self.Z[columns])
 
 
-def products(X: Array, W: Array) -> Array:
-    """``sum_ij (x_ir x_is) W_ij (x_jr x_js)`` for all r and s, each pair once, by W's lower triangle."""
-    columns, diagonal = np.ascontiguousarray(X.T), np.diagonal(W)
+class DistanceMoments:
+    """With one distance for all features."""
+
+    def __init__(self, D: Array, W: Array, a: Array) -> None:
+        self.D, self.a = D, a
+        self.weighted = W * D
+
+    @property
+    def applied(self) -> Array:
+        """``(W o D) a``, one column."""
+        return (self.weighted @ self.a)[:, None]
+
+    def pairs(self, among: Index) -> Array:
+        """``a' (W o D o D) a``, (1, 1), or nothing where the width is not among them."""
+        total = self.a @ ((self.weighted * self.D) @ self.a)
+        return np.full((len(among), len(among)), total)
+
+
+class FeatureMoments:
+    """With a distance per feature: ``W a``, ``W (a o z)`` and ``W (a o z^2)`` by one product of matrices."""
+
+    def __init__(self, X: Array, Z: Array, W: Array, a: Array) -> None:
+        self.X, self.W, self.a = X, W, a
+        first = a[:, None] * Z
+        sums = W @ np.hstack([a[:, None], first, first * Z])
+        self.zero, self.one, self.two = np.split(sums, [1, 1 + X.shape[1]], axis=1)
+
+    @property
+    def applied(self) -> Array:
+        """``x^2 o W a - 2 x o W (a o z) + W (a o z^2)``: O(n^2 d) for all features."""
+        return (self.X * self.zero - 2.0 * self.one) * self.X + self.two
+
+    def pairs(self, among: Index) -> Array:
+        """With ``V = a a' o W, x = x_ir, z = x_jr, u = x_is, v = x_js`` the sum over V of
+
+        ``2 x^2 u^2 + 2 x^2 v^2 - 4 x^2 u v - 4 u^2 x z + 4 (x u)(z v)``: O(n^2 d^2) by the last term.
+        """
+        X, a = self.X[:, among], self.a[:, None]
+        Q = a * X**2
+        mixed = Q.T @ (X * self.one[:, among])
+        sums = Q.T @ (self.zero * X**2 + self.two[:, among])
+        last = products(np.ascontiguousarray(X.T), self.W, self.a)
+        return 2.0 * sums - 4.0 * (mixed + mixed.T) + 4.0 * last
+
+
+def products(columns: Array, W: Array, a: Array) -> Array:
+    """``sum_ij (a_i x_ir x_is) W_ij (a_j x_jr x_js)``, each pair r, s once, by the lower triangle of W."""
     first, second = np.triu_indices(len(columns))
-    values = np.empty(len(first))
+    values, weighted, diagonal = np.empty(len(first)), a * columns, np.diagonal(W)
     for start in range(0, len(first), COLUMNS):
         chunk = slice(start, start + COLUMNS)
-        Z = columns[first[chunk]] * columns[second[chunk]]
+        Z = columns[first[chunk]] * weighted[second[chunk]]
         half = dtrmm(2.0, W.T, Z.T, lower=1).T
         half -= diagonal * Z
         values[chunk] = np.einsum("pi,pi->p", Z, half)

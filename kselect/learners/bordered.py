@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtrs
 
 from kselect.errors import TrialError
 from kselect.numerics.linalg import Array
@@ -45,6 +45,12 @@ class Bordered:
     def projected(self, B: Array) -> Array:
         """``P B``: the dual coefficients for every column of B as a target."""
         return self._solve(B) - np.outer(self._p, self.biases(B))
+
+    def among(self, B: Array) -> Array:
+        """``B^T P B``, by half a solution: ``L^{-1} B`` with A's factor L."""
+        half, _ = dtrtrs(self._factor, B, lower=1)
+        bias = self._p @ B
+        return np.asarray(half.T @ half - np.outer(bias, bias / self._sum))
 
     @cached_property
     def P(self) -> Array:

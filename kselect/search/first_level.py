@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import nnls
 
-from kselect.kernels.widths import Widths
+from kselect.kernels.widths import Moments, Widths
 from kselect.learners.bordered import Bordered
 from kselect.numerics.linalg import Array, Index
 from kselect.search.continuous import State
@@ -72,9 +72,14 @@ class Point:
         return data + 0.5 * self.problem.mu * float(self.theta @ self.theta)
 
     @cached_property
+    def moments(self) -> Moments:
+        """The sums that the derivatives are made of."""
+        return self.problem.widths.moments(self.K, self.solution.alpha)
+
+    @cached_property
     def U(self) -> Array:
         """``(dK/dtheta_r) alpha`` as columns."""
-        return -self.problem.widths.applied(self.K, self.solution.alpha)
+        return -self.moments.applied
 
     @cached_property
     def data_gradient(self) -> Array:
@@ -95,8 +100,7 @@ class Point:
     def hessian(self) -> Array:
         """``H`` among the free widths: O(n^2 f^2)."""
         lam, U = self.problem.lam, self.U[:, self.free]
-        H = -0.5 * lam * self.problem.widths.pair_totals(self.K, self.solution.alpha, self.free)
-        H += lam * (U.T @ self.solution.projected(U))
+        H = lam * (self.solution.among(U) - 0.5 * self.moments.pairs(self.free))
         H.flat[:: len(H) + 1] += self.problem.mu
         return 0.5 * (H + H.T)
 

@@ -85,7 +85,7 @@ class FoldFit:
         change[:, 0] += point.problem.lam * point.solution.alpha
         dual = point.solution.projected(change)
         by_dual = self.across @ dual + point.solution.biases(change)
-        by_kernel = self.fold.across.applied(self.across, point.solution.alpha) @ moves
+        by_kernel = self.fold.across.moments(self.across, point.solution.alpha).applied @ moves
         return np.asarray(by_dual + by_kernel)
 
     @cached_property

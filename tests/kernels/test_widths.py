@@ -26,7 +26,7 @@ def some(seed: int, n: int, d: int) -> tuple[np.random.Generator, Array, Array]:
 
 @given(st.integers(2, 9), st.integers(1, 6), st.booleans(), st.integers(0, 2**32 - 1))
 def test_sums(n: int, d: int, one: bool, seed: int) -> None:
-    """``gram``, ``totals`` and ``applied`` for all rows and for some against others."""
+    """``gram``, ``totals`` and ``moments`` for all rows and for some against others."""
     rng, X, _ = some(seed, n, d)
     rows, columns = rng.permutation(n)[: max(1, n // 2)], rng.permutation(n)[: max(1, n - 1)]
     found = made(X, one=one).part(rows, columns)
@@ -36,7 +36,8 @@ def test_sums(n: int, d: int, one: bool, seed: int) -> None:
     near = {"rtol": 1e-11, "atol": 1e-11}
     np.testing.assert_allclose(found.gram(theta), kernel(D, theta), **near)
     np.testing.assert_allclose(found.totals(W), np.einsum("ij,rij->r", W, D), **near)
-    np.testing.assert_allclose(found.applied(W, a), np.einsum("ij,rij,j->ir", W, D, a), **near)
+    applied = found.moments(W, a).applied
+    np.testing.assert_allclose(applied, np.einsum("ij,rij,j->ir", W, D, a), **near)
 
 
 @given(st.integers(2, 9), st.integers(1, 6), st.booleans(), st.integers(0, 2**32 - 1))
@@ -47,7 +48,7 @@ def test_sums_of_pairs(n: int, d: int, one: bool, seed: int) -> None:
     among = np.flatnonzero(rng.integers(0, 2, size=found.size))
     expected = np.einsum("i,ij,rij,sij,j->rs", a, K, D[among], D[among], a)
     np.testing.assert_allclose(
-        found.pair_totals(K, a, among),
+        found.moments(K, a).pairs(among),
         expected,
         atol=1e-11 * (1.0 + np.abs(expected).max(initial=0)),
     )
@@ -57,9 +58,9 @@ def test_pairs_in_several_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The products of features are multiplied a few at a time."""
     rng, X, K = some(1, 8, 5)
     a, among = rng.normal(size=8), np.arange(5)
-    whole = WidthPerFeature(X).pair_totals(K, a, among)
+    whole = WidthPerFeature(X).moments(K, a).pairs(among)
     monkeypatch.setattr(module, "COLUMNS", 4)
-    np.testing.assert_allclose(WidthPerFeature(X).pair_totals(K, a, among), whole, rtol=1e-12)
+    np.testing.assert_allclose(WidthPerFeature(X).moments(K, a).pairs(among), whole, rtol=1e-12)
 
 
 @pytest.mark.parametrize("one", [True, False])

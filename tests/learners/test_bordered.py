@@ -25,6 +25,7 @@ def test_solves_the_system(n: int, power: float, seed: int) -> None:
     np.testing.assert_allclose(found.bias, expected[0][1], **close)
     np.testing.assert_allclose(found.projected(Y).T, [alpha for alpha, _ in expected], **close)
     np.testing.assert_allclose(found.biases(Y), [b for _, b in expected], **close)
+    np.testing.assert_allclose(found.among(Y), Y.T @ found.projected(Y), **close)
     np.testing.assert_allclose(found.P @ Y, found.projected(Y), **close)
     np.testing.assert_allclose(found.P, found.P.T, rtol=0, atol=1e-15 * n / lam)
 
