@@ -1,0 +1,64 @@
+"""The Gaussian kernel with a width per feature (automatic relevance determination)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from kselect.errors import ConfigError
+from kselect.grids import show_number
+from kselect.kernels.base import Kernel, Points
+from kselect.kernels.gaussian import LOWEST, NEGLIGIBLE
+from kselect.numerics.linalg import Array
+
+
+@dataclass(frozen=True)
+class Ard(Kernel):
+    r"""ARD kernel ``exp(-sum_j theta_j (x_j - z_j)^2)`` (flkl2014, equation 3); ``theta_j = 0`` ignores feature j.
+
+    With all theta equal it is the Gaussian kernel of ``tau = 1 / (2 theta)``.
+    """
+
+    theta: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.theta:
+            raise ConfigError("theta must hold one number per feature, not none")
+        for name, value in self.parameters.items():
+            if not 0.0 <= value < np.inf:
+                raise ConfigError(
+                    f"{name} must be zero or a positive number, not {show_number(value)}"
+                )
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """``theta1``, ``theta2``, ... in the order of the features."""
+        return {f"theta{j}": float(value) for j, value in enumerate(self.theta, start=1)}
+
+    def vector(self) -> Array:
+        """theta as an array: what a continuous search moves."""
+        return np.array(self.theta, dtype=np.float64)
+
+    def at(self, theta: Array) -> Ard:
+        """The kernel of another theta of the same length."""
+        if np.shape(theta) != (len(self.theta),):
+            raise ConfigError(f"theta must hold {len(self.theta)} numbers, not {np.size(theta)}")
+        return Ard(tuple(float(value) for value in theta))
+
+    def gram(self, points: Points) -> Array:
+        """From differences, not inner products: features of any scale and offset lose no digits.
+
+        Values below 1e-100 are zero, as in the Gaussian kernel and for its reasons.
+        """
+        theta = self.vector()
+        if points.X.shape[1] != len(theta):
+            raise ConfigError(f"{len(theta)} thetas for rows of {points.X.shape[1]} features")
+        root = np.sqrt(theta)
+        K: Array = cdist(points.X * root, points.Z * root, "sqeuclidean")
+        np.negative(K, out=K)
+        np.maximum(K, LOWEST, out=K)
+        np.exp(K, out=K)
+        K *= K > 2.0 * NEGLIGIBLE
+        return K

@@ -1,0 +1,187 @@
+r"""Derivatives of the Gaussian kernels with respect to their widths, without an n-by-n-by-d array.
+
+``k = exp(-sum_r theta_r D_r)`` has ``dK/dtheta_r = -K o D_r`` and ``d2K/dtheta_r dtheta_s = K o D_r o D_s``, where
+``D_r`` holds one number per pair of rows: ``(x_r - z_r)^2`` (ARD) or ``||x - z||^2`` (RBF, one theta). All that a
+search needs of them are three sums, written once for one width and once for a width per feature.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg.blas import dtrmm
+
+from kselect.numerics.linalg import Array, Index, squared_distances
+
+# Below it exp is below 1e-100: as good as zero, and far from the slow subnormal numbers.
+LOWEST = -230.0
+# Columns of products of two features that are multiplied at a time.
+COLUMNS = 512
+
+
+class Moments(Protocol):
+    """Sums for a matrix W and a vector a."""
+
+    @property
+    def applied(self) -> Array:
+        """``(W o D_r) a`` for every r, as columns."""
+
+    def pairs(self, among: Index) -> Array:
+        """``a' (W o D_r o D_s) a`` for r and s among some; W symmetric, both sets of rows the same."""
+
+
+class Widths(Protocol):
+    """Two sets of rows, and the sums over their pairs that theta's derivatives are made of."""
+
+    @property
+    def size(self) -> int:
+        """The number of widths."""
+
+    def gram(self, theta: Array) -> Array:
+        """``K``, (rows, columns)."""
+
+    def totals(self, W: Array) -> Array:
+        """``sum_ij W_ij D_r,ij`` for every r."""
+
+    def moments(self, W: Array, a: Array) -> Moments:
+        """What ``(W o D_r) a`` and, for a symmetric W, ``a' (W o D_r o D_s) a`` are made of."""
+
+    def part(self, rows: Index, columns: Index) -> Widths:
+        """The same for some rows against some columns."""
+
+
+class OneWidth:
+    """RBF: one theta for the squared distance, which is computed once for all thetas."""
+
+    size = 1
+
+    def __init__(self, distances: Array) -> None:
+        self.distances = distances
+        self._largest = float(distances.max(initial=0.0))
+
+    @classmethod
+    def of(cls, X: Array) -> OneWidth:
+        """All rows against all rows."""
+        return cls(squared_distances(X, X))
+
+    def gram(self, theta: Array) -> Array:
+        """``exp(-theta D)``."""
+        exponents = self.distances * -theta[0]
+        return exponential(exponents, float(self._largest * theta[0]))
+
+    def totals(self, W: Array) -> Array:
+        """``sum_ij W_ij D_ij``."""
+        return np.array([np.vdot(W, self.distances)])
+
+    def moments(self, W: Array, a: Array) -> Moments:
+        """For ``(W o D) a``."""
+        return DistanceMoments(self.distances, W, a)
+
+    def part(self, rows: Index, columns: Index) -> OneWidth:
+        """The same for some rows against some columns."""
+        return OneWidth(self.distances.take(rows, axis=0).take(columns, axis=1))
+
+
+class WidthPerFeature:
+    """ARD: products of matrices, after ``(x - z)^2 = x^2 - 2 x z + z^2``; the rows should be centred."""
+
+    def __init__(self, X: Array, Z: Array | None = None) -> None:
+        self.X = X
+        self.Z = X if Z is None else Z
+
+    @property
+    def size(self) -> int:
+        """The number of features."""
+        return int(self.X.shape[1])
+
+    def gram(self, theta: Array) -> Array:
+        """``exp(-sum_r theta_r (x_r - z_r)^2)``, its exponents by one product of matrices."""
+        root = np.sqrt(theta)
+        left, right = self.X * root, self.Z * root
+        x, z = (np.einsum("ir,ir->i", A, A)[:, None] for A in (left, right))
+        rows = np.hstack([2.0 * left, -x, np.full_like(x, -1.0)])
+        exponents: Array = rows @ np.hstack([right, np.ones_like(z), z]).T
+        return exponential(exponents, 2.0 * float(x.max(initial=0.0) + z.max(initial=0.0)))
+
+    def totals(self, W: Array) -> Array:
+        """``x^2' W 1 + z^2' W' 1 - 2 sum x o W z``: O(n^2 d) for all features."""
+        squares = np.square(self.X).T @ W.sum(axis=1) + np.square(self.Z).T @ W.sum(axis=0)
+        return np.asarray(squares - 2.0 * np.einsum("ir,ir->r", self.X, W @ self.Z))
+
+    def moments(self, W: Array, a: Array) -> Moments:
+        """For ``(W o D_r) a``."""
+        return FeatureMoments(self.X, self.Z, W, a)
+
+    def part(self, rows: Index, columns: Index) -> WidthPerFeature:
+        """The same for some rows against some columns."""
+        X = self.X[rows]
+        return WidthPerFeature(X, None if rows is columns else self.Z[columns])
+
+
+class DistanceMoments:
+    """With one distance for all features."""
+
+    def __init__(self, D: Array, W: Array, a: Array) -> None:
+        self.D, self.a = D, a
+        self.weighted = W * D
+
+    @property
+    def applied(self) -> Array:
+        """``(W o D) a``, one column."""
+        return (self.weighted @ self.a)[:, None]
+
+    def pairs(self, among: Index) -> Array:
+        """``a' (W o D o D) a``, (1, 1), or nothing where the width is not among them."""
+        total = self.a @ ((self.weighted * self.D) @ self.a)
+        return np.full((len(among), len(among)), total)
+
+
+class FeatureMoments:
+    """With a distance per feature: ``W a``, ``W (a o z)`` and ``W (a o z^2)`` by one product of matrices."""
+
+    def __init__(self, X: Array, Z: Array, W: Array, a: Array) -> None:
+        self.X, self.W, self.a = X, W, a
+        first = a[:, None] * Z
+        sums = W @ np.hstack([a[:, None], first, first * Z])
+        self.zero, self.one, self.two = np.split(sums, [1, 1 + X.shape[1]], axis=1)
+
+    @property
+    def applied(self) -> Array:
+        """``x^2 o W a - 2 x o W (a o z) + W (a o z^2)``: O(n^2 d) for all features."""
+        return (self.X * self.zero - 2.0 * self.one) * self.X + self.two
+
+    def pairs(self, among: Index) -> Array:
+        """With ``V = a a' o W, x = x_ir, z = x_jr, u = x_is, v = x_js`` the sum over V of
+
+        ``2 x^2 u^2 + 2 x^2 v^2 - 4 x^2 u v - 4 u^2 x z + 4 (x u)(z v)``: O(n^2 d^2) by the last term.
+        """
+        X, a = self.X[:, among], self.a[:, None]
+        Q = a * X**2
+        mixed = Q.T @ (X * self.one[:, among])
+        sums = Q.T @ (self.zero * X**2 + self.two[:, among])
+        last = products(np.ascontiguousarray(X.T), self.W, self.a)
+        return 2.0 * sums - 4.0 * (mixed + mixed.T) + 4.0 * last
+
+
+def products(columns: Array, W: Array, a: Array) -> Array:
+    """``sum_ij (a_i x_ir x_is) W_ij (a_j x_jr x_js)``, each pair r, s once, by the lower triangle of W."""
+    first, second = np.triu_indices(len(columns))
+    values, weighted, diagonal = np.empty(len(first)), a * columns, np.diagonal(W)
+    for start in range(0, len(first), COLUMNS):
+        chunk = slice(start, start + COLUMNS)
+        Z = columns[first[chunk]] * weighted[second[chunk]]
+        half = dtrmm(2.0, W.T, Z.T, lower=1).T
+        half -= diagonal * Z
+        values[chunk] = np.einsum("pi,pi->p", Z, half)
+    out = np.empty((len(columns), len(columns)))
+    out[first, second] = values
+    out[second, first] = values
+    return out
+
+
+def exponential(exponents: Array, largest: float) -> Array:
+    """``exp`` in place; cut off first where the largest distance could lead to numbers too small."""
+    if largest > -LOWEST:
+        np.maximum(exponents, LOWEST, out=exponents)
+    return np.exp(exponents, out=exponents)

@@ -1,0 +1,221 @@
+r"""FLKL's inner problem: the kernel's widths as parameters of the first level (flkl2014, section 3).
+
+``L(theta) = min_{w, b} sum 0.5 (y - f)^2 + (lam/2) ||w||^2 + (mu/2) ||theta||^2`` over ``theta >= 0``; the dual
+parameters are solved exactly, so ``L = (lam/2) y^T alpha + (mu/2) ||theta||^2`` and, with
+``U_r = (dK/dtheta_r) alpha``,
+
+    g_r  = -(lam/2) alpha^T U_r + mu theta_r
+    H_rs = -(lam/2) alpha^T (K o D_r o D_s) alpha + lam U_r^T P U_s + mu delta_rs
+
+Projected Newton: the exact Hessian, its eigenvalues in absolute value, the bounds kept inside the quadratic
+model, a Levenberg shift where a step fails. L is not convex: what is found is the minimum that the start leads to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.optimize import nnls
+
+from kselect.kernels.widths import Moments, Widths
+from kselect.learners.bordered import Bordered
+from kselect.numerics.linalg import Array, Index
+from kselect.search.continuous import State
+
+STEPS = 100
+# The share of L below which a predicted decrease is lost in rounding.
+ROUNDING = 1e-15
+# The share of L whose promise is as good as nothing, where rounding keeps L from falling.
+SETTLED = 1e-9
+# The projected gradient that ends a search, against the sizes of its two terms.
+FLAT = 1e-7
+FLOOR = 1e-8
+# A step is taken if L falls by this share of what was promised, up to what rounding hides.
+SHARE = 1e-4
+NOISE = 1e-14
+ATTEMPTS = 40
+# A step may be twice as long as theta, or as a theta too small to see anything.
+REACH = 2.0
+SMALLEST = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Inner:
+    """The inner problem: widths over the training rows, their targets, and the two hyper-parameters."""
+
+    widths: Widths
+    y: Array
+    lam: float
+    mu: float
+
+    def at(self, theta: Array) -> Point:
+        """The dual solution at a theta: one Cholesky factor."""
+        K = self.widths.gram(theta)
+        return Point(self, theta, K, Bordered(K, self.y, self.lam))
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A theta with its dual solution; derivatives are computed when first asked for."""
+
+    problem: Inner
+    theta: Array
+    K: Array
+    solution: Bordered
+
+    @cached_property
+    def value(self) -> float:
+        """``L``."""
+        data = 0.5 * self.problem.lam * float(self.problem.y @ self.solution.alpha)
+        return data + 0.5 * self.problem.mu * float(self.theta @ self.theta)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The sums that the derivatives are made of."""
+        return self.problem.widths.moments(self.K, self.solution.alpha)
+
+    @cached_property
+    def U(self) -> Array:
+        """``(dK/dtheta_r) alpha`` as columns."""
+        return -self.moments.applied
+
+    @cached_property
+    def data_gradient(self) -> Array:
+        """The gradient without the penalty of theta."""
+        return np.asarray(-0.5 * self.problem.lam * (self.solution.alpha @ self.U))
+
+    @cached_property
+    def gradient(self) -> Array:
+        """``g``."""
+        return self.data_gradient + self.problem.mu * self.theta
+
+    @cached_property
+    def free(self) -> Index:
+        """The widths that are positive, or that want to be."""
+        return np.flatnonzero((self.theta > 0.0) | (self.gradient < 0.0))
+
+    @cached_property
+    def hessian(self) -> Array:
+        """``H`` among the free widths: O(n^2 f^2)."""
+        lam, U = self.problem.lam, self.U[:, self.free]
+        H = lam * (self.solution.among(U) - 0.5 * self.moments.pairs(self.free))
+        H.flat[:: len(H) + 1] += self.problem.mu
+        return 0.5 * (H + H.T)
+
+    @cached_property
+    def quadratic(self) -> Quadratic:
+        """The convex model of L around here."""
+        return Quadratic.of(self)
+
+    @property
+    def unsettled(self) -> float:
+        """The largest component of the projected gradient, over that of the gradient's two terms."""
+        projected = np.where(self.theta > 0.0, self.gradient, np.minimum(self.gradient, 0.0))
+        terms = np.abs(self.data_gradient) + self.problem.mu * self.theta
+        return float(np.abs(projected).max() / (terms.max() or 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    """The quadratic model of L in the free widths at a point, its curvatures in absolute value."""
+
+    slope: Array
+    theta: Array
+    curvatures: Array
+    axes: Array
+    indefinite: bool
+
+    @classmethod
+    def of(cls, point: Point) -> Quadratic:
+        """An eigendecomposition of the Hessian; curvatures below FLOOR times the largest are raised to it."""
+        e, V = np.linalg.eigh(point.hessian)
+        least = FLOOR * float(np.abs(e).max(initial=0.0))
+        free = point.free
+        convex = np.maximum(np.abs(e), least)
+        return cls(point.gradient[free], point.theta[free], convex, V, bool((e < -least).any()))
+
+    def move(self, shift: float) -> Array:
+        """The minimum in ``theta >= 0`` with all curvatures raised by a shift, cut off at REACH."""
+        e = self.curvatures + shift
+        along = self.axes.T @ self.slope
+        p = -self.axes @ (along / e)
+        if (self.theta + p < 0.0).any():
+            p = bounded(np.sqrt(e)[:, None] * self.axes.T, along / np.sqrt(e), self.theta)
+        reach = REACH * max(float(np.linalg.norm(self.theta)), SMALLEST / len(self.theta))
+        return p * min(1.0, reach / max(float(np.linalg.norm(p)), np.finfo(float).tiny))
+
+    def curvature(self, p: Array) -> float:
+        """``p' H p``."""
+        return float(self.curvatures @ (self.axes.T @ p) ** 2)
+
+    def promised(self, p: Array) -> float:
+        """The decrease of L that the model predicts."""
+        return -float(self.slope @ p) - 0.5 * self.curvature(p)
+
+
+def bounded(root: Array, slope: Array, theta: Array) -> Array:
+    """``argmin 0.5 |root p + slope|^2`` over ``theta + p >= 0``, by non-negative least squares."""
+    try:
+        reached, _ = nnls(root, root @ theta - slope)
+    except RuntimeError:  # its iteration limit: the clipped step is no minimum, but a step
+        reached = np.maximum(theta - np.linalg.solve(root, slope), 0.0)
+    return np.asarray(reached - theta)
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """Where the inner search ended, and the last move of the widths, short enough not to be made.
+
+    ``straight`` if every step was a whole one of a convex model.
+    """
+
+    point: Point
+    pending: Array
+    evaluations: int
+    state: State
+    straight: bool
+
+    @property
+    def theta(self) -> Array:
+        """The widths after the last move."""
+        return np.maximum(self.point.theta + self.pending, 0.0)
+
+
+def settle(problem: Inner, start: Array, near: float = 0.0) -> Settled:
+    """Projected Newton from a start, until the gradient is flat or a step no longer than ``near`` times theta."""
+    point, used, straight = problem.at(np.maximum(start, 0.0)), 1, True
+    state: State = "converged"
+    for _ in range(STEPS):
+        still = np.zeros_like(point.theta)
+        if point.unsettled <= FLAT:
+            return Settled(point, still, used, "converged", straight)
+        still[point.free] = p = point.quadratic.move(0.0)
+        if np.linalg.norm(p) <= near * np.linalg.norm(point.theta):
+            return Settled(point, still, used, "converged", straight)
+        found, tried, state = descend(point)
+        used += tried
+        straight = straight and tried <= 1 and not point.quadratic.indefinite
+        if found is None:
+            return Settled(point, np.zeros_like(still), used, state, straight)
+        point = found
+    return Settled(point, np.zeros_like(point.theta), used, "iteration limit", straight)
+
+
+def descend(point: Point) -> tuple[Point | None, int, State]:
+    """The next point and what it cost, or none where there is nothing to win."""
+    shift, model = 0.0, point.quadratic
+    for tried in range(ATTEMPTS):
+        p = model.move(shift)
+        promised = model.promised(p)
+        if promised <= ROUNDING * point.value:
+            stuck = model.promised(model.move(0.0)) > SETTLED * point.value
+            return None, tried, "no further descent" if stuck else "converged"
+        theta = point.theta.copy()
+        theta[point.free] = np.maximum(theta[point.free] + p, 0.0)
+        trial = point.problem.at(theta)
+        if point.value - trial.value >= SHARE * promised - NOISE * point.value:
+            return trial, tried + 1, "converged"
+        shift = max(4.0 * shift, model.curvature(p) / float(p @ p))
+    return None, ATTEMPTS, "no further descent"

@@ -1,0 +1,139 @@
+r"""FLKL: the widths at the first level of inference, (lam, mu) by cross-validation (flkl2014, section 3).
+
+The outer objective is the sum of squared k-fold errors of models whose widths minimise the regularised training
+error of their own fold; it is minimised by Levenberg-Marquardt in ``(log lam, log mu)``. The start is RBF-XVAL's
+solution with ``mu = -g^T theta / theta^T theta``, where RBF is stationary along its own direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kselect.kernels.widths import Widths
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array
+from kselect.search.continuous import FirstLevel, SecondLevel, State, Unit, require_targets
+from kselect.search.first_level import Inner, Settled, settle
+from kselect.search.held_out_fits import Fold, FoldFit, follow
+from kselect.search.least_squares import Ended, least_squares
+from kselect.search.quasi_newton import minimise_k_fold
+
+# Where (lam, mu) may be, in the unit's features.
+LIMITS = np.log([[1e-5, 1e3], [1e-6, 1e7]])
+
+
+@dataclass(frozen=True, eq=False)
+class FoldFits:
+    """The fits of all folds at one (lam, mu): the residuals of the outer search."""
+
+    fits: tuple[FoldFit, ...]
+
+    @cached_property
+    def errors(self) -> Array:
+        """Fold after fold."""
+        return np.concatenate([fit.errors for fit in self.fits])
+
+    @cached_property
+    def jacobian(self) -> Array:
+        """``d errors / d (log lam, log mu)``."""
+        return np.concatenate([fit.jacobian for fit in self.fits])
+
+    @property
+    def jumps(self) -> int:
+        """The folds whose minimum is another than the one they came from."""
+        return sum(fit.jumped for fit in self.fits)
+
+
+@dataclass(eq=False)
+class Follower:
+    """Moves all folds along their minima, and counts what that costs."""
+
+    evaluations: int = 0
+    jumps: int = 0
+
+    def __call__(self, u: Array, s: Array, here: FoldFits) -> FoldFits:
+        """The fits at ``u + s``."""
+        return self.counted(FoldFits(tuple(follow(fit, s) for fit in here.fits)))
+
+    def first(self, folds: Sequence[Fold], u: Array, theta: Array) -> FoldFits:
+        """The fits at the start; each fold starts where the one before it ended."""
+        fits: list[FoldFit] = []
+        for fold in folds:
+            fits.append(fold.fit(u, fits[-1].settled.theta if fits else theta))
+        return self.counted(FoldFits(tuple(fits)))
+
+    def counted(self, found: FoldFits) -> FoldFits:
+        """The same fits."""
+        self.evaluations += sum(fit.evaluations for fit in found.fits)
+        self.jumps += found.jumps
+        return found
+
+
+def flkl(
+    X: Array, y: Array, folds: Folds, *, ard: bool = True, start: SecondLevel | None = None
+) -> FirstLevel:
+    """FLKL with one width (RBF) or one per feature (ARD); ``start`` is RBF-XVAL's solution where it is at hand."""
+    require_targets(X, y)
+    unit = Unit.of(X)
+    widths = unit.widths(ard=ard)
+    u, theta = beginning(unit, widths, y, start or minimise_k_fold(X, y, folds))
+    follower = Follower()
+    parts = [Fold.of(widths, y, F) for F in folds.members]
+    first = follower.first(parts, u, theta)
+    ended = least_squares(follower, u, first, LIMITS)
+    middle = np.mean([fit.settled.theta for fit in ended.point.fits], axis=0)
+    final = settle(Inner(widths, y, *np.exp(ended.u).tolist()), middle)
+    return summary(unit, ard, ended, final, follower)
+
+
+def beginning(unit: Unit, widths: Widths, y: Array, rbf: SecondLevel) -> tuple[Array, Array]:
+    """``(log lam, log mu)`` and theta, from RBF-XVAL's solution.
+
+    That may lie in the limit of a linear kernel, theta and lam both near zero, where mu has no bound: theta
+    and lam times one factor fit nearly the same there, and the least power of ten that is inside the limits serves.
+    """
+    theta, lam = float(unit.inside(rbf.theta, 1)[0]), rbf.lam
+    u = stationary(widths, y, np.full(widths.size, theta), lam)
+    while u[1] > LIMITS[1, 1] and 10.0 * theta * widths.size <= 1.0:
+        theta, lam = 10.0 * theta, 10.0 * lam
+        u = stationary(widths, y, np.full(widths.size, theta), lam)
+    return np.clip(u, *LIMITS.T), np.full(widths.size, theta)
+
+
+def stationary(widths: Widths, y: Array, theta: Array, lam: float) -> Array:
+    """``(log lam, log mu)`` with ``mu = -g^T theta / theta^T theta``; minus infinity where no mu balances g."""
+    pull = Inner(widths, y, lam, 0.0).at(theta).gradient
+    mu = max(0.0, -float(pull @ theta) / float(theta @ theta))
+    return np.array([np.log(lam), np.log(mu) if mu else -np.inf])
+
+
+def summary(
+    unit: Unit, ard: bool, ended: Ended[FoldFits], final: Settled, follower: Follower
+) -> FirstLevel:
+    """What was found, in the units of the features that came in."""
+    point = final.point
+    errors = ended.point.errors
+    return FirstLevel(
+        theta=unit.outside(point.theta, ard=ard),
+        lam=point.problem.lam,
+        mu=point.problem.mu * unit.square**2,
+        alpha=point.solution.alpha,
+        bias=point.solution.bias,
+        objective=float(errors @ errors) / len(errors),
+        state=ending(ended, final),
+        evaluations=follower.evaluations + final.evaluations,
+        steps=ended.steps,
+        jumps=follower.jumps,
+    )
+
+
+def ending(ended: Ended[FoldFits], final: Settled) -> State:
+    """How it ended: a step that would have gone on but for a change of branch is named before all else."""
+    if any(point.jumps for point in ended.refused):
+        return "branch change"
+    inner = [fit.settled.state for fit in ended.point.fits] + [final.state]
+    return next((state for state in inner if state != "converged"), ended.state)

@@ -1,0 +1,171 @@
+"""flkl2014's seven methods: CPU seconds a replicate, and FLKL against the paper's nested Nelder-Mead.
+
+    python tests/bench/flkl.py [-d heart ...] [--first 0] [--replicates 5] [--nested 1]
+
+One process, one BLAS thread. heart is the embedded copy, twonorm and waveform are generated; training sets of the
+paper's sizes, z-scored, five folds. ``--nested`` replicates are searched by Nelder-Mead too; the objective at its
+(lam, mu) is computed with exact inner minima, as its own inner searches end a little above them.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from kselect.datasets.dataset import read_dataset
+from kselect.datasets.fetch import Places, default_cache, resolve
+from kselect.datasets.generated import generate
+from kselect.datasets.registry import find_dataset
+from kselect.numerics.folds import Folds, draw_folds
+from kselect.numerics.linalg import Array
+from kselect.numerics.streams import stream
+from kselect.search.continuous import FirstLevel, SecondLevel, Unit
+from kselect.search.flkl import Follower, beginning, flkl
+from kselect.search.held_out_fits import Fold
+from kselect.search.nelder_mead import nested_nelder_mead
+from kselect.search.quasi_newton import minimise_k_fold, minimise_press, minimise_regularised
+
+R = TypeVar("R")
+Problem: TypeAlias = tuple[Array, Array, Folds]
+
+TRAIN = {"heart": 170, "twonorm": 400, "waveform": 400}
+LIMITS = {"heart": 0.5, "twonorm": 2.0, "waveform": 2.0}
+
+
+def rows(name: str) -> tuple[Array, Array]:
+    """All rows of a set."""
+    if name != "heart":
+        return generate(f"{name}-generated")
+    info = find_dataset(name)
+    data = read_dataset(info, resolve(info, Places(default_cache(), offline=True)))
+    return data.X, data.y
+
+
+def replicate(name: str, number: int) -> Problem:
+    """A training set, z-scored, and its folds."""
+    X, y = rows(name)
+    rng = stream(0, name, number, "bench")
+    chosen = rng.permutation(len(y))[: TRAIN[name]]
+    X = X[chosen]
+    X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    return X, y[chosen], draw_folds(len(chosen), 5, rng)
+
+
+@dataclass
+class Clock:
+    """CPU seconds by name, over replicates."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def time(self, name: str, work: Callable[..., R], *arguments: Any, **options: Any) -> R:
+        """The result of some work."""
+        started = time.process_time()
+        found = work(*arguments, **options)
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.process_time() - started
+        return found
+
+    @property
+    def total(self) -> float:
+        """All names together."""
+        return sum(self.seconds.values())
+
+
+def seven(problem: Problem, clock: Clock) -> tuple[SecondLevel, FirstLevel, FirstLevel]:
+    """All methods, each from RBF's solution; that of RBF-XVAL and both of FLKL."""
+    X, y, _ = problem
+    loo = clock.time("RBF-LOO", minimise_press, X, y)
+    xval = clock.time("RBF-XVAL", minimise_k_fold, *problem)
+    rbf = clock.time("RBF-FLKL", flkl, *problem, ard=False, start=xval)
+    clock.time("ARD-LOO", minimise_press, X, y, ard=True, start=loo)
+    clock.time("ARD-XVAL", minimise_k_fold, *problem, ard=True, start=xval)
+    ard = clock.time("ARD-FLKL", flkl, *problem, ard=True, start=xval)
+    clock.time("ARD-BR", minimise_regularised, X, y, start=loo)
+    return xval, rbf, ard
+
+
+def exact(problem: Problem, at: FirstLevel, start: SecondLevel, *, ard: bool) -> float:
+    """FLKL's objective at (lam, mu) of a result, every fold's widths at a minimum."""
+    X, y, folds = problem
+    unit = Unit.of(X)
+    widths = unit.widths(ard=ard)
+    _, theta = beginning(unit, widths, y, start)
+    u = np.log([at.lam, at.mu / unit.square**2])
+    fits = Follower().first([Fold.of(widths, y, F) for F in folds.members], u, theta)
+    return float(fits.errors @ fits.errors) / len(y)
+
+
+@dataclass
+class Rivalry:
+    """FLKL against nested Nelder-Mead: seconds of both, and ``ours / theirs - 1`` of the objectives."""
+
+    ours: Clock = field(default_factory=Clock)
+    theirs: Clock = field(default_factory=Clock)
+    excess: list[float] = field(default_factory=list)
+
+    def add(self, problem: Problem, start: SecondLevel, *, ard: bool) -> None:
+        """One replicate, one kernel."""
+        kind = "ARD" if ard else "RBF"
+        found = self.ours.time(kind, flkl, *problem, ard=ard, start=start)
+        rival = self.theirs.time(kind, nested_nelder_mead, *problem, ard=ard, start=start)
+        self.excess.append(found.objective / exact(problem, rival, start, ard=ard) - 1.0)
+
+    def show(self) -> None:
+        """Ratios, and the share of searches that are not worse by 1e-3."""
+        ratios = [f"{k} {self.theirs.seconds[k] / v:.0f}" for k, v in self.ours.seconds.items()]
+        both = self.theirs.total / self.ours.total
+        fine = np.mean(np.array(self.excess) <= 1e-3)
+        print(f"  times as fast as nested Nelder-Mead: {', '.join(ratios)}, both {both:.0f}")
+        print(
+            f"  objective not worse by 1e-3 in {fine:.1%} of {len(self.excess)} searches;", end=" "
+        )
+        print(
+            f"ours / theirs - 1 from {min(self.excess):.1e} to {max(self.excess):.1e}", flush=True
+        )
+
+
+def measure(name: str, numbers: range, nested: int) -> None:
+    """One set: seconds of the seven methods, how FLKL ended, and the rivalry."""
+    clock, rivalry = Clock(), Rivalry()
+    ends: Counter[str] = Counter()
+    largest = 0.0
+    for number in numbers:
+        problem, before = replicate(name, number), clock.total
+        start, *found = seven(problem, clock)
+        largest = max(largest, clock.total - before)
+        ends.update(one.state for one in found)
+        if number - numbers.start < nested:
+            rivalry.add(problem, start, ard=False)
+            rivalry.add(problem, start, ard=True)
+    share = 1.0 / len(numbers)
+    print(f"{name}: {share * clock.total:.3f} CPU s a replicate, largest {largest:.3f}", end=" ")
+    print(f"(at most {LIMITS[name]}); FLKL ended: {dict(ends)}")
+    print("  " + "  ".join(f"{k} {share * v:.3f}" for k, v in clock.seconds.items()), flush=True)
+    if nested:
+        rivalry.show()
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("-d", "--dataset", action="append", choices=list(TRAIN))
+    parser.add_argument("--first", type=int, default=0, help="the first replicate's number")
+    parser.add_argument("--replicates", type=int, default=5)
+    parser.add_argument("--nested", type=int, default=1, help="how many by Nelder-Mead too")
+    arguments = parser.parse_args()
+    numbers = range(arguments.first, arguments.first + arguments.replicates)
+    for name in arguments.dataset or list(TRAIN):
+        measure(name, numbers, arguments.nested)
+
+
+if __name__ == "__main__":
+    main()

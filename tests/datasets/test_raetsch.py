@@ -1,0 +1,141 @@
+"""Raetsch's collection from a small file of its form, in every orientation; git's blob id; damaged files."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.io import savemat
+
+from kselect.datasets.raetsch import git_blob_id, read_benchmarks, require_blob
+from kselect.errors import DataError
+
+SPLITS, TRAIN, TEST, FEATURES = 5, 7, 4, 3
+ROWS = TRAIN + TEST
+
+
+def structs(**changed: Any) -> dict[str, Any]:
+    """One set as the collection has it: a row a split, counted from 1, and labels as a column."""
+    rng = np.random.default_rng(0)
+    order = np.array([rng.permutation(ROWS) for _ in range(SPLITS)]) + 1
+    t = np.where(np.arange(ROWS) % 2 == 0, 1.0, -1.0)[:, None]
+    fields = {"x": rng.normal(size=(ROWS, FEATURES)), "t": t}
+    return {**fields, "train": order[:, :TRAIN], "test": order[:, TRAIN:], **changed}
+
+
+def written(path: Path, **changed: Any) -> Path:
+    """A file with that set, one variable that is a number and one that is the list of names."""
+    savemat(
+        path, {"heart": structs(**changed), "n": 3.0, "benchmarks": np.array(["heart"], object)}
+    )
+    return path
+
+
+def test_reads(tmp_path: Path) -> None:
+    """Patterns, labels, and splits counted from 0."""
+    found = read_benchmarks(written(tmp_path / "b.mat"))
+    assert list(found) == ["heart"]
+    heart, source = found["heart"], structs()
+    np.testing.assert_array_equal(heart.X, source["x"])
+    np.testing.assert_array_equal(heart.y, source["t"].ravel())
+    assert heart.splits == SPLITS
+    for number in range(SPLITS):
+        split = heart.split(number)
+        np.testing.assert_array_equal(split.train, np.sort(source["train"][number]) - 1)
+        np.testing.assert_array_equal(split.test, np.sort(source["test"][number]) - 1)
+        assert sorted([*split.train, *split.test]) == list(range(ROWS))
+
+
+@pytest.mark.parametrize("transposed", [("x",), ("t",), ("train", "test"), ("train",), ("test",)])
+def test_any_orientation(tmp_path: Path, transposed: tuple[str, ...]) -> None:
+    """The side that x shares with the labels, and the side that both matrices share, say how they lie."""
+    expected = read_benchmarks(written(tmp_path / "a.mat"))["heart"]
+    turned = {name: structs()[name].T for name in transposed}
+    found = read_benchmarks(written(tmp_path / "b.mat", **turned))["heart"]
+    for field in ("X", "y", "train", "test"):
+        np.testing.assert_array_equal(getattr(found, field), getattr(expected, field))
+
+
+def test_square_matrices_lie_as_documented(tmp_path: Path) -> None:
+    """heart's 100 splits of 100 test rows: one row a split."""
+    square = structs()["test"][:4]
+    path = written(tmp_path / "b.mat", train=structs()["train"][:4], test=square)
+    np.testing.assert_array_equal(read_benchmarks(path)["heart"].test, square - 1)
+
+
+def test_a_pattern_may_stand_for_several_rows(tmp_path: Path) -> None:
+    """The collection keeps equal rows once."""
+    path = written(
+        tmp_path / "b.mat", train=np.array([[1, 1, 2], [3, 2, 2]]), test=np.array([[4], [5]])
+    )
+    np.testing.assert_array_equal(read_benchmarks(path)["heart"].split(1).train, [1, 1, 2])
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"train": np.array([[0, 1]] * SPLITS)}, r"no whole number in 1\.\.11"),
+        ({"test": np.array([[12]] * SPLITS)}, r"no whole number in 1\.\.11"),
+        ({"test": np.array([[1.5]] * SPLITS)}, r"no whole number in 1\.\.11"),
+        ({"train": np.ones((2, 3)), "test": np.ones((4, 6))}, "no common side"),
+        ({"t": np.arange(ROWS)}, "labels are not -1 and 1"),
+        ({"x": np.ones((4, 3))}, r"x is \(4, 3\) for 11 labels"),
+        ({"x": np.full((ROWS, 2), np.nan)}, "a feature is not finite"),
+    ],
+)
+def test_refuses(tmp_path: Path, changed: dict[str, Any], reason: str) -> None:
+    """With the file, the set and what is wrong."""
+    path = written(tmp_path / "b.mat", **changed)
+    with pytest.raises(DataError, match=f"b.mat: heart: .*{reason}"):
+        read_benchmarks(path)
+
+
+def test_refuses_another_file(tmp_path: Path) -> None:
+    """No file, no MATLAB, cut off, or no set in it."""
+    with pytest.raises(DataError, match="No such file"):
+        read_benchmarks(tmp_path / "none.mat")
+    text = tmp_path / "text.mat"
+    text.write_text("1 2 3\n" * 60)
+    with pytest.raises(DataError, match=r"text.mat: not a MATLAB file"):
+        read_benchmarks(text)
+    whole = written(tmp_path / "cut.mat").read_bytes()
+    savemat(tmp_path / "packed.mat", {"heart": structs()}, do_compression=True)
+    packed = (tmp_path / "packed.mat").read_bytes()
+    for data in (whole[:400], packed[:400], packed[:200], whole[:64], b""):
+        (tmp_path / "cut.mat").write_bytes(data)
+        with pytest.raises(DataError, match=r"cut.mat: not a MATLAB file"):
+            read_benchmarks(tmp_path / "cut.mat")
+    savemat(tmp_path / "other.mat", {"a": 1.0})
+    with pytest.raises(DataError, match="no struct with x, t, train and test"):
+        read_benchmarks(tmp_path / "other.mat")
+
+
+def test_refuses_a_split_that_is_not_there(tmp_path: Path) -> None:
+    """Counted from 0."""
+    heart = read_benchmarks(written(tmp_path / "b.mat"))["heart"]
+    for number in (-1, SPLITS):
+        with pytest.raises(DataError, match=rf"split {number} of 0\.\.4"):
+            heart.split(number)
+
+
+def test_blob_id(tmp_path: Path) -> None:
+    """As git says: of the empty file, and of another."""
+    assert git_blob_id(b"") == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+    path = tmp_path / "f"
+    path.write_bytes(bytes(range(256)))
+    run = subprocess.run(["git", "hash-object", path], capture_output=True, text=True, check=True)
+    assert git_blob_id(path.read_bytes()) == run.stdout.strip()
+    require_blob(path, run.stdout.strip())
+
+
+def test_requires_the_blob(tmp_path: Path) -> None:
+    """Both ids, or why there is no file."""
+    path = tmp_path / "f"
+    path.write_bytes(b"")
+    with pytest.raises(DataError, match=r"git blob id is e69de29\w+, expected 4b54cae"):
+        require_blob(path, "4b54cae3f99419fba1f27f98f7235a799d6580ce")
+    with pytest.raises(DataError, match="No such file"):
+        require_blob(tmp_path / "none", "0")

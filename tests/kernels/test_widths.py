@@ -1,0 +1,71 @@
+"""The sums that derivatives by widths are made of, against the n-by-n-by-d array."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles_flkl import Array, differences, kernel
+
+from kselect.kernels import widths as module
+from kselect.kernels.widths import OneWidth, WidthPerFeature, Widths
+
+
+def made(X: Array, *, one: bool) -> Widths:
+    """All rows against all rows."""
+    return OneWidth.of(X) if one else WidthPerFeature(X)
+
+
+def some(seed: int, n: int, d: int) -> tuple[np.random.Generator, Array, Array]:
+    """Rows, and symmetric weights."""
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(n, n))
+    return rng, rng.normal(size=(n, d)), A + A.T
+
+
+@given(st.integers(2, 9), st.integers(1, 6), st.booleans(), st.integers(0, 2**32 - 1))
+def test_sums(n: int, d: int, one: bool, seed: int) -> None:
+    """``gram``, ``totals`` and ``moments`` for all rows and for some against others."""
+    rng, X, _ = some(seed, n, d)
+    rows, columns = rng.permutation(n)[: max(1, n // 2)], rng.permutation(n)[: max(1, n - 1)]
+    found = made(X, one=one).part(rows, columns)
+    D = differences(X[rows], X[columns], one=one)
+    W, a = rng.normal(size=D.shape[1:]), rng.normal(size=D.shape[2])
+    theta = rng.exponential(size=found.size) * rng.integers(0, 2, size=found.size)
+    near = {"rtol": 1e-11, "atol": 1e-11}
+    np.testing.assert_allclose(found.gram(theta), kernel(D, theta), **near)
+    np.testing.assert_allclose(found.totals(W), np.einsum("ij,rij->r", W, D), **near)
+    applied = found.moments(W, a).applied
+    np.testing.assert_allclose(applied, np.einsum("ij,rij,j->ir", W, D, a), **near)
+
+
+@given(st.integers(2, 9), st.integers(1, 6), st.booleans(), st.integers(0, 2**32 - 1))
+def test_sums_of_pairs(n: int, d: int, one: bool, seed: int) -> None:
+    """``a' (K o D_r o D_s) a`` among some of the widths, none included."""
+    rng, X, K = some(seed, n, d)
+    found, D, a = made(X, one=one), differences(X, X, one=one), rng.normal(size=n)
+    among = np.flatnonzero(rng.integers(0, 2, size=found.size))
+    expected = np.einsum("i,ij,rij,sij,j->rs", a, K, D[among], D[among], a)
+    np.testing.assert_allclose(
+        found.moments(K, a).pairs(among),
+        expected,
+        atol=1e-11 * (1.0 + np.abs(expected).max(initial=0)),
+    )
+
+
+def test_pairs_in_several_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The products of features are multiplied a few at a time."""
+    rng, X, K = some(1, 8, 5)
+    a, among = rng.normal(size=8), np.arange(5)
+    whole = WidthPerFeature(X).moments(K, a).pairs(among)
+    monkeypatch.setattr(module, "COLUMNS", 4)
+    np.testing.assert_allclose(WidthPerFeature(X).moments(K, a).pairs(among), whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize("one", [True, False])
+def test_no_subnormal_numbers(one: bool) -> None:
+    """They cost a hundred times the time."""
+    X = np.random.default_rng(0).normal(size=(9, 2)) * 30.0
+    found = made(X, one=one)
+    assert found.gram(np.ones(found.size)).min() >= 1e-100

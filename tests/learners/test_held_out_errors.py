@@ -1,0 +1,95 @@
+"""Held-out errors against retraining, and their derivatives against differences."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from oracles_flkl import Array, derivative, differences, gradient, held_out_errors, kernel
+
+from kselect.errors import TrialError
+from kselect.kernels.widths import OneWidth, WidthPerFeature
+from kselect.learners.held_out_errors import Criterion, KFold, LeaveOneOut, slope
+from kselect.numerics.folds import Folds, draw_folds
+
+SIZES = [(40, 1), (40, 5), (90, 12), (200, 20)]
+
+
+def problem(n: int, d: int, k: int) -> tuple[Array, Array, Folds]:
+    """Centred rows of two classes that overlap, and folds whose sizes differ."""
+    rng = np.random.default_rng([n, d])
+    X = rng.normal(size=(n, d))
+    y = np.where(X[:, 0] + 0.7 * rng.normal(size=n) > 0, 1.0, -1.0)
+    return X - X.mean(axis=0), y, draw_folds(n, k, rng)
+
+
+def thetas(d: int, *, one: bool) -> Array:
+    """Widths of all sizes, every third at zero."""
+    if one:
+        return np.array([0.4 / d])
+    theta = np.random.default_rng(d).exponential(size=d) / d
+    theta[1::3] = 0.0
+    return theta
+
+
+@pytest.mark.parametrize(("n", "d"), SIZES)
+@pytest.mark.parametrize("lam", [0.02, 1.0, 30.0])
+def test_equal_retraining(n: int, d: int, lam: float) -> None:
+    """LOO and 5 folds, to 1e-10."""
+    X, y, folds = problem(n, d, 5)
+    K = kernel(differences(X, X, one=False), thetas(d, one=False))
+    close = {"rtol": 1e-10, "atol": 1e-10}
+    expected = held_out_errors(K, y, lam, [np.array([i]) for i in range(n)])
+    np.testing.assert_allclose(LeaveOneOut(K, y, lam).errors, expected, **close)
+    expected = held_out_errors(K, y, lam, folds.members)
+    np.testing.assert_allclose(KFold(K, y, lam, folds).errors, expected, **close)
+
+
+@pytest.mark.parametrize(("n", "d"), SIZES)
+@pytest.mark.parametrize("one", [True, False])
+@pytest.mark.parametrize("kind", ["LOO", "5 folds"])
+def test_slope(n: int, d: int, one: bool, kind: str) -> None:
+    """All derivatives by theta and lam to 1e-6 of the largest, thetas at zero among them."""
+    X, y, folds = problem(n, d, 5)
+    criterion: Criterion = LeaveOneOut if kind == "LOO" else partial(KFold, folds=folds)
+    theta, lam = thetas(d, one=one), 0.3
+    D = differences(X, X, one=one)
+
+    def value(t: Array, ridge: float) -> float:
+        return 0.5 * float(np.sum(criterion(kernel(D, t), y, ridge).errors ** 2))
+
+    widths = OneWidth.of(X) if one else WidthPerFeature(X)
+    found = slope(criterion, widths, y, theta, lam)
+    expected = gradient(lambda t: value(t, lam), theta, 1e-4 / d)
+    assert found.value == pytest.approx(value(theta, lam), rel=1e-11)
+    np.testing.assert_allclose(found.theta, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+    expected_lam = derivative(lambda ridge: value(theta, ridge), lam, 1e-3)
+    assert found.lam == pytest.approx(float(expected_lam), rel=1e-6)
+
+
+def test_slope_of_the_definition() -> None:
+    """Differences of retrained models, not of the closed form."""
+    X, y, folds = problem(40, 3, 4)
+    theta, lam, D = thetas(3, one=False), 0.3, differences(X, X, one=False)
+
+    def value(t: Array) -> float:
+        return 0.5 * float(np.sum(held_out_errors(kernel(D, t), y, lam, folds.members) ** 2))
+
+    found = slope(partial(KFold, folds=folds), WidthPerFeature(X), y, theta, lam)
+    expected = gradient(value, theta, 3e-5)
+    np.testing.assert_allclose(found.theta, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
+def test_two_rows() -> None:
+    """Each model is a constant: the other row's label."""
+    K, y = np.array([[1.0, 0.2], [0.2, 1.0]]), np.array([1.0, -1.0])
+    np.testing.assert_allclose(LeaveOneOut(K, y, 0.1).errors, [2.0, -2.0])
+    folds = Folds.from_numbers(np.array([0, 1]))
+    np.testing.assert_allclose(KFold(K, y, 0.1, folds).errors, [2.0, -2.0])
+
+
+def test_a_row_alone() -> None:
+    """Nothing is left to predict it from."""
+    with pytest.raises(TrialError, match="no other rows"):
+        LeaveOneOut(np.ones((1, 1)), np.ones(1), 0.1)

@@ -1,0 +1,42 @@
+"""Small problems for the searches of flkl2014, and their outer objective by retraining."""
+
+from __future__ import annotations
+
+import numpy as np
+from oracles_flkl import Array, differences, fit, kernel
+
+from kselect.numerics.folds import Folds, draw_folds
+from kselect.search.continuous import Unit
+from kselect.search.first_level import Inner, settle
+
+
+def rows(n: int, d: int, seed: int = 0) -> tuple[Array, Array]:
+    """Centred rows; the label depends on the first feature and, less, on the second."""
+    rng = np.random.default_rng([n, d, seed])
+    X = rng.normal(size=(n, d))
+    signal = np.sin(2.0 * X[:, 0]) + (0.5 * X[:, 1] if d > 1 else 0.0)
+    y = np.where(signal + 0.4 * rng.normal(size=n) > 0, 1.0, -1.0)
+    return X - X.mean(axis=0), y
+
+
+def problem(n: int = 80, d: int = 4) -> tuple[Array, Array, Folds]:
+    """z-scored rows of which one or two features matter."""
+    X, y = rows(n, d)
+    return X / X.std(axis=0, ddof=1), y, draw_folds(n, 5, np.random.default_rng(n))
+
+
+def outer(X: Array, y: Array, folds: Folds, at: Array, start: Array, *, ard: bool) -> float:
+    """The mean squared error of models that are retrained at widths that are found anew in every fold."""
+    unit = Unit.of(X)
+    widths = unit.widths(ard=ard)
+    errors = np.empty_like(y)
+    for F in folds.members:
+        rest = np.setdiff1d(np.arange(len(y)), F)
+        lam, mu = np.exp(at).tolist()
+        theta = settle(Inner(widths.part(rest, rest), y[rest], lam, mu), start).theta
+        alpha, b = fit(
+            kernel(differences(unit.X[rest], unit.X[rest], one=not ard), theta), y[rest], lam
+        )
+        K = kernel(differences(unit.X[F], unit.X[rest], one=not ard), theta)
+        errors[F] = y[F] - K @ alpha - b
+    return float(np.mean(errors**2))

@@ -1,0 +1,202 @@
+"""FLKL from end to end: what it minimises, where it starts, how it ends, and bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracles_flkl import Array, differences, fit, kernel, objective
+from problems_flkl import outer, problem
+
+from kselect.errors import TrialError
+from kselect.kernels.ard import Ard
+from kselect.kernels.base import Points
+from kselect.numerics.folds import draw_folds
+from kselect.search import flkl as module
+from kselect.search.continuous import FirstLevel, SecondLevel, Unit
+from kselect.search.first_level import Inner
+from kselect.search.flkl import LIMITS, FoldFits, beginning, flkl, stationary
+from kselect.search.held_out_fits import Fold
+from kselect.search.least_squares import Ended
+from kselect.search.quasi_newton import minimise_k_fold, minimise_press, minimise_regularised
+
+
+@pytest.mark.parametrize("ard", [True, False])
+def test_what_is_found(ard: bool) -> None:
+    """The objective is that of retraining, the model that of the whole training set at a minimum of L."""
+    X, y, folds = problem()
+    found = flkl(X, y, folds, ard=ard)
+    assert (found.state, found.jumps) == ("converged", 0)
+    at, theta = np.log([found.lam, found.mu]), found.theta
+    assert found.objective == pytest.approx(outer(X, y, folds, at, theta, ard=ard), rel=1e-5)
+    alpha, b = fit(kernel(differences(X, X, one=not ard), theta), y, found.lam)
+    np.testing.assert_allclose(found.alpha, alpha, rtol=1e-8)
+    assert found.bias == pytest.approx(b, rel=1e-8)
+
+    def value(t: Array) -> float:
+        K = kernel(differences(X, X, one=not ard), t)
+        return objective(K, y, found.lam, found.mu, t)
+
+    for factor in (0.99, 1.01):
+        assert value(factor * theta) > value(theta)
+
+
+@pytest.mark.parametrize("ard", [True, False])
+def test_nothing_nearby_is_better(ard: bool) -> None:
+    """In (lam, mu), a factor of 1.2 away; not by more than the search's tolerance."""
+    X, y, folds = problem()
+    found = flkl(X, y, folds, ard=ard)
+    at = np.log([found.lam, found.mu])
+    for s in np.log(1.2) * np.array([(1, 0), (-1, 0), (0, 1), (0, -1)]):
+        near = outer(X, y, folds, at + s, found.theta, ard=ard)
+        assert near > found.objective * (1.0 - 1e-4)
+
+
+def test_relevance() -> None:
+    """Features that do not matter have the small thetas."""
+    X, y, folds = problem(160, 6)
+    theta = flkl(X, y, folds).theta
+    assert theta[0] > 3.0 * theta[2:].max()
+
+
+def test_start_at_hand_changes_nothing() -> None:
+    """RBF-XVAL's solution is found if it is not given."""
+    X, y, folds = problem()
+    given = flkl(X, y, folds, start=minimise_k_fold(X, y, folds))
+    np.testing.assert_array_equal(given.theta, flkl(X, y, folds).theta)
+
+
+def test_starts_where_rbf_is_stationary() -> None:
+    """``mu = -g' theta / theta' theta``: along theta itself L has no slope."""
+    X, y, _ = problem()
+    widths = Unit.of(X).widths(ard=True)
+    theta = np.full(4, 0.2)
+    u = stationary(widths, y, theta, 0.5)
+    point = Inner(widths, y, 0.5, float(np.exp(u[1]))).at(theta)
+    assert point.gradient @ theta == pytest.approx(0.0, abs=1e-9)
+    assert np.abs(point.gradient).max() > 1e-3
+
+
+def test_starts_inside_the_limits() -> None:
+    """From the limit of a linear kernel, where mu would be without bound, along its valley."""
+    X, y, _ = problem()
+    unit = Unit.of(X)
+    linear = SecondLevel(np.array([1e-7]), 1e-5, 0.0, 0, "converged")
+    u, theta = beginning(unit, unit.widths(ard=True), y, linear)
+    assert (u > LIMITS[:, 0]).all()
+    assert (u < LIMITS[:, 1]).all()
+    assert theta[0] / np.exp(u[0]) == pytest.approx(1e-7 * unit.square / 1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_any_unit(scale: float) -> None:
+    """theta over scale squared, mu times its fourth power: the same model."""
+    X, y, folds = problem()
+    here, there = flkl(X, y, folds), flkl(scale * X - 2.0 * scale, y, folds)
+    np.testing.assert_allclose(there.theta * scale**2, here.theta, rtol=1e-3, atol=1e-6)
+    assert there.mu / scale**4 == pytest.approx(here.mu, rel=1e-3)
+    assert there.objective == pytest.approx(here.objective, rel=1e-6)
+
+
+def test_a_lost_minimum_on_the_way() -> None:
+    """A fast wave under a trend, started on the wave: the folds' minima are lost, counted and named."""
+    rng = np.random.default_rng(46)
+    n = int(rng.integers(30, 70))
+    x = np.sort(rng.uniform(-1.7, 1.7, n))
+    trend, wave, speed = rng.uniform(0.3, 1.5), rng.uniform(0.3, 1), rng.uniform(6, 20)
+    y = x * trend + wave * np.sin(speed * x) + rng.uniform(0.1, 0.8) * rng.normal(size=n)
+    folds = draw_folds(n, 5, rng)
+    place = np.array([10 ** rng.uniform(-0.5, 2)]), 10 ** rng.uniform(-1, 1)
+    start = SecondLevel(*place, 0.0, 0, "converged")
+    found = flkl(x[:, None], y, folds, ard=False, start=start)
+    assert found.jumps > 0
+    assert found.state == "branch change"
+
+
+def ended_with(refused_jumps: int, state: str) -> Ended[FoldFits]:
+    """A search that refused one point, at which so many of two folds had jumped."""
+    X, y, _ = problem(20)
+    fold = Fold.of(Unit.of(X).widths(ard=True), y, np.arange(4))
+    fit_here = fold.fit(np.zeros(2), np.full(4, 0.2))
+    jumped = type(fit_here)(fold, fit_here.u, fit_here.settled, 1, jumped=True)
+    refused = FoldFits(tuple([jumped] * refused_jumps + [fit_here] * (2 - refused_jumps)))
+    return Ended(np.zeros(2), FoldFits((fit_here,)), (refused,), 3, state)  # type: ignore[arg-type]
+
+
+def test_ending() -> None:
+    """A change of branch before all else, then an inner search that did not end, then the outer one's end."""
+    final = ended_with(0, "converged").point.fits[0].settled
+    unfinished = type(final)(final.point, final.pending, 1, "iteration limit", False)
+    assert module.ending(ended_with(1, "no further descent"), unfinished) == "branch change"
+    assert module.ending(ended_with(0, "converged"), unfinished) == "iteration limit"
+    assert module.ending(ended_with(0, "no further descent"), final) == "no further descent"
+    assert module.ending(ended_with(0, "converged"), final) == "converged"
+
+
+def bad_inputs() -> dict[str, tuple[Array, Array, int]]:
+    """What data may be like: rows, labels, and the number of folds."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), np.where(np.arange(40) % 2 == 0, 1.0, -1.0)
+    X[:, 0] += 0.8 * y
+    constant, wide, offset = X.copy(), X.copy(), X + 1e6
+    constant[:, 1], wide[:, 2] = 7.0, 1e6 * X[:, 2]
+    return {
+        "a constant feature": (constant, y, 5),
+        "duplicated rows": (np.repeat(X[:10], 4, axis=0), np.repeat(y[:10], 4), 5),
+        "duplicated rows of both classes": (np.repeat(X[:10], 4, axis=0), y, 5),
+        "two classes of one row": (X[:2], y[:2], 2),
+        "one row of a class": (X[:9], np.append(np.ones(8), -1.0), 3),
+        "more features than rows": (rng.normal(size=(15, 40)), y[:15], 5),
+        "features of scale 1e6": (1e6 * X, y, 5),
+        "one feature of scale 1e6": (wide, y, 5),
+        "an offset of 1e6": (offset, y, 5),
+    }
+
+
+@pytest.mark.parametrize("name", bad_inputs())
+@pytest.mark.parametrize("ard", [True, False])
+def test_bad_input_has_a_result(name: str, ard: bool) -> None:
+    """Finite, with a kernel that can be used, from each of the four searches."""
+    X, y, k = bad_inputs()[name]
+    folds = draw_folds(len(y), k, np.random.default_rng(0))
+    found: list[SecondLevel | FirstLevel] = [
+        minimise_press(X, y, ard=ard),
+        minimise_k_fold(X, y, folds, ard=ard),
+        minimise_regularised(X, y, ard=ard),
+        flkl(X, y, folds, ard=ard),
+    ]
+    for one in found:
+        theta = np.broadcast_to(one.theta, X.shape[1])
+        assert np.isfinite(Ard(tuple(theta.tolist())).gram(Points(X))).all()
+        assert 0.0 < one.lam < np.inf
+        if ard and name == "a constant feature":
+            assert one.theta[1] == 0.0
+
+
+def hopeless() -> dict[str, tuple[Array, Array, str]]:
+    """What has no number, and the reason."""
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.where(np.arange(20) < 9, 1.0, -1.0)
+    return {
+        "equal rows": (np.ones((20, 2)), y, "all rows are equal"),
+        "no features": (np.ones((20, 0)), y, "all rows are equal"),
+        "one class": (X, np.ones(20), "targets are all equal"),
+        "not a number": (np.where(X > 1.0, np.nan, X), y, "feature is not a finite number"),
+        "a target too few": (X, y[:-1], "20 rows, 19 targets"),
+        "features of scale 1e200": (1e200 * X, y, "features of size .*scale them"),
+        "features of scale 1e-200": (1e-200 * X, y, "features of size .*scale them"),
+    }
+
+
+@pytest.mark.parametrize("name", hopeless())
+def test_hopeless_input_is_named(name: str) -> None:
+    """In one line, by each of the four searches."""
+    X, y, reason = hopeless()[name]
+    folds = draw_folds(20, 5, np.random.default_rng(0))
+    searches = (
+        lambda: minimise_press(X, y),
+        lambda: minimise_k_fold(X, y, folds),
+        lambda: minimise_regularised(X, y),
+        lambda: flkl(X, y, folds),
+    )
+    for search in searches:
+        with pytest.raises(TrialError, match=reason):
+            search()

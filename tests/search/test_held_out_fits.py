@@ -1,0 +1,111 @@
+"""A fold's inner minimum: how its errors move with (lam, mu), and where the minimum is lost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracles_flkl import Array, differences, fit, gradient, kernel
+from problems_flkl import rows
+
+from kselect.kernels.widths import OneWidth, WidthPerFeature
+from kselect.search.held_out_fits import Fold, FoldFit, follow
+
+
+def fold(n: int, d: int, *, one: bool) -> tuple[Fold, Array, Array]:
+    """Every fifth row held out."""
+    X, y = rows(n, d)
+    widths = OneWidth.of(X) if one else WidthPerFeature(X)
+    return Fold.of(widths, y, np.arange(0, n, 5)), X, y
+
+
+def start(d: int, *, one: bool) -> Array:
+    """One over the number of features."""
+    return np.full(1 if one else d, 1.0 / d)
+
+
+@pytest.mark.parametrize(("n", "d"), [(40, 1), (60, 4), (150, 12)])
+@pytest.mark.parametrize("one", [True, False])
+def test_errors_are_those_of_the_definition(n: int, d: int, one: bool) -> None:
+    """The model is retrained on the other rows at the widths that were found."""
+    part, X, y = fold(n, d, one=one)
+    found = part.fit(np.log([0.5, 3.0]), start(d, one=one), near=0.0)
+    held, rest = np.arange(0, n, 5), np.setdiff1d(np.arange(n), np.arange(0, n, 5))
+    theta = found.settled.theta
+    alpha, b = fit(kernel(differences(X[rest], X[rest], one=one), theta), y[rest], 0.5)
+    expected = y[held] - kernel(differences(X[held], X[rest], one=one), theta) @ alpha - b
+    np.testing.assert_allclose(found.errors, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "d"), [(40, 1), (60, 4), (150, 12)])
+@pytest.mark.parametrize("one", [True, False])
+def test_tangent_and_jacobian(n: int, d: int, one: bool) -> None:
+    """Against inner problems that are solved anew nearby."""
+    part, _, _ = fold(n, d, one=one)
+    u = np.log([0.5, 3.0])
+    here = part.fit(u, start(d, one=one), near=0.0)
+
+    def again(at: Array) -> FoldFit:
+        return part.fit(at, here.settled.theta, near=0.0)
+
+    by_theta = gradient(lambda at: again(at).settled.theta, u, 1e-3)
+    by_error = gradient(lambda at: again(at).errors, u, 1e-3)
+    close = {"rtol": 0.0}
+    np.testing.assert_allclose(here.tangent, by_theta, atol=1e-5 * np.abs(by_theta).max(), **close)
+    np.testing.assert_allclose(here.jacobian, by_error, atol=1e-5 * np.abs(by_error).max(), **close)
+
+
+def test_last_move_is_made_in_the_errors() -> None:
+    """They are as near to the exact ones as the square of the widths' distance."""
+    part, _, _ = fold(100, 6, one=False)
+    u = np.log([0.5, 3.0])
+    near, exact = (part.fit(u, start(6, one=False), near=share) for share in (3e-3, 0.0))
+    assert near.evaluations < exact.evaluations
+    np.testing.assert_allclose(near.errors, exact.errors, atol=1e-4)
+    solution = near.settled.point.solution
+    raw = part.targets - near.across @ solution.alpha - solution.bias
+    assert np.abs(raw - exact.errors).max() > 3.0 * np.abs(near.errors - exact.errors).max()
+
+
+@pytest.mark.parametrize("one", [True, False])
+def test_follows_its_minimum(one: bool) -> None:
+    """Along the tangent, to the minimum that small steps lead to."""
+    part, _, _ = fold(60, 4, one=one)
+    u, s = np.log([0.5, 3.0]), np.array([0.4, -1.0])
+    here = part.fit(u, start(4, one=one))
+    there = follow(here, s)
+    by_steps = here
+    for _ in range(20):
+        by_steps = follow(by_steps, s / 20)
+    assert not there.jumped
+    np.testing.assert_allclose(there.u, u + s)
+    largest = by_steps.settled.theta.max()
+    np.testing.assert_allclose(there.settled.theta, by_steps.settled.theta, atol=1e-3 * largest)
+
+
+def two_minima() -> Fold:
+    """A slow trend under a fast wave: at small mu there is a wide and a narrow minimum, at large mu one."""
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(-1.7, 1.7, 60))
+    y = x + np.sin(12.0 * x) + 0.1 * rng.normal(size=60)
+    return Fold.of(OneWidth.of(x[:, None] - x.mean()), y, np.arange(3, 60, 20))
+
+
+def test_there_are_two_minima() -> None:
+    """What the start decides."""
+    part, u = two_minima(), np.log([1.0, 1e-2])
+    narrow, wide = (part.fit(u, np.array([t]), near=0.0).settled for t in (20.0, 0.5))
+    assert narrow.theta[0] > 10.0 > 1.0 > wide.theta[0]
+    assert narrow.state == wide.state == "converged"
+
+
+def test_a_lost_minimum_is_named() -> None:
+    """The narrow one is followed as long as it is one; beyond, the fit says that it jumped."""
+    part = two_minima()
+    here = part.fit(np.log([1.0, 1e-4]), np.array([36.0]))
+    still = follow(here, np.array([0.0, np.log(1e2)]))
+    assert not still.jumped
+    assert still.settled.theta[0] > 10.0
+    lost = follow(still, np.array([0.0, np.log(1e3)]))
+    assert lost.jumped
+    assert lost.settled.theta[0] < 1.0
+    assert lost.evaluations > still.evaluations

@@ -1,0 +1,149 @@
+"""Searches of the second level: their gradients, their minima, and the scale of the features."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from oracles_flkl import Array, differences, gradient, held_out_errors, kernel
+
+from kselect.errors import TrialError
+from kselect.kernels.widths import OneWidth, WidthPerFeature
+from kselect.learners.held_out_errors import KFold, LeaveOneOut
+from kselect.numerics.folds import Folds, draw_folds
+from kselect.search.continuous import SecondLevel
+from kselect.search.quasi_newton import (
+    Objective,
+    best_start,
+    minimise_k_fold,
+    minimise_press,
+    minimise_regularised,
+)
+
+N, D = 60, 4
+
+
+def problem(seed: int = 0) -> tuple[Array, Array, Folds]:
+    """z-scored rows; the label depends on two features of four."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, D))
+    y = np.where(X[:, 0] - X[:, 1] + 0.6 * rng.normal(size=N) > 0, 1.0, -1.0)
+    X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    return X, y, draw_folds(N, 5, rng)
+
+
+def mean_error(X: Array, y: Array, found: SecondLevel, members: list[Array]) -> float:
+    """The mean squared held-out error of retrained models."""
+    theta = np.broadcast_to(found.theta, X.shape[1])
+    K = kernel(differences(X, X, one=False), theta)
+    return float(np.mean(held_out_errors(K, y, found.lam, members) ** 2))
+
+
+@pytest.mark.parametrize("prior", [0.0, 4.0])
+@pytest.mark.parametrize("ard", [True, False])
+def test_gradient_in_logs(prior: float, ard: bool) -> None:
+    """What L-BFGS is told, BR's term included, to 1e-6."""
+    X, y, folds = problem()
+    widths = WidthPerFeature(X) if ard else OneWidth.of(X)
+    objective = Objective(partial(KFold, folds=folds), widths, y, prior)
+    u = np.log(np.append(np.linspace(0.05, 0.4, widths.size), 0.3))
+    expected = gradient(lambda at: objective(at)[0], u, 1e-3)
+    np.testing.assert_allclose(objective(u)[1], expected, atol=1e-6 * np.abs(expected).max())
+
+
+def test_regularisation_is_that_of_cawley_and_talbot() -> None:
+    """``(n/2) log Q + (d/2) log Omega`` with ``Q = 0.5 sum e^2``, ``Omega = 0.5 sum eta^2``."""
+    X, y, _ = problem()
+    found = minimise_regularised(X, y)
+    K = kernel(differences(X, X, one=False), found.theta)
+    errors = held_out_errors(K, y, found.lam, [np.array([i]) for i in range(N)])
+    half = 0.5 * N * np.log(0.5 * errors @ errors)
+    assert found.value == pytest.approx(half + 0.5 * D * np.log(0.5 * found.theta @ found.theta))
+
+
+@pytest.mark.parametrize("ard", [True, False])
+def test_value_is_that_of_retraining(ard: bool) -> None:
+    """The mean squared error, LOO and k folds."""
+    X, y, folds = problem()
+    press, k_fold = minimise_press(X, y, ard=ard), minimise_k_fold(X, y, folds, ard=ard)
+    rows = [np.array([i]) for i in range(N)]
+    assert press.value == pytest.approx(mean_error(X, y, press, rows), rel=1e-9)
+    assert k_fold.value == pytest.approx(mean_error(X, y, k_fold, list(folds.members)), rel=1e-9)
+    assert press.state == k_fold.state == "converged"
+    assert press.theta.shape == (D if ard else 1,)
+
+
+def test_nothing_nearby_is_better() -> None:
+    """The RBF minimum among places a factor of 1.05 away."""
+    X, y, _ = problem()
+    found = minimise_press(X, y)
+    rows = [np.array([i]) for i in range(N)]
+    for theta, lam in [(1.05, 1.0), (1 / 1.05, 1.0), (1.0, 1.05), (1.0, 1 / 1.05)]:
+        near = SecondLevel(theta * found.theta, lam * found.lam, 0.0, 0, "converged")
+        assert mean_error(X, y, near, rows) > found.value
+
+
+def test_ard_starts_from_rbf_and_is_no_worse() -> None:
+    """Given or found; and it sees which features matter."""
+    X, y, folds = problem()
+    rbf = minimise_k_fold(X, y, folds)
+    ard = minimise_k_fold(X, y, folds, ard=True)
+    given = minimise_k_fold(X, y, folds, ard=True, start=rbf)
+    np.testing.assert_array_equal(ard.theta, given.theta)
+    assert ard.value < rbf.value
+    assert ard.theta[:2].min() > 2.0 * ard.theta[2:].max()
+
+
+def test_starts_at_the_best_of_the_grid() -> None:
+    """``theta in {.01, .1, 1, 10} / d``, ``lam in {.01, .1, 1}``."""
+    X, y, _ = problem()
+    theta, lam = np.exp(best_start(LeaveOneOut, OneWidth.of(X), y, D))
+    places = [(t / D, ridge) for t in (0.01, 0.1, 1.0, 10.0) for ridge in (0.01, 0.1, 1.0)]
+    rows = [np.array([i]) for i in range(N)]
+
+    def error(t: float, ridge: float) -> float:
+        return mean_error(X, y, SecondLevel(np.array([t]), ridge, 0.0, 0, "converged"), rows)
+
+    assert (theta, lam) == pytest.approx(min(places, key=lambda place: error(*place)))
+
+
+def test_floors_of_br() -> None:
+    """theta does not fall below 0.01 / d, nor lam below 1e-7, though log Omega rewards it."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 6))
+    X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    found = minimise_regularised(X, np.where(rng.uniform(size=40) < 0.5, 1.0, -1.0))
+    assert found.theta.min() == pytest.approx(0.01 / 6, rel=1e-6)
+    assert found.lam >= 1e-7 * (1.0 - 1e-9)
+
+
+def test_least_ridge() -> None:
+    """Rows that are there twice predict each other: LOO wants no ridge at all, and gets 1e-7."""
+    X, y, _ = problem()
+    found = minimise_press(np.repeat(X[:20], 2, axis=0), np.repeat(y[:20], 2))
+    assert found.lam == pytest.approx(1e-7)
+
+
+def test_stops_after_so_many_steps() -> None:
+    """And says so."""
+    X, y, _ = problem()
+    found = minimise_press(X, y, ard=True, steps=2)
+    assert found.state == "iteration limit"
+    assert found.evaluations < minimise_press(X, y, ard=True).evaluations
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_any_unit(scale: float) -> None:
+    """theta in units of the features, the same model otherwise."""
+    X, y, folds = problem()
+    here, there = (minimise_k_fold(S, y, folds, ard=True) for S in (X, scale * X + 3.0 * scale))
+    np.testing.assert_allclose(there.theta * scale**2, here.theta, rtol=1e-3, atol=1e-6)
+    assert there.value == pytest.approx(here.value, rel=1e-6)
+
+
+def test_no_error_left() -> None:
+    """A target that each model predicts exactly has no logarithm."""
+    objective = Objective(LeaveOneOut, WidthPerFeature(np.ones((2, 1))), np.zeros(2))
+    with pytest.raises(TrialError, match="held-out error is zero"):
+        objective(np.zeros(2))
