@@ -3,57 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kselect.errors import ConfigError
-from kselect.learners.base import Dual, Path, Problem, Remembering, RidgeMode
+from kselect.learners.base import Dual, Problem, RidgeMode, learner
 from kselect.learners.block_pivoting import Fit, Signed, Task, carried_over, settle
-from kselect.learners.factor import factorise
 from kselect.learners.hinge_folds import Ceiling, FoldTrainer
 from kselect.learners.hinge_series import largest_rate, taylor_series
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 
 
-@dataclass(frozen=True, eq=False)
-class KernelMatrix:
-    """K and its eigenvalues, which the paths of several targets share."""
-
-    K: Array
-
-    @cached_property
-    def eigenvalues(self) -> Array:
-        """Descending."""
-        return factorise(self.K).eigenvalues()
-
-
-class SmoothHingePath(Remembering):
+class SmoothHingePath:
     """All ridges, each started from the next larger one; one signed kernel matrix serves them and all folds."""
 
-    def __init__(self, problem: Problem, *, h: float, shared: Self | None = None) -> None:
+    def __init__(self, problem: Problem, *, h: float) -> None:
         if problem.columns is not None:
             raise ConfigError("smooth-hinge takes the whole kernel matrix, not Nystrom columns")
         if not h > 0:
             raise ConfigError(f"h must be positive, not {h}")
         if not np.isin(problem.y, (-1.0, 1.0)).all():
             raise ConfigError("smooth-hinge is for two classes, labelled -1 and +1")
-        super().__init__()
         self.problem = problem
         self.h = h
-        self.matrix: KernelMatrix = shared.matrix if shared else KernelMatrix(problem.K)
         self._held: dict[Folds, Array] = {}
         self._frozen: dict[Folds, Array] = {}
         self._series: dict[Folds, Array] = {}
         self._rates: dict[Folds, Array] = {}
-
-    def retarget(self, y: Array) -> Path:
-        """The same kernel, with its spectrum, for another target."""
-        return type(self)(replace(self.problem, y=y), h=self.h, shared=self)
 
     @cached_property
     def signed(self) -> Signed:
@@ -83,18 +62,6 @@ class SmoothHingePath(Remembering):
     def decision(self) -> Array:
         """``f = y z``."""
         return np.asarray(self.problem.y * np.array([f.z for f in self.fits]))
-
-    def kernel_diagonal(self) -> Array:
-        """``K_ii``."""
-        return np.diagonal(self.problem.K)
-
-    def kernel_row_squares(self) -> Array:
-        """``sum_j K_ij^2``."""
-        return np.asarray(np.einsum("ij,ij->i", self.problem.K, self.problem.K))
-
-    def spectrum(self) -> Array:
-        """The eigenvalues of K, descending."""
-        return self.matrix.eigenvalues
 
     def held_out(self, folds: Folds) -> Array:
         """Exact k-fold cross-validation by retraining, each fold started from the full fit's zones.
@@ -178,6 +145,7 @@ def retrained(trainer: FoldTrainer, F: Index) -> Array:
     return trainer.fit(F).z
 
 
+@learner("smooth-hinge", paper="ijcai2018", tasks=frozenset({"classification"}))
 def smooth_hinge(problem: Problem, *, h: float = 0.05) -> SmoothHingePath:
     r"""The smoothed-hinge SVM without bias: min (1/n) sum V_h(y f) + lam ||f||^2."""
     return SmoothHingePath(problem, h=h)

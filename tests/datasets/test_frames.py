@@ -448,7 +448,9 @@ def test_a_wide_table_does_not_fill_the_screen(read: Read) -> None:
     names = [f"{i:04d}x" for i in range(500)]
     with pytest.raises(DataError) as error:
         read(",".join(names) + "\n" + ",".join("1" * 500) + "\n" + ",".join("2" * 500), "?")
-    assert "the file has 500 columns: 0000x, 0001x, 0002x, 0003x, ..., 0499x" in str(error.value)
+    assert "0000x, 0001x, 0002x" in str(error.value)
+    assert "(500 in all)" in str(error.value)
+    assert len(str(error.value)) < 500
 
 
 def test_a_column_called_by_a_number(read: Read) -> None:

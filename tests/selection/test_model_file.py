@@ -25,6 +25,7 @@ from kselect.datasets.preparation import fit_preparation
 from kselect.datasets.targets import as_target
 from kselect.errors import DataError
 from kselect.kernels import Points
+from kselect.model.method import Choice
 from kselect.selection.calibration import Sigmoid, fit_sigmoids
 from kselect.selection.engine import Request, Selection, select
 from kselect.selection.model_file import (
@@ -39,7 +40,7 @@ from kselect.selection.model_file import (
 )
 from kselect.selection.request import make_folds, make_kernels, make_lams, make_method
 
-GRIDS = {"tau": "1,4", "degree": "1,2"}
+GRIDS: dict[str, Any] = {"gaussian": {"tau": "1,4"}, "polynomial": {"degree": "1,2"}}
 
 
 def table(classes: int, n: int = 40) -> str:
@@ -62,8 +63,9 @@ def fitted(folder: Path, classes: int = 2, **more: Any) -> tuple[SavedModel, Any
     preparation = fit_preparation(frame, "zscore")
     X, _ = preparation.transform(frame)
     method = make_method("5-CV", None, {}, classes > 0)
-    kernels = make_kernels(more.pop("kernel", "gaussian"), GRIDS)
-    request = Request("lssvm", kernels, make_lams("0.01,0.1"), method, **more)
+    name = more.pop("kernel", "gaussian")
+    kernels = make_kernels(name, GRIDS.get(name, {}))
+    request = Request(Choice("lssvm"), kernels, make_lams("0.01,0.1"), method, **more)
     folds = make_folds(method, len(X), 0, None)
     found = select(X, goal.values, request, folds)
     support = X if found.landmarks is None else X[found.landmarks]
@@ -148,7 +150,8 @@ def test_rows_without_a_coefficient_are_left_out(tmp_path: Path) -> None:
     (dual,) = found.duals
     for kept in (3, 0):
         alpha = np.where(np.arange(len(X)) < kept, dual.alpha, 0.0)
-        sparse = replace(found, duals=(replace(dual, alpha=alpha),))
+        fit = replace(found.found, duals=(replace(dual, alpha=alpha),))
+        sparse = replace(found, found=fit)
         goal = as_target(read_frame(tmp_path / "2.csv", None), None)
         small = model_of(sparse, X, goal, model.preparation, {})
         assert len(small.support) == max(kept, 1)
