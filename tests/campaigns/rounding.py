@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import time
 from collections import Counter
@@ -320,7 +321,8 @@ def main() -> int:
         try:
             tally.compare(drawn)
         except (KselectError, FloatingPointError) as error:
-            tally.failures[f"{drawn.learner}: {str(error).partition(':')[0]}"] += 1
+            reason = re.sub(r"[0-9.]+e[-+]?[0-9]+", "some", str(error).partition(":")[0])
+            tally.failures[f"{drawn.learner}: {reason}"] += 1
     tally.report()
     spent = time.process_time() - started
     print(f"{arguments.problems} problems of seed {arguments.seed}, {spent:.0f} CPU seconds")
