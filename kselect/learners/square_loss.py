@@ -244,9 +244,9 @@ class SquareLossPath:
         right = (gammas[:, None] * alpha)[:, folds].transpose(1, 0, 2)
         try:  # numpy solves by LU, which would make numbers of a block that rounding has left indefinite
             np.linalg.cholesky(blocks)
+            errors = np.linalg.solve(blocks, right[..., None])[..., 0]
         except np.linalg.LinAlgError:
             raise TrialError("a fold block is singular") from None
-        errors = np.linalg.solve(blocks, right[..., None])[..., 0]
         held: Array = self.problem.y[folds] - errors.transpose(1, 0, 2)
         return held
 
