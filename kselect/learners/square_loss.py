@@ -81,7 +81,8 @@ class SquareLossPath:
         s, n = self.factor.eigenvalues(), self.problem.n
         total = np.square(q.sum(axis=1)) if self.bias else None
         rounding = closed_form_rounding(n, s[0] + gammas, s[-1] + gammas, total)
-        inverse = 1.0 / (s[-1] + gammas)
+        with np.errstate(over="ignore", divide="ignore"):
+            inverse = 1.0 / (s[-1] + gammas)
         K, y = self.problem.K, self.problem.y
         return Fitted(K, y, gammas, alpha, push, rounding, inverse, self.bias)
 
