@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, get_type_hints
 
 from kselect.errors import ConfigError
-from kselect.learners.capabilities import HatMatrix, LeaveOneOut, Path, Series, lacks
+from kselect.learners.capabilities import (
+    HatMatrix,
+    LeaveOneOut,
+    NewtonStep,
+    NystromSeries,
+    Path,
+    RightSide,
+    Series,
+    lacks,
+)
 from kselect.learners.problem import Dual, Problem, RidgeMode
 from kselect.registry import Part, Registry, read_parameters
 
@@ -72,9 +81,12 @@ __all__ = [
     "HatMatrix",
     "Learner",
     "LeaveOneOut",
+    "NewtonStep",
+    "NystromSeries",
     "Path",
     "Problem",
     "RidgeMode",
+    "RightSide",
     "Series",
     "find_learner",
     "learner",
