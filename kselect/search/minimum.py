@@ -74,11 +74,12 @@ def find_minimum(side: TrainingSide, method: Method) -> Minimum | None:
     assert method.folds is not None
     folds = side.folds(method.folds)
     try:
-        chosen = select_minimum(side, folds)
-        if chosen.excluded:
-            return None
-        place = Place(side.kernels[chosen.kernel], side.lams[chosen.ridge])
-        return Minimum(Found(place, chosen.score, (fit_at(side, place),)), chosen.work)
+        with np.errstate(divide="raise", invalid="raise", over="raise"):
+            chosen = select_minimum(side, folds)
+            if chosen.excluded:
+                return None
+            place = Place(side.kernels[chosen.kernel], side.lams[chosen.ridge])
+            return Minimum(Found(place, chosen.score, (fit_at(side, place),)), chosen.work)
     except NUMERICAL:
         return None
 
@@ -110,6 +111,5 @@ def visiting_order(kernels: Sequence[Kernel], points: Points) -> list[int]:
 
 def fit_at(side: TrainingSide, place: Place) -> Dual:
     """The fit on all rows at one place."""
-    with np.errstate(divide="raise", invalid="raise", over="raise"):
-        problem = side.problem(place.kernel).changed(lams=np.array([place.lam]))
-        return find_learner(side.learner.name).path(problem, **dict(side.learner.params)).dual()
+    problem = side.problem(place.kernel).changed(lams=np.array([place.lam]))
+    return find_learner(side.learner.name).path(problem, **dict(side.learner.params)).dual()
