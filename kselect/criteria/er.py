@@ -26,7 +26,7 @@ def inverse_ratio(spectrum: Array, count: int) -> float:
 def eigenvalue_ratio(
     path: Path, *, t: float = 0.5, eta: float = 1.0, loss: Loss = "squared"
 ) -> Array:
-    r"""Empirical risk plus eta / ER_t, ER_t the sum of the first t n eigenvalues over that of the rest (reconstructed).
+    r"""Empirical risk plus eta / ER_t, the t n largest eigenvalues over the rest (reconstructed).
 
     The penalty has no lam, so that the smallest of the grid is always chosen. The squared loss is in units of the
     target's variance: else the penalty means nothing next to a risk of any size.

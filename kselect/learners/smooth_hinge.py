@@ -129,9 +129,7 @@ class SmoothHingePath:
         """(n_ridges, n): the same series with the kernel approximated by a share c of its columns."""
         p = self.problem
         V, K = p.once(NystromFactor(c)), p.K if rhs == "exact" else None
-        return fbif_smooth_hinge(
-            K, V, p.y, self.decision(), p.lams, folds, h=self.h, order=order
-        )
+        return fbif_smooth_hinge(K, V, p.y, self.decision(), p.lams, folds, h=self.h, order=order)
 
     def rates(self, folds: Folds) -> Array:
         """(n_ridges,): ``max_F lambda_max(S_FF)``, S being the hat matrix of the free rows."""

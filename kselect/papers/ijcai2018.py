@@ -13,7 +13,9 @@ IJCAI2018 = paper(
                 "k-CV",
                 "same",
             ),
-            Claim("k-FBIF gives a lower test error than ELOO (section 5.1)", "k-FBIF", "ELOO", "lower"),
+            Claim(
+                "k-FBIF gives a lower test error than ELOO (section 5.1)", "k-FBIF", "ELOO", "lower"
+            ),
             Claim("k-FBIF gives a lower test error than ER (section 5.1)", "k-FBIF", "ER", "lower"),
         ),
         timed_pairs=(("k-CV", "k-FBIF"),),

@@ -15,7 +15,7 @@ import numpy as np
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import Dual, find_learner
-from kselect.model.method import Choice, Method, Setting
+from kselect.model.method import Method
 from kselect.model.place import Found, Place
 from kselect.numerics.folds import Folds
 from kselect.search.engine import NUMERICAL
@@ -29,6 +29,9 @@ from kselect.search.grid import Demand, Results, search_grid
 from kselect.search.pruned import Pruned, Work, order_of, outward
 from kselect.search.side import TrainingSide
 
+# The criteria that are exact cross-validation; for the square loss a Newton step is.
+EXACT = {"smooth-hinge": ("k-CV",), "krr": ("k-CV", "k-Newton")}
+
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
@@ -40,22 +43,20 @@ class Minimum:
 
 def search_pruned(side: TrainingSide, demand: Demand) -> Results:
     """The minimum by bounds where they hold, everything else on the grid."""
-    results: Results = {}
-    rest: dict[Method, tuple[Setting, ...]] = {}
-    for method, settings in demand.items():
-        minimum = find_minimum(side, method) if settings and prunes(side, method) else None
-        if minimum is None:
-            rest[method] = settings
-        else:
-            results |= {(method, setting): minimum.found for setting in settings}
-    return results | (search_grid(side, rest) if rest else {})
+    pruned = [method for method, settings in demand.items() if settings and prunes(side, method)]
+    minima = {k: find_minimum(side, k) for k in dict.fromkeys(m.folds for m in pruned)}
+    known = {m: one for m in pruned if (one := minima[m.folds]) is not None}
+    rest = {m: settings for m, settings in demand.items() if m not in known}
+    results = search_grid(side, rest) if rest else {}
+    return results | {(m, s): one.found for m, one in known.items() for s in demand[m]}
 
 
 def prunes(side: TrainingSide, method: Method) -> bool:
     """Whether the bounds hold for a method on this side: an exact k-CV whose loss is the learner's own."""
     params = dict(method.params)
     return (
-        known(side.learner, method)
+        method.criterion in EXACT.get(side.learner.name, ())
+        and not method.scored_by
         and params["loss"] == PRUNED_LOSSES.get(side.learner.name)  # type: ignore[call-overload]
         and params["average"] == "points"
         and side.ridges.mode == "select"
@@ -64,15 +65,10 @@ def prunes(side: TrainingSide, method: Method) -> bool:
     )
 
 
-def known(learner: Choice, method: Method) -> bool:
-    """Whether it is k-CV of a learner that has bounds."""
-    return method.criterion == "k-CV" and not method.scored_by and learner.name in PRUNED_LOSSES
-
-
-def find_minimum(side: TrainingSide, method: Method) -> Minimum | None:
-    """The best place of a method with its fit; None where something failed on the way."""
-    assert method.folds is not None
-    folds = side.folds(method.folds)
+def find_minimum(side: TrainingSide, k: int | None) -> Minimum | None:
+    """The best place by exact k-fold cross-validation with its fit; None where something failed on the way."""
+    assert k is not None
+    folds = side.folds(k)
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
             chosen = select_minimum(side, folds)

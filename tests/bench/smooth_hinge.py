@@ -96,7 +96,9 @@ def measure(
     X: Array, y: Array, folds: Folds, rounds: int, classes: bool
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """The least seconds of each, and what each found."""
-    landmarks = np.sort(stream(0, "landmarks").choice(len(y), max(1, round(0.1 * len(y))), replace=False))
+    landmarks = np.sort(
+        stream(0, "landmarks").choice(len(y), max(1, round(0.1 * len(y))), replace=False)
+    )
     runs: dict[str, Callable[[], Any]] = dict(contestants(X, y, TAUS, LAMS, folds, landmarks))
     runs["selection"] = lambda: select(X, y, folds, "smooth-hinge")
     runs["surface"] = lambda: surface(X, y, folds, "smooth-hinge")

@@ -105,6 +105,14 @@ def test_the_rest_is_searched_on_the_grid() -> None:
     assert place.place.lam == LAMS[2]
 
 
+def test_a_newton_step_is_exact_for_the_square_loss_alone() -> None:
+    """The same minimum serves both columns; the hinge's is searched on the grid."""
+    newton = Method("4-Newton", "k-Newton", 4, k_cv("squared").params)
+    results = search_pruned(side("krr"), {k_cv("squared"): (SELECTED,), newton: (SELECTED,)})
+    assert found(results, newton) is found(results, k_cv("squared"))
+    assert not prunes(side(), replace(newton, params=k_cv("hinge").params))
+
+
 @pytest.mark.parametrize("broken", ["select_exactly", "fit_at"])
 def test_a_failure_leaves_it_to_the_grid(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which then names what has none."""
@@ -114,7 +122,7 @@ def test_a_failure_leaves_it_to_the_grid(broken: str, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(minimum, broken, fail)
     one, method = side(), k_cv("hinge")
-    assert find_minimum(one, method) is None
+    assert find_minimum(one, 4) is None
     assert found(search_pruned(one, {method: (SELECTED,)}), method).score > 0
 
 
@@ -132,6 +140,6 @@ def test_little_of_it_is_trained() -> None:
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
     kernels = [Gaussian(float(tau)) for tau in 2.0 ** np.arange(-9, 10)]
     one = side_of(kernels, X, y, LAMS, learner="smooth-hinge")
-    best = find_minimum(one, k_cv("hinge"))
+    best = find_minimum(one, 4)
     assert best is not None
     assert best.work.folds < 0.3 * len(kernels) * len(LAMS) * 4
