@@ -11,7 +11,7 @@ import numpy as np
 from kselect.errors import TrialError
 from kselect.learners.block_pivoting import TOLERANCE, Fit, Task, solve, violation, zones_of
 from kselect.learners.smooth_hinge_loss import pull, value
-from kselect.numerics.linalg import Array
+from kselect.numerics.linalg import Array, Mask
 
 ARMIJO = 1e-4
 STEPS = 500
@@ -35,7 +35,7 @@ def newton(task: Task) -> Fit:
 
 
 def back_tracked(
-    task: Task, kept: Array, start: tuple[Array, Array], fit: Fit
+    task: Task, kept: Mask, start: tuple[Array, Array], fit: Fit
 ) -> tuple[Array, Array]:
     """``(a, z)`` on the way from a start to a fit, where the objective is lower by enough."""
     (a, z), gamma, h = start, task.gamma, task.signed.h
