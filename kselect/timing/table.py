@@ -144,6 +144,7 @@ def describe(
         "FBIF: one training for every grid point; the smoothed hinge by Newton's method in the primal).",
         describe_ours(experiment),
         f"A short selection is the fastest of up to {REPEATS}.",
+        *describe_tuned(experiment),
         f"Machine: {'; '.join(machines)}.",
     ]
     if any(e.published is not None for e in found):
@@ -167,6 +168,15 @@ def describe_ours(experiment: Experiment) -> str:
         f"{closed}; k-CV with the learner's own loss by bounds (search: pruned), which gives the minimum and "
         "not the whole surface."
     )
+
+
+def describe_tuned(experiment: Experiment) -> list[str]:
+    """What is not in the seconds of a method that tunes a parameter."""
+    if not any(method.tuned for method in experiment.table):
+        return []
+    return [
+        "A parameter that is tuned stands at its default: its inner cross-validation is not timed."
+    ]
 
 
 def is_rough(entry: Entry) -> bool:
