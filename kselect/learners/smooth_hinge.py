@@ -152,7 +152,7 @@ def retrained(trainer: FoldTrainer, F: Index) -> Array:
     return trainer.fit(F).z
 
 
-@learner("smooth-hinge", paper="ijcai2018", tasks=frozenset({"classification"}))
+@learner("smooth-hinge", paper="ijcai2018", tasks=frozenset({"classification"}), loss="hinge")
 def smooth_hinge(problem: Problem, *, h: float = 0.05) -> SmoothHingePath:
     r"""The smoothed-hinge SVM without bias: min (1/n) sum V_h(y f) + lam ||f||^2."""
     return SmoothHingePath(problem, h=h)
