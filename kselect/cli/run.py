@@ -14,15 +14,17 @@ from typing import Any
 
 import click
 
-from kselect.cli.experiment import default_folder, read_experiment
+from kselect.cli.experiment import read_experiment, results_folder
 from kselect.cli.interrupts import hear_interrupts
 from kselect.cli.options import column_options, place_options, places
 from kselect.config.kept import held_protocol
-from kselect.config.load import Loaded
+from kselect.config.load import Loaded, load_config
+from kselect.datasets.fetch import Places
 from kselect.errors import ConfigError, DataError, StoreError
 from kselect.model.experiment import Experiment
 from kselect.model.records import Cell, Record, cells_of
 from kselect.plan import Plan, check_kept, damaged, find_sources, make_plan
+from kselect.report.sections import FIGURES
 from kselect.run.claims import Claims
 from kselect.run.progress import clock
 from kselect.run.scheduler import Settings, run_plan
@@ -36,6 +38,8 @@ Examples:
   kselect run configs/quickstart.yaml
   kselect run configs/ecml2014.yaml -j 2 --mirror ../shared/data
   kselect run configs/ecml2014.yaml -d heart -c 5-CV -c 5-KS --splits 3 --dry-run
+  kselect run configs/ecml2014.yaml --variant minmax       beside the main results
+  kselect run configs/ecml2014.yaml --variant all -j 2
 """
 
 
@@ -111,6 +115,13 @@ def parse_shard(_: click.Context, __: click.Parameter, value: str) -> tuple[int,
     callback=parse_shard,
     help="Run the I-th of N equal parts.",
 )
+@click.option(
+    "--variant",
+    "variants",
+    multiple=True,
+    metavar="NAME",
+    help="Run this variant of the config, or all of them, under <results>/variants/ (repeatable).",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Say where each data set comes from.")
 def run(
@@ -122,6 +133,7 @@ def run(
     mirror: str | None,
     offline: bool,
     data_dir: str | None,
+    variants: tuple[str, ...],
     **flags: Any,
 ) -> int:
     """Run what is missing of the experiment in CONFIG under results/<name>/; interrupted runs go on."""
@@ -130,9 +142,34 @@ def run(
     if how.scheduler and how.backend != "dask":
         raise ConfigError("--scheduler needs --backend dask")
     overrides = {"datasets": datasets or None, "criteria": criteria or None, "splits": splits}
-    loaded = read_experiment(config, overrides, output)
-    experiment, store = loaded.asked, Store(output or default_folder(loaded.asked))
-    sources, missing = find_sources(experiment, places(mirror, offline, data_dir))
+    places_to_look = places(mirror, offline, data_dir)
+    wanted = named_variants(config, variants) if variants else ("",)
+    return max(run_one(config, overrides, output, v, places_to_look, how) for v in wanted)
+
+
+def named_variants(config: Path, wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """The variants that flags ask for."""
+    if "all" not in wanted:
+        return tuple(dict.fromkeys(wanted))
+    known = tuple(v.name for v in load_config(config, FIGURES).variants)
+    if not known:
+        raise ConfigError(f"--variant all: {config} names no variants")
+    return known
+
+
+def run_one(
+    config: Path,
+    overrides: Mapping[str, object],
+    output: Path | None,
+    variant: str,
+    where: Places,
+    how: Flags,
+) -> int:
+    """The experiment of a config, or one of its variants."""
+    loaded = read_experiment(config, overrides, output, variant)
+    experiment = loaded.asked
+    store = Store(results_folder(experiment, output, variant))
+    sources, missing = find_sources(experiment, where)
     if missing and not how.skip_missing:
         raise DataError("\n".join(missing.values()))
     if not sources:
@@ -143,7 +180,7 @@ def run(
     )  # fmt: skip
     check_kept(loaded.whole, plan, store, force=how.force)
     check_leftover(loaded.whole, store, planned_cells(experiment, plan))
-    describe(experiment, plan, store, how)
+    describe(f"{experiment.name}{variant and f', variant {variant}'}", experiment, plan, store, how)
     if how.dry_run:
         seconds = estimate(experiment, plan, how.n_jobs)
         told = f"about {clock(seconds)}" if seconds >= 1 else "a second"
@@ -152,7 +189,7 @@ def run(
     return execute(loaded, plan, store, how)
 
 
-def describe(experiment: Experiment, plan: Plan, store: Store, how: Flags) -> None:
+def describe(name: str, experiment: Experiment, plan: Plan, store: Store, how: Flags) -> None:
     """What is about to happen."""
     for why in plan.missing.values():
         click.echo(f"skipped: {why}", err=True)
@@ -165,7 +202,7 @@ def describe(experiment: Experiment, plan: Plan, store: Store, how: Flags) -> No
             click.echo(f"{name}: {source.kind}, {source.path}", err=True)
     columns = ", ".join(experiment.labels)
     click.echo(
-        f"{experiment.name}: {len(plan.trials)} jobs to run, {plan.done} done already; "
+        f"{name}: {len(plan.trials)} jobs to run, {plan.done} done already; "
         f"data sets: {len(plan.sources)}, splits: {len(experiment.splits)}, "
         f"{len(experiment.kernels)} kernels x {len(experiment.lam.values)} ridges; {columns}",
         err=True,

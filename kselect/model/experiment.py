@@ -28,6 +28,14 @@ class Figure(Protocol):
 
 
 @dataclass(frozen=True)
+class Variant:
+    """Another reading of the protocol, run beside it: its name, and in words what it changes."""
+
+    name: str
+    changes: str
+
+
+@dataclass(frozen=True)
 class Fewer:
     """So many splits alone: on the data set of that name, or where more than ``rows`` rows train."""
 
@@ -64,6 +72,7 @@ class Experiment:
     fewer_splits: tuple[Fewer, ...] = ()
     tune_folds: int = 3
     own: tuple[DataSetInfo, ...] = ()
+    variants: tuple[Variant, ...] = ()
 
     def info(self, dataset: str) -> DataSetInfo:
         """What is known of a data set: the config's own, or the registry's."""

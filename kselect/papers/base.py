@@ -27,7 +27,8 @@ class Paper:
 
     ``splits``: how many its means are over, and ``splits_of`` the data sets with another number; ``aliases``: its
     name of a column -> ours; ``exact_order``: from which order on it calls a series exact; ``timed_pairs``:
-    criteria whose seconds it compares, the dearer first.
+    criteria whose seconds it compares, the dearer first; ``plain``: criteria that leave nothing to choose, whose
+    columns tell best how near a protocol comes to the paper's.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Paper:
     aliases: Mapping[str, str] = field(default_factory=dict)
     exact_order: int | None = None
     timed_pairs: tuple[tuple[str, str], ...] = ()
+    plain: tuple[str, ...] = ("k-CV", "ELOO")
 
     def splits_on(self, dataset: str) -> int:
         """How many splits its mean on a data set is over."""
