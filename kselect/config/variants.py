@@ -66,8 +66,9 @@ def set_params(document: Document, where: Location, given: Any) -> None:
         for label, own in takers:
             own.update(values)
             position = [e and e[0] for e in entries].index(label)
-            lines = {("criteria", position, label, n): document.line((*where, key)) for n in values}
-            document.lines |= lines
+            for one in values:
+                place: Location = ("criteria", position, label, one)
+                document.lines[place] = document.line((*where, key))
         if not takers:
             document.wrong((*where, key), f"no criterion of this config takes {in_words(values)}")
     document.data["criteria"] = [
