@@ -36,6 +36,14 @@ class Figure(Protocol):
 
 
 @dataclass(frozen=True)
+class Variant:
+    """Another reading of the protocol, run beside it: its name, and in words what it changes."""
+
+    name: str
+    changes: str
+
+
+@dataclass(frozen=True)
 class Fewer:
     """So many splits alone: on the data set of that name, or where more than ``rows`` rows train."""
 
@@ -73,6 +81,7 @@ class Experiment:
     tune_folds: int = 3
     search: SearchName = "grid"
     own: tuple[DataSetInfo, ...] = ()
+    variants: tuple[Variant, ...] = ()
 
     def info(self, dataset: str) -> DataSetInfo:
         """What is known of a data set: the config's own, or the registry's."""

@@ -54,7 +54,8 @@ class Paper:
     ``splits``: how many its means are over, and ``splits_of`` the data sets with another number; ``aliases``: its
     name of a column -> ours; ``exact_order``: from which order on it calls a series exact; ``timed_pairs``:
     criteria whose seconds it compares; ``faster``: its claims about them; ``remarks``: what is known of its
-    printed numbers, beside which ours stand.
+    printed numbers, beside which ours stand; ``plain``: criteria that leave nothing to choose, whose columns tell
+    best how near a protocol comes to the paper's.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Paper:
     timed_pairs: tuple[TimedPair, ...] = ()
     faster: tuple[Faster, ...] = ()
     remarks: tuple[str, ...] = ()
+    plain: tuple[str, ...] = ("k-CV", "ELOO")
 
     def splits_on(self, dataset: str) -> int:
         """How many splits its mean on a data set is over."""

@@ -47,7 +47,8 @@ def distances(study: Study, loss: str) -> tuple[Distance, ...]:
 
 def measure(study: Study, loss: str, paper: Paper, row: Published) -> Distance:
     """One published cell; it stays listed where we have no number for it."""
-    method, setting = paper.column(row.method), our_setting(study.experiment, row.setting)
+    method = our_column(study.experiment, paper.column(row.method))
+    setting = our_setting(study.experiment, row.setting)
     cell = study.comparison(loss).cell(setting, row.dataset, method)
     if cell is None or not cell.runs:
         nothing = math.nan
@@ -67,6 +68,14 @@ def measure(study: Study, loss: str, paper: Paper, row: Published) -> Distance:
         judge(errors),
         deviations,
     )
+
+
+def our_column(experiment: Experiment, printed: str) -> str:
+    """The column of that name, or the only one that is it with other parameters: ``5-KS(eta=4)`` for ``5-KS``."""
+    if printed in experiment.labels:
+        return printed
+    others = [label for label in experiment.labels if label.partition("(")[0] == printed]
+    return others[0] if len(others) == 1 else printed
 
 
 def our_setting(experiment: Experiment, printed: Setting) -> Setting:
