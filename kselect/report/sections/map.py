@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kselect.criteria import CRITERIA
+from kselect.errors import nearest
 from kselect.grids import show_number
 from kselect.model.experiment import Columns
 from kselect.model.method import Method
@@ -45,7 +46,7 @@ class MapFigure:
         """Columns of the table; the parameter is one that some of them have."""
         parameter, values = read_sweep(written, KEYS, wrong)
         labels = read_labels("of", written, columns, wrong)
-        against = read_labels("against", {"against": [written.get("against")]}, columns, wrong)
+        against = read_label("against", written, columns, wrong)
         owners = [label for label in labels if has(columns, label, parameter)]
         if values and labels and not owners:
             wrong((parameter,), f"is no parameter of {', '.join(labels)}")
@@ -56,7 +57,7 @@ class MapFigure:
                 )
             )
         datasets = read_datasets(written, columns, wrong)
-        return Map(name, tuple(labels), "".join(against), parameter, values, datasets)
+        return Map(name, tuple(labels), against, parameter, values, datasets)
 
     def methods(self, figure: Map, columns: Columns) -> Iterable[Method]:
         """Each column as it is and with every value of the parameter, scored everywhere."""
@@ -100,6 +101,18 @@ class MapFigure:
             f"parameter. What is below {FLOOR:g} is drawn there.",
         )
         return Shown([*maps.files, *curves.files], [*maps.blocks, *curves.blocks])
+
+
+def read_label(key: str, written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> str:
+    """One column of the table."""
+    label = written.get(key)
+    if label is None:
+        wrong((key,), "this key is missing")
+    elif not isinstance(label, str) or label not in columns.methods:
+        wrong((key,), f"{label!r} is not under criteria{nearest(str(label), columns.methods)}")
+    else:
+        return label
+    return ""
 
 
 def has(columns: Columns, label: str, parameter: str) -> bool:
@@ -150,9 +163,7 @@ def draw_maps(figure: Map, panels: Sequence[Panel], study: Study, width: float) 
 def draw_surface(ax: Axes, surface: Surface, study: Study, norm: Any) -> Any:
     """One map: ridges across, kernels up."""
     errors = surface.errors
-    shown = [
-        [value if math.isfinite(value) else math.nan for value in row] for row in errors.tolist()
-    ]
+    shown = [[drawn(value) for value in row] for row in errors.tolist()]
     ax.patch.set_hatch("////")
     ax.patch.set_edgecolor("0.6")
     image = ax.imshow(shown, aspect="auto", origin="lower", cmap="cividis", norm=norm)
