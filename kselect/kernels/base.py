@@ -73,6 +73,8 @@ class Kernel:
     grids: ClassVar[Mapping[str, str]] = {}
     """Parameter -> the grid that is searched where nobody names one."""
     whole: ClassVar[frozenset[str]] = frozenset()
+    learned: ClassVar[bool] = False
+    """Whether its parameters, one per feature, are found by a search of their own and have no grids."""
 
     def __post_init__(self) -> None:
         for parameter, value in self.parameters.items():
