@@ -107,7 +107,8 @@ def read_search(label: str, written: dict[str, Any]) -> tuple[Choice | None, str
                 )
             )
         return None, "", title
-    name, own = search, {}
+    name: object = search
+    own: dict[str, Any] | None = None
     if isinstance(search, dict) and len(search) == 1:
         name, own = next(iter(search.items()))
     kind, wrong = attempt(SEARCHES.find, str(name))

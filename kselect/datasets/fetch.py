@@ -135,7 +135,7 @@ def in_package(info: DataSetInfo, places: Places, tried: list[str]) -> Source | 
 
 
 def in_mirror(info: DataSetInfo, places: Places, tried: list[str]) -> Source | None:
-    """``<mirror>/libsvm/<file>``, or ``raetsch/<file>``: read in place from a folder, downloaded into the cache from a URL."""
+    """``<mirror>/libsvm/<file>``, or ``raetsch/...``: read in place from a folder, downloaded from a URL."""
     if places.mirror is None:
         tried.append("no --mirror given")
         return None

@@ -86,7 +86,7 @@ def variables(path: Path, content: bytes, names: tuple[str, ...]) -> Mapping[str
     from scipy.io.matlab import MatReadError
 
     try:
-        return dict(loadmat(io.BytesIO(content), variable_names=names or None))
+        return dict(loadmat(io.BytesIO(content), variable_names=names or None))  # type: ignore[arg-type]
     except (MatReadError, *BROKEN) as error:
         reason = " ".join(str(error).split())
         raise DataError(f"{path}: not a MATLAB file that can be read: {reason}") from None

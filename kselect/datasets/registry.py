@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import yaml
 
@@ -19,6 +19,8 @@ HERE = Path(__file__).resolve().parent
 LONGEST_LABEL = 26  # of "-2.2250738585072014e-308" and what ends the line
 LONGEST_PAIR = 34  # of " 1000000:-2.2250738585072014e-308"
 
+# In the class below the word means a size.
+Content: TypeAlias = bytes
 Task = Literal["classification", "regression"]
 
 
@@ -64,7 +66,7 @@ class DataSetInfo:
         """How a message names it."""
         return "git blob id" if self.blob else "sha256"
 
-    def checksum_of(self, content: bytes) -> str:
+    def checksum_of(self, content: Content) -> str:
         """That of some bytes."""
         return git_blob_id(content) if self.blob else sha256_of(content)
 

@@ -37,7 +37,7 @@ def draw_split(y: Array, fraction: float, stratify: bool, rng: np.random.Generat
 
 
 def draw_given(name: str, given: Given, rows: int) -> tuple[Split, ...]:
-    """Splits of the sizes that were published, where the published ones are not to be had: seeded by the name alone."""
+    """Splits of the published sizes, for where those themselves are not to be had: seeded by the name alone."""
     splits = []
     for number in range(given.splits):
         order = stream(0, name, number, "given split").permutation(rows)

@@ -115,6 +115,12 @@ class Kernel:
         return tuple(self.parameters.values())
 
 
+def read_parameters(text: str) -> dict[str, float]:
+    """``tau=4`` -> its parameters: the inverse of ``Kernel.text``, for what records hold."""
+    pairs = (part.partition("=") for part in text.split(";") if part)
+    return {name: float(value) for name, _, value in pairs}
+
+
 KERNELS: Registry[type[Kernel]] = Registry("kernel", "kselect.kernels", "kselect list kernels")
 K = TypeVar("K", bound=type[Kernel])
 

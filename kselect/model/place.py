@@ -11,7 +11,7 @@ from kselect.learners import Dual
 
 @dataclass(frozen=True)
 class Place:
-    """A kernel, a ridge, and the parameters of the criterion that were chosen with them."""
+    """A kernel, a ridge, and what was found with them: a criterion's parameters, or what a search counted."""
 
     kernel: Kernel
     lam: float

@@ -22,8 +22,8 @@ class Record:
     """A tidy record; ``error`` is a proportion for the metric zero-one, a mean square for mse.
 
     ``excluded`` counts the candidates that could not be chosen, and ``exclusions`` names the reasons. A probe's
-    value stands under ``score``, and it has no error. ``state`` is how a continuous search ended. Numbers have twelve significant digits: more would be
-    rounding that differs between machines.
+    value stands under ``score``, and it has no error. ``state`` is how a continuous search ended. Numbers
+    have twelve significant digits: more would be rounding that differs between machines.
     """
 
     dataset: str

@@ -21,13 +21,40 @@ class Claim:
     kind: Kind
 
 
+RankKind = Literal["before", "same", "not after"]
+SpreadKind = Literal["variation", "suppression"]
+
+
+@dataclass(frozen=True)
+class RankClaim:
+    """``method`` ranks before (the same as, not after) every rival by Nemenyi's test, ranked together."""
+
+    text: str
+    method: str
+    rivals: tuple[str, ...]
+    kind: RankKind
+    level: float = 0.1
+
+
+@dataclass(frozen=True)
+class SpreadClaim:
+    """The learned widths of ``method`` vary less over splits than a rival's, or weak features get less of them."""
+
+    text: str
+    method: str
+    rival: str
+    datasets: tuple[str, ...]
+    kind: SpreadKind
+
+
 @dataclass(frozen=True)
 class Paper:
     """One paper.
 
     ``splits``: how many its means are over, and ``splits_of`` the data sets with another number; ``aliases``: its
     name of a column -> ours; ``exact_order``: from which order on it calls a series exact; ``timed_pairs``:
-    criteria whose seconds it compares, the dearer first.
+    criteria whose seconds it compares, the dearer first; ``rank_claims``, ``spread_claims``: what it claims of
+    ranks over data sets and of learned widths.
     """
 
     name: str
@@ -37,6 +64,8 @@ class Paper:
     aliases: Mapping[str, str] = field(default_factory=dict)
     exact_order: int | None = None
     timed_pairs: tuple[tuple[str, str], ...] = ()
+    rank_claims: tuple[RankClaim, ...] = ()
+    spread_claims: tuple[SpreadClaim, ...] = ()
 
     def splits_on(self, dataset: str) -> int:
         """How many splits its mean on a data set is over."""

@@ -122,9 +122,11 @@ def as_found(solutions: Solutions, method: Method, solution: Solution) -> Found:
     with np.errstate(over="raise", invalid="raise", divide="raise"):
         fit = Bordered(kernel.gram(side.points), solutions.y, solution.lam)
     score = solution.objective if isinstance(solution, FirstLevel) else solution.value
-    tuned = (("mu", solution.mu),) if isinstance(solution, FirstLevel) else ()
+    other = ("mu", solution.mu) if isinstance(solution, FirstLevel) else ("held", solution.held)
     dual = Dual(fit.alpha[None], np.array([fit.bias]))
-    return Found(Place(kernel, solution.lam / side.n, tuned), score, (dual,), state=solution.state)
+    return Found(
+        Place(kernel, solution.lam / side.n, (other,)), score, (dual,), state=solution.state
+    )
 
 
 def kernel_of(name: str, theta: Array) -> Kernel:

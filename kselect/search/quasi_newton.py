@@ -16,8 +16,8 @@ from scipy.optimize import Bounds, minimize
 from kselect.errors import TrialError
 from kselect.kernels.widths import OneWidth, Widths
 from kselect.learners.held_out_errors import Criterion, KFold, LeaveOneOut, slope
-from kselect.numerics.folds import Folds
 from kselect.model.method import Method
+from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.search.continuous import (
     START_LAMS,
@@ -96,6 +96,7 @@ def descend(objective: Objective, start: Array, bounds: Array, steps: int = STEP
         float(result.fun),
         int(result.nfev),
         ENDS[result.status],
+        int(((u <= bounds[:, 0]) | (u >= bounds[:, 1])).sum()),
     )
 
 
@@ -180,8 +181,8 @@ def quasi_newton(solutions: Solutions, method: Method, *, steps: int = STEPS) ->
     """The second level: L-BFGS over all widths and the ridge, with analytic gradients."""
     side, ard = solutions.side, method.kernel == "ard"
     if method.criterion == "BR":
-        start = rbf(solutions, None)
-        return minimise_regularised(side.X, solutions.y, ard=ard, start=start, steps=steps)
+        loo = rbf(solutions, None)
+        return minimise_regularised(side.X, solutions.y, ard=ard, start=loo, steps=steps)
     if not ard and steps == STEPS:
         return rbf(solutions, method.folds)
     start = rbf(solutions, method.folds) if ard else None
