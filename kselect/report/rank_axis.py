@@ -25,7 +25,7 @@ def make_canvas(found: Ranked, paper: str) -> Canvas:
     parts = [("ours", found.ranks)]
     parts += [(f"published in {paper}", found.published)] if found.published.datasets else []
     rows = (len(found.labels) + 1) // 2
-    canvas = Canvas(figsize=(6.4, len(parts) * (1.15 + 0.24 * rows)), layout="constrained")
+    canvas = Canvas(figsize=(7.2, len(parts) * (1.15 + 0.24 * rows)), layout="constrained")
     axes = canvas.subplots(len(parts), 1, squeeze=False)[:, 0]
     for ax, (title, ranks) in zip(axes, parts, strict=True):
         ax.set_axis_off()
@@ -43,7 +43,8 @@ def draw(ax: Axes, labels: tuple[str, ...], ranks: Ranks) -> None:
     order = sorted(range(count), key=lambda i: ranks.mean[i])
     joined = cliques(ranks, LEVEL)
     low = -(0.35 + BAR * len(joined) + LINE * ((count + 1) // 2))
-    ax.set_xlim(0.55, count + 0.45)
+    outside = 0.34 * max(count - 1, 1)
+    ax.set_xlim(1 - outside, count + outside)
     ax.set_ylim(low, 0.85)
     ax.plot([1, count], [0, 0], color="black", linewidth=0.9)
     for tick in range(1, count + 1):
@@ -54,12 +55,13 @@ def draw(ax: Axes, labels: tuple[str, ...], ranks: Ranks) -> None:
     for place, i in enumerate(order):
         left = place < half
         depth = -(first + LINE * (place if left else count - 1 - place))
-        edge = 0.95 if left else count + 0.05
+        edge = 1 - 0.05 * outside if left else count + 0.05 * outside
         ax.plot(
             [ranks.mean[i], ranks.mean[i], edge], [0, depth, depth], color="0.35", linewidth=0.8
         )
         text = f"{labels[i]}  {ranks.mean[i]:.2f}" if left else f"{ranks.mean[i]:.2f}  {labels[i]}"
-        ax.text(edge, depth + 0.04, text, ha="left" if left else "right", va="bottom", fontsize=8)
+        gap = -0.03 * outside if left else 0.03 * outside
+        ax.text(edge + gap, depth, text, ha="right" if left else "left", va="center", fontsize=8)
     for level, members in enumerate(joined):
         ends = [ranks.mean[members[0]] - 0.03, ranks.mean[members[-1]] + 0.03]
         ax.plot(

@@ -33,7 +33,8 @@ SPREAD_RULES: dict[SpreadKind, str] = {
     ),
     "suppression": (
         "The number is the share of the sum of all widths, averaged over splits, that the weaker half of the "
-        "features has. Supported: lower on every one of these data sets. Not supported: on none. Mixed: anything between."
+        "features has. Supported: lower on every one of these data sets. Not supported: on none. "
+        "Mixed: anything between."
     ),
 }
 

@@ -20,7 +20,7 @@ from kselect.stats.study import Study
 MEASURES = {"variation": "coefficient of variation", "suppression": "share of the weaker half"}
 
 
-@section("claims-of-ranks")
+@section("rank-claims")
 def show(study: Study) -> Shown:
     """One verdict per claim."""
     ranks = [tuple(show_ranks(v)) for v in study.once(judge_ranks)]
