@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kselect.criteria import CRITERIA
-from kselect.errors import nearest
 from kselect.grids import show_number
 from kselect.model.experiment import Columns
 from kselect.model.method import Method
@@ -19,6 +18,7 @@ from kselect.report.sections.base import (
     figure,
     parse_values,
     read_datasets,
+    read_label,
     read_labels,
     read_sweep,
 )
@@ -101,18 +101,6 @@ class MapFigure:
             f"parameter. What is below {FLOOR:g} is drawn there.",
         )
         return Shown([*maps.files, *curves.files], [*maps.blocks, *curves.blocks])
-
-
-def read_label(key: str, written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> str:
-    """One column of the table."""
-    label = written.get(key)
-    if label is None:
-        wrong((key,), "this key is missing")
-    elif not isinstance(label, str) or label not in columns.methods:
-        wrong((key,), f"{label!r} is not under criteria{nearest(str(label), columns.methods)}")
-    else:
-        return label
-    return ""
 
 
 def has(columns: Columns, label: str, parameter: str) -> bool:
