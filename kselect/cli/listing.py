@@ -24,8 +24,7 @@ def learners() -> Iterator[tuple[str, str, str]]:
     from kselect.learners import LEARNERS
 
     for name, learner in LEARNERS.items():
-        parameters = ", ".join(f"{p.name}={p.default}" for p in learner.parameters)
-        yield name, learner.summary + (f" [{parameters}]" if parameters else ""), learner.paper
+        yield name, learner.summary, learner.paper
 
 
 def kernels() -> Iterator[tuple[str, str, str]]:

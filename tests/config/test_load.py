@@ -488,6 +488,15 @@ def test_a_criterion_scored_by_another_learner() -> None:
         *lines, "criteria: [GCV: {scored-by: {classification: krr}}]"
     )
     assert "unknown learner 'kr'" in complaint(*lines, "criteria: [GCV: {scored-by: kr}]")
+    (smooth,) = load(
+        "criteria: [5-CV: {scored-by: {classification: {smooth-hinge: {h: 0.1}}}}]"
+    ).methods
+    assert smooth.scored_by == (("classification", Choice("smooth-hinge", (("h", 0.1),))),)
+    for wrong in ("[krr]", "{krr: 1}", "{classification: 3}"):
+        words = complaint("criteria: [5-CV: {scored-by: " + wrong + "}]")
+        assert "takes a learner, or {classification: LEARNER}" in words
+    words = complaint("criteria: [5-CV: {scored-by: {smooth-hinge: {g: 1}}}]")
+    assert "scored-by.smooth-hinge.g: unknown parameter of smooth-hinge; valid: h" in words
 
 
 def test_a_tuned_parameter() -> None:
@@ -665,6 +674,7 @@ def test_resolved_reads_back(
         ["title: 'no'"],
         ["name: '007'"],
         ["criteria: [5-KS: {eta: {tune: [1, 2^-5]}, scored-by: krr}]", "fewer-splits: {sonar: 2}"],
+        ["criteria: [5-CV: {scored-by: {classification: {smooth-hinge: {h: 0.1}}}}]"],
         [
             "lam: {select: [0.1, 10], unit: n lam}",
             "train: given",
@@ -776,6 +786,8 @@ def test_a_map_scores_its_columns_everywhere() -> None:
     counts = Counter(m.label for m in seen)
     assert counts == {"5-CV": 1, "5-FBIF": 5, "5-FBIF(rhs=nystrom)": 5, "5-BIF": 1, "5-Newton": 1}
     assert len(found.settings_of(seen[0])) == 16 * 16
+    plain = load("lam: {select: [0.1, 1]}", "figures: {map: {of: [5-KS], against: 5-CV}}")
+    assert [m.label for m in plain.methods if m.everywhere] == ["5-CV", "5-KS"]
 
 
 def test_every_loss_of_a_regression_is_squared() -> None:
@@ -806,7 +818,7 @@ def test_every_loss_of_a_regression_is_squared() -> None:
         ("{kind: map, of: [5-KS], against: [5-CV], eta: 1}", "['5-CV'] is not under criteria"),
         ("{kind: map, of: [5-KS], against: 5-CV, c: 1}", "c: is no parameter of 5-KS"),
         ("{kind: map, of: [5-KS], against: 5-CV, eta: -1}", "eta must not be negative"),
-        ("{kind: map, of: [5-KS], against: 5-CV}", "needs one parameter to sweep"),
+        ("{kind: map, of: [5-KS], against: 5-CV, eta: 1, c: 2}", "not eta and c"),
         ("{kind: agreement, of: [5-KS]}", "against: this key is missing"),
         ("{kind: agreement, of: [6-KS], against: 5-CV}", "'6-KS' is not under criteria"),
         ("{kind: agreement, of: [5-KS], against: 5-CV, eta: 1}", "unknown key; valid: of, against"),

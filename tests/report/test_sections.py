@@ -186,6 +186,13 @@ def test_a_map_has_two_pictures() -> None:
         assert first.png != empty.png
 
 
+def test_a_map_without_a_parameter_has_one_picture() -> None:
+    (figure,) = mapped().experiment.figures
+    assert isinstance(figure, Map)
+    alone = replace(figure, parameter="", values=())
+    assert len(FIGURES["map"].show(alone, mapped()).files) == 2
+
+
 def test_a_map_with_some_of_its_columns() -> None:
     """Nothing is left of it without the exact one."""
     (figure,) = mapped().experiment.figures

@@ -43,8 +43,9 @@ class MapFigure:
     """``{kind: map, of: [5-FBIF, 5-BIF], against: 5-CV, c: [0.1, 1], datasets: [heart]}``."""
 
     def read(self, name: str, written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> Map:
-        """Columns of the table; the parameter is one that some of them have."""
-        parameter, values = read_sweep(written, KEYS, wrong)
+        """Columns of the table; the parameter, if there is one, is one that some of them have."""
+        swept = set(written) - set(KEYS)
+        parameter, values = read_sweep(written, KEYS, wrong) if swept else ("", ())
         labels = read_labels("of", written, columns, wrong)
         against = read_label("against", written, columns, wrong)
         owners = [label for label in labels if has(columns, label, parameter)]
@@ -77,7 +78,7 @@ class MapFigure:
         return replace(figure, of=kept) if kept and figure.against in labels else None
 
     def show(self, figure: Map, study: Study) -> Shown:
-        """Two pictures: maps over kernel and ridge, curves over the parameter."""
+        """Two pictures: maps over kernel and ridge, and curves over the parameter, if there is one."""
         panels = study.once(survey, figure)
 
         def maps_of(width: float = WIDTH) -> Canvas:
@@ -92,6 +93,8 @@ class MapFigure:
             f"Relative distance to {figure.against} over the grid, a row per data set",
             describe_maps(figure, panels),
         )
+        if not figure.values:
+            return maps
         curves = show_figure(
             f"{figure.name}-over-{figure.parameter}",
             curves_of,
