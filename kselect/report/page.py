@@ -22,7 +22,7 @@ CHAPTERS = {
     "tables": ("Tables", "Test errors"),
     "figures": ("Figures", "Figures"),
     "published": ("Published and ours", "Published and ours"),
-    "edges": ("Edges", "Choices at an edge of the grid"),
+    "edges": ("Choices", "Where the choices fell"),
     "statistics": ("Statistics", "Statistics"),
     "failures": ("Failures", "Failures and what is missing"),
     "made": ("How it was made", "How it was made"),

@@ -25,7 +25,7 @@ METADATA: Mapping[str, dict[str, Any]] = {
     "png": {"Software": None},
     "svg": {"Creator": None, "Date": None, "Format": None, "Type": None},
 }
-STYLE: Mapping[str, Any] = {
+STYLE: Any = {
     "font.size": 9.0,
     "pdf.fonttype": 42,
     "svg.hashsalt": "kselect",
@@ -65,7 +65,7 @@ def render(
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    with rc_context(dict(STYLE)):
+    with rc_context(STYLE):
         canvas = make_canvas()
         FigureCanvasAgg(canvas)
         # Laid out once: every file is of the same arrangement, and arranging takes longer than drawing.

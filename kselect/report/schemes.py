@@ -37,7 +37,7 @@ def knows_the_dark(svg: bytes) -> bytes:
 
 
 def style_sheet() -> str:
-    """One rule per colour that is a fill or a stroke; a colour of the drawing is an attribute, which a rule beats."""
+    """One rule for each colour as a fill and as a stroke; it beats what the drawing itself says."""
     rules = "".join(
         f'[style*="{kind}: {light}"]{{{kind}:{dark}!important}}'
         for light, dark in DARK.items()

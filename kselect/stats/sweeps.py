@@ -42,8 +42,8 @@ class Point:
 class Gap:
     """How much higher a criterion's test error is than k-CV's on the same splits, at one value.
 
-    ``half`` is the half width of a band that leaves 0 where the corrected one-sided t-test at 5 % finds a difference;
-    ``clear`` says whether the papers' own t-test finds one.
+    ``half`` is the half width of a band that leaves 0 where the corrected one-sided t-test at 5 % finds a
+    difference; ``clear`` says whether the papers' own t-test finds one.
     """
 
     x: float
@@ -54,7 +54,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Curve:
-    """One criterion on one data set: its errors, and how far they are from those of its reference, if it has one."""
+    """One criterion on one data set: its errors, and how far they are from its reference's."""
 
     method: str
     points: tuple[Point, ...]

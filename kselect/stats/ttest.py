@@ -43,7 +43,10 @@ def corrected(d: Array, test_over_train: float) -> TTest:
 
 
 def half_width(d: Array, test_over_train: float) -> float:
-    """``t_{0.95, R-1} sqrt((1/R + n_test/n_train) sd^2)``: ``mean(d)`` is further from 0 where ``corrected`` says so."""
+    """``t_{0.95, R-1} sqrt((1/R + n_test/n_train) sd^2)``.
+
+    ``mean(d)`` is further from 0 than that where ``corrected`` finds a difference, to either side.
+    """
     pairs = len(d)
     if pairs < 2:
         return math.nan

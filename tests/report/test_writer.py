@@ -39,6 +39,10 @@ THEIRS = (
     Published("1", "sonar", "BR", LAM, 12.9, 4.9, "sd"),
 )
 TABLES = ("table1", "published", "edges")
+FIGURES = (
+    *("eta-sweep", "eta-sweep-errors", "published-and-ours"),
+    *("choices", "choices-zero-one"),
+)
 # Enough to have something of everything, at a fraction of the time.
 FEW = {"datasets": ("heart", "sonar", "a2a"), "splits": (0, 1, 2, 3)}
 
@@ -60,7 +64,8 @@ def test_the_files(full: Path) -> None:
     tables = {*TABLES, *(f"{t}-zero-one" for t in TABLES)}
     assert found == {
         *(f"tables/{t}.{kind}" for t in tables for kind in ("csv", "tex", "md")),
-        *("tables/claims.md", "figures/eta-sweep.pdf", "figures/eta-sweep.png", "report.html"),
+        *(f"figures/{name}.{kind}" for name in FIGURES for kind in ("pdf", "png")),
+        *("tables/claims.md", "report.html"),
     }
 
 
@@ -70,7 +75,7 @@ def test_two_reports_are_the_same_bytes_and_the_paths_are_returned(tmp_path: Pat
     first, second = (report(tmp_path / name, spec, records) for name in "ab")
     for a, b in zip(first, second, strict=True):
         assert a.read_bytes() == b.read_bytes(), a.name
-    assert len(first) == 22
+    assert len(first) == 30
 
 
 def test_the_figure_is_a_page_of_each_kind(full: Path) -> None:
@@ -108,7 +113,7 @@ def test_every_table_says_how_it_was_made(full: Path, name: str, kind: str) -> N
 
 def test_what_is_missing_is_said(full: Path) -> None:
     markdown = (full / "tables/table1.md").read_text()
-    assert re.search(r"\| sonar +\|( +-- \|){7}", markdown)
+    assert re.search(r"\| sonar +\|( +\u2013 \|){7}", markdown)
     assert "No data for sonar: 404 from sonar\\_scale & no copy, 100 % lost." in markdown
     assert r"sonar\_scale \& no copy, 100 \% lost" in (full / "tables/table1.tex").read_text()
 

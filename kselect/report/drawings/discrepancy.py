@@ -1,4 +1,4 @@
-"""How far a series is from cross-validation over its order, all panels on one axis, with the line that judges it."""
+"""How far a series is from cross-validation over its order: one axis for all, and the line that judges."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def show(study: Study) -> Shown:
     files: list[File] = []
     blocks: list[Block] = []
     for loss in study.experiment.losses:
-        found = distances(study, loss)
+        found = study.once(distances, loss)
         if found:
             caption, notes = describe(study, loss), dagger_notes(study, loss)
             grid = Grid(HEAD, tuple(to_row(study, d, loss) for d in found), 3)
