@@ -154,7 +154,7 @@ def select_command(
     if plot:
         from kselect.selection.surface import draw_surface
 
-        draw_surface(found, plot)
+        draw_surface(found, plot, file.name)
 
 
 @contextmanager
