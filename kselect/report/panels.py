@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from kselect.report.blocks import Block, Element, File, Fold, Picture, Shown
-from kselect.report.schemes import INK, LINE, PAPER, SERIES, SOFT, knows_the_dark
+from kselect.report.schemes import INK, LINE, PAPER, SERIES, SOFT, knows_the_dark, shorter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,7 +79,7 @@ def save(canvas: Canvas, kind: str) -> bytes:
     stream = io.BytesIO()
     ground = "none" if kind == "svg" else PAPER
     canvas.savefig(stream, format=kind, dpi=150, facecolor=ground, metadata=METADATA[kind])
-    return knows_the_dark(stream.getvalue()) if kind == "svg" else stream.getvalue()
+    return knows_the_dark(shorter(stream.getvalue())) if kind == "svg" else stream.getvalue()
 
 
 def lay_out(

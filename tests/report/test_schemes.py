@@ -9,7 +9,7 @@ from synthetic import full_experiment, full_records, study
 from kselect.model.method import Setting
 from kselect.report.blocks import Fold, Picture
 from kselect.report.panels import NARROW, WIDE
-from kselect.report.schemes import DARK, LINE, PAPER
+from kselect.report.schemes import DARK, LINE, PAPER, shorter
 from kselect.report.writer import show_sections
 from kselect.stats.published import Published
 
@@ -59,3 +59,10 @@ def test_what_is_drawn_stands_out_from_either_ground() -> None:
         if light not in (PAPER, LINE):
             assert contrast(light, PAPER) > 2
             assert contrast(dark, DARK[PAPER]) > 4.5
+
+
+def test_places_are_shortened_and_scales_are_not() -> None:
+    svg = b'<path d="M 1.234567 2.5" transform="scale(0.015625)"/><use x="3.14159" y="2"/>'
+    assert shorter(svg) == (
+        b'<path d="M 1.23 2.5" transform="scale(0.015625)"/><use x="3.14" y="2"/>'
+    )

@@ -35,6 +35,8 @@ FURTHEST, NEAREST = 3.0, 1.25
 HEIGHT = 3.9
 # As many names as fit a panel, a line of them apart.
 MOST, APART = 17, 0.056
+# Inches at the right, as the names, which move with the panels, turn out a little longer than laid out.
+MARGIN = 0.2
 
 
 def draw_agreement(points: Sequence[Point], names: Mapping[str, str], width: float) -> Canvas:
@@ -43,6 +45,7 @@ def draw_agreement(points: Sequence[Point], names: Mapping[str, str], width: flo
     columns = len(units) if width >= WIDE else 1
     rows = max(1, len(units) // max(1, columns))
     canvas, axes = lay_out(max(1, len(units)), columns or 1, width, HEIGHT * rows + 0.5)
+    canvas.set_layout_engine("constrained", rect=(0.0, 0.0, 1.0 - MARGIN / width, 1.0))
     limit = find_limit(points)
     for unit, ax in zip(units, axes, strict=False):
         draw_panel(ax, [p for p in points if p.unit == unit], limit, names)
