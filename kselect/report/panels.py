@@ -99,6 +99,9 @@ def lay_out(
     found: list[Axes] = axes.flatten().tolist()
     for ax in found[count:]:
         ax.set_axis_off()
+    # A shared axis has its labels in the last row alone, which leaves out those above a surplus panel.
+    for ax in found[max(0, count - columns) : count]:
+        ax.tick_params(labelbottom=True)
     return canvas, found[:count]
 
 

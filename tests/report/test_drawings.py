@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -87,20 +88,22 @@ def test_maps_have_their_cells_where_the_grid_has_them(width: float) -> None:
     cells = (Cell(0, 1, 1.0, True), Cell(2, 0, 0.5, False))
     maps = [ChoiceMap("heart", "5-CV", cells, 2, 0), ChoiceMap("sonar", "EP", cells, 2, 0)]
     canvas = draw_choices(maps, kinds, 2, {"EP": ""}, "across and upwards", width)
-    frames, inside, edge = canvas.axes[0].collections
-    assert len(frames.get_paths()) == 4  # a frame for each kind of kernel
+    frames, inside, edge = (list(boxes(p)) for p in canvas.axes[0].patches)
     assert {"heart", "sonar", "5-CV", "across and upwards"} <= set(texts(canvas))
-    gaussian, polynomial = (extent(p) for p in frames.get_paths()[:2])
-    left, top = extent(edge.get_paths()[0])[:2]
-    assert (left, top) == (pytest.approx(gaussian[0]), pytest.approx(gaussian[1]))
-    assert extent(inside.get_paths()[0])[2:] == pytest.approx(polynomial[2:])
-    assert {INSIDE, EDGE} == {to_hex(c.get_facecolors()[0]) for c in (inside, edge)}
+    assert (len(frames), len(inside), len(edge)) == (4, 2, 2)  # a frame for each kind of kernel
+    gaussian, polynomial = frames[:2]
+    assert edge[0][:2] == pytest.approx(gaussian[:2])  # the upper left corner
+    assert inside[0][2:] == pytest.approx(polynomial[2:])  # the lower right one
+    assert gaussian[2] < polynomial[0]
+    colours = [to_hex(p.get_facecolor()) for p in canvas.axes[0].patches[1:]]
+    assert colours == [INSIDE, EDGE]
 
 
-def extent(path: Any) -> tuple[float, float, float, float]:
-    """Left, top, right and bottom."""
-    xs, ys = path.vertices.T
-    return xs.min(), ys.min(), xs.max(), ys.max()
+def boxes(patch: Any) -> Iterator[tuple[float, float, float, float]]:
+    """Left, top, right and bottom of each box."""
+    for polygon in patch.get_path().to_polygons():
+        xs, ys = polygon.T
+        yield xs.min(), ys.min(), xs.max(), ys.max()
 
 
 def to_hex(colour: Any) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kselect.report.panels import WIDE
 from kselect.report.schemes import LINE, SERIES, SOFT
@@ -98,7 +98,8 @@ def draw_choices(
     ax.set_xlim(0.0, width)
     ax.set_ylim(height, 0.0)
     ax.set_axis_off()
-    draw_frames(ax, [(x, y) for _, x, y in spots], layout)
+    if spots:
+        draw_frames(ax, [(x, y) for _, x, y in spots], layout)
     draw_cells(ax, spots, layout)
     write_names(ax, spots, layout, names)
     ax.text(0.0, maps_end + 0.1, "\n".join(words), fontsize=8, color=SOFT, va="top")
@@ -125,34 +126,34 @@ def place(
 
 def draw_frames(ax: Axes, corners: Sequence[tuple[float, float]], layout: Layout) -> None:
     """The edge of the grid, a frame for each kind of kernel."""
-    from matplotlib.collections import PolyCollection
-
-    boxes = []
-    for x, y in corners:
-        for family in layout.families:
-            left = x + layout.column(family.start)
-            boxes.append((left, y, layout.cell[0] * len(family.kernels), layout.map_height))
-    frames = PolyCollection(list(map(corners_of, boxes)), facecolors="none", edgecolors=SOFT)
-    frames.set_linewidth(0.6)
-    ax.add_collection(frames)
+    boxes = [
+        (x + layout.column(f.start), y, layout.cell[0] * len(f.kernels), layout.map_height)
+        for x, y in corners
+        for f in layout.families
+    ]
+    draw_boxes(ax, boxes, facecolor="none", edgecolor=SOFT, linewidth=0.6)
 
 
 def draw_cells(ax: Axes, spots: Sequence[tuple[ChoiceMap, float, float]], layout: Layout) -> None:
     """The points that were chosen, the stronger the more often, in another colour at an edge of the grid."""
-    from matplotlib.collections import PolyCollection
+    boxes: dict[tuple[str, float], list[Box]] = {}
+    for one, x, y in spots:
+        for c in one.cells:
+            top = y + layout.cell[1] * (layout.lams - 1 - c.lam)
+            look = (EDGE if c.edge else INSIDE, round(FAINTEST + (1.0 - FAINTEST) * c.share, 2))
+            box = (x + layout.column(c.kernel), top, *layout.cell)
+            boxes.setdefault(look, []).append(box)
+    for look, mine in sorted(boxes.items()):
+        draw_boxes(ax, mine, facecolor=look, linewidth=0.0)
 
-    for at_edge, colour in ((False, INSIDE), (True, EDGE)):
-        boxes, shares = [], []
-        for one, x, y in spots:
-            for c in (c for c in one.cells if c.edge is at_edge):
-                top = y + layout.cell[1] * (layout.lams - 1 - c.lam)
-                boxes.append((x + layout.column(c.kernel), top, *layout.cell))
-                shares.append(FAINTEST + (1.0 - FAINTEST) * c.share)
-        found = PolyCollection(
-            list(map(corners_of, boxes)), facecolors=[(colour, s) for s in shares]
-        )
-        found.set_linewidth(0.0)
-        ax.add_collection(found)
+
+def draw_boxes(ax: Axes, boxes: Sequence[Box], **style: Any) -> None:
+    """Boxes of one look as one path: a page of maps has thousands."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    outlines = [Path([*corners_of(box), corners_of(box)[0]]) for box in boxes]
+    ax.add_patch(PathPatch(Path.make_compound_path(*outlines), clip_on=False, **style))
 
 
 def corners_of(box: Box) -> list[tuple[float, float]]:

@@ -69,7 +69,7 @@ def make_panels(curves: Curves, width: float) -> tuple[Canvas, list[Axes]]:
     count = max(1, len(curves.panels))
     columns = min(4, columns_in(width, count, PANEL))
     columns = 3 if columns == 4 and count in (5, 6, 9) else columns
-    return lay_out(count, columns, width, 1.8 * ceil(count / columns) + 0.75)
+    return lay_out(count, columns, width, 1.7 * ceil(count / columns) + 0.85, sharex=True)
 
 
 def common(words: Mapping[str, str], curves: Curves, otherwise: str) -> str:
@@ -84,7 +84,6 @@ def draw_gap_panel(ax: Axes, panel: Panel, marks: Sequence[float]) -> None:
     drawn = [(i, c) for i, c in enumerate(panel.curves) if c.gaps]
     if not drawn:
         say_no_data(ax)
-        ax.set_xticks([])
         return
     tidy_up(ax)
     draw_powers(ax, [g.x for _, c in drawn for g in c.gaps])
@@ -173,7 +172,6 @@ def draw_error_panel(ax: Axes, panel: Panel, positions: Mapping[str, int]) -> No
     ax.set_title(panel.dataset, fontsize=9.5)
     if not any(curve.points for curve in panel.curves):
         say_no_data(ax)
-        ax.set_xticks([])
         return
     tidy_up(ax)
     draw_powers(ax, [p.x for c in panel.curves for p in c.points])
