@@ -37,10 +37,11 @@ from kselect.errors import nearest
 from kselect.kernels import Kernel
 from kselect.learners.base import RidgeMode
 from kselect.model.experiment import Fewer
-from kselect.model.method import Choice, Ridges
+from kselect.model.method import Choice, Ridges, SearchName
 from kselect.numerics.losses import Loss
 
 Text = Annotated[str, PlainValidator(field(as_text))]
+VariantName = Annotated[str, PlainValidator(field(folder_name))]
 FigureName = Annotated[str, PlainValidator(field(figure_name))]
 DataSetName = Annotated[str, PlainValidator(named(find_dataset))]
 CriterionEntry = Annotated[Entry, PlainValidator(field(read_entry))]
@@ -84,9 +85,11 @@ class ConfigFile(BaseModel):
     also_loss: list[Loss] = []
     average: Aggregation | None = None
     tune_folds: Annotated[int, PlainValidator(field(read_tune_folds))] = 3
+    search: SearchName = "grid"
     criteria: Annotated[list[CriterionEntry], Field(min_length=1)]
     datasets: Annotated[list[DataSetName], Field(min_length=1)]
     figures: dict[FigureName, dict[str, Any]] = {}
+    variants: dict[VariantName, Annotated[dict[str, Any], Field(min_length=1)]] = {}
 
     def label(self, entry: Entry) -> str:
         """The column of the table that an entry makes."""

@@ -7,8 +7,17 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from kselect.datasets.registry import DataSetInfo, Task, find_dataset
+from kselect.datasets.splits import count_train
 from kselect.kernels import Kernel
-from kselect.model.method import REGRESSION_LOSS, TABLE, Choice, Method, Ridges, Setting
+from kselect.model.method import (
+    REGRESSION_LOSS,
+    TABLE,
+    Choice,
+    Method,
+    Ridges,
+    SearchName,
+    Setting,
+)
 from kselect.numerics.losses import Loss
 
 
@@ -24,6 +33,14 @@ class Figure(Protocol):
     def kind(self) -> str:
         """The section that shows it."""
         ...
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Another reading of the protocol, run beside it: its name, and in words what it changes."""
+
+    name: str
+    changes: str
 
 
 @dataclass(frozen=True)
@@ -62,7 +79,9 @@ class Experiment:
     figures: tuple[Figure, ...] = ()
     fewer_splits: tuple[Fewer, ...] = ()
     tune_folds: int = 3
+    search: SearchName = "grid"
     own: tuple[DataSetInfo, ...] = ()
+    variants: tuple[Variant, ...] = ()
 
     def info(self, dataset: str) -> DataSetInfo:
         """What is known of a data set: the config's own, or the registry's."""
@@ -79,7 +98,7 @@ class Experiment:
     def train_rows(self, dataset: str) -> int:
         """How many rows a training part has, as planning counts them."""
         info = self.info(dataset)
-        return round(self.train * info.rows) if self.train is not None else info.rows
+        return info.rows if self.train is None else count_train(info.rows, self.train)
 
     def splits_on(self, dataset: str) -> tuple[int, ...]:
         """The splits of one data set: those of the config, or fewer."""

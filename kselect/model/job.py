@@ -16,7 +16,7 @@ from kselect.model.records import Record, cells_of
 from kselect.model.trial import Outcome, Trial
 
 # Raise it whenever a change makes the same config give other numbers: old results are then not mixed in.
-RESULT_VERSION = 4
+RESULT_VERSION = 7
 
 
 @dataclass(frozen=True)
@@ -82,4 +82,6 @@ def protocol_of(experiment: Experiment, dataset: str, data_sha256: str) -> str:
         "lam": [lam.mode, lam.unit, *map(show_number, lam.values)],
         "tune-folds": experiment.tune_folds,
     }
+    if experiment.search != "grid":  # a minimum by bounds is the grid's up to rounding alone
+        facts["search"] = experiment.search
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
