@@ -22,12 +22,8 @@ CHAPTERS = {
     "tables": ("Tables", "Test errors"),
     "figures": ("Figures", "Figures"),
     "published": ("Published and ours", "Published and ours"),
-<<<<<<< HEAD
-    "edges": ("Choices", "Where the choices fell"),
-=======
     "sensitivity": ("Sensitivity", "Other readings of the protocol"),
-    "edges": ("Edges", "Choices at an edge of the grid"),
->>>>>>> main
+    "edges": ("Choices", "Where the choices fell"),
     "statistics": ("Statistics", "Statistics"),
     "failures": ("Failures", "Failures and what is missing"),
     "made": ("How it was made", "How it was made"),

@@ -10,11 +10,7 @@ from kselect.report.cells import describe_fewer
 from kselect.report.formats import latex, markdown, tidy
 from kselect.report.sections.base import section
 from kselect.report.sheet import dagger_notes, stem
-<<<<<<< HEAD
 from kselect.report.words import DASH, describe_protocol, mark_label, name_setting
-from kselect.stats.distances import Distance, Verdict, count_verdicts, distances
-=======
-from kselect.report.words import describe_protocol, mark_label, name_setting
 from kselect.stats.distances import (
     Distance,
     Verdict,
@@ -22,7 +18,6 @@ from kselect.stats.distances import (
     count_verdicts,
     distances,
 )
->>>>>>> main
 from kselect.stats.study import Study
 
 HEAD = (
