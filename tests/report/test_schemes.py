@@ -47,8 +47,10 @@ def test_every_colour_of_every_figure_has_one_for_the_dark() -> None:
     for picture in found:
         for svg, inches in ((picture.wide, WIDE), (picture.narrow, NARROW)):
             sheet, _, drawing = svg.decode().partition("</style>")
-            colours = set(re.findall(r"(?:fill|stroke): (#[0-9a-f]{6})", drawing))
-            assert colours <= set(DARK), picture.alt
+            drawn = set(re.findall(r"(fill|stroke): (#[0-9a-f]{6})", drawing))
+            assert {colour for _, colour in drawn} <= set(DARK), picture.alt
+            for kind, colour in drawn:
+                assert f'[style*="{kind}: {colour}"]{{{kind}:{DARK[colour]}!important}}' in sheet
             assert "@media (prefers-color-scheme:dark)" in sheet
             assert f'width="{72 * inches:g}pt"' in sheet
             assert "#ffffff" not in drawing.split('id="axes_1"')[0], "a ground that stays white"
