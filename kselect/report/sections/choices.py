@@ -40,7 +40,7 @@ def show_loss(
         stem("choices", study, loss),
         lambda width: draw_choices(maps, kinds, lams, study.reconstructed, axes, width),
         f"Maps of the grid with the choices of every column under the {loss} loss",
-        describe(study, loss, maps, kinds),
+        describe(study, loss, maps),
     )
     if loss != experiment.loss:
         return files, (Fold(f"Where the choices fell with the {loss} loss", (picture,)),)
@@ -48,13 +48,14 @@ def show_loss(
     return files, (*title, picture)
 
 
-def describe(study: Study, loss: str, maps: Sequence[ChoiceMap], kinds: Sequence[Family]) -> str:
+def describe(study: Study, loss: str, maps: Sequence[ChoiceMap]) -> str:
     """What the axes are, what the colours say, and what has no place on the grid."""
     shares = "splits at that ridge" if study.experiment.lam.mode == "fixed" else "splits"
     left_out = describe_left_out(study, loss, maps)
     return (
-        f"Where the choices fell: each frame is the grid, {describe_axes(study, kinds)}. The stronger a cell, the "
-        f"more {shares} chose it; orange cells lie at an edge of the grid, beyond which the best may lie.{left_out}"
+        "Where the choices fell: each frame is the grid, whose axes are named below the maps. The stronger a cell, "
+        f"the more {shares} chose it; orange cells lie at an edge of the grid, beyond which the best may lie, blue "
+        f"ones within it.{left_out}"
     )
 
 
