@@ -258,13 +258,19 @@ def test_parts_of_the_records_give_a_report(tmp_path: Path) -> None:
 
 
 def test_the_index(tmp_path: Path) -> None:
-    entry = IndexEntry("a", "A & B", "ecml2014", "a/report.html", "10 of 10")
+    verdicts = (("A < B", "not supported"),)
+    entry = IndexEntry("a", "A & B", "ecml2014", "a/report.html", "10 of 10", verdicts, "3 cells")
     text = write_index([entry], tmp_path / "index.html").read_text()
     assert '<a href="a/report.html"><b>A &amp; B</b></a>' in text
+    assert '<span class="verdict not-supported">Not supported.</span> A &lt; B' in text
+    assert '<span class="soft">a, after ecml2014; 10 of 10</span>' in text
+    assert '<p class="soft">3 cells</p>' in text
     assert "No experiment" in write_index([], tmp_path / "index.html").read_text()
-    found = index_entry(study(experiment(), [], facts=FACTS), "x/report.html")
+    found = index_entry(study(experiment(), [], facts=FACTS, published=THEIRS), "x/report.html")
     assert (found.name, found.href) == ("ecml2014", "x/report.html")
     assert found.state == "90 jobs, 3 failed records"
+    assert {verdict for _, verdict in found.verdicts} == {"no numbers"}
+    assert found.agreement == "3 published cells: 3 without a number of ours."
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no pdflatex here")
