@@ -8,9 +8,11 @@ from pathlib import Path
 
 from kselect.files import write_whole
 from kselect.report.page import environment
+from kselect.report.sections.exactness import name_claim
 from kselect.report.sections.published import describe_totals
 from kselect.stats.claims import judge
 from kselect.stats.distances import distances
+from kselect.stats.exactness import judge_exactness
 from kselect.stats.study import Study
 
 
@@ -35,13 +37,15 @@ def index_entry(study: Study, href: str) -> IndexEntry:
     experiment, facts = study.experiment, study.facts
     state = f"{facts.jobs} jobs, {facts.failed} failed records"
     found = study.once(distances, experiment.loss)
+    claims = [(j.claim.text, j.verdict) for j in study.once(judge, experiment.loss)]
+    claims += [(name_claim(e), e.verdict) for e in study.once(judge_exactness)]
     return IndexEntry(
         experiment.name,
         experiment.title,
         experiment.paper,
         href,
         state,
-        tuple((j.claim.text, j.verdict) for j in study.once(judge, experiment.loss)),
+        tuple(claims),
         describe_totals(found) if found else "",
     )
 

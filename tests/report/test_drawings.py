@@ -99,6 +99,20 @@ def test_maps_have_their_cells_where_the_grid_has_them(width: float) -> None:
     assert colours == [INSIDE, EDGE]
 
 
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_names_of_columns_do_not_run_into_each_other(width: float) -> None:
+    kinds = families((Gaussian(1.0), Gaussian(2.0)))
+    labels = [f"{name}-{learner}" for name in ("ARD", "RBF") for learner in ("FLKL", "XVAL")]
+    labels = [f"{label}-LSSVM-{i}" for label in labels for i in range(3)]
+    maps = [ChoiceMap("a-data-set-with-a-long-name", x, (), 1, 0) for x in labels]
+    canvas = draw_choices(maps, kinds, 2, {}, "axes", width)
+    canvas.draw_without_rendering()
+    drawn = [t for t in canvas.axes[0].texts if t.get_text() != "axes"]
+    extents = [t.get_window_extent() for t in drawn]
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(extents, 2))
+    assert all(e.x1 <= canvas.bbox.x1 for e in extents)
+
+
 def boxes(patch: Any) -> Iterator[tuple[float, float, float, float]]:
     """Left, top, right and bottom of each box."""
     for polygon in patch.get_path().to_polygons():

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 INSIDE, EDGE = SERIES[0], SERIES[1]
-NAME, GAP, MOST, LEAST = 1.15, 0.14, 1.3, 0.62
+GAP, MOST, LEAST = 0.14, 1.3, 0.62
+# Inches for a letter of a name, so that none runs into the next.
+LETTER = 0.075
 HEAD, LINE_OF_TEXT, BETWEEN = 0.22, 0.17, 0.12
 # A share of nothing is not drawn; the least that is drawn can be seen.
 FAINTEST = 0.35
@@ -37,6 +39,7 @@ class Layout:
 
     width: float
     beside: bool
+    start: float
     per_line: int
     step: float
     cell: tuple[float, float]
@@ -64,16 +67,30 @@ def columns_of(families: Sequence[Family]) -> float:
     return sum(len(f.kernels) for f in families) + BETWEEN_FAMILIES * (len(families) - 1)
 
 
-def plan(families: tuple[Family, ...], lams: int, methods: int, width: float) -> Layout:
+def plan(
+    families: tuple[Family, ...],
+    lams: int,
+    datasets: Sequence[str],
+    methods: Sequence[str],
+    width: float,
+) -> Layout:
     """All maps of a data set in one line beside its name where they fit, else in lines below it."""
-    beside = width >= WIDE and (width - NAME) / methods - GAP >= LEAST
-    room = width - NAME if beside else width
-    per_line = methods if beside else min(methods, max(1, int(room / (LEAST + GAP))))
+    count, names = max(1, len(methods)), LETTER * longest(datasets) + GAP
+    least = max(LEAST, LETTER * longest(methods))
+    beside = width >= WIDE and (width - names) / count - GAP >= least
+    start = names if beside else 0.02
+    room = width - start
+    per_line = count if beside else min(count, max(1, int(room / (least + GAP))))
     across = min(MOST, room / per_line - GAP)
     cell = across / columns_of(families)
     # A map of few ridges is not a thread, and one of few kernels no tower.
     high = min(max(cell, 0.3 / lams), 1.0 / lams)
-    return Layout(width, beside, per_line, across + GAP, (cell, high), families, lams)
+    return Layout(width, beside, start, per_line, across + GAP, (cell, high), families, lams)
+
+
+def longest(names: Sequence[str]) -> int:
+    """The letters of the longest name."""
+    return max(map(len, names), default=0)
 
 
 def draw_choices(
@@ -88,7 +105,8 @@ def draw_choices(
     from matplotlib.figure import Figure as Canvas
 
     methods = list(dict.fromkeys(m.method for m in maps))
-    layout = plan(families, lams, max(1, len(methods)), width)
+    datasets = list(dict.fromkeys(m.dataset for m in maps))
+    layout = plan(families, lams, datasets, methods, width)
     spots = list(place(maps, methods, layout))
     words = wrap(axes, int(CHARACTERS * width))
     maps_end = max([HEAD, *(y for _, _, y in spots)]) + layout.map_height
@@ -120,7 +138,7 @@ def place(
     for row, mine in enumerate(by_dataset.values()):
         for one in mine:
             down, across = divmod(methods.index(one.method), layout.per_line)
-            x = (NAME if layout.beside else 0.02) + across * layout.step
+            x = layout.start + across * layout.step
             yield one, x, HEAD + row * block + down * line + label
 
 
