@@ -54,6 +54,8 @@ KINDS = {
     "dict_type": "a mapping, as in {key: value}",
     "model_type": "a mapping, as in {key: value}",
 }
+# Where no grid is searched.
+ALL_RIDGES = Ridges((), "select")
 
 
 class ConfigFile(BaseModel):
@@ -78,8 +80,8 @@ class ConfigFile(BaseModel):
     splits: Annotated[tuple[int, ...], PlainValidator(field(read_splits))] = tuple(range(10))
     fewer_splits: Annotated[tuple[Fewer, ...], PlainValidator(field(read_fewer))] = ()
     seed: Annotated[int, PlainValidator(field(read_seed))] = 0
-    kernels: Annotated[tuple[Kernel, ...], PlainValidator(field(read_kernels))]
-    lam: Annotated[Ridges, PlainValidator(field(read_ridges))]
+    kernels: Annotated[tuple[Kernel, ...], PlainValidator(field(read_kernels))] = ()
+    lam: Annotated[Ridges, PlainValidator(field(read_ridges))] = ALL_RIDGES
     ridge: RidgeMode = "fixed"
     loss: Loss = "squared"
     also_loss: list[Loss] = []
@@ -97,7 +99,8 @@ class ConfigFile(BaseModel):
 
     def losses(self, entry: Entry) -> tuple[Loss, ...]:
         """The losses that an entry is computed with; nothing beside its own where it has one."""
-        expands = entry.criterion.parameter("loss") is not None and "loss" not in entry.own
+        own = "loss" in entry.own or entry.search is not None
+        expands = entry.criterion.parameter("loss") is not None and not own
         return (self.loss, *self.also_loss) if expands else (self.loss,)
 
 

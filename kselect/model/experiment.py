@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from kselect.datasets.registry import DataSetInfo, Task, find_dataset
@@ -84,8 +84,12 @@ class Experiment:
     variants: tuple[Variant, ...] = ()
 
     def info(self, dataset: str) -> DataSetInfo:
-        """What is known of a data set: the config's own, or the registry's."""
-        return next((d for d in self.own if d.name == dataset), None) or find_dataset(dataset)
+        """What is known of a data set: the config's own, or the registry's.
+
+        Where splits are drawn, its plain file serves, and not the one that comes with splits.
+        """
+        found = next((d for d in self.own if d.name == dataset), None) or find_dataset(dataset)
+        return found if self.train is None else replace(found, original=None, given=None)
 
     def task(self, dataset: str) -> Task:
         """Classification or regression."""
@@ -98,7 +102,9 @@ class Experiment:
     def train_rows(self, dataset: str) -> int:
         """How many rows a training part has, as planning counts them."""
         info = self.info(dataset)
-        return info.rows if self.train is None else count_train(info.rows, self.train)
+        if self.train is not None:
+            return count_train(info.rows, self.train)
+        return info.given.train if info.given else info.rows
 
     def splits_on(self, dataset: str) -> tuple[int, ...]:
         """The splits of one data set: those of the config, or fewer."""

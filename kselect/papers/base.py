@@ -21,6 +21,32 @@ class Claim:
     kind: Kind
 
 
+RankKind = Literal["before", "same", "not after"]
+SpreadKind = Literal["variation", "suppression"]
+
+
+@dataclass(frozen=True)
+class RankClaim:
+    """``method`` ranks before (the same as, not after) every rival by Nemenyi's test, ranked together."""
+
+    text: str
+    method: str
+    rivals: tuple[str, ...]
+    kind: RankKind
+    level: float = 0.1
+
+
+@dataclass(frozen=True)
+class SpreadClaim:
+    """The learned widths of ``method`` vary less over splits than a rival's, or weak features get less of them."""
+
+    text: str
+    method: str
+    rival: str
+    datasets: tuple[str, ...]
+    kind: SpreadKind
+
+
 @dataclass(frozen=True)
 class TimedPair:
     """Two criteria whose seconds a paper compares, the dearer first, by names with a ``k`` for the folds.
@@ -55,7 +81,8 @@ class Paper:
     name of a column -> ours; ``exact_order``: from which order on it calls a series exact; ``timed_pairs``:
     criteria whose seconds it compares; ``faster``: its claims about them; ``remarks``: what is known of its
     printed numbers, beside which ours stand; ``plain``: criteria that leave nothing to choose, whose columns tell
-    best how near a protocol comes to the paper's.
+    best how near a protocol comes to the paper's; ``rank_claims``, ``spread_claims``: what it claims of ranks over
+    data sets and of learned widths.
     """
 
     name: str
@@ -68,6 +95,8 @@ class Paper:
     faster: tuple[Faster, ...] = ()
     remarks: tuple[str, ...] = ()
     plain: tuple[str, ...] = ("k-CV", "ELOO")
+    rank_claims: tuple[RankClaim, ...] = ()
+    spread_claims: tuple[SpreadClaim, ...] = ()
 
     def splits_on(self, dataset: str) -> int:
         """How many splits its mean on a data set is over."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 CHAPTERS = {
     "claims": ("Claims", "What the paper claims"),
     "tables": ("Tables", "Test errors"),
+    "rankings": ("Rankings", "Columns ranked over data sets"),
     "figures": ("Figures", "Figures"),
     "published": ("Published and ours", "Published and ours"),
     "sensitivity": ("Sensitivity", "Other readings of the protocol"),

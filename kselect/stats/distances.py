@@ -13,6 +13,7 @@ from kselect.model.method import Setting
 from kselect.papers import Paper
 from kselect.stats.comparison import Cell
 from kselect.stats.published import Published
+from kselect.stats.rankings import Ranking
 from kselect.stats.study import Study
 
 Verdict = Literal["within 2", "2 to 4", "beyond 4", "no spread", "missing"]
@@ -40,16 +41,36 @@ class Distance:
 
 
 def distances(study: Study, loss: str) -> tuple[Distance, ...]:
-    """Every published test error beside ours under one loss; none where the paper is not known."""
+    """Every published test error beside ours under one loss; none where the paper is not known.
+
+    Columns that are quoted from the literature have nothing of ours to stand beside.
+    """
     paper = study.paper
-    return tuple(measure(study, loss, paper, row) for row in study.published) if paper else ()
+    if paper is None:
+        return ()
+    quoted = {
+        label for f in study.experiment.figures if isinstance(f, Ranking) for label in f.printed
+    }
+    return tuple(
+        measure(study, loss, paper, row) for row in study.published if row.method not in quoted
+    )
 
 
 def measure(study: Study, loss: str, paper: Paper, row: Published) -> Distance:
-    """One published cell; it stays listed where we have no number for it."""
+    """One published cell, or its stand-in; it stays listed where we have no number for it."""
     method = our_column(study.experiment, paper.column(row.method))
     setting = our_setting(study.experiment, row.setting)
     cell = study.comparison(loss).cell(setting, row.dataset, method)
+    if cell is None or not cell.runs:
+        twin = next(
+            (
+                d
+                for d in study.experiment.datasets
+                if study.experiment.info(d).stands_for == row.dataset
+            ),
+            "",
+        )
+        cell = study.comparison(loss).cell(setting, twin, method)
     if cell is None or not cell.runs:
         nothing = math.nan
         return Distance(row, method, setting, nothing, nothing, 0, nothing, nothing, "missing")

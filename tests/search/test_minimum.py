@@ -15,7 +15,7 @@ from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Polynomial
 from kselect.model.method import SELECTED, Choice, Method, Ridges, Setting
 from kselect.model.place import Failure, Found
-from kselect.search import SEARCHES, TrainingSide, minimum
+from kselect.search import OVER_GRID, TrainingSide, minimum
 from kselect.search.minimum import find_minimum, prunes, search_pruned
 
 TAUS = 2.0 ** np.arange(-9, 10, 3)
@@ -46,7 +46,7 @@ def test_it_finds_what_the_grid_finds(learner: str, loss: str, ridge: Any) -> No
     """Place, score and fit, for several numbers of folds at once."""
     one = side(learner, ridge=ridge)
     demand = {k_cv(loss, k): (SELECTED,) for k in (3, 4, 7)}
-    pruned, grid = search_pruned(one, demand), SEARCHES["grid"](one, demand)
+    pruned, grid = search_pruned(one, demand), OVER_GRID["grid"](one, demand)
     assert pruned.keys() == grid.keys()
     for method in demand:
         a, b = found(pruned, method), found(grid, method)
@@ -69,7 +69,7 @@ def test_kernels_without_a_width_start_in_the_middle() -> None:
     one = side("krr", kernels=[Polynomial(float(d)) for d in (1, 2, 3)])
     demand = {k_cv("squared"): (SELECTED,)}
     place = found(search_pruned(one, demand), k_cv("squared")).place
-    assert place == found(SEARCHES["grid"](one, demand), k_cv("squared")).place
+    assert place == found(OVER_GRID["grid"](one, demand), k_cv("squared")).place
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_the_rest_is_searched_on_the_grid() -> None:
     other = k_cv("zero-one")
     results = search_pruned(one, {k_cv("hinge"): (SELECTED,), other: (SELECTED,)})
     assert len(results) == 2
-    same = SEARCHES["grid"](one, {other: (SELECTED,)})
+    same = OVER_GRID["grid"](one, {other: (SELECTED,)})
     assert found(results, other).score == found(same, other).score
     fixed = side(ridges=Ridges(LAMS, "fixed"))
     at = Setting(2, LAMS[2])
