@@ -819,9 +819,9 @@ def test_every_loss_of_a_regression_is_squared() -> None:
         ("{kind: map, of: [5-KS], against: 5-CV, c: 1}", "c: is no parameter of 5-KS"),
         ("{kind: map, of: [5-KS], against: 5-CV, eta: -1}", "eta must not be negative"),
         ("{kind: map, of: [5-KS], against: 5-CV, eta: 1, c: 2}", "not eta and c"),
-        ("{kind: agreement, of: [5-KS]}", "against: this key is missing"),
-        ("{kind: agreement, of: [6-KS], against: 5-CV}", "'6-KS' is not under criteria"),
-        ("{kind: agreement, of: [5-KS], against: 5-CV, eta: 1}", "unknown key; valid: of, against"),
+        ("{kind: likeness, of: [5-KS]}", "against: this key is missing"),
+        ("{kind: likeness, of: [6-KS], against: 5-CV}", "'6-KS' is not under criteria"),
+        ("{kind: likeness, of: [5-KS], against: 5-CV, eta: 1}", "unknown key; valid: of, against"),
     ],
 )
 def test_wrong_figures(figure: str, words: str) -> None:

@@ -20,13 +20,13 @@ CHOICE = ["kernel", "chosen", "lam"]
 
 
 @dataclass(frozen=True)
-class Agreement:
+class LikenessFigure:
     """A table of a config: columns beside another one."""
 
     name: str
     of: tuple[str, ...]
     against: str
-    kind: str = "agreement"
+    kind: str = "likeness"
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Likeness:
     error: float
 
 
-def compare_choices(study: Study, figure: Agreement) -> tuple[Likeness, ...]:
+def compare_choices(study: Study, figure: LikenessFigure) -> tuple[Likeness, ...]:
     """Data set by data set, each column in its order; those that have no split in common are left out."""
     experiment = study.experiment
     table = table_records(study.records, experiment, experiment.loss)

@@ -12,10 +12,10 @@ from synthetic import experiment, method, record, study
 from kselect.model.method import Ridges
 from kselect.model.records import Record
 from kselect.report.sections import FIGURES
-from kselect.stats.agreement import Agreement, compare_choices, totals
+from kselect.stats.likeness import LikenessFigure, compare_choices, totals
 from kselect.stats.study import Study
 
-FIGURE = Agreement("choices", ("5-KS",), "5-CV")
+FIGURE = LikenessFigure("choices", ("5-KS",), "5-CV")
 
 
 def row(label: str, split: int, tau: int, lam: float, score: float, error: float = 0.2) -> Record:
@@ -69,7 +69,7 @@ def test_a_failure_is_no_choice() -> None:
 
 def test_the_table() -> None:
     """A line for all and one per data set; kept while its columns are."""
-    kind, found = FIGURES["agreement"], study_of(*rows())
+    kind, found = FIGURES["likeness"], study_of(*rows())
     files = {file.name: file.content for file in kind.show(FIGURE, found).files}
     assert set(files) == {f"tables/choices.{kind}" for kind in ("csv", "md", "tex")}
     text = str(files["tables/choices.md"])
