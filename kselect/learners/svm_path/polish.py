@@ -86,9 +86,9 @@ def unsettled(
     allowed: float,
     bias: bool,
     limit: int,
-) -> bool:
+) -> float:
     """Plain numpy has nothing to gain here: the segments do it."""
-    return False
+    return np.nan
 
 
 @compiled(unsettled)
@@ -103,16 +103,16 @@ def polish(
     allowed: float,
     bias: bool,
     limit: int,
-) -> bool:
-    """status, beta and g are changed in place; whether no row is wrong in the end."""
+) -> float:
+    """status, beta and g are changed in place; the bias, or not a number where some row stays wrong."""
     n, x, U = len(g), np.empty(MOST), np.empty((MOST, MOST))
     for _ in range(limit):
         free = np.flatnonzero(status == 0)
         if len(free) == 0 or len(free) > MOST:
-            return False
+            return np.nan
         b = step(K, ridge, free, beta, g, x, U, bias)
         if np.isnan(b):
-            return False
+            return np.nan
         for a in range(len(free)):
             i = free[a]
             beta[i] += x[a]
@@ -132,5 +132,5 @@ def polish(
                 beta[i] = box[end, i]
                 wrong += 1
         if wrong == 0:
-            return True
-    return False
+            return b  # type: ignore[no-any-return]
+    return np.nan

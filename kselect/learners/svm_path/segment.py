@@ -140,6 +140,11 @@ class Rung:
         self.free = int(np.count_nonzero(fit.status == FREE))
 
     @property
+    def made(self) -> bool:
+        """Whether the segment is there."""
+        return self._segment is not None
+
+    @property
     def segment(self) -> Segment:
         """Made when first asked for, where the statuses were found without it."""
         if self._segment is None:

@@ -61,14 +61,15 @@ def by_smo(task: Task, C: float, beta: Array, base: Base | None = None) -> Rung 
 def polished(task: Task, C: float, held: Array, g: Array) -> Rung | None:
     """By active-set steps on few free rows; what they find is computed anew and checked."""
     gram, box, beta = task.gram, task.closed_box(C), held.copy()
-    status, allowed = statuses(beta, box), task.allowed(beta)
-    loose = task.loose(C)
-    settled = polish(
-        gram.K, gram.ridge, box, loose, status, beta, g.copy(), allowed, task.bias, STEPS
+    status = statuses(beta, box)
+    bias = polish(
+        *(gram.K, gram.ridge, box, task.loose(C), status, beta, g.copy()),
+        *(task.allowed(beta), task.bias, STEPS),
     )
-    if not settled:
+    if np.isnan(bias):
         return None
-    ...
+    fit = judged(task, C, status, beta, bias, task.target - gram.times(beta) - bias)
+    return None if fit.wrong else Rung(task, fit)
 
 
 def settled(task: Task, C: float, held: Array, base: Base | None) -> Rung | None:
