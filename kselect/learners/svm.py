@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kselect.errors import ConfigError
-from kselect.learners.base import Dual, Problem
+from kselect.learners.base import Dual, Problem, learner
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, Mask
 
@@ -61,14 +61,14 @@ class SVMPath:
     def _decisions(self, ladder: Ladder) -> Array:
         """(n_ridges, n), by ridge."""
         slacks = np.empty((len(self.order), self.problem.n))
-        slacks[self.order] = [rung.fit.slack for rung in ladder.rungs]
+        slacks[self.order] = [rung.middled[1] for rung in ladder.rungs]
         return self.problem.y - slacks
 
     def dual(self) -> Dual:
         """``beta = y alpha`` and b for every ridge."""
         alpha, bias = np.empty((len(self.order), self.problem.n)), np.empty(len(self.order))
         for ridge, rung in zip(self.order, self.ladder.rungs, strict=True):
-            alpha[ridge], bias[ridge] = self.rows.spread(rung.fit.beta), rung.fit.bias
+            alpha[ridge], bias[ridge] = self.rows.spread(rung.fit.beta), rung.middled[0]
         return Dual(alpha, bias)
 
     def decision(self) -> Array:
@@ -87,13 +87,25 @@ class SVMPath:
     def _retrain(self, folds: Folds) -> Array:
         out = np.empty((len(self.problem.lams), self.problem.n))
         for F in folds.members:
-            kept = np.ones(self.problem.n, dtype=np.bool_)
-            kept[F] = False
             rows = self.problem.n - (len(F) if self.problem.ridge == "per-fold" else 0)
-            out[:, F] = self._decisions(self._climb(kept, rows, self.ladder))[:, F]
+            out[:, F] = self._without(F, rows)
         return out
 
+    def _without(self, F: Index, rows: int) -> Array:
+        """(n_ridges, m): the rows F predicted without them, at ``C = 1 / (2 rows lam)``."""
+        kept = np.ones(self.problem.n, dtype=np.bool_)
+        kept[F] = False
+        return self._decisions(self._climb(kept, rows, self.ladder))[:, F]
 
+    def loo(self) -> Array:
+        """Leave-one-out by training, with the ridge n lam kept; rows with ``beta = 0`` at every C need none."""
+        found = self.decision()
+        for i in np.flatnonzero(self.dual().alpha.any(axis=0)):
+            found[:, [i]] = self._without(np.array([i]), self.problem.n)
+        return found
+
+
+@learner("svm", paper="tcyb2018; Cortes and Vapnik 1995", tasks=frozenset({"classification"}))
 def svm(problem: Problem, *, bias: bool = True) -> SVMPath:
-    r"""Support vector machine: min (1/n) sum max(0, 1 - y (f + b)) + lam ||f||^2."""
+    r"""Support vector machine: min (1/n) sum max(0, 1 - y (f + b)) + lam ||f||^2, b = 0 with bias=false."""
     return SVMPath(problem, bias=bias)

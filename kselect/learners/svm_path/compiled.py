@@ -1,6 +1,8 @@
-"""numba where it is installed; plain numpy, slower and with the same results, where it is not.
+"""Loops over numbers, compiled by numba when they are first called.
 
-Imported, and with it numba, when the first path of an SVM is used.
+Why a dependency: over 31 widths by 16 C by 5 folds on diabetes (768 rows) the same algorithm with numpy in the place
+of these loops takes 6.8 times as long, longer than LIBSVM. The price is 208 MB to install, beside 640 MB of the
+other packages, and 0.3 s of import; it is imported with the first path of an SVM, never by the command line.
 """
 
 from __future__ import annotations
@@ -8,25 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numba
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def compiled(arrays: F) -> Callable[[F], F]:
-    """A function of loops over numbers, compiled; ``arrays`` does the same in numpy, and runs without numba.
+def compiled(loops: F) -> F:
+    """The function, compiled once per machine: the code is kept beside the source, or in the user's cache.
 
-    It is compiled when it is first called, once per machine: the code is kept beside the source, or in the user's
-    cache. Where neither can be written to, once per process.
+    Where neither can be written to, once per process.
     """
-
-    def choose(loops: F) -> F:
-        try:
-            import numba
-        except ImportError:
-            return arrays
-        try:
-            found: F = numba.njit(cache=True, nogil=True, error_model="numpy")(loops)
-        except RuntimeError:
-            found = numba.njit(nogil=True, error_model="numpy")(loops)
-        return found
-
-    return choose
+    try:
+        found: F = numba.njit(cache=True, nogil=True, error_model="numpy")(loops)
+    except RuntimeError:
+        found = numba.njit(nogil=True, error_model="numpy")(loops)
+    return found

@@ -16,12 +16,7 @@ from kselect.numerics.linalg import Array, Index
 MOST = 96
 
 
-def nothing(U: Array, x: Array, p: Array, k: int) -> bool:
-    """Plain numpy has nothing to gain here: the segments do it."""
-    return False
-
-
-@compiled(nothing)
+@compiled
 def solve_small(U: Array, x: Array, p: Array, k: int) -> bool:
     """``x <- M^{-1} x`` and ``p <- M^{-1} p`` for the upper half U of M, of which its factor is left; or False."""
     for i in range(k):
@@ -47,14 +42,7 @@ def solve_small(U: Array, x: Array, p: Array, k: int) -> bool:
     return True
 
 
-def no_step(
-    K: Array, ridge: Array, free: Index, beta: Array, g: Array, x: Array, U: Array, bias: bool
-) -> float:
-    """Plain numpy has nothing to gain here."""
-    return np.nan
-
-
-@compiled(no_step)
+@compiled
 def step(
     K: Array, ridge: Array, free: Index, beta: Array, g: Array, x: Array, U: Array, bias: bool
 ) -> float:
@@ -75,23 +63,7 @@ def step(
     return float(b)
 
 
-def unsettled(
-    K: Array,
-    ridge: Array,
-    box: Array,
-    loose: Array,
-    status: Status,
-    beta: Array,
-    g: Array,
-    allowed: float,
-    bias: bool,
-    limit: int,
-) -> float:
-    """Plain numpy has nothing to gain here: the segments do it."""
-    return np.nan
-
-
-@compiled(unsettled)
+@compiled
 def polish(
     K: Array,
     ridge: Array,

@@ -139,6 +139,20 @@ class Rung:
         self.task, self.fit, self._segment = task, fit, segment
         self.free = int(np.count_nonzero(fit.status == FREE))
 
+    @cached_property
+    def middled(self) -> tuple[float, Array]:
+        """The bias and the slack; where each free row is at an end to rounding, b is the middle of its interval."""
+        fit, task = self.fit, self.task
+        F = np.flatnonzero(fit.status == FREE)
+        low, high = task.closed_box(fit.C)[:, F]
+        beta, loose = fit.beta[F], task.loose(fit.C)[F]
+        if not task.bias or not len(F) or ((beta > low + loose) & (beta < high - loose)).any():
+            return fit.bias, fit.slack
+        status, slack = fit.status.copy(), fit.slack + fit.bias
+        status[F] = np.where(beta <= low + loose, LOW, HIGH)
+        bias = middle(slack, status)
+        return bias, slack - bias
+
     @property
     def made(self) -> bool:
         """Whether the segment is there."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from kselect.learners.svm_path.changed import Base
+from kselect.learners.svm_path.descent import descended
 from kselect.learners.svm_path.polish import polish
 from kselect.learners.svm_path.segment import Rung, Segment, solve
 from kselect.learners.svm_path.smo import pairs, singles
@@ -45,7 +46,7 @@ def settle(
 
 
 def by_smo(task: Task, C: float, beta: Array, base: Base | None = None) -> Rung | None:
-    """From a beta that is near; None where SMO's limit is reached."""
+    """From a beta that is near; None where all limits are reached."""
     gram, box, left = task.gram, task.closed_box(C), SMO_STEPS
     held = balanced(beta, box) if task.bias else np.clip(beta, box[0], box[1])
     g = task.target - gram.times(held)
@@ -53,9 +54,11 @@ def by_smo(task: Task, C: float, beta: Array, base: Base | None = None) -> Rung 
     for violation in VIOLATIONS:
         left = smo(gram.K, held, g, box, least, violation * task.margin, left)
         found = polished(task, C, held, g) or settled(task, C, held, base)
-        if found is not None or not left:
+        if found is not None:
             return found
-    return None
+        if not left:
+            break
+    return descended(task, C, held)
 
 
 def polished(task: Task, C: float, held: Array, g: Array) -> Rung | None:

@@ -14,12 +14,7 @@ from kselect.learners.svm_path.compiled import compiled
 from kselect.numerics.linalg import Array
 
 
-def maximum_of_arrays(x: Array, lanes: Array) -> float:
-    """The largest number."""
-    return float(x.max())
-
-
-@compiled(maximum_of_arrays)
+@compiled
 def maximum(x: Array, lanes: Array) -> float:
     """The largest number; len(x) is a multiple of the 16 lanes, which a processor compares at once."""
     for lane in range(16):
@@ -33,12 +28,7 @@ def maximum(x: Array, lanes: Array) -> float:
     return found  # type: ignore[no-any-return]
 
 
-def first_at_of_arrays(x: Array, value: float) -> int:
-    """The first place of a number."""
-    return int((x == value).argmax())
-
-
-@compiled(first_at_of_arrays)
+@compiled
 def first_at(x: Array, value: float) -> int:
     """The first place of a number."""
     for t in range(len(x)):
@@ -47,30 +37,7 @@ def first_at(x: Array, value: float) -> int:
     return 0
 
 
-def pairs_of_arrays(
-    K: Array, beta: Array, g: Array, box: Array, least: float, tolerance: float, limit: int
-) -> int:
-    """beta and g are changed in place until no pair violates more than the tolerance; the steps left."""
-    low, high = box
-    diagonal = np.diagonal(K)
-    for step in range(limit):
-        up = np.where(beta < high, g, -np.inf)
-        down = np.where(beta > low, -g, -np.inf)
-        i = int(up.argmax())
-        if up[i] + down.max() <= tolerance:
-            return limit - step
-        gap = np.maximum(up[i] + down, 0.0)
-        curvature = np.maximum(diagonal[i] + diagonal - 2.0 * K[i], least)
-        j = int((gap * gap / curvature).argmax())
-        rise, fall = high[i] - beta[i], beta[j] - low[j]
-        shift = min(gap[j] / curvature[j], rise, fall)
-        beta[i] = high[i] if shift == rise else beta[i] + shift
-        beta[j] = low[j] if shift == fall else beta[j] - shift
-        g -= shift * (K[i] - K[j])
-    return 0
-
-
-@compiled(pairs_of_arrays)
+@compiled
 def pairs(
     K: Array, beta: Array, g: Array, box: Array, least: float, tolerance: float, limit: int
 ) -> int:
@@ -105,24 +72,7 @@ def pairs(
     return 0
 
 
-def singles_of_arrays(
-    K: Array, beta: Array, g: Array, box: Array, least: float, tolerance: float, limit: int
-) -> int:
-    """The same without a bias: one row a step, that of the largest decrease."""
-    low, high = box
-    curvature = np.maximum(np.diagonal(K), least)
-    for step in range(limit):
-        violation = np.where(g > 0, np.where(beta < high, g, 0.0), np.where(beta > low, -g, 0.0))
-        if violation.max() <= tolerance:
-            return limit - step
-        i = int((violation * violation / curvature).argmax())
-        moved = min(max(beta[i] + g[i] / curvature[i], low[i]), high[i])
-        g -= (moved - beta[i]) * K[i]
-        beta[i] = moved
-    return 0
-
-
-@compiled(singles_of_arrays)
+@compiled
 def singles(
     K: Array, beta: Array, g: Array, box: Array, least: float, tolerance: float, limit: int
 ) -> int:
