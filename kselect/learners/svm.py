@@ -1,6 +1,6 @@
 r"""The support vector machine with the hinge loss, every C at once (tcyb2018).
 
-    min (1/n) sum max(0, 1 - y (f + b)) + lam ||f||^2,   f = K beta,   0 <= y_i beta_i <= C = 1 / (2 n lam)
+min (1/n) sum max(0, 1 - y (f + b)) + lam ||f||^2,   f = K beta,   0 <= y_i beta_i <= C = 1 / (2 n lam)
 """
 
 from __future__ import annotations

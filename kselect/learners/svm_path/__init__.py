@@ -4,6 +4,6 @@ A problem (``Task``) is a quadratic programme in a box, with or without ``1^T be
 the status of each row is: at the lower end of its box, free, or at the upper end.
 
 ``gram`` and ``changed`` solve for the free rows, ``segment`` says what given statuses make of every C, ``settle``
-finds the statuses, with ``smo`` and ``polish`` where it starts from far away, and ``ladder`` goes through the values
-of C. ``compiled`` says why numba.
+finds the statuses, with ``smo`` and ``polish`` where it starts from far away and ``descent`` where nothing else
+arrives, and ``ladder`` goes through the values of C. ``compiled`` says why numba.
 """

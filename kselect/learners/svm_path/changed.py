@@ -1,4 +1,4 @@
-"""Solving for free rows that differ little from others, whose inverse is known: those of a fold from those of all."""
+"""Solving for free rows that differ little from others with a known inverse: those of a fold from those of all."""
 
 from __future__ import annotations
 
@@ -78,8 +78,10 @@ class Changed:
             S[m:, :m] = -self.W[self.G].T
             S[m:, m:] = dgemm(1.0, self.KNB, self.W) - gram.block(N)
         S = np.tril(S) + np.tril(S, -1).T
-        self.LU, self.pivots, failed = dgetrf(S, overwrite_a=1) if len(S) else (S, S, 0)
-        self.failed = bool(failed)
+        self.LU, self.failed = S, False
+        if len(S):
+            self.LU, self.pivots, failed = dgetrf(S, overwrite_a=1)
+            self.failed = bool(failed)
 
     def solve(self, right: Array) -> Array:
         """For one column, or several, on F."""

@@ -42,8 +42,8 @@ def judge(task: Task, C: float, status: Status, beta: Array) -> Fit:
 def release(status: Status, fit: Fit, bias: bool) -> None:
     """The row that pushes most against its end; of each end the one where no row is free to balance it."""
     push = np.where(np.abs(status) == HIGH, status * fit.slack, np.inf)
-    ends = [status == LOW, status == HIGH] if bias and not (status == FREE).any() else [status != FREE]
-    for end in ends:
+    alone = bias and not (status == FREE).any()
+    for end in [status == LOW, status == HIGH] if alone else [status != FREE]:
         if end.any():
             status[np.where(end, push, np.inf).argmin()] = FREE
 

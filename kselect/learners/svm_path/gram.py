@@ -34,7 +34,7 @@ class Gram:
     def inverse_diagonal(self) -> Array:
         """``1 / K_ii``; of a row of zeros infinite."""
         never = np.full(len(self.K), np.inf)
-        return np.divide(1.0, self.diagonal, out=never, where=self.diagonal > 0)
+        return np.asarray(np.divide(1.0, self.diagonal, out=never, where=self.diagonal > 0))
 
     @cached_property
     def largest(self) -> float:

@@ -150,4 +150,6 @@ def first_guess(limit: Task) -> Status:
 
 def failure(task: Task, C: float) -> TrialError:
     """SMO's limit of iterations was reached."""
-    return TrialError(f"the SVM's solver reached its iteration limit: {task.name} C={show_number(C)}")
+    return TrialError(
+        f"the SVM's solver reached its iteration limit: {task.name} C={show_number(C)}"
+    )

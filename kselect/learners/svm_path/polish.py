@@ -1,7 +1,7 @@
 r"""Active-set steps on few free rows, from what SMO leaves: each a small Cholesky factor and some rows of K.
 
-What is known is ``g = r - K beta``; a step moves the free rows by d and sets the bias, with ``(K_FF + ridge) d + b 1 =
-g_F`` and ``1^T d = -1^T beta``, and then flips the rows whose status is wrong.
+What is known is ``g = r - K beta``; a step moves the free rows by d and sets the bias, with
+``(K_FF + ridge) d + b 1 = g_F`` and ``1^T d = -1^T beta``, and then flips the rows whose status is wrong.
 """
 
 from __future__ import annotations
@@ -104,5 +104,5 @@ def polish(
                 beta[i] = box[end, i]
                 wrong += 1
         if wrong == 0:
-            return b  # type: ignore[no-any-return]
+            return b
     return np.nan

@@ -3,7 +3,8 @@ r"""Given the status of every row, the solution is affine in C: one factor of th
     beta_i = C low_i or C high_i at an end of the box;   K_FF beta_F + b 1 = r_F - K_FB beta_B,   1^T beta = 0
     beta(C) = beta_0 + C beta_1,   b(C) = b_0 + C b_1
 
-until a row's status changes (Hastie et al. 2004). Where no row is free, b is an interval: its middle, as LIBSVM does.
+until a row's status changes (Hastie et al. 2004). Where no row is free, b is an interval: its middle, as LIBSVM has
+it.
 """
 
 from __future__ import annotations

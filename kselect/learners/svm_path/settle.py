@@ -1,8 +1,8 @@
 r"""Finding the statuses: a few primal-dual active-set steps, and SMO where these do not settle.
 
-A step of the active-set method flips all rows whose status is wrong at once and solves again. From statuses that are
-nearly right it settles in some three steps; from far away, and where few rows are free and many wait to be, never.
-Then SMO goes on from a solution at another C, as far as the active set needs to settle.
+A step of the active-set method flips all rows whose status is wrong at once and solves again. From statuses that
+are nearly right it settles in some three steps; from far away, and where few rows are free and many wait to be,
+never. Then SMO goes on from a solution at another C, as far as the active set needs to settle.
 """
 
 from __future__ import annotations
