@@ -205,7 +205,7 @@ def test_a_limit_that_is_reached_is_a_failure(monkeypatch: pytest.MonkeyPatch) -
     """Named with the kernel and C."""
     monkeypatch.setattr(settle, "SMO_STEPS", 1)
     monkeypatch.setattr(settle, "STEPS", 1)
-    monkeypatch.setattr(descent, "STEPS_PER_ROW", 0)
+    monkeypatch.setattr(descent, "STEPS", 0)
     with pytest.raises(TrialError, match=r"iteration limit: gaussian tau=0.25 C="):
         svm(problem("noise", Gaussian(0.25))).decision()
 

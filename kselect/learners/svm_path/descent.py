@@ -13,14 +13,14 @@ from kselect.learners.svm_path.segment import Rung, middle
 from kselect.learners.svm_path.task import FREE, HIGH, LOW, Fit, Status, Task, judged, statuses
 from kselect.numerics.linalg import Array
 
-STEPS_PER_ROW = 20
+STEPS = 1000
 
 
 def descended(task: Task, C: float, start: Array) -> Rung | None:
     """From a point within the box; None where it does not arrive."""
     beta, box = start.copy(), task.closed_box(C)
     status = statuses(beta, box)
-    for _ in range(STEPS_PER_ROW * len(beta)):
+    for _ in range(STEPS):
         fit = judge(task, C, status, beta)
         if not fit.wrong:
             return Rung(task, fit)

@@ -15,6 +15,8 @@ from kselect.numerics.linalg import Array, Index
 
 # Equal rows make K_FF singular: relative to K_ii, what is added to it; what it changes is refined away.
 RIDGE = 1e-12
+# Distances that are rounded make a kernel indefinite by more than that: then so many times as much.
+RAISED = (1.0, 100.0, 10_000.0)
 # Up to this share of the rows a product is cheaper with their rows of K than with half of it.
 FEW = 0.1
 
@@ -72,10 +74,10 @@ class Gram:
             return self.times(v)[F]
         return np.asarray(dgemv(1.0, self.K.take(F, axis=0).T, v, trans=1))
 
-    def block(self, F: Index) -> Array:
-        """``K_FF + ridge``."""
+    def block(self, F: Index, times: float = 1.0) -> Array:
+        """``K_FF`` plus so many times the ridge."""
         block = self.K.take(F, axis=0).take(F, axis=1)
-        block.ravel()[:: len(F) + 1] += self.ridge[F]
+        block.ravel()[:: len(F) + 1] += times * self.ridge[F]
         return block
 
 
@@ -95,10 +97,11 @@ class Factor:
             self.alone = gram.diagonal[F] + gram.ridge[F]
             self.inside = np.flatnonzero(np.isin(F, gram.core))
             inner = F[self.inside]
-        block = gram.block(inner)
-        self.C, failed = block, 0
-        if len(inner):
-            self.C, failed = dpotrf(block.T, lower=1, clean=0, overwrite_a=1)
+        self.C, failed = np.empty((0, 0)), 0
+        for times in RAISED if len(inner) else ():
+            self.C, failed = dpotrf(gram.block(inner, times).T, lower=1, clean=0, overwrite_a=1)
+            if not failed:
+                break
         self.failed = bool(failed)
 
     def solve(self, right: Array) -> Array:

@@ -88,7 +88,7 @@ def start(task: Task, C: float, above: Ladder | None) -> Rung:
     base = above.first.base if above else None
     segment = solve(task, solve_limit(task, above, base), C, base)
     for times in range(TIMES):
-        fit = segment.at(C * SMALLER**times)
+        fit = segment.near_zero(C * SMALLER**times) if times else segment.fit
         if not fit.wrong:
             return Rung(task, fit, segment)
     raise failure(task, C)

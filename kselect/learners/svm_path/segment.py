@@ -90,6 +90,15 @@ class Segment:
         beta, bias = fit.beta + more * self.beta_1, fit.bias + more * self.bias_1
         return judged(self.task, C, self.status, beta, bias, fit.slack - more * self.pull)
 
+    def near_zero(self, C: float) -> Fit:
+        """At a C that is small against that of ``fit``, whose rounding is left out: beta_0 must be zero."""
+        if not len(self.free):
+            return self._without_free(C)
+        slack = self.task.target - self.bias_0 - C * self.pull
+        return judged(
+            self.task, C, self.status, C * self.beta_1, self.bias_0 + C * self.bias_1, slack
+        )
+
     @cached_property
     def _load(self) -> Array:
         return self.task.gram.times(self.held)

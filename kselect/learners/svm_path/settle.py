@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from kselect.errors import TrialError
 from kselect.learners.svm_path.changed import Base
 from kselect.learners.svm_path.descent import descended
 from kselect.learners.svm_path.polish import polish
 from kselect.learners.svm_path.segment import Rung, Segment, solve
 from kselect.learners.svm_path.smo import pairs, singles
-from kselect.learners.svm_path.task import Status, Task, judged, statuses
+from kselect.learners.svm_path.task import LOOSEST, Status, Task, judged, statuses
 from kselect.numerics.linalg import Array
 
 # Active-set steps; they go on while each leaves at most this share of the wrong rows, or few beside the free ones.
@@ -56,6 +57,9 @@ def by_smo(task: Task, C: float, beta: Array, base: Base | None = None) -> Rung 
         found = polished(task, C, held, g) or settled(task, C, held, base)
         if found is not None:
             return found
+        # As for equal rows with unlike labels in a polynomial kernel of 1e20: more work cannot help.
+        if task.rounding(held) > LOOSEST:
+            raise TrialError(f"the SVM's margins are lost in the rounding of K beta: {task.name}")
         if not left:
             break
     return descended(task, C, held)

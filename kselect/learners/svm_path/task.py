@@ -23,7 +23,7 @@ LOW, FREE, HIGH, PINNED = -1, 0, 1, 2
 # What the slack may be off, relative to the margin, and beta, relative to C.
 TOLERANCE = 1e-9
 # Where the rounding of ``K beta`` is larger than that: so many times it, but not more than this.
-ROUNDINGS, LOOSEST = 10.0, 1e-6
+ROUNDINGS, LOOSEST = 10.0, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +52,14 @@ class Task:
         held = np.where(status == LOW, low, np.where(status == HIGH, high, self.pinned))
         return np.where(status == FREE, 0.0, held)
 
+    def rounding(self, beta: Array) -> float:
+        """What ``K beta`` may be off, relative to the margin."""
+        terms = self.gram.largest * float(np.abs(beta).sum())
+        return ROUNDINGS * EPS * terms / self.margin
+
     def allowed(self, beta: Array) -> float:
         """How far the slack may be off."""
-        rounding = ROUNDINGS * EPS * self.gram.largest * float(np.abs(beta).sum())
-        return self.margin * (TOLERANCE + min(rounding / self.margin, LOOSEST))
+        return self.margin * (TOLERANCE + min(self.rounding(beta), LOOSEST))
 
     def loose(self, C: float) -> Array:
         """How far each row may be outside of its box."""
