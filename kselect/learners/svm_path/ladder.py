@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from kselect.numerics.linalg import Array
 # SMO's steps per row and its tolerance, relative to the spread of the slack, for a first guess.
 FIRST_STEPS, FIRST_TOLERANCE = 3, 1e-2
 # How far below the first C the solution for C -> 0 is looked for: by this factor, so many times.
-SMALLER, TIMES = 1.0 / 16.0, 64
+SMALLER, TIMES = 1.0 / 16.0, 32
 # With fewer free rows the active set is not tried before SMO, nor where the tangent more than doubles their number.
 MANY, DOUBLED = 64, 2.0
 # Of the free rows, how many may be wrong for it to be begun: along C, and without a fold.
@@ -87,8 +88,8 @@ def start(task: Task, C: float, above: Ladder | None) -> Rung:
     """The solution at a C that is small enough for the statuses of the limit C -> 0."""
     base = above.first.base if above else None
     segment = solve(task, solve_limit(task, above, base), C, base)
-    for times in range(TIMES):
-        fit = segment.near_zero(C * SMALLER**times) if times else segment.fit
+    for times, see in product(range(TIMES), (segment.at, segment.near_zero)):
+        fit = see(C * SMALLER**times)
         if not fit.wrong:
             return Rung(task, fit, segment)
     raise failure(task, C)
