@@ -30,8 +30,8 @@ class Claim:
 class Paper:
     """One paper.
 
-    ``remark``: what has to be said of the claims; ``splits``: how many its means are over, and ``splits_of`` the data sets with another number; ``aliases``: its
-    name of a column -> ours; ``exact_order``: from which order on it calls a series exact; ``timed_pairs``:
+    ``remark``: what has to be said of the claims; ``splits``: how many its means are over, and ``splits_of`` the
+    data sets with another number; ``aliases``: its name of a column -> ours; ``exact_order``: from which order on it calls a series exact; ``timed_pairs``:
     criteria whose seconds it compares, the dearer first.
     """
 
