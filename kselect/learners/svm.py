@@ -105,7 +105,12 @@ class SVMPath:
         return found
 
 
-@learner("svm", paper="tcyb2018; Cortes and Vapnik 1995", tasks=frozenset({"classification"}))
+@learner(
+    "svm",
+    paper="tcyb2018; Cortes and Vapnik 1995",
+    tasks=frozenset({"classification"}),
+    loss="hinge",
+)
 def svm(problem: Problem, *, bias: bool = True) -> SVMPath:
     r"""Support vector machine: min (1/n) sum max(0, 1 - y (f + b)) + lam ||f||^2, b = 0 with bias=false."""
     return SVMPath(problem, bias=bias)

@@ -47,7 +47,7 @@ TCYB2018 = paper(
             ),
             *shared("regression"),
         ),
-        remark="The lists of section VII, five claims on classification and four on regression, are reconstructed "
+        wording="The lists of section VII, five claims on classification and four on regression, are reconstructed "
         "in our words and order from the comparisons that the paper draws: its tables are not legible in our copy, "
         "so that no published number stands beside ours.",
     )

@@ -18,13 +18,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A figure of a config: test error over one parameter of some criteria, at one fixed lam."""
+    """A figure of a config: test error over one parameter of some criteria, at one fixed lam.
+
+    ``datasets`` None: all of the experiment.
+    """
 
     name: str
     criteria: tuple[str, ...]
     parameter: str
     values: tuple[float, ...]
     lam: float
+    datasets: tuple[str, ...] | None = None
     kind: str = "sweep"
 
 
@@ -65,7 +69,7 @@ class Curves:
 
 
 def trace(study: Study, sweep: Sweep) -> Curves:
-    """The panels of a sweep, one per data set of the experiment, also where it is empty."""
+    """The panels of a sweep, one per data set that it names, also where it is empty."""
     experiment = study.experiment
     mine = swept(study, sweep)
     methods = tuple(dict.fromkeys(m.label for m in experiment.methods if m.part == sweep.name))
@@ -78,7 +82,7 @@ def trace(study: Study, sweep: Sweep) -> Curves:
             tuple(make_curve(mine, dataset, m) for m in methods),
             find_levels(study, sweep, dataset, [r for r, _ in references]),
         )
-        for dataset in experiment.datasets
+        for dataset in (experiment.datasets if sweep.datasets is None else sweep.datasets)
     )
     return Curves(methods, references, panels)
 
