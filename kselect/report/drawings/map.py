@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # Inches of a map and of a panel of curves.
 TILE, PANEL = 1.6, 2.2
+BESIDE = 6.0
 # The colours go from a thousandth to ten times the exact score; what is beyond has an end's colour.
 LOW, HIGH = 1e-3, 10.0
 TICKS = 3
@@ -39,19 +40,21 @@ def draw_maps(figure: Map, panels: Sequence[Panel], study: Study, width: float) 
 
     tiles = [(panel, label) for panel in panels for label in figure.of]
     across = columns_in(width, len(figure.of), TILE)
-    height = 0.9 + 1.9 * math.ceil(len(tiles) / across)
+    height = 0.9 + 2.1 * math.ceil(len(tiles) / across)
     canvas, axes = lay_out(len(tiles), across, width, height)
     norm, image = LogNorm(LOW, HIGH), None
     for ax, (panel, label) in zip(axes, tiles, strict=True):
         known = {s.method: s for s in panel.surfaces}
-        ax.set_title(f"{panel.dataset}, {mark_label(label, study.reconstructed)}", fontsize=9)
+        ax.set_title(f"{panel.dataset}\n{mark_label(label, study.reconstructed)}", fontsize=9)
         if label in known:
             image = draw_surface(ax, known[label], study, norm)
         else:
             say_no_data(ax)
             ax.set_xticks([])
     if image is not None:
-        bar = canvas.colorbar(image, ax=axes, shrink=0.5, extend="both")
+        # On a narrow screen a bar beside the maps would take half of it.
+        where: Any = {"location": "bottom", "aspect": 30} if width < BESIDE else {"shrink": 0.5}
+        bar = canvas.colorbar(image, ax=axes, extend="both", **where)
         bar.set_label(f"distance to {figure.against}, relative")
     canvas.supxlabel(symbol("lam"), fontsize=10)
     canvas.supylabel(symbol(kernel_names(study)[0]), fontsize=10)
