@@ -84,7 +84,7 @@ def spelt_out(config: ConfigFile, document: Document) -> dict[str, Any]:
         name.replace("_", "-"): getattr(config, name) for name in type(config).model_fields
     }
     given: dict[str, Any] = document.data
-    written |= {key: given[key] for key in ("fewer-splits", "figures") if key in given}
+    written |= {key: given[key] for key in ("fewer-splits", "figures", "variants") if key in given}
     written |= {
         "learner": {
             task: {choice.name: {k: plain(v) for k, v in choice.params}}

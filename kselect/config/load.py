@@ -16,6 +16,7 @@ from kselect.config.kept import held_by, protocol_text, resolved, widen
 from kselect.config.rules import read_config
 from kselect.config.schema import ConfigFile
 from kselect.config.sizes import MOST_SWEPT, check_methods
+from kselect.config.variants import described, variant_of
 from kselect.errors import ConfigError, nearest
 from kselect.model.experiment import Columns, Experiment, Figure, FigureKind
 from kselect.model.method import Method
@@ -59,9 +60,16 @@ def load(
     kinds: Kinds,
     overrides: Mapping[str, object],
     folder_of: Callable[[Experiment], Path],
+    variant: str = "",
 ) -> Loaded:
-    """The same with the whole that results are gathered under; the file is read once."""
+    """The same with the whole that results are gathered under; the file is read once.
+
+    ``variant`` names one to be loaded in the place of the config.
+    """
     document = read_document(path)
+    if variant:
+        build(deepcopy(document), kinds)
+        document = variant_of(document, variant)
     asked = narrowed(deepcopy(document), kinds, overrides)
     held = held_by(folder_of(asked) / "config.resolved.yaml")
     widen(document, asked.datasets, asked.splits, held)
@@ -121,12 +129,15 @@ def build(document: Document, kinds: Kinds) -> Experiment:
     table = [method for methods in columns.methods.values() for method in methods]
     needed = needed_methods(figures, kinds, columns)
     check_methods(len(needed), document)
+    for name in config.variants:
+        build(variant_of(document, name), kinds)
     return Experiment(
         **{key: getattr(config, key) for key in (*SAME, *SAME_TOO)},
         learners=config.learner,
         methods=tuple(dict.fromkeys([*table, *needed])),
         datasets=tuple(config.datasets),
         figures=tuple(figures),
+        variants=described(document),
     )
 
 

@@ -41,6 +41,7 @@ from kselect.model.method import Choice, Ridges
 from kselect.numerics.losses import Loss
 
 Text = Annotated[str, PlainValidator(field(as_text))]
+VariantName = Annotated[str, PlainValidator(field(folder_name))]
 FigureName = Annotated[str, PlainValidator(field(figure_name))]
 DataSetName = Annotated[str, PlainValidator(named(find_dataset))]
 CriterionEntry = Annotated[Entry, PlainValidator(field(read_entry))]
@@ -89,6 +90,7 @@ class ConfigFile(BaseModel):
     criteria: Annotated[list[CriterionEntry], Field(min_length=1)]
     datasets: Annotated[list[DataSetName], Field(min_length=1)]
     figures: dict[FigureName, dict[str, Any]] = {}
+    variants: dict[VariantName, Annotated[dict[str, Any], Field(min_length=1)]] = {}
 
     def label(self, entry: Entry) -> str:
         """The column of the table that an entry makes."""

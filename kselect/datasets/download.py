@@ -90,9 +90,12 @@ def in_time(work: Callable[[], bytes], shown: str, deadline: float) -> bytes:
         except BaseException as error:  # whatever it is, it belongs to the one who waits
             future.set_exception(error)
 
-    threading.Thread(target=run, daemon=True).start()
+    left = deadline - time.monotonic()
     try:
-        return future.result(max(0.0, deadline - time.monotonic()))
+        if left <= 0:  # a quick attempt could still come before its result is asked for
+            raise TimeoutError
+        threading.Thread(target=run, daemon=True).start()
+        return future.result(left)
     except TimeoutError:
         raise Unreachable(f"{shown}: not done within {TOTAL_SECONDS:g} s") from None
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from kselect.datasets.registry import DataSetInfo, Task, find_dataset
+from kselect.datasets.splits import count_train
 from kselect.kernels import Kernel
 from kselect.model.method import REGRESSION_LOSS, TABLE, Choice, Method, Ridges, Setting
 from kselect.numerics.losses import Loss
@@ -24,6 +25,14 @@ class Figure(Protocol):
     def kind(self) -> str:
         """The section that shows it."""
         ...
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Another reading of the protocol, run beside it: its name, and in words what it changes."""
+
+    name: str
+    changes: str
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,7 @@ class Experiment:
     fewer_splits: tuple[Fewer, ...] = ()
     tune_folds: int = 3
     own: tuple[DataSetInfo, ...] = ()
+    variants: tuple[Variant, ...] = ()
 
     def info(self, dataset: str) -> DataSetInfo:
         """What is known of a data set: the config's own, or the registry's.
@@ -84,7 +94,7 @@ class Experiment:
         """How many rows a training part has, as planning counts them."""
         info = self.info(dataset)
         if self.train is not None:
-            return round(self.train * info.rows)
+            return count_train(info.rows, self.train)
         return info.given.train if info.given else info.rows
 
     def splits_on(self, dataset: str) -> tuple[int, ...]:

@@ -53,8 +53,9 @@ class Paper:
 
     ``splits``: how many its means are over, and ``splits_of`` the data sets with another number; ``aliases``: its
     name of a column -> ours; ``exact_order``: from which order on it calls a series exact; ``timed_pairs``:
-    criteria whose seconds it compares, the dearer first; ``rank_claims``, ``spread_claims``: what it claims of
-    ranks over data sets and of learned widths.
+    criteria whose seconds it compares, the dearer first; ``plain``: criteria that leave nothing to choose, whose
+    columns tell best how near a protocol comes to the paper's; ``rank_claims``, ``spread_claims``: what it claims
+    of ranks over data sets and of learned widths.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Paper:
     timed_pairs: tuple[tuple[str, str], ...] = ()
     rank_claims: tuple[RankClaim, ...] = ()
     spread_claims: tuple[SpreadClaim, ...] = ()
+    plain: tuple[str, ...] = ("k-CV", "ELOO")
 
     def splits_on(self, dataset: str) -> int:
         """How many splits its mean on a data set is over."""

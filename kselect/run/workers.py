@@ -67,13 +67,11 @@ def without_folders(text: str) -> str:
 
 def local_executor(n_jobs: int) -> Executor:
     """Fresh processes through loky, also for one job: the parent stays free to hear Ctrl-C."""
-    from multiprocessing import resource_tracker
-
     from loky import ProcessPoolExecutor
 
     # loky replaces a worker that keeps the memory of a large job; its warning of that helps nobody.
     warnings.filterwarnings("ignore", "A worker (stopped|was restarted)", UserWarning)
-    resource_tracker.ensure_running()  # later it would unblock what ``submit`` blocks
+    start_trackers()
     executor: Executor = ProcessPoolExecutor(
         max_workers=n_jobs,
         initializer=start_worker,
@@ -81,6 +79,28 @@ def local_executor(n_jobs: int) -> Executor:
         env=WORKER_ENVIRONMENT,
     )
     return executor
+
+
+def start_trackers() -> None:
+    """The processes that remove what a killed run leaves in shared memory, and say nothing of it.
+
+    Started later they would unblock what ``submit`` blocks; and they warn of a semaphore that
+    was removed while the run ended, which is no fault and none of the user's business.
+    """
+    from multiprocessing import resource_tracker
+
+    from loky.backend import resource_tracker as loky_tracker
+
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = "ignore"
+    try:
+        resource_tracker.ensure_running()
+        loky_tracker.ensure_running()
+    finally:
+        if before is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = before
 
 
 def submit(executor: Executor, experiment: Experiment, trial: Trial) -> Future[Outcome]:

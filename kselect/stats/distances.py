@@ -24,7 +24,8 @@ VERDICTS: tuple[Verdict, ...] = ("within 2", "2 to 4", "beyond 4", "no spread", 
 class Distance:
     """One published cell beside ours, in the data set's unit; ours is NaN where it is missing.
 
-    ``method`` and ``setting`` are our names; ``errors`` is ``difference / sqrt(se_published^2 + se_ours^2)``.
+    ``method`` and ``setting`` are our names, ``stand_in`` the data set whose numbers are ours where the paper's
+    own was not to be had; ``errors`` is ``difference / sqrt(se_published^2 + se_ours^2)``.
     """
 
     published: Published
@@ -36,6 +37,7 @@ class Distance:
     difference: float
     errors: float
     verdict: Verdict
+    stand_in: str = ""
 
 
 def distances(study: Study, loss: str) -> tuple[Distance, ...]:
@@ -56,17 +58,11 @@ def distances(study: Study, loss: str) -> tuple[Distance, ...]:
 
 def measure(study: Study, loss: str, paper: Paper, row: Published) -> Distance:
     """One published cell, or its stand-in; it stays listed where we have no number for it."""
-    method, setting = paper.column(row.method), our_setting(study.experiment, row.setting)
-    cell = study.comparison(loss).cell(setting, row.dataset, method)
+    method = our_column(study.experiment, paper.column(row.method))
+    setting = our_setting(study.experiment, row.setting)
+    cell, twin = study.comparison(loss).cell(setting, row.dataset, method), ""
     if cell is None or not cell.runs:
-        twin = next(
-            (
-                d
-                for d in study.experiment.datasets
-                if study.experiment.info(d).stands_for == row.dataset
-            ),
-            "",
-        )
+        twin = stand_in(study.experiment, row.dataset)
         cell = study.comparison(loss).cell(setting, twin, method)
     if cell is None or not cell.runs:
         nothing = math.nan
@@ -74,8 +70,22 @@ def measure(study: Study, loss: str, paper: Paper, row: Published) -> Distance:
     difference = cell.mean - row.mean
     errors = divide(difference, combine(published_error(row, paper), cell))
     return Distance(
-        row, method, setting, cell.mean, cell.sd, cell.runs, difference, errors, judge(errors)
+        *(row, method, setting, cell.mean, cell.sd, cell.runs),
+        *(difference, errors, judge(errors), twin),
     )
+
+
+def our_column(experiment: Experiment, printed: str) -> str:
+    """The column of that name, or the only one that is it with other parameters: ``5-KS(eta=4)`` for ``5-KS``."""
+    if printed in experiment.labels:
+        return printed
+    others = [label for label in experiment.labels if label.partition("(")[0] == printed]
+    return others[0] if len(others) == 1 else printed
+
+
+def stand_in(experiment: Experiment, dataset: str) -> str:
+    """The data set of the experiment that takes the place of a published one, empty where none does."""
+    return next((d for d in experiment.datasets if experiment.info(d).stands_for == dataset), "")
 
 
 def our_setting(experiment: Experiment, printed: Setting) -> Setting:

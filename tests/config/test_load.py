@@ -694,7 +694,7 @@ def test_resolved_leaves_nothing_to_defaults() -> None:
     assert list(written) == [
         "name", "paper", "title", "learner", "scale", "scale-on", "train", "stratify", "splits",
         "seed", "kernels", "lam", "ridge", "loss", "also-loss", "tune-folds", "criteria", "datasets",
-        "figures",
+        "figures", "variants",
     ]  # fmt: skip
     assert written["criteria"] == [
         {"5-CV": {"average": "points"}},

@@ -1,4 +1,4 @@
-"""Each split's criterion value against its test error: where a criterion over-fits, it falls and the error does not."""
+"""A criterion's value against the test error, split by split: over-fitting is a low one with a high other."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ class OverfittingFigure:
             figure.name,
             lambda: make_canvas(figure, there),
             "The criterion's value against the test error, one panel per data set",
-            "The value of the criterion at its best against the test error there: a point per split, large the mean. "
+            "The value of the criterion at its best against the test error there: a point per split, large "
+            "the mean. "
             "A column that lies to the left of another and above it has a lower criterion and a higher error: it "
             "over-fits its criterion.",
         )
@@ -90,7 +91,7 @@ def make_canvas(figure: Overfitting, found: Mapping[str, Sequence[Cloud]]) -> Ca
         Line2D([], [], color=colour(i), marker=marker(i), linestyle="", markersize=5)
         for i, _ in enumerate(figure.criteria)
     ]
-    canvas.legend(handles, figure.criteria, loc="outside upper center", ncols=4, frameon=False)
+    canvas.legend(handles, figure.criteria, loc="outside upper center", ncols=5, frameon=False)
     return canvas
 
 
@@ -102,8 +103,8 @@ def draw(ax: Axes, dataset: str, row: Sequence[Cloud]) -> None:
             ax.plot(
                 *(cloud.scores, cloud.errors),
                 marker(i),
-                color=(colour(i), 0.25),
-                markersize=2.2,
+                color=(colour(i), 0.35),
+                markersize=2.8,
                 markeredgewidth=0,
             )
     for i, cloud in enumerate(row):

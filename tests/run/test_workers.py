@@ -1,0 +1,23 @@
+"""What the workers' surroundings say of themselves: nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+LEFT_BEHIND = """
+from loky.backend import resource_tracker
+resource_tracker.ensure_running()
+resource_tracker.register("/kselect-no-such", "semlock")
+"""
+
+
+def said(start: str) -> str:
+    """What a process writes to stderr that ends while the trackers know a semaphore that is gone."""
+    command = [sys.executable, "-c", start + LEFT_BEHIND]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stderr
+
+
+def test_trackers_are_quiet() -> None:
+    assert said("from kselect.run.workers import start_trackers; start_trackers()") == ""
+    assert "No such file" in said(""), "the tracker warns no more: the silencing can go"
