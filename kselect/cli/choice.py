@@ -12,6 +12,7 @@ from kselect.errors import brief
 from kselect.grids import show_number
 from kselect.kernels import Kernel
 from kselect.model.records import describe_exclusions
+from kselect.search.pruned import Work
 from kselect.selection.engine import Selection
 
 
@@ -22,6 +23,7 @@ def as_object(found: Selection, n: int, facts: Mapping[str, Any]) -> dict[str, A
         {**kernel.parameters, "lam": lam, "score": score if np.isfinite(score) else None}
         for kernel, row in zip(request.kernels, found.scores.tolist(), strict=True)
         for lam, score in zip(request.lams, row, strict=True)
+        if not np.isnan(score)  # not known to a search by bounds
     ]
     return {
         "criterion": request.method.label,
@@ -30,6 +32,7 @@ def as_object(found: Selection, n: int, facts: Mapping[str, Any]) -> dict[str, A
         "learner_params": dict(request.learner.params),
         "kernel": found.kernel.name,
         "ridge": request.ridge,
+        "search": "pruned" if found.work else "grid",
         "n": n,
         "best": {**found.kernel.parameters, "lam": found.lam, "score": found.score},
         "warnings": found.edges,
@@ -60,7 +63,7 @@ def describe(found: Selection, n: int, d: int, goal: Target, scale: str) -> str:
         f"{request.learner.name}{own}, {found.kernel.name} kernel, {request.method.label}"
         + (f" ({request.method.text})" if request.method.params else ""),
         "",
-        *score_table(found),
+        *(score_table(found) if found.work is None else [describe_work(found, found.work)]),
         "",
         f"choice: {chosen + ', ' if chosen else ''}lam = {show_number(found.lam)}"
         f" (ridge n lam = {found.lam * n:.4g}), score {found.score:.6g}",
@@ -72,6 +75,16 @@ def describe(found: Selection, n: int, d: int, goal: Target, scale: str) -> str:
         *(f"  {line}" for line in python_lines(found, goal, scale)),
     ]
     return "\n".join(lines)
+
+
+def describe_work(found: Selection, work: Work) -> str:
+    """What the bounds spared."""
+    request = found.request
+    folds = request.method.folds or 1
+    return (
+        f"the exact minimum by bounds: {work.kernels_fitted} of {len(request.kernels)} kernels and "
+        f"{work.folds} of {found.scores.size * folds} fold fits (--search grid scores every candidate)"
+    )
 
 
 def score_table(found: Selection) -> list[str]:

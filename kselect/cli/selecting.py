@@ -30,6 +30,7 @@ from kselect.selection.request import (
     make_lams,
     make_method,
     split_parameters,
+    usual_loss,
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -37,6 +38,7 @@ EPILOG = """\b
 Examples:
   kselect select my.csv --target price
   kselect select my.svm.bz2 --learner krr --criterion ELOO --tau 2^-4:2^10 --lam 10^-6:10^0
+  kselect select my.csv --learner smooth-hinge --tau 2^-15:2^15 --lam 2^-15:2^15:2
   kselect select my.csv --criterion 5-KS --param eta=0.5 --folds folds.txt --json > choice.json
 
 A GRID is 0.5,1,2 or 2^-6:2^8 (every power) or 2^-15:2^15:2 (every second).
@@ -89,7 +91,13 @@ def kernel_options(function: F) -> F:
 @click.option(
     "--loss",
     type=click.Choice(["zero-one", "squared", "hinge"]),
-    help="What is averaged. [default: squared]",
+    help="What is averaged. [default: the learner's own; hinge for smooth-hinge, else squared]",
+)
+@click.option(
+    "--search",
+    type=click.Choice(["grid", "pruned"]),
+    help="Every candidate, or the minimum of k-CV by bounds alone (krr, smooth-hinge). [default: pruned for "
+    "smooth-hinge without --plot and --json, else grid]",
 )
 @click.option(
     "--scale",
@@ -126,6 +134,7 @@ def select_command(
 ) -> None:
     """Choose the kernel and the ridge for the rows of FILE (svmlight or CSV, also .bz2)."""
     find_learner(flags["learner"])
+    flags["search"] = how_to_search(flags, plot, as_json)
     if plot:
         from kselect.selection.surface import check_plot
 
@@ -157,6 +166,16 @@ def select_command(
         draw_surface(found, plot)
 
 
+def how_to_search(flags: Mapping[str, Any], plot: Path | None, as_json: bool) -> str:
+    """As asked; a learner whose folds are trained is searched by bounds where nobody looks at the surface."""
+    if plot and flags["search"] == "pruned":
+        raise ConfigError(
+            "--plot draws every score, of which --search pruned has one: --search grid"
+        )
+    surface = bool(plot) or as_json or flags["learner"] != "smooth-hinge"
+    return flags["search"] or ("grid" if surface else "pruned")
+
+
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
     """An error of what is in here gets the file's name."""
@@ -171,7 +190,8 @@ def make_request(flags: Mapping[str, Any], goal: Target) -> tuple[Method, Reques
     params = dict(split_parameter(text) for text in flags["params"])
     learner = find_learner(flags["learner"])
     params, choice = split_parameters(learner, flags["criterion"], params)
-    method = make_method(flags["criterion"], flags["loss"], params, goal.task == "classification")
+    loss = usual_loss(learner, flags["criterion"], flags["loss"])
+    method = make_method(flags["criterion"], loss, params, goal.task == "classification")
     if goal.task not in learner.tasks:
         raise ConfigError(
             f"the learner {learner.name} is for {' and '.join(learner.tasks)}, not {goal.task}"
@@ -186,6 +206,7 @@ def make_request(flags: Mapping[str, Any], goal: Target) -> tuple[Method, Reques
         flags["n_jobs"],
         flags["seed"],
         goal.task,
+        flags["search"],
     )
     return method, request
 

@@ -16,7 +16,7 @@ from kselect.grids import show_number
 # What all results of a folder share: a config that differs in one of these does not belong to it.
 PROTOCOL = (
     *("learner", "scale", "scale-on", "train", "stratify", "seed", "kernels", "lam", "ridge"),
-    *("loss", "average", "also-loss", "tune-folds"),
+    *("loss", "average", "also-loss", "tune-folds", "search"),
 )
 
 

@@ -25,7 +25,7 @@ Kinds = Mapping[str, FigureKind]
 NO_OVERRIDES: Mapping[str, object] = MappingProxyType({})
 FLAGS = {"datasets": "--dataset", "splits": "--splits", "criteria": "--criterion"}
 SAME = ("name", "paper", "title", "scale", "scale_on", "train", "stratify", "splits", "seed")
-SAME_TOO = ("kernels", "lam", "ridge", "loss", "fewer_splits", "tune_folds")
+SAME_TOO = ("kernels", "lam", "ridge", "loss", "fewer_splits", "tune_folds", "search")
 
 
 @dataclass(frozen=True)

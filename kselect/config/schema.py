@@ -37,7 +37,7 @@ from kselect.errors import nearest
 from kselect.kernels import Kernel
 from kselect.learners.base import RidgeMode
 from kselect.model.experiment import Fewer
-from kselect.model.method import Choice, Ridges
+from kselect.model.method import Choice, Ridges, SearchName
 from kselect.numerics.losses import Loss
 
 Text = Annotated[str, PlainValidator(field(as_text))]
@@ -87,6 +87,7 @@ class ConfigFile(BaseModel):
     also_loss: list[Loss] = []
     average: Aggregation | None = None
     tune_folds: Annotated[int, PlainValidator(field(read_tune_folds))] = 3
+    search: SearchName = "grid"
     criteria: Annotated[list[CriterionEntry], Field(min_length=1)]
     datasets: Annotated[list[DataSetName], Field(min_length=1)]
     figures: dict[FigureName, dict[str, Any]] = {}

@@ -9,7 +9,15 @@ from typing import Any, Literal, Protocol
 from kselect.datasets.registry import DataSetInfo, Task, find_dataset
 from kselect.datasets.splits import count_train
 from kselect.kernels import Kernel
-from kselect.model.method import REGRESSION_LOSS, TABLE, Choice, Method, Ridges, Setting
+from kselect.model.method import (
+    REGRESSION_LOSS,
+    TABLE,
+    Choice,
+    Method,
+    Ridges,
+    SearchName,
+    Setting,
+)
 from kselect.numerics.losses import Loss
 
 
@@ -71,6 +79,7 @@ class Experiment:
     figures: tuple[Figure, ...] = ()
     fewer_splits: tuple[Fewer, ...] = ()
     tune_folds: int = 3
+    search: SearchName = "grid"
     own: tuple[DataSetInfo, ...] = ()
     variants: tuple[Variant, ...] = ()
 

@@ -82,4 +82,6 @@ def protocol_of(experiment: Experiment, dataset: str, data_sha256: str) -> str:
         "lam": [lam.mode, lam.unit, *map(show_number, lam.values)],
         "tune-folds": experiment.tune_folds,
     }
+    if experiment.search != "grid":  # a minimum by bounds is the grid's up to rounding alone
+        facts["search"] = experiment.search
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

@@ -11,6 +11,7 @@ TABLE = "table"
 REGRESSION_LOSS = "squared"
 LamMode = Literal["fixed", "select"]
 LamUnit = Literal["lam", "n lam"]
+SearchName = Literal["grid", "pruned"]
 Params = tuple[tuple[str, Any], ...]
 
 

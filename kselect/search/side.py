@@ -61,7 +61,12 @@ class TrainingSide:
             K, columns = kernel.gram(self.points), None
         else:
             K, columns = np.empty((0, 0)), nystrom_columns(kernel, self.points, self.landmarks)
-        return Problem(self.X, self.targets[0], kernel, K, lams, self.ridge, columns)
+        return Problem(self.X, self.targets[0], kernel, K, lams, self.ridge, columns, self.order)
+
+    @cached_property
+    def order(self) -> Index:
+        """A random order of the rows, the same for every kernel and method that draws some of them."""
+        return self.stream("columns").permutation(self.n).astype(np.intp)
 
     def part(self, rows: Index, name: str) -> TrainingSide:
         """Some of the rows as a training side of their own, with random streams of their own."""

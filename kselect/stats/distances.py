@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -25,7 +25,8 @@ class Distance:
     """One published cell beside ours, in the data set's unit; ours is NaN where it is missing.
 
     ``method`` and ``setting`` are our names, ``stand_in`` the data set whose numbers are ours where the paper's
-    own was not to be had; ``errors`` is ``difference / sqrt(se_published^2 + se_ours^2)``.
+    own was not to be had; ``errors`` is ``difference / sqrt(se_published^2 + se_ours^2)``, and ``deviations`` the
+    same by standard deviations of a single split.
     """
 
     published: Published
@@ -37,6 +38,7 @@ class Distance:
     difference: float
     errors: float
     verdict: Verdict
+    deviations: float = math.nan
     stand_in: str = ""
 
 
@@ -69,9 +71,10 @@ def measure(study: Study, loss: str, paper: Paper, row: Published) -> Distance:
         return Distance(row, method, setting, nothing, nothing, 0, nothing, nothing, "missing")
     difference = cell.mean - row.mean
     errors = divide(difference, combine(published_error(row, paper), cell))
+    deviations = divide(difference, math.hypot(published_deviation(row, paper), cell.sd))
     return Distance(
         *(row, method, setting, cell.mean, cell.sd, cell.runs),
-        *(difference, errors, judge(errors), twin),
+        *(difference, errors, judge(errors), deviations, twin),
     )
 
 
@@ -105,6 +108,11 @@ def published_error(row: Published, paper: Paper) -> float:
     return row.spread if row.kind == "se" else row.spread / math.sqrt(paper.splits_on(row.dataset))
 
 
+def published_deviation(row: Published, paper: Paper) -> float:
+    """The paper's standard deviation over its splits."""
+    return row.spread * math.sqrt(paper.splits_on(row.dataset)) if row.kind == "se" else row.spread
+
+
 def combine(published: float, cell: Cell) -> float:
     """The standard error of the difference of two independent means."""
     return math.hypot(published, cell.sd / math.sqrt(cell.runs))
@@ -122,6 +130,31 @@ def judge(errors: float) -> Verdict:
     if math.isnan(errors):
         return "no spread"
     return "within 2" if abs(errors) <= 2 else "2 to 4" if abs(errors) <= 4 else "beyond 4"
+
+
+@dataclass(frozen=True)
+class ColumnCounts:
+    """Of one column, or of all of them: cells by verdict, and those within one deviation of a single split."""
+
+    column: str
+    cells: int
+    verdicts: dict[Verdict, int]
+    near: int
+
+
+def count_columns(found: Iterable[Distance]) -> tuple[ColumnCounts, ...]:
+    """Column by column in the order of the published table, then all."""
+    cells = list(found)
+    columns = {
+        m: [d for d in cells if d.method == m] for m in dict.fromkeys(d.method for d in cells)
+    }
+    return tuple(count_column(name, mine) for name, mine in [*columns.items(), ("all", cells)])
+
+
+def count_column(name: str, cells: Sequence[Distance]) -> ColumnCounts:
+    """The counts of some cells."""
+    near = sum(abs(d.deviations) <= 1.0 for d in cells)
+    return ColumnCounts(name, len(cells), count_verdicts(cells), near)
 
 
 def count_verdicts(found: Iterable[Distance]) -> dict[Verdict, int]:

@@ -693,7 +693,7 @@ def test_resolved_leaves_nothing_to_defaults() -> None:
     written = yaml.safe_load(resolved())
     assert list(written) == [
         "name", "paper", "title", "learner", "scale", "scale-on", "train", "stratify", "splits",
-        "seed", "kernels", "lam", "ridge", "loss", "also-loss", "tune-folds", "criteria", "datasets",
+        "seed", "kernels", "lam", "ridge", "loss", "also-loss", "tune-folds", "search", "criteria", "datasets",
         "figures", "variants",
     ]  # fmt: skip
     assert written["criteria"] == [

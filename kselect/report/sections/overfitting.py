@@ -1,4 +1,4 @@
-"""A criterion's value against the test error, split by split: over-fitting is a low one with a high other."""
+"""Each split's criterion value against its test error: over-fitted, the one falls and the other does not."""
 
 from __future__ import annotations
 
@@ -66,8 +66,7 @@ class OverfittingFigure:
             figure.name,
             lambda: make_canvas(figure, there),
             "The criterion's value against the test error, one panel per data set",
-            "The value of the criterion at its best against the test error there: a point per split, large "
-            "the mean. "
+            "The criterion at its best against the test error there: a point per split, a large one for the mean. "
             "A column that lies to the left of another and above it has a lower criterion and a higher error: it "
             "over-fits its criterion.",
         )

@@ -1,4 +1,4 @@
-"""Box plots of learned kernel parameters over splits, by data set and column (flkl2014, figures 4 and 5)."""
+"""Box plots of learned kernel parameters over splits, a panel per data set and column (flkl2014, figures 4, 5)."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def make_canvas(rows: Sequence[Sequence[Learned]]) -> Canvas:
 
 
 def limits(row: Sequence[Learned]) -> tuple[float, float]:
-    """The foot and the top of a data set's axis: by medians and percentiles, which single splits do not move."""
+    """The foot and top of a data set's axis: of medians and upper percentiles, which no single split moves."""
     medians = [np.median(one.values, axis=0).max() for one in row if one.values.size]
     tops = [np.percentile(one.values, 95, axis=0).max() for one in row if one.values.size]
     foot = FOOT * max(medians, default=1.0) or FOOT
