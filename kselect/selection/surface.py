@@ -12,6 +12,7 @@ from kselect.errors import ConfigError
 from kselect.files import write_whole
 from kselect.grids import show_number
 from kselect.numerics.linalg import Array
+from kselect.selection.relevances import MOST, draw_bars
 
 if TYPE_CHECKING:
     from kselect.selection.engine import Selection
@@ -21,7 +22,7 @@ KINDS = ("png", "pdf", "svg")
 
 
 def draw_surface(found: Selection, path: Path) -> Path:
-    """One coloured cell a candidate: ridges across, kernels up; PNG, PDF or SVG by the ending."""
+    """One coloured cell a candidate: ridges across, kernels up; a learned kernel as bars. PNG, PDF or SVG."""
     kind = check_plot(path)
     import io
 
@@ -29,11 +30,19 @@ def draw_surface(found: Selection, path: Path) -> Path:
     from matplotlib.figure import Figure
 
     rows, columns = found.scores.shape
-    size = (2.6 + INCHES_A_CELL * max(columns, 6), 1.5 + 0.75 * INCHES_A_CELL * max(rows, 6))
+    if found.kernel.learned:
+        rows = len(found.kernel.parameters)
+    size = (
+        2.6 + INCHES_A_CELL * max(columns, 6),
+        1.5 + 0.75 * INCHES_A_CELL * min(max(rows, 6), MOST),
+    )
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    draw_cells(figure, axes, found)
+    if found.kernel.learned:
+        draw_bars(axes, found)
+    else:
+        draw_cells(figure, axes, found)
     target = io.BytesIO()
     figure.savefig(target, format=kind, dpi=150)
     try:
