@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,9 @@ from kselect.stats.study import Study
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# What is smaller than this share of the largest median is drawn at the foot of an axis.
+FOOT = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +41,24 @@ class Learned:
             return 0.0
         return float(np.median(self.values[:, used].std(axis=0, ddof=1) / mean[used]))
 
+    def above(self, floor: float) -> Array:
+        """The parameters, none below a floor: what is drawn where zero has no place on the axis."""
+        return np.maximum(self.values, floor)
+
     @property
     def weak_share(self) -> float:
         """The share of all widths, averaged over splits, that the weaker half of the features has."""
         mean = np.sort(self.values.mean(axis=0)) if len(self.values) else np.empty(0)
         total = float(mean.sum())
         return float(mean[: len(mean) // 2].sum()) / total if total > 0.0 else math.nan
+
+
+def limits(row: Sequence[Learned]) -> tuple[float, float]:
+    """Foot and top of an axis for several columns, by medians and percentiles, which no single split moves."""
+    medians = [float(np.median(one.values, axis=0).max()) for one in row if one.values.size]
+    tops = [float(np.percentile(one.values, 95, axis=0).max()) for one in row if one.values.size]
+    foot = FOOT * max(medians, default=1.0) or FOOT
+    return foot, max([*tops, 10.0 * foot])
 
 
 def learned(study: Study, dataset: str, method: str) -> Learned:

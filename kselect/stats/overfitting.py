@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import fsum
 
 from kselect.stats.learned import learned_records
 from kselect.stats.samples import FACTORS, UNITS
@@ -18,6 +19,11 @@ class Cloud:
     scores: tuple[float, ...]
     errors: tuple[float, ...]
     unit: str
+
+    @property
+    def mean(self) -> tuple[float, float]:
+        """The mean score and the mean error."""
+        return fsum(self.scores) / len(self.scores), fsum(self.errors) / len(self.errors)
 
 
 def clouds(study: Study, dataset: str, labels: Iterable[str]) -> list[Cloud]:

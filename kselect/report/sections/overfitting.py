@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from kselect.model.experiment import Columns
 from kselect.model.method import Method
 from kselect.report.blocks import Shown
@@ -108,7 +106,7 @@ def draw(ax: Axes, dataset: str, row: Sequence[Cloud]) -> None:
             )
     for i, cloud in enumerate(row):
         if cloud.errors:
-            mean = float(np.mean(cloud.scores)), float(np.mean(cloud.errors))
+            mean = cloud.mean
             ax.plot(
                 *([mean[0]], [mean[1]], marker(i)),
                 color=colour(i),

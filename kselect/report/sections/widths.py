@@ -6,15 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from kselect.model.experiment import Columns
 from kselect.model.method import Method
-from kselect.numerics.linalg import Array
 from kselect.report.blocks import Shown
 from kselect.report.panels import colour, lay_out, say_no_data, show_figure, tidy_up
 from kselect.report.sections.base import Wrong, figure, read_datasets, read_labels
-from kselect.stats.learned import Learned, learned
+from kselect.stats.learned import Learned, learned, limits
 from kselect.stats.study import Study
 
 if TYPE_CHECKING:
@@ -22,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 KEYS = ("criteria", "datasets")
-# What is smaller than this share of the largest median is drawn at the foot, where zero stands.
-FOOT = 1e-4
 MOST_TICKS = 12
 
 
@@ -87,21 +82,13 @@ def make_canvas(rows: Sequence[Sequence[Learned]]) -> Canvas:
     return canvas
 
 
-def limits(row: Sequence[Learned]) -> tuple[float, float]:
-    """The foot and top of a data set's axis: of medians and upper percentiles, which no single split moves."""
-    medians = [np.median(one.values, axis=0).max() for one in row if one.values.size]
-    tops = [np.percentile(one.values, 95, axis=0).max() for one in row if one.values.size]
-    foot = FOOT * max(medians, default=1.0) or FOOT
-    return foot, max([*tops, 10.0 * foot])
-
-
 def draw(ax: Axes, one: Learned, position: int, floor: float, top: float) -> None:
     """The boxes of one column on one data set."""
     ax.set_title(f"{one.dataset}, {one.method} ({len(one.splits)} splits)", fontsize=9)
     if not one.values.size:
         say_no_data(ax)
         return
-    values: Array = np.maximum(one.values, floor)
+    values = one.above(floor)
     ax.boxplot(
         values,
         whis=(5, 95),
