@@ -116,10 +116,13 @@ class Experiment:
         ]
         return tuple(s for s in self.splits if s < min(limits, default=s + 1))
 
-    def methods_on(self, dataset: str) -> tuple[Method, ...]:
-        """The methods of one data set; in a regression every loss is the squared one."""
+    def methods_on(self, dataset: str, split: int | None = None) -> tuple[Method, ...]:
+        """The methods of one data set, on one split or any; in a regression every loss is the squared one."""
         mine: Iterable[Method] = (
-            m for m in self.methods if not m.datasets or dataset in m.datasets
+            m
+            for m in self.methods
+            if (not m.datasets or dataset in m.datasets)
+            and (not m.splits or split is None or split in m.splits)
         )
         if self.task(dataset) == "regression":
             mine = (m.with_loss(REGRESSION_LOSS) for m in mine)

@@ -76,6 +76,7 @@ class Method:
     data sets; empty means all. ``tuned`` parameters are chosen by an inner cross-validation on the training rows.
     ``scored_by`` is the learner whose path the criterion asks, by task, where it is not the one that is trained.
     ``search`` moves through all values of a ``kernel``'s parameters and the ridge; None tries those of the grid.
+    ``splits`` restricts it to some splits; empty means all.
     """
 
     label: str
@@ -90,6 +91,7 @@ class Method:
     scored_by: tuple[tuple[str, Choice], ...] = ()
     search: Choice | None = None
     kernel: str = ""
+    splits: tuple[int, ...] = ()
 
     @property
     def loss(self) -> str:

@@ -92,6 +92,20 @@ def test_the_score_of_the_first_level(name: str, kernel_name: str) -> None:
     assert found.score == pytest.approx(error, rel=1e-3)
 
 
+def test_a_point_of_the_surface() -> None:
+    """At the (lam, mu) that the search found the error is the search's own; elsewhere it is no lower."""
+    at, best = problem(), find(problem(), method("k-CV", "flkl", "ard"))
+    mu = dict(best.place.tuned)["mu"]
+
+    def error(factor: float) -> float:
+        place = Choice("flkl-at", (("lam", factor * N * best.place.lam), ("mu", mu)))
+        one = method("k-CV", "flkl-at", "ard")
+        return find(at, Method(**{**vars(one), "search": place})).score
+
+    assert error(1.0) == pytest.approx(best.score, rel=1e-3)
+    assert min(error(0.1), error(10.0)) > best.score
+
+
 def test_the_fit_is_that_of_the_place() -> None:
     at = problem()
     found = find(at, method("k-CV", "flkl", "ard"))

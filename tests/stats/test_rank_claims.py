@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from kselect.stats.published import Published, read_published
 from kselect.stats.rank_claims import judge_ranks, judge_spreads
 from kselect.stats.rankings import Ranking, rank_columns
 from kselect.stats.study import Study, study_of
+from kselect.stats.surfaces import Surfaces, levels, see
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -159,7 +161,7 @@ def test_what_the_report_shows() -> None:
     text = " ".join(e.text for b in SECTIONS["rank-claims"](study).blocks for e in b.elements)  # type: ignore[union-attr]
     assert "Mean ranks over 14 data sets: ARD-FLKL 1.21" in text
     spec, rows = paper()
-    for name in ("table2", "widths", "overfitting"):
+    for name in ("table2", "widths", "overfitting", "surfaces"):
         kind = FIGURES[by_name[name].kind]
         assert kind.show(by_name[name], study_of(spec, (), rows)).files
         assert kind.show(by_name[name], few()).files
@@ -172,3 +174,48 @@ def few() -> Study:
     return study_of(
         spec, [row("thyroid", s, m, 4.0, "theta1=1;theta2=0") for m in labels for s in (0, 1)]
     )
+
+
+def test_a_surface_is_computed_on_one_split_alone() -> None:
+    """One method per point, known to the plan by its data set and split."""
+    spec, _ = paper()
+    figure = next(f for f in spec.figures if isinstance(f, Surfaces))
+    parts = {
+        (d, s): sum(m.part == "surfaces" for m in spec.methods_on(d, s))
+        for d in ("heart", "synthetic")
+        for s in (0, 1)
+    }
+    points = len(figure.lams) * len(figure.mus)
+    assert parts == {
+        ("heart", 0): 0,
+        ("heart", 1): 0,
+        ("synthetic", 0): points,
+        ("synthetic", 1): 0,
+    }
+
+
+def test_surfaces_are_read_from_their_records() -> None:
+    """Each point from its own record, the decision from the embedded rows and the kernel of the table's record."""
+    spec, _ = paper()
+    figure = next(f for f in spec.figures if isinstance(f, Surfaces))
+    column = next(m for m in spec.table if m.label == figure.at)
+    points = [
+        replace(
+            row("synthetic", 0, figure.at, 0.1 * i, "theta1=1;theta2=1"),
+            part="surfaces",
+            params=m.text,
+        )
+        for i, m in enumerate(figure.methods(column))
+        if i != 3
+    ]
+    best = replace(row("synthetic", 0, figure.at, 9.0, "theta1=1;theta2=1"), tuned="mu=0.5")
+    seen = see(study_of(spec, [*points, best]), figure)
+    assert np.isnan(seen.test[0, 3])
+    assert seen.test[1, 0] == pytest.approx(0.1 * len(figure.mus))
+    assert seen.best == (1.0, 0.5)
+    assert seen.decision is not None
+    assert len(seen.decision.rows) == 250
+    agree = np.sign(seen.decision.values).mean()
+    assert -0.5 < agree < 0.5
+    assert levels(seen.test)[0] == 0.0
+    assert levels(np.full((2, 2), np.nan)) == []
