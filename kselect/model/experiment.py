@@ -107,13 +107,14 @@ class Experiment:
         return info.given.train if info.given else info.rows
 
     def splits_on(self, dataset: str) -> tuple[int, ...]:
-        """The splits of one data set: those of the config, or fewer."""
-        rows = self.train_rows(dataset)
+        """The splits of one data set: those of the config, or fewer; of given ones as many as it comes with."""
+        rows, given = self.train_rows(dataset), self.info(dataset).given
         limits = [
             f.splits
             for f in self.fewer_splits
             if f.dataset == dataset or (not f.dataset and rows > f.rows)
         ]
+        limits += [given.splits] if given else []
         return tuple(s for s in self.splits if s < min(limits, default=s + 1))
 
     def methods_on(self, dataset: str, split: int | None = None) -> tuple[Method, ...]:

@@ -132,3 +132,5 @@ def test_the_config_of_the_paper() -> None:
     assert len(found.datasets) == 17
     assert len(found.splits_on("image")) == 20
     assert len(found.splits_on("heart")) == 100
+    fifty = load_config(path, FIGURES, {"splits": "50"})
+    assert (len(fifty.splits_on("image")), len(fifty.splits_on("heart"))) == (20, 50)

@@ -1,4 +1,4 @@
-"""A width per feature for somebody's own rows: what is searched, what is refused, and the relevances of features."""
+"""A width per feature for somebody's own rows: what is searched, what is refused, and the relevances."""
 
 from __future__ import annotations
 
