@@ -20,7 +20,9 @@ DASH = "–"  # noqa: RUF001
 
 @section("edges")
 def show(study: Study) -> Shown:
-    """One table per loss."""
+    """One table per loss; nothing where no column tries a grid."""
+    if not study.experiment.kernels:
+        return Shown()
     files: list[File] = []
     blocks: list[Block] = []
     for loss in study.experiment.losses:
