@@ -17,7 +17,8 @@ from kselect.stats.study import Study
 if TYPE_CHECKING:
     import pandas as pd
 
-# What is smaller than this share of the largest median is drawn at the foot of an axis.
+
+# What is smaller than this share of the largest median is drawn at the foot, where zero stands.
 FOOT = 1e-4
 
 
@@ -41,10 +42,6 @@ class Learned:
             return 0.0
         return float(np.median(self.values[:, used].std(axis=0, ddof=1) / mean[used]))
 
-    def above(self, floor: float) -> Array:
-        """The parameters, none below a floor: what is drawn where zero has no place on the axis."""
-        return np.maximum(self.values, floor)
-
     @property
     def weak_share(self) -> float:
         """The share of all widths, averaged over splits, that the weaker half of the features has."""
@@ -52,13 +49,17 @@ class Learned:
         total = float(mean.sum())
         return float(mean[: len(mean) // 2].sum()) / total if total > 0.0 else math.nan
 
+    def raised(self, floor: float) -> Array:
+        """The parameters, none below a floor."""
+        return np.maximum(self.values, floor)
+
 
 def limits(row: Sequence[Learned]) -> tuple[float, float]:
-    """Foot and top of an axis for several columns, by medians and percentiles, which no single split moves."""
-    medians = [float(np.median(one.values, axis=0).max()) for one in row if one.values.size]
-    tops = [float(np.percentile(one.values, 95, axis=0).max()) for one in row if one.values.size]
+    """The foot and top of a data set's axis: of medians and upper percentiles, which no single split moves."""
+    medians = [np.median(one.values, axis=0).max() for one in row if one.values.size]
+    tops = [np.percentile(one.values, 95, axis=0).max() for one in row if one.values.size]
     foot = FOOT * max(medians, default=1.0) or FOOT
-    return foot, max([*tops, 10.0 * foot])
+    return float(foot), float(max([*tops, 10.0 * foot]))
 
 
 def learned(study: Study, dataset: str, method: str) -> Learned:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import fsum
 
 from kselect.stats.learned import learned_records
 from kselect.stats.samples import FACTORS, UNITS
@@ -22,8 +22,9 @@ class Cloud:
 
     @property
     def mean(self) -> tuple[float, float]:
-        """The mean score and the mean error."""
-        return fsum(self.scores) / len(self.scores), fsum(self.errors) / len(self.errors)
+        """The mean score and the mean error; NaN without any."""
+        count = len(self.errors) or math.nan
+        return math.fsum(self.scores) / count, math.fsum(self.errors) / count
 
 
 def clouds(study: Study, dataset: str, labels: Iterable[str]) -> list[Cloud]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from kselect.errors import ConfigError
@@ -10,7 +11,8 @@ from kselect.grids import parse_grid
 from kselect.model.experiment import Columns
 from kselect.model.method import Method
 from kselect.report.blocks import Shown
-from kselect.report.panels import colour, lay_out, say_no_data, show_figure
+from kselect.report.panels import colour, columns_in, lay_out, say_no_data, show_figure
+from kselect.report.schemes import INK
 from kselect.report.sections.base import Wrong, figure
 from kselect.stats.study import Study
 from kselect.stats.surfaces import Decision, Seen, Surfaces, levels, see
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
+PANEL = 3.0
 KEYS = ("at", "dataset", "split", "lam", "mu")
 
 
@@ -58,7 +61,7 @@ class SurfacesFigure:
         found = see(study, figure)
         return show_figure(
             figure.name,
-            lambda: make_canvas(figure, found),
+            lambda width: make_canvas(figure, found, width),
             f"Decision surface of {figure.at} on {figure.dataset}, and errors over lam and mu",
             f"{figure.at} on {figure.dataset}, split {figure.split}. Left: the decision surface with the training "
             "rows (features as scaled); middle and right: the mean squared held-out error that the search "
@@ -79,9 +82,10 @@ def read_grid(key: str, written: Mapping[str, Any], wrong: Wrong) -> tuple[float
     return values
 
 
-def make_canvas(figure: Surfaces, found: Seen) -> Canvas:
-    """Three panels in a row."""
-    canvas, axes = lay_out(3, 3, 10.4, 3.5)
+def make_canvas(figure: Surfaces, found: Seen, width: float) -> Canvas:
+    """Three panels, side by side where there is room."""
+    across = columns_in(width, 3, PANEL)
+    canvas, axes = lay_out(3, across, width, 3.2 * ceil(3 / across))
     draw_decision(axes[0], found.decision)
     for ax, values, title in (
         (axes[1], found.held_out, "held-out squared error"),
@@ -118,9 +122,7 @@ def draw_decision(ax: Axes, decision: Decision | None) -> None:
         say_no_data(ax)
         return
     ax.contourf(decision.x, decision.y, decision.values, levels=12, cmap="RdBu", alpha=0.6)
-    ax.contour(
-        decision.x, decision.y, decision.values, levels=[0.0], colors="black", linewidths=1.2
-    )
+    ax.contour(decision.x, decision.y, decision.values, levels=[0.0], colors=INK, linewidths=1.2)
     for label, mark, i in ((-1.0, "o", 1), (1.0, "s", 0)):
         rows = decision.rows[decision.labels == label]
         ax.plot(rows[:, 0], rows[:, 1], mark, color=colour(i), markersize=2.6, markeredgewidth=0)
