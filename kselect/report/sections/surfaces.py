@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 PANEL = 3.0
+COLOURS = 256  # of the colour map
 KEYS = ("at", "dataset", "split", "lam", "mu")
 
 
@@ -84,6 +85,8 @@ def read_grid(key: str, written: Mapping[str, Any], wrong: Wrong) -> tuple[float
 
 def make_canvas(figure: Surfaces, found: Seen, width: float) -> Canvas:
     """Three panels, side by side where there is room."""
+    from matplotlib.colors import BoundaryNorm
+
     across = columns_in(width, 3, PANEL)
     canvas, axes = lay_out(3, across, width, 3.2 * ceil(3 / across))
     draw_decision(axes[0], found.decision)
@@ -96,7 +99,8 @@ def make_canvas(figure: Surfaces, found: Seen, width: float) -> Canvas:
         if not steps:
             say_no_data(ax)
             continue
-        drawn = ax.contourf(figure.mus, figure.lams, values, levels=steps, cmap="cividis")
+        norm = BoundaryNorm(steps, COLOURS)
+        drawn = ax.contourf(figure.mus, figure.lams, values, steps, cmap="cividis", norm=norm)
         canvas.colorbar(drawn, ax=ax, format="%.3g")
         ax.set_xscale("log")
         ax.set_yscale("log")
