@@ -13,6 +13,7 @@ from kselect.errors import brief
 from kselect.grids import show_number
 from kselect.kernels import Kernel
 from kselect.kernels.ard import Ard
+from kselect.model.method import show
 from kselect.model.records import describe_exclusions
 from kselect.search.pruned import Work
 from kselect.selection.engine import Selection
@@ -54,7 +55,7 @@ def as_object(found: Selection, n: int, facts: Mapping[str, Any]) -> dict[str, A
 def describe(found: Selection, n: int, d: int, goal: Target, scale: str) -> str:
     """What a person reads."""
     request = found.request
-    own = "".join(f" {k}={v:g}" for k, v in request.learner.params)
+    own = "".join(f" {k}={show(v)}" for k, v in request.learner.params)
     kind = f"{goal.task} ({goal.why})"
     if goal.classes:
         first = ", ".join(map(brief, goal.classes[:6]))

@@ -19,13 +19,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A figure of a config: test error over one parameter of some criteria, at one fixed lam."""
+    """A figure of a config: test error over one parameter of some criteria, at one fixed lam.
+
+    ``datasets`` None: all of the experiment.
+    """
 
     name: str
     criteria: tuple[str, ...]
     parameter: str
     values: tuple[float, ...]
     lam: float
+    datasets: tuple[str, ...] | None = None
     kind: str = "sweep"
 
 
@@ -95,13 +99,14 @@ class Curves:
 
 
 def trace(study: Study, sweep: Sweep) -> Curves:
-    """The panels of a sweep, one per data set of the experiment, also where it is empty."""
+    """The panels of a sweep, one per data set that it names, also where it is empty."""
     experiment = study.experiment
     mine = swept(study, sweep)
     methods = tuple(dict.fromkeys(m.label for m in experiment.methods if m.part == sweep.name))
     references = find_references(experiment, methods)
     rivals = {methods[i]: label for label, i in references}
     units = study.comparison(experiment.loss).units
+    here = experiment.datasets if sweep.datasets is None else sweep.datasets
 
     def panel(dataset: str) -> Panel:
         levels = find_levels(study, sweep, dataset, list(rivals.values()))
@@ -110,7 +115,7 @@ def trace(study: Study, sweep: Sweep) -> Curves:
         known = (Level(r, s.mean, s.sd) for r, s in levels.items() if s.runs)
         return Panel(dataset, units.get(dataset, ""), tuple(curves), tuple(known))
 
-    return Curves(methods, references, tuple(panel(d) for d in experiment.datasets))
+    return Curves(methods, references, tuple(panel(d) for d in here))
 
 
 def swept(study: Study, sweep: Sweep) -> pd.DataFrame:

@@ -15,17 +15,24 @@ from kselect.model.method import Method
 from kselect.report.blocks import Shown
 from kselect.report.drawings.sweep import draw_errors, draw_gaps
 from kselect.report.panels import show_figure
-from kselect.report.sections.base import Wrong, figure, parse_values, read_labels, read_sweep
+from kselect.report.sections.base import (
+    Wrong,
+    figure,
+    parse_values,
+    read_datasets,
+    read_labels,
+    read_sweep,
+)
 from kselect.report.words import LAM
 from kselect.stats.study import Study
 from kselect.stats.sweeps import Curves, Sweep, trace
 
-KEYS = ("criteria", "lam")
+KEYS = ("criteria", "lam", "datasets")
 
 
 @figure("sweep")
 class SweepFigure:
-    """``{kind: sweep, criteria: [5-KS], eta: 2^-10:2^10, lam: 0.001}``."""
+    """``{kind: sweep, criteria: [5-KS], eta: 2^-10:2^10, lam: 0.001}``, on some ``datasets`` or all."""
 
     def read(self, name: str, written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> Sweep:
         """Each criterion is a column of the table and has the parameter; the lam is one of the grid."""
@@ -34,17 +41,22 @@ class SweepFigure:
         for label in labels if values else []:
             criterion = CRITERIA[columns.first(label).criterion]
             list(parse_values(criterion, label, parameter, values, wrong))
-        return Sweep(name, tuple(labels), parameter, values, read_lam(written, columns, wrong))
+        some = "datasets" in written
+        datasets = read_datasets(written, columns, wrong) if some else None
+        lam = read_lam(written, columns, wrong)
+        return Sweep(name, tuple(labels), parameter, values, lam, datasets)
 
     def methods(self, figure: Sweep, columns: Columns) -> Iterable[Method]:
         """One method per criterion and value, with the experiment's own loss."""
-        for label in figure.criteria:
+        # A flag may have left none of its data sets, and a method without any stands for all.
+        for label in figure.criteria if figure.datasets != () else ():
             method = columns.first(label)
             parameter = CRITERIA[method.criterion].parameter(figure.parameter)
             assert parameter is not None
             for value in figure.values:
                 changed = method.with_params(**{figure.parameter: parameter.parse(value)})
-                yield replace(changed, part=figure.name, lam=figure.lam)
+                mine = figure.datasets or ()
+                yield replace(changed, part=figure.name, lam=figure.lam, datasets=mine)
 
     def keep(self, figure: Sweep, labels: frozenset[str]) -> Sweep | None:
         """With some of its criteria."""
