@@ -87,6 +87,7 @@ class Method:
     ``scored_by`` is the learner whose path the criterion asks, by task, where it is not the one that is trained.
     ``everywhere``: nothing is chosen, the scores of all places of the grid are kept.
     ``search`` moves through all values of a ``kernel``'s parameters and the ridge; None tries those of the grid.
+    ``splits`` restricts it to some splits; empty means all.
     """
 
     label: str
@@ -102,6 +103,7 @@ class Method:
     everywhere: bool = False
     search: Choice | None = None
     kernel: str = ""
+    splits: tuple[int, ...] = ()
 
     @property
     def loss(self) -> str:
