@@ -120,7 +120,7 @@ def kernel_options(function: F) -> F:
     "--plot",
     metavar="FILE.png",
     type=click.Path(path_type=Path),
-    help="Draw the criterion over the grid.",
+    help="Draw the criterion over the grid; .pdf and .svg do as well.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def select_command(
@@ -163,7 +163,7 @@ def select_command(
     if plot:
         from kselect.selection.surface import draw_surface
 
-        draw_surface(found, plot)
+        draw_surface(found, plot, file.name)
 
 
 def how_to_search(flags: Mapping[str, Any], plot: Path | None, as_json: bool) -> str:
