@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from kselect.grids import show_number
+
+if TYPE_CHECKING:
+    from kselect.kernels import Kernel
 
 TABLE = "table"
 REGRESSION_LOSS = "squared"
@@ -75,6 +78,7 @@ class Method:
     not minimised but looked at where the column of that label has its best. ``datasets`` restricts it to some
     data sets; empty means all. ``tuned`` parameters are chosen by an inner cross-validation on the training rows.
     ``scored_by`` is the learner whose path the criterion asks, by task, where it is not the one that is trained.
+    ``fixed`` is a kernel at which it is looked at, at one ``lam``: nothing is chosen.
     ``search`` moves through all values of a ``kernel``'s parameters and the ridge; None tries those of the grid.
     """
 
@@ -90,6 +94,7 @@ class Method:
     scored_by: tuple[tuple[str, Choice], ...] = ()
     search: Choice | None = None
     kernel: str = ""
+    fixed: Kernel | None = None
 
     @property
     def loss(self) -> str:
@@ -101,7 +106,8 @@ class Method:
         """``eta=1;loss=squared``: every parameter, as records write them."""
         tuned = {name: "|".join(map(show, values)) for name, values in self.tuned}
         moved = {"kernel": self.kernel, "search": self.search.text} if self.search else {}
-        every = dict(self.params) | tuned | moved
+        fixed = {"fixed": self.fixed.text} if self.fixed else {}
+        every = dict(self.params) | tuned | moved | fixed
         return ";".join(f"{k}={show(v)}" for k, v in sorted(every.items()))
 
     def with_params(self, **changed: Any) -> Method:
