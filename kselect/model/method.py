@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from kselect.grids import show_number
+
+if TYPE_CHECKING:
+    from kselect.kernels import Kernel
 
 TABLE = "table"
 REGRESSION_LOSS = "squared"
@@ -86,7 +89,9 @@ class Method:
     data sets; empty means all. ``tuned`` parameters are chosen by an inner cross-validation on the training rows.
     ``scored_by`` is the learner whose path the criterion asks, by task, where it is not the one that is trained.
     ``everywhere``: nothing is chosen, the scores of all places of the grid are kept.
+    ``fixed`` is a kernel at which it is looked at, at one ``lam``: nothing is chosen.
     ``search`` moves through all values of a ``kernel``'s parameters and the ridge; None tries those of the grid.
+    ``splits`` restricts it to some splits; empty means all.
     """
 
     label: str
@@ -102,6 +107,8 @@ class Method:
     everywhere: bool = False
     search: Choice | None = None
     kernel: str = ""
+    splits: tuple[int, ...] = ()
+    fixed: Kernel | None = None
 
     @property
     def loss(self) -> str:
@@ -113,7 +120,8 @@ class Method:
         """``eta=1;loss=squared``: every parameter, as records write them."""
         tuned = {name: "|".join(map(show, values)) for name, values in self.tuned}
         moved = {"kernel": self.kernel, "search": self.search.text} if self.search else {}
-        every = dict(self.params) | tuned | moved
+        fixed = {"fixed": self.fixed.text} if self.fixed else {}
+        every = dict(self.params) | tuned | moved | fixed
         return ";".join(f"{k}={show(v)}" for k, v in sorted(every.items()))
 
     def with_params(self, **changed: Any) -> Method:
