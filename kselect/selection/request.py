@@ -49,6 +49,10 @@ def criterion_of(label: str) -> tuple[Criterion, int | None]:
 def make_kernels(name: str, grids: Mapping[str, Grid | None]) -> tuple[Kernel, ...]:
     """Every kernel of a family over its parameters' grids, its own where none is given; none if it is learned."""
     cls = find_kernel(name)
+    if cls.learned:
+        raise ConfigError(
+            f"the {name} kernel is learned, not tried on a grid: it goes with a config's search"
+        )
     names = [] if cls.learned else [field.name for field in fields(cls)]
     strange = [key for key, grid in grids.items() if grid is not None and key not in names]
     if strange:
