@@ -12,15 +12,19 @@ from kselect.numerics.linalg import Array
 from kselect.numerics.losses import Loss
 
 
-def stability(problem: Problem) -> float:
-    r"""``beta = max_i ||K - K^i||_2``, where K^i is K with row and column i set to zero; O(n^2).
+def largest_change(diagonal: Array, row_squares: Array) -> float:
+    r"""``max_i ||K - K^i||_2``, where K^i is K with row and column i set to zero.
 
     The difference has rank two, and its norm is the closed form of ecml2014, Theorem 4:
     ``(K_ii + sqrt(K_ii^2 + 4 sum_{j != i} K_ij^2)) / 2``. Oracle: the largest singular value.
     """
-    diagonal = problem.diagonal()
-    others = problem.row_squares() - diagonal**2
-    return float(np.max(diagonal + np.sqrt(diagonal**2 + 4.0 * np.maximum(others, 0.0))) / 2.0)
+    others = np.maximum(row_squares - diagonal**2, 0.0)
+    return float(np.max(diagonal + np.sqrt(diagonal**2 + 4.0 * others)) / 2.0)
+
+
+def stability(problem: Problem) -> float:
+    """``beta`` from the rows of K, or of the columns that approximate it; O(n^2), or O(n c^2)."""
+    return largest_change(problem.diagonal(), problem.row_squares())
 
 
 @criterion("k-CVKS", paper="tcyb2018; the same as k-KS of ecml2014")

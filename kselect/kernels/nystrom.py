@@ -34,7 +34,11 @@ def draw_landmarks(n: int, c: int, rng: np.random.Generator) -> Index:
 
 def nystrom_columns(kernel: Kernel, points: Points, landmarks: Index) -> Columns:
     """The columns of one kernel; ``points`` are all rows against the landmarks, which must not all be 0 to it."""
-    C = kernel.gram(points)
+    return project(kernel.gram(points), landmarks)
+
+
+def project(C: Array, landmarks: Index) -> Columns:
+    """``V = C W^{-1/2}`` of the columns C of a kernel matrix at some rows."""
     s, U = symmetric_eigh(C[landmarks])
     if s[-1] <= 0:  # rows of zeros under a linear kernel: nothing is left to project on
         raise TrialError("the kernel is 0 between all Nystrom landmarks")

@@ -10,6 +10,7 @@ from kselect.errors import ConfigError
 from kselect.learners.capabilities import (
     HatMatrix,
     LeaveOneOut,
+    LeaveOut,
     NewtonStep,
     NystromSeries,
     Path,
@@ -87,6 +88,7 @@ __all__ = [
     "HatMatrix",
     "Learner",
     "LeaveOneOut",
+    "LeaveOut",
     "NewtonStep",
     "NystromSeries",
     "Path",

@@ -55,6 +55,15 @@ class LeaveOneOut(Path, Protocol):
         ...
 
 
+@capability("fits without single rows")
+class LeaveOut(Path, Protocol):
+    """The model without a row, at all rows."""
+
+    def without(self, row: int) -> Array:
+        """(n_ridges, n): every row predicted by the model that is trained without that one, at n lam."""
+        ...
+
+
 @capability("a series")
 class Series(Path, Protocol):
     """Cross-validation as a Taylor series around the fit on all rows (icml2014, ijcai2018)."""

@@ -42,6 +42,10 @@ class Dense:
         """``sum_j K_ij^2``."""
         return np.asarray(np.einsum("ij,ij->i", self.K, self.K))
 
+    def times(self, R: Array) -> Array:
+        """``K R``."""
+        return np.asarray(self.K @ R)
+
     def off_diagonal_squares(self) -> float:
         """``sum_{i != j} K_ij^2 / (K_ii K_jj)``, no row counted whose ``K_ii`` is 0."""
         inverse = reciprocal(np.diagonal(self.K))
@@ -91,6 +95,10 @@ class LowRank:
     def row_squares(self) -> Array:
         """``sum_j K_ij^2 = b_i^T diag(s) b_i``: row norms without the matrix."""
         return np.asarray(np.square(self.B) @ self.s)
+
+    def times(self, R: Array) -> Array:
+        """``B B^T R``."""
+        return np.asarray(self.B @ (self.B.T @ R))
 
     def off_diagonal_squares(self) -> float:
         """``||C^T C||_F^2 - n`` with the rows of C those of B at length 1."""

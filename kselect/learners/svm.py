@@ -88,21 +88,24 @@ class SVMPath:
         out = np.empty((len(self.problem.lams), self.problem.n))
         for F in folds.members:
             rows = self.problem.n - (len(F) if self.problem.ridge == "per-fold" else 0)
-            out[:, F] = self._without(F, rows)
+            out[:, F] = self._without(F, rows)[:, F]
         return out
 
     def _without(self, F: Index, rows: int) -> Array:
-        """(n_ridges, m): the rows F predicted without them, at ``C = 1 / (2 rows lam)``."""
+        """(n_ridges, n): every row predicted without the rows F, at ``C = 1 / (2 rows lam)``."""
         kept = np.ones(self.problem.n, dtype=np.bool_)
         kept[F] = False
-        return self._decisions(self._climb(kept, rows, self.ladder))[:, F]
+        return self._decisions(self._climb(kept, rows, self.ladder))
+
+    def without(self, row: int) -> Array:
+        """The model without a row; one with ``beta = 0`` at every C has no say."""
+        if not self.dual().alpha[:, row].any():
+            return self.decision()
+        return self._without(np.array([row]), self.problem.n)
 
     def loo(self) -> Array:
-        """Leave-one-out by training, with the ridge n lam kept; rows with ``beta = 0`` at every C need none."""
-        found = self.decision()
-        for i in np.flatnonzero(self.dual().alpha.any(axis=0)):
-            found[:, [i]] = self._without(np.array([i]), self.problem.n)
-        return found
+        """Leave-one-out by training, with the ridge n lam kept."""
+        return np.stack([self.without(i)[:, i] for i in range(self.problem.n)], axis=1)
 
 
 @learner(

@@ -151,7 +151,9 @@ class Experiment:
         return self.lam.settings
 
     def settings_of(self, method: Method) -> tuple[Setting, ...]:
-        """The settings that a method fills: all, or the one ridge of a figure."""
+        """The settings that a method fills: all, the one ridge of a figure, or every place of the grid."""
+        if method.everywhere:
+            return tuple(s for kernel in self.kernels for s in self.lam.places(kernel.text))
         if self.lam.mode == "select" or method.lam is None:
             return self.settings
         return tuple(s for s in self.settings if s.value == method.lam)

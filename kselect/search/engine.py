@@ -198,7 +198,8 @@ def evaluate(method: Method, path: Path, folds: Callable[[int], Folds]) -> Array
 
     Plus infinity is a score: a criterion's way to say 'not this one'.
     """
-    function = (PROBES if method.at else CRITERIA)[method.criterion].function
+    known = PROBES if method.criterion in PROBES else CRITERIA
+    function = known[method.criterion].function
     parts = arguments(method, path, folds)
     with np.errstate(divide="raise", invalid="raise", over="raise"):
         scores: Array = function(*parts, **dict(method.params))

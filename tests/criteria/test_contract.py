@@ -24,7 +24,10 @@ N = 18
 SQUARE = ("lssvm", "krr", "quadratic-svr")
 RIDGES = (0.05, 0.2, 0.8)
 # A parameter that counts in one form only is tried in that form.
-CONTEXT: dict[tuple[str, str], dict[str, Any]] = {("ELOO", "slope"): {"form": "smoothed"}}
+CONTEXT: dict[tuple[str, str], dict[str, Any]] = {
+    ("ELOO", "slope"): {"form": "smoothed"},
+    ("BIF-k-KS", "c"): {"estimate": "nystrom"},
+}
 
 
 def allowed(criterion: Criterion, learner: str, kernel: str) -> bool:
