@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from kselect.datasets.tabular import one_against_rest
+from kselect.datasets.targets import one_against_rest
 from kselect.errors import ConfigError, KselectError
 from kselect.kernels import Points
 from kselect.learners import find_learner
