@@ -297,3 +297,13 @@ def loss_bound(name: str, y: Array, f: Array, off: Array) -> Array:
     if name == "hinge":
         return np.abs(y) * off
     return (np.abs(y * f) <= np.abs(y) * off).astype(np.float64)
+
+
+def distance_to_identity(K: Array) -> float:
+    """``||R - I||_F / n`` of the cosines R between the rows in feature space, entry by entry."""
+    n, total = len(K), 0.0
+    for i in range(n):
+        for j in range(n):
+            if i != j and K[i, i] > 0 and K[j, j] > 0:
+                total += K[i, j] ** 2 / (K[i, i] * K[j, j])
+    return float(np.sqrt(total)) / n

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_type_hints
 
+from kselect.criteria.guards import GuardFunction
 from kselect.errors import ConfigError, nearest
 from kselect.learners import Learner
 from kselect.learners.capabilities import WORDS
@@ -24,13 +25,14 @@ class Criterion(Part):
     """A registered criterion; in its name a ``k`` stands for the number of folds.
 
     ``need`` is the protocol of the paths that it asks, read off its first argument; ``kernels`` are those that it
-    knows, None for all.
+    knows, None for all; ``guards`` names the reasons of its infinite scores.
     """
 
     need: type[Any]
     folded: bool
     kernels: frozenset[str] | None = None
     reconstructed: str = ""
+    guards: GuardFunction | None = None
 
     @property
     def takes_folds(self) -> bool:
@@ -66,14 +68,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def criterion(
-    name: str, *, paper: str, kernels: frozenset[str] | None = None, reconstructed: str = ""
+    name: str,
+    *,
+    paper: str,
+    kernels: frozenset[str] | None = None,
+    reconstructed: str = "",
+    guards: GuardFunction | None = None,
 ) -> Callable[[F], F]:
     """Register ``function(path[, folds], *, parameter=default...)`` under the name that tables use.
 
     The annotation of ``path`` says what it needs of a learner. ``reconstructed`` names what is, where the
     defining paper was not to be had; it is shown everywhere.
     """
-    return registering(CRITERIA, name, paper, kernels, reconstructed)
+    return registering(CRITERIA, name, paper, kernels, reconstructed, guards)
 
 
 def probe(name: str, *, paper: str) -> Callable[[F], F]:
@@ -87,6 +94,7 @@ def registering(
     paper: str,
     kernels: frozenset[str] | None = None,
     reconstructed: str = "",
+    guards: GuardFunction | None = None,
 ) -> Callable[[F], F]:
     """A decorator that reads a function's signature and keeps it."""
 
@@ -95,7 +103,7 @@ def registering(
         folded = "folds" in inspect.signature(function).parameters
         parameters = read_parameters(function)
         registry[name] = Criterion(
-            name, function, paper, parameters, need, folded, kernels, reconstructed
+            name, function, paper, parameters, need, folded, kernels, reconstructed, guards
         )
         return function
 

@@ -184,7 +184,7 @@ def form_series(fitted: Fitted, held: Array, folds: Sequence[Index], order: int)
                 kept = np.delete(fitted.y, F).sum() + small.values.sum(axis=1, keepdims=True)
                 totals[span] = (1.0 + e) * kept - e * terms.values
                 z[span] = (1.0 + e) * fitted.y - e * h[span]
-                z[span, F] = small.values + shift.values
+                z[span, F] = (small + shift).settled
 
 
 def smooth(fitted: Fitted, F: Index, ridges: Index, z: Array, a: Array) -> Sums:

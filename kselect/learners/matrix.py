@@ -14,6 +14,14 @@ from kselect.kernels.nystrom import Columns
 from kselect.learners.factor import Factor, factorise
 from kselect.numerics.linalg import Array, symmetric_eigh
 
+# Rows of K that are squared at once.
+ROWS = 512
+
+
+def reciprocal(values: Array) -> Array:
+    """``1 / v``, and 0 where v is 0."""
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
+
 
 @dataclass(frozen=True, eq=False)
 class Dense:
@@ -33,6 +41,16 @@ class Dense:
     def row_squares(self) -> Array:
         """``sum_j K_ij^2``."""
         return np.asarray(np.einsum("ij,ij->i", self.K, self.K))
+
+    def off_diagonal_squares(self) -> float:
+        """``sum_{i != j} K_ij^2 / (K_ii K_jj)``, no row counted whose ``K_ii`` is 0."""
+        inverse = reciprocal(np.diagonal(self.K))
+        total = 0.0
+        for rows in np.array_split(np.arange(len(self.K)), -(-len(self.K) // ROWS)):
+            block = np.square(self.K[rows])  # a part of the matrix, not a second one
+            block[np.arange(len(rows)), rows] = 0.0
+            total += float(inverse[rows] @ (block @ inverse))
+        return total
 
     def spectrum(self) -> Array:
         """The eigenvalues, descending."""
@@ -73,6 +91,12 @@ class LowRank:
     def row_squares(self) -> Array:
         """``sum_j K_ij^2 = b_i^T diag(s) b_i``: row norms without the matrix."""
         return np.asarray(np.square(self.B) @ self.s)
+
+    def off_diagonal_squares(self) -> float:
+        """``||C^T C||_F^2 - n`` with the rows of C those of B at length 1."""
+        squares = self.diagonal()
+        C = self.B * np.sqrt(reciprocal(squares))[:, None]
+        return max(float(np.square(C.T @ C).sum()) - float((squares > 0).sum()), 0.0)
 
     def spectrum(self) -> Array:
         """The eigenvalues of ``B B^T``, descending, filled up with zeros."""

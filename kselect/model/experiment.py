@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from kselect.datasets.registry import DataSetInfo, Task, find_dataset
+from kselect.datasets.splits import count_train
 from kselect.kernels import Kernel
 from kselect.model.method import REGRESSION_LOSS, TABLE, Choice, Method, Ridges, Setting
 from kselect.numerics.losses import Loss
@@ -79,7 +80,7 @@ class Experiment:
     def train_rows(self, dataset: str) -> int:
         """How many rows a training part has, as planning counts them."""
         info = self.info(dataset)
-        return round(self.train * info.rows) if self.train is not None else info.rows
+        return info.rows if self.train is None else count_train(info.rows, self.train)
 
     def splits_on(self, dataset: str) -> tuple[int, ...]:
         """The splits of one data set: those of the config, or fewer."""

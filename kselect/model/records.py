@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
 from typing import Literal
 
@@ -131,6 +132,10 @@ class Row:
         )
 
 
+# One reason with its count; the names in brackets hold none themselves.
+DESCRIBED = re.compile(r"(\d+): (.*?) \([^()]*\)(?:; |$)")
+
+
 def describe_exclusions(found: Found) -> str:
     """``12: no factor (degree=9;lam=0.1, ...)``: each reason with its count and the first that it names."""
     by_reason: dict[str, list[str]] = {}
@@ -140,3 +145,8 @@ def describe_exclusions(found: Found) -> str:
         f"{len(names)}: {reason} ({', '.join(names[:MOST_NAMES])}{', ...' * (len(names) > MOST_NAMES)})"
         for reason, names in by_reason.items()
     )
+
+
+def count_exclusions(described: str) -> dict[str, int]:
+    """How many candidates each reason took out, read back from such a description."""
+    return {reason: int(count) for count, reason in DESCRIBED.findall(described)}

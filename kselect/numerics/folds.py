@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -51,9 +52,27 @@ class Folds:
         return {m: tuple(i for i, s in enumerate(sizes) if s == m) for m in sorted(set(sizes))}
 
     def average(self, values: Array) -> Array:
-        """The mean over folds of the folds' means, along the last axis (ecml2014, tcyb2018)."""
+        """The mean over folds of the folds' means, along the last axis (ecml2014, tcyb2018).
+
+        Of whole numbers, as the zero-one loss gives, it is one division of two whole numbers, so that equal
+        fractions are equal scores and the first of them is chosen.
+        """
+        if (values == np.rint(values)).all():
+            return self._average_of_counts(values)
         means = [values[..., F].mean(axis=-1) for F in self.members]
         return np.asarray(np.mean(means, axis=0))
+
+    def _average_of_counts(self, values: Array) -> Array:
+        r"""``(1/k) sum_F c_F / m_F = sum_F c_F (L / m_F) / (k L)``, L the least common multiple of the sizes."""
+        multiple = math.lcm(*self.by_size)
+        whole = [
+            (multiple // m, sum(values[..., self.members[i]].sum(axis=-1) for i in at))
+            for m, at in self.by_size.items()
+        ]
+        divisor = multiple * len(self.members)
+        # Python's whole numbers: any fold sizes may be given, and their multiple be of any length.
+        totals = sum(weight * counts.astype(int).astype(object) for weight, counts in whole)
+        return np.asarray(np.asarray(totals, dtype=object) / divisor, dtype=np.float64)
 
 
 def draw_folds(n: int, k: int, rng: np.random.Generator) -> Folds:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from kselect.criteria import CRITERIA, PROBES
+from kselect.criteria.guards import Guarded
 from kselect.errors import KselectError, TrialError
 from kselect.kernels import Kernel
 from kselect.learners import Dual, Path, Problem, find_learner
@@ -106,7 +108,34 @@ def score(paths: Paths, method: Method) -> tuple[Array, dict[int, str]]:
         every = paths.all_targets(learner, ridge)
         return np.asarray(np.mean([evaluate(method, p, paths.side.folds) for p in every], axis=0))
 
-    return ridge_by_ridge(values, len(paths.side.lams))
+    scores, reasons = ridge_by_ridge(values, len(paths.side.lams))
+    infinite = [i for i in np.flatnonzero(np.isposinf(scores)).tolist() if i not in reasons]
+    if not infinite:
+        return scores, reasons
+    if not reasons:  # the path over all ridges answered
+        acts = guards_acting(method, paths.all_targets(learner, None), paths.side.folds)
+        return scores, {i: first_acting(acts, i) for i in infinite}
+    for i in infinite:
+        acts = guards_acting(method, paths.all_targets(learner, i), paths.side.folds)
+        reasons[i] = first_acting(acts, 0)
+    return scores, reasons
+
+
+def guards_acting(
+    method: Method, paths: Iterable[Path], folds: Callable[[int], Folds]
+) -> list[Guarded]:
+    """Where a criterion's guards act, for each target."""
+    criterion = None if method.at else CRITERIA[method.criterion]
+    if criterion is None or criterion.guards is None:
+        return []
+    params = {**criterion.defaults, **dict(method.params)}
+    return [criterion.guards(*arguments(method, path, folds), **params) for path in paths]
+
+
+def first_acting(acts: Iterable[Guarded], ridge: int) -> str:
+    """The guard that makes a score infinite; where none does, the score is so by itself."""
+    names = (name for guards in acts for name, where in guards.items() if where[ridge])
+    return next(names, INFINITE)
 
 
 def fits(paths: Paths) -> tuple[tuple[Dual, ...], dict[int, str]]:
@@ -161,8 +190,7 @@ def merged(
     if unfit:
         values = values.copy()
         values[list(unfit)] = np.inf
-    infinite = np.flatnonzero(np.isposinf(values)).tolist()
-    return values, {**dict.fromkeys(infinite, INFINITE), **reasons, **unfit}
+    return values, {**reasons, **unfit}
 
 
 def evaluate(method: Method, path: Path, folds: Callable[[int], Folds]) -> Array:
@@ -171,12 +199,17 @@ def evaluate(method: Method, path: Path, folds: Callable[[int], Folds]) -> Array
     Plus infinity is a score: a criterion's way to say 'not this one'.
     """
     function = (PROBES if method.at else CRITERIA)[method.criterion].function
-    parts = (path,) if method.folds is None else (path, folds(method.folds))
+    parts = arguments(method, path, folds)
     with np.errstate(divide="raise", invalid="raise", over="raise"):
         scores: Array = function(*parts, **dict(method.params))
     if np.isnan(scores).any() or np.isneginf(scores).any():
         raise TrialError(f"{method.label} is not a number")
     return scores
+
+
+def arguments(method: Method, path: Path, folds: Callable[[int], Folds]) -> tuple[Any, ...]:
+    """What a criterion's function takes besides its parameters."""
+    return (path,) if method.folds is None else (path, folds(method.folds))
 
 
 def reason(error: BaseException) -> str:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
+from kselect.model.records import count_exclusions
 from kselect.stats.samples import table_records
 from kselect.stats.study import Study
 
 
 @dataclass(frozen=True)
 class Excluded:
-    """One column on one data set: the mean number over splits, and the first record's reasons."""
+    """One column on one data set: the mean number over splits, the total of each reason, and the first record's."""
 
     dataset: str
     method: str
     mean: float
+    totals: Counter[str]
     reasons: str
 
 
@@ -29,8 +32,10 @@ def count_excluded(study: Study, loss: str) -> tuple[Excluded, ...]:
             rows = good[(good["dataset"] == name) & (good["method"] == label)]
             some = rows[rows["excluded"] > 0]
             if len(some):
-                reasons = str(some["exclusions"].iloc[0])
-                found.append(Excluded(name, label, float(rows["excluded"].mean()), reasons))
+                described = some["exclusions"].astype(str)
+                totals = sum((Counter(count_exclusions(d)) for d in described), Counter[str]())
+                mean = float(rows["excluded"].mean())
+                found.append(Excluded(name, label, mean, totals, described.iloc[0]))
     return tuple(found)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,11 +27,15 @@ Key = tuple[Setting, str, str]
 
 @dataclass(frozen=True)
 class Sample:
-    """By split: errors (percent of wrong labels, or mean squared), ``n_test/n_train``; failures."""
+    """By split: errors (percent of wrong labels, or mean squared), ``n_test/n_train``; failures.
+
+    ``shares`` are the wrong labels' shares as fractions, empty for mean squares: a tie of counts is a tie.
+    """
 
     errors: Mapping[int, float] = field(default_factory=dict)
     ratios: Mapping[int, float] = field(default_factory=dict)
     failures: int = 0
+    shares: Mapping[int, Fraction] = field(default_factory=dict)
 
     @property
     def runs(self) -> int:
@@ -39,7 +44,9 @@ class Sample:
 
     @property
     def mean(self) -> float:
-        """The mean over splits, NaN without any; ``fsum`` makes it independent of their order."""
+        """The mean over splits, NaN without any, rounded once: equal means of counts are equal floats."""
+        if self.shares:
+            return float(100 * sum(self.shares.values()) / self.runs)
         return math.fsum(self.errors.values()) / self.runs if self.errors else math.nan
 
     @property
@@ -50,7 +57,11 @@ class Sample:
     def on(self, splits: frozenset[int]) -> Sample:
         """The same restricted to some splits, in ascending order."""
         kept = sorted(splits & self.errors.keys())
-        return Sample({s: self.errors[s] for s in kept}, {s: self.ratios[s] for s in kept})
+        return Sample(
+            {s: self.errors[s] for s in kept},
+            {s: self.ratios[s] for s in kept},
+            shares={s: self.shares[s] for s in kept if s in self.shares},
+        )
 
 
 @dataclass(frozen=True)
@@ -62,7 +73,10 @@ class Pairs:
 
     @property
     def difference(self) -> Array:
-        """``a - b``, matched by the number of the split."""
+        """``a - b``, matched by the number of the split; equal differences of counts are equal floats."""
+        if self.a.shares and self.b.shares:
+            exact = [100 * (self.a.shares[s] - self.b.shares[s]) for s in self.a.shares]
+            return np.array([float(d) for d in exact])
         return np.array([self.a.errors[s] - self.b.errors[s] for s in self.a.errors])
 
     @property
@@ -135,13 +149,26 @@ def sample(rows: pd.DataFrame) -> Sample:
     """One sample from its rows; whatever is not an ok row with a number is a failure."""
     good = rows[(rows["status"] == "ok") & rows["error"].notna()].sort_values("split")
     splits = [int(s) for s in good["split"]]
+    shares = shares_of(good)
     errors = good["error"].to_numpy(float) * good["metric"].map(FACTORS).to_numpy(float)
     ratios = good["n_test"].to_numpy(float) / good["n_train"].to_numpy(float)
     return Sample(
         dict(zip(splits, errors.tolist(), strict=True)),
         dict(zip(splits, ratios.tolist(), strict=True)),
         len(rows) - len(good),
+        dict(zip(splits, shares, strict=True)) if shares else {},
     )
+
+
+def shares_of(good: pd.DataFrame) -> list[Fraction]:
+    """The shares of wrong labels as fractions, from the records' digits; nothing where they are no counts."""
+    if not (good["metric"] == "zero-one").all():
+        return []
+    counts = good["error"].to_numpy(float) * good["n_test"].to_numpy(float)
+    if not np.allclose(counts, np.rint(counts), rtol=1e-9, atol=1e-9):
+        return []
+    tested = [int(n) for n in good["n_test"]]
+    return [Fraction(round(c), n) for c, n in zip(counts.tolist(), tested, strict=True)]
 
 
 def read_units(records: pd.DataFrame) -> dict[str, str]:

@@ -1,13 +1,15 @@
 """Results folders under attack: killed processes, damaged files, several runs at once. Run by hand.
 
     python tests/campaigns/results.py kills --count 60 --seed 1
+    python tests/campaigns/results.py dask --count 40 --seed 1
     python tests/campaigns/results.py damage --count 200 --seed 1
     python tests/campaigns/results.py together --count 10 --seed 1
 
 ``kills``: run, report and time are killed (the process, its group, a worker) at random moments and started again
-until they end; records.csv must be that of a run alone, without litter. ``damage``: a job file, the manifest or
-records.csv is changed at random; the change must be said, or leave nothing different. ``together``: two or three
-runs at once in one folder; no job may be computed twice.
+until they end; records.csv must be that of a run alone, without litter. ``dask``: the same for runs on a cluster
+of local processes, and for runs whose scheduler in a process of its own is killed. ``damage``: a job file, the
+manifest or records.csv is changed at random; the change must be said, or leave nothing different. ``together``:
+two or three runs at once in one folder; no job may be computed twice.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -30,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from experiments import (  # noqa: E402 - of this tree
+    children,
     kselect_in,
     litter,
     records,
@@ -48,6 +52,8 @@ def noting(experiment, trial):
 workers.run_trial = noting
 """
 RUN = ("run", "small.yaml", "-o", "out", "-j", "2")
+DASK = (*RUN, "--backend", "dask")
+SCHEDULER = "from distributed.cli import dask_{0} as m; m.main(standalone_mode=True)"
 TIME = ("time", "small.yaml", "-o", "out", "--budget", "0.05", "-d", "sonar")
 
 
@@ -64,7 +70,7 @@ def strike(pid: int, rng: random.Random) -> str:
     with suppress(ProcessLookupError):
         if kind == "group":
             os.killpg(pid, signal.SIGKILL)
-        elif kind == "worker" and (workers := workers_of(pid)):
+        elif kind == "worker" and (workers := workers_of(pid) or list(children(pid))):
             os.kill(rng.choice(workers), signal.SIGKILL)
         else:
             os.kill(pid, signal.SIGINT if kind == "interrupt" else signal.SIGKILL)
@@ -85,13 +91,61 @@ def kills(count: int, rng: random.Random, tally: Counter[str]) -> None:
             tally["litter"] += bool(litter(folder / "out"))
 
 
+def dask(count: int, rng: random.Random, tally: Counter[str]) -> None:
+    """Runs on dask that are killed, or lose their scheduler, and are started again until they end."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        expected = reference(folder)
+        while tally["kills"] < count:
+            shutil.rmtree(folder / "out", ignore_errors=True)
+            if rng.random() < 0.5:
+                until_done(folder, DASK, rng, tally)
+            else:
+                without_scheduler(folder, rng, tally)
+                until_done(folder, rng.choice([DASK, RUN]), rng, tally, kills=0)
+            tally["rounds"] += 1
+            tally["wrong records"] += records(folder / "out") != expected
+            tally["litter"] += bool(litter(folder / "out"))
+
+
+def without_scheduler(folder: Path, rng: random.Random, tally: Counter[str]) -> None:
+    """A run whose scheduler or worker, processes of their own, is killed at some moment."""
+    port = rng.randrange(20_000, 30_000)
+    address = f"tcp://127.0.0.1:{port}"
+    flags = ["--no-dashboard"], ["--nthreads", "1", "--no-dashboard", "--no-nanny"]
+    python = [sys.executable, "-c"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+    scheduler = subprocess.Popen(
+        [*python, SCHEDULER.format("scheduler"), "--port", str(port), *flags[0]], **quiet
+    )
+    worker = subprocess.Popen([*python, SCHEDULER.format("worker"), address, *flags[1]], **quiet)
+    time.sleep(3.0)
+    run = start(folder, *DASK, "--scheduler", address)
+    time.sleep(rng.uniform(0.5, 5.0))
+    if run.poll() is None:
+        tally["kills"] += 1
+        tally["killed: scheduler"] += 1
+        scheduler.kill()
+    try:
+        _, err = run.communicate(timeout=60)
+        tally["tracebacks"] += "Traceback" in err
+        tally[f"exit code of a run without its scheduler: {run.returncode}"] += 1
+    except subprocess.TimeoutExpired:
+        tally["hung"] += 1
+        run.kill()
+        run.communicate()
+    for process in (scheduler, worker):
+        process.kill()
+        process.wait()
+
+
 def until_done(
-    folder: Path, command: tuple[str, ...], rng: random.Random, tally: Counter[str]
+    folder: Path, command: tuple[str, ...], rng: random.Random, tally: Counter[str], kills: int = 2
 ) -> None:
-    """Two kills at the most per command, then to its end."""
-    for attempt in range(3):
+    """So many kills at the most per command, then to its end."""
+    for attempt in range(kills + 1):
         process = start(folder, *command)
-        if attempt < 2:
+        if attempt < kills:
             time.sleep(rng.uniform(0.1, 3.0))
             if process.poll() is None:
                 tally["kills"] += 1
@@ -190,7 +244,7 @@ def together(count: int, rng: random.Random, tally: Counter[str]) -> None:
             tally["wrong records"] += records(folder / "out") != expected
 
 
-CAMPAIGNS = {"kills": kills, "damage": damage, "together": together}
+CAMPAIGNS = {"kills": kills, "dask": dask, "damage": damage, "together": together}
 
 
 def main() -> None:

@@ -9,8 +9,12 @@ import pytest
 
 from kselect.criteria.bif import bouligand_cross_validation
 from kselect.criteria.cv import cross_validation
-from kselect.kernels import Points
+from kselect.criteria.guards import distance_to_identity
+from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
+from kselect.kernels.linear import Linear
+from kselect.kernels.nystrom import nystrom_columns
+from kselect.kernels.polynomial import Polynomial
 from kselect.learners import Path, Problem, find_learner
 from kselect.numerics.folds import draw_folds
 from kselect.numerics.streams import stream
@@ -32,7 +36,7 @@ def path_at(tau: float) -> Path:
 def test_the_definition(order: int, average: str) -> None:
     """The loss of the series' predictions, fold by fold with dense hat matrices."""
     path = path_at(1.0)
-    options = {"order": order, "cap": np.inf, "average": average}
+    options = {"order": order, "identity": 0.0, "average": average}
     found = bouligand_cross_validation(path, FOLDS, **options)  # type: ignore[arg-type]
     K = Gaussian(1.0).gram(Points(X))
     for score, lam in zip(found, LAMS, strict=True):
@@ -46,26 +50,59 @@ def test_the_definition(order: int, average: str) -> None:
 
 def test_a_high_order_is_cross_validation() -> None:
     path = path_at(1.0)
-    series = bouligand_cross_validation(path, FOLDS, order=300, cap=np.inf)
+    series = bouligand_cross_validation(path, FOLDS, order=300)
     exact = cross_validation(path, FOLDS)
     assert series[1:] == pytest.approx(exact[1:], rel=1e-9)
-    third = bouligand_cross_validation(path, FOLDS, cap=np.inf)
+    third = bouligand_cross_validation(path, FOLDS)
     assert np.abs(third[1] / exact[1] - 1) > 1e-4
 
 
-def test_the_guard_excludes_the_interpolating_corner() -> None:
-    """Near K = I low orders collapse to the training error: without the guard it would be chosen."""
+def test_the_guard_on_the_kernel_matrix() -> None:
+    """Near K = I the score knows the training labels: without the guard it would be chosen."""
     narrow = path_at(1e-3)
-    free = bouligand_cross_validation(narrow, FOLDS, cap=np.inf)
-    guarded = bouligand_cross_validation(narrow, FOLDS)
+    free = bouligand_cross_validation(narrow, FOLDS, identity=0.0)
     assert free[0] < 0.1 < cross_validation(narrow, FOLDS)[0]
+    assert np.isposinf(bouligand_cross_validation(narrow, FOLDS)).all()
+
+
+@pytest.mark.parametrize("tau", [1e-3, 0.02, 0.1, 1.0])
+def test_the_guard_acts_up_to_its_limit(tau: float) -> None:
+    """At the distance of K to I as the paper's footnote 2 is read, and not a rounding beyond it."""
+    path = path_at(tau)
+    distance = oracles.distance_to_identity(Gaussian(tau).gram(Points(X)))
+    assert distance > 0
+    at = bouligand_cross_validation(path, FOLDS, identity=distance * (1 + 1e-12))
+    below = bouligand_cross_validation(path, FOLDS, identity=distance * (1 - 1e-9))
+    assert np.isposinf(at).all()
+    assert np.isfinite(below).all()
+
+
+@pytest.mark.parametrize("kernel", [Polynomial(2), Linear()])
+def test_other_diagonals(kernel: Kernel) -> None:
+    """What counts are the cosines between rows, on Nystrom columns of all rows too; a row of zeros has none."""
+    rows = np.concatenate([X, np.zeros((1, 2))])
+    K = kernel.gram(Points(rows))
+    expected = oracles.distance_to_identity(K)
+    dense = Problem(rows, np.append(Y, 1.0), kernel, K, LAMS)
+    every = np.arange(len(rows) - 1)
+    columns = nystrom_columns(kernel, Points(rows, rows[every]), every)
+    low_rank = Problem(rows, dense.y, kernel, np.empty((0, 0)), LAMS, columns=columns)
+    assert distance_to_identity(dense) == pytest.approx(expected, rel=1e-12)
+    assert distance_to_identity(low_rank) == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_guard_on_the_rate() -> None:
+    narrow = path_at(1e-3)
+    free = bouligand_cross_validation(narrow, FOLDS, identity=0.0)
+    guarded = bouligand_cross_validation(narrow, FOLDS, identity=0.0, cap=0.9)
     assert np.isposinf(guarded[0])
     assert np.isfinite(guarded[2])
     assert guarded[2] == free[2]
 
 
 @pytest.mark.parametrize(
-    "option", [{"order": 1}, {"cap": 0.1}, {"loss": "zero-one"}, {"average": "folds"}]
+    "option",
+    [{"order": 1}, {"cap": 0.1}, {"identity": 10.0}, {"loss": "zero-one"}, {"average": "folds"}],
 )
 def test_every_option_changes_the_score(option: dict[str, object]) -> None:
     path = path_at(0.5)

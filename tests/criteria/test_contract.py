@@ -158,11 +158,16 @@ def test_documented(criterion: Criterion) -> None:
         assert "reconstructed" in (criterion.function.__doc__ or "")
 
 
+# Limits at which a guard acts everywhere.
+GUARDS = {"identity": 10.0, "cap": 0.0}
+
+
 def alternatives(parameter: Parameter) -> list[Any]:
     """Values that differ from the default."""
     if parameter.choices:
         return [c for c in parameter.choices if c != parameter.default]
-    # Downwards for what is no count: a cap on a rate does nothing from one on.
+    if parameter.name in GUARDS:
+        return [GUARDS[parameter.name]]
     return [parameter.default * 2 + 1 if parameter.whole else parameter.default / 16]
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kselect.datasets.splits import Split, draw_split, require_two_classes
+from kselect.datasets.splits import Split, count_train, draw_split, require_two_classes
 from kselect.errors import TrialError
 from kselect.numerics.linalg import Array
 
@@ -32,7 +32,29 @@ def test_partition(n: int, fraction: float, stratify: bool, seed: int) -> None:
     for part in (split.train, split.test):
         assert part.tolist() == sorted(part.tolist())
     sizes = [n // 2, n - n // 2] if stratify else [n]
-    assert len(split.train) == sum(round(fraction * size) for size in sizes)
+    assert len(split.train) == sum(count_train(size, fraction) for size in sizes)
+
+
+@pytest.mark.parametrize(
+    ("n", "fraction", "test"),
+    [
+        (351, 0.5, 176),
+        (683, 0.5, 342),
+        (345, 0.7, 104),
+        (345, 0.5, 173),
+        (690, 0.7, 207),
+        (5, 0.3, 4),
+    ],
+)
+def test_a_half_row_is_a_test_row(n: int, fraction: float, test: int) -> None:
+    """``floor((1 - train) n + 1/2)``: ionosphere's and breast-cancer's published means are of 176 and 342 rows."""
+    assert len(split_of(labels(n // 2, n - n // 2), fraction, False).test) == test
+
+
+@given(st.integers(2, 10_000), st.integers(1, 99))
+def test_the_count_is_exact(n: int, percent: int) -> None:
+    """In whole numbers: ``floor(((100 - percent) n + 50) / 100)`` test rows."""
+    assert n - count_train(n, percent / 100) == ((100 - percent) * n + 50) // 100
 
 
 def test_stratify_keeps_the_shares() -> None:

@@ -120,6 +120,17 @@ def test_signs_of_the_series(learner: str, case: Small, order: int) -> None:
     assert not exact.beyond(p.y, found, *truth).any()
 
 
+@pytest.mark.parametrize("order", [1, 3])
+def test_noise_of_one_order_is_not_the_next_ones_sign(order: int) -> None:
+    """Equal rows with opposite labels in one fold: on each other they cancel, and leave the far row's pull."""
+    X = np.array([[-0.4, 0.0], [-0.3, -1.0], [0.0, -2.4], [0.56, -0.16], [-0.4, 0.0]])
+    y, folds = np.array([-1.0, -1.0, 1.0, 1.0, 1.0]), Folds.from_numbers(np.array([1, 0, 0, 0, 1]))
+    p = problem_of(Gaussian(0.0076), X, y, [81.79], ridge="fixed")
+    found = LEARNERS["krr"].path(p).bif(folds, order)[0]
+    truth = exact.series(p.K, y, folds.members, 5 * 81.79, False, order)
+    assert not exact.beyond(y, found, *truth).any()
+
+
 @given(small())
 def test_signs_of_the_svr_without_a_tube(case: Small) -> None:
     """With eps = 0 it is the LSSVM; its predictions are sums already, but b was a rounding."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import oracles
 import pytest
@@ -93,3 +95,33 @@ def test_folds_are_remembered_by_identity() -> None:
     """Paths keep what they held out for each; equal folds drawn twice are two keys."""
     one, two = (Folds.from_numbers(np.array([0, 1, 0])) for _ in range(2))
     assert len({one, one, two}) == 2
+
+
+@given(st.lists(st.integers(1, 40), min_size=2, max_size=9), st.integers(0, 2**32 - 1))
+def test_counts_are_averaged_exactly(sizes: list[int], seed: int) -> None:
+    """The float nearest to the fraction, for whole numbers: equal fractions are equal floats."""
+    rng = np.random.default_rng(seed)
+    folds = Folds.from_numbers(rng.permutation(np.repeat(np.arange(len(sizes)), sizes)))
+    values = rng.integers(0, 2, size=(3, sum(sizes))).astype(np.float64)
+    for found, row in zip(folds.average(values), values, strict=True):
+        means = [Fraction(int(row[F].sum()), len(F)) for F in folds.members]
+        assert found == float(sum(means) / len(means))
+    assert folds.average(values[0]) == folds.average(values)[0]
+
+
+def test_one_wrong_row_is_one_wrong_row() -> None:
+    """Wherever the wrong rows lie: as a mean of rounded means these would differ in the last bit."""
+    folds = Folds.from_numbers(np.repeat(np.arange(7), [7, 7, 7, 7, 7, 6, 6]))
+    scores = set()
+    for pattern in (
+        [3, 1, 0, 0, 1],
+        [1, 1, 1, 1, 1],
+        [0, 5, 0, 0, 0],
+        [2, 2, 1, 0, 0],
+        [0, 0, 0, 1, 4],
+    ):
+        values = np.zeros(47)
+        for F, count in zip(folds.members, pattern, strict=False):
+            values[F[:count]] = 1.0
+        scores.add(float(folds.average(values)))
+    assert scores == {5 / 49}

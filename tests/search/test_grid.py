@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from problems import numbered, problem_of, rows, side_of
 
 from kselect.criteria import CRITERIA
+from kselect.criteria.guards import NEAR_IDENTITY
 from kselect.errors import TrialError
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
@@ -187,6 +188,36 @@ def test_infinity_is_a_score(fake: Callable[[Fake], Method]) -> None:
     assert (found.place, found.score) == (Place(KERNELS[0], LAMS[1]), LAMS[1])
     assert len(found.excluded) == 2 * len(KERNELS)
     assert {why for _, why in found.excluded} == {"infinite score"}
+
+
+def test_a_guard_is_a_reason() -> None:
+    """Every candidate at a width near K = I, under the guard's name; the others are as they were."""
+    bif, free = (method("BIF-k-CV", f"at {c:g}", 4, identity=c) for c in (0.1, 0.0))
+    narrow = side((Gaussian(1e-4), *KERNELS))
+    found = search_grid(narrow, {bif: (SELECTED,), free: (SELECTED,)})
+    guarded, unguarded = found[bif, SELECTED], found[free, SELECTED]
+    assert isinstance(guarded, Found)
+    assert isinstance(unguarded, Found)
+    at_narrow = [(Place(Gaussian(1e-4), lam), NEAR_IDENTITY) for lam in LAMS]
+    assert [e for e in guarded.excluded if e[0].kernel == Gaussian(1e-4)] == at_narrow
+    assert NEAR_IDENTITY not in {why for _, why in unguarded.excluded}
+
+
+def test_a_guard_is_a_reason_ridge_by_ridge(fake: Callable[[Fake], Method]) -> None:
+    """Also where another ridge fails, so that there is no path over all of them."""
+
+    def function(path: Path) -> Array:
+        if (path.problem.lams == LAMS[0]).any():
+            raise TrialError("not here")
+        return np.where(path.problem.lams == LAMS[1], np.inf, 1.0)
+
+    column = fake(function)
+    acts = lambda path, **_: {"a guard": path.problem.lams == LAMS[1]}  # noqa: E731
+    CRITERIA["fake"] = replace(CRITERIA["fake"], guards=acts)
+    found = search_grid(side(), {column: (SELECTED,)})[column, SELECTED]
+    assert isinstance(found, Found)
+    why = ["not here", "a guard"] * len(KERNELS)
+    assert [reason for _, reason in found.excluded] == why
 
 
 def raises(error: Exception) -> Fake:

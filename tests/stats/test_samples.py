@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import pytest
 from synthetic import experiment, record, regression_experiment
@@ -10,10 +11,11 @@ from synthetic import experiment, record, regression_experiment
 from kselect.errors import StoreError
 from kselect.model.experiment import Fewer
 from kselect.model.method import Ridges, Setting
-from kselect.model.records import COLUMNS
+from kselect.model.records import COLUMNS, significant
 from kselect.stats.samples import (
     count_splits,
     frame,
+    match,
     read_samples,
     read_units,
     table_records,
@@ -73,3 +75,34 @@ def test_a_repeated_record_is_an_error() -> None:
     rows = [record("heart", 0, "5-CV", 0.1), record("heart", 0, "5-CV", 0.2)]
     with pytest.raises(StoreError, match=r"heart, split 0, 5-CV, lam=0\.001 twice"):
         table_records(frame(rows), experiment(), "squared")
+
+
+def test_a_tie_of_counts_is_a_tie() -> None:
+    """The same number of wrong labels over the splits, in other places: no digit tells the means apart."""
+    wrong = {"5-CV": (30, 31, 25), "5-KS": (31, 25, 30), "10-CV": (28, 29, 29)}
+    rows = [
+        record("heart", split, label, significant(count / 207), n_test=207)
+        for label, counts in wrong.items()
+        for split, count in enumerate(counts)
+    ]
+    found = read_samples(table_records(frame(rows), experiment(), "squared"), experiment())
+    assert {s.mean for s in found.values()} == {float(Fraction(100 * 86, 3 * 207))}
+
+
+def test_equal_differences_of_counts_are_equal() -> None:
+    rows = [
+        record("heart", split, label, significant((count + more) / 207), n_test=207)
+        for label, more in (("5-CV", 1), ("5-KS", 0))
+        for split, count in enumerate((3, 17, 100, 101))
+    ]
+    found = read_samples(table_records(frame(rows), experiment(), "squared"), experiment())
+    a, b = (next(s for k, s in found.items() if k[2] == label) for label in ("5-CV", "5-KS"))
+    assert set(match(a, b).difference.tolist()) == {100 / 207}
+
+
+def test_an_error_that_is_no_count_stays_as_it_is() -> None:
+    rows = [record("heart", 0, "5-CV", 0.123, n_test=30)]
+    (found,) = read_samples(
+        table_records(frame(rows), experiment(), "squared"), experiment()
+    ).values()
+    assert (found.mean, found.shares) == (12.3, {})

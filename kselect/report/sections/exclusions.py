@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from kselect.report.blocks import Block, Element, Fold, Grid, Heading, Notes, Shown, Text
@@ -36,6 +37,18 @@ def describe(study: Study, found: Sequence[Excluded]) -> Iterable[Element]:
     names = dict.fromkeys(e.dataset for e in found)
     rows = tuple((name, *(means.get((name, m), "0") for m in columns)) for name in names)
     yield Grid(("data set", *columns), rows)
+    yield Text("The same by reason, added up over data sets and splits:")
+    yield by_reason(found, columns)
     reasons = tuple(f"{e.dataset}, {e.method}: {e.reasons}" for e in found if e.reasons)
     if reasons:
         yield Fold("Why, on the first split of each", (Notes(reasons),))
+
+
+def by_reason(found: Iterable[Excluded], columns: Sequence[str]) -> Grid:
+    """One row per reason, the most frequent first: a guard's count is seen by its name."""
+    totals = {method: Counter[str]() for method in columns}
+    for one in found:
+        totals[one.method] += one.totals
+    reasons = [reason for reason, _ in sum(totals.values(), Counter[str]()).most_common()]
+    rows = tuple((reason, *(f"{totals[m][reason]:,}" for m in columns)) for reason in reasons)
+    return Grid(("reason", *columns), rows)

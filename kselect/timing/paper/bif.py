@@ -53,6 +53,6 @@ def own_rows(predicted: Array, task: Task) -> Array:
 
 @algorithm("BIF-k-CV")
 def bouligand_cross_validation(task: Task, kernel: Kernel, K: Array) -> Score:
-    r"""``O(n^3 + t k n^2)`` a grid point. The paper has no guard: ``cap`` plays no part here."""
+    r"""``O(n^3 + t k n^2)`` per grid point; no guard is timed, so ``identity`` and ``cap`` play no part."""
     order = task.params["order"]
     return lambda lam: task.mean_loss(held_out(task, K, lam, order))
