@@ -37,15 +37,14 @@ COMMANDS = {
         "predict_command",
         "Predict the rows of a file by a fitted model.",
     ),
+    "init": ("kselect.cli.init", "init", "Write a config for an experiment on your own files."),
     "data": ("kselect.cli.data", "data", "List, fetch and verify the data sets."),
     "list": ("kselect.cli.listing", "listing", "Show what a config may name."),
     "sys-info": ("kselect.cli.sys_info", "sys_info", "Show what a bug report needs."),
 }
 RESUMED = ("run", "time")
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
-ALIKE = (
-    0.75  # the share of its letters that a mistyped flag has in common with the one that was meant
-)
+ALIKE = 0.75  # how much of a flag a slip of the hand leaves: difflib's ratio
 LONGEST_LINE = 1000  # of an error
 LONGEST_ARGUMENT = 4096  # as of a path
 

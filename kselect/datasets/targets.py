@@ -29,6 +29,13 @@ class Target:
     classes: tuple[str, ...]
     why: str
 
+    @property
+    def labels(self) -> Array:
+        """(n,): numbers, -1 and +1 for two classes, or the positions 0, 1, 2, ... of more."""
+        if len(self.values) == 1:
+            return np.asarray(self.values[0])
+        return np.asarray(self.values.argmax(axis=0), dtype=np.float64)
+
 
 def as_target(frame: Frame, task: Task | None) -> Target:
     """Classes or numbers: by ``task``, else by what the target looks like."""
