@@ -54,7 +54,7 @@ class Paths:
         key = (learner, target, ridge)
         if key not in self._made:
             lams = self.problem.lams if ridge is None else self.problem.lams[[ridge]]
-            problem = self.problem.changed(y=self.side.targets[target], lams=lams)
+            problem = self.problem.of_target(target, lams)
             try:
                 self._made[key] = find_learner(learner.name).path(problem, **dict(learner.params))
             except NUMERICAL as error:

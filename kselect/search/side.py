@@ -61,7 +61,8 @@ class TrainingSide:
             K, columns = kernel.gram(self.points), None
         else:
             K, columns = np.empty((0, 0)), nystrom_columns(kernel, self.points, self.landmarks)
-        return Problem(self.X, self.targets[0], kernel, K, lams, self.ridge, columns)
+        y, ridge = self.targets[0], self.ridge
+        return Problem(self.X, y, kernel, K, lams, ridge, columns, self.targets)
 
     def part(self, rows: Index, name: str) -> TrainingSide:
         """Some of the rows as a training side of their own, with random streams of their own."""

@@ -56,10 +56,10 @@ def folds_for(found: Selection, n: int, folds: Folds | None) -> Folds:
 def held_out_decisions(found: Selection, X: Array, targets: Array, folds: Folds) -> Array:
     """(q, n): each row's decision values by the fit on the other folds, at the place that was chosen."""
     side = training_side(X, targets, found.request, folds)
-    problem = side.problem(found.kernel).changed(lams=np.array([found.lam]))
+    problem, lams = side.problem(found.kernel), np.array([found.lam])
     learner, params = find_learner(found.request.learner.name), dict(found.request.learner.params)
     with threadpool_limits(1):
-        paths = (learner.path(problem.changed(y=y), **params) for y in targets)
+        paths = (learner.path(problem.of_target(t, lams), **params) for t in range(len(targets)))
         return np.array([path.held_out(folds)[0] for path in paths])
 
 
