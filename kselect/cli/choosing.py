@@ -31,6 +31,7 @@ from kselect.selection.request import (
     make_lams,
     make_method,
     split_parameters,
+    usual_loss,
 )
 
 FOLD = re.compile(r"[0-9]{1,12}")
@@ -69,6 +70,16 @@ def choose(file: Path, flags: Mapping[str, Any]) -> Chosen:
     return Chosen(data, found, folds_for(found, len(data.X), folds))
 
 
+def how_to_search(flags: Mapping[str, Any], plot: Path | None, as_json: bool) -> str:
+    """As asked; a learner whose folds are trained is searched by bounds where nobody looks at the surface."""
+    if plot and flags["search"] == "pruned":
+        raise ConfigError(
+            "--plot draws every score, of which --search pruned has one: --search grid"
+        )
+    surface = bool(plot) or as_json or flags["learner"] != "smooth-hinge"
+    return flags["search"] or ("grid" if surface else "pruned")
+
+
 def table_options(flags: Mapping[str, Any]) -> TableOptions:
     """What the flags say of the columns."""
     return TableOptions(
@@ -90,7 +101,8 @@ def make_request(flags: Mapping[str, Any], goal: Target) -> tuple[Method, Reques
     params = dict(split_parameter(text) for text in flags["params"])
     learner = find_learner(flags["learner"])
     params, choice = split_parameters(learner, flags["criterion"], params)
-    method = make_method(flags["criterion"], flags["loss"], params, goal.task == "classification")
+    loss = usual_loss(learner, flags["criterion"], flags["loss"])
+    method = make_method(flags["criterion"], loss, params, goal.task == "classification")
     if goal.task not in learner.tasks:
         raise ConfigError(
             f"the learner {learner.name} is for {' and '.join(learner.tasks)}, not {goal.task}"
@@ -105,6 +117,7 @@ def make_request(flags: Mapping[str, Any], goal: Target) -> tuple[Method, Reques
         flags["n_jobs"],
         flags["seed"],
         goal.task,
+        flags["search"],
     )
     return method, request
 

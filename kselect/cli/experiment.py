@@ -10,18 +10,24 @@ from kselect.model.experiment import Experiment
 from kselect.report.sections import FIGURES
 
 RESULTS = Path("results")
+VARIANTS = "variants"
 
 
 def read_experiment(
-    path: Path, overrides: Mapping[str, object], output: Path | None = None
+    path: Path, overrides: Mapping[str, object], output: Path | None = None, variant: str = ""
 ) -> Loaded:
-    """What flags leave of a config, and the whole that its results folder is gathered under."""
-    return load(path, FIGURES, overrides, lambda asked: output or default_folder(asked))
+    """What flags leave of a config or its variant, and the whole that its results folder is gathered under."""
+
+    def folder(asked: Experiment) -> Path:
+        return results_folder(asked, output, variant)
+
+    return load(path, FIGURES, overrides, folder, variant)
 
 
-def default_folder(experiment: Experiment) -> Path:
-    """``results/<name>``."""
-    return RESULTS / experiment.name
+def results_folder(experiment: Experiment, output: Path | None = None, variant: str = "") -> Path:
+    """``results/<name>`` or what the flag says; below it ``variants/<variant>``."""
+    main = output or RESULTS / experiment.name
+    return main / VARIANTS / variant if variant else main
 
 
 def kept_experiment(folder: Path) -> Experiment:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from kselect.cli.choice import choice_facts, choice_lines, kind_of_task, model_line
-from kselect.cli.choosing import Chosen, choose
+from kselect.cli.choosing import Chosen, choose, how_to_search
 from kselect.cli.selection_flags import selection_options
 from kselect.datasets.frame_like import read_like
 from kselect.datasets.tables.decisions import decision_lines
@@ -50,6 +50,7 @@ Columns are found by their names; the target may be there or not. What is not as
 def fit_command(file: Path, output: Path, **flags: Any) -> None:
     """Choose the kernel and the ridge for the rows of FILE, fit, and write the model."""
     require_writable(output)
+    flags["search"] = how_to_search(flags, None, as_json=False)
     chosen = choose(file, flags)
     write_model(output, as_model(chosen))
     click.echo(f"{chosen.data.size}, {kind_of_task(chosen.data.goal)}")

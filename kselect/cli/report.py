@@ -8,7 +8,11 @@ from pathlib import Path
 
 import click
 
+from kselect.cli.experiment import VARIANTS
+from kselect.config.document import read_document
+from kselect.config.kept import held_protocol, protocol_text
 from kselect.config.load import load_config
+from kselect.config.variants import variant_of
 from kselect.datasets.fetch import packaged
 from kselect.errors import ConfigError, DataError, StoreError
 from kselect.report.index import IndexEntry, index_entry, write_index
@@ -20,6 +24,7 @@ from kselect.stats.study import Study, study_of
 from kselect.store.gather import write_gathered
 from kselect.store.jobs import Store
 
+KEPT = "config.resolved.yaml"
 EPILOG = """\b
 Examples:
   kselect report results/ecml2014
@@ -73,9 +78,9 @@ def report_folder(folder: Path, say: Callable[[str], None]) -> list[str]:
 
 def experiment_folders(folder: Path) -> list[Path]:
     """The folder itself if it holds an experiment, else those below it that do."""
-    if (folder / "config.resolved.yaml").is_file():
+    if (folder / KEPT).is_file():
         return [folder]
-    found = sorted(path.parent for path in folder.glob("*/config.resolved.yaml"))
+    found = sorted(path.parent for path in folder.glob(f"*/{KEPT}"))
     if not found:
         raise ConfigError(
             f"{folder}: no results here (a run leaves config.resolved.yaml); kselect run first"
@@ -94,15 +99,34 @@ def report_one(folder: Path) -> Reported:
 
 
 def read_study(folder: Path) -> Study:
-    """The experiment that a folder keeps, with all of its records."""
-    experiment = load_config(folder / "config.resolved.yaml", FIGURES)
+    """The experiment that a folder keeps, with all of its records, and the variants that were run beside it."""
+    experiment = load_config(folder / KEPT, FIGURES)
     gathered = write_gathered(experiment, Store(folder))
     if not gathered.records:
         raise StoreError(
             f"{folder}: no jobs, and no records.csv that its manifest speaks of; kselect run first"
         )
     facts = read_facts(gathered.manifest)
-    return study_of(experiment, gathered.records, published(experiment.paper), facts)
+    variants = {
+        v.name: read_study(folder / VARIANTS / v.name)
+        for v in experiment.variants
+        if is_run(folder, v.name)
+    }
+    return study_of(experiment, gathered.records, published(experiment.paper), facts, variants)
+
+
+def is_run(folder: Path, variant: str) -> bool:
+    """Whether there are results of a variant as the config has it now."""
+    kept = folder / VARIANTS / variant
+    if not (kept / KEPT).is_file():
+        return False
+    now = protocol_text(variant_of(read_document(folder / KEPT), variant))
+    if held_protocol(kept) != now:
+        raise StoreError(
+            f"{kept}: its results are of another definition of this variant; "
+            "remove the folder and run it again"
+        )
+    return True
 
 
 def published(paper: str) -> tuple[Published, ...]:

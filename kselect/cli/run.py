@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Executor
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from kselect.cli.experiment import default_folder, read_experiment
+from kselect.cli.execution import Flags, execute
+from kselect.cli.experiment import read_experiment, results_folder
 from kselect.cli.interrupts import hear_interrupts
 from kselect.cli.options import column_options, place_options, places
-from kselect.config.kept import held_protocol
-from kselect.config.load import Loaded
-from kselect.errors import ConfigError, DataError, StoreError
+from kselect.config.load import load_config
+from kselect.datasets.fetch import Places
+from kselect.errors import ConfigError, DataError
 from kselect.model.experiment import Experiment
-from kselect.model.records import Cell, Record, cells_of
+from kselect.model.records import Cell, cells_of
 from kselect.plan import Plan, check_kept, damaged, find_sources, make_plan
-from kselect.run.claims import Claims
+from kselect.report.sections import FIGURES
 from kselect.run.progress import clock
-from kselect.run.scheduler import Settings, run_plan
-from kselect.run.workers import dask_client, local_executor
-from kselect.store.environment import describe_environment, digest
-from kselect.store.gather import check_leftover, write_gathered
+from kselect.store.gather import check_leftover
 from kselect.store.jobs import Store
 
 EPILOG = """\b
@@ -36,24 +30,9 @@ Examples:
   kselect run configs/quickstart.yaml
   kselect run configs/ecml2014.yaml -j 2 --mirror ../shared/data
   kselect run configs/ecml2014.yaml -d heart -c 5-CV -c 5-KS --splits 3 --dry-run
+  kselect run configs/ecml2014.yaml --variant minmax       beside the main results
+  kselect run configs/ecml2014.yaml --variant all -j 2
 """
-
-
-@dataclass(frozen=True)
-class Flags:
-    """The flags that say how to run."""
-
-    n_jobs: int
-    dry_run: bool
-    force: bool
-    retry_failed: bool
-    fail_fast: bool
-    skip_missing: bool
-    backend: str
-    scheduler: str | None
-    shard: tuple[int, int]
-    quiet: bool
-    verbose: bool
 
 
 def parse_shard(_: click.Context, __: click.Parameter, value: str) -> tuple[int, int]:
@@ -111,6 +90,13 @@ def parse_shard(_: click.Context, __: click.Parameter, value: str) -> tuple[int,
     callback=parse_shard,
     help="Run the I-th of N equal parts.",
 )
+@click.option(
+    "--variant",
+    "variants",
+    multiple=True,
+    metavar="NAME",
+    help="Run this variant of the config, or all of them, under <results>/variants/ (repeatable).",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Say where each data set comes from.")
 def run(
@@ -122,6 +108,7 @@ def run(
     mirror: str | None,
     offline: bool,
     data_dir: str | None,
+    variants: tuple[str, ...],
     **flags: Any,
 ) -> int:
     """Run what is missing of the experiment in CONFIG under results/<name>/; interrupted runs go on."""
@@ -130,9 +117,34 @@ def run(
     if how.scheduler and how.backend != "dask":
         raise ConfigError("--scheduler needs --backend dask")
     overrides = {"datasets": datasets or None, "criteria": criteria or None, "splits": splits}
-    loaded = read_experiment(config, overrides, output)
-    experiment, store = loaded.asked, Store(output or default_folder(loaded.asked))
-    sources, missing = find_sources(experiment, places(mirror, offline, data_dir))
+    places_to_look = places(mirror, offline, data_dir)
+    wanted = named_variants(config, variants) if variants else ("",)
+    return max(run_one(config, overrides, output, v, places_to_look, how) for v in wanted)
+
+
+def named_variants(config: Path, wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """The variants that flags ask for."""
+    if "all" not in wanted:
+        return tuple(dict.fromkeys(wanted))
+    known = tuple(v.name for v in load_config(config, FIGURES).variants)
+    if not known:
+        raise ConfigError(f"--variant all: {config} names no variants")
+    return known
+
+
+def run_one(
+    config: Path,
+    overrides: Mapping[str, object],
+    output: Path | None,
+    variant: str,
+    where: Places,
+    how: Flags,
+) -> int:
+    """The experiment of a config, or one of its variants."""
+    loaded = read_experiment(config, overrides, output, variant)
+    experiment = loaded.asked
+    store = Store(results_folder(experiment, output, variant))
+    sources, missing = find_sources(experiment, where)
     if missing and not how.skip_missing:
         raise DataError("\n".join(missing.values()))
     if not sources:
@@ -143,7 +155,7 @@ def run(
     )  # fmt: skip
     check_kept(loaded.whole, plan, store, force=how.force)
     check_leftover(loaded.whole, store, planned_cells(experiment, plan))
-    describe(experiment, plan, store, how)
+    describe(f"{experiment.name}{variant and f', variant {variant}'}", experiment, plan, store, how)
     if how.dry_run:
         seconds = estimate(experiment, plan, how.n_jobs)
         told = f"about {clock(seconds)}" if seconds >= 1 else "a second"
@@ -152,7 +164,7 @@ def run(
     return execute(loaded, plan, store, how)
 
 
-def describe(experiment: Experiment, plan: Plan, store: Store, how: Flags) -> None:
+def describe(name: str, experiment: Experiment, plan: Plan, store: Store, how: Flags) -> None:
     """What is about to happen."""
     for why in plan.missing.values():
         click.echo(f"skipped: {why}", err=True)
@@ -165,7 +177,7 @@ def describe(experiment: Experiment, plan: Plan, store: Store, how: Flags) -> No
             click.echo(f"{name}: {source.kind}, {source.path}", err=True)
     columns = ", ".join(experiment.labels)
     click.echo(
-        f"{experiment.name}: {len(plan.trials)} jobs to run, {plan.done} done already; "
+        f"{name}: {len(plan.trials)} jobs to run, {plan.done} done already; "
         f"data sets: {len(plan.sources)}, splits: {len(experiment.splits)}, "
         f"{len(experiment.kernels)} kernels x {len(experiment.lam.values)} ridges; {columns}",
         err=True,
@@ -195,93 +207,3 @@ def estimate(experiment: Experiment, plan: Plan, n_jobs: int) -> float:
     per_kernel_seconds = 2e-3
     work = sum(1.5 * price * plan.cost(experiment, t) for t in plan.trials)
     return (work + per_kernel_seconds * len(plan.trials) * len(experiment.kernels)) / n_jobs
-
-
-def execute(loaded: Loaded, plan: Plan, store: Store, how: Flags) -> int:
-    """Run the plan, then gather; the exit status."""
-    from threadpoolctl import threadpool_limits
-
-    executor_of = executors(how)
-    with threadpool_limits(1):
-        environment = describe_environment()
-    n_jobs = max(1, min(how.n_jobs, len(plan.trials)))
-    settings = Settings(n_jobs, how.force, how.retry_failed, how.fail_fast, how.quiet)
-    with claimed(store, loaded) as claims:
-        try:
-            run_plan(loaded.asked, plan, store, digest(environment), settings, executor_of, claims)
-            return finish(loaded, plan, store, environment, how)
-        except StoreError as error:
-            click.echo(f"error: {error}; what was finished before is kept", err=True)
-            return 1
-
-
-@contextmanager
-def claimed(store: Store, loaded: Loaded) -> Iterator[Claims]:
-    """The folder claimed for this config, which is written there before the first job."""
-    claims = Claims(store.folder, lambda text: click.echo(text, err=True))
-    try:
-        claims.protocol(
-            lambda: store.write("config.resolved.yaml", loaded.resolved),
-            lambda: held_protocol(store.folder) == loaded.protocol,
-        )
-        yield claims
-    finally:
-        claims.close()
-
-
-def finish(
-    loaded: Loaded, plan: Plan, store: Store, environment: Mapping[str, Any], how: Flags
-) -> int:
-    """Gather the records and say what came out."""
-    sources = {name: source.kind for name, source in plan.sources.items()}
-    left_out = dict.fromkeys(plan.missing, "no file to be had (--skip-missing)")
-    records = write_gathered(loaded.whole, store, environment, sources, left_out).records
-    failed = [r for r in records if r.status == "failed"]
-    for line in sorted(
-        {f"failed: {r.dataset}, split {r.split}, {r.method}: {r.reason}" for r in failed}
-    ):
-        click.echo(line, err=True)
-    if not how.quiet:
-        click.echo(
-            f"{len(records)} records in {store.folder / 'records.csv'}, {len(failed)} failed",
-            err=True,
-        )
-        click.echo(f"next: kselect report {store.folder}", err=True)
-    lost = lost_jobs(loaded.asked, plan, records, stopped=how.fail_fast and bool(failed))
-    for line in lost:
-        click.echo(f"error: {line}: computed, but not in {store.folder} any more", err=True)
-    return 1 if failed or lost else 0
-
-
-def lost_jobs(
-    experiment: Experiment, plan: Plan, records: Iterable[Record], *, stopped: bool
-) -> list[str]:
-    """The jobs of the plan that are not there: somebody removed or moved the folder under way."""
-    here = {(r.dataset, r.split, r.cell) for r in records}
-    planned = {} if stopped else {t.name: t for t in plan.trials}
-    return [
-        name
-        for name, t in planned.items()
-        if any(
-            (t.dataset, t.split, c) not in here for m in t.methods for c in cells_of(experiment, m)
-        )
-    ]
-
-
-def executors(how: Flags) -> Callable[[int], Executor]:
-    """What makes worker pools: local processes, or a dask cluster."""
-    if how.backend == "local":
-        return local_executor
-    try:
-        client = dask_client(how.scheduler, how.n_jobs)
-    except ImportError:
-        raise ConfigError("--backend dask needs the extra: pip install 'kselect[dask]'") from None
-    except (OSError, ValueError, RuntimeError) as error:
-        raise ConfigError(f"--scheduler {how.scheduler}: {' '.join(str(error).split())}") from None
-    return partial(client_executor, client)
-
-
-def client_executor(client: Any, _: int) -> Executor:
-    """A dask client as an executor; the cluster knows its own size."""
-    executor: Executor = client.get_executor(pure=False, retries=1)
-    return executor

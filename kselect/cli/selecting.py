@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from kselect.cli.choice import as_object, describe
-from kselect.cli.choosing import choose
+from kselect.cli.choosing import choose, how_to_search
 from kselect.cli.selection_flags import selection_options
 
 EPILOG = """\b
@@ -17,6 +17,7 @@ Examples:
   kselect select my.csv --target price
   kselect select my.csv --drop id --categorical zip --missing drop
   kselect select my.svm.bz2 --learner krr --criterion ELOO --tau 2^-4:2^10 --lam 10^-6:10^0
+  kselect select my.csv --learner smooth-hinge --tau 2^-15:2^15 --lam 2^-15:2^15:2
   kselect select my.csv --criterion 5-KS --param eta=0.5 --folds folds.txt --json > choice.json
 
 A GRID is 0.5,1,2 or 2^-6:2^8 (every power) or 2^-15:2^15:2 (every second).
@@ -37,6 +38,7 @@ def select_command(file: Path, plot: Path | None, as_json: bool, **flags: Any) -
 
     FILE is CSV with commas, semicolons or tabs, svmlight, or Parquet; also packed (.gz, .bz2, .xz, .zip).
     """
+    flags["search"] = how_to_search(flags, plot, as_json)
     if plot:
         from kselect.selection.surface import check_plot
 

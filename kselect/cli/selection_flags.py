@@ -65,7 +65,13 @@ SEARCH_FLAGS = (
     click.option(
         "--loss",
         type=click.Choice(["zero-one", "squared", "hinge"]),
-        help="What is averaged. [default: squared]",
+        help="What is averaged. [default: the learner's own; hinge for smooth-hinge, else squared]",
+    ),
+    click.option(
+        "--search",
+        type=click.Choice(["grid", "pruned"]),
+        help="Every candidate, or the minimum of k-CV by bounds alone (krr, smooth-hinge). [default: "
+        "pruned for smooth-hinge where nobody looks at the surface, else grid]",
     ),
     click.option(
         "--nystrom",

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from kselect.cli.experiment import default_folder, read_experiment
+from kselect.cli.experiment import read_experiment, results_folder
 from kselect.cli.interrupts import hear_interrupts
 from kselect.cli.options import column_options, place_options, places
 from kselect.datasets.dataset import Source
@@ -80,7 +80,7 @@ def time_command(
     overrides = {"datasets": datasets or None, "criteria": criteria or None}
     loaded = read_experiment(config, overrides, output)
     experiment, whole = loaded.asked, loaded.whole
-    store = Store(output or default_folder(experiment))
+    store = Store(results_folder(experiment, output))
     sources, missing = find_sources(experiment, places(mirror, offline, data_dir))
     if missing and not skip_missing:
         raise DataError("\n".join(missing.values()))

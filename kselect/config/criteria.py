@@ -14,8 +14,10 @@ from kselect.errors import ConfigError
 from kselect.grids import parse_grid
 from kselect.learners import find_learner
 from kselect.model.method import Choice, Method, show
+from kselect.search.kinds import SEARCHES
 
 SCORED_BY = "scored-by"
+SEARCH, KERNEL, LABEL = "search", "kernel", "label"
 Tuned = tuple[tuple[str, tuple[Any, ...]], ...]
 
 
@@ -28,6 +30,9 @@ class Entry:
     own: Mapping[str, Any]
     tuned: Tuned = ()
     scored_by: tuple[tuple[Task, Choice], ...] = ()
+    search: Choice | None = None
+    kernel: str = ""
+    title: str = ""
 
     @property
     def name(self) -> str:
@@ -40,7 +45,9 @@ class Entry:
         return {name: shared.get(name) or v for name, v in self.criterion.defaults.items()}
 
     def label(self, usual: Mapping[str, Any]) -> str:
-        """``5-KS``, or ``5-KS(eta=2)`` where a parameter of its own differs from the usual."""
+        """``5-KS``, or ``5-KS(eta=2)`` where a parameter of its own differs from the usual, or its own title."""
+        if self.title:
+            return self.title
         other = [f"{k}={show(v)}" for k, v in sorted(self.own.items()) if v != usual[k]]
         return f"{self.name}({';'.join(other)})" if other else self.name
 
@@ -53,6 +60,8 @@ class Entry:
             tuple(sorted(params.items())),
             tuned=self.tuned,
             scored_by=self.scored_by,
+            search=self.search,
+            kernel=self.kernel,
         )
 
 
@@ -69,6 +78,7 @@ def read_entry(value: object) -> Entry:
         fail(((label,), f"must be a mapping of its parameters, not {describe(own)}"))
     written = dict(own or {})
     scored_by = read_scored_by(label, written.pop(SCORED_BY, None))
+    moved = read_search(label, written)
     tuned = {k: v["tune"] for k, v in written.items() if isinstance(v, dict) and set(v) == {"tune"}}
     plain = {k: v for k, v in written.items() if k not in tuned}
     return Entry(
@@ -77,7 +87,35 @@ def read_entry(value: object) -> Entry:
         own_parameters(criterion, (label,), plain),
         read_tuned(criterion, label, tuned),
         scored_by,
+        *moved,
     )
+
+
+def read_search(label: str, written: dict[str, Any]) -> tuple[Choice | None, str, str]:
+    """``search: flkl``, or ``{quasi-newton: {steps: 10}}``; ``kernel: ard``; ``label``: the column's name."""
+    search, kernel = written.pop(SEARCH, None), written.pop(KERNEL, "")
+    title = written.pop(LABEL, "")
+    for key, value in ((KERNEL, kernel), (LABEL, title)):
+        if not isinstance(value, str):
+            fail(((label, key), f"must be text, not {describe(value)}"))
+    if search is None:
+        if kernel:
+            fail(
+                (
+                    (label, KERNEL),
+                    "goes with a search, as in search: flkl; a grid has its own kernels",
+                )
+            )
+        return None, "", title
+    name: object = search
+    own: dict[str, Any] | None = None
+    if isinstance(search, dict) and len(search) == 1:
+        name, own = next(iter(search.items()))
+    kind, wrong = attempt(SEARCHES.find, str(name))
+    if kind is None:
+        fail(((label, SEARCH), wrong))
+    params = kind.defaults | own_parameters(kind, (label, SEARCH), own or {})
+    return Choice(kind.name, tuple(sorted(params.items()))), kernel or "gaussian", title
 
 
 def read_tuned(criterion: Criterion, label: str, written: Mapping[str, Any]) -> Tuned:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from kselect.config.criteria import Entry
+from kselect.config.criteria import KERNEL, LABEL, SEARCH, Entry
 from kselect.config.document import Document, read_document, write_yaml
 from kselect.config.own_sets import take_own, written_entry
 from kselect.config.rules import read_config
@@ -18,7 +18,7 @@ from kselect.grids import show_number
 # What all results of a folder share: a config that differs in one of these does not belong to it.
 PROTOCOL = (
     *("learner", "scale", "scale-on", "train", "stratify", "seed", "kernels", "lam", "ridge"),
-    *("loss", "average", "also-loss", "tune-folds"),
+    *("loss", "average", "also-loss", "tune-folds", "search"),
 )
 
 
@@ -95,7 +95,7 @@ def spelt_out(config: ConfigFile, document: Document) -> dict[str, Any]:
         name.replace("_", "-"): getattr(config, name) for name in type(config).model_fields
     }
     given: dict[str, Any] = document.data
-    written |= {key: given[key] for key in ("fewer-splits", "figures") if key in given}
+    written |= {key: given[key] for key in ("fewer-splits", "figures", "variants") if key in given}
     written |= {
         "learner": {
             task: {choice.name: {k: plain(v) for k, v in choice.params}}
@@ -103,15 +103,18 @@ def spelt_out(config: ConfigFile, document: Document) -> dict[str, Any]:
         },
         "train": "given" if config.train is None else config.train,
         "splits": split_ranges(config.splits),
-        "kernels": kernel_grids(config),
-        "lam": {
-            config.lam.mode: [plain(v) for v in config.lam.values],
-            "unit": config.lam.unit,
-        },
+        "kernels": kernel_grids(config) or None,
+        "lam": ridge_grid(config),
         "criteria": [{one.name: written_out(one, config)} for one in config.criteria],
         "datasets": list(config.datasets),
     }
     return {k: v for k, v in written.items() if v is not None and v != ()}
+
+
+def ridge_grid(config: ConfigFile) -> dict[str, Any] | None:
+    """The grid of lam, None where no criterion has one."""
+    values = [plain(v) for v in config.lam.values]
+    return {config.lam.mode: values, "unit": config.lam.unit} if values else None
 
 
 def written_out(one: Entry, config: ConfigFile) -> dict[str, Any]:
@@ -121,7 +124,10 @@ def written_out(one: Entry, config: ConfigFile) -> dict[str, Any]:
         params.pop("loss", None)
     tuned = {name: {"tune": [plain(v) for v in values]} for name, values in one.tuned}
     scored = {"scored-by": {task: choice.name for task, choice in one.scored_by}}
-    return {k: plain(v) for k, v in params.items()} | tuned | (scored if one.scored_by else {})
+    found = {k: plain(v) for k, v in params.items()} | tuned | (scored if one.scored_by else {})
+    if one.search:
+        found |= {SEARCH: {one.search.name: dict(one.search.params)}, KERNEL: one.kernel}
+    return found | ({LABEL: one.title} if one.title else {})
 
 
 def split_ranges(splits: tuple[int, ...]) -> str:

@@ -17,6 +17,7 @@ from kselect.config.own_sets import take_own
 from kselect.config.rules import read_config
 from kselect.config.schema import ConfigFile
 from kselect.config.sizes import MOST_SWEPT, check_methods
+from kselect.config.variants import described, variant_of
 from kselect.errors import ConfigError, nearest
 from kselect.model.experiment import Columns, Experiment, Figure, FigureKind
 from kselect.model.method import Method
@@ -25,7 +26,7 @@ Kinds = Mapping[str, FigureKind]
 NO_OVERRIDES: Mapping[str, object] = MappingProxyType({})
 FLAGS = {"datasets": "--dataset", "splits": "--splits", "criteria": "--criterion"}
 SAME = ("name", "paper", "title", "scale", "scale_on", "train", "stratify", "splits", "seed")
-SAME_TOO = ("kernels", "lam", "ridge", "loss", "fewer_splits", "tune_folds")
+SAME_TOO = ("kernels", "lam", "ridge", "loss", "fewer_splits", "tune_folds", "search")
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,16 @@ def load(
     kinds: Kinds,
     overrides: Mapping[str, object],
     folder_of: Callable[[Experiment], Path],
+    variant: str = "",
 ) -> Loaded:
-    """The same with the whole that results are gathered under; the file is read once."""
+    """The same with the whole that results are gathered under; the file is read once.
+
+    ``variant`` names one to be loaded in the place of the config.
+    """
     document = take_own(read_document(path))
+    if variant:
+        build(deepcopy(document), kinds)
+        document = take_own(variant_of(document, variant))
     asked = narrowed(deepcopy(document), kinds, overrides)
     folder = folder_of(asked)
     held = held_by(folder / "config.resolved.yaml")
@@ -124,6 +132,8 @@ def build(document: Document, kinds: Kinds) -> Experiment:
     table = [method for methods in columns.methods.values() for method in methods]
     needed = needed_methods(figures, kinds, columns)
     check_methods(len(needed), document)
+    for name in config.variants:
+        build(variant_of(document, name), kinds)
     return Experiment(
         **{key: getattr(config, key) for key in (*SAME, *SAME_TOO)},
         learners=config.learner,
@@ -131,6 +141,7 @@ def build(document: Document, kinds: Kinds) -> Experiment:
         datasets=tuple(config.datasets),
         figures=tuple(figures),
         own=tuple(document.own[name] for name in config.datasets if name in document.own),
+        variants=described(document),
     )
 
 

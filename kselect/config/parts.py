@@ -40,6 +40,13 @@ def kernel_grid(name: str, grids: object) -> tuple[list[Kernel], list[Wrong]]:
     cls, wrong = attempt(find_kernel, name)
     if cls is None:
         return [], [((name,), wrong)]
+    if cls.learned:
+        how = (
+            "learned, not tried on a grid: {5-CV: {search: flkl, kernel: "
+            + name
+            + "}} under criteria"
+        )
+        return [], [((name,), f"has a parameter per feature, which is {how}")]
     if not isinstance(grids, dict):
         return [], [((name,), f"must be a mapping of its parameters, not {describe(grids)}")]
     known = [f.name for f in fields(cls)]

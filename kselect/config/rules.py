@@ -11,6 +11,7 @@ from kselect.config.sizes import check_sizes
 from kselect.errors import nearest
 from kselect.learners import find_learner
 from kselect.numerics.losses import CLASSIFICATION_LOSSES
+from kselect.search.kinds import LEARNER, SEARCHES
 
 # Choices of a criterion that compare a prediction with a label -1 or +1.
 NEEDS_LABELS = {"loss": CLASSIFICATION_LOSSES, "form": frozenset({"error", "smoothed"})}
@@ -24,10 +25,20 @@ def read_config(document: Document) -> ConfigFile:
     """
     config = read_keys(document)
     check_sizes(config, document)
+    check_grids(config, document)
     check_criteria(config, document)
     check_datasets(config, document)
     document.check()
     return config
+
+
+def check_grids(config: ConfigFile, document: Document) -> None:
+    """A grid, where some criterion has no search of its own."""
+    if all(one.search for one in config.criteria):
+        return
+    for key in ("kernels", "lam"):
+        if key not in document.data:
+            document.wrong((), f"{key}: this key is missing")
 
 
 def check_criteria(config: ConfigFile, document: Document) -> None:
@@ -49,6 +60,9 @@ def misfits(one: Entry, config: ConfigFile, document: Document) -> Iterator[str]
     """Why a criterion cannot be used with the rest of the config."""
     criterion, name = one.criterion, one.name
     tasks = {document.dataset(dataset).task for dataset in config.datasets}
+    if one.search:
+        yield from search_misfits(one, config)
+        return
     for task, choice in config.learner:
         if task in tasks:
             scoring = find_learner(dict(one.scored_by).get(task, choice).name)
@@ -60,6 +74,21 @@ def misfits(one: Entry, config: ConfigFile, document: Document) -> Iterator[str]
             yield f"{name} has no {key} {value!r}{nearest(value, parameter.choices)}"
 
 
+def search_misfits(one: Entry, config: ConfigFile) -> Iterator[str]:
+    """Why a search cannot minimise a criterion here."""
+    assert one.search is not None
+    params = one.usual(config.loss, config.average) | dict(one.own)
+    if words := SEARCHES[one.search.name].misfit(one.method(one.name, params)):
+        yield words
+    for _, choice in config.learner:
+        if choice.name != LEARNER:
+            yield f"{one.search.name} learns kernels of the learner {LEARNER}, not of {choice.name}"
+    if config.ridge != "fixed":
+        yield f"{one.search.name} keeps the ridge in every fold: ridge must be fixed"
+    if one.tuned or one.scored_by:
+        yield f"{one.search.name} neither tunes parameters nor asks another learner"
+
+
 def check_datasets(config: ConfigFile, document: Document) -> None:
     """No data set twice, and none whose target no learner or criterion can take."""
     demands = list(label_demands(config))
@@ -69,6 +98,10 @@ def check_datasets(config: ConfigFile, document: Document) -> None:
         if name in config.datasets[:i]:
             first = config.datasets.index(name)
             document.wrong(("datasets", i), f"{name} is datasets[{first}] already")
+        if config.train is None and document.dataset(name).given is None:
+            document.wrong(
+                ("datasets", i), f"{name} comes without splits, which train: given asks for"
+            )
         if task not in tasks:
             learners = " and ".join(dict.fromkeys(choice.name for _, choice in config.learner))
             words = f"{name} is a {task} data set; the learner {learners} is for"
@@ -79,8 +112,6 @@ def check_datasets(config: ConfigFile, document: Document) -> None:
         if name in document.own and config.scale_on == "all":
             words = f"scale-on: all lets test rows scale the others; {name} takes scale-on: train"
             document.wrong(("datasets", i), words)
-        if name in document.own and config.train is None:
-            document.wrong(("datasets", i), f"{name} comes without splits; write train: 0.7")
 
 
 def label_demands(config: ConfigFile) -> Iterator[str]:

@@ -38,10 +38,11 @@ from kselect.errors import nearest
 from kselect.kernels import Kernel
 from kselect.learners.base import RidgeMode
 from kselect.model.experiment import Fewer
-from kselect.model.method import Choice, Ridges
+from kselect.model.method import Choice, Ridges, SearchName
 from kselect.numerics.losses import Loss
 
 Text = Annotated[str, PlainValidator(field(as_text))]
+VariantName = Annotated[str, PlainValidator(field(folder_name))]
 FigureName = Annotated[str, PlainValidator(field(figure_name))]
 DataSetName = Annotated[str, PlainValidator(dataset_name)]
 CriterionEntry = Annotated[Entry, PlainValidator(field(read_entry))]
@@ -54,6 +55,8 @@ KINDS = {
     "dict_type": "a mapping, as in {key: value}",
     "model_type": "a mapping, as in {key: value}",
 }
+# Where no grid is searched.
+ALL_RIDGES = Ridges((), "select")
 
 
 class ConfigFile(BaseModel):
@@ -78,16 +81,18 @@ class ConfigFile(BaseModel):
     splits: Annotated[tuple[int, ...], PlainValidator(field(read_splits))] = tuple(range(10))
     fewer_splits: Annotated[tuple[Fewer, ...], PlainValidator(read_fewer)] = ()
     seed: Annotated[int, PlainValidator(field(read_seed))] = 0
-    kernels: Annotated[tuple[Kernel, ...], PlainValidator(field(read_kernels))]
-    lam: Annotated[Ridges, PlainValidator(field(read_ridges))]
+    kernels: Annotated[tuple[Kernel, ...], PlainValidator(field(read_kernels))] = ()
+    lam: Annotated[Ridges, PlainValidator(field(read_ridges))] = ALL_RIDGES
     ridge: RidgeMode = "fixed"
     loss: Loss = "squared"
     also_loss: list[Loss] = []
     average: Aggregation | None = None
     tune_folds: Annotated[int, PlainValidator(field(read_tune_folds))] = 3
+    search: SearchName = "grid"
     criteria: Annotated[list[CriterionEntry], Field(min_length=1)]
     datasets: Annotated[list[DataSetName], Field(min_length=1)]
     figures: dict[FigureName, dict[str, Any]] = {}
+    variants: dict[VariantName, Annotated[dict[str, Any], Field(min_length=1)]] = {}
 
     def label(self, entry: Entry) -> str:
         """The column of the table that an entry makes."""
@@ -95,7 +100,8 @@ class ConfigFile(BaseModel):
 
     def losses(self, entry: Entry) -> tuple[Loss, ...]:
         """The losses that an entry is computed with; nothing beside its own where it has one."""
-        expands = entry.criterion.parameter("loss") is not None and "loss" not in entry.own
+        own = "loss" in entry.own or entry.search is not None
+        expands = entry.criterion.parameter("loss") is not None and not own
         return (self.loss, *self.also_loss) if expands else (self.loss,)
 
 

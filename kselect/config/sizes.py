@@ -14,6 +14,7 @@ from kselect.grids import LARGEST_SEARCH
 
 MOST_GRID_VALUES = 4000  # of all grids together
 MOST_COLUMNS = 200
+MOST_VARIANTS = 20
 MOST_SWEPT = 2000  # methods of all figures together
 
 
@@ -31,6 +32,7 @@ def sizes(config: ConfigFile) -> Iterator[tuple[Location, int, str, int]]:
     yield ("kernels",), kernels + ridges, "values of all grids together", MOST_GRID_VALUES
     yield ("criteria",), len(config.criteria), "criteria", MOST_COLUMNS
     yield ("figures",), len(config.figures), "figures", MOST_COLUMNS
+    yield ("variants",), len(config.variants), "variants", MOST_VARIANTS
 
 
 def check_methods(methods: int, document: Document) -> None:

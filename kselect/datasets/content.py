@@ -36,6 +36,11 @@ def read_content(path: Path, most: int | None = None) -> bytes:
         raise DataError(f"{printable(path)}: cannot be read: {reason(error)}") from None
 
 
+def git_blob_id(data: bytes) -> str:
+    r"""The id under which git stores a file: ``sha1("blob <length>\0" + bytes)``."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
 def unpacked(path: Path, raw: bytes, most: int | None = None) -> bytes:
     """The text of a file by its ending (.bz2, .gz); once it gets too large, a DataError."""
     if not (stream := opened(path, raw)):

@@ -9,8 +9,10 @@ import numpy as np
 
 from kselect.datasets.content import read_content, sha256_of
 from kselect.datasets.frames import Frame
-from kselect.datasets.registry import DataSetInfo, Task
-from kselect.datasets.splits import Split
+from kselect.datasets.generated import generate
+from kselect.datasets.raetsch import read_benchmark
+from kselect.datasets.registry import BENCHMARKS, DataSetInfo, Task
+from kselect.datasets.splits import Split, draw_given
 from kselect.datasets.svmlight import parse_svmlight
 from kselect.errors import DataError, printable
 from kselect.grids import show_number
@@ -52,9 +54,13 @@ class DataSet:
 def read_dataset(info: DataSetInfo, source: Source) -> DataSet:
     """The data set of a registry entry from a file: of the bytes with the source's checksum, and of no others.
 
-    Its shape and labels must be what the registry says.
+    Its shape and labels must be what the registry says. Where it is published with splits that are not to be had,
+    as many of the same sizes are drawn, always the same ones.
     """
-    content = read_content(source.path, info.largest)
+    if source.kind == "generated":
+        return with_splits(info, *generate(str(info.formula)), source)
+    original = source.kind == "original"
+    content = read_content(source.path, (BENCHMARKS if original else info).largest)
     # The bytes that are parsed are those whose sum is compared: a worker reads long after the plan
     # was made, and the file may be another one by then.
     if (found := sha256_of(content)) != source.sha256:
@@ -62,6 +68,8 @@ def read_dataset(info: DataSetInfo, source: Source) -> DataSet:
             f"{printable(source.path)}: changed since it was checked: "
             f"sha256 is {found}, it was {source.sha256}"
         )
+    if original:
+        return as_published(info, source, content)
     X, y = parse_svmlight(content, source.path, info.features, info.largest)
     if len(y) != info.rows:
         raise DataError(
@@ -69,7 +77,27 @@ def read_dataset(info: DataSetInfo, source: Source) -> DataSet:
         )
     if info.task == "classification":
         y = map_labels(y, {float(k): float(v) for k, v in info.labels.items()}, source.path)
-    return DataSet(info.name, info.task, X, y, source.sha256)
+    return with_splits(info, X, y, source)
+
+
+def with_splits(info: DataSetInfo, X: Array, y: Array, source: Source) -> DataSet:
+    """Rows with drawn splits of the published sizes, if it has any."""
+    drawn = draw_given(info.name, info.given, len(y)) if info.given else ()
+    return DataSet(info.name, info.task, X, y, source.sha256, drawn)
+
+
+def as_published(info: DataSetInfo, source: Source, content: bytes) -> DataSet:
+    """A set of the collection's own file with its own splits."""
+    found = read_benchmark(source.path, content, str(info.original))
+    sizes = found.train.shape[1], found.test.shape[1], found.X.shape[1]
+    wanted = (info.given.train, info.given.test, info.features) if info.given else sizes
+    if sizes != wanted:
+        raise DataError(
+            f"{printable(source.path)}: {info.name} has {sizes} training rows, test rows and features, "
+            f"the registry says {wanted}"
+        )
+    splits = tuple(found.split(number) for number in range(found.splits))
+    return DataSet(info.name, info.task, found.X, found.y, source.sha256, splits)
 
 
 def map_labels(y: Array, labels: dict[float, float], path: Path) -> Array:

@@ -10,7 +10,6 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from kselect.datasets.content import sha256_of
 from kselect.datasets.registry import DataSetInfo
 from kselect.errors import DataError, brief, printable
 
@@ -61,12 +60,13 @@ def download(url: str, info: DataSetInfo) -> bytes:
         except Broken as error:
             problem = str(error)
             continue
-        sums.append(sha256_of(content))
-        if sums[-1] == info.sha256:
+        sums.append(info.checksum_of(content))
+        if sums[-1] == info.checksum:
             return content
     if sums:
         raise DataError(
-            f"{shown}: wrong checksum: sha256 is {sums[-1]}, the registry has {info.sha256}; "
+            f"{shown}: wrong checksum: {info.checksum_kind} is {sums[-1]}, "
+            f"the registry has {info.checksum}; "
             "nothing was kept"
         )
     raise Unreachable(f"{shown}: {problem} ({ATTEMPTS} attempts)")

@@ -6,21 +6,21 @@ counted from 1. The file is recognised by its git blob id, which is known though
 
 from __future__ import annotations
 
-import hashlib
+import io
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from kselect.datasets.content import git_blob_id
+from kselect.datasets.registry import BENCHMARKS
 from kselect.datasets.splits import Split
 from kselect.errors import DataError
 from kselect.numerics.linalg import Array, Index
 
-# Of benchmarks.mat in github.com/tdiethe/gunnar_raetsch_benchmark_datasets.
-BENCHMARKS_BLOB = "4b54cae3f99419fba1f27f98f7235a799d6580ce"
 FIELDS = {"x", "t", "train", "test"}
 # What scipy's reader raises, beside its own error, for files that are cut off, damaged or of another kind.
 BROKEN = (OSError, LookupError, NotImplementedError, ValueError, TypeError, EOFError, zlib.error)
@@ -48,44 +48,45 @@ class SplitSet:
         return Split(np.sort(self.train[number]), np.sort(self.test[number]))
 
 
-def git_blob_id(data: bytes) -> str:
-    r"""The id under which git stores a file: ``sha1("blob <length>\0" + bytes)``."""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-
-
-def require_blob(path: Path, expected: str) -> None:
-    """A DataError that shows both ids unless the file is the one that is meant."""
-    try:
-        found = git_blob_id(path.read_bytes())
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
-    if found != expected:
-        raise DataError(f"{path}: wrong checksum: git blob id is {found}, expected {expected}")
-
-
-def read_benchmarks(path: Path) -> dict[str, SplitSet]:
+def read_benchmarks(path: Path, content: bytes) -> dict[str, SplitSet]:
     """Every set of the file, by name; what has not the four fields is no set and is left out."""
+    return {name: as_split_set(path, name, struct) for name, struct in structs(path, content)}
+
+
+def read_benchmark(path: Path, content: bytes, name: str) -> SplitSet:
+    """One set of the file.
+
+    A damaged file can crash scipy's reader: only bytes that git would store under the known id are read.
+    """
+    if (found := git_blob_id(content)) != BENCHMARKS.blob:
+        raise DataError(
+            f"{path}: wrong checksum: git blob id is {found}, expected {BENCHMARKS.blob}"
+        )
+    for known, struct in structs(path, content, name):
+        if known == name:
+            return as_split_set(path, name, struct)
+    raise DataError(f"{path}: there is no {name} in it")
+
+
+def structs(path: Path, content: bytes, *names: str) -> Iterator[tuple[str, Any]]:
+    """The sets of the file, all or some, as scipy reads them."""
     found = {
-        name: as_split_set(path, name, value[0, 0])
-        for name, value in sorted(_variables(path).items())
+        name: value[0, 0]
+        for name, value in sorted(variables(path, content, names).items())
         if isinstance(value, np.ndarray) and set(value.dtype.names or ()) >= FIELDS
     }
     if not found:
         raise DataError(f"{path}: no struct with x, t, train and test in it")
-    return found
+    yield from found.items()
 
 
-def _variables(path: Path) -> Mapping[str, Any]:
+def variables(path: Path, content: bytes, names: tuple[str, ...]) -> Mapping[str, Any]:
     """The variables of a MATLAB file."""
     from scipy.io import loadmat
     from scipy.io.matlab import MatReadError
 
     try:
-        path.open("rb").close()
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
-    try:
-        return dict(loadmat(path))
+        return dict(loadmat(io.BytesIO(content), variable_names=names or None))  # type: ignore[arg-type]
     except (MatReadError, *BROKEN) as error:
         reason = " ".join(str(error).split())
         raise DataError(f"{path}: not a MATLAB file that can be read: {reason}") from None

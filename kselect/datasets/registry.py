@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import yaml
 
+from kselect.datasets.content import git_blob_id, sha256_of
 from kselect.errors import ConfigError, nearest, quoted
 
 SITE = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
@@ -18,7 +19,18 @@ HERE = Path(__file__).resolve().parent
 LONGEST_LABEL = 26  # of "-2.2250738585072014e-308" and what ends the line
 LONGEST_PAIR = 34  # of " 1000000:-2.2250738585072014e-308"
 
+# In the class below the word means a size.
+Content: TypeAlias = bytes
 Task = Literal["classification", "regression"]
+
+
+@dataclass(frozen=True)
+class Given:
+    """The splits that a data set is published with: rows to train and to test on, and how many splits."""
+
+    train: int
+    test: int
+    splits: int
 
 
 @dataclass(frozen=True)
@@ -38,6 +50,30 @@ class DataSetInfo:
     licence: str
     note: str
     bytes: int | None = None
+    blob: str | None = None
+    given: Given | None = None
+    original: str | None = None
+    formula: str | None = None
+    stands_for: str | None = None
+
+    @property
+    def checksum(self) -> str:
+        """What the file is known by: its SHA-256, or the id that git gives it."""
+        return self.blob or self.sha256
+
+    @property
+    def checksum_kind(self) -> str:
+        """How a message names it."""
+        return "git blob id" if self.blob else "sha256"
+
+    def checksum_of(self, content: Content) -> str:
+        """That of some bytes."""
+        return git_blob_id(content) if self.blob else sha256_of(content)
+
+    @property
+    def place(self) -> str:
+        """Where a mirror has the file: ``libsvm/heart``, ``raetsch/banana``."""
+        return self.file if "/" in self.file else f"libsvm/{self.file}"
 
     @property
     def largest(self) -> int:
@@ -55,14 +91,43 @@ class DataSetInfo:
 
     @property
     def url(self) -> str | None:
-        """The file on the LIBSVM site, None where the site no longer has it."""
+        """The file on its site, None where no site has it."""
+        if self.folder and "://" in self.folder:
+            return f"{self.folder}/{self.file}"
         return f"{SITE}/{self.folder}/{self.file}" if self.folder else None
+
+
+# Raetsch's collection with its original splits. The file was not at hand: it is known by its git blob id alone.
+BENCHMARKS = DataSetInfo(
+    name="benchmarks.mat",
+    task="classification",
+    rows=0,
+    features=0,
+    labels={},
+    file="benchmarks.mat",
+    folder="https://raw.githubusercontent.com/tdiethe/gunnar_raetsch_benchmark_datasets/master",
+    sha256="",
+    embedded=None,
+    embedded_sha256=None,
+    licence="none stated",
+    note="Raetsch's benchmark collection: one struct a set, with the index matrices of its splits.",
+    bytes=2**26,
+    blob="4b54cae3f99419fba1f27f98f7235a799d6580ce",
+)
 
 
 def as_info(name: str, entry: Mapping[str, Any]) -> DataSetInfo:
     """An entry of the YAML with its optional keys filled in."""
     optional = ("folder", "embedded", "embedded_sha256")
     filled = {"labels": {}, "note": "", **dict.fromkeys(optional), **entry}
+    if "given" in filled:
+        filled["given"] = Given(**filled["given"])
+    if "file" not in filled:
+        filled |= {"file": "", "sha256": "", "folder": None, "bytes": 0}
+    if "formula" in filled:
+        # No file: what the formula draws is known by its name and the version of the drawing.
+        known = sha256_of(f"{filled['formula']} 1".encode())
+        filled |= {"file": name, "sha256": known, "bytes": 0}
     return DataSetInfo(name=name, **filled)
 
 

@@ -8,8 +8,10 @@ from math import floor
 
 import numpy as np
 
+from kselect.datasets.registry import Given
 from kselect.errors import TrialError
 from kselect.numerics.linalg import Array, Index
+from kselect.numerics.streams import stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,16 @@ def draw_split(y: Array, fraction: float, stratify: bool, rng: np.random.Generat
     if train.all() or not train.any():
         raise TrialError(f"{len(y)} rows leave an empty part at train = {fraction:g}")
     return Split(np.flatnonzero(train), np.flatnonzero(~train))
+
+
+def draw_given(name: str, given: Given, rows: int) -> tuple[Split, ...]:
+    """Splits of the published sizes, for where those themselves are not to be had: seeded by the name alone."""
+    splits = []
+    for number in range(given.splits):
+        order = stream(0, name, number, "given split").permutation(rows)
+        train, test = order[: given.train], order[given.train : given.train + given.test]
+        splits.append(Split(np.sort(train), np.sort(test)))
+    return tuple(splits)
 
 
 def require_two_classes(y: Array) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from kselect.errors import ConfigError
 from kselect.grids import show_number
-from kselect.kernels.base import Kernel, Points
+from kselect.kernels.base import Kernel, Points, kernel
 from kselect.kernels.gaussian import LOWEST, NEGLIGIBLE
 from kselect.numerics.linalg import Array
 
 
+@kernel("ard")
 @dataclass(frozen=True)
 class Ard(Kernel):
     r"""ARD kernel ``exp(-sum_j theta_j (x_j - z_j)^2)`` (flkl2014, equation 3); ``theta_j = 0`` ignores feature j.
@@ -22,6 +24,7 @@ class Ard(Kernel):
     """
 
     theta: tuple[float, ...]
+    learned: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.theta:

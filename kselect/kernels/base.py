@@ -73,6 +73,8 @@ class Kernel:
     grids: ClassVar[Mapping[str, str]] = {}
     """Parameter -> the grid that is searched where nobody names one."""
     whole: ClassVar[frozenset[str]] = frozenset()
+    learned: ClassVar[bool] = False
+    """Whether its parameters, one per feature, are found by a search of their own and have no grids."""
 
     def __post_init__(self) -> None:
         for parameter, value in self.parameters.items():
@@ -111,6 +113,12 @@ class Kernel:
     def regularised(self) -> tuple[float, ...]:
         """The raw parameters that Bayesian regularisation (BR) penalises."""
         return tuple(self.parameters.values())
+
+
+def read_parameters(text: str) -> dict[str, float]:
+    """``tau=4`` -> its parameters: the inverse of ``Kernel.text``, for what records hold."""
+    pairs = (part.partition("=") for part in text.split(";") if part)
+    return {name: float(value) for name, _, value in pairs}
 
 
 KERNELS: Registry[type[Kernel]] = Registry("kernel", "kselect.kernels", "kselect list kernels")

@@ -7,8 +7,18 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, get_type_hints
 
 from kselect.errors import ConfigError
-from kselect.learners.capabilities import HatMatrix, LeaveOneOut, Path, Series, lacks
+from kselect.learners.capabilities import (
+    HatMatrix,
+    LeaveOneOut,
+    NewtonStep,
+    NystromSeries,
+    Path,
+    RightSide,
+    Series,
+    lacks,
+)
 from kselect.learners.problem import Dual, Problem, RidgeMode
+from kselect.numerics.losses import Loss
 from kselect.registry import Part, Registry, read_parameters
 
 ANY_TASK = frozenset({"classification", "regression"})
@@ -16,10 +26,14 @@ ANY_TASK = frozenset({"classification", "regression"})
 
 @dataclass(frozen=True)
 class Learner(Part):
-    """A registered learner; ``low_rank`` makes its paths on the columns of an approximated kernel."""
+    """A registered learner; ``low_rank`` makes its paths on the columns of an approximated kernel.
+
+    ``loss`` is what cross-validation averages where nobody says: the learner's own.
+    """
 
     tasks: frozenset[str]
     low_rank: Callable[..., Path] | None
+    loss: Loss = "squared"
 
     def path(self, problem: Problem, **params: Any) -> Path:
         """The path of a problem."""
@@ -45,6 +59,7 @@ def learner(
     paper: str,
     tasks: frozenset[str] = ANY_TASK,
     low_rank: Callable[..., Path] | None = None,
+    loss: Loss = "squared",
 ) -> Callable[[F], F]:
     """Register ``function(problem, *, parameter=default...) -> its class of paths`` as a learner.
 
@@ -54,7 +69,7 @@ def learner(
 
     def register(function: F) -> F:
         parameters = read_parameters(function)
-        LEARNERS[name] = Learner(name, function, paper, parameters, tasks, low_rank)
+        LEARNERS[name] = Learner(name, function, paper, parameters, tasks, low_rank, loss)
         return function
 
     return register
@@ -72,9 +87,12 @@ __all__ = [
     "HatMatrix",
     "Learner",
     "LeaveOneOut",
+    "NewtonStep",
+    "NystromSeries",
     "Path",
     "Problem",
     "RidgeMode",
+    "RightSide",
     "Series",
     "find_learner",
     "learner",

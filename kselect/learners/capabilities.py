@@ -6,13 +6,14 @@ Every learner offers ``Path``; the other protocols are offered by having their m
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from kselect.learners.problem import Dual, Problem
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Mask
 
 T = TypeVar("T", bound=type[Any])
+RightSide = Literal["exact", "nystrom"]
 WORDS: dict[type[Any], str] = {}
 
 
@@ -68,6 +69,24 @@ class Series(Path, Protocol):
 
     def interpolating(self, folds: Folds, cap: float) -> Mask:
         """(n_ridges,): where that rate reaches the cap for some fold; inf: nowhere."""
+        ...
+
+
+@capability("a series on Nystrom columns")
+class NystromSeries(Path, Protocol):
+    """That series with the kernel approximated within its inverse (ijcai2018, section 4)."""
+
+    def fbif(self, folds: Folds, *, c: float, order: int, rhs: RightSide) -> Array:
+        """(n_ridges, n): each row predicted by its fold's series; ``c`` is the share of rows drawn as columns."""
+        ...
+
+
+@capability("a Newton step without a fold")
+class NewtonStep(Path, Protocol):
+    """One step from the fit on all rows towards the one without a fold."""
+
+    def frozen_step(self, folds: Folds) -> Array:
+        """(n_ridges, n): each row predicted after that step."""
         ...
 
 

@@ -21,22 +21,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from kselect.errors import ConfigError
+from kselect.errors import TrialError
 from kselect.kernels.nystrom import DROPPED
-from kselect.learners.base import Path
 from kselect.learners.hinge_series import perturbation
-from kselect.learners.smooth_hinge import SmoothHingePath
+from kselect.learners.problem import Problem
 from kselect.learners.smooth_hinge_loss import curvature, pull
-from kselect.learners.square_loss import SquareLossPath
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, symmetric_eigh
 
-RightSide = Literal["exact", "nystrom"]
 Operator = Callable[[Array], Array]
 
 
@@ -47,23 +43,18 @@ def nystrom_factor(columns: Array, landmarks: Index) -> Array:
     return np.asarray(columns @ (U[:, kept] / np.sqrt(s[kept])))
 
 
-def tenth(n: int) -> int:
-    """``c = 0.1 n``, the paper's number of columns; at least one."""
-    return max(1, round(0.1 * n))
+@dataclass(frozen=True)
+class NystromFactor:
+    """For ``Problem.once``: ``V`` from a share c of the rows, at least one; the paper takes a tenth."""
 
+    c: float
 
-def fbif(
-    path: Path, landmarks: Index, folds: Folds, *, order: int = 1, rhs: RightSide = "exact"
-) -> Array:
-    """(n_ridges, n): each row predicted without its fold by t-FBIF, for KRR or the smoothed-hinge SVM."""
-    p = path.problem
-    V, f = nystrom_factor(p.K[:, landmarks], landmarks), path.decision()
-    K = p.K if rhs == "exact" else None
-    if isinstance(path, SmoothHingePath):
-        return fbif_smooth_hinge(K, V, p.y, f, p.lams, folds, h=path.h, order=order)
-    if isinstance(path, SquareLossPath) and not path.bias:
-        return fbif_square(K, V, p.y, f, p.lams, folds, order=order)
-    raise ConfigError("FBIF is for learners without a bias: krr or smooth-hinge")
+    def __call__(self, problem: Problem) -> Array:
+        """``V``."""
+        if not self.c <= 1.0:
+            raise TrialError(f"c is a share of the rows, at most 1, not {self.c:g}")
+        landmarks = problem.drawn(max(1, round(self.c * problem.n)))
+        return nystrom_factor(problem.K[:, landmarks], landmarks)
 
 
 def fbif_square(

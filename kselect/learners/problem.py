@@ -12,7 +12,7 @@ import numpy as np
 from kselect.kernels import Kernel
 from kselect.kernels.nystrom import Columns
 from kselect.learners.matrix import Dense, LowRank
-from kselect.numerics.linalg import Array
+from kselect.numerics.linalg import Array, Index
 
 RidgeMode = Literal["fixed", "per-fold"]
 R = TypeVar("R")
@@ -24,8 +24,9 @@ OF_THE_KERNEL = ("matrix", "_memo")
 class Problem:
     """One kernel on one training set, with the ridges to fit: all that a learner needs.
 
-    ``columns`` stand for K where it is approximated; then K itself is empty. ``targets`` are those that are learned
-    on the same kernel matrix, (q, n), y among them: what they share is computed once.
+    ``columns`` stand for K where it is approximated; then K itself is empty. ``order`` is a random order of the
+    rows, for what draws some of them: whoever draws fewer has a part of what others have. ``targets`` (q, n) are
+    those that are learned on the same kernel matrix, y among them: what they share is computed once.
     """
 
     X: Array
@@ -35,6 +36,7 @@ class Problem:
     lams: Array
     ridge: RidgeMode = "fixed"
     columns: Columns | None = None
+    order: Index | None = None
     targets: Array | None = None
 
     @property
@@ -51,6 +53,11 @@ class Problem:
     def matrix(self) -> Dense | LowRank:
         """The kernel matrix with its factor."""
         return Dense(self.K) if self.columns is None else LowRank(self.columns)
+
+    def drawn(self, count: int) -> Index:
+        """So many rows at random, ascending; where there is no random order, the first."""
+        order = np.arange(self.n, dtype=np.intp) if self.order is None else self.order
+        return np.sort(order[:count])
 
     def diagonal(self) -> Array:
         """``K_ii``."""

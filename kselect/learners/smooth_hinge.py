@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kselect.errors import ConfigError
-from kselect.learners.base import Dual, Problem, RidgeMode, learner
+from kselect.learners.base import Dual, Problem, RidgeMode, RightSide, learner
 from kselect.learners.block_pivoting import Fit, Signed, Task, carried_over, settle
 from kselect.learners.hinge_folds import Ceiling, FoldTrainer
 from kselect.learners.hinge_series import largest_rate, taylor_series
+from kselect.learners.nystrom_series import NystromFactor, fbif_smooth_hinge
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 
@@ -124,6 +125,12 @@ class SmoothHingePath:
             self._series[folds] = known = self.problem.y * np.array(margins)
         return known[:, order].copy()
 
+    def fbif(self, folds: Folds, *, c: float, order: int, rhs: RightSide) -> Array:
+        """(n_ridges, n): the same series with the kernel approximated by a share c of its columns."""
+        p = self.problem
+        V, K = p.once(NystromFactor(c)), p.K if rhs == "exact" else None
+        return fbif_smooth_hinge(K, V, p.y, self.decision(), p.lams, folds, h=self.h, order=order)
+
     def rates(self, folds: Folds) -> Array:
         """(n_ridges,): ``max_F lambda_max(S_FF)``, S being the hat matrix of the free rows."""
         if folds not in self._rates:
@@ -145,7 +152,7 @@ def retrained(trainer: FoldTrainer, F: Index) -> Array:
     return trainer.fit(F).z
 
 
-@learner("smooth-hinge", paper="ijcai2018", tasks=frozenset({"classification"}))
+@learner("smooth-hinge", paper="ijcai2018", tasks=frozenset({"classification"}), loss="hinge")
 def smooth_hinge(problem: Problem, *, h: float = 0.05) -> SmoothHingePath:
     r"""The smoothed-hinge SVM without bias: min (1/n) sum V_h(y f) + lam ||f||^2."""
     return SmoothHingePath(problem, h=h)

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from kselect.datasets.registry import DataSetInfo, Task, find_dataset
 from kselect.datasets.splits import count_train
 from kselect.kernels import Kernel
-from kselect.model.method import REGRESSION_LOSS, TABLE, Choice, Method, Ridges, Setting
+from kselect.model.method import (
+    REGRESSION_LOSS,
+    TABLE,
+    Choice,
+    Method,
+    Ridges,
+    SearchName,
+    Setting,
+)
 from kselect.numerics.losses import Loss
 
 
@@ -25,6 +33,14 @@ class Figure(Protocol):
     def kind(self) -> str:
         """The section that shows it."""
         ...
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Another reading of the protocol, run beside it: its name, and in words what it changes."""
+
+    name: str
+    changes: str
 
 
 @dataclass(frozen=True)
@@ -63,11 +79,17 @@ class Experiment:
     figures: tuple[Figure, ...] = ()
     fewer_splits: tuple[Fewer, ...] = ()
     tune_folds: int = 3
+    search: SearchName = "grid"
     own: tuple[DataSetInfo, ...] = ()
+    variants: tuple[Variant, ...] = ()
 
     def info(self, dataset: str) -> DataSetInfo:
-        """What is known of a data set: the config's own, or the registry's."""
-        return next((d for d in self.own if d.name == dataset), None) or find_dataset(dataset)
+        """What is known of a data set: the config's own, or the registry's.
+
+        Where splits are drawn, its plain file serves, and not the one that comes with splits.
+        """
+        found = next((d for d in self.own if d.name == dataset), None) or find_dataset(dataset)
+        return found if self.train is None else replace(found, original=None, given=None)
 
     def task(self, dataset: str) -> Task:
         """Classification or regression."""
@@ -80,7 +102,9 @@ class Experiment:
     def train_rows(self, dataset: str) -> int:
         """How many rows a training part has, as planning counts them."""
         info = self.info(dataset)
-        return info.rows if self.train is None else count_train(info.rows, self.train)
+        if self.train is not None:
+            return count_train(info.rows, self.train)
+        return info.given.train if info.given else info.rows
 
     def splits_on(self, dataset: str) -> tuple[int, ...]:
         """The splits of one data set: those of the config, or fewer."""

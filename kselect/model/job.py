@@ -85,4 +85,6 @@ def protocol_of(experiment: Experiment, dataset: str, data_sha256: str) -> str:
     reading = experiment.info(dataset).reading
     if reading:
         facts["reading"] = reading
+    if experiment.search != "grid":  # a minimum by bounds is the grid's up to rounding alone
+        facts["search"] = experiment.search
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

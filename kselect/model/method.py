@@ -11,15 +11,22 @@ TABLE = "table"
 REGRESSION_LOSS = "squared"
 LamMode = Literal["fixed", "select"]
 LamUnit = Literal["lam", "n lam"]
+SearchName = Literal["grid", "pruned"]
 Params = tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A learner and all its parameters."""
+    """A learner or a search, and all its parameters."""
 
     name: str
     params: Params = ()
+
+    @property
+    def text(self) -> str:
+        """``quasi-newton(steps=10)``."""
+        own = ",".join(f"{k}={show(v)}" for k, v in self.params)
+        return f"{self.name}({own})" if own else self.name
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,7 @@ class Method:
     not minimised but looked at where the column of that label has its best. ``datasets`` restricts it to some
     data sets; empty means all. ``tuned`` parameters are chosen by an inner cross-validation on the training rows.
     ``scored_by`` is the learner whose path the criterion asks, by task, where it is not the one that is trained.
+    ``search`` moves through all values of a ``kernel``'s parameters and the ridge; None tries those of the grid.
     """
 
     label: str
@@ -80,6 +88,8 @@ class Method:
     datasets: tuple[str, ...] = ()
     tuned: tuple[tuple[str, tuple[Any, ...]], ...] = ()
     scored_by: tuple[tuple[str, Choice], ...] = ()
+    search: Choice | None = None
+    kernel: str = ""
 
     @property
     def loss(self) -> str:
@@ -90,7 +100,9 @@ class Method:
     def text(self) -> str:
         """``eta=1;loss=squared``: every parameter, as records write them."""
         tuned = {name: "|".join(map(show, values)) for name, values in self.tuned}
-        return ";".join(f"{k}={show(v)}" for k, v in sorted((dict(self.params) | tuned).items()))
+        moved = {"kernel": self.kernel, "search": self.search.text} if self.search else {}
+        every = dict(self.params) | tuned | moved
+        return ";".join(f"{k}={show(v)}" for k, v in sorted(every.items()))
 
     def with_params(self, **changed: Any) -> Method:
         """The method with other values of some parameters, which are then no longer tuned."""

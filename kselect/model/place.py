@@ -11,7 +11,7 @@ from kselect.learners import Dual
 
 @dataclass(frozen=True)
 class Place:
-    """A kernel, a ridge, and the parameters of the criterion that were chosen with them."""
+    """A kernel, a ridge, and what was found with them: a criterion's parameters, or what a search counted."""
 
     kernel: Kernel
     lam: float
@@ -27,6 +27,7 @@ class Place:
 class Found:
     """The best place of a method, its score and its fit: one dual per target.
 
+    ``state`` is how a search ended that does not try all there is.
     ``excluded`` are the candidates that it could not choose, each with the reason: no factor, a guard, an overflow.
     """
 
@@ -34,6 +35,7 @@ class Found:
     score: float
     duals: tuple[Dual, ...]
     excluded: tuple[tuple[Place, str], ...] = ()
+    state: str = ""
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ class Record:
     """A tidy record; ``error`` is a proportion for the metric zero-one, a mean square for mse.
 
     ``excluded`` counts the candidates that could not be chosen, and ``exclusions`` names the reasons. A probe's
-    value stands under ``score``, and it has no error. Numbers have twelve significant digits: more would be
-    rounding that differs between machines.
+    value stands under ``score``, and it has no error. ``state`` is how a continuous search ended. Numbers
+    have twelve significant digits: more would be rounding that differs between machines.
     """
 
     dataset: str
@@ -48,6 +48,7 @@ class Record:
     reason: str
     tuned: str = ""
     exclusions: str = ""
+    state: str = ""
 
     @property
     def cell(self) -> Cell:
@@ -99,6 +100,7 @@ class Row:
             reason="",
             tuned=";".join(f"{k}={v:g}" for k, v in place.tuned),
             exclusions=describe_exclusions(found),
+            state=found.state,
         )
 
     def failure(self, method: Method, setting: Setting, failure: Failure) -> Record:

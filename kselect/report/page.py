@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 CHAPTERS = {
     "claims": ("Claims", "What the paper claims"),
     "tables": ("Tables", "Test errors"),
+    "rankings": ("Rankings", "Columns ranked over data sets"),
     "figures": ("Figures", "Figures"),
     "published": ("Published and ours", "Published and ours"),
+    "sensitivity": ("Sensitivity", "Other readings of the protocol"),
     "edges": ("Edges", "Choices at an edge of the grid"),
     "statistics": ("Statistics", "Statistics"),
     "failures": ("Failures", "Failures and what is missing"),

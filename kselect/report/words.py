@@ -94,7 +94,10 @@ def describe_splits(experiment: Experiment) -> str:
 
 
 def describe_kernels(experiment: Experiment) -> str:
-    """``21 gaussian kernels``, each family with its number."""
+    """``21 gaussian kernels``, each family with its number; those that are learned without."""
+    learned = dict.fromkeys(m.kernel for m in experiment.table if m.search)
+    if not experiment.kernels:
+        return f"{' and '.join(learned)} kernels, all values of their parameters"
     names = [k.name for k in experiment.kernels]
     counts = {name: names.count(name) for name in names}
     return " and ".join(f"{n} {name} kernel{'s' * (n != 1)}" for name, n in counts.items())

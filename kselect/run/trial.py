@@ -26,7 +26,7 @@ from kselect.model.trial import Outcome, Trial
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import LOSSES, TEST_LOSSES
 from kselect.numerics.streams import stream
-from kselect.search import Results, TrainingSide, search
+from kselect.search import OVER_GRID, Results, TrainingSide, search
 from kselect.search.engine import look_at, reason
 from kselect.search.side import folds_from
 
@@ -60,7 +60,8 @@ def run_trial(experiment: Experiment, trial: Trial) -> Outcome:
         return failed_outcome(experiment, trial, str(error))
     parts = prepare(experiment, data, split)
     side = training_side(experiment, trial.dataset, trial.split, parts)
-    found = search(side, experiment.demand(searched(experiment, trial)), experiment.tune_folds)
+    demand = experiment.demand(searched(experiment, trial))
+    found = search(side, demand, experiment.tune_folds, OVER_GRID[experiment.search])
     done = perf_counter()
     row = Row(trial.dataset, trial.split, METRICS[data.task], len(parts.train), len(parts.test))
     records = [

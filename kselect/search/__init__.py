@@ -1,7 +1,26 @@
 """How a kernel and a ridge are looked for: one loop over kernels, and the searches on top of it."""
 
-from kselect.search.grid import Demand, Results
-from kselect.search.side import TrainingSide
-from kselect.search.tuned import search_tuned as search
+from collections.abc import Mapping
 
-__all__ = ["Demand", "Results", "TrainingSide", "search"]
+from kselect.model.method import SearchName
+from kselect.search.grid import Demand, Results, search_grid
+from kselect.search.kinds import search_continuously
+from kselect.search.minimum import search_pruned
+from kselect.search.side import TrainingSide
+from kselect.search.tuned import SearchFunction, search_tuned
+
+OVER_GRID: Mapping[SearchName, SearchFunction] = {"grid": search_grid, "pruned": search_pruned}
+
+__all__ = ["OVER_GRID", "Demand", "Results", "TrainingSide", "search"]
+
+
+def search(
+    side: TrainingSide,
+    demand: Demand,
+    tune_folds: int = 3,
+    over_grid: SearchFunction = search_grid,
+) -> Results:
+    """Every method by its search: one loop over the grid for all that try one, and each other by its own."""
+    grid = {m: s for m, s in demand.items() if m.search is None}
+    found = search_tuned(side, grid, tune_folds, over_grid) if grid else {}
+    return found | search_continuously(side, {m: s for m, s in demand.items() if m.search})

@@ -82,7 +82,8 @@ class Unit:
 class SecondLevel:
     """Where a criterion of the second level is smallest: one theta (RBF) or one per feature (ARD).
 
-    ``lam`` is the ridge of ``sum 0.5 (y - f)^2 + (lam / 2) ||w||^2``, n times that of the grid searches.
+    ``lam`` is the ridge of ``sum 0.5 (y - f)^2 + (lam / 2) ||w||^2``, n times that of the grid searches. ``held``
+    counts the variables, widths and ridge, that a limit keeps from going farther.
     """
 
     theta: Array
@@ -90,6 +91,7 @@ class SecondLevel:
     value: float
     evaluations: int
     state: State
+    held: int = 0
 
 
 @dataclass(frozen=True)

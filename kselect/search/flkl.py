@@ -14,13 +14,15 @@ from functools import cached_property
 import numpy as np
 
 from kselect.kernels.widths import Widths
+from kselect.model.method import Method
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.search.continuous import FirstLevel, SecondLevel, State, Unit, require_targets
 from kselect.search.first_level import Inner, Settled, settle
 from kselect.search.held_out_fits import Fold, FoldFit, follow
+from kselect.search.kinds import Solutions, search_kind
 from kselect.search.least_squares import Ended, least_squares
-from kselect.search.quasi_newton import minimise_k_fold
+from kselect.search.quasi_newton import minimise_k_fold, rbf
 
 # Where (lam, mu) may be, in the unit's features.
 LIMITS = np.log([[1e-5, 1e3], [1e-6, 1e7]])
@@ -137,3 +139,12 @@ def ending(ended: Ended[FoldFits], final: Settled) -> State:
         return "branch change"
     inner = [fit.settled.state for fit in ended.point.fits] + [final.state]
     return next((state for state in inner if state != "converged"), ended.state)
+
+
+@search_kind("flkl", paper="flkl2014", criteria=("k-CV",))
+def first_level(solutions: Solutions, method: Method) -> FirstLevel:
+    """The first level: widths by projected Newton with the exact Hessian, (lam, mu) by Levenberg-Marquardt."""
+    side = solutions.side
+    assert method.folds is not None
+    folds, start = side.folds(method.folds), rbf(solutions, method.folds)
+    return flkl(side.X, solutions.y, folds, ard=method.kernel == "ard", start=start)

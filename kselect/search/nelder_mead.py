@@ -12,13 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
+from kselect.model.method import Method
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.search.continuous import FirstLevel, SecondLevel, State, Unit, require_targets
 from kselect.search.first_level import Inner, Point
 from kselect.search.flkl import LIMITS, beginning
 from kselect.search.held_out_fits import Fold
-from kselect.search.quasi_newton import minimise_k_fold
+from kselect.search.kinds import Solutions, search_kind
+from kselect.search.quasi_newton import minimise_k_fold, rbf
 
 EVALUATIONS = 400
 # scipy's own: the size of the last simplex, in the logarithms and in the objective.
@@ -87,3 +89,12 @@ def nested_nelder_mead(
         steps=int(found.nfev),
         jumps=0,
     )
+
+
+@search_kind("nelder-mead", paper="flkl2014", criteria=("k-CV",))
+def by_nelder_mead(solutions: Solutions, method: Method) -> FirstLevel:
+    """FLKL as the paper searched: Nelder-Mead over (lam, mu), the widths by gradient descent inside."""
+    side = solutions.side
+    assert method.folds is not None
+    folds, start = side.folds(method.folds), rbf(solutions, method.folds)
+    return nested_nelder_mead(side.X, solutions.y, folds, ard=method.kernel == "ard", start=start)

@@ -16,6 +16,7 @@ from scipy.optimize import Bounds, minimize
 from kselect.errors import TrialError
 from kselect.kernels.widths import OneWidth, Widths
 from kselect.learners.held_out_errors import Criterion, KFold, LeaveOneOut, slope
+from kselect.model.method import Method
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.search.continuous import (
@@ -26,6 +27,7 @@ from kselect.search.continuous import (
     Unit,
     require_targets,
 )
+from kselect.search.kinds import Solutions, search_kind
 
 STEPS = 200
 # BR's logarithm of Omega rewards theta -> 0 without bound (mathematics, section 8): its floor, times 1/d.
@@ -94,6 +96,7 @@ def descend(objective: Objective, start: Array, bounds: Array, steps: int = STEP
         float(result.fun),
         int(result.nfev),
         ENDS[result.status],
+        int(((u <= bounds[:, 0]) | (u >= bounds[:, 1])).sum()),
     )
 
 
@@ -171,3 +174,29 @@ def logs(unit: Unit, found: SecondLevel, size: int) -> Array:
     """``(log theta, log lam)`` of a solution in the unit's features; a theta of zero is put at the bound."""
     theta = np.maximum(unit.inside(found.theta, size), Region().theta[0])
     return np.asarray(np.log(np.append(theta, found.lam)))
+
+
+@search_kind("quasi-newton", paper="flkl2014", criteria=("k-CV", "ELOO", "BR"))
+def quasi_newton(solutions: Solutions, method: Method, *, steps: int = STEPS) -> SecondLevel:
+    """The second level: L-BFGS over all widths and the ridge, with analytic gradients."""
+    side, ard = solutions.side, method.kernel == "ard"
+    if method.criterion == "BR":
+        loo = rbf(solutions, None)
+        return minimise_regularised(side.X, solutions.y, ard=ard, start=loo, steps=steps)
+    if not ard and steps == STEPS:
+        return rbf(solutions, method.folds)
+    start = rbf(solutions, method.folds) if ard else None
+    if method.folds is None:
+        return minimise_press(side.X, solutions.y, ard=ard, start=start, steps=steps)
+    folds = side.folds(method.folds)
+    return minimise_k_fold(side.X, solutions.y, folds, ard=ard, start=start, steps=steps)
+
+
+def rbf(solutions: Solutions, folds: int | None) -> SecondLevel:
+    """The RBF solution of LOO, or of XVAL with so many folds: what every other search starts from."""
+    side = solutions.side
+    if folds is None:
+        return solutions.once("RBF-LOO", lambda: minimise_press(side.X, solutions.y))
+    return solutions.once(
+        ("RBF-XVAL", folds), lambda: minimise_k_fold(side.X, solutions.y, side.folds(folds))
+    )

@@ -62,7 +62,14 @@ class TrainingSide:
         else:
             K, columns = np.empty((0, 0)), nystrom_columns(kernel, self.points, self.landmarks)
         y, ridge = self.targets[0], self.ridge
-        return Problem(self.X, y, kernel, K, lams, ridge, columns, self.targets)
+        return Problem(
+            self.X, y, kernel, K, lams, ridge, columns, order=self.order, targets=self.targets
+        )
+
+    @cached_property
+    def order(self) -> Index:
+        """A random order of the rows, the same for every kernel and method that draws some of them."""
+        return self.stream("columns").permutation(self.n).astype(np.intp)
 
     def part(self, rows: Index, name: str) -> TrainingSide:
         """Some of the rows as a training side of their own, with random streams of their own."""

@@ -18,7 +18,7 @@ from kselect.kernels import Kernel, Points
 from kselect.kernels.nystrom import draw_landmarks
 from kselect.learners import Dual, find_learner
 from kselect.learners.base import RidgeMode
-from kselect.model.method import SELECTED, Choice, Method, Ridges
+from kselect.model.method import SELECTED, Choice, Method, Ridges, SearchName
 from kselect.model.place import Failure, Found
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
@@ -26,6 +26,8 @@ from kselect.numerics.memory import available_memory, gib
 from kselect.numerics.streams import stream
 from kselect.search.engine import walk
 from kselect.search.grid import Best
+from kselect.search.minimum import find_minimum, prunes
+from kselect.search.pruned import Work
 from kselect.search.side import TrainingSide
 
 # Distances, the kernel, its eigenvectors and LAPACK's workspace, in n-by-n matrices of doubles.
@@ -46,13 +48,15 @@ class Request:
     n_jobs: int = 1
     seed: int = 0
     task: Task = "classification"
+    search: SearchName = "grid"
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
     """The scores over the grid, the best place, and the fit there: one dual per target.
 
-    ``seconds_fit`` is next to nothing: the search has fitted every candidate already.
+    ``seconds_fit`` is next to nothing: the search has fitted every candidate already. A search by bounds knows no
+    score but the best, and has ``work``: how little it fitted.
     """
 
     request: Request
@@ -61,6 +65,7 @@ class Selection:
     landmarks: Index | None
     seconds: float
     seconds_fit: float
+    work: Work | None = None
 
     @property
     def kernel(self) -> Kernel:
@@ -115,13 +120,34 @@ def select(X: Array, targets: Array, request: Request, folds: Folds | None) -> S
     check(request, len(X), folds)
     side = training_side(X, targets, request, folds)
     started = perf_counter()
+    with threadpool_limits(1):  # one BLAS thread for each of our own threads
+        if found := by_bounds(side, request, started):
+            return found
+        return on_grid(side, request, started)
+
+
+def by_bounds(side: TrainingSide, request: Request, started: float) -> Selection | None:
+    """The minimum without the surface, where that is asked for and can be had."""
+    if request.search == "grid" or not prunes(side, request.method):
+        return None
+    minimum = find_minimum(side, request.method.folds)
+    if minimum is None:
+        return None
+    place = minimum.found.place
+    scores = np.full((len(request.kernels), len(request.lams)), np.nan)
+    scores[request.kernels.index(place.kernel), request.lams.index(place.lam)] = minimum.found.score
+    seconds = perf_counter() - started
+    return Selection(request, scores, minimum.found, None, seconds, 0.0, minimum.work)
+
+
+def on_grid(side: TrainingSide, request: Request, started: float) -> Selection:
+    """Every candidate scored."""
     best = Best(SELECTED)
     scores = []
-    with threadpool_limits(1):  # one BLAS thread for each of our own threads
-        warm(side.points, request.kernels)
-        for visit in walk(side, (request.method,), request.n_jobs):
-            scores.append(visit.scores[request.method])
-            best.see(side, visit, request.method)
+    warm(side.points, request.kernels)
+    for visit in walk(side, (request.method,), request.n_jobs):
+        scores.append(visit.scores[request.method])
+        best.see(side, visit, request.method)
     searched = perf_counter()
     found = best.result()
     if isinstance(found, Failure):

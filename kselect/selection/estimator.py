@@ -27,6 +27,7 @@ from kselect.selection.request import (
     make_lams,
     make_method,
     split_parameters,
+    usual_loss,
 )
 
 ROWS_AT_ONCE = 4096
@@ -55,7 +56,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     ridge : {"fixed", "per-fold"}
         The ridge when m rows are held out: ``n lam`` or ``(n - m) lam``.
     loss : str, optional
-        What cross-validation averages: ``"squared"`` (default), ``"zero-one"``, ``"hinge"``.
+        What cross-validation averages: ``"squared"``, ``"zero-one"``, ``"hinge"``; None for the learner's own.
     cv : None, array of fold numbers, or a splitter whose test parts partition the rows
         None draws the folds that the criterion's name asks for.
     nystrom : int, optional
@@ -128,10 +129,10 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
 
     def _select(self, X: Array, targets: Array, y: Any) -> None:
         classification = hasattr(self, "classes_")
-        params, learner = split_parameters(
-            find_learner(self.learner), self.criterion, self.params or {}
-        )
-        method = make_method(self.criterion, self.loss, params, classification)
+        named = find_learner(self.learner)
+        params, learner = split_parameters(named, self.criterion, self.params or {})
+        loss = usual_loss(named, self.criterion, self.loss)
+        method = make_method(self.criterion, loss, params, classification)
         numbers = None if self.cv is None else fold_numbers(self.cv, X, y)
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):

@@ -80,6 +80,14 @@ def make_method(
     return Method(label, criterion.name, folds, tuple(sorted(values.items())))
 
 
+def usual_loss(learner: Learner, label: str, loss: str | None) -> str | None:
+    """The loss that was asked for; else the learner's own, where the criterion averages one."""
+    criterion, _ = find_criterion(label)
+    if loss or learner.loss == "squared" or criterion.parameter("loss") is None:
+        return loss
+    return learner.loss
+
+
 def split_parameters(
     learner: Learner, label: str, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Choice]:

@@ -106,7 +106,15 @@ def compare(
     samples = read_samples(table_records(records, experiment, loss), experiment)
     splits = count_splits(records, experiment)
     wanted = [(a, b) for a, b in pairs if a in methods and b in methods]
-    blocks = tuple(make_block(s, samples, methods, splits, wanted) for s in experiment.settings)
+    twins = {d: experiment.info(d).stands_for for d in experiment.datasets}
+    ranked = tuple(
+        d
+        for d in splits
+        if not any((s, str(twins[d]), m) in samples for s in experiment.settings for m in methods)
+    )
+    blocks = tuple(
+        make_block(s, samples, methods, splits, wanted, ranked) for s in experiment.settings
+    )
     return Comparison(loss, methods, experiment.datasets, splits, read_units(records), blocks)
 
 
@@ -122,15 +130,16 @@ def make_block(
     methods: Sequence[str],
     splits: Mapping[str, int],
     pairs: Sequence[Pair],
+    ranked: tuple[str, ...],
 ) -> Block:
-    """Cells, ranks and counts under one setting."""
+    """Cells, ranks and counts under one setting; a stand-in is not ``ranked`` beside what it stands for."""
     mine = {(d, m): samples.get((setting, d, m), Sample()) for d in splits for m in methods}
     cells: dict[Pair, Cell] = {}
     for dataset, count in splits.items():
         row = {m: mine[dataset, m] for m in methods}
         cells |= {(dataset, m): c for m, c in make_row(row, count).items()}
     duels = tuple(duel(a, b, mine, splits) for a, b in pairs)
-    return Block(setting, cells, rank_complete(mine, tuple(splits), methods), duels)
+    return Block(setting, cells, rank_complete(mine, ranked, methods), duels)
 
 
 def make_row(row: Mapping[str, Sample], splits: int) -> dict[str, Cell]:

@@ -28,12 +28,16 @@ NOT_RUN = "not run yet"
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """An experiment, its records (all, some or none), what its paper printed, and the manifest's facts."""
+    """An experiment, its records (all, some or none), what its paper printed, and the manifest's facts.
+
+    ``variants`` are those that were run, by name, each a study of its own.
+    """
 
     experiment: Experiment
     records: pd.DataFrame
     published: tuple[Published, ...] = ()
     facts: Facts = NO_FACTS
+    variants: Mapping[str, Study] = field(default_factory=dict)
     _known: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def once(self, compute: Callable[[Study, *Ts], T], *details: *Ts) -> T:
@@ -81,9 +85,10 @@ def study_of(
     records: Iterable[Record],
     published: tuple[Published, ...] = (),
     facts: Facts = NO_FACTS,
+    variants: Mapping[str, Study] | None = None,
 ) -> Study:
     """The study of some records."""
-    return Study(experiment, frame(records), published, facts)
+    return Study(experiment, frame(records), published, facts, variants or {})
 
 
 def compare_loss(study: Study, loss: str) -> Comparison:

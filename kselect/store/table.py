@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ READERS: dict[str, Callable[[str], Any]] = {
     "int": int,
     "float | None": lambda text: float(text) if text else None,
 }
+
+REQUIRED = sum(f.default is MISSING for f in fields(Record))
 
 
 def as_text(value: object) -> object:
@@ -54,9 +56,11 @@ def read_records(path: Path) -> list[Record]:
 def parse_records(text: str, path: Path) -> list[Record]:
     """The inverse of ``records_text``."""
     rows = csv.reader(io.StringIO(text, newline=""))
-    if next(rows, None) != list(COLUMNS):
+    head = tuple(next(rows, ()))
+    # Earlier files lack the last columns, which have defaults.
+    if head != COLUMNS[: len(head)] or len(head) < REQUIRED:
         raise StoreError(f"{path}: not the columns of this version; kselect run again")
-    readers = [READERS.get(str(f.type), str) for f in fields(Record)]
+    readers = [READERS.get(str(f.type), str) for f in fields(Record)[: len(head)]]
     found = []
     try:
         for row in rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -79,10 +79,26 @@ def measure(selection: Selection, budget: float) -> tuple[Seconds, Array]:
     ``budget`` bounds the wall seconds: what is left then is extrapolated, a piece at the mean of those
     measured. At least one piece is.
     """
-    found, scores = sweep(selection, budget)
+    return repeat(lambda: sweep(selection, budget), budget)
+
+
+def measure_whole(run: Callable[[], Array], budget: float) -> tuple[Seconds, Array]:
+    """The same of a selection that cannot be cut into pieces: it is measured whole, whatever it takes."""
+
+    def once() -> tuple[Seconds, Array]:
+        with Watch() as watch:
+            scores = run()
+        return Seconds(watch.cpu, watch.wall, 1.0), scores
+
+    return repeat(once, budget)
+
+
+def repeat(run: Callable[[], tuple[Seconds, Array]], budget: float) -> tuple[Seconds, Array]:
+    """A short run several times, of which the shortest counts."""
+    found, scores = run()
     shortest, spent, repeats = found, found.wall, 1
     while found.whole and repeats < REPEATS and spent + found.wall < min(REPEAT_SECONDS, budget):
-        found, _ = sweep(selection, budget)
+        found, _ = run()
         spent, repeats = spent + found.wall, repeats + 1
         if found.whole and found.cpu < shortest.cpu:
             shortest = found

@@ -1,4 +1,7 @@
-"""Seconds -> ratios: what can be compared between machines, and what exact cross-validation costs beside BIF."""
+"""Seconds -> ratios: what can be compared between machines, and what exact cross-validation costs beside BIF.
+
+The pairs are those of all papers: exact cross-validation and an approximation of it.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,11 @@ from pathlib import Path
 from typing import Literal
 
 from kselect.errors import DataError
+from kselect.papers import PAPERS
+from kselect.papers.base import TimedPair
 from kselect.timing.cells import Cell, Timings
 from kselect.timing.measure import Seconds
 
-EXACT, APPROXIMATE = "k-CV", "BIF-k-CV"
 # "About as much" is up to this many times the approximation's seconds.
 ABOUT = 2.0
 Price = Literal["no more", "about as much", "more"]
@@ -62,10 +66,11 @@ class Duel:
     folds: int
     exact: Entry
     approximate: Entry
+    pair: TimedPair
 
     @property
     def measured(self) -> Number | None:
-        """k-CV / BIF-k-CV, both by the paper's algorithms, here."""
+        """k-CV / BIF-k-CV, or whatever approximates it, both by the paper's algorithms, here."""
         return ratio(self.exact.paper, self.approximate.paper)
 
     @property
@@ -119,12 +124,14 @@ def entries(
 
 
 def duels(found: Iterable[Entry]) -> list[Duel]:
-    """The pairs of k-CV and BIF-k-CV with the same k, k by k, data sets in their order."""
+    """The pairs of k-CV and an approximation with the same k, k by k, data sets in their order."""
     by_name = {(e.dataset, e.cell.criterion, e.cell.folds): e for e in reversed([*found]) if e.cell}
+    known = [pair for paper in PAPERS.values() for pair in paper.timed_pairs]
     pairs = [
-        Duel(k, entry, by_name[dataset, APPROXIMATE, k])
+        Duel(k, entry, by_name[dataset, pair.approximate, k], pair)
+        for pair in known
         for (dataset, criterion, k), entry in reversed([*by_name.items()])
-        if criterion == EXACT and k is not None and (dataset, APPROXIMATE, k) in by_name
+        if criterion == pair.exact and k is not None and (dataset, pair.approximate, k) in by_name
     ]
     return sorted(pairs, key=lambda duel: duel.folds)
 
@@ -143,12 +150,12 @@ class Summary:
 
 
 def summarise(pairs: Iterable[Duel]) -> list[Summary]:
-    """A summary for each k that has a price on some data set."""
-    priced: dict[int, list[tuple[float, Duel]]] = {}
+    """A summary for each pair and k that has a price on some data set."""
+    priced: dict[tuple[TimedPair, int], list[tuple[float, Duel]]] = {}
     for duel in pairs:
         if duel.price:
-            priced.setdefault(duel.folds, []).append((duel.price.value, duel))
-    return [summary(folds, found) for folds, found in priced.items()]
+            priced.setdefault((duel.pair, duel.folds), []).append((duel.price.value, duel))
+    return [summary(folds, found) for (_, folds), found in priced.items()]
 
 
 def summary(folds: int, priced: list[tuple[float, Duel]]) -> Summary:

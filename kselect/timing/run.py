@@ -10,12 +10,13 @@ from kselect.errors import ConfigError, StoreError, TrialError
 from kselect.model.experiment import Experiment
 from kselect.model.job import protocol_of
 from kselect.model.method import TABLE, Method
+from kselect.numerics.linalg import Array
 from kselect.search.engine import NUMERICAL, reason
 from kselect.store.jobs import Store
 from kselect.timing.cells import Cell, Timings, check_same, read_timings, write_timings
-from kselect.timing.measure import difference, measure
+from kselect.timing.measure import Seconds, difference, measure, measure_whole
 from kselect.timing.paper.base import find_algorithm
-from kselect.timing.selections import Ours, Paper, Training, training_part
+from kselect.timing.selections import Bounded, Ours, Paper, Training, scoring, training_part
 
 
 @dataclass(frozen=True)
@@ -133,16 +134,24 @@ def kept(
 
 def measure_cell(training: Training, method: Method, settings: Settings) -> Cell:
     """Both ways, one after the other, each within the budget; the scores are compared."""
-    algorithm = find_algorithm(training.learner.name, method)
+    algorithm = find_algorithm(scoring(training, method).name, method)
     empty = failed(method, "", settings)
     try:
-        ours, scores = measure(Ours(training, method), settings.budget)
+        ours, scores = measure_ours(training, method, settings.budget)
         if algorithm is None:
             return replace(empty, ours=ours)
         paper, theirs = measure(Paper(training, method, algorithm), settings.budget)
     except NUMERICAL as error:
         return replace(empty, failure=reason(error))
     return replace(empty, paper=paper, ours=ours, difference=difference(theirs, scores))
+
+
+def measure_ours(training: Training, method: Method, budget: float) -> tuple[Seconds, Array]:
+    """By bounds where the experiment searches so, else the whole surface."""
+    bounded = Bounded(training, method)
+    if bounded.applies:
+        return measure_whole(bounded.run, budget)
+    return measure(Ours(training, method), budget)
 
 
 def failed(method: Method, why: str, settings: Settings) -> Cell:

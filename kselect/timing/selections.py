@@ -14,6 +14,7 @@ from kselect.model.method import Choice, Method
 from kselect.numerics.linalg import Array
 from kselect.run.trial import Parts, load, prepare, split_of, training_side
 from kselect.search.engine import Paths, score
+from kselect.search.minimum import prunes, select_minimum
 from kselect.search.side import TrainingSide
 from kselect.timing.paper.base import BIAS, Algorithm, Task
 
@@ -31,10 +32,13 @@ class Training:
     dataset: str
     parts: Parts
 
+    def bare(self) -> TrainingSide:
+        """A fresh training side in which nothing is remembered."""
+        return training_side(self.experiment, self.dataset, self.experiment.splits[0], self.parts)
+
     def side(self) -> TrainingSide:
-        """A fresh training side whose points have what all kernels start from; nothing else is remembered in it."""
-        split = self.experiment.splits[0]
-        side = training_side(self.experiment, self.dataset, split, self.parts)
+        """The same whose points have what all kernels start from; nothing else is remembered in it."""
+        side = self.bare()
         for kernel in side.kernels:
             kernel.shared(side.points)
         return side
@@ -56,6 +60,12 @@ def training_part(experiment: Experiment, dataset: str, source: Source) -> Train
     data = load(experiment.info(dataset), source)
     split = split_of(experiment, data, experiment.splits[0])
     return Training(experiment, dataset, prepare(experiment, data, split))
+
+
+def scoring(training: Training, method: Method) -> Choice:
+    """The learner that a method asks."""
+    task = training.experiment.task(training.dataset)
+    return dict(method.scored_by).get(task, training.learner)
 
 
 class Selection(Protocol):
@@ -87,15 +97,17 @@ class Paper:
 
     def start(self) -> None:
         """Distances, and the folds."""
-        parts = self.training.parts
+        parts, learner = self.training.parts, scoring(self.training, self.method)
         self.side = self.training.side()
         self.task = Task(
             parts.train,
             parts.y_train,
-            BIAS[self.training.learner.name],
+            BIAS.get(learner.name, False),
             self.side.ridge,
             None if self.method.folds is None else self.side.folds(self.method.folds),
             dict(self.method.params),
+            self.side.order,
+            dict(learner.params).get("h", 0.0),
         )
 
     def width(self, position: int) -> Piece:
@@ -129,6 +141,28 @@ class Ours:
     def scores_of(self, piece: int) -> slice:
         """All ridges."""
         return slice(None)
+
+
+class Bounded:
+    """Ours where the experiment's search is by bounds: the minimum of exact k-CV, in one piece."""
+
+    def __init__(self, training: Training, method: Method) -> None:
+        self.training, self.method = training, method
+
+    @property
+    def applies(self) -> bool:
+        """Whether the experiment searches so, and the bounds know the method."""
+        by_bounds = self.training.experiment.search == "pruned"
+        return by_bounds and prunes(self.training.bare(), self.method)
+
+    def run(self) -> Array:
+        """The whole selection; scores (widths, ridges) that are NaN but at the minimum."""
+        side = self.training.bare()
+        assert self.method.folds is not None
+        found = select_minimum(side, side.folds(self.method.folds))
+        scores = np.full((len(side.kernels), len(side.lams)), np.nan)
+        scores[found.kernel, found.ridge] = found.score
+        return scores
 
 
 def keeps_widths(selection: Selection) -> bool:

@@ -38,7 +38,6 @@ from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import Problem
 from kselect.learners.krr_surface import held_out_surface
-from kselect.learners.nystrom_series import tenth
 from kselect.learners.smooth_hinge import smooth_hinge
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array
@@ -97,7 +96,9 @@ def measure(
     X: Array, y: Array, folds: Folds, rounds: int, classes: bool
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """The least seconds of each, and what each found."""
-    landmarks = np.sort(stream(0, "landmarks").choice(len(y), tenth(len(y)), replace=False))
+    landmarks = np.sort(
+        stream(0, "landmarks").choice(len(y), max(1, round(0.1 * len(y))), replace=False)
+    )
     runs: dict[str, Callable[[], Any]] = dict(contestants(X, y, TAUS, LAMS, folds, landmarks))
     runs["selection"] = lambda: select(X, y, folds, "smooth-hinge")
     runs["surface"] = lambda: surface(X, y, folds, "smooth-hinge")

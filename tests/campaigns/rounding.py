@@ -210,22 +210,29 @@ class Exact:
             off = -flint.arb(len(F)) / (self.n - len(F))
             D = [flint.arb(1) if i in set(F) else off for i in rows]
             term, total, before = residual, residual, [flint.arb(0)] * self.n
+            passed = self.allowed_in_series(P, np.array(F), gamma, self.y)
+            through = np.abs([floats(row) for row in S]) * np.abs(floats(D))
             for _ in range(order):
                 pushed = [d * v for d, v in zip(D, term, strict=True)]
                 term, before = [dot(row, pushed) for row in S], total
                 total = [a + b for a, b in zip(total, term, strict=True)]
-            z = [y - d * v for y, d, v in zip(self.y, D, before, strict=True)]
-            a = floats([dot(row, z) for row in P])
-            allowed[F] = (order + 1) * self.allowed_in_series(np.array(F), gamma, a, floats(z))
+                z = [y - d * v for y, d, v in zip(self.y, D, before, strict=True)]
+                # The rounding of one order's predictions is in the next one's targets.
+                passed = self.allowed_in_series(P, np.array(F), gamma, z) + through @ passed
+            allowed[F] = passed[F]
             for i in F:
                 values[i] = self.y[i] - total[i]
         return Answer(values, allowed)
 
-    def allowed_in_series(self, F: Index, gamma: float, a: Array, z: Array) -> Array:
-        """The terms of the last order's ``S z``."""
+    def allowed_in_series(
+        self, P: list[list[Ball]], F: Index, gamma: float, z: list[Ball]
+    ) -> Array:
+        """What the rounding of one order's ``S z`` explains, of every row."""
+        a, at, rows = floats([dot(row, z) for row in P]), floats(z), np.arange(self.n)
+        found = self.bound(self.given, rows, rows, gamma, a, at, self.bias)
         if self.drawn.problem.columns is None:
-            return oracles.terms_of_series(self.given, F, gamma, a, z, self.bias)
-        return self.bound(self.given, np.arange(self.n), F, gamma, a, z, self.bias)
+            found[F] = oracles.terms_of_series(self.given, F, gamma, a, at, self.bias)
+        return found
 
 
 def dot(a: list[Ball], b: list[Ball]) -> Ball:

@@ -38,6 +38,7 @@ FLAGS = [
     "--criterion 7-CV --param average=folds",
     "--loss zero-one",
     "--ridge per-fold",
+    "--learner krr --search pruned",
     "--folds folds.txt",
     "--nystrom 8 --seed 4",
     "--seed 3",

@@ -160,3 +160,40 @@ def test_a_place_that_cannot_be_written(results: Path) -> None:
     shutil.rmtree(results / "tables", ignore_errors=True)
     (results / "tables").write_text("a file")
     assert "out/tables" in refused(results.parent, "out")
+
+
+VARIANTS = "variants:\n  minmax: {scale: minmax}\n  fast: {criteria: [5-CV], datasets: [sonar]}\n"
+
+
+def test_variants_are_run_beside_the_results_and_reported_with_them(tmp_path: Path) -> None:
+    """Each into its own folder; the report sets side by side those that were run, and names the others."""
+    write_config(tmp_path, SMALL + VARIANTS)
+    flags = ("small.yaml", "-o", "out", "-q", "--splits", "1", "-d", "sonar")
+    assert kselect_in(tmp_path, "run", *flags).returncode == 0
+    before = (tmp_path / "out/records.csv").read_bytes()
+    assert kselect_in(tmp_path, "run", *flags, "--variant", "minmax").returncode == 0
+    variant = tmp_path / "out/variants/minmax"
+    assert (variant / "records.csv").read_bytes() != before
+    assert (tmp_path / "out/records.csv").read_bytes() == before
+    shutil.rmtree(variant / "jobs")  # as in a clone
+    run = kselect_in(tmp_path, "report", "out")
+    assert run.returncode == 0, run.stderr
+    table = (tmp_path / "out/tables/sensitivity.md").read_text()
+    rows = [line for line in table.splitlines() if line.startswith("| ")]
+    assert [row.split("|")[1].strip() for row in rows[2:]] == ["(main)", "minmax"]
+    page = (tmp_path / "out/report.html").read_text()
+    assert "Not run: fast" in page
+    assert kselect_in(tmp_path, "run", *flags, "--variant", "all").returncode == 0
+    assert (tmp_path / "out/variants/fast/records.csv").is_file()
+
+
+def test_a_variant_that_has_changed_since(tmp_path: Path) -> None:
+    """Its old results are not shown as the new reading's."""
+    write_config(tmp_path, SMALL + VARIANTS)
+    flags = ("small.yaml", "-o", "out", "-q", "--splits", "1", "-d", "sonar", "-c", "5-CV")
+    assert kselect_in(tmp_path, "run", *flags, "--variant", "minmax").returncode == 0
+    write_config(tmp_path, SMALL + VARIANTS.replace("scale: minmax", "scale: none"))
+    assert kselect_in(tmp_path, "run", *flags).returncode == 0
+    run = kselect_in(tmp_path, "report", "out")
+    assert run.returncode == 2
+    assert "out/variants/minmax: its results are of another definition" in run.stderr

@@ -518,3 +518,37 @@ def test_a_kernel_counts_and_brings_its_own_flags(here: Here) -> None:
     assert {s["width"] for s in wide["scores"]} == {3.0, 5.0}
     said = here.refuses("my.csv", "--kernel", "linear", "--tau", "1")
     assert "the linear kernel has no parameter 'tau'; it has none" in said
+
+
+def test_a_search_by_bounds(tmp_path: Path, here: Here) -> None:
+    """What smooth-hinge does where nobody looks at the surface; --json and --plot do, another loss needs it."""
+    path = str(save(tmp_path, *make()))
+    flags = (path, "--learner", "smooth-hinge", *GRID)
+    status, plain, _ = here(*flags)
+    assert status == 0
+    assert "the exact minimum by bounds:" in plain
+    assert "of 45 fold fits (--search grid scores every candidate)" in plain
+    assert "loss=hinge" in plain
+    _, every, _ = here(*flags, "--search", "grid")
+    assert "tau=0.5" in every
+    assert choice_line(every) == choice_line(plain)
+    for more in (["--loss", "zero-one"], ["--criterion", "ELOO"]):
+        assert "by bounds" not in here(*flags, *more)[1]
+    found = json.loads(here(*flags, "--json")[1])
+    assert (found["search"], len(found["scores"])) == ("grid", 9)
+    found = json.loads(here(*flags, "--json", "--search", "pruned")[1])
+    assert (found["search"], found["scores"]) == ("pruned", [found["best"]])
+    assert "by bounds" in here(path, "--learner", "krr", *GRID, "--search", "pruned")[1]
+
+
+def choice_line(text: str) -> str:
+    """What was chosen."""
+    return next(line for line in text.splitlines() if line.startswith("choice:"))
+
+
+def test_a_plot_needs_every_score(tmp_path: Path, here: Here) -> None:
+    """One line, before the file is read."""
+    flags = ("no-such.csv", "--learner", "smooth-hinge", "--search", "pruned")
+    status, _, said = here(*flags, "--plot", str(tmp_path / "a.png"))
+    assert status == 2
+    assert "--plot draws every score, of which --search pruned has one: --search grid" in said

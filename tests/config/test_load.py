@@ -537,7 +537,9 @@ def test_ridges_in_units_of_n_lam() -> None:
 
 def test_splits_that_come_with_the_data() -> None:
     """``train: given`` instead of a share."""
-    assert load("train: given").train is None
+    assert load("train: given", "datasets: [heart]").train is None
+    said = complaint("train: given", "datasets: [heart, sonar]")
+    assert "datasets[1]: sonar comes without splits, which train: given asks for" in said
 
 
 def test_learner_for_another_task(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -662,7 +664,12 @@ def test_resolved_reads_back(
         ["title: 'no'"],
         ["name: '007'"],
         ["criteria: [5-KS: {eta: {tune: [1, 2^-5]}, scored-by: krr}]", "fewer-splits: {sonar: 2}"],
-        ["lam: {select: [0.1, 10], unit: n lam}", "train: given", "tune-folds: 5"],
+        [
+            "lam: {select: [0.1, 10], unit: n lam}",
+            "train: given",
+            "datasets: [heart]",
+            "tune-folds: 5",
+        ],
         ["learner: {classification: lssvm, regression: {quadratic-svr: {eps: 0.2}}}"],
     ],
 )
@@ -686,8 +693,8 @@ def test_resolved_leaves_nothing_to_defaults() -> None:
     written = yaml.safe_load(resolved())
     assert list(written) == [
         "name", "paper", "title", "learner", "scale", "scale-on", "train", "stratify", "splits",
-        "seed", "kernels", "lam", "ridge", "loss", "also-loss", "tune-folds", "criteria", "datasets",
-        "figures",
+        "seed", "kernels", "lam", "ridge", "loss", "also-loss", "tune-folds", "search", "criteria", "datasets",
+        "figures", "variants",
     ]  # fmt: skip
     assert written["criteria"] == [
         {"5-CV": {"average": "points"}},

@@ -50,7 +50,21 @@ NAMES = pytest.mark.parametrize("criterion", list(CRITERIA.values()), ids=list(C
 def make(learner: str, kernel: str, order: Any = slice(None)) -> Path:
     """A path on the rows in some order."""
     X, y = rows(N)
-    return LEARNERS[learner].path(problem_of(any_kernel(kernel), X[order], y[order], RIDGES))
+    positions = np.arange(N)[order]
+    drawn = np.argsort(positions)[np.random.default_rng(4).permutation(N)]
+    p = problem_of(any_kernel(kernel), X[order], y[order], RIDGES, order=drawn)
+    return LEARNERS[learner].path(p)
+
+
+def some_path(criterion: Criterion) -> Path:
+    """A path on the first learner and kernel that go with a criterion."""
+    learner, kernel = next(
+        (learner, k)
+        for learner in ("lssvm", *sorted(LEARNERS))
+        for k in sorted(KERNELS)
+        if allowed(criterion, learner, k)
+    )
+    return make(learner, kernel)
 
 
 def numbers() -> Array:
@@ -184,13 +198,7 @@ def options() -> Iterator[Any]:
 @pytest.mark.parametrize(("criterion", "parameter", "value"), list(options()))
 def test_no_option_is_ignored(criterion: Criterion, parameter: Parameter, value: Any) -> None:
     """Another value of a parameter is another score; its default spelt out is the same one."""
-    learner, kernel = next(
-        (learner, k)
-        for learner in ("lssvm", *sorted(LEARNERS))
-        for k in sorted(KERNELS)
-        if allowed(criterion, learner, k)
-    )
-    path, folds = make(learner, kernel), Folds.from_numbers(numbers())
+    path, folds = some_path(criterion), Folds.from_numbers(numbers())
     context = CONTEXT.get((criterion.name, parameter.name), {})
     base = score(criterion, path, folds, **context)
     same = score(criterion, path, folds, **{parameter.name: parameter.default, **context})
@@ -202,7 +210,7 @@ def test_no_option_is_ignored(criterion: Criterion, parameter: Parameter, value:
 @pytest.mark.parametrize("name", [n for n, c in CRITERIA.items() if c.takes_folds])
 def test_folds_matter(name: str) -> None:
     """Other folds, another score."""
-    path = make("lssvm", "gaussian")
+    path = some_path(CRITERIA[name])
     one = score(CRITERIA[name], path, Folds.from_numbers(numbers()))
     two = score(CRITERIA[name], path, Folds.from_numbers(numbers()[::-1]))
     assert np.abs(one - two).max() > 1e-6

@@ -17,7 +17,7 @@ ENTRIES = load_registry().values()
 
 @pytest.mark.parametrize("info", ENTRIES, ids=lambda info: info.name)
 def test_every_entry(info: DataSetInfo) -> None:
-    assert re.fullmatch(r"[0-9a-f]{64}", info.sha256)
+    assert re.fullmatch(r"[0-9a-f]{64}", info.sha256) or (info.original and not info.file)
     assert info.task in ("classification", "regression")
     assert info.rows > 0
     assert info.features > 0
@@ -54,12 +54,23 @@ def test_the_longest_text_of_so_many_numbers() -> None:
 
 
 def test_files_differ() -> None:
-    assert len({info.file for info in ENTRIES}) == len(ENTRIES)
-    assert len({info.sha256 for info in ENTRIES}) == len(ENTRIES)
+    files = [info for info in ENTRIES if info.file]
+    assert len({info.file for info in files}) == len(files) == len(ENTRIES) - 1
+    assert len({info.sha256 for info in files}) == len(files)
+
+
+@pytest.mark.parametrize("info", [i for i in ENTRIES if i.given], ids=lambda info: info.name)
+def test_given_splits(info: DataSetInfo) -> None:
+    """Sizes of table 1 of flkl2014: never more rows than there are, and known to the file that has the splits."""
+    assert info.given is not None
+    assert info.given.train + info.given.test <= info.rows
+    assert info.given.splits in (20, 100)
+    assert info.original == info.name or info.formula or info.name == "synthetic"
+    assert info.stands_for is None or find_dataset(info.stands_for).given == info.given
 
 
 def test_unknown_name() -> None:
     with pytest.raises(
-        ConfigError, match=r"unknown data set 'germna'; did you mean 'german\.numer'"
+        ConfigError, match=r"unknown data set 'germna\.numer'; did you mean 'german\.numer'"
     ):
-        find_dataset("germna")
+        find_dataset("germna.numer")

@@ -100,6 +100,8 @@ def test_refuses_the_wrong_number() -> None:
         Ard((1.0, 1.0)).at(np.ones(3))
 
 
-def test_not_registered_yet() -> None:
-    """A config that names it would find no search for it."""
-    assert Ard not in KERNELS.values()
+def test_registered_as_learned() -> None:
+    """A grid of it has no meaning before the number of features is known."""
+    assert KERNELS["ard"] is Ard
+    assert Ard.learned
+    assert not Ard.grids

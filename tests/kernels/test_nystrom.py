@@ -40,7 +40,7 @@ print(peak() - before)
 """
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [k for k in KERNELS if not KERNELS[k].learned])
 def test_all_landmarks_are_the_kernel(name: str) -> None:
     X, _ = rows(15)
     kernel = any_kernel(name)
@@ -50,7 +50,7 @@ def test_all_landmarks_are_the_kernel(name: str) -> None:
     np.testing.assert_allclose(found.V @ found.V.T, K, rtol=0, atol=1e-11 * np.linalg.norm(K, 2))
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [k for k in KERNELS if not KERNELS[k].learned])
 def test_the_definition(name: str) -> None:
     """``V V^T = C W^+ C^T``; ``V = k(x, landmarks) root`` for new rows too."""
     X, _ = rows(15)

@@ -25,7 +25,7 @@ FOLDS = (draw_folds(23, 5, RNG), draw_folds(23, 23, RNG), draw_folds(23, 2, RNG)
 def shared(kernel: Kernel, ridge: Any) -> Problem:
     """One kernel matrix, four targets."""
     K = kernel.gram(Points(X))
-    return Problem(X, TARGETS[0], kernel, K, LAMS, ridge, None, TARGETS)
+    return Problem(X, TARGETS[0], kernel, K, LAMS, ridge, targets=TARGETS)
 
 
 @pytest.mark.parametrize("learner", ["krr", "lssvm"])

@@ -13,21 +13,38 @@ from hypothesis import given
 from hypothesis import strategies as st
 from problems import Case, cases, numbered, problem_of
 
-from kselect.errors import ConfigError
+from kselect.criteria import find_criterion
+from kselect.errors import TrialError
 from kselect.kernels.gaussian import Gaussian
-from kselect.learners import Path, Problem, find_learner
-from kselect.learners.nystrom_series import fbif, nystrom_factor, tenth, woodbury
-from kselect.learners.smooth_hinge import smooth_hinge
+from kselect.learners import Problem, find_learner
+from kselect.learners.krr import RidgePath, krr
+from kselect.learners.nystrom_series import NystromFactor, nystrom_factor, woodbury
+from kselect.learners.smooth_hinge import SmoothHingePath, smooth_hinge
 from kselect.numerics.folds import Folds
-from kselect.numerics.linalg import Array, Index
+from kselect.numerics.linalg import Array
 
 LEARNERS = st.sampled_from(["krr", "smooth-hinge"])
 SIDES = st.sampled_from(["exact", "nystrom"])
 
 
-def path_of(learner: str, p: Problem) -> Path:
-    """The smoothed hinge is not registered here."""
-    return smooth_hinge(p) if learner == "smooth-hinge" else find_learner("krr").path(p)
+def path_of(learner: str, p: Problem) -> RidgePath | SmoothHingePath:
+    """One of the two that have FBIF."""
+    return smooth_hinge(p) if learner == "smooth-hinge" else krr(p)
+
+
+def on_columns(p: Problem, landmarks: Any) -> tuple[Problem, float]:
+    """The problem that draws these rows first, and the share c that they are."""
+    others = np.setdiff1d(np.arange(p.n), landmarks)
+    order = np.concatenate([np.asarray(landmarks, dtype=np.intp), others])
+    return replace(p, order=order), len(landmarks) / p.n
+
+
+def fbif(
+    learner: str, p: Problem, landmarks: Any, folds: Folds, order: int = 1, rhs: Any = "exact"
+) -> Array:
+    """Each row predicted by FBIF on these columns."""
+    p, c = on_columns(p, landmarks)
+    return path_of(learner, p).fbif(folds, c=c, order=order, rhs=rhs)
 
 
 def blobs(n: int = 30, tau: float = 1.0, lams: Any = (0.01, 0.1, 1.0)) -> Problem:
@@ -56,7 +73,7 @@ def test_fbif_is_the_recursion(
     c = draw.draw(st.integers(1, p.n))
     landmarks = np.sort(np.random.default_rng(0).choice(p.n, c, replace=False))
     path = path_of(learner, p)
-    found, fits = fbif(path, landmarks, case.folds, order=order, rhs=rhs), path.decision()
+    found, fits = fbif(learner, p, landmarks, case.folds, order, rhs), path.decision()
     # Kt itself is not known better where W is nearly singular: it has a test of its own.
     V = nystrom_factor(p.K[:, landmarks], landmarks)
     Kt = V @ V.T
@@ -104,7 +121,7 @@ def test_nystrom_factor_drops_what_is_rounding() -> None:
 def test_all_columns_are_no_approximation(learner: str, rhs: Any, order: int) -> None:
     """Then FBIF is BIF."""
     path, folds = path_of(learner, blobs()), folds_of()
-    found = fbif(path, np.arange(30), folds, order=order, rhs=rhs)
+    found = path.fbif(folds, c=1.0, order=order, rhs=rhs)
     np.testing.assert_allclose(found, path.bif(folds, order), atol=1e-8)
 
 
@@ -116,7 +133,7 @@ def test_far_from_every_column_it_is_the_jackknife(learner: str) -> None:
     X[0] += 1e3
     p = problem_of(Gaussian(1.0), X, p.y, p.lams)
     path, folds = path_of(learner, p), folds_of()
-    found, alpha = fbif(path, np.array([0]), folds), path.dual().alpha
+    found, alpha = fbif(learner, p, [0], folds), path.dual().alpha
     for F in folds.members:
         T = oracles.without(F, 30)
         rows = np.setdiff1d(F, [0])
@@ -125,54 +142,56 @@ def test_far_from_every_column_it_is_the_jackknife(learner: str) -> None:
             np.testing.assert_allclose(found[:, rows], want, atol=1e-9)
 
 
-@pytest.mark.parametrize("learner", ["krr", "smooth-hinge"])
-def test_exact_right_hand_side_is_the_default(learner: str) -> None:
-    """As printed, of the first order."""
-    path, folds, landmarks = path_of(learner, blobs()), folds_of(), np.array([0, 5, 9])
-    printed = fbif(path, landmarks, folds)
-    np.testing.assert_array_equal(printed, fbif(path, landmarks, folds, rhs="exact", order=1))
-    assert np.abs(printed - fbif(path, landmarks, folds, rhs="nystrom")).max() > 1e-3
-
-
 def test_exact_right_hand_side_grows() -> None:
     """At small lam without bound; with Kt there too the square loss's does not."""
-    path, folds = path_of("krr", blobs(lams=(1e-7,))), folds_of()
-    landmarks = np.array([0, 5, 9])
-    bounded = fbif(path, landmarks, folds, rhs="nystrom")
-    assert np.abs(fbif(path, landmarks, folds)).max() > 100 * np.abs(bounded).max()
+    p, folds = blobs(lams=(1e-7,)), folds_of()
+    bounded = fbif("krr", p, [0, 5, 9], folds, rhs="nystrom")
+    assert np.abs(fbif("krr", p, [0, 5, 9], folds)).max() > 100 * np.abs(bounded).max()
 
 
 @pytest.mark.parametrize("learner", ["krr", "smooth-hinge"])
 def test_what_explodes_is_wrong_without_limit(learner: str) -> None:
     """Not NaN, and no loss of it is small, not even the hinge's."""
     p = blobs(tau=1.0, lams=(1e-4,))
-    path = path_of(learner, p)
-    found = fbif(path, np.array([0, 5]), folds_of(), order=400)
+    found = fbif(learner, p, [0, 5], folds_of(), order=400)
     assert not np.isnan(found).any()
     gone = ~np.isfinite(found)
     assert gone.any()
     assert (p.y * found)[gone].max() == -np.inf
 
 
-def test_learners_with_a_bias_are_refused() -> None:
+@pytest.mark.parametrize("learner", ["lssvm", "quadratic-svr"])
+def test_learners_with_a_bias_are_refused(learner: str) -> None:
     """FBIF has no bias."""
-    p = blobs()
-    with pytest.raises(ConfigError, match="without a bias"):
-        fbif(find_learner("lssvm").path(p), np.array([0]), folds_of())
+    criterion, _ = find_criterion("5-FBIF")
+    assert list(criterion.misfits("5-FBIF", find_learner(learner), ["gaussian"])) == [
+        f"5-FBIF needs a series on Nystrom columns, which {learner} does not have"
+    ]
 
 
 def test_orders_and_landmarks_are_not_ignored() -> None:
-    """Each changes the result; no order at all is the fit."""
-    path, folds = smooth_hinge(blobs()), folds_of()
-    landmarks: Index = np.array([0, 5, 9])
-    first = fbif(path, landmarks, folds)
-    assert np.abs(first - fbif(path, landmarks, folds, order=2)).max() > 1e-3
-    assert np.abs(first - fbif(path, landmarks + 1, folds)).max() > 1e-3
-    np.testing.assert_array_equal(fbif(path, landmarks, folds, order=0), path.decision())
-    other = smooth_hinge(replace(path.problem, ridge="per-fold"))
-    np.testing.assert_array_equal(fbif(other, landmarks, folds), first)
+    """Each changes the result; no order at all is the fit; the fold's ridge plays no part."""
+    p, folds = blobs(), folds_of()
+    first = fbif("smooth-hinge", p, [0, 5, 9], folds)
+    assert np.abs(first - fbif("smooth-hinge", p, [0, 5, 9], folds, order=2)).max() > 1e-3
+    assert np.abs(first - fbif("smooth-hinge", p, [1, 6, 10], folds)).max() > 1e-3
+    none = fbif("smooth-hinge", p, [0, 5, 9], folds, order=0)
+    np.testing.assert_array_equal(none, smooth_hinge(p).decision())
+    other = fbif("smooth-hinge", replace(p, ridge="per-fold"), [0, 5, 9], folds)
+    np.testing.assert_array_equal(other, first)
 
 
-def test_a_tenth_of_the_rows() -> None:
-    """The paper's c."""
-    assert [tenth(n) for n in (3, 14, 189, 700)] == [1, 1, 19, 70]
+def test_how_many_columns() -> None:
+    """A tenth of the rows is the paper's; one at least, and never more than there are."""
+    p = blobs(40, tau=0.01)
+    assert [NystromFactor(c)(p).shape[1] for c in (0.001, 0.1, 0.26, 1.0)] == [1, 4, 10, 40]
+    with pytest.raises(TrialError, match="c is a share of the rows, at most 1, not 2"):
+        NystromFactor(2.0)(p)
+
+
+def test_fewer_columns_are_a_part_of_more() -> None:
+    """In a random order that the problem brings; without one the first rows."""
+    p = replace(blobs(), order=np.random.default_rng(0).permutation(30))
+    assert set(p.drawn(3)) < set(p.drawn(9))
+    assert list(p.drawn(30)) == list(range(30))
+    assert list(blobs().drawn(3)) == [0, 1, 2]

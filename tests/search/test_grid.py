@@ -342,7 +342,7 @@ def test_threads_find_the_same() -> None:
         assert (found.place, found.score) == (other.place, other.score)
 
 
-@pytest.mark.parametrize("learner", ["lssvm", "krr"])
+@pytest.mark.parametrize("learner", ["lssvm", "krr", "smooth-hinge"])
 def test_a_path_is_gone_with_the_search(learner: str) -> None:
     """No criterion leaves a cycle behind that keeps the n-by-n matrices until somebody collects garbage."""
     X = stream(0, "gone").normal(size=(30, 2))
@@ -353,6 +353,8 @@ def test_a_path_is_gone_with_the_search(learner: str) -> None:
     path = find_learner(learner).path(Problem(X, y, kernel, K, lams))
     for name, criterion in CRITERIA.items():
         label = criterion.label(5) if criterion.takes_folds else name
+        if list(criterion.misfits(label, find_learner(learner), ["gaussian"])):
+            continue
         params = tuple((p.name, p.default) for p in criterion.parameters)
         evaluate(
             Method(label, name, 5 if criterion.takes_folds else None, params), path, lambda _: folds

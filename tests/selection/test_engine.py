@@ -452,3 +452,31 @@ def test_the_learners_parameter_changes_the_scores() -> None:
     assert np.abs(scores[0] - scores[1]).max() > 1e-6
     with pytest.raises(ConfigError, match="does not work with Nystrom columns"):
         select(X, y, Request(Choice("quadratic-svr"), kernels, lams, method, nystrom=5), folds)
+
+
+@pytest.mark.parametrize(("learner", "loss"), [("smooth-hinge", "hinge"), ("krr", "squared")])
+@pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
+def test_a_search_by_bounds_chooses_what_the_grid_does(learner: str, loss: str, ridge: Any) -> None:
+    """The same pair, score and fit; no other score is known, and it is said how little was fitted."""
+    X, y, folds = data(2, True)
+    grid, pruned = (
+        select(X, y[None], request_of(learner, loss=loss, ridge=ridge, search=how), folds)
+        for how in ("grid", "pruned")
+    )
+    assert (pruned.kernel, pruned.lam) == (grid.kernel, grid.lam)
+    assert pruned.score == pytest.approx(grid.score, abs=1e-10)
+    np.testing.assert_allclose(pruned.duals[0].alpha, grid.duals[0].alpha, rtol=1e-6, atol=1e-7)
+    assert np.isfinite(pruned.scores).sum() == 1
+    assert pruned.scores[pruned.position] == pruned.score
+    assert grid.work is None
+    assert pruned.work is not None
+    assert 0 < pruned.work.folds < pruned.scores.size * len(folds.members)
+
+
+def test_what_the_bounds_do_not_know_is_searched_on_the_grid() -> None:
+    """Another loss, several classes."""
+    X, y, folds = data(2, True)
+    asked = request_of("smooth-hinge", loss="zero-one", search="pruned")
+    assert select(X, y[None], asked, folds).work is None
+    asked = request_of("smooth-hinge", loss="hinge", search="pruned")
+    assert select(X, np.stack([y, -y]), asked, folds).work is None

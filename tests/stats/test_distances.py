@@ -11,7 +11,7 @@ from synthetic import experiment, sample_records, study
 from kselect.errors import DataError
 from kselect.model.method import SELECTED, Ridges, Setting
 from kselect.papers import PAPERS, Paper
-from kselect.stats.distances import Distance, count_verdicts, distances
+from kselect.stats.distances import Distance, count_columns, count_verdicts, distances
 from kselect.stats.published import Published, read_published
 
 OURS = (0.10, 0.20, 0.30)  # mean 20, sd 10, standard error 10 / sqrt(3)
@@ -98,6 +98,28 @@ def test_what_we_do_not_have_stays_listed(four: str) -> None:
     assert [d.verdict for d in found] == ["missing"] * 5 + ["within 2"]
     assert found[2].setting.text == "lam=0.1"
     assert count_verdicts(found)["missing"] == 5
+
+
+def test_deviations_of_a_single_split_by_hand(four: str) -> None:
+    """For papers whose means look like single splits; a standard error is made one of a split first."""
+    one, other = against(four, printed(14.0, 6.0), printed(14.0, 6.0, "se"))
+    assert one.deviations == pytest.approx(6 / math.hypot(6, 10))
+    assert other.deviations == pytest.approx(6 / math.hypot(6 * math.sqrt(4), 10))
+
+
+def test_columns_are_counted(four: str) -> None:
+    """Each by verdict, then all; within one deviation of a single split is another count."""
+    rows = [
+        printed(20.0, 1.0),
+        printed(28.0, 1.0, dataset="sonar"),
+        printed(40.0, 1.0, dataset="sonar"),
+        printed(1.0, 1.0, method="BR"),
+    ]
+    mine, missing, every = count_columns(against(four, *rows))
+    assert (mine.column, mine.cells, mine.near) == ("5-CV", 3, 2)
+    assert [mine.verdicts[v] for v in ("within 2", "2 to 4", "beyond 4")] == [2, 1, 0]
+    assert (missing.column, missing.verdicts["missing"], missing.near) == ("BR", 1, 0)
+    assert (every.column, every.cells, every.near) == ("all", 4, 2)
 
 
 def test_a_selected_ridge_matches_an_empty_setting(four: str) -> None:

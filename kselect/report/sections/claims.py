@@ -17,6 +17,7 @@ from kselect.report.words import (
 )
 from kselect.stats.claims import RULES, Judgement, Line, Tally, judge
 from kselect.stats.exactness import judge_exactness
+from kselect.stats.rank_claims import judge_ranks, judge_spreads
 from kselect.stats.study import Study
 from kselect.stats.verdicts import Verdict
 
@@ -47,7 +48,8 @@ def show(study: Study) -> Shown:
             blocks.append(Block("claims", (heading,), FILE))
             blocks.append(Block("", tuple(introduce(study, loss)), FILE))
         blocks += [Block("claims", tuple(show_claim(study, j)), FILE) for j in judgements]
-    if len(blocks) == 1 and not study.once(judge_exactness):
+    others = (judge_exactness, judge_ranks, judge_spreads)
+    if len(blocks) == 1 and not any(study.once(judge_others) for judge_others in others):
         blocks.append(Block("claims", (Text(NONE),), FILE))
     return Shown(blocks=blocks)
 

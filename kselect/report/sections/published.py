@@ -11,7 +11,13 @@ from kselect.report.formats import latex, markdown, tidy
 from kselect.report.sections.base import section
 from kselect.report.sheet import dagger_notes, stem
 from kselect.report.words import describe_protocol, mark_label, name_setting
-from kselect.stats.distances import Distance, Verdict, count_verdicts, distances
+from kselect.stats.distances import (
+    Distance,
+    Verdict,
+    count_columns,
+    count_verdicts,
+    distances,
+)
 from kselect.stats.study import Study
 
 HEAD = (
@@ -21,7 +27,11 @@ HEAD = (
 CSV_HEAD = (
     *("table", "dataset", "setting", "method"),
     *("published", "published_spread", "spread_kind", "mean", "sd", "runs"),
-    *("difference", "standard_errors", "verdict"),
+    *("difference", "standard_errors", "verdict", "split_deviations"),
+)
+COUNTS_HEAD = (
+    *("column", "cells", "within 2 std. errors", "2 to 4", "beyond 4", "no spread", "missing"),
+    "within 1 sd of a single split",
 )
 WORDS: dict[Verdict, str] = {
     "within 2": "within 2 standard errors",
@@ -43,6 +53,7 @@ def show(study: Study) -> Shown:
             caption, notes = describe(study, loss), dagger_notes(study, loss)
             grid = Grid(HEAD, tuple(to_row(study, d, loss) for d in found), 3)
             texts = (caption, describe_totals(found), *notes)
+            counts = count_grid(study, found)
             name = stem("published", study, loss)
             files += [
                 File(f"tables/{name}.csv", to_csv(found)),
@@ -50,9 +61,10 @@ def show(study: Study) -> Shown:
                     f"tables/{name}.tex",
                     latex.write_grid_pages(name, texts, grid, (caption, *notes)),
                 ),
-                File(f"tables/{name}.md", to_markdown(name, texts, grid)),
+                File(f"tables/{name}.md", to_markdown(study, name, texts, counts, grid)),
             ]
-            blocks.append(Block("published", tuple(show_loss(study, loss, texts, grid))))
+            elements = tuple(show_loss(study, loss, texts, counts, grid))
+            blocks.append(Block("published", elements))
     nothing = Text("There are no published numbers to set beside these.")
     return Shown(files, blocks or [Block("published", (nothing,))])
 
@@ -73,12 +85,34 @@ def describe_totals(found: Sequence[Distance]) -> str:
     return f"{len(found)} published cells: {', '.join(counts)}."
 
 
-def show_loss(study: Study, loss: str, texts: Sequence[str], grid: Grid) -> Iterable[Element]:
-    """The totals, with every cell behind a line."""
+def remarks(study: Study) -> tuple[Notes, ...]:
+    """What is known of the printed numbers."""
+    known = study.paper.remarks if study.paper else ()
+    return (Notes(known),) if known else ()
+
+
+def count_grid(study: Study, found: Sequence[Distance]) -> Grid:
+    """Column by column how many cells are how far, and how many within what a single split is off."""
+    rows = tuple(
+        (
+            mark_label(c.column, study.reconstructed),
+            *(str(n) for n in (c.cells, *c.verdicts.values(), c.near)),
+        )
+        for c in count_columns(found)
+    )
+    return Grid(COUNTS_HEAD, rows)
+
+
+def show_loss(
+    study: Study, loss: str, texts: Sequence[str], counts: Grid, grid: Grid
+) -> Iterable[Element]:
+    """The totals, column by column, with every cell behind a line."""
     caption, totals, *notes = texts
     if len(study.experiment.losses) > 1:
         yield Heading(f"With the {loss} loss")
     yield Text(totals)
+    yield counts
+    yield from remarks(study)
     explained = (Notes(tuple(notes)),) if notes else ()
     yield Fold(f"All {len(grid.rows)} cells", (Text(caption, soft=True), *explained, grid))
 
@@ -107,11 +141,12 @@ def show_value(value: float, unit: str, sign: str = "") -> str:
     return f"{value:{sign}.{'2f' if unit == '%' else '3g'}}"
 
 
-def to_markdown(name: str, texts: Sequence[str], grid: Grid) -> str:
+def to_markdown(study: Study, name: str, texts: Sequence[str], counts: Grid, grid: Grid) -> str:
     """The whole comparison, with the totals last before the table."""
     caption, totals, *notes = texts
     paragraphs = [Text(text) for text in (caption, *notes, totals)]
-    return markdown.write([Heading(name, 1), *paragraphs, grid]) + "\n"
+    elements: list[Element] = [Heading(name, 1), *paragraphs, counts, *remarks(study), grid]
+    return markdown.write(elements) + "\n"
 
 
 def to_csv(found: Iterable[Distance]) -> str:
@@ -123,6 +158,7 @@ def to_csv(found: Iterable[Distance]) -> str:
             d.published.kind,
             *(tidy.number(d.mean), tidy.number(d.sd), d.runs),
             *(tidy.number(d.difference), tidy.number(d.errors), d.verdict),
+            tidy.number(d.deviations),
         ]
         for d in found
     )

@@ -1,0 +1,125 @@
+"""Box plots of learned kernel parameters over splits, a panel per data set and column (flkl2014, figures 4, 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from kselect.model.experiment import Columns
+from kselect.model.method import Method
+from kselect.numerics.linalg import Array
+from kselect.report.blocks import Shown
+from kselect.report.panels import colour, lay_out, say_no_data, show_figure, tidy_up
+from kselect.report.sections.base import Wrong, figure, read_datasets, read_labels
+from kselect.stats.learned import Learned, learned
+from kselect.stats.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+KEYS = ("criteria", "datasets")
+# What is smaller than this share of the largest median is drawn at the foot, where zero stands.
+FOOT = 1e-4
+MOST_TICKS = 12
+
+
+@dataclass(frozen=True)
+class Widths:
+    """Whose parameters are drawn, and on which data sets."""
+
+    name: str
+    criteria: tuple[str, ...]
+    datasets: tuple[str, ...]
+    kind: ClassVar[str] = "widths"
+
+
+@figure("widths")
+class WidthsFigure:
+    """``{kind: widths, criteria: [ARD-XVAL, ARD-FLKL], datasets: [thyroid]}``."""
+
+    def read(self, name: str, written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> Widths:
+        """Columns that learn a kernel."""
+        for key in written:
+            if key not in KEYS:
+                wrong((key,), f"unknown key; valid: {', '.join(KEYS)}")
+        labels = read_labels("criteria", written, columns, wrong)
+        for label in labels:
+            if columns.first(label).search is None:
+                wrong(("criteria",), f"{label} tries a grid and learns no kernel")
+        return Widths(name, tuple(labels), read_datasets(written, columns, wrong))
+
+    def methods(self, figure: Widths, columns: Columns) -> Iterable[Method]:
+        """Nothing beside the table's."""
+        return ()
+
+    def keep(self, figure: Widths, labels: frozenset[str]) -> Widths | None:
+        """With some of its columns."""
+        kept = tuple(c for c in figure.criteria if c in labels)
+        return replace(figure, criteria=kept) if kept else None
+
+    def show(self, figure: Widths, study: Study) -> Shown:
+        """Data sets down, columns across; the axis of a data set is shared."""
+        rows = [[learned(study, d, m) for m in figure.criteria] for d in figure.datasets]
+        return show_figure(
+            figure.name,
+            lambda: make_canvas(rows),
+            f"Box plots of the kernel parameters of {', '.join(figure.criteria)} over splits",
+            f"Kernel parameters of {', '.join(figure.criteria)} over splits, one box per feature: quartiles and "
+            "median, whiskers to the 5th and 95th percentile. Parameters near zero lie at the foot of the axis.",
+        )
+
+
+def make_canvas(rows: Sequence[Sequence[Learned]]) -> Canvas:
+    """One panel per data set and column."""
+    across = max((len(row) for row in rows), default=1)
+    count = across * len(rows)
+    canvas, axes = lay_out(max(count, 1), across, 4.4 * across, 2.0 * max(len(rows), 1))
+    for i, row in enumerate(rows):
+        floor, top = limits(row)
+        for j, one in enumerate(row):
+            draw(axes[i * across + j], one, j, floor, top)
+    canvas.supxlabel("feature", fontsize=10)
+    canvas.supylabel("kernel parameter", fontsize=10)
+    return canvas
+
+
+def limits(row: Sequence[Learned]) -> tuple[float, float]:
+    """The foot and top of a data set's axis: of medians and upper percentiles, which no single split moves."""
+    medians = [np.median(one.values, axis=0).max() for one in row if one.values.size]
+    tops = [np.percentile(one.values, 95, axis=0).max() for one in row if one.values.size]
+    foot = FOOT * max(medians, default=1.0) or FOOT
+    return foot, max([*tops, 10.0 * foot])
+
+
+def draw(ax: Axes, one: Learned, position: int, floor: float, top: float) -> None:
+    """The boxes of one column on one data set."""
+    ax.set_title(f"{one.dataset}, {one.method} ({len(one.splits)} splits)", fontsize=9)
+    if not one.values.size:
+        say_no_data(ax)
+        return
+    values: Array = np.maximum(one.values, floor)
+    ax.boxplot(
+        values,
+        whis=(5, 95),
+        showfliers=False,
+        widths=0.65,
+        patch_artist=True,
+        boxprops={
+            "facecolor": (colour(position), 0.35),
+            "edgecolor": colour(position),
+            "linewidth": 0.7,
+        },
+        medianprops={"color": "black", "linewidth": 1.1},
+        whiskerprops={"color": colour(position), "linewidth": 0.7},
+        capprops={"color": colour(position), "linewidth": 0.7},
+    )
+    ax.set_yscale("log")
+    ax.set_ylim(0.7 * floor, 2.0 * top)
+    step = max(1, -(-values.shape[1] // MOST_TICKS))
+    shown = list(range(1, values.shape[1] + 1, step))
+    ax.set_xticks(shown, [str(v) for v in shown])
+    tidy_up(ax)

@@ -1,0 +1,111 @@
+"""The search ``pruned``: where only the minimum of exact k-fold cross-validation is wanted, without its surface.
+
+What the bounds do not know (another loss, learner or criterion, a fixed ridge, several targets) is searched on the
+grid, and so is a method where a candidate fails: the grid then names what it leaves out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from kselect.kernels import Kernel, Points
+from kselect.kernels.gaussian import Gaussian
+from kselect.learners import Dual, find_learner
+from kselect.model.method import Method
+from kselect.model.place import Found, Place
+from kselect.numerics.folds import Folds
+from kselect.search.engine import NUMERICAL
+from kselect.search.exact_selection import (
+    PRUNED_LOSSES,
+    PrunedLearner,
+    nearest_to_median,
+    select_exactly,
+)
+from kselect.search.grid import Demand, Results, search_grid
+from kselect.search.pruned import Pruned, Work, order_of, outward
+from kselect.search.side import TrainingSide
+
+# The criteria that are exact cross-validation; for the square loss a Newton step is.
+EXACT = {"smooth-hinge": ("k-CV",), "krr": ("k-CV", "k-Newton")}
+
+
+@dataclass(frozen=True, eq=False)
+class Minimum:
+    """What was found, and how much was fitted for it."""
+
+    found: Found
+    work: Work
+
+
+def search_pruned(side: TrainingSide, demand: Demand) -> Results:
+    """The minimum by bounds where they hold, everything else on the grid."""
+    pruned = [method for method, settings in demand.items() if settings and prunes(side, method)]
+    minima = {k: find_minimum(side, k) for k in dict.fromkeys(m.folds for m in pruned)}
+    known = {m: one for m in pruned if (one := minima[m.folds]) is not None}
+    rest = {m: settings for m, settings in demand.items() if m not in known}
+    results = search_grid(side, rest) if rest else {}
+    return results | {(m, s): one.found for m, one in known.items() for s in demand[m]}
+
+
+def prunes(side: TrainingSide, method: Method) -> bool:
+    """Whether the bounds hold for a method on this side: an exact k-CV whose loss is the learner's own."""
+    params = dict(method.params)
+    return (
+        method.criterion in EXACT.get(side.learner.name, ())
+        and not method.scored_by
+        and params["loss"] == PRUNED_LOSSES.get(side.learner.name)  # type: ignore[call-overload]
+        and params["average"] == "points"
+        and side.ridges.mode == "select"
+        and len(side.targets) == 1
+        and side.landmarks is None
+    )
+
+
+def find_minimum(side: TrainingSide, k: int | None) -> Minimum | None:
+    """The best place by exact k-fold cross-validation with its fit; None where something failed on the way."""
+    assert k is not None
+    folds = side.folds(k)
+    try:
+        with np.errstate(divide="raise", invalid="raise", over="raise"):
+            chosen = select_minimum(side, folds)
+            if chosen.excluded:
+                return None
+            place = Place(side.kernels[chosen.kernel], side.lams[chosen.ridge])
+            return Minimum(Found(place, chosen.score, (fit_at(side, place),)), chosen.work)
+    except NUMERICAL:
+        return None
+
+
+def select_minimum(side: TrainingSide, folds: Folds) -> Pruned:
+    """The rows in the order of the folds, the kernels from the most promising outward."""
+    learner: PrunedLearner = side.learner.name  # type: ignore[assignment]
+    order = order_of(folds)
+    points = Points(side.X[order])
+    return select_exactly(
+        [partial(kernel.gram, points) for kernel in side.kernels],
+        side.targets[0][order],
+        np.array(side.lams),
+        Folds.from_numbers(folds.numbers[order]),
+        learner,
+        ridge=side.ridge,
+        visit=visiting_order(side.kernels, points),
+        **dict(side.learner.params),
+    )
+
+
+def visiting_order(kernels: Sequence[Kernel], points: Points) -> list[int]:
+    """Gaussian widths outward from the median distance, other kernels from the middle of their grid."""
+    taus = [kernel.tau for kernel in kernels if isinstance(kernel, Gaussian)]
+    if len(taus) < len(kernels):
+        return outward(len(kernels) // 2, len(kernels))
+    return outward(nearest_to_median(points.squared_distances, taus), len(kernels))
+
+
+def fit_at(side: TrainingSide, place: Place) -> Dual:
+    """The fit on all rows at one place."""
+    problem = side.problem(place.kernel).changed(lams=np.array([place.lam]))
+    return find_learner(side.learner.name).path(problem, **dict(side.learner.params)).dual()

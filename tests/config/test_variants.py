@@ -1,0 +1,116 @@
+"""Variants: a few keys in the place of the config's own, each mistake at its own line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from experiments import load_config
+
+from kselect.config.document import read_document
+from kselect.config.kept import protocol_text, resolved
+from kselect.config.load import load
+from kselect.config.variants import variant_of
+from kselect.errors import ConfigError
+from kselect.kernels.gaussian import Gaussian
+from kselect.model.experiment import Experiment, Variant
+from kselect.report.sections import FIGURES
+
+BASE = """\
+name: my
+learner: lssvm
+kernels: {gaussian: {tau: 2^-1:2^1}}
+lam: {fixed: [0.001, 0.01]}
+criteria: [5-CV, {5-KS: {eta: 2}}, 10-KS, EP]
+datasets: [heart, sonar]
+figures: {sweep: {criteria: [10-KS], eta: 2^0:2^2, lam: 0.01}}
+variants:
+"""
+MY = Path("my.yaml")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The path in a message is the one that was typed."""
+    monkeypatch.chdir(tmp_path)
+
+
+def write(*variants: str) -> None:
+    """The config with some variants."""
+    MY.write_text(BASE + "".join(f"  {v}\n" for v in variants))
+
+
+def experiment_of(name: str) -> Experiment:
+    """A variant as it is run."""
+    return load(MY, FIGURES, {}, lambda _: Path("none"), name).asked
+
+
+def problem(*variants: str) -> str:
+    """What is said of a config with such a variant."""
+    write(*variants)
+    with pytest.raises(ConfigError) as caught:
+        load_config(MY)
+    return str(caught.value)
+
+
+def test_keys_take_the_place_of_the_configs_own() -> None:
+    write("minmax: {scale: minmax, kernels: {gaussian: {tau: 4}}, datasets: [sonar]}")
+    main, found = load_config(MY), experiment_of("minmax")
+    assert main.variants == (Variant("minmax", "scale minmax, gaussian tau 4, datasets sonar"),)
+    assert (main.scale, found.scale) == ("zscore", "minmax")
+    assert found.kernels == (Gaussian(4.0),)
+    assert found.datasets == ("sonar",)
+    assert (found.name, found.figures, found.variants) == ("my", (), ())
+    assert found.labels == main.labels
+
+
+def test_params_reach_every_criterion_that_has_them() -> None:
+    write("all: {params: {eta: 4}}", "one: {params: {k-KS: {eta: 4}}}")
+    assert experiment_of("all").labels == ("5-CV", "5-KS(eta=4)", "10-KS(eta=4)", "EP(eta=4)")
+    assert experiment_of("one").labels == ("5-CV", "5-KS(eta=4)", "10-KS(eta=4)", "EP")
+    assert load_config(MY).labels == ("5-CV", "5-KS(eta=2)", "10-KS", "EP")
+
+
+def test_variants_do_not_change_what_the_main_results_rest_on() -> None:
+    """A folder without them takes them on; what is kept names them, and reads back equal."""
+    write("minmax: {scale: minmax}")
+    Path("plain.yaml").write_text(MY.read_text().partition("variants:")[0])
+    assert protocol_text(read_document(MY)) == protocol_text(read_document(Path("plain.yaml")))
+    kept = resolved(read_document(MY), Path())
+    Path("kept.yaml").write_text(kept)
+    again = read_document(Path("kept.yaml"))
+    assert resolved(again, Path()) == kept
+    other = variant_of(read_document(MY), "minmax")
+    assert protocol_text(variant_of(again, "minmax")) == protocol_text(other)
+    assert load_config(Path("kept.yaml")) == load_config(MY)
+
+
+@pytest.mark.parametrize(
+    ("variant", "said"),
+    [
+        ("a: {scal: minmax}", "my.yaml:10: variants.a.scal: no key that a variant can change; did you mean"),
+        ("a: {scale: minmx}", "my.yaml:10: scale: unknown value 'minmx'; did you mean 'minmax'?"),
+        ("a: {name: other}", "my.yaml:10: variants.a.name: no key that a variant can change"),
+        ("a: {params: 4}", "my.yaml:10: variants.a.params: must be a mapping, as in {eta: 4}, not the number 4"),
+        ("a: {params: {zeta: 4}}", "my.yaml:10: variants.a.params.zeta: no criterion of this config takes zeta 4"),
+        ("a: {params: {5-CV: {eta: 1}}}", "my.yaml:10: variants.a.params.5-CV: no criterion of this"),
+        ("a: {params: {eta: -1}}", "my.yaml:10: criteria[1].5-KS.eta: eta must not be negative, not -1"),
+        ("a: 3", "my.yaml:10: variants.a: must be a mapping, as in {key: value}, not the number 3"),
+        ("../a: {scale: none}", "my.yaml:10: variants.../a: '../a' is not a plain folder name"),
+    ],
+)  # fmt: skip
+def test_mistakes(variant: str, said: str) -> None:
+    assert problem("fine: {scale: none}", variant).startswith(said)
+
+
+def test_no_more_than_a_few() -> None:
+    found = problem(*(f"v{i}: {{seed: {i}}}" for i in range(21)))
+    assert found == "my.yaml:8: variants: 21 variants are too many: 20 at most"
+
+
+def test_an_unknown_variant_is_named_with_the_nearest() -> None:
+    write("minmax: {scale: minmax}")
+    with pytest.raises(
+        ConfigError, match=r"--variant: 'minmx' is not in my\.yaml; did you mean 'minmax'\?"
+    ):
+        experiment_of("minmx")

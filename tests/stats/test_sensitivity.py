@@ -1,0 +1,86 @@
+"""The config and its variants side by side: distances on the same cells, counts of the same claims."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from synthetic import experiment, method, record
+
+from kselect.model.experiment import Experiment, Variant
+from kselect.model.records import Record
+from kselect.papers import PAPERS
+from kselect.stats.published import Published
+from kselect.stats.sensitivity import not_run, sensitivities
+from kselect.stats.study import Study, study_of
+
+SPEC = experiment(
+    splits=(0, 1),
+    variants=(Variant("minmax", "scale minmax"), Variant("later", "seed 2")),
+    methods=(
+        method("5-CV", "k-CV", 5, loss="squared"),
+        method("5-KS(eta=2)", "k-KS", 5, eta=2.0, loss="squared"),
+    ),
+)
+SETTING = SPEC.settings[0]
+PRINTED = tuple(
+    Published("1", dataset, label, SETTING, 20.0, 1.0, "se")
+    for dataset in ("heart", "sonar")
+    for label in ("5-CV", "5-KS")
+)
+
+
+def results(errors: dict[tuple[str, str], Sequence[float]]) -> list[Record]:
+    """Two splits for each (data set, column)."""
+    return [
+        record(dataset, split, label, error)
+        for (dataset, label), values in errors.items()
+        for split, error in enumerate(values)
+    ]
+
+
+MAIN = results(
+    {
+        ("heart", "5-CV"): (0.2, 0.3),
+        ("heart", "5-KS(eta=2)"): (0.2, 0.2),
+        ("sonar", "5-CV"): (0.1, 0.1),
+        ("sonar", "5-KS(eta=2)"): (0.1, 0.2),
+    }
+)
+OTHER = results({("heart", "5-CV"): (0.2, 0.2), ("heart", "5-KS(eta=2)"): (0.3, 0.3)})
+
+
+def study(spec: Experiment = SPEC) -> Study:
+    """The config on two data sets, one variant on one of them, the other not run."""
+    other = study_of(replace(spec, variants=()), OTHER, PRINTED)
+    return study_of(spec, MAIN, PRINTED, variants={"minmax": other})
+
+
+def test_distances_are_of_the_plain_columns_on_the_same_cells() -> None:
+    main, minmax = sensitivities(study())
+    heart = (25 - 20) / math.hypot(1.0, math.sqrt(50) / math.sqrt(2))
+    assert (main.cells, main.datasets, main.planned) == (2, 2, 2)
+    assert main.distance == pytest.approx((heart + 10.0) / 2)
+    assert math.isnan(main.usual)
+    assert (minmax.name, minmax.changes, minmax.cells, minmax.datasets) == (
+        "minmax",
+        "scale minmax",
+        1,
+        1,
+    )
+    assert minmax.distance == 0.0
+    assert minmax.usual == pytest.approx(heart)
+
+
+def test_claims_are_counted_for_each() -> None:
+    found = [s.claims[0].tally.by_mean for s in sensitivities(study())]
+    assert [(c.wins, c.ties, c.losses) for c in found] == [(1, 0, 1), (0, 0, 1)]
+    assert [s.claims[0].claim for s in sensitivities(study())] == [PAPERS["ecml2014"].claims[0]] * 2
+
+
+def test_what_was_not_run() -> None:
+    assert not_run(study()) == ("later",)
+    assert sensitivities(study_of(SPEC, MAIN, PRINTED)) == ()
+    assert sensitivities(study_of(replace(SPEC, variants=()), MAIN, PRINTED)) == ()

@@ -1,0 +1,115 @@
+"""Claims about seconds, judged by ratios that are written down."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from problems import learners
+
+from kselect.kernels.gaussian import Gaussian
+from kselect.model.experiment import Experiment
+from kselect.model.method import Method, Ridges
+from kselect.papers import PAPERS
+from kselect.timing.cells import Cell
+from kselect.timing.measure import Seconds
+from kselect.timing.ratios import Entry, duels
+from kselect.timing.speed import judge_speed
+from kselect.timing.table import make_sheet
+
+PAPER = PAPERS["ijcai2018"]
+
+
+def experiment(paper: str = "ijcai2018", **more: Any) -> Experiment:
+    """Of which the table needs the protocol alone."""
+    made = Experiment(
+        "toy", paper, "", learners("krr"), "minmax", "all", 0.5, False, (0,), 0,
+        (Gaussian(1.0),), Ridges((0.1, 1.0), "select"), "fixed", "squared", (), ("heart",),
+    )  # fmt: skip
+    return replace(made, **more)
+
+
+def entry(dataset: str, method: str, paper: float, published: float) -> Entry:
+    folds, _, name = method.partition("-")
+    cell = Cell(
+        method, f"k-{name}", int(folds), "", Seconds(paper, paper, 1.0), Seconds(1.0, 1.0, 1.0),
+        None, 60.0, "abc",
+    )  # fmt: skip
+    return Entry(dataset, 100, 7, method, cell, published)
+
+
+def found(ratios: dict[str, tuple[float, float]]) -> list[Entry]:
+    """k-CV and FBIF on some data sets: the ratio here, and as published."""
+    return [
+        e
+        for name, (here, there) in ratios.items()
+        for e in (
+            entry(name, "10-CV", here, there),
+            entry(name, "10-FBIF", 1.0, 1.0),
+        )
+    ]
+
+
+def judged(ratios: dict[str, tuple[float, float]]) -> Any:
+    pairs = duels(found(ratios))
+    return judge_speed(experiment(), pairs)
+
+
+@pytest.mark.parametrize(
+    ("here", "verdict", "reached"),
+    [
+        ((10.0, 12.0, 3.0), "supported", 2),
+        ((9.9, 12.0, 3.0), "mixed", 1),
+        ((9.9, 9.0, 3.0), "not supported", 0),
+    ],
+)
+def test_the_rule(here: tuple[float, ...], verdict: str, reached: int) -> None:
+    """The median, some, none."""
+    names = ("heart", "sonar", "a2a")
+    ratios = {name: (value, 11.0) for name, value in zip(names, here, strict=True)}
+    found = next(v for v in judged(ratios) if (v.claim.folds, v.claim.datasets) == (10, ()))
+    assert (found.verdict, found.reached, found.measured) == (verdict, reached, 3)
+    assert (found.published, found.printed) == (3, 3)
+    assert found.spread == (min(here), sorted(here)[1], max(here))
+
+
+def test_a_claim_about_some_data_sets() -> None:
+    """The large ones alone."""
+    found = judged({"heart": (30.0, 30.0), "a2a": (5.0, 21.0)})
+    large = next(v for v in found if v.claim.datasets)
+    assert (large.measured, large.verdict, large.published) == (1, "not supported", 1)
+
+
+def test_it_is_told_with_its_rule_and_not_without_numbers() -> None:
+    """In the findings below the ratios, whose heads name FBIF."""
+    sheet = make_sheet(experiment(), found({"heart": (4.0, 12.0)}), ["x"], [])
+    claims = [text for text in sheet.findings if text.startswith("Claim")]
+    assert len(claims) == 1
+    assert "10-FBIF is 10 times as fast as 10-CV (section 5.2). Not supported:" in claims[0]
+    assert "4.00 times as fast in the median of 1 data sets" in claims[0]
+    assert "As published it reaches that on 1 of 1." in claims[0]
+    assert "k-CV / FBIF" in sheet.grids[1].head
+    assert any("7.3 for 10 folds" in text for text in sheet.grids[1].caption)
+    assert not [
+        t for t in make_sheet(experiment(), [], ["x"], []).findings if t.startswith("Claim")
+    ]
+
+
+def test_what_no_paper_claims() -> None:
+    assert judge_speed(experiment("ecml2014"), []) == []
+    assert judge_speed(experiment(""), []) == []
+    assert {c.pair for c in PAPER.faster} == set(PAPER.timed_pairs)
+
+
+def test_the_caption_says_how_ours_is_computed() -> None:
+    """By bounds where the experiment searches so, and a tuned parameter at its default."""
+    tuned = Method("ER", "ER", None, (), tuned=(("t", (0.1, 0.2)),))
+    plain, other = (
+        " ".join(make_sheet(e, found({"heart": (4.0, 12.0)}), ["x"], []).grids[0].caption)
+        for e in (experiment(), experiment(search="pruned", methods=(tuned,)))
+    )
+    assert "by bounds" not in plain
+    assert "at its default" not in plain
+    assert "k-CV with the learner's own loss by bounds" in other
+    assert "A parameter that is tuned stands at its default" in other
