@@ -62,7 +62,7 @@ def choose(file: Path, flags: Mapping[str, Any]) -> Chosen:
     find_learner(flags["learner"])
     workers = flags["n_jobs"] if flags["nystrom"] is None else None
     data = read_own(file, flags["target"], table_options(flags), flags["scale"], workers)
-    method, request = make_request(flags, data.goal)
+    method, request = make_request(flags, data.goal, data.X)
     numbers = read_folds(flags["folds"])
     with naming(file if numbers is None else flags["folds"]):
         folds = make_folds(method, len(data.X), request.seed, numbers)
@@ -96,7 +96,7 @@ def naming(path: Path) -> Iterator[None]:
         raise type(error)(f"{printable(path)}: {error}") from None
 
 
-def make_request(flags: Mapping[str, Any], goal: Target) -> tuple[Method, Request]:
+def make_request(flags: Mapping[str, Any], goal: Target, X: Array) -> tuple[Method, Request]:
     """The flags as a request."""
     params = dict(split_parameter(text) for text in flags["params"])
     learner = find_learner(flags["learner"])
@@ -109,7 +109,7 @@ def make_request(flags: Mapping[str, Any], goal: Target) -> tuple[Method, Reques
         )
     request = Request(
         choice,
-        make_kernels(flags["kernel"], {name: flags[name] for name in kernel_grids()}),
+        make_kernels(flags["kernel"], {name: flags[name] for name in kernel_grids()}, X),
         make_lams(flags["lam"]),
         method,
         flags["ridge"],

@@ -17,7 +17,7 @@ from kselect.datasets.frame_like import read_like
 from kselect.datasets.tables.decisions import decision_lines
 from kselect.errors import DataError, printable
 from kselect.files import reason, write_whole
-from kselect.selection.calibration import fit_sigmoids
+from kselect.selection.calibration import fit_slope
 from kselect.selection.model_file import SavedModel, model_of, read_model, write_model
 from kselect.selection.prediction import Prediction, agreement, predict
 
@@ -70,10 +70,10 @@ def require_writable(path: Path) -> None:
 
 
 def as_model(chosen: Chosen) -> SavedModel:
-    """The fit with its preparation, and sigmoids of the held-out decisions where there are classes."""
+    """The fit with its preparation, and what makes probabilities of decisions where there are classes."""
     data, goal = chosen.data, chosen.data.goal
-    sigmoids = fit_sigmoids(chosen.held_out, goal.values) if goal.classes else ()
-    return model_of(chosen.found, data.X, goal, data.preparation, choice_facts(chosen), sigmoids)
+    slope = fit_slope(chosen.held_out, goal.values) if goal.classes else None
+    return model_of(chosen.found, data.X, goal, data.preparation, choice_facts(chosen), slope)
 
 
 @click.command("predict", epilog=PREDICT_EPILOG)

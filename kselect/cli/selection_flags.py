@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from kselect.kernels import find_kernel
 from kselect.selection.request import LAM, kernel_grids
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -105,11 +106,17 @@ def selection_options(function: F) -> F:
     return click.argument("file", type=click.Path(path_type=Path))(function)
 
 
+def default_grid(name: str, grid: str) -> str:
+    """Where a kernel's parameter is searched if nobody says where."""
+    has_scale = "around" in vars(find_kernel(name))
+    return "auto, by the distances between the rows" if has_scale else f"{name} {grid}"
+
+
 def kernel_flags() -> list[Callable[[F], F]]:
     """One flag per parameter of any registered kernel."""
     found = []
     for parameter, grids in kernel_grids().items():
-        shown = ", ".join(f"{name} {grid}" for name, grid in grids.items())
+        shown = ", ".join(map(default_grid, grids, grids.values()))
         text = f"Of the kernel: {', '.join(grids)}. [default: {shown}]"
         found.append(click.option(f"--{parameter}", metavar="GRID", help=text))
     return found

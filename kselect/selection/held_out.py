@@ -7,6 +7,7 @@ They judge a choice that the same rows have made: a little too kindly, the more 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from kselect.learners import find_learner
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.streams import stream
+from kselect.selection.calibration import fit_slope
 from kselect.selection.engine import Selection, training_side
 
 Measure = Literal["accuracy", "R2"]
@@ -44,6 +46,24 @@ class Quality:
             f"{self.measure} {self.value:.4g} held out ({self.folds} folds, standard deviation "
             f"{self.spread:.2g}); {self.trivial:.4g} for {trivial} alone"
         )
+
+
+class HeldOut:
+    """The held-out decision values of a selection and the slope of its probabilities, computed when asked for."""
+
+    def __init__(self, found: Selection, X: Array, targets: Array, folds: Folds | None) -> None:
+        self.found, self.X, self.targets, self.folds = found, X, targets, folds
+
+    @cached_property
+    def decisions(self) -> Array:
+        """(q, n)."""
+        folds = folds_for(self.found, len(self.X), self.folds)
+        return held_out_decisions(self.found, self.X, self.targets, folds)
+
+    @cached_property
+    def slope(self) -> float:
+        """What turns decision values into probabilities."""
+        return fit_slope(self.decisions, self.targets)
 
 
 def folds_for(found: Selection, n: int, folds: Folds | None) -> Folds:
