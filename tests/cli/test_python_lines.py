@@ -17,7 +17,7 @@ from kselect.cli.selecting import select_command
 N = 45
 GRID = ("--lam", "0.01,0.1")
 TAU = ("--tau", "1,4")
-NOT_PRINTED = {"plot", "as_json", "n_jobs", "file"}
+NOT_PRINTED = {"plot", "as_json", "n_jobs", "file", "compare"}
 
 FLAGS = [
     "",
