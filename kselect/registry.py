@@ -59,12 +59,13 @@ class Registry(MutableMapping[str, T], Generic[T]):
 
 @dataclass(frozen=True)
 class Parameter:
-    """A keyword of a criterion or a learner: its default, its choices or its kind of number."""
+    """A keyword of a criterion or a learner: its default, its choices or its kind of number, or a switch."""
 
     name: str
     default: Any
     choices: tuple[str, ...] = ()
     whole: bool = False
+    switch: bool = False
 
     def parse(self, value: object) -> Any:
         """The value as the function takes it, or a ConfigError that says what it takes."""
@@ -74,6 +75,8 @@ class Parameter:
                     f"{self.name}: {quoted(value)}{nearest(str(value), self.choices)}"
                 )
             return value
+        if self.switch:
+            return parse_switch(self.name, value)
         if isinstance(value, str) and value == "inf" and not self.whole:
             return float("inf")
         try:
@@ -125,6 +128,15 @@ def read_parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
             p.default,
             get_args(hints[p.name]) if get_origin(hints[p.name]) is Literal else (),
             hints[p.name] is int,
+            hints[p.name] is bool,
         )
         for p in keywords
     )
+
+
+def parse_switch(name: str, value: object) -> bool:
+    """``true`` or ``false``, as YAML has them or as text."""
+    found = {"true": True, "false": False}.get(str(value).lower())
+    if found is None or not isinstance(value, bool | str):
+        raise ConfigError(f"{name} must be true or false, not {quoted(value)}")
+    return found

@@ -307,3 +307,13 @@ def distance_to_identity(K: Array) -> float:
             if i != j and K[i, i] > 0 and K[j, j] > 0:
                 total += K[i, j] ** 2 / (K[i, i] * K[j, j])
     return float(np.sqrt(total)) / n
+
+
+def spectral_perturbation(K: Array) -> float:
+    """``(1/n^2) sum_i sum_j |sigma_j(K) - sigma_j(K^i)|``, K^i with row and column i zero, eigenvalues sorted."""
+    n, total = len(K), 0.0
+    for i in range(n):
+        less = K.copy()
+        less[i], less[:, i] = 0.0, 0.0
+        total += float(np.abs(np.linalg.eigvalsh(K) - np.linalg.eigvalsh(less)).sum())
+    return total / n**2

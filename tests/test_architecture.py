@@ -171,7 +171,7 @@ def test_what_is_imported_is_declared() -> None:
 
 def test_command_line_starts_light() -> None:
     """``kselect --help`` waits for no numerical library."""
-    heavy = ("numpy", "scipy", "pandas", "matplotlib", "sklearn")
+    heavy = ("numpy", "scipy", "pandas", "matplotlib", "sklearn", "numba")
     code = f"import sys, kselect.cli.main; print([m for m in {heavy!r} if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"

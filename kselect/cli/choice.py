@@ -14,6 +14,7 @@ from kselect.datasets.tables.decisions import decision_lines
 from kselect.datasets.targets import Target
 from kselect.errors import brief
 from kselect.grids import show_number
+from kselect.model.method import show
 from kselect.model.records import describe_exclusions
 from kselect.search.pruned import Work
 from kselect.selection.engine import Selection
@@ -101,7 +102,7 @@ def kind_of_task(goal: Target) -> str:
 def model_line(found: Selection) -> str:
     """``lssvm, gaussian kernel, 5-CV (average=points;loss=squared)``."""
     request = found.request
-    own = "".join(f" {k}={v:g}" for k, v in request.learner.params)
+    own = "".join(f" {k}={show(v)}" for k, v in request.learner.params)
     method = request.method
     criterion = f"{method.label} ({method.text})" if method.params else method.label
     return f"{request.learner.name}{own}, {found.kernel.name} kernel, {criterion}"

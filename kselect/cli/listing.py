@@ -8,6 +8,14 @@ from collections.abc import Callable, Iterator
 import click
 
 from kselect.errors import nearest
+from kselect.model.method import show
+from kselect.registry import Part
+
+
+def defaults(part: Part) -> str:
+    """`` [eta=1, loss=squared]``: the parameters of a criterion or a learner."""
+    parameters = ", ".join(f"{p.name}={show(p.default)}" for p in part.parameters)
+    return f" [{parameters}]" if parameters else ""
 
 
 def criteria() -> Iterator[tuple[str, str, str]]:
@@ -15,8 +23,7 @@ def criteria() -> Iterator[tuple[str, str, str]]:
     from kselect.criteria import CRITERIA
 
     for name, c in CRITERIA.items():
-        parameters = ", ".join(f"{p.name}={p.default}" for p in c.parameters)
-        yield name, c.summary + (f" [{parameters}]" if parameters else ""), c.paper
+        yield name, c.summary + defaults(c), c.paper
 
 
 def learners() -> Iterator[tuple[str, str, str]]:
@@ -24,7 +31,7 @@ def learners() -> Iterator[tuple[str, str, str]]:
     from kselect.learners import LEARNERS
 
     for name, learner in LEARNERS.items():
-        yield name, learner.summary, learner.paper
+        yield name, learner.summary + defaults(learner), learner.paper
 
 
 def kernels() -> Iterator[tuple[str, str, str]]:

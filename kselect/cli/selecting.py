@@ -32,7 +32,7 @@ A GRID is 0.5,1,2 or 2^-6:2^8 (every power) or 2^-15:2^15:2 (every second).
     "--plot",
     metavar="FILE.png",
     type=click.Path(path_type=Path),
-    help="Draw the criterion over the grid.",
+    help="Draw the criterion over the grid; .pdf and .svg do as well.",
 )
 @click.option(
     "--compare",
@@ -63,4 +63,4 @@ def select_command(
     if plot:
         from kselect.selection.surface import draw_surface
 
-        draw_surface(chosen.found, plot)
+        draw_surface(chosen.found, plot, file.name)

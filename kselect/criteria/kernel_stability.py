@@ -1,4 +1,4 @@
-"""Kernel stability against the over-fitting of cross-validation (ecml2014)."""
+"""Kernel stability against the over-fitting of cross-validation (ecml2014; tcyb2018 under another name)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def stability(problem: Problem) -> float:
     return float(np.max(diagonal + np.sqrt(diagonal**2 + 4.0 * np.maximum(others, 0.0))) / 2.0)
 
 
-@criterion("k-KS", paper="ecml2014, section 5; tcyb2018 calls it CVKS")
+@criterion("k-CVKS", paper="tcyb2018; the same as k-KS of ecml2014")
+@criterion("k-KS", paper="ecml2014, section 5; tcyb2018 calls it k-CVKS")
 def kernel_stability(
     path: Path,
     folds: Folds,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kselect.errors import ConfigError
+from kselect.errors import ConfigError, TrialError
 from kselect.kernels.base import Kernel, Points
 from kselect.numerics.linalg import Array, Index, symmetric_eigh
 
@@ -33,9 +33,11 @@ def draw_landmarks(n: int, c: int, rng: np.random.Generator) -> Index:
 
 
 def nystrom_columns(kernel: Kernel, points: Points, landmarks: Index) -> Columns:
-    """The columns of one kernel; ``points`` are all rows against the landmarks."""
+    """The columns of one kernel; ``points`` are all rows against the landmarks, which must not all be 0 to it."""
     C = kernel.gram(points)
     s, U = symmetric_eigh(C[landmarks])
+    if s[-1] <= 0:  # rows of zeros under a linear kernel: nothing is left to project on
+        raise TrialError("the kernel is 0 between all Nystrom landmarks")
     kept = s > DROPPED * s[-1]
     root = U[:, kept] / np.sqrt(s[kept])
     return Columns(C @ root, root)

@@ -117,4 +117,6 @@ class Method:
 
 def show(value: object) -> str:
     """A parameter as records and labels write it."""
+    if isinstance(value, bool):
+        return str(value).lower()
     return show_number(value) if isinstance(value, float) else str(value)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kselect.datasets.registry import Task
 from kselect.registry import Registry
 
 Kind = Literal["lower", "same"]
@@ -13,12 +14,16 @@ Kind = Literal["lower", "same"]
 
 @dataclass(frozen=True)
 class Claim:
-    """``criterion`` has a lower (or the same) test error than ``rival`` with the same folds."""
+    """``criterion`` has a lower (or the same) test error than ``rival`` with the same folds.
+
+    ``task``: the data sets that it is about, None for all.
+    """
 
     text: str
     criterion: str
     rival: str
     kind: Kind
+    task: Task | None = None
 
 
 RankKind = Literal["before", "same", "not after"]
@@ -82,7 +87,7 @@ class Paper:
     criteria whose seconds it compares; ``faster``: its claims about them; ``remarks``: what is known of its
     printed numbers, beside which ours stand; ``plain``: criteria that leave nothing to choose, whose columns tell
     best how near a protocol comes to the paper's; ``rank_claims``, ``spread_claims``: what it claims of ranks over
-    data sets and of learned widths.
+    data sets and of learned widths; ``wording``: where the words of its claims come from.
     """
 
     name: str
@@ -97,6 +102,7 @@ class Paper:
     plain: tuple[str, ...] = ("k-CV", "ELOO")
     rank_claims: tuple[RankClaim, ...] = ()
     spread_claims: tuple[SpreadClaim, ...] = ()
+    wording: str = ""
 
     def splits_on(self, dataset: str) -> int:
         """How many splits its mean on a data set is over."""

@@ -62,10 +62,14 @@ class Measures:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure with the caption that is its own; ``alt`` is for those who cannot see it."""
+    """A figure with the caption that is its own, as SVG for a wide and a narrow screen.
+
+    ``alt`` is for those who cannot see it.
+    """
 
     kind: ClassVar[str] = "picture"
-    png: bytes
+    wide: bytes
+    narrow: bytes
     alt: str
     caption: str
 

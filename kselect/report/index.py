@@ -8,25 +8,46 @@ from pathlib import Path
 
 from kselect.files import write_whole
 from kselect.report.page import environment
+from kselect.report.sections.exactness import name_claim
+from kselect.report.sections.published import describe_totals
+from kselect.stats.claims import judge
+from kselect.stats.distances import distances
+from kselect.stats.exactness import judge_exactness
 from kselect.stats.study import Study
 
 
 @dataclass(frozen=True)
 class IndexEntry:
-    """An experiment: where its page lies, relative to the index, and one line about its state."""
+    """An experiment: where its page lies, relative to the index, one line about its state, and what came out.
+
+    ``verdicts`` are the paper's claims with what the experiment's own loss says of them.
+    """
 
     name: str
     title: str
     paper: str
     href: str
     state: str
+    verdicts: tuple[tuple[str, str], ...] = ()
+    agreement: str = ""
 
 
 def index_entry(study: Study, href: str) -> IndexEntry:
     """What the index shows of an experiment."""
     experiment, facts = study.experiment, study.facts
     state = f"{facts.jobs} jobs, {facts.failed} failed records"
-    return IndexEntry(experiment.name, experiment.title, experiment.paper, href, state)
+    found = study.once(distances, experiment.loss)
+    claims = [(j.claim.text, j.verdict) for j in study.once(judge, experiment.loss)]
+    claims += [(name_claim(e), e.verdict) for e in study.once(judge_exactness)]
+    return IndexEntry(
+        experiment.name,
+        experiment.title,
+        experiment.paper,
+        href,
+        state,
+        tuple(claims),
+        describe_totals(found) if found else "",
+    )
 
 
 def write_index(entries: Sequence[IndexEntry], path: Path) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kselect.report.blocks import Block, Element
+from kselect.report.schemes import data_uri
 from kselect.report.words import describe_coverage, describe_protocol
 from kselect.stats.study import Study
 
@@ -24,7 +24,7 @@ CHAPTERS = {
     "figures": ("Figures", "Figures"),
     "published": ("Published and ours", "Published and ours"),
     "sensitivity": ("Sensitivity", "Other readings of the protocol"),
-    "edges": ("Edges", "Choices at an edge of the grid"),
+    "edges": ("Choices", "Where the choices fell"),
     "statistics": ("Statistics", "Statistics"),
     "failures": ("Failures", "Failures and what is missing"),
     "made": ("How it was made", "How it was made"),
@@ -66,11 +66,6 @@ def make_chapters(blocks: Iterable[Block]) -> Iterator[Chapter]:
         if anchor and found:
             short, title = CHAPTERS.get(anchor, (anchor.capitalize(), anchor.capitalize()))
             yield Chapter(anchor, short, title, tuple(found))
-
-
-def data_uri(png: bytes) -> str:
-    """A picture inside the page."""
-    return "data:image/png;base64," + base64.b64encode(png).decode("ascii")
 
 
 @cache

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from kselect.report.cells import Row, show_row
 from kselect.report.words import (
+    DASH,
     RANKS,
     describe_absent,
     describe_columns,
@@ -139,4 +140,4 @@ def make_contest(duels: tuple[Duel, ...], reconstructed: Mapping[str, str]) -> C
 
 def show_counts(counts: WinTieLoss) -> str:
     """``3/1/5``; a dash where nothing could be compared."""
-    return f"{counts.wins}/{counts.ties}/{counts.losses}" if counts.total else "–"  # noqa: RUF001
+    return f"{counts.wins}/{counts.ties}/{counts.losses}" if counts.total else DASH

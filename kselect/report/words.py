@@ -14,6 +14,7 @@ from kselect.stats.edges import EdgeShares
 from kselect.stats.ranks import LEVELS
 
 DAGGER = "†"
+DASH = "–"  # noqa: RUF001
 LAM = "λ"
 LEARNERS = {
     "lssvm": "LSSVM",

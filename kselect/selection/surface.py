@@ -1,4 +1,4 @@
-"""A criterion's surface over the kernel's parameter and the ridge, with the choice marked."""
+"""A criterion's surface over the kernel's parameter and the ridge: the choice, and what is nearly as good."""
 
 from __future__ import annotations
 
@@ -18,9 +18,14 @@ if TYPE_CHECKING:
 
 INCHES_A_CELL = 0.42
 KINDS = ("png", "pdf", "svg")
+CHOICE, NEARLY, NOTHING = "#d62728", "#ffffff", "#c9ced4"
+# A score within this share of the best is nearly as good.
+NEAR = 0.05
+# The colours reach to this multiple of the best, or to the median where that is further; the rest has one colour.
+REACH = 10.0
 
 
-def draw_surface(found: Selection, path: Path) -> Path:
+def draw_surface(found: Selection, path: Path, data: str = "") -> Path:
     """One coloured cell a candidate: ridges across, kernels up; PNG, PDF or SVG by the ending."""
     kind = check_plot(path)
     import io
@@ -29,11 +34,11 @@ def draw_surface(found: Selection, path: Path) -> Path:
     from matplotlib.figure import Figure
 
     rows, columns = found.scores.shape
-    size = (2.6 + INCHES_A_CELL * max(columns, 6), 1.5 + 0.75 * INCHES_A_CELL * max(rows, 6))
+    size = (2.9 + INCHES_A_CELL * max(columns, 7), 2.0 + 0.75 * INCHES_A_CELL * max(rows, 6))
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    draw_cells(figure, axes, found)
+    draw_cells(figure, axes, found, data)
     target = io.BytesIO()
     figure.savefig(target, format=kind, dpi=150)
     try:
@@ -58,12 +63,70 @@ def check_plot(path: Path) -> str:
     return kind
 
 
-def draw_cells(figure: Any, axes: Any, found: Selection) -> None:
-    """The cells, a bar that explains them, and a ring around the choice."""
-    shown, label = compressed(found)
-    image = axes.imshow(shown, aspect="auto", origin="lower", cmap="cividis")
-    bar = figure.colorbar(image, ax=axes)
-    bar.set_label(label)
+def draw_cells(figure: Any, axes: Any, found: Selection, data: str) -> None:
+    """The cells, a bar that explains them, a line around what is nearly as good, and a ring around the choice."""
+    scores = np.where(np.isfinite(found.scores), found.scores, np.nan)
+    norm, beyond = colour_scale(scores)
+    axes.set_facecolor(NOTHING)
+    image = axes.imshow(scores, aspect="auto", origin="lower", cmap="cividis", norm=norm)
+    bar = figure.colorbar(image, ax=axes, extend="max" if beyond else "neither")
+    bar.set_label(found.request.method.label)
+    few_ticks(bar)
+    draw_border(axes, nearly_best(scores))
+    name_axes(axes, found)
+    row, column = found.position
+    axes.plot([column], [row], "o", ms=11, mfc="none", mec=CHOICE, mew=2.2, label="the choice")
+    add_legend(figure, axes, missing=bool(np.isnan(scores).any()))
+    best = ", ".join(filter(None, (found.kernel.text, f"lam={show_number(found.lam)}")))
+    heading = f"{found.request.method.label}, {found.request.learner.name}: {best}"
+    axes.set_title("\n".join(filter(None, (data, heading))), fontsize=10)
+
+
+def colour_scale(scores: Array) -> tuple[Any, bool]:
+    """Logs where all scores are positive, so that ratios count; and whether some lie beyond its end.
+
+    One spike, or a half of the grid that is hopeless, does not make one colour of the basin.
+    """
+    from matplotlib.colors import LogNorm, Normalize
+
+    low, high, middle = (float(f(scores)) for f in (np.nanmin, np.nanmax, np.nanmedian))
+    if low > 0:
+        end = min(high, max(REACH * low, middle))
+        return LogNorm(low, end if end > low else 1.01 * low), high > end
+    end = min(high, low + 2.0 * (middle - low)) if middle > low else high
+    return Normalize(low, end if end > low else low + 1.0), high > end
+
+
+def nearly_best(scores: Array) -> Array:
+    """Which candidates are within 5 % of the best; where that is not positive, of the way to the median."""
+    low = float(np.nanmin(scores))
+    margin = NEAR * (low if low > 0 else float(np.nanmedian(scores)) - low)
+    return np.asarray(scores <= low + margin)
+
+
+def draw_border(axes: Any, inside: Array) -> None:
+    """The outline of some cells, along the cells: nothing is known between them."""
+    from matplotlib.collections import LineCollection
+
+    segments = [*borders(inside), *(tuple((y, x) for x, y in s) for s in borders(inside.T))]
+    # Dark below white, to be seen on either end of the colours.
+    for colour, width in (("#000000", 2.6), (NEARLY, 1.4)):
+        lines = LineCollection(segments, colors=colour, linewidths=width, clip_on=False)
+        axes.add_collection(lines, autolim=False)
+
+
+def borders(inside: Array) -> list[tuple[tuple[float, float], ...]]:
+    """The horizontal sides of cells that have an outside above or below, as ((x, y), (x, y)) of imshow."""
+    closed = np.pad(inside.astype(int), ((1, 1), (0, 0)))
+    rows, columns = np.nonzero(np.diff(closed, axis=0))
+    return [
+        ((x - 0.5, y - 0.5), (x + 0.5, y - 0.5))
+        for y, x in zip(rows.tolist(), columns.tolist(), strict=True)
+    ]
+
+
+def name_axes(axes: Any, found: Selection) -> None:
+    """The parameters of the kernels and the ridges, each at its row or column."""
     request = found.request
     names = [";".join(map(show_number, k.parameters.values())) or k.name for k in request.kernels]
     axes.set_xticks(range(len(request.lams)), map(show_number, request.lams), rotation=90)
@@ -71,16 +134,33 @@ def draw_cells(figure: Any, axes: Any, found: Selection) -> None:
     axes.tick_params(labelsize=8)
     axes.set_xlabel("lam")
     axes.set_ylabel(", ".join(found.kernel.parameters) or "kernel")
-    row, column = found.position
-    axes.plot([column], [row], "o", ms=11, mfc="none", mec="#d62728", mew=2.2)
-    best = ", ".join(filter(None, (found.kernel.text, f"lam={show_number(found.lam)}")))
-    axes.set_title(f"{request.method.label}, {request.learner.name}: {best}", fontsize=10)
 
 
-def compressed(found: Selection) -> tuple[Array, str]:
-    """The scores, or their excess over the best in logs where they span more than a decade."""
-    scores = np.where(np.isfinite(found.scores), found.scores, np.nan)
-    low, high = float(np.nanmin(scores)), float(np.nanmax(scores))
-    if low > 0 and high / low > 10:
-        return np.log10(scores), f"log10 of {found.request.method.label}"
-    return scores, found.request.method.label
+def few_ticks(bar: Any) -> None:
+    """Plain numbers at some places of the bar, also where it spans less than a decade."""
+    low, high = bar.norm.vmin, bar.norm.vmax
+    even = np.geomspace(low, high, 5) if low > 0 else np.linspace(low, high, 5)
+    bar.set_ticks(even, labels=[f"{v:.3g}" for v in even])
+    bar.minorticks_off()
+
+
+def add_legend(figure: Any, axes: Any, missing: bool) -> None:
+    """What the ring, the line and a grey cell are."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+    from matplotlib.patheffects import withStroke
+
+    outline = [withStroke(linewidth=2.6, foreground="#000000")]
+    handles: list[Any] = [
+        *axes.get_legend_handles_labels()[0],
+        Line2D(
+            [],
+            [],
+            color=NEARLY,
+            lw=1.4,
+            path_effects=outline,
+            label=f"within {100 * NEAR:g} % of the best",
+        ),
+    ]
+    handles += [Patch(color=NOTHING, label="no number")] if missing else []
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=8, frameon=False)

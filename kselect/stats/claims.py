@@ -9,7 +9,7 @@ from operator import add
 
 from kselect.model.method import Setting
 from kselect.papers.base import Claim, Kind
-from kselect.stats.counts import NOTHING, Duel, WinTieLoss
+from kselect.stats.counts import NOTHING, Duel, WinTieLoss, among
 from kselect.stats.edges import EdgeShares, leaning
 from kselect.stats.pairs import claims_of, find_pairs
 from kselect.stats.study import Study
@@ -89,9 +89,11 @@ def judge(study: Study, loss: str) -> tuple[Judgement, ...]:
 def judge_claim(study: Study, loss: str, claim: Claim) -> Judgement:
     """One claim: one line per pair and setting, and all of them added up."""
     pairs = find_pairs(study.experiment, claim)
+    comparison, task = study.comparison(loss), study.experiment.task
+    mine = {d: s for d, s in comparison.splits.items() if claim.task in (None, task(d))}
     found = [
-        (block.setting, d)
-        for block in study.comparison(loss).blocks
+        (block.setting, among(d, mine))
+        for block in comparison.blocks
         for d in block.duels
         if (d.method, d.rival) in pairs
     ]

@@ -81,6 +81,12 @@ class Duel:
         return count(o.by_corrected for o in self.outcomes if o.by_corrected is not None)
 
 
+def among(found: Duel, splits: Mapping[str, int]) -> Duel:
+    """The same over some data sets alone: those that ``splits`` names, with how many each has."""
+    kept = tuple(o for o in found.outcomes if o.dataset in splits)
+    return Duel(found.method, found.rival, kept, sum(splits.values()))
+
+
 def count(signs: Iterable[int | None]) -> WinTieLoss:
     """1, 0 and -1 -> wins, ties, losses."""
     found = list(signs)

@@ -50,7 +50,11 @@ class Track:
 
     def relative(self, x: float) -> float:
         """The root mean square at an order as a share of the scale."""
-        return math.sqrt(self.at(x)) / self.scale if self.scale > 0 else math.nan
+        return self.share(self.at(x))
+
+    def share(self, mean_square: float) -> float:
+        """A mean square as the share of the scale that its root is."""
+        return math.sqrt(mean_square) / self.scale if self.scale > 0 else math.nan
 
 
 @dataclass(frozen=True)

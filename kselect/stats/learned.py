@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,10 @@ from kselect.stats.study import Study
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# What is smaller than this share of the largest median is drawn at the foot, where zero stands.
+FOOT = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +48,18 @@ class Learned:
         mean = np.sort(self.values.mean(axis=0)) if len(self.values) else np.empty(0)
         total = float(mean.sum())
         return float(mean[: len(mean) // 2].sum()) / total if total > 0.0 else math.nan
+
+    def raised(self, floor: float) -> Array:
+        """The parameters, none below a floor."""
+        return np.maximum(self.values, floor)
+
+
+def limits(row: Sequence[Learned]) -> tuple[float, float]:
+    """The foot and top of a data set's axis: of medians and upper percentiles, which no single split moves."""
+    medians = [np.median(one.values, axis=0).max() for one in row if one.values.size]
+    tops = [np.percentile(one.values, 95, axis=0).max() for one in row if one.values.size]
+    foot = FOOT * max(medians, default=1.0) or FOOT
+    return float(foot), float(max([*tops, 10.0 * foot]))
 
 
 def learned(study: Study, dataset: str, method: str) -> Learned:

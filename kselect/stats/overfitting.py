@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -18,6 +19,12 @@ class Cloud:
     scores: tuple[float, ...]
     errors: tuple[float, ...]
     unit: str
+
+    @property
+    def mean(self) -> tuple[float, float]:
+        """The mean score and the mean error; NaN without any."""
+        count = len(self.errors) or math.nan
+        return math.fsum(self.scores) / count, math.fsum(self.errors) / count
 
 
 def clouds(study: Study, dataset: str, labels: Iterable[str]) -> list[Cloud]:

@@ -15,15 +15,18 @@ def find_pairs(experiment: Experiment, claim: Claim) -> tuple[tuple[str, str], .
         for b in experiment.table
         if a.criterion == claim.criterion
         and b.criterion == claim.rival
-        and (a.folds == b.folds or b.folds is None)
+        and (a.folds == b.folds or None in (a.folds, b.folds))
     )
     return tuple(dict.fromkeys(found))
 
 
 def claims_of(experiment: Experiment) -> tuple[Claim, ...]:
-    """The claims of the experiment's paper for which it has the methods."""
+    """The claims of the experiment's paper for which it has the methods and the data sets."""
     paper = PAPERS.get(experiment.paper)
-    return tuple(c for c in paper.claims if find_pairs(experiment, c)) if paper else ()
+    tasks = {None, *map(experiment.task, experiment.datasets)}
+    return tuple(
+        c for c in (paper.claims if paper else ()) if c.task in tasks and find_pairs(experiment, c)
+    )
 
 
 def all_pairs(experiment: Experiment) -> tuple[tuple[str, str], ...]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kselect.model.experiment import Experiment
-from kselect.stats.samples import sample, select, within
+from kselect.stats.samples import Pairs, Sample, match, sample, select, table_records, within
+from kselect.stats.ttest import half_width, paired
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,13 +19,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A figure of a config: test error over one parameter of some criteria, at one fixed lam."""
+    """A figure of a config: test error over one parameter of some criteria, at one fixed lam.
+
+    ``datasets`` None: all of the experiment.
+    """
 
     name: str
     criteria: tuple[str, ...]
     parameter: str
     values: tuple[float, ...]
     lam: float
+    datasets: tuple[str, ...] | None = None
     kind: str = "sweep"
 
 
@@ -38,21 +43,50 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Gap:
+    """How much higher a criterion's test error is than k-CV's on the same splits, at one value.
+
+    ``half`` is the half width of a band that leaves 0 where the corrected one-sided t-test at 5 % finds a
+    difference; ``clear`` says whether the papers' own t-test finds one.
+    """
+
+    x: float
+    mean: float
+    half: float
+    clear: bool
+
+
+@dataclass(frozen=True)
 class Curve:
-    """One criterion on one data set."""
+    """One criterion on one data set: its errors, and how far they are from its reference's."""
 
     method: str
     points: tuple[Point, ...]
+    gaps: tuple[Gap, ...] = ()
+
+
+@dataclass(frozen=True)
+class Level:
+    """The mean test error of k-CV with the folds of a curve, and its standard deviation over splits."""
+
+    method: str
+    mean: float
+    sd: float
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One data set: one curve per criterion, and k-CV's mean error for each number of folds."""
+    """One data set: one curve per criterion, and k-CV for each number of folds."""
 
     dataset: str
     unit: str
     curves: tuple[Curve, ...]
-    references: tuple[tuple[str, float], ...]
+    references: tuple[Level, ...]
+
+    @property
+    def sd(self) -> float:
+        """The largest standard deviation of a reference, by which differences are judged; 0 without one."""
+        return max((r.sd for r in self.references if r.sd > 0), default=0.0)
 
 
 @dataclass(frozen=True)
@@ -65,22 +99,23 @@ class Curves:
 
 
 def trace(study: Study, sweep: Sweep) -> Curves:
-    """The panels of a sweep, one per data set of the experiment, also where it is empty."""
+    """The panels of a sweep, one per data set that it names, also where it is empty."""
     experiment = study.experiment
     mine = swept(study, sweep)
     methods = tuple(dict.fromkeys(m.label for m in experiment.methods if m.part == sweep.name))
     references = find_references(experiment, methods)
+    rivals = {methods[i]: label for label, i in references}
     units = study.comparison(experiment.loss).units
-    panels = tuple(
-        Panel(
-            dataset,
-            units.get(dataset, ""),
-            tuple(make_curve(mine, dataset, m) for m in methods),
-            find_levels(study, sweep, dataset, [r for r, _ in references]),
-        )
-        for dataset in experiment.datasets
-    )
-    return Curves(methods, references, panels)
+    here = experiment.datasets if sweep.datasets is None else sweep.datasets
+
+    def panel(dataset: str) -> Panel:
+        levels = find_levels(study, sweep, dataset, list(rivals.values()))
+        rows = mine[mine["dataset"] == dataset]
+        curves = (make_curve(rows, m, levels.get(rivals.get(m, ""), Sample())) for m in methods)
+        known = (Level(r, s.mean, s.sd) for r, s in levels.items() if s.runs)
+        return Panel(dataset, units.get(dataset, ""), tuple(curves), tuple(known))
+
+    return Curves(methods, references, tuple(panel(d) for d in here))
 
 
 def swept(study: Study, sweep: Sweep) -> pd.DataFrame:
@@ -93,12 +128,23 @@ def swept(study: Study, sweep: Sweep) -> pd.DataFrame:
     return mine.assign(x=[float(v) for v in values])
 
 
-def make_curve(records: pd.DataFrame, dataset: str, method: str) -> Curve:
+def make_curve(records: pd.DataFrame, method: str, reference: Sample) -> Curve:
     """The points of a criterion, ascending; a log axis has only positive finite values."""
-    mine = records[(records["dataset"] == dataset) & (records["method"] == method)]
+    mine = records[records["method"] == method]
     groups = {float(rows["x"].iloc[0]): sample(rows) for _, rows in mine.groupby("x")}
-    drawn = sorted(x for x, s in groups.items() if s.runs and 0 < x < math.inf)
-    return Curve(method, tuple(Point(x, groups[x].mean, groups[x].sd) for x in drawn))
+    drawn = {x: s for x, s in sorted(groups.items()) if s.runs and 0 < x < math.inf}
+    points = tuple(Point(x, s.mean, s.sd) for x, s in drawn.items())
+    gaps = (make_gap(x, match(s, reference)) for x, s in drawn.items())
+    return Curve(method, points, tuple(g for g in gaps if not math.isnan(g.mean)))
+
+
+def make_gap(x: float, pairs: Pairs) -> Gap:
+    """The paired difference at one value, NaN where no split is shared."""
+    d = pairs.difference
+    if not len(d):
+        return Gap(x, math.nan, math.nan, False)
+    clear = paired(d).significant or paired(-d).significant
+    return Gap(x, math.fsum(d) / len(d), half_width(d, pairs.test_over_train), clear)
 
 
 def find_references(experiment: Experiment, methods: Sequence[str]) -> tuple[tuple[str, int], ...]:
@@ -110,10 +156,10 @@ def find_references(experiment: Experiment, methods: Sequence[str]) -> tuple[tup
 
 def find_levels(
     study: Study, sweep: Sweep, dataset: str, labels: Sequence[str]
-) -> tuple[tuple[str, float], ...]:
-    """The mean error of each reference on one data set, from the table at the sweep's ridge."""
+) -> dict[str, Sample]:
+    """The errors of each reference on one data set, from the table at the sweep's ridge."""
     experiment = study.experiment
     setting = next(s for s in experiment.settings if s.value in (None, sweep.lam))
-    comparison = study.comparison(experiment.loss)
-    cells = {label: comparison.cell(setting, dataset, label) for label in labels}
-    return tuple((label, c.mean) for label, c in cells.items() if c is not None and c.runs)
+    table = table_records(study.records, experiment, experiment.loss)
+    mine = table[(table["dataset"] == dataset) & (table["setting"] == setting.text)]
+    return {label: sample(mine[mine["method"] == label]) for label in dict.fromkeys(labels)}

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 from kselect.model.experiment import Experiment
 from kselect.papers.base import TimedPair
-from kselect.report.words import SCALES, SCALES_ON, describe_kernels, describe_learners
+from kselect.report.words import DASH, SCALES, SCALES_ON, describe_kernels, describe_learners
 from kselect.timing.measure import REPEATS, Seconds
 from kselect.timing.ratios import ABOUT, Duel, Entry, Number, Summary, duels, summarise
 from kselect.timing.speed import RULE, SpeedVerdict, judge_speed
 
 NAME = "seconds"
-DASH = "–"  # noqa: RUF001
 ROUGH = "~"
 WAYS = (("paper's", "paper"), ("ours", "ours"), ("published", "theirs"))
 

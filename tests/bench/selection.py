@@ -1,6 +1,6 @@
 """Time of a selection against its floor and against scikit-learn, side by side in one process.
 
-    python tests/bench/selection.py [--output results/bench] [--quick]
+    python tests/bench/selection.py [--output results/bench] [--quick] [--redraw]
 
 For n rows of 20 (and of 3) features, 15 widths by 10 ridges and 5 folds, one BLAS thread: kselect with
 the KRR and the LSSVM and several criteria, ``GridSearchCV`` over ``KernelRidge`` and over ``SVC``, and
@@ -18,9 +18,10 @@ os.environ.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.kernel_ridge import KernelRidge
@@ -33,6 +34,9 @@ from kselect.model.method import SELECTED, Choice, Ridges
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.streams import stream
+from kselect.report.drawings.agreement import spread_out
+from kselect.report.panels import STYLE, WIDE, tidy_up
+from kselect.report.schemes import INK, SERIES, SOFT
 from kselect.search.grid import search_grid
 from kselect.search.side import TrainingSide
 from kselect.selection.engine import Request, select
@@ -43,7 +47,20 @@ TAUS = 2.0 ** np.arange(-6, 9)
 LAMS = 2.0 ** np.arange(-7, 3)
 FEW, MANY = 3, 20
 ALL = ("5-CV", "10-CV", "ELOO", "BR", "5-KS")
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+OURS, THEIRS, FLOOR = "KRR, 5-CV", "GridSearchCV(KernelRidge)", "floor: 15 eigh"
+Results = Mapping[int, Mapping[int, Mapping[str, float]]]
+TICKS = (0.5, 1, 2, 5, 10, 20, 40)
+# Lines that all but coincide are drawn one wide below one dashed, so that both are seen.
+LOOK: Mapping[str, Any] = {"marker": "o", "ms": 4, "lw": 1.4}
+LOOKS: Mapping[str, dict[str, Any]] = {
+    "GridSearchCV(SVC)": {"color": SERIES[0]},
+    THEIRS: {"color": SERIES[1]},
+    "LSSVM, five criteria": {"color": SERIES[2]},
+    OURS: {"color": SERIES[5], "lw": 3.4, "ms": 6.5},
+    "LSSVM, 5-CV": {"color": INK, "ls": (0, (2, 2)), "ms": 3},
+    FLOOR: {"color": SOFT, "ls": "--", "marker": "s", "ms": 3},
+    "KRR, ELOO": {"color": SERIES[3]},
+}
 
 
 def make_data(n: int, d: int) -> tuple[Array, Array]:
@@ -117,14 +134,14 @@ def sklearn_svc(X: Array, y: Array) -> float:
 def contestants(X: Array, y: Array, sklearn: bool) -> dict[str, Callable[[], float]]:
     """Name -> what measures it once."""
     found: dict[str, Callable[[], float]] = {
-        "floor: 15 eigh": lambda: floor(X),
-        "KRR, 5-CV": lambda: one_criterion(X, y, "krr", "5-CV"),
+        FLOOR: lambda: floor(X),
+        OURS: lambda: one_criterion(X, y, "krr", "5-CV"),
         "LSSVM, 5-CV": lambda: one_criterion(X, y, "lssvm", "5-CV"),
         "KRR, ELOO": lambda: one_criterion(X, y, "krr", "ELOO"),
         "LSSVM, five criteria": lambda: all_criteria(X, y, "lssvm"),
     }
     if sklearn:
-        found["GridSearchCV(KernelRidge)"] = lambda: sklearn_ridge(X, y)
+        found[THEIRS] = lambda: sklearn_ridge(X, y)
         found["GridSearchCV(SVC)"] = lambda: sklearn_svc(X, y)
     return found
 
@@ -141,35 +158,94 @@ def measure(n: int, d: int, rounds: int, sklearn: bool) -> dict[str, float]:
 
 def show(n: int, d: int, seconds: dict[str, float]) -> None:
     """A table with the ratio to the floor."""
-    base = seconds["floor: 15 eigh"]
+    base = seconds[FLOOR]
     print(f"\nn = {n}, {d} features{'':<12}seconds  over the floor")
     for name, value in seconds.items():
         print(f"  {name:<28}{value:>9.3f}{value / base:>12.2f}", flush=True)
 
 
-def draw(results: dict[int, dict[int, dict[str, float]]], path: Path) -> None:
-    """Time over n, log axes, a panel for each number of features."""
+def draw(results: Results, path: Path) -> None:
+    """Multiples of the floor over n, log axes, a panel for each number of features; lines have their names."""
+    from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9.2, 4.4), layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(1, len(results), sharey=True)
-    for panel, (d, by_n) in zip(np.atleast_1d(panels), results.items(), strict=True):
-        names = list(dict.fromkeys(name for seconds in by_n.values() for name in seconds))
-        for colour, name in zip(reversed(COLOURS[: len(names)]), names, strict=True):
-            points = [(n, seconds[name]) for n, seconds in by_n.items() if name in seconds]
-            style = {"ls": "--", "color": "black"} if "floor" in name else {"color": colour}
-            panel.loglog(*zip(*points, strict=True), marker="o", ms=4, label=name, **style)
-        panel.set_title(f"{d} features: 15 widths, 10 ridges, 5 folds", fontsize=10)
-        panel.set_xlabel("rows")
-        panel.set_xticks(list(by_n), [str(n) for n in by_n])
-        panel.minorticks_off()
-        panel.grid(alpha=0.3)
-    np.atleast_1d(panels)[0].set_ylabel("seconds, one thread")
-    handles, labels = np.atleast_1d(panels)[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
-    figure.savefig(path, dpi=150, metadata={"Software": None})
+    with rc_context(STYLE):
+        figure = Figure(figsize=(WIDE, 4.6), layout="constrained")
+        FigureCanvasAgg(figure)
+        panels = figure.subplots(1, len(results), sharey=True, squeeze=False)[0]
+        for panel, (d, by_n) in zip(panels, results.items(), strict=True):
+            draw_panel(panel, d, by_n)
+        panels[0].set_ylabel("times the seconds of the floor, one thread")
+        # The names stand outside the panels, which have their final width the second time only.
+        figure.draw_without_rendering()
+        figure.savefig(path, dpi=150, metadata={"Software": None})
+
+
+def draw_panel(panel: Any, d: int, by_n: Mapping[int, Mapping[str, float]]) -> None:
+    """One number of features: the speed-up in words above, the lines, their names at the right."""
+    curves = {name: over_floor(name, by_n) for name in LOOKS if name in by_n[min(by_n)]}
+    for name, points in curves.items():
+        panel.loglog(*zip(*points, strict=True), **{**LOOK, **LOOKS[name]})
+    panel.set_title(f"{d} features: {say_speed_up(by_n)}", fontsize=9.5, loc="left")
+    panel.set_xlabel("rows; 15 widths, 10 ridges, 5 folds")
+    panel.set_xticks(list(by_n), [str(n) for n in by_n])
+    panel.set_yticks(TICKS, [f"{t:g}" for t in TICKS])
+    panel.minorticks_off()
+    tidy_up(panel)
+    label_lines(panel, curves, by_n)
+
+
+def over_floor(name: str, by_n: Mapping[int, Mapping[str, float]]) -> list[tuple[int, float]]:
+    """Seconds as multiples of the floor's, at every size that was measured."""
+    return [(n, seconds[name] / seconds[FLOOR]) for n, seconds in by_n.items() if name in seconds]
+
+
+def say_speed_up(by_n: Mapping[int, Mapping[str, float]]) -> str:
+    """How many times as long scikit-learn takes at the smallest and the largest size that it was given."""
+    both = [n for n, seconds in by_n.items() if THEIRS in seconds]
+    if not both:
+        return "scikit-learn was not measured"
+    few, many = (f"{by_n[n][THEIRS] / by_n[n][OURS]:.2g}" for n in (min(both), max(both)))
+    return (
+        f"{OURS} is {many} times as fast\nas {THEIRS} at {max(both)} rows, "
+        f"{few} times at {min(both)}"
+    )
+
+
+def label_lines(
+    panel: Any,
+    curves: Mapping[str, list[tuple[int, float]]],
+    by_n: Mapping[int, Mapping[str, float]],
+) -> None:
+    """Name and seconds of each line at the right, in the order of their last points, with a line to these."""
+    ends = sorted(((points[-1], name) for name, points in curves.items()), key=lambda e: -e[0][1])
+    heights = spread_out([log_height(panel, ratio) for (_, ratio), _ in ends])
+    for ((n, ratio), name), y in zip(ends, heights, strict=True):
+        where = "" if n == max(by_n) else f" at {n} rows"
+        panel.annotate(
+            f"{name}: {by_n[n][name]:.1f} s{where}",
+            (n, ratio),
+            (1.04, y),
+            textcoords="axes fraction",
+            color=LOOKS[name]["color"],
+            fontsize=8,
+            va="center",
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": SOFT, "linewidth": 0.5, "relpos": (0.0, 0.5)},
+        )
+
+
+def log_height(panel: Any, value: float) -> float:
+    """Where a multiple stands in a panel, from 0 to 1."""
+    low, high = np.log(panel.get_ylim())
+    return float((np.log(value) - low) / (high - low))
+
+
+def read_results(path: Path) -> Results:
+    """What an earlier run measured."""
+    seconds = json.loads(path.read_text(encoding="utf-8"))["seconds"]
+    return {int(d): {int(n): s for n, s in by_n.items()} for d, by_n in seconds.items()}
 
 
 def main() -> None:
@@ -177,7 +253,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--output", type=Path, default=Path("results/bench"))
     parser.add_argument("--quick", action="store_true", help="small n, no scikit-learn")
+    parser.add_argument("--redraw", action="store_true", help="only draw selection.json again")
     arguments = parser.parse_args()
+    if arguments.redraw:
+        draw(read_results(arguments.output / "selection.json"), arguments.output / "selection.png")
+        return
     sizes = (250, 500) if arguments.quick else (250, 500, 1000, 2000)
     results: dict[int, dict[int, dict[str, float]]] = {}
     for d in (MANY, FEW):

@@ -324,12 +324,14 @@ def main() -> int:
     tally = Tally(Counter(), Counter(), arguments.show)
     started = time.process_time()
     for _ in range(arguments.problems):
-        drawn = draw(rng)
+        learner = "columns"
         try:
+            drawn = draw(rng)
+            learner = drawn.learner
             tally.compare(drawn)
         except (KselectError, FloatingPointError) as error:
             reason = re.sub(r"[0-9.]+e[-+]?[0-9]+", "some", str(error).partition(":")[0])
-            tally.failures[f"{drawn.learner}: {reason}"] += 1
+            tally.failures[f"{learner}: {reason}"] += 1
     tally.report()
     spent = time.process_time() - started
     print(f"{arguments.problems} problems of seed {arguments.seed}, {spent:.0f} CPU seconds")

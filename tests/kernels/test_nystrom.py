@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from problems import any_kernel, rows
 
-from kselect.errors import ConfigError
+from kselect.errors import ConfigError, TrialError
 from kselect.kernels import KERNELS, Points
+from kselect.kernels.linear import Linear
 from kselect.kernels.nystrom import draw_landmarks, nystrom_columns
 
 # What a fresh process needs beyond its imports, for n rows; VmHWM is its peak.
@@ -68,6 +69,14 @@ def test_equal_landmarks_are_one() -> None:
     found = nystrom_columns(any_kernel("gaussian"), Points(X, X[:4]), np.arange(4))
     assert found.V.shape == (12, 2)
     assert found.root.shape == (4, 2)
+
+
+def test_landmarks_at_the_origin_of_a_linear_kernel() -> None:
+    """A named failure, as for a kernel without a factor, and not columns of width 0."""
+    X = np.array([[0.0], [1.0], [0.0], [2.0]])
+    marks = np.array([0, 2])
+    with pytest.raises(TrialError, match="the kernel is 0 between all Nystrom landmarks"):
+        nystrom_columns(Linear(), Points(X, X[marks]), marks)
 
 
 def test_landmarks() -> None:

@@ -25,7 +25,7 @@ def test_elements_as_markdown() -> None:
         "| a_b  |       verdict |\n| ---- | ------------: |\n| x\\|y | not supported |"
     )
     with pytest.raises(TypeError, match="picture has no form in Markdown"):
-        markdown.write([Picture(b"", "", "")])
+        markdown.write([Picture(b"", b"", "", "")])
 
 
 def test_elements_as_html() -> None:
@@ -33,7 +33,7 @@ def test_elements_as_html() -> None:
         Heading("A < B", 2),
         Text("text", verdict="not supported"),
         Fold("open me", (Text("inner", soft=True), GRID)),
-        Picture(b"png", "what is seen", "a caption"),
+        Picture(b"svg", b"one", "what is seen", "a caption"),
     )
     page = write_page(study(experiment(), []), [Block("claims", elements)])
     for words in (
@@ -42,11 +42,25 @@ def test_elements_as_html() -> None:
         "<details><summary>open me</summary>",
         '<p class="soft">inner</p>',
         '<th scope="row">x|y</th>',
-        '<td class="not-supported">not supported</td>',
-        '<img src="data:image/png;base64,cG5n" alt="what is seen">',
+        '<th scope="col" class="left">verdict</th>',
+        '<td class="left not-supported">not supported</td>',
+        '<source media="(max-width: 44rem)" srcset="data:image/svg+xml;base64,b25l">',
+        '<img src="data:image/svg+xml;base64,c3Zn" alt="what is seen"></picture>',
         "<figcaption>a caption</figcaption>",
     ):
         assert words in re.sub(r">\s+", ">", page), words
+
+
+def test_numbers_stand_at_the_right_and_words_at_the_left() -> None:
+    grid = Grid(("set", "way", "mean", "sd"), (("heart", "ours", "1.5", "0.5"),), 2)
+    page = write_page(study(experiment(), []), [Block("claims", (grid,))])
+    row = '<th scope="row">heart</th><td class="left">ours</td><td>1.5</td><td>0.5</td>'
+    assert row in page
+    assert '<th scope="col" class="left">way</th><th scope="col">mean</th>' in page
+    last = write_page(
+        study(experiment(), []), [Block("claims", (Grid(("a", "b"), (("x", "y"),), 2),))]
+    )
+    assert '<td class="left">y</td>' in last
 
 
 def test_chapters_stand_in_their_order_and_an_unknown_one_last() -> None:

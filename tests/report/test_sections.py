@@ -14,13 +14,13 @@ from synthetic import TAUS, experiment, method, record, study
 import kselect.report
 from kselect.model.experiment import Columns
 from kselect.model.method import Method, Ridges
-from kselect.report.blocks import Block, File, Picture, Shown, Text
-from kselect.report.panels import render
+from kselect.report.blocks import Block, File, Fold, Picture, Shown, Text
+from kselect.report.drawings.discrepancy import LOWEST, in_percent
+from kselect.report.panels import METADATA, render
 from kselect.report.sections import FIGURES, SECTIONS
 from kselect.report.sections.base import figure, section
-from kselect.report.sections.discrepancy import FLOOR, cut_off
 from kselect.report.writer import write_report
-from kselect.stats.discrepancy import RATE, VALUE, Discrepancy
+from kselect.stats.discrepancy import RATE, VALUE, Discrepancy, Track
 from kselect.stats.study import Study
 from kselect.stats.sweeps import Sweep
 
@@ -52,7 +52,7 @@ def toy() -> Iterator[str]:
             return figure
 
         def show(self, figure: Toy, study: Study) -> Shown:
-            picture = Picture(b"png", "a toy", "A caption of its own.")
+            picture = Picture(b"<svg/>", b"<svg/>", "a toy", "A caption of its own.")
             return Shown(
                 [File(f"figures/{figure.name}.txt", f"{len(study.records)} records")],
                 [Block("figures", (picture,))],
@@ -99,11 +99,18 @@ def imported(node: ast.AST) -> list[str]:
     return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
 
 
+@pytest.fixture(scope="module")
+def shown() -> list[Picture]:
+    """The pictures of a sweep and a discrepancy."""
+    return pictures(both())
+
+
 def pictures(found: Study) -> list[Picture]:
     """What the figures of a study show on the page."""
     shown = [FIGURES[f.kind].show(f, found) for f in found.experiment.figures]
     elements = [e for one in shown for block in one.blocks for e in block.elements]
-    return [e for e in elements if isinstance(e, Picture)]
+    opened = [i for e in elements for i in (e.elements if isinstance(e, Fold) else (e,))]
+    return [e for e in opened if isinstance(e, Picture)]
 
 
 def both() -> Study:
@@ -123,36 +130,61 @@ def both() -> Study:
     return study(spec, rows)
 
 
-def test_each_figure_has_a_caption_of_its_own() -> None:
-    sweep, discrepancy = pictures(both())
-    assert sweep.caption == (
-        "Test error over eta at λ = 0.001: mean and standard deviation over splits of 5-KS; "
-        "dashed: 5-CV."
+def test_each_figure_has_a_caption_of_its_own(shown: list[Picture]) -> None:
+    gaps, errors, discrepancy = shown
+    assert gaps.caption.startswith("Test error of 5-KS minus 5-CV over eta at λ = 0.001, mean of")
+    assert "Dotted: eta = 2, as in the table." in gaps.caption
+    assert errors.caption == (
+        "Test error over eta at λ = 0.001: mean and standard deviation (band) over splits of 5-KS; "
+        "dashed: 5-CV. Axes end four standard deviations above these."
     )
-    assert discrepancy.caption.startswith("Mean square difference between the approximated and")
+    assert discrepancy.caption.startswith("Root mean square difference between the approximated")
     assert "5-CV select" in discrepancy.caption
-    assert sweep.alt != discrepancy.alt
+    assert len({gaps.alt, errors.alt, discrepancy.alt}) == 3
 
 
-def test_figures_are_the_same_twice_and_survive_having_no_data() -> None:
+def test_the_differences_come_first_and_the_errors_behind_a_line() -> None:
     found = both()
-    first, second, empty = (pictures(s) for s in (found, both(), study(found.experiment, [])))
-    for a, b, c in zip(first, second, empty, strict=True):
-        assert a.png == b.png
-        assert a.png.startswith(b"\x89PNG")
-        assert c.png != a.png
+    shown = FIGURES["sweep"].show(found.experiment.figures[0], found)
+    (first,), (second,) = (block.elements for block in shown.blocks)
+    assert isinstance(first, Picture)
+    assert isinstance(second, Fold)
+    names = [file.name for file in shown.files if file.name.endswith("png")]
+    assert names == ["figures/eta-sweep.png", "figures/eta-sweep-errors.png"]
+
+
+def test_a_sweep_without_cross_validation_shows_its_errors() -> None:
+    """There is nothing to subtract."""
+    found = both()
+    methods = tuple(m for m in found.experiment.methods if m.label != "5-CV")
+    spec = replace(found.experiment, methods=methods, figures=found.experiment.figures[:1])
+    (picture,) = pictures(Study(spec, found.records))
+    assert picture.caption.endswith("of 5-KS.")
+
+
+def test_figures_are_the_same_twice_and_survive_having_no_data(shown: list[Picture]) -> None:
+    found = both()
+    second, empty = (pictures(s) for s in (found, study(found.experiment, [])))
+    for a, b, c in zip(shown, second, empty, strict=True):
+        assert (a.wide, a.narrow) == (b.wide, b.narrow)
+        assert a.wide.startswith(b"<?xml")
+        assert len({a.wide, a.narrow, c.wide, c.narrow}) == 4
 
 
 def test_a_figure_is_saved_without_a_date() -> None:
     from matplotlib.figure import Figure
 
-    files = render(lambda: Figure(figsize=(1, 1)))
-    assert files.keys() == {"pdf", "png"}
+    files = render(lambda: Figure(figsize=(1, 1)), METADATA)
+    assert files.keys() == {"pdf", "png", "svg"}
     assert b"CreationDate" not in files["pdf"]
+    assert b"<dc:date>" not in files["svg"]
 
 
-def test_rounding_is_cut_off() -> None:
-    assert cut_off([(1.0, 0.5), (2.0, 0.0)]) == ([1.0, 2.0], [0.5, FLOOR])
+def test_what_is_as_good_as_exact_stays_below_the_axis() -> None:
+    track = Track("5-CV", (), (), 0.1, 2.0, {})
+    orders, shares = in_percent(track, [(1.0, 0.04), (2.0, 0.0)])
+    assert (orders, shares[0]) == ([1.0, 2.0], pytest.approx(10.0))
+    assert 0 < shares[1] < LOWEST
 
 
 def test_exclusions_name_their_reasons(tmp_path: Path) -> None:

@@ -39,8 +39,12 @@ THEIRS = (
     Published("1", "sonar", "BR", LAM, 12.9, 4.9, "sd"),
 )
 TABLES = ("table1", "published", "edges")
+FIGURES = (
+    *("eta-sweep", "eta-sweep-errors", "published-and-ours"),
+    *("choices", "choices-zero-one"),
+)
 # Enough to have something of everything, at a fraction of the time.
-FEW = {"datasets": ("heart", "sonar", "a2a"), "splits": (0, 1, 2, 3)}
+FEW = {"datasets": ("heart", "sonar", "a2a"), "splits": (0, 1)}
 
 
 def report(folder: Path, spec: Experiment, records: Sequence[Record]) -> list[Path]:
@@ -60,7 +64,8 @@ def test_the_files(full: Path) -> None:
     tables = {*TABLES, *(f"{t}-zero-one" for t in TABLES)}
     assert found == {
         *(f"tables/{t}.{kind}" for t in tables for kind in ("csv", "tex", "md")),
-        *("tables/claims.md", "figures/eta-sweep.pdf", "figures/eta-sweep.png", "report.html"),
+        *(f"figures/{name}.{kind}" for name in FIGURES for kind in ("pdf", "png")),
+        *("tables/claims.md", "report.html"),
     }
 
 
@@ -70,7 +75,7 @@ def test_two_reports_are_the_same_bytes_and_the_paths_are_returned(tmp_path: Pat
     first, second = (report(tmp_path / name, spec, records) for name in "ab")
     for a, b in zip(first, second, strict=True):
         assert a.read_bytes() == b.read_bytes(), a.name
-    assert len(first) == 22
+    assert len(first) == 30
 
 
 def test_the_figure_is_a_page_of_each_kind(full: Path) -> None:
@@ -108,7 +113,7 @@ def test_every_table_says_how_it_was_made(full: Path, name: str, kind: str) -> N
 
 def test_what_is_missing_is_said(full: Path) -> None:
     markdown = (full / "tables/table1.md").read_text()
-    assert re.search(r"\| sonar +\|( +-- \|){7}", markdown)
+    assert re.search(r"\| sonar +\|( +\u2013 \|){7}", markdown)
     assert "No data for sonar: 404 from sonar\\_scale & no copy, 100 % lost." in markdown
     assert r"sonar\_scale \& no copy, 100 \% lost" in (full / "tables/table1.tex").read_text()
 
@@ -155,7 +160,7 @@ def test_the_claim_is_told_as_it_is(tmp_path: Path) -> None:
 
 def test_a_trial_run_is_no_verdict(tmp_path: Path) -> None:
     """Two columns, one data set, three splits of a plan of seven, nine and ten: no red words over 24 numbers."""
-    spec = full_experiment()
+    spec = full_experiment(figures=())
     trial = [
         r
         for r in full_records(spec)
@@ -203,7 +208,7 @@ def test_published_rows_with_fewer_splits_say_so(tmp_path: Path) -> None:
 
 
 def test_a_whole_report_says_that_nothing_is_missing(tmp_path: Path) -> None:
-    spec = full_experiment(datasets=("heart",), splits=(0, 1))
+    spec = full_experiment(datasets=("heart",), splits=(0, 1), figures=())
     report(tmp_path, spec, full_records(spec))
     page = (tmp_path / "report.html").read_text()
     assert "Nothing failed, and every planned number is there." in page
@@ -212,7 +217,7 @@ def test_a_whole_report_says_that_nothing_is_missing(tmp_path: Path) -> None:
 
 def test_verdicts_that_lean_on_edges_say_so(tmp_path: Path) -> None:
     """Every choice at the largest width; then none."""
-    spec = full_experiment(datasets=("heart",), splits=(0, 1))
+    spec = full_experiment(datasets=("heart",), splits=(0, 1), figures=())
     edge = {"chosen": spec.kernels[-1].text}
     for name, more in (("edge", edge), ("inner", {})):
         records = [
@@ -253,19 +258,25 @@ def test_parts_of_the_records_give_a_report(tmp_path: Path) -> None:
 
 
 def test_the_index(tmp_path: Path) -> None:
-    entry = IndexEntry("a", "A & B", "ecml2014", "a/report.html", "10 of 10")
+    verdicts = (("A < B", "not supported"),)
+    entry = IndexEntry("a", "A & B", "ecml2014", "a/report.html", "10 of 10", verdicts, "3 cells")
     text = write_index([entry], tmp_path / "index.html").read_text()
     assert '<a href="a/report.html"><b>A &amp; B</b></a>' in text
+    assert '<span class="verdict not-supported">Not supported.</span> A &lt; B' in text
+    assert '<span class="soft">a, after ecml2014; 10 of 10</span>' in text
+    assert '<p class="soft">3 cells</p>' in text
     assert "No experiment" in write_index([], tmp_path / "index.html").read_text()
-    found = index_entry(study(experiment(), [], facts=FACTS), "x/report.html")
+    found = index_entry(study(experiment(), [], facts=FACTS, published=THEIRS), "x/report.html")
     assert (found.name, found.href) == ("ecml2014", "x/report.html")
     assert found.state == "90 jobs, 3 failed records"
+    assert {verdict for _, verdict in found.verdicts} == {"no numbers"}
+    assert found.agreement == "3 published cells: 3 without a number of ours."
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no pdflatex here")
 @pytest.mark.parametrize("kind", ["classification", "regression"])
 def test_latex_takes_the_tables_as_they_are(tmp_path: Path, kind: str) -> None:
-    spec = full_experiment() if kind == "classification" else regression_experiment()
+    spec = full_experiment(figures=()) if kind == "classification" else regression_experiment()
     report(tmp_path, spec, full_records(spec, absent=("sonar", "heart")))
     inputs = "".join(rf"\input{{{p}}}" for p in sorted(tmp_path.glob("tables/*.tex")))
     (tmp_path / "document.tex").write_text(DOCUMENT % inputs)

@@ -16,7 +16,7 @@ from kselect.model.method import Choice
 from kselect.model.place import Found, Place
 from kselect.selection.engine import Request, Selection
 from kselect.selection.request import make_kernels, make_lams, make_method
-from kselect.selection.surface import compressed, draw_cells, draw_surface
+from kselect.selection.surface import borders, colour_scale, draw_cells, draw_surface, nearly_best
 
 MAGIC = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}
 
@@ -68,7 +68,7 @@ def test_the_choice_is_marked() -> None:
     figure = Figure()
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    draw_cells(figure, axes, found)
+    draw_cells(figure, axes, found, "prices.csv")
     (mark,) = axes.lines
     row, column = found.position
     assert (list(mark.get_xdata()), list(mark.get_ydata())) == ([column], [row])
@@ -77,17 +77,44 @@ def test_the_choice_is_marked() -> None:
     assert [t.get_text() for t in axes.get_xticklabels()] == ["1", "0.1", "0.01", "0.001"]
     assert [t.get_text() for t in axes.get_yticklabels()] == ["1", "2", "4"]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("lam", "tau")
-    assert axes.get_title() == f"5-CV, krr: tau={2**row}, lam={10.0**-column:g}"
+    assert axes.get_title() == f"prices.csv\n5-CV, krr: tau={2**row}, lam={10.0**-column:g}"
+    (legend,) = figure.legends
+    assert [t.get_text() for t in legend.get_texts()] == ["the choice", "within 5 % of the best"]
 
 
-def test_a_wide_range_is_shown_in_logs() -> None:
-    shown, label = compressed(selection([[0.1, 100.0], [1.0, np.inf]]))
-    np.testing.assert_allclose(shown, [[-1, 2], [0, np.nan]])
-    assert label == "log10 of 5-CV"
-    for scores in ([[0.1, 0.9]], [[-1.0, 100.0]], [[0.0, 100.0]]):
-        shown, label = compressed(selection(scores))
-        np.testing.assert_array_equal(shown, scores)
-        assert label == "5-CV"
+def test_a_spike_does_not_take_the_colours() -> None:
+    """A basin of 0.1 to 0.2, a plateau of 0.5 and a spike: the colours end at ten times the best."""
+    scores = np.array([[0.1, 0.2, 0.15], [0.5, 21_500.0, 0.5]])
+    norm, beyond = colour_scale(scores)
+    assert (norm.vmin, norm.vmax, beyond) == (0.1, pytest.approx(1.0), True)
+    assert norm(0.2) - norm(0.1) > 0.3
+    worse = colour_scale(np.array([[0.1, 30.0], [40.0, 50.0]]))
+    assert (worse[0].vmax, worse[1]) == (35.0, True)
+    assert colour_scale(np.array([[0.1, 0.4]]))[1] is False
+
+
+def test_scores_that_are_not_positive_have_no_logs() -> None:
+    norm, beyond = colour_scale(np.array([[-3.0, -1.0, -2.0, 500.0, np.nan]]))
+    assert (norm.vmin, norm.vmax, beyond) == (-3.0, 0.0, True)
+    for flat in ([[0.0, 0.0]], [[2.0, 2.0]], [[-1.0]]):
+        norm, beyond = colour_scale(np.array(flat))
+        assert norm.vmin < norm.vmax
+        assert not beyond
+
+
+def test_what_is_nearly_as_good() -> None:
+    near = nearly_best(np.array([[1.0, 1.04, 1.06], [np.nan, 2.0, 3.0]]))
+    np.testing.assert_array_equal(near, [[True, True, False], [False, False, False]])
+    near = nearly_best(np.array([[-10.0, -9.6, -9.4, 0.0, 5.0]]))
+    np.testing.assert_array_equal(near, [[True, False, False, False, False]])
+
+
+def test_an_outline_is_the_sides_between_inside_and_outside() -> None:
+    """Two cells in the lower left corner: two below, two above; one side at either end."""
+    inside = np.array([[True, True, False], [False, False, False]])
+    below = [((x - 0.5, y), (x + 0.5, y)) for y in (-0.5, 0.5) for x in (0, 1)]
+    assert borders(inside) == below
+    assert borders(inside.T) == [((-0.5, -0.5), (0.5, -0.5)), ((-0.5, 1.5), (0.5, 1.5))]
 
 
 @pytest.mark.parametrize(

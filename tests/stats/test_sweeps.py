@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from dataclasses import replace
 
 import pytest
@@ -74,14 +75,37 @@ def test_the_reference_has_the_folds_and_the_ridge_of_the_sweep() -> None:
     rows.append(record("heart", 0, "5-CV", 0.9, setting="lam=0.1"))
     result = curves(rows)
     assert result.references == (("5-CV", 0),)
-    assert result.panels[0].references == (("5-CV", pytest.approx(30)),)
+    (level,) = result.panels[0].references
+    assert (level.method, level.mean, math.isnan(level.sd)) == ("5-CV", pytest.approx(30), True)
     assert result.panels[1].references == ()
 
 
 def test_the_reference_under_a_selected_ridge() -> None:
     rows = [record("heart", 0, "5-CV", 0.25, setting="selected")]
     found = curves(rows, lam=Ridges((0.1,), "select"))
-    assert found.panels[0].references == (("5-CV", 25.0),)
+    assert [(r.method, r.mean) for r in found.panels[0].references] == [("5-CV", 25.0)]
+
+
+def test_differences_are_those_of_the_same_splits() -> None:
+    """Split 2 has no reference, split 3 no number; 0.7 of the rows train."""
+    rows = [swept(2, s, e) for s, e in enumerate((0.3, 0.4, 0.9, None))]
+    rows += [record("heart", s, "5-CV", e) for s, e in ((0, 0.2), (1, 0.25), (3, 0.1))]
+    panel = curves(rows).panels[0]
+    (gap,) = panel.curves[0].gaps
+    # 10 and 15 percentage points: sd sqrt(12.5), t_{0.95, 1} = 6.3138, 30 test rows over 70.
+    half = 6.313751514675 * math.sqrt((0.5 + 3 / 7) * 12.5)
+    assert (gap.x, gap.mean, gap.half) == (2.0, pytest.approx(12.5), pytest.approx(half))
+    assert not gap.clear  # t = 5
+    assert panel.sd == pytest.approx(100 * statistics.stdev([0.2, 0.25, 0.1]))
+
+
+def test_a_difference_is_clear_to_either_side() -> None:
+    rows = [swept(x, s, e) for x, e in ((0.5, 0.1), (2, 0.3)) for s in range(4)]
+    rows += [record("heart", s, "5-CV", 0.2 + 0.01 * s) for s in range(4)]
+    low, high = curves(rows).panels[0].curves[0].gaps
+    assert (low.clear, high.clear) == (True, True)
+    assert low.mean < 0 < high.mean
+    assert curves([swept(2, 0, 0.2)]).panels[0].curves[0].gaps == ()
 
 
 def test_values_without_a_place_on_a_log_axis_and_other_losses_are_left_out() -> None:

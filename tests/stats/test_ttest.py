@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kselect.stats.ttest import corrected, paired
+from kselect.stats.ttest import corrected, half_width, paired
 
 DIFFERENCES = st.lists(
     st.floats(-10, 10).map(lambda v: round(v, 3)), min_size=2, max_size=30
@@ -59,3 +59,15 @@ def test_equal_differences() -> None:
     assert (zero.statistic, zero.p_value, zero.significant) == (0.0, 1.0, False)
     assert (up.statistic, up.p_value, up.significant) == (math.inf, 0.0, True)
     assert (down.statistic, down.p_value, down.significant) == (-math.inf, 1.0, False)
+
+
+def test_a_band_leaves_zero_where_the_corrected_test_finds_a_difference() -> None:
+    rng = np.random.default_rng(5)
+    seen = set()
+    for _ in range(200):
+        d = rng.normal(rng.uniform(-2, 2), 1.0, size=int(rng.integers(2, 12)))
+        found = corrected(d, 0.4).significant or corrected(-d, 0.4).significant
+        assert (abs(float(np.mean(d))) > half_width(d, 0.4)) == found
+        seen.add(found)
+    assert seen == {True, False}
+    assert math.isnan(half_width(np.array([1.0]), 0.4))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from kselect.report.blocks import Element, Fold, Grid, Heading, Notes, Text
 from kselect.report.cells import Row, Shown
 from kselect.report.sheet import Contest, Part, Sheet
+from kselect.report.words import DASH
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|])")
 
@@ -77,7 +78,7 @@ def show(cell: Shown) -> str:
     """``**14.3 ± 2.6** (1)``."""
     failures = f" ({cell.failures})" if cell.failures else ""
     if not cell.mean:
-        return f"--{failures}"
+        return f"{DASH}{failures}"
     text = f"{cell.mean} ± {cell.sd}" if cell.sd else cell.mean
     stars = {"best": "**", "close": "*", "": ""}[cell.mark]
     return f"{stars}{text}{stars}{failures}"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kselect.criteria import PROBES
 from kselect.model.experiment import Columns
 from kselect.model.method import Method
 from kselect.report.blocks import Shown
-from kselect.report.panels import colour, lay_out, marker, say_no_data, show_figure, tidy_up
+from kselect.report.drawings.discrepancy import draw_discrepancy
+from kselect.report.panels import show_figure
 from kselect.report.sections.base import (
     Wrong,
     figure,
@@ -20,18 +20,11 @@ from kselect.report.sections.base import (
     read_labels,
     read_sweep,
 )
-from kselect.report.words import mark_label
-from kselect.stats.discrepancy import ORDER, RATE, VALUE, Discrepancy, Panel, Track, follow
+from kselect.stats.discrepancy import ORDER, RATE, VALUE, Discrepancy, follow
+from kselect.stats.exactness import Exactness, judge_exactness
 from kselect.stats.study import Study
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Canvas
-
 KEYS = ("at", "datasets")
-COLUMNS = 5
-# Below this a mean square of differences is nothing but rounding.
-FLOOR = 1e-30
 
 
 @figure("discrepancy")
@@ -67,15 +60,16 @@ class DiscrepancyFigure:
         return replace(figure, at=kept) if kept else None
 
     def show(self, figure: Discrepancy, study: Study) -> Shown:
-        """One panel per data set, on a log axis; what the rate of the series predicts is a dashed line."""
+        """One panel per data set, all on one log axis; what the rate of the series predicts is a dashed line."""
         panels = study.once(follow, figure)
+        found = next((e for e in study.once(judge_exactness) if e.figure == figure), None)
         return show_figure(
             figure.name,
-            lambda: make_canvas(figure, panels, study.reconstructed),
-            f"Mean square difference over the {ORDER}, one panel per data set",
-            "Mean square difference between the approximated and the exact held-out predictions over "
-            f"the {ORDER}, at the parameters that {', '.join(figure.at)} select; dashed: "
-            "what the rate of the series predicts from the first value on.",
+            lambda width: draw_discrepancy(
+                figure.at, panels, found.order if found else None, study.reconstructed, width
+            ),
+            f"Root mean square difference over the {ORDER}, one panel per data set",
+            describe(figure, found),
         )
 
 
@@ -90,54 +84,16 @@ def probe(
     return Method(label, name, folds, params, part=figure.name, at=label, datasets=figure.datasets)
 
 
-def make_canvas(
-    figure: Discrepancy, panels: Sequence[Panel], reconstructed: Mapping[str, str]
-) -> Canvas:
-    """Panels in rows of at most five, one legend above them."""
-    from matplotlib.lines import Line2D
-
-    columns = min(COLUMNS, max(1, len(panels)))
-    rows = ceil(len(panels) / columns) or 1
-    width, height = 2.15 * columns + 0.6, 2.1 * rows + 0.8
-    canvas, axes = lay_out(len(panels), columns, width, height, sharex=True)
-    for panel, ax in zip(panels, axes, strict=True):
-        draw_panel(ax, panel)
-    canvas.supxlabel(ORDER, fontsize=10)
-    canvas.supylabel("mean square difference to exact k-CV", fontsize=10)
-    handles = [
-        Line2D([], [], color=colour(i), marker=marker(i), markersize=4, linewidth=1.2)
-        for i, _ in enumerate(figure.at)
-    ]
-    thin = Line2D([], [], color="0.4", linewidth=0.7, linestyle="--")
-    names = [mark_label(label, reconstructed) for label in figure.at]
-    labels = [*names, "predicted by the rate of the series"]
-    canvas.legend([*handles, thin], labels, loc="outside upper center", ncols=4, frameon=False)
-    return canvas
-
-
-def draw_panel(ax: Axes, panel: Panel) -> None:
-    """One data set: one line per column with what its rate predicts, or "no data"."""
-    ax.set_title(panel.dataset, fontsize=9.5)
-    if not any(track.points for track in panel.tracks):
-        say_no_data(ax)
-        return
-    for i, track in enumerate(panel.tracks):
-        draw_track(ax, track, i)
-    ax.set_yscale("log")
-    low, high = ax.get_ylim()
-    ax.set_ylim(max(low, FLOOR / 10), high)
-    tidy_up(ax)
-    ax.tick_params(labelsize=8)
-
-
-def draw_track(ax: Axes, track: Track, i: int) -> None:
-    """The means, and from the first of them on what the rates predict."""
-    ax.plot(
-        *cut_off(track.points), color=colour(i), marker=marker(i), markersize=2.8, linewidth=1.1
+def describe(figure: Discrepancy, found: Exactness | None) -> str:
+    """What is seen, and how many curves are below one percent at the paper's order."""
+    counted = (
+        f" At order {found.order} (dotted) a full marker is below it: {found.exact} of {found.total}."
+        if found
+        else ""
     )
-    ax.plot(*cut_off(track.predicted), color=colour(i), linewidth=0.7, linestyle="--")
-
-
-def cut_off(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
-    """Abscissae and ordinates, none below the floor."""
-    return [x for x, _ in points], [max(v, FLOOR) for _, v in points]
+    return (
+        "Root mean square difference between the approximated and the exact held-out predictions over "
+        f"the {ORDER}, at the parameters that {', '.join(figure.at)} select, in percent of the target's scale "
+        "(1 for labels, the root of the cross-validation error in a regression); the same axis everywhere. "
+        f"The line is 1 %.{counted} Dashed: what the rate of the series predicts from the first value on."
+    )

@@ -8,14 +8,13 @@ from kselect.report.blocks import Block, Element, File, Grid, Heading, Shown, Te
 from kselect.report.formats import latex, markdown, tidy
 from kselect.report.sections.base import section
 from kselect.report.sheet import stem
-from kselect.report.words import LAM, describe_protocol, mark_label
+from kselect.report.words import DASH, LAM, describe_protocol, mark_label
 from kselect.stats.edges import SPOTS, EdgeShares, edge_shares
 from kselect.stats.study import Study
 
 AXES = {"kernel": "kernel", "lam": LAM}
 HEAD = ("method", "choices", *(f"{AXES[axis]} {end}" for axis, end in SPOTS), "any edge")
 CSV_HEAD = ("method", "choices", *(f"{axis}_{end}" for axis, end in SPOTS), "any", "loss")
-DASH = "–"  # noqa: RUF001
 
 
 @section("edges")

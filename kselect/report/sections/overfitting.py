@@ -7,12 +7,19 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from kselect.model.experiment import Columns
 from kselect.model.method import Method
 from kselect.report.blocks import Shown
-from kselect.report.panels import colour, lay_out, marker, say_no_data, show_figure, tidy_up
+from kselect.report.panels import (
+    colour,
+    columns_in,
+    lay_out,
+    marker,
+    say_no_data,
+    show_figure,
+    tidy_up,
+)
+from kselect.report.schemes import PAPER
 from kselect.report.sections.base import Wrong, figure, read_datasets, read_labels
 from kselect.stats.overfitting import Cloud, clouds
 from kselect.stats.study import Study
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 KEYS = ("criteria", "datasets")
-ACROSS = 4
+ACROSS, PANEL = 4, 1.7
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,7 @@ class OverfittingFigure:
         there = {d: row for d, row in found.items() if any(c.errors for c in row)}
         return show_figure(
             figure.name,
-            lambda: make_canvas(figure, there),
+            lambda width: make_canvas(figure, there, width),
             "The criterion's value against the test error, one panel per data set",
             "The criterion at its best against the test error there: a point per split, a large one for the mean. "
             "A column that lies to the left of another and above it has a lower criterion and a higher error: it "
@@ -72,14 +79,13 @@ class OverfittingFigure:
         )
 
 
-def make_canvas(figure: Overfitting, found: Mapping[str, Sequence[Cloud]]) -> Canvas:
-    """Panels in rows of four."""
+def make_canvas(figure: Overfitting, found: Mapping[str, Sequence[Cloud]], width: float) -> Canvas:
+    """Panels in rows of at most four."""
     from matplotlib.lines import Line2D
 
     count = max(1, len(found))
-    across = min(ACROSS, count)
-    width, height = 2.5 * across + 0.5, 2.2 * ceil(count / across) + 0.7
-    canvas, axes = lay_out(count, across, max(width, 4.8), height)
+    across = min(ACROSS, columns_in(width, count, PANEL))
+    canvas, axes = lay_out(count, across, width, 2.2 * ceil(count / across) + 0.7)
     if not found:
         say_no_data(axes[0])
     for (dataset, row), ax in zip(found.items(), axes, strict=False):
@@ -90,7 +96,13 @@ def make_canvas(figure: Overfitting, found: Mapping[str, Sequence[Cloud]]) -> Ca
         Line2D([], [], color=colour(i), marker=marker(i), linestyle="", markersize=5)
         for i, _ in enumerate(figure.criteria)
     ]
-    canvas.legend(handles, figure.criteria, loc="outside upper center", ncols=4, frameon=False)
+    canvas.legend(
+        handles,
+        figure.criteria,
+        loc="outside upper center",
+        ncols=max(1, int(width / 1.7)),
+        frameon=False,
+    )
     return canvas
 
 
@@ -108,12 +120,12 @@ def draw(ax: Axes, dataset: str, row: Sequence[Cloud]) -> None:
             )
     for i, cloud in enumerate(row):
         if cloud.errors:
-            mean = float(np.mean(cloud.scores)), float(np.mean(cloud.errors))
+            score, error = cloud.mean
             ax.plot(
-                *([mean[0]], [mean[1]], marker(i)),
+                *([score], [error], marker(i)),
                 color=colour(i),
                 markersize=6.5,
-                markeredgecolor="white",
+                markeredgecolor=PAPER,
                 markeredgewidth=0.8,
                 zorder=3,
             )

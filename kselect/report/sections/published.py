@@ -10,7 +10,7 @@ from kselect.report.cells import describe_fewer
 from kselect.report.formats import latex, markdown, tidy
 from kselect.report.sections.base import section
 from kselect.report.sheet import dagger_notes, stem
-from kselect.report.words import describe_protocol, mark_label, name_setting
+from kselect.report.words import DASH, describe_protocol, mark_label, name_setting
 from kselect.stats.distances import (
     Distance,
     Verdict,
@@ -48,7 +48,7 @@ def show(study: Study) -> Shown:
     files: list[File] = []
     blocks: list[Block] = []
     for loss in study.experiment.losses:
-        found = distances(study, loss)
+        found = study.once(distances, loss)
         if found:
             caption, notes = describe(study, loss), dagger_notes(study, loss)
             grid = Grid(HEAD, tuple(to_row(study, d, loss) for d in found), 3)
@@ -121,7 +121,7 @@ def to_row(study: Study, d: Distance, loss: str) -> tuple[str, ...]:
     """One row of text."""
     unit = study.comparison(loss).units.get(d.published.dataset, "")
     sd = f" ± {show_value(d.sd, unit)}" if not math.isnan(d.sd) else ""
-    ours = f"{show_value(d.mean, unit)}{sd}" if d.runs else "--"
+    ours = f"{show_value(d.mean, unit)}{sd}" if d.runs else DASH
     printed, error = d.published, " (se)" if d.published.kind == "se" else ""
     fewer = describe_fewer([d.runs] if d.runs else [], len(study.experiment.splits))
     return (
@@ -130,8 +130,8 @@ def to_row(study: Study, d: Distance, loss: str) -> tuple[str, ...]:
         mark_label(d.method, study.reconstructed),
         f"{printed.mean:g} ± {printed.spread:g}{error}",
         ours,
-        show_value(d.difference, unit, "+") if d.runs else "",
-        "" if math.isnan(d.errors) else f"{d.errors:+.1f}",
+        show_value(d.difference, unit, "+") if d.runs else DASH,
+        DASH if math.isnan(d.errors) else f"{d.errors:+.1f}",
         d.verdict,
     )
 

@@ -93,7 +93,7 @@ class RankingFigure:
         found = study.once(rank_columns, figure)
         drawn = show_figure(
             figure.name,
-            lambda: make_canvas(found, study.experiment.paper),
+            lambda width: make_canvas(found, study.experiment.paper, width),
             f"Mean ranks of {', '.join(found.labels)} with the critical difference",
             describe_diagram(found),
         )

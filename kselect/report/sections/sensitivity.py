@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from kselect.report.blocks import Block, Element, File, Grid, Heading, Shown, Text
 from kselect.report.formats import latex, markdown, tidy
 from kselect.report.sections.base import section
-from kselect.report.words import describe_protocol
+from kselect.report.words import DASH, describe_protocol
 from kselect.stats.claims import Judgement
 from kselect.stats.counts import WinTieLoss
 from kselect.stats.sensitivity import Sensitivity, not_run, sensitivities
@@ -92,14 +92,14 @@ def to_grid(found: Sequence[Sensitivity]) -> Grid:
 
 def number(value: float) -> str:
     """Two decimals, a dash without any."""
-    return "–" if math.isnan(value) else f"{value:.2f}"  # noqa: RUF001
+    return DASH if math.isnan(value) else f"{value:.2f}"
 
 
 def counts(row: Sensitivity, wanted: Judgement) -> str:
     """``10 / 3 / 59 (2 / 40)`` of one claim; a dash where the reading has not its columns."""
     mine = next((j for j in row.claims if j.claim == wanted.claim), None)
     if mine is None:
-        return "–"  # noqa: RUF001
+        return DASH
     mean, test = mine.tally.by_mean, mine.tally.by_ttest
     return f"{mean.wins} / {mean.ties} / {mean.losses} ({test.wins} / {test.losses})"
 

@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import ceil, isclose, isnan, sqrt
-from typing import TYPE_CHECKING, Any
+from math import isclose
+from typing import Any
 
 from kselect.criteria import CRITERIA
 from kselect.errors import ConfigError
 from kselect.grids import parse_number, show_number
-from kselect.model.experiment import Columns
+from kselect.model.experiment import Columns, Experiment
 from kselect.model.method import Method
 from kselect.report.blocks import Shown
-from kselect.report.panels import (
-    colour,
-    lay_out,
-    marker,
-    say_no_data,
-    show_figure,
-    symbol,
-    tidy_up,
+from kselect.report.drawings.sweep import draw_errors, draw_gaps
+from kselect.report.panels import show_figure
+from kselect.report.sections.base import (
+    Wrong,
+    figure,
+    parse_values,
+    read_datasets,
+    read_labels,
+    read_sweep,
 )
-from kselect.report.sections.base import Wrong, figure, parse_values, read_labels, read_sweep
-from kselect.report.words import LAM, mark_label
+from kselect.report.words import LAM
 from kselect.stats.study import Study
-from kselect.stats.sweeps import Curve, Curves, Panel, Sweep, trace
+from kselect.stats.sweeps import Curves, Sweep, trace
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Canvas
-
-KEYS = ("criteria", "lam")
-DODGE = 0.12
-AXES = {"%": "test error (%)", "MSE": "mean squared error"}
+KEYS = ("criteria", "lam", "datasets")
 
 
 @figure("sweep")
 class SweepFigure:
-    """``{kind: sweep, criteria: [5-KS], eta: 2^-10:2^10, lam: 0.001}``."""
+    """``{kind: sweep, criteria: [5-KS], eta: 2^-10:2^10, lam: 0.001}``, on some ``datasets`` or all."""
 
     def read(self, name: str, written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> Sweep:
         """Each criterion is a column of the table and has the parameter; the lam is one of the grid."""
@@ -47,17 +41,22 @@ class SweepFigure:
         for label in labels if values else []:
             criterion = CRITERIA[columns.first(label).criterion]
             list(parse_values(criterion, label, parameter, values, wrong))
-        return Sweep(name, tuple(labels), parameter, values, read_lam(written, columns, wrong))
+        some = "datasets" in written
+        datasets = read_datasets(written, columns, wrong) if some else None
+        lam = read_lam(written, columns, wrong)
+        return Sweep(name, tuple(labels), parameter, values, lam, datasets)
 
     def methods(self, figure: Sweep, columns: Columns) -> Iterable[Method]:
         """One method per criterion and value, with the experiment's own loss."""
-        for label in figure.criteria:
+        # A flag may have left none of its data sets, and a method without any stands for all.
+        for label in figure.criteria if figure.datasets != () else ():
             method = columns.first(label)
             parameter = CRITERIA[method.criterion].parameter(figure.parameter)
             assert parameter is not None
             for value in figure.values:
                 changed = method.with_params(**{figure.parameter: parameter.parse(value)})
-                yield replace(changed, part=figure.name, lam=figure.lam)
+                mine = figure.datasets or ()
+                yield replace(changed, part=figure.name, lam=figure.lam, datasets=mine)
 
     def keep(self, figure: Sweep, labels: frozenset[str]) -> Sweep | None:
         """With some of its criteria."""
@@ -65,15 +64,72 @@ class SweepFigure:
         return replace(figure, criteria=kept) if kept else None
 
     def show(self, figure: Sweep, study: Study) -> Shown:
-        """One panel per data set; k-CV with the same folds is a dashed line."""
+        """The differences to k-CV, which are the message, and the errors themselves behind a line."""
         curves = study.once(trace, figure)
-        return show_figure(
-            figure.name,
-            lambda: make_canvas(figure, curves, study.reconstructed),
-            f"Test error over {figure.parameter}, one panel per data set",
-            f"Test error over {figure.parameter} at {LAM} = {figure.lam:g}: mean and standard "
-            f"deviation over splits of {describe_lines(curves)}.",
-        )
+        shown = [show_gaps(figure, curves, study)] if curves.references else []
+        shown.append(show_errors(figure, curves, study))
+        files = [file for one in shown for file in one.files]
+        return Shown(files, [block for one in shown for block in one.blocks])
+
+
+def show_gaps(figure: Sweep, curves: Curves, study: Study) -> Shown:
+    """The paired differences."""
+    names, marks = study.reconstructed, table_values(figure, study.experiment)
+    return show_figure(
+        figure.name,
+        lambda width: draw_gaps(curves, figure.parameter, marks, names, width),
+        f"Difference of test errors to k-CV over {figure.parameter}, one panel per data set",
+        describe_gaps(figure, curves, marks),
+    )
+
+
+def show_errors(figure: Sweep, curves: Curves, study: Study) -> Shown:
+    """The errors, alone where there is nothing to subtract."""
+    alone = not curves.references
+    return show_figure(
+        figure.name if alone else f"{figure.name}-errors",
+        lambda width: draw_errors(curves, figure.parameter, study.reconstructed, width),
+        f"Test error over {figure.parameter}, one panel per data set",
+        describe_errors(figure, curves),
+        folded="" if alone else f"The test errors themselves over {figure.parameter}",
+    )
+
+
+def table_values(figure: Sweep, experiment: Experiment) -> tuple[float, ...]:
+    """The values of the parameter in the table's own columns; none where they are tuned."""
+    mine = (m for m in experiment.table if m.label in figure.criteria)
+    found = (dict(m.params).get(figure.parameter) for m in mine)
+    return tuple(dict.fromkeys(float(v) for v in found if isinstance(v, int | float) and v > 0))
+
+
+def describe_gaps(figure: Sweep, curves: Curves, marks: Sequence[float]) -> str:
+    """What is seen, how to read it, and where the axes end."""
+    pairs = " and ".join(f"{curves.methods[i]} minus {label}" for label, i in curves.references)
+    dotted = (
+        f"Dotted: {figure.parameter} = {' and '.join(f'{v:g}' for v in marks)}, as in the table. "
+    )
+    return (
+        f"Test error of {pairs} over {figure.parameter} at {LAM} = {figure.lam:g}, mean of the differences split "
+        "by split: above the line at 0 the criterion is worse than cross-validation, below it is better. A full "
+        "marker is a difference that the papers' paired one-sided t-test at 5 % calls significant; where the band "
+        "leaves the line, the test corrected for overlapping splits does so too. "
+        f"{dotted if marks else ''}Each axis ends at two standard deviations of k-CV's own error over splits; "
+        "triangles at its edge lie beyond it."
+    )
+
+
+def describe_errors(figure: Sweep, curves: Curves) -> str:
+    """The curves of a figure, and its reference lines if it has any."""
+    references = ", ".join(label for label, _ in curves.references)
+    ends = (
+        f"; dashed: {references}. Axes end four standard deviations above these."
+        if references
+        else "."
+    )
+    return (
+        f"Test error over {figure.parameter} at {LAM} = {figure.lam:g}: mean and standard deviation (band) over "
+        f"splits of {', '.join(curves.methods)}{ends}"
+    )
 
 
 def read_lam(written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> float:
@@ -94,86 +150,3 @@ def read_lam(written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> floa
         valid = ", ".join(show_number(v) for v in columns.lam.values)
         wrong(("lam",), f"{show_number(lam)} is not in the grid of lam; valid: {valid}")
     return near[0] if near else 0.0
-
-
-def describe_lines(curves: Curves) -> str:
-    """The curves of a figure, and its reference lines if it has any."""
-    references = ", ".join(label for label, _ in curves.references)
-    return ", ".join(curves.methods) + (f"; dashed: {references}" if references else "")
-
-
-def make_canvas(figure: Sweep, curves: Curves, reconstructed: Mapping[str, str]) -> Canvas:
-    """Panels in rows of at most four, one legend above them."""
-    count = max(1, len(curves.panels))
-    columns = min(4, ceil(sqrt(count)))
-    width, height = max(2.6 * columns, 4.5), 1.95 * ceil(count / columns) + 0.7
-    canvas, axes = lay_out(count, columns, width, height)
-    for panel, ax in zip(curves.panels, axes, strict=False):
-        draw_panel(ax, panel, dict(curves.references))
-    canvas.supxlabel(symbol(figure.parameter), fontsize=10)
-    units = {panel.unit for panel in curves.panels if panel.unit}
-    label = AXES[units.pop()] if len(units) == 1 else "test error (% or mean squared error)"
-    canvas.supylabel(label, fontsize=10)
-    add_legend(canvas, curves, reconstructed)
-    return canvas
-
-
-def draw_panel(ax: Axes, panel: Panel, positions: Mapping[str, int]) -> None:
-    """One data set: its curves over a log axis, and their references."""
-    ax.set_title(panel.dataset, fontsize=9.5)
-    if not any(curve.points for curve in panel.curves):
-        say_no_data(ax)
-        ax.set_xticks([])
-        return
-    for label, level in panel.references:
-        i = positions[label]
-        ax.axhline(level, color=colour(i), linewidth=0.9, linestyle=dash(i), zorder=1)
-    for i, curve in enumerate(panel.curves):
-        draw_curve(ax, curve, i, len(panel.curves))
-    ax.set_xscale("log", base=2)
-    tidy_up(ax)
-
-
-def draw_curve(ax: Axes, curve: Curve, i: int, count: int) -> None:
-    """Means with standard deviations, shifted a little so that the bars of curves stand apart."""
-    shift = 2.0 ** (DODGE * (2 * i - count + 1))
-    ax.errorbar(
-        [p.x * shift for p in curve.points],
-        [p.mean for p in curve.points],
-        yerr=[0.0 if isnan(p.sd) else p.sd for p in curve.points],
-        color=colour(i),
-        ecolor=(colour(i), 0.5),
-        marker=marker(i),
-        markersize=2.6,
-        linewidth=1.1,
-        elinewidth=0.5,
-        capsize=1.2,
-        zorder=2,
-    )
-
-
-def dash(position: int) -> tuple[float, tuple[float, ...]]:
-    """Lines that coincide stay apart: the dashes of one fall into the gaps of the other."""
-    return (4.0 * position, (4.0, 4.0))
-
-
-def add_legend(canvas: Canvas, curves: Curves, reconstructed: Mapping[str, str]) -> None:
-    """One legend for all panels, above them."""
-    from matplotlib.lines import Line2D
-
-    lines = [
-        Line2D([], [], color=colour(i), marker=marker(i), markersize=4, linewidth=1.2)
-        for i, _ in enumerate(curves.methods)
-    ]
-    levels = [
-        Line2D([], [], color=colour(i), linewidth=0.9, linestyle="--") for _, i in curves.references
-    ]
-    labels = [*curves.methods, *(label for label, _ in curves.references)]
-    if labels:
-        canvas.legend(
-            [*lines, *levels],
-            [mark_label(label, reconstructed) for label in labels],
-            loc="outside upper center",
-            ncols=min(4, len(labels)),
-            frameon=False,
-        )

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
-
-import numpy as np
 
 from kselect.model.experiment import Columns
 from kselect.model.method import Method
-from kselect.numerics.linalg import Array
 from kselect.report.blocks import Shown
-from kselect.report.panels import colour, lay_out, say_no_data, show_figure, tidy_up
+from kselect.report.panels import colour, columns_in, lay_out, say_no_data, show_figure, tidy_up
+from kselect.report.schemes import INK
 from kselect.report.sections.base import Wrong, figure, read_datasets, read_labels
-from kselect.stats.learned import Learned, learned
+from kselect.stats.learned import Learned, learned, limits
 from kselect.stats.study import Study
 
 if TYPE_CHECKING:
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 KEYS = ("criteria", "datasets")
-# What is smaller than this share of the largest median is drawn at the foot, where zero stands.
-FOOT = 1e-4
+PANEL = 3.0
 MOST_TICKS = 12
 
 
@@ -66,18 +64,20 @@ class WidthsFigure:
         rows = [[learned(study, d, m) for m in figure.criteria] for d in figure.datasets]
         return show_figure(
             figure.name,
-            lambda: make_canvas(rows),
+            lambda width: make_canvas(rows, width),
             f"Box plots of the kernel parameters of {', '.join(figure.criteria)} over splits",
             f"Kernel parameters of {', '.join(figure.criteria)} over splits, one box per feature: quartiles and "
             "median, whiskers to the 5th and 95th percentile. Parameters near zero lie at the foot of the axis.",
         )
 
 
-def make_canvas(rows: Sequence[Sequence[Learned]]) -> Canvas:
+def make_canvas(rows: Sequence[Sequence[Learned]], width: float) -> Canvas:
     """One panel per data set and column."""
     across = max((len(row) for row in rows), default=1)
     count = across * len(rows)
-    canvas, axes = lay_out(max(count, 1), across, 4.4 * across, 2.0 * max(len(rows), 1))
+    columns = columns_in(width, across, PANEL)
+    lines = ceil(max(count, 1) / columns)
+    canvas, axes = lay_out(max(count, 1), columns, width, 2.0 * lines)
     for i, row in enumerate(rows):
         floor, top = limits(row)
         for j, one in enumerate(row):
@@ -87,21 +87,13 @@ def make_canvas(rows: Sequence[Sequence[Learned]]) -> Canvas:
     return canvas
 
 
-def limits(row: Sequence[Learned]) -> tuple[float, float]:
-    """The foot and top of a data set's axis: of medians and upper percentiles, which no single split moves."""
-    medians = [np.median(one.values, axis=0).max() for one in row if one.values.size]
-    tops = [np.percentile(one.values, 95, axis=0).max() for one in row if one.values.size]
-    foot = FOOT * max(medians, default=1.0) or FOOT
-    return foot, max([*tops, 10.0 * foot])
-
-
 def draw(ax: Axes, one: Learned, position: int, floor: float, top: float) -> None:
     """The boxes of one column on one data set."""
     ax.set_title(f"{one.dataset}, {one.method} ({len(one.splits)} splits)", fontsize=9)
     if not one.values.size:
         say_no_data(ax)
         return
-    values: Array = np.maximum(one.values, floor)
+    values = one.raised(floor)
     ax.boxplot(
         values,
         whis=(5, 95),
@@ -113,7 +105,7 @@ def draw(ax: Axes, one: Learned, position: int, floor: float, top: float) -> Non
             "edgecolor": colour(position),
             "linewidth": 0.7,
         },
-        medianprops={"color": "black", "linewidth": 1.1},
+        medianprops={"color": INK, "linewidth": 1.1},
         whiskerprops={"color": colour(position), "linewidth": 0.7},
         capprops={"color": colour(position), "linewidth": 0.7},
     )

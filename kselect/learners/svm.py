@@ -1,0 +1,116 @@
+r"""The support vector machine with the hinge loss, every C at once (tcyb2018).
+
+min (1/n) sum max(0, 1 - y (f + b)) + lam ||f||^2,   f = K beta,   0 <= y_i beta_i <= C = 1 / (2 n lam)
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kselect.errors import ConfigError
+from kselect.learners.base import Dual, Problem, learner
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array, Index, Mask
+
+if TYPE_CHECKING:
+    from kselect.learners.svm_path.equal import EqualRows
+    from kselect.learners.svm_path.ladder import Ladder
+
+
+class SVMPath:
+    """All ridges, from the smallest C on; folds start from the solutions of all rows."""
+
+    def __init__(self, problem: Problem, *, bias: bool) -> None:
+        if problem.columns is not None:
+            raise ConfigError("svm takes the whole kernel matrix, not Nystrom columns")
+        if not np.isin(problem.y, (-1.0, 1.0)).all():
+            raise ConfigError("svm is for two classes, labelled -1 and +1")
+        self.problem = problem
+        self.bias = bias
+        self._held: dict[Folds, Array] = {}
+
+    @cached_property
+    def rows(self) -> EqualRows:
+        """Which rows stand for others."""
+        from kselect.learners.svm_path.equal import EqualRows
+
+        return EqualRows.find(self.problem.X, self.problem.y)
+
+    @cached_property
+    def order(self) -> Index:
+        """The ridges by C, ascending."""
+        return np.argsort(-self.problem.lams, kind="stable")
+
+    @cached_property
+    def ladder(self) -> Ladder:
+        """The solutions for all rows, by C."""
+        return self._climb(np.ones(self.problem.n, dtype=np.bool_), self.problem.n, None)
+
+    def _climb(self, kept: Mask, rows: int, above: Ladder | None) -> Ladder:
+        from kselect.learners.svm_path.gram import gram_of
+        from kselect.learners.svm_path.ladder import climb, hinge_task
+
+        p = self.problem
+        name = f"{p.kernel.name} {p.kernel.text}".rstrip()
+        task = hinge_task(p.once(gram_of), p.y, self.rows.weights(kept), self.bias, name)
+        return climb(task, 1.0 / (2 * rows * p.lams[self.order]), above)
+
+    def _decisions(self, ladder: Ladder) -> Array:
+        """(n_ridges, n), by ridge."""
+        slacks = np.empty((len(self.order), self.problem.n))
+        slacks[self.order] = [rung.middled[1] for rung in ladder.rungs]
+        return self.problem.y - slacks
+
+    def dual(self) -> Dual:
+        """``beta = y alpha`` and b for every ridge."""
+        alpha, bias = np.empty((len(self.order), self.problem.n)), np.empty(len(self.order))
+        for ridge, rung in zip(self.order, self.ladder.rungs, strict=True):
+            alpha[ridge], bias[ridge] = self.rows.spread(rung.fit.beta), rung.middled[0]
+        return Dual(alpha, bias)
+
+    def decision(self) -> Array:
+        """``K beta + b``."""
+        return self._decisions(self.ladder)
+
+    def held_out(self, folds: Folds) -> Array:
+        """Exact k-fold cross-validation by retraining, each fold from the solutions for all rows.
+
+        ``ridge: per-fold`` trains with ``C = 1 / (2 (n - m) lam)``, ``fixed`` keeps ``1 / (2 n lam)``.
+        """
+        if folds not in self._held:
+            self._held[folds] = self._retrain(folds)
+        return self._held[folds]
+
+    def _retrain(self, folds: Folds) -> Array:
+        out = np.empty((len(self.problem.lams), self.problem.n))
+        for F in folds.members:
+            rows = self.problem.n - (len(F) if self.problem.ridge == "per-fold" else 0)
+            out[:, F] = self._without(F, rows)
+        return out
+
+    def _without(self, F: Index, rows: int) -> Array:
+        """(n_ridges, m): the rows F predicted without them, at ``C = 1 / (2 rows lam)``."""
+        kept = np.ones(self.problem.n, dtype=np.bool_)
+        kept[F] = False
+        return self._decisions(self._climb(kept, rows, self.ladder))[:, F]
+
+    def loo(self) -> Array:
+        """Leave-one-out by training, with the ridge n lam kept; rows with ``beta = 0`` at every C need none."""
+        found = self.decision()
+        for i in np.flatnonzero(self.dual().alpha.any(axis=0)):
+            found[:, [i]] = self._without(np.array([i]), self.problem.n)
+        return found
+
+
+@learner(
+    "svm",
+    paper="tcyb2018; Cortes and Vapnik 1995",
+    tasks=frozenset({"classification"}),
+    loss="hinge",
+)
+def svm(problem: Problem, *, bias: bool = True) -> SVMPath:
+    r"""Support vector machine: min (1/n) sum max(0, 1 - y (f + b)) + lam ||f||^2, b = 0 with bias=false."""
+    return SVMPath(problem, bias=bias)

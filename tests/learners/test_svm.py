@@ -1,0 +1,220 @@
+"""The SVM's path against LIBSVM, its optimality conditions, and training without the rows held out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import oracles_svm as slow
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from problems import Case, cases, numbered, problem_of, rows
+
+from kselect.errors import ConfigError, TrialError
+from kselect.kernels import Kernel, Points
+from kselect.kernels.gaussian import Gaussian
+from kselect.kernels.linear import Linear
+from kselect.kernels.nystrom import Columns
+from kselect.kernels.polynomial import Polynomial
+from kselect.learners import Problem
+from kselect.learners.svm import svm
+from kselect.learners.svm_path import descent, settle
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array
+
+# C = 2^-10 to 2^14 on 60 rows.
+LAMS = 1.0 / (2 * 60 * 2.0 ** np.arange(-10, 15, 3))
+TAUS = (2.0**-15, 2.0**-6, 2.0**-3, 1.0, 2.0**4, 2.0**15)
+KINDS = ("random", "separable", "duplicated", "noise", "unequal", "columns")
+
+
+def data(kind: str, n: int = 60, seed: int = 1) -> tuple[Array, Array]:
+    """Data that a trainer may find hard."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(n, 3))
+    y = np.where(np.sin(3 * X[:, 0]) + X[:, 1] + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
+    if kind == "separable":
+        y = np.where(X[:, 0] > 0, 1.0, -1.0)
+        X[:, 0] += 0.5 * y
+    if kind == "duplicated":
+        X[n // 2 :] = X[: n - n // 2]
+        y[n // 2 :] = rng.choice([-1.0, 1.0], size=n - n // 2)
+    if kind == "noise":
+        y = rng.choice([-1.0, 1.0], size=n)
+    if kind == "unequal":
+        y = np.where(np.arange(n) < 3, 1.0, -1.0)
+    if kind == "columns":
+        X = np.round(X)
+    return X, y
+
+
+def problem(
+    kind: str, kernel: Kernel, *, n: int = 60, lams: Array = LAMS, ridge: str = "fixed"
+) -> Problem:
+    return problem_of(kernel, *data(kind, n), lams, ridge=ridge)
+
+
+def in_single(p: Problem) -> Problem:
+    """With the kernel matrix in single precision, which is how LIBSVM keeps it."""
+    return replace(p, K=p.K.astype(np.float32).astype(np.float64))
+
+
+def folds_of(n: int, k: int, seed: int = 3) -> Folds:
+    return numbered(np.random.default_rng(seed), n, k, False)
+
+
+def box(p: Problem) -> list[float]:
+    """C for each ridge."""
+    return [1.0 / (2 * p.n * lam) for lam in p.lams.tolist()]
+
+
+# --- the fit -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tau", TAUS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_decisions_are_libsvms(kind: str, tau: float) -> None:
+    """At its tolerance 1e-8, to 1e-5."""
+    if (kind, tau) == ("noise", 2.0**15):
+        pytest.skip("f varies by 1e-3 in all, so that LIBSVM's tolerance leaves it 6e-5 of play")
+    p = in_single(problem(kind, Gaussian(tau)))
+    found = svm(p).decision()
+    for at, C in enumerate(box(p)):
+        expected = slow.libsvm(p.K, p.y, C, p.K)
+        np.testing.assert_allclose(found[at], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("kernel", [*map(Gaussian, TAUS), Linear(), Polynomial(2), Polynomial(5)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_optimality(kind: str, kernel: Kernel, bias: bool) -> None:
+    """To 1e-8, or where K beta is large to its rounding."""
+    p = problem(kind, kernel)
+    path = svm(p, bias=bias)
+    dual = path.dual()
+    for at, C in enumerate(box(p)):
+        beta, b = dual.alpha[at], float(dual.bias[at])
+        rounding = 1e-14 * np.abs(p.K).max() * np.abs(beta).sum()
+        assert slow.violation(p.K, p.y, beta, b, C, bias) <= 1e-8 + rounding
+        np.testing.assert_allclose(path.decision()[at], p.K @ beta + b, atol=1e-8 + rounding)
+        assert bias or b == 0.0
+
+
+@settings(max_examples=40)
+@given(cases(labels=True, lowest=-4.0), st.booleans())
+def test_any_problem(case: Case, bias: bool) -> None:
+    """Any kernel, any ridges in any order, one class alone among the labels too."""
+    p = case.problem
+    dual = svm(p, bias=bias).dual()
+    for at, C in enumerate(box(p)):
+        beta, b = dual.alpha[at], float(dual.bias[at])
+        rounding = 1e-13 * np.abs(p.K).max() * np.abs(beta).sum()
+        assert slow.violation(p.K, p.y, beta, b, C, bias) <= 1e-8 + rounding
+
+
+def test_no_other_fit_is_better() -> None:
+    """C is 1 / (2 n lam): the objective of the papers is at its minimum."""
+    p = problem("random", Gaussian(0.5))
+    dual = svm(p).dual()
+    rng = np.random.default_rng(0)
+    for at, lam in enumerate(p.lams.tolist()):
+        beta, b = dual.alpha[at], float(dual.bias[at])
+        least = slow.objective(p.K, p.y, beta, b, lam)
+        for _ in range(20):
+            other = beta + 1e-3 * np.abs(beta).max() * rng.normal(size=p.n)
+            assert slow.objective(p.K, p.y, other, b + 1e-3 * rng.normal(), lam) > least
+
+
+def test_repeated_ridges_and_any_order() -> None:
+    """Each ridge has its own fit, wherever it stands."""
+    order = np.array([3, 0, 3, 8, 1])
+    p = problem("random", Gaussian(0.5))
+    whole = svm(p).decision()
+    some = svm(replace(p, lams=p.lams[order])).decision()
+    np.testing.assert_allclose(some, whole[order], atol=1e-8)
+
+
+def test_the_kernel_matrix_is_shared_between_targets() -> None:
+    """Other labels for the same kernel."""
+    p = problem("random", Gaussian(0.5))
+    svm(p).decision()
+    other = p.changed(y=-p.y)
+    np.testing.assert_allclose(svm(other).decision(), -svm(p).decision(), atol=1e-8)
+
+
+# --- held out ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
+@pytest.mark.parametrize("tau", [2.0**-6, 0.5, 2.0**6])
+@pytest.mark.parametrize("kind", KINDS)
+def test_held_out_is_libsvms(kind: str, tau: float, ridge: str) -> None:
+    """Trained without each fold, with C for n rows or for those left."""
+    p = in_single(problem(kind, Gaussian(tau), ridge=ridge))
+    folds = folds_of(p.n, 3)
+    held = svm(p).held_out(folds)
+    for F in folds.members:
+        rest = np.setdiff1d(np.arange(p.n), F)
+        if len(set(p.y[rest])) < 2:
+            continue
+        size = p.n if ridge == "fixed" else len(rest)
+        for at, lam in enumerate(p.lams.tolist()):
+            K, across = p.K[np.ix_(rest, rest)], p.K[np.ix_(F, rest)]
+            expected = slow.libsvm(K, p.y[rest], 1.0 / (2 * size * lam), across)
+            np.testing.assert_allclose(held[at, F], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), Linear(), Polynomial(3)])
+def test_held_out_is_training_without_the_fold(kernel: Kernel, bias: bool) -> None:
+    """The path of the other rows, from nothing."""
+    p = problem("duplicated", kernel, ridge="per-fold", lams=LAMS[:6])
+    folds = folds_of(p.n, 4)
+    held = svm(p, bias=bias).held_out(folds)
+    for F in folds.members:
+        rest = np.setdiff1d(np.arange(p.n), F)
+        alone = svm(problem_of(kernel, p.X[rest], p.y[rest], p.lams), bias=bias).dual()
+        across = kernel.gram(Points(p.X[F], p.X[rest]))
+        for at in range(len(p.lams)):
+            np.testing.assert_allclose(held[at, F], alone.decision(at, across), atol=1e-6)
+
+
+def test_leave_one_out_is_training_without_the_row() -> None:
+    """With the ridge n lam kept."""
+    p = problem("random", Gaussian(0.5), n=30)
+    singles = Folds(tuple(np.array([i]) for i in range(p.n)))
+    np.testing.assert_allclose(svm(p).loo(), svm(p).held_out(singles), atol=1e-8)
+    per_fold = svm(replace(p, ridge="per-fold"))
+    np.testing.assert_allclose(per_fold.loo(), svm(p).loo(), atol=1e-8)
+
+
+def test_a_fold_that_leaves_one_class() -> None:
+    """With a bias its label is predicted, as the nearest of the values that are optimal."""
+    X, y = rows(20)
+    y = np.where(np.arange(20) < 4, 1.0, -1.0)
+    folds = Folds.from_numbers((np.arange(20) < 4).astype(np.intp))
+    held = svm(problem_of(Gaussian(1.0), X, y)).held_out(folds)
+    np.testing.assert_allclose(held[:, :4], -1.0)
+
+
+# --- what cannot be ------------------------------------------------------------------------------------
+
+
+def test_a_limit_that_is_reached_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Named with the kernel and C."""
+    monkeypatch.setattr(settle, "SMO_STEPS", 1)
+    monkeypatch.setattr(settle, "STEPS", 1)
+    monkeypatch.setattr(descent, "STEPS", 0)
+    with pytest.raises(TrialError, match=r"iteration limit: gaussian tau=0.25 C="):
+        svm(problem("noise", Gaussian(0.25))).decision()
+
+
+def test_what_it_does_not_take() -> None:
+    """Other targets than two classes, and columns."""
+    X, _ = rows(12)
+    with pytest.raises(ConfigError, match="two classes"):
+        svm(problem_of(Gaussian(1.0), X, X[:, 0]))
+    p = problem("random", Gaussian(1.0))
+    with pytest.raises(ConfigError, match="Nystrom"):
+        svm(replace(p, columns=Columns(np.ones((60, 1)), np.ones((1, 1)))))

@@ -1,0 +1,70 @@
+"""Figures in a dark page: every colour that is drawn has another for the dark."""
+
+from __future__ import annotations
+
+import re
+
+from synthetic import full_experiment, full_records, study
+
+from kselect.model.method import Setting
+from kselect.report.blocks import Fold, Picture
+from kselect.report.panels import NARROW, WIDE
+from kselect.report.schemes import DARK, LINE, PAPER, shorter
+from kselect.report.writer import show_sections
+from kselect.stats.published import Published
+
+THEIRS = tuple(
+    Published("1", "heart", label, Setting(value=0.001), mean, 2.0, "sd")
+    for label, mean in (("5-CV", 17.0), ("5-KS", 2.0), ("EP", 22.0))
+)
+
+
+def pictures() -> list[Picture]:
+    """Every picture of a small experiment, with all sections that have any."""
+    spec = full_experiment(datasets=("heart", "sonar"), splits=(0, 1))
+    found = study(spec, full_records(spec), published=THEIRS)
+    elements = [e for s in show_sections(found) for b in s.blocks for e in b.elements]
+    opened = [i for e in elements for i in (e.elements if isinstance(e, Fold) else (e,))]
+    return [e for e in opened if isinstance(e, Picture)]
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of WCAG."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of WCAG."""
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_every_colour_of_every_figure_has_one_for_the_dark() -> None:
+    found = pictures()
+    assert len(found) == 5
+    for picture in found:
+        for svg, inches in ((picture.wide, WIDE), (picture.narrow, NARROW)):
+            sheet, _, drawing = svg.decode().partition("</style>")
+            drawn = set(re.findall(r"(fill|stroke): (#[0-9a-f]{6})", drawing))
+            assert {colour for _, colour in drawn} <= set(DARK), picture.alt
+            for kind, colour in drawn:
+                assert f'[style*="{kind}: {colour}"]{{{kind}:{DARK[colour]}!important}}' in sheet
+            assert "@media (prefers-color-scheme:dark)" in sheet
+            assert f'width="{72 * inches:g}pt"' in sheet
+            assert "#ffffff" not in drawing.split('id="axes_1"')[0], "a ground that stays white"
+
+
+def test_what_is_drawn_stands_out_from_either_ground() -> None:
+    for light, dark in DARK.items():
+        if light not in (PAPER, LINE):
+            assert contrast(light, PAPER) > 2
+            assert contrast(dark, DARK[PAPER]) > 4.5
+
+
+def test_places_are_shortened_and_scales_are_not() -> None:
+    svg = b'<path d="M 1.234567 2.5" transform="scale(0.015625)"/><use x="3.14159" y="2"/>'
+    assert shorter(svg) == (
+        b'<path d="M 1.23 2.5" transform="scale(0.015625)"/><use x="3.14" y="2"/>'
+    )
