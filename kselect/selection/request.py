@@ -45,6 +45,8 @@ def make_kernels(
     Where a grid is not given, or "auto", it lies around the scale of the data X, for parameters that have one.
     """
     cls = find_kernel(name)
+    if cls.learned:
+        raise ConfigError(f"the {name} kernel is learned by a search of its own, not from a grid")
     given = {k: g for k, grid in grids.items() if (g := as_plain(grid)) is not None and g != AUTO}
     names = [field.name for field in fields(cls)]
     strange = [key for key in given if key not in names]
