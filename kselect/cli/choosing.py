@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from kselect.cli.watching import Watch, nystrom_hint
 from kselect.datasets.content import content_limit
 from kselect.datasets.frames import TableOptions
 from kselect.datasets.targets import Target
@@ -66,7 +67,8 @@ def choose(file: Path, flags: Mapping[str, Any]) -> Chosen:
     numbers = read_folds(flags["folds"])
     with naming(file if numbers is None else flags["folds"]):
         folds = make_folds(method, len(data.X), request.seed, numbers)
-    found = select(data.X, data.goal.values, request, folds)
+    watch = Watch(nystrom_hint(data.X, data.goal.values, request))
+    found = select(data.X, data.goal.values, request, folds, watch)
     return Chosen(data, found, folds_for(found, len(data.X), folds))
 
 
