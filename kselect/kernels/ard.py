@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -39,6 +40,14 @@ class Ard(Kernel):
     def parameters(self) -> dict[str, float]:
         """``theta1``, ``theta2``, ... in the order of the features."""
         return {f"theta{j}": float(value) for j, value in enumerate(self.theta, start=1)}
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, float]) -> Ard:
+        """The kernel of ``theta1``, ``theta2``, ..."""
+        names = [f"theta{j}" for j in range(1, len(parameters) + 1)]
+        if set(names) != set(parameters):
+            raise ConfigError("theta must be numbered from 1 without a gap")
+        return cls(tuple(float(parameters[name]) for name in names))
 
     def vector(self) -> Array:
         """theta as an array: what a continuous search moves."""

@@ -97,6 +97,11 @@ class Kernel:
         """The kernel of the same kind with other parameters."""
         return type(self)(*map(float, theta))
 
+    @classmethod
+    def of(cls, parameters: Mapping[str, float]) -> Self:
+        """The kernel with these ``parameters``."""
+        return cls(**parameters)
+
     @property
     def text(self) -> str:
         """``tau=4``: how records and messages write the parameters."""

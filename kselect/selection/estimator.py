@@ -163,8 +163,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     def _select(self, X: Array, targets: Array, y: Any, groups: Any) -> None:
         method, learner = self._method(hasattr(self, "classes_"))
         method, numbers = asked_folds(self.cv, groups, X, y, method)
-        request = self._request(X, learner, method)
-        request = as_learned(request, self.kernel, self.criterion)
+        request = as_learned(self._request(X, learner, method), self.kernel, self.criterion)
         folds = make_folds(method, len(X), request.seed, numbers)
         found = select(X, targets, request, folds)
         for text in found.edges:
@@ -210,9 +209,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         self.dual_ = found.duals
         self.support_ = X if found.landmarks is None else X[found.landmarks]
         scores = as_scored(found.scores, self.scoring, targets)
-        self.cv_results_ = results(
-            found, scores.ravel(), in_gamma if self.gamma is not None else None
-        )
+        shown = in_gamma if self.gamma is not None else None
+        self.cv_results_ = results(found, scores.ravel(), shown)
         self.best_index_ = found.position[0] * found.scores.shape[1] + found.position[1]
         self.best_params_ = self.cv_results_["params"][self.best_index_]
         self.best_score_ = float(scores[found.position])

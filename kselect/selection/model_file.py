@@ -67,7 +67,7 @@ class SavedModel:
     @property
     def kernel(self) -> Kernel:
         """The kernel of the name with its parameters."""
-        return find_kernel(self.kernel_name)(**self.kernel_params)
+        return find_kernel(self.kernel_name).of(self.kernel_params)
 
 
 def model_of(

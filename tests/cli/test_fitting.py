@@ -15,6 +15,7 @@ from experiments import kselect_in
 from kselect.cli.choosing import choose
 from kselect.cli.fitting import fit_command
 from kselect.cli.main import cli
+from kselect.kernels import Points
 from kselect.selection.model_file import read_model
 from kselect.selection.own_data import read_table
 
@@ -72,13 +73,23 @@ def test_the_decisions_of_the_selections_own_fit(
     chosen = choose(path, flags_of(*GRID, *more))
     X, choice = chosen.data.X, chosen.found
     support = X if choice.landmarks is None else X[choice.landmarks]
-    from kselect.kernels import Points
-
     K = choice.kernel.gram(Points(X, support))
     expected = np.array([dual.decision(0, K) for dual in choice.duals])
     names = {0: ["prediction"], 2: ["decision"], 3: ["decision u", "decision v", "decision w"]}
     mine = np.array([[float(row[name]) for row in found] for name in names[classes]])
     np.testing.assert_allclose(mine, expected, rtol=0, atol=1e-12)
+
+
+def test_a_kernel_with_a_width_per_feature(tmp_path: Path) -> None:
+    """All of its widths are in the model."""
+    path = write(tmp_path / "my.csv", 2)
+    more = ("--kernel", "ard", "--criterion", "FLKL")
+    run("fit", "my.csv", "-o", "m.npz", *more)
+    found = [float(row["decision"]) for row in table_of(run("predict", "m.npz", "my.csv").stdout)]
+    chosen = choose(path, flags_of(*more))
+    K = chosen.found.kernel.gram(Points(chosen.data.X))
+    expected = chosen.found.duals[0].decision(0, K)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
 def test_in_processes_of_their_own(tmp_path: Path) -> None:

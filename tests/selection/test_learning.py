@@ -114,7 +114,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     first = next(line for line in shown.output.splitlines() if "#" in line)
     assert ("feature 1" in first) or first.startswith("a ")
     assert first.endswith("#" * 40)
-    assert "criterion='FLKL')" in shown.output
+    assert "criterion='FLKL'," in shown.output
     assert plot.read_bytes().startswith(b"\x89PNG")
     found = json.loads(CliRunner().invoke(cli, [*told, "--json"]).output)
     assert found["search"] == "flkl"
