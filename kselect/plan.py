@@ -68,7 +68,7 @@ def make_plan(
     for name, split in pairs[shard[0] - 1 :: shard[1]]:
         if name not in sources:
             continue
-        methods = experiment.methods_on(name)
+        methods = experiment.methods_on(name, split)
         trial = Trial(name, split, methods, sources[name])
         if not force:
             trial = still_pending(experiment, trial, store, retry_failed)

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from kselect.cli.relevances import name_kernel, relevance_facts, relevance_lines, state_lines
 from kselect.datasets.tabular import Target
 from kselect.errors import brief
 from kselect.grids import show_number
 from kselect.kernels import Kernel
+from kselect.kernels.ard import Ard
 from kselect.model.method import show
 from kselect.model.records import describe_exclusions
 from kselect.search.pruned import Work
@@ -33,9 +35,10 @@ def as_object(found: Selection, n: int, facts: Mapping[str, Any]) -> dict[str, A
         "learner_params": dict(request.learner.params),
         "kernel": found.kernel.name,
         "ridge": request.ridge,
-        "search": "pruned" if found.work else "grid",
+        "search": searched_by(found),
         "n": n,
         "best": {**found.kernel.parameters, "lam": found.lam, "score": found.score},
+        **relevance_facts(found.kernel, found.found),
         "warnings": found.edges,
         "excluded": [
             {**place.kernel.parameters, "lam": place.lam, "reason": reason}
@@ -58,24 +61,39 @@ def describe(found: Selection, n: int, d: int, goal: Target, scale: str) -> str:
         first = ", ".join(map(brief, goal.classes[:6]))
         kind += f"; classes {first}{', ...' if len(goal.classes) > 6 else ''}"
     size = found.scores.size
-    chosen = ", ".join(f"{k} = {show_number(v)}" for k, v in found.kernel.parameters.items())
+    chosen = name_kernel(found.kernel)
     lines = [
         f"{n} rows, {d} feature{'' if d == 1 else 's'}, {kind}",
         f"{request.learner.name}{own}, {found.kernel.name} kernel, {request.method.label}"
         + (f" ({request.method.text})" if request.method.params else ""),
         "",
-        *(score_table(found) if found.work is None else [describe_work(found, found.work)]),
+        *scores_or_relevances(found),
         "",
         f"choice: {chosen + ', ' if chosen else ''}lam = {show_number(found.lam)}"
         f" (ridge n lam = {found.lam * n:.4g}), score {found.score:.6g}",
         *(f"warning: {text}" for text in found.edges),
         *(f"excluded: {text}" for text in [describe_exclusions(found.found)] if text),
+        *state_lines(found.found),
         f"{found.seconds:.2f} s for {size} candidate{'' if size == 1 else 's'}, the fit included",
         "",
         "fit it:",
         *(f"  {line}" for line in python_lines(found, goal, scale)),
     ]
     return "\n".join(lines)
+
+
+def searched_by(found: Selection) -> str:
+    """The search's name."""
+    if found.request.method.search:
+        return found.request.method.search.name
+    return "pruned" if found.work else "grid"
+
+
+def scores_or_relevances(found: Selection) -> list[str]:
+    """What a search looked at, or what it learned."""
+    if isinstance(found.kernel, Ard):
+        return relevance_lines(found.kernel)
+    return score_table(found) if found.work is None else [describe_work(found, found.work)]
 
 
 def describe_work(found: Selection, work: Work) -> str:
@@ -118,8 +136,8 @@ def python_lines(found: Selection, goal: Target, scale: str) -> list[str]:
     if request.method.label != "5-CV":  # the estimator's own, which few rows may not allow
         given["criterion"] = request.method.label
     arguments = [f"{k}={v!r}" for k, v in given.items()]
-    arguments += kernel_arguments(found.kernel)
-    arguments += [f"lam={show_number(found.lam)}"]
+    if not found.kernel.learned:
+        arguments += [*kernel_arguments(found.kernel), f"lam={show_number(found.lam)}"]
     if request.learner.params:
         arguments += [f"params={dict(request.learner.params)!r}"]
     if request.nystrom:

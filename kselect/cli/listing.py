@@ -42,12 +42,28 @@ def kernels() -> Iterator[tuple[str, str, str]]:
         yield name, (inspect.getdoc(kernel) or "").partition("\n")[0], ""
 
 
+def searches() -> Iterator[tuple[str, str, str]]:
+    """Name, one-line meaning, criteria of each search beside the grid."""
+    from kselect.search.kinds import SEARCHES
+
+    for name, kind in SEARCHES.items():
+        parameters = ", ".join(f"{p.name}={p.default}" for p in kind.parameters)
+        own = f" [{parameters}]" if parameters else ""
+        yield name, f"{kind.summary}{own} For {', '.join(kind.criteria)}.", kind.paper
+
+
 def datasets() -> Iterator[tuple[str, str, str]]:
     """Name, size and whether a copy is embedded, of each data set."""
     from kselect.datasets.registry import load_registry
 
     for name, info in load_registry().items():
         where = "embedded" if info.embedded else "from --mirror or the LIBSVM site"
+        if info.formula:
+            where = "drawn from a formula"
+        elif not info.embedded and not info.url:
+            where = "from --mirror" if info.file else "in benchmarks.mat alone"
+        if info.original:
+            where += "; with its splits from benchmarks.mat"
         yield name, f"{info.task}, {info.rows} rows, {info.features} features", where
 
 
@@ -55,6 +71,7 @@ LISTS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "criteria": criteria,
     "learners": learners,
     "kernels": kernels,
+    "searches": searches,
     "datasets": datasets,
 }
 
@@ -77,7 +94,7 @@ class Named(click.Choice[str]):
 @click.command("list", epilog="Example: kselect list criteria")
 @click.argument("what", type=Named(list(LISTS)))
 def listing(what: str) -> None:
-    """Show the criteria, learners, kernels or datasets that a config may name."""
+    """Show the criteria, learners, kernels, searches or datasets that a config may name."""
     rows = list(LISTS[what]())
     width = max(len(name) for name, _, _ in rows)
     for name, meaning, source in rows:

@@ -179,7 +179,7 @@ def describe(name: str, experiment: Experiment, plan: Plan, store: Store, how: F
     click.echo(
         f"{name}: {len(plan.trials)} jobs to run, {plan.done} done already; "
         f"data sets: {len(plan.sources)}, splits: {len(experiment.splits)}, "
-        f"{len(experiment.kernels)} kernels x {len(experiment.lam.values)} ridges; {columns}",
+        f"{describe_candidates(experiment)}; {columns}",
         err=True,
     )
 
@@ -190,6 +190,14 @@ def planned_cells(experiment: Experiment, plan: Plan) -> Iterator[tuple[str, int
         for method in trial.methods:
             for cell in cells_of(experiment, method):
                 yield trial.dataset, trial.split, cell
+
+
+def describe_candidates(experiment: Experiment) -> str:
+    """``21 kernels x 4 ridges``, or how many columns learn their kernel."""
+    moved = sum(m.search is not None for m in experiment.table)
+    grid = f"{len(experiment.kernels)} kernels x {len(experiment.lam.values)} ridges"
+    learned = f"kernels learned by {moved} searches"
+    return " and ".join([grid] * bool(experiment.kernels) + [learned] * bool(moved))
 
 
 def estimate(experiment: Experiment, plan: Plan, n_jobs: int) -> float:

@@ -22,6 +22,7 @@ from kselect.learners import find_learner
 from kselect.model.method import Method
 from kselect.numerics.linalg import Index
 from kselect.selection.engine import Request, check_memory, select
+from kselect.selection.learning import as_learned
 from kselect.selection.request import (
     LAM,
     kernel_grids,
@@ -39,6 +40,7 @@ Examples:
   kselect select my.csv --target price
   kselect select my.svm.bz2 --learner krr --criterion ELOO --tau 2^-4:2^10 --lam 10^-6:10^0
   kselect select my.csv --learner smooth-hinge --tau 2^-15:2^15 --lam 2^-15:2^15:2
+  kselect select my.csv --kernel ard --criterion FLKL --plot relevances.png
   kselect select my.csv --criterion 5-KS --param eta=0.5 --folds folds.txt --json > choice.json
 
 A GRID is 0.5,1,2 or 2^-6:2^8 (every power) or 2^-15:2^15:2 (every second).
@@ -145,6 +147,7 @@ def select_command(
             check_memory(len(table.X), flags["n_jobs"])
     goal = as_target(file, table, task)
     method, request = make_request(flags, goal)
+    request = as_learned(request, flags["kernel"], flags["criterion"])
     numbers = read_folds(flags["folds"])
     with naming(file if numbers is None else flags["folds"]):
         folds = make_folds(method, len(table.X), request.seed, numbers)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kselect.config.document import Location
 from kselect.config.fields import TASKS, attempt, describe, fail
 from kselect.config.parts import own_parameters
 from kselect.criteria import Criterion, find_criterion
@@ -133,16 +134,28 @@ def read_tuned(criterion: Criterion, label: str, written: Mapping[str, Any]) -> 
 
 
 def read_scored_by(label: str, value: object) -> tuple[tuple[Task, Choice], ...]:
-    """``lssvm``, or ``{classification: lssvm}``: the learner whose path the criterion asks."""
+    """``lssvm``, or ``{classification: {svm: {bias: false}}}``: the learner whose path the criterion asks."""
     if value is None:
         return ()
-    given = value if isinstance(value, dict) else dict.fromkeys(TASKS, value)
-    if not set(given) <= set(TASKS):
-        fail(((label, SCORED_BY), "takes a learner, or {classification: LEARNER}"))
-    found = []
-    for task in (t for t in TASKS if t in given):
-        learner, wrong = attempt(find_learner, str(given[task]))
-        if learner is None:
-            fail(((label, SCORED_BY), wrong))
-        found.append((task, Choice(learner.name, tuple(sorted(learner.defaults.items())))))
-    return tuple(found)
+    by_task = isinstance(value, dict) and set(value) <= set(TASKS)
+    given = value if isinstance(value, dict) and by_task else dict.fromkeys(TASKS, value)
+    here = (label, SCORED_BY)
+    return tuple(
+        (task, read_scorer((*here, task) if by_task else here, given[task]))
+        for task in TASKS
+        if task in given
+    )
+
+
+def read_scorer(here: Location, value: object) -> Choice:
+    """A learner by name, or with parameters of its own."""
+    name, own = value, None
+    if isinstance(value, dict) and len(value) == 1:
+        name, own = next(iter(value.items()))
+    if not isinstance(name, str) or not isinstance(own, dict | None):
+        fail((here, "takes a learner, or {classification: LEARNER}"))
+    learner, wrong = attempt(find_learner, name)
+    if learner is None:
+        fail((here, wrong))
+    params = learner.defaults | own_parameters(learner, (*here, name), own or {})
+    return Choice(learner.name, tuple(sorted(params.items())))

@@ -12,6 +12,7 @@ from kselect.config.rules import read_config
 from kselect.config.schema import ConfigFile
 from kselect.errors import ConfigError
 from kselect.grids import show_number
+from kselect.model.method import Choice
 
 # What all results of a folder share: a config that differs in one of these does not belong to it.
 PROTOCOL = (
@@ -112,11 +113,17 @@ def written_out(one: Entry, config: ConfigFile) -> dict[str, Any]:
     if "loss" not in one.own:
         params.pop("loss", None)
     tuned = {name: {"tune": [plain(v) for v in values]} for name, values in one.tuned}
-    scored = {"scored-by": {task: choice.name for task, choice in one.scored_by}}
+    scored = {"scored-by": {task: named(choice) for task, choice in one.scored_by}}
     found = {k: plain(v) for k, v in params.items()} | tuned | (scored if one.scored_by else {})
     if one.search:
         found |= {SEARCH: {one.search.name: dict(one.search.params)}, KERNEL: one.kernel}
     return found | ({LABEL: one.title} if one.title else {})
+
+
+def named(choice: Choice) -> str | dict[str, Any]:
+    """A learner by name, with its parameters where it has some."""
+    params = {k: plain(v) for k, v in choice.params}
+    return {choice.name: params} if params else choice.name
 
 
 def split_ranges(splits: tuple[int, ...]) -> str:

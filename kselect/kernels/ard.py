@@ -44,6 +44,12 @@ class Ard(Kernel):
         """theta as an array: what a continuous search moves."""
         return np.array(self.theta, dtype=np.float64)
 
+    def relevances(self) -> Array:
+        """Each feature's share of the sum of all widths; zeros where no feature matters."""
+        theta = self.vector()
+        total = float(theta.sum())
+        return theta / total if total > 0.0 else theta
+
     def at(self, theta: Array) -> Ard:
         """The kernel of another theta of the same length."""
         if np.shape(theta) != (len(self.theta),):

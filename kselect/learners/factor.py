@@ -76,9 +76,9 @@ def gram_of_rows(A: Array) -> Array:
 
 
 def identity_minus(product: Array) -> Array:
-    """``I - product``, in its place."""
+    """``I - product``, in its place; Fortran-ordered, so that its transpose is flat."""
     np.negative(product, out=product)
-    product[np.diag_indices_from(product)] += 1.0
+    product.T.reshape(-1)[:: len(product) + 1] += 1.0
     return product
 
 
@@ -108,14 +108,16 @@ class SpectralFactor:
 
     def blocks(self, F: Index, gammas: Array) -> Iterator[Array]:
         """``U_F diag(gamma w) U_F^T``, or ``I - U_F diag(s w) U_F^T`` where that needs fewer columns."""
-        UF = self.U[F]
-        for gamma, w in zip(gammas, weights(self.s, gammas), strict=True):
-            used = int(np.count_nonzero(self.s * w > EPS))
-            if used < SHORT_SHARE * len(self.s):
-                A = UF[:, -used:] * np.sqrt(self.s[-used:] * w[-used:])
-                yield identity_minus(gram_of_rows(A))
+        UF, w = self.U[F], weights(self.s, gammas)
+        kept = self.s * w
+        counts = np.count_nonzero(kept > EPS, axis=1).tolist()
+        short = [used < SHORT_SHARE * len(self.s) for used in counts]
+        roots = np.sqrt(np.where(np.array(short)[:, None], kept, gammas[:, None] * w))
+        for used, is_short, root in zip(counts, short, roots, strict=True):
+            if is_short:
+                yield identity_minus(gram_of_rows(UF[:, -used:] * root[-used:]))
             else:
-                yield gram_of_rows(UF * np.sqrt(gamma * w))
+                yield gram_of_rows(UF * root)
 
     def stack(self, folds: Index, gammas: Array) -> Array:
         """``U_F diag(gamma w) U_F^T``, a product a fold with all ridges in its rows."""
@@ -205,9 +207,12 @@ class ScatteredFactor:
             yield from (np.asfortranarray(np.diag(d)) for d in diagonals)
             return
         dense = self.inner.blocks(self.place[F[inside]], gammas)
+        if len(inside) == len(F):
+            yield from dense
+            return
         for diagonal, block in zip(diagonals, dense, strict=True):
             whole = np.asfortranarray(np.diag(diagonal))
-            whole[np.ix_(inside, inside)] = block
+            whole[inside[:, None], inside] = block
             yield whole
 
     def stack(self, folds: Index, gammas: Array) -> Array:

@@ -107,19 +107,23 @@ class Experiment:
         return info.given.train if info.given else info.rows
 
     def splits_on(self, dataset: str) -> tuple[int, ...]:
-        """The splits of one data set: those of the config, or fewer."""
-        rows = self.train_rows(dataset)
+        """The splits of one data set: those of the config, or fewer; of given ones as many as it comes with."""
+        rows, given = self.train_rows(dataset), self.info(dataset).given
         limits = [
             f.splits
             for f in self.fewer_splits
             if f.dataset == dataset or (not f.dataset and rows > f.rows)
         ]
+        limits += [given.splits] if given else []
         return tuple(s for s in self.splits if s < min(limits, default=s + 1))
 
-    def methods_on(self, dataset: str) -> tuple[Method, ...]:
-        """The methods of one data set; in a regression every loss is the squared one."""
+    def methods_on(self, dataset: str, split: int | None = None) -> tuple[Method, ...]:
+        """The methods of one data set, on one split or any; in a regression every loss is the squared one."""
         mine: Iterable[Method] = (
-            m for m in self.methods if not m.datasets or dataset in m.datasets
+            m
+            for m in self.methods
+            if (not m.datasets or dataset in m.datasets)
+            and (not m.splits or split is None or split in m.splits)
         )
         if self.task(dataset) == "regression":
             mine = (m.with_loss(REGRESSION_LOSS) for m in mine)
@@ -147,7 +151,9 @@ class Experiment:
         return self.lam.settings
 
     def settings_of(self, method: Method) -> tuple[Setting, ...]:
-        """The settings that a method fills: all, or the one ridge of a figure."""
+        """The settings that a method fills: all, the one ridge of a figure, or every place of the grid."""
+        if method.everywhere:
+            return tuple(s for kernel in self.kernels for s in self.lam.places(kernel.text))
         if self.lam.mode == "select" or method.lam is None:
             return self.settings
         return tuple(s for s in self.settings if s.value == method.lam)

@@ -34,16 +34,22 @@ class Choice:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a cell of the table is conditioned on: one ridge of the grid, or none where the ridge is chosen too."""
+    """What a cell of the table is conditioned on: one ridge of the grid, or none where the ridge is chosen too.
+
+    A ``kernel`` beside the ridge, by its text, makes it one place of the grid.
+    """
 
     position: int | None = None
     value: float | None = None
     unit: LamUnit = "lam"
+    kernel: str = ""
 
     @property
     def text(self) -> str:
-        """``lam=0.001`` or ``selected``: how records write it."""
-        return "selected" if self.value is None else f"{self.unit}={show_number(self.value)}"
+        """``lam=0.001``, ``tau=4;lam=0.001`` or ``selected``: how records write it."""
+        if self.value is None:
+            return "selected"
+        return ";".join(filter(None, (self.kernel, f"{self.unit}={show_number(self.value)}")))
 
 
 SELECTED = Setting()
@@ -62,7 +68,11 @@ class Ridges:
         """Each fixed value, or the one setting under which it is selected."""
         if self.mode == "select":
             return (SELECTED,)
-        return tuple(Setting(i, value, self.unit) for i, value in enumerate(self.values))
+        return self.places("")
+
+    def places(self, kernel: str) -> tuple[Setting, ...]:
+        """Every value with a kernel of that text."""
+        return tuple(Setting(i, value, self.unit, kernel) for i, value in enumerate(self.values))
 
     def lams(self, n: int) -> tuple[float, ...]:
         """lam itself for n training rows."""
@@ -78,8 +88,10 @@ class Method:
     not minimised but looked at where the column of that label has its best. ``datasets`` restricts it to some
     data sets; empty means all. ``tuned`` parameters are chosen by an inner cross-validation on the training rows.
     ``scored_by`` is the learner whose path the criterion asks, by task, where it is not the one that is trained.
+    ``everywhere``: nothing is chosen, the scores of all places of the grid are kept.
     ``fixed`` is a kernel at which it is looked at, at one ``lam``: nothing is chosen.
     ``search`` moves through all values of a ``kernel``'s parameters and the ridge; None tries those of the grid.
+    ``splits`` restricts it to some splits; empty means all.
     """
 
     label: str
@@ -92,8 +104,10 @@ class Method:
     datasets: tuple[str, ...] = ()
     tuned: tuple[tuple[str, tuple[Any, ...]], ...] = ()
     scored_by: tuple[tuple[str, Choice], ...] = ()
+    everywhere: bool = False
     search: Choice | None = None
     kernel: str = ""
+    splits: tuple[int, ...] = ()
     fixed: Kernel | None = None
 
     @property

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 from kselect.datasets.registry import Task
 from kselect.model.experiment import Experiment
 from kselect.model.method import Method, Setting
-from kselect.model.place import Failure, Found
+from kselect.model.place import Failure, Found, Place
 
 Cell = tuple[str, str, str, str]
 Metric = Literal["zero-one", "mse"]
@@ -102,6 +102,11 @@ class Row:
             exclusions=describe_exclusions(found),
             state=found.state,
         )
+
+    def without_score(self, method: Method, setting: Setting, place: Place, reason: str) -> Record:
+        """A record of a place that a criterion could not choose, or would not: no failure of the method."""
+        nothing = self.record(method, setting, Found(place, 0.0, ()), None)
+        return replace(nothing, score=None, reason=reason)
 
     def failure(self, method: Method, setting: Setting, failure: Failure) -> Record:
         """A record of a method that found nothing."""

@@ -84,9 +84,12 @@ def notes(found: Ranked) -> tuple[str, ...]:
     said += [describe_pair(c) for c in found.contrasts if c.nemenyi[LEVELS.index(0.1)]]
     if found.contrasts and len(said) == 1 + bool(found.published.datasets):
         said.append("No two of these differ by Nemenyi's test at 10 %.")
-    if found.absent:
-        why = "some column has no number for it, or it stands for one that is there"
-        said.append(f"Not ranked: {', '.join(found.absent)} ({why}).")
+    twins = [d for d in found.absent if d in found.stand_ins]
+    others = [d for d in found.absent if d not in found.stand_ins]
+    if others:
+        said.append(f"Not ranked, as some column has no number for it: {', '.join(others)}.")
+    if twins:
+        said.append(f"Not ranked, as what it stands for is there: {', '.join(twins)}.")
     return tuple(said)
 
 

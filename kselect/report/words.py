@@ -20,6 +20,7 @@ LEARNERS = {
     "lssvm": "LSSVM",
     "krr": "kernel ridge regression",
     "quadratic-svr": "quadratic eps-insensitive SVR",
+    "smooth-hinge": "SVM with a smoothed hinge",
     "svm": "SVM",
 }
 SCALES = {

@@ -25,7 +25,7 @@ from kselect.numerics.linalg import Array
 from kselect.numerics.losses import LOSSES, TEST_LOSSES
 from kselect.numerics.streams import stream
 from kselect.search import OVER_GRID, Results, TrainingSide, search
-from kselect.search.engine import look_at, reason
+from kselect.search.engine import look_at, reason, walk
 from kselect.search.side import folds_from
 
 
@@ -62,6 +62,7 @@ def run_trial(experiment: Experiment, trial: Trial) -> Outcome:
     records = [
         *tested(row, trial, side, parts, found),
         *probed(experiment, row, trial, side, found),
+        *surveyed(row, trial, side),
     ]
     seconds = {"search": done - started, "test": perf_counter() - done}
     return Outcome(tuple(records), split_sha256(split), seconds)
@@ -114,7 +115,7 @@ def training_side(experiment: Experiment, dataset: str, split: int, parts: Parts
 
 def searched(experiment: Experiment, trial: Trial) -> tuple[Method, ...]:
     """The methods to search with: those of the trial, and those at whose best a probe looks."""
-    mine = [m for m in trial.methods if not (m.at or m.fixed)]
+    mine = [m for m in trial.methods if not (m.at or m.everywhere or m.fixed)]
     columns = [column_of(experiment, trial.dataset, m) for m in trial.methods if m.at]
     return tuple(dict.fromkeys([*mine, *columns]))
 
@@ -185,6 +186,20 @@ def probed(
                 yield row.failure(method, setting, Failure(value))
             else:
                 yield row.record(method, setting, Found(best.place, value, ()), None)
+
+
+def surveyed(row: Row, trial: Trial, side: TrainingSide) -> Iterator[Record]:
+    """The scores of the methods that are kept everywhere; an infinite one is a failure with its reason."""
+    methods = tuple(m for m in trial.methods if m.everywhere)
+    for visit in walk(side, methods) if methods else ():
+        places = [Place(visit.kernel, lam) for lam in side.lams]
+        for method in methods:
+            scores, reasons = visit.scores[method].tolist(), visit.reasons[method]
+            for i, setting in enumerate(side.ridges.places(visit.kernel.text)):
+                if i in reasons:
+                    yield row.without_score(method, setting, places[i], reasons[i])
+                else:
+                    yield row.record(method, setting, Found(places[i], scores[i], ()), None)
 
 
 def at_fixed(

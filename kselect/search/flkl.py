@@ -148,3 +148,22 @@ def first_level(solutions: Solutions, method: Method) -> FirstLevel:
     assert method.folds is not None
     folds, start = side.folds(method.folds), rbf(solutions, method.folds)
     return flkl(side.X, solutions.y, folds, ard=method.kernel == "ard", start=start)
+
+
+@search_kind("flkl-at", paper="flkl2014", criteria=("k-CV",))
+def at_hyper_parameters(
+    solutions: Solutions, method: Method, *, lam: float = 1.0, mu: float = 1.0
+) -> FirstLevel:
+    """The widths alone, at one (lam, mu): a point of the surface that flkl looks for the least of."""
+    side, y, ard = solutions.side, solutions.y, method.kernel == "ard"
+    assert method.folds is not None
+    require_targets(side.X, y)
+    folds, unit = side.folds(method.folds), Unit.of(side.X)
+    widths = unit.widths(ard=ard)
+    _, theta = beginning(unit, widths, y, rbf(solutions, method.folds))
+    u = np.log([lam, mu / unit.square**2])
+    follower = Follower()
+    found = follower.first([Fold.of(widths, y, F) for F in folds.members], u, theta)
+    middle = np.mean([fit.settled.theta for fit in found.fits], axis=0)
+    final = settle(Inner(widths, y, *np.exp(u).tolist()), middle)
+    return summary(unit, ard, Ended(u, found, (), 0, "converged"), final, follower)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 
@@ -26,6 +26,7 @@ from kselect.numerics.memory import available_memory, gib
 from kselect.numerics.streams import stream
 from kselect.search.engine import walk
 from kselect.search.grid import Best
+from kselect.search.kinds import search_continuously
 from kselect.search.minimum import find_minimum, prunes
 from kselect.search.pruned import Work
 from kselect.search.side import TrainingSide
@@ -121,9 +122,22 @@ def select(X: Array, targets: Array, request: Request, folds: Folds | None) -> S
     side = training_side(X, targets, request, folds)
     started = perf_counter()
     with threadpool_limits(1):  # one BLAS thread for each of our own threads
+        if request.method.search:
+            return by_learning(side, request, started)
         if found := by_bounds(side, request, started):
             return found
         return on_grid(side, request, started)
+
+
+def by_learning(side: TrainingSide, request: Request, started: float) -> Selection:
+    """What a search through all values finds, as a selection from the grid of that one place."""
+    cells = search_continuously(side, {request.method: (SELECTED,)})
+    found = cells[request.method, SELECTED]
+    if isinstance(found, Failure):
+        raise TrialError(found.reason)
+    place = found.place
+    one = replace(request, kernels=(place.kernel,), lams=(place.lam,))
+    return Selection(one, np.array([[found.score]]), found, None, perf_counter() - started, 0.0)
 
 
 def by_bounds(side: TrainingSide, request: Request, started: float) -> Selection | None:

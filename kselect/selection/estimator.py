@@ -16,9 +16,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from kselect.datasets.tabular import one_against_rest
 from kselect.errors import ConfigError, KselectError
 from kselect.kernels import Points
+from kselect.kernels.ard import Ard
 from kselect.learners import find_learner
 from kselect.numerics.linalg import Array, Index
 from kselect.selection.engine import Request, Selection, select
+from kselect.selection.learning import as_learned
 from kselect.selection.request import (
     LAM,
     Grid,
@@ -75,6 +77,9 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         ``params``, ``param_*``, ``mean_test_score`` and ``rank_test_score`` of every candidate.
     criterion_path_ : array (kernels, ridges)
         The criterion itself.
+    feature_relevances_ : array (features,)
+        With ``kernel="ard"``, a width per feature, learned by the criterion ``"FLKL"`` (or ``"LOO"``, ``"5-CV"``,
+        ``"BR"``): each feature's share of all widths.
     """
 
     def __init__(
@@ -151,6 +156,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         )
         if self.ridge not in ("fixed", "per-fold"):
             raise ConfigError(f"ridge: {self.ridge!r}; valid: fixed, per-fold")
+        request = as_learned(request, self.kernel, self.criterion)
         folds = make_folds(method, len(X), int(seed), numbers)
         found = select(X, targets, request, folds)
         for text in found.edges:
@@ -165,6 +171,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         self.best_params_ = {**found.kernel.parameters, "lam": found.lam}
         self.best_score_ = -found.score
         self.best_index_ = found.position[0] * found.scores.shape[1] + found.position[1]
+        if isinstance(found.kernel, Ard):
+            self.feature_relevances_ = found.kernel.relevances()
         self.criterion_path_ = found.scores
         self.cv_results_ = results(found)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from itertools import product
@@ -24,6 +25,9 @@ from kselect.registry import Parameter
 Grid = str | int | float | Sequence[str | int | float]
 
 LAM = "10^-7:10^1"
+# Kernels learned at the first level of inference: 5-FLKL, or FLKL for short.
+FLKL = re.compile(r"(?:([1-9][0-9]{0,8})-)?FLKL")
+FLKL_FOLDS = 5
 
 
 def kernel_grids() -> dict[str, dict[str, str]]:
@@ -35,14 +39,23 @@ def kernel_grids() -> dict[str, dict[str, str]]:
     return found
 
 
+def criterion_of(label: str) -> tuple[Criterion, int | None]:
+    """The criterion of a label and its folds: ``FLKL`` minimises k-fold cross-validation, and ``LOO`` is ELOO."""
+    if flkl := FLKL.fullmatch(label):
+        return find_criterion(f"{flkl[1] or FLKL_FOLDS}-CV")
+    return find_criterion("ELOO" if label == "LOO" else label)
+
+
 def make_kernels(name: str, grids: Mapping[str, Grid | None]) -> tuple[Kernel, ...]:
-    """Every kernel of a family over its parameters' grids, its own where none is given."""
+    """Every kernel of a family over its parameters' grids, its own where none is given; none if it is learned."""
     cls = find_kernel(name)
-    names = [field.name for field in fields(cls)]
+    names = [] if cls.learned else [field.name for field in fields(cls)]
     strange = [key for key, grid in grids.items() if grid is not None and key not in names]
     if strange:
         hint = nearest(strange[0], names) if names else "; it has none"
         raise ConfigError(f"the {name} kernel has no parameter {strange[0]!r}{hint}")
+    if cls.learned:
+        return ()
     given = {key: grid for key, grid in grids.items() if grid is not None}
     values = (named_grid(key, given.get(key, cls.grids[key])) for key in names)
     return tuple(cls(*point) for point in product(*values))
@@ -68,7 +81,7 @@ def make_method(
     label: str, loss: str | None, params: Mapping[str, Any], classification: bool
 ) -> Method:
     """The criterion of a label with its parameters; what it does not have is an error."""
-    criterion, folds = find_criterion(label)
+    criterion, folds = criterion_of(label)
     given = dict(params) | ({"loss": loss} if loss else {})
     values = criterion.defaults
     for name, value in given.items():
@@ -82,7 +95,7 @@ def make_method(
 
 def usual_loss(learner: Learner, label: str, loss: str | None) -> str | None:
     """The loss that was asked for; else the learner's own, where the criterion averages one."""
-    criterion, _ = find_criterion(label)
+    criterion, _ = criterion_of(label)
     if loss or learner.loss == "squared" or criterion.parameter("loss") is None:
         return loss
     return learner.loss
@@ -92,7 +105,7 @@ def split_parameters(
     learner: Learner, label: str, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Choice]:
     """Parameters by name: what is left for the criterion, and the learner with its own."""
-    criterion, _ = find_criterion(label)
+    criterion, _ = criterion_of(label)
     mine = learner.defaults
     rest: dict[str, Any] = {}
     for name, value in given.items():

@@ -12,6 +12,7 @@ from kselect.errors import ConfigError
 from kselect.files import write_whole
 from kselect.grids import show_number
 from kselect.numerics.linalg import Array
+from kselect.selection.relevances import MOST, draw_bars
 
 if TYPE_CHECKING:
     from kselect.selection.engine import Selection
@@ -26,7 +27,7 @@ REACH = 10.0
 
 
 def draw_surface(found: Selection, path: Path, data: str = "") -> Path:
-    """One coloured cell a candidate: ridges across, kernels up; PNG, PDF or SVG by the ending."""
+    """One coloured cell a candidate: ridges across, kernels up; a learned kernel as bars. PNG, PDF or SVG."""
     kind = check_plot(path)
     import io
 
@@ -34,11 +35,16 @@ def draw_surface(found: Selection, path: Path, data: str = "") -> Path:
     from matplotlib.figure import Figure
 
     rows, columns = found.scores.shape
+    if found.kernel.learned:
+        rows = min(len(found.kernel.parameters), MOST)
     size = (2.9 + INCHES_A_CELL * max(columns, 7), 2.0 + 0.75 * INCHES_A_CELL * max(rows, 6))
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    draw_cells(figure, axes, found, data)
+    if found.kernel.learned:
+        draw_bars(axes, found)
+    else:
+        draw_cells(figure, axes, found, data)
     target = io.BytesIO()
     figure.savefig(target, format=kind, dpi=150)
     try:

@@ -24,8 +24,9 @@ VERDICTS: tuple[Verdict, ...] = ("within 2", "2 to 4", "beyond 4", "no spread", 
 class Distance:
     """One published cell beside ours, in the data set's unit; ours is NaN where it is missing.
 
-    ``method`` and ``setting`` are our names; ``errors`` is ``difference / sqrt(se_published^2 + se_ours^2)``, and
-    ``deviations`` the same by standard deviations of a single split.
+    ``method`` and ``setting`` are our names, ``stand_in`` the data set whose numbers are ours where the paper's
+    own was not to be had; ``errors`` is ``difference / sqrt(se_published^2 + se_ours^2)``, and ``deviations`` the
+    same by standard deviations of a single split.
     """
 
     published: Published
@@ -38,6 +39,7 @@ class Distance:
     errors: float
     verdict: Verdict
     deviations: float = math.nan
+    stand_in: str = ""
 
 
 def distances(study: Study, loss: str) -> tuple[Distance, ...]:
@@ -60,16 +62,9 @@ def measure(study: Study, loss: str, paper: Paper, row: Published) -> Distance:
     """One published cell, or its stand-in; it stays listed where we have no number for it."""
     method = our_column(study.experiment, paper.column(row.method))
     setting = our_setting(study.experiment, row.setting)
-    cell = study.comparison(loss).cell(setting, row.dataset, method)
+    cell, twin = study.comparison(loss).cell(setting, row.dataset, method), ""
     if cell is None or not cell.runs:
-        twin = next(
-            (
-                d
-                for d in study.experiment.datasets
-                if study.experiment.info(d).stands_for == row.dataset
-            ),
-            "",
-        )
+        twin = stand_in(study.experiment, row.dataset)
         cell = study.comparison(loss).cell(setting, twin, method)
     if cell is None or not cell.runs:
         nothing = math.nan
@@ -78,16 +73,8 @@ def measure(study: Study, loss: str, paper: Paper, row: Published) -> Distance:
     errors = divide(difference, combine(published_error(row, paper), cell))
     deviations = divide(difference, math.hypot(published_deviation(row, paper), cell.sd))
     return Distance(
-        row,
-        method,
-        setting,
-        cell.mean,
-        cell.sd,
-        cell.runs,
-        difference,
-        errors,
-        judge(errors),
-        deviations,
+        *(row, method, setting, cell.mean, cell.sd, cell.runs),
+        *(difference, errors, judge(errors), deviations, twin),
     )
 
 
@@ -97,6 +84,11 @@ def our_column(experiment: Experiment, printed: str) -> str:
         return printed
     others = [label for label in experiment.labels if label.partition("(")[0] == printed]
     return others[0] if len(others) == 1 else printed
+
+
+def stand_in(experiment: Experiment, dataset: str) -> str:
+    """The data set of the experiment that takes the place of a published one, empty where none does."""
+    return next((d for d in experiment.datasets if experiment.info(d).stands_for == dataset), "")
 
 
 def our_setting(experiment: Experiment, printed: Setting) -> Setting:

@@ -44,10 +44,16 @@ class Learned:
 
     @property
     def weak_share(self) -> float:
-        """The share of all widths, averaged over splits, that the weaker half of the features has."""
-        mean = np.sort(self.values.mean(axis=0)) if len(self.values) else np.empty(0)
-        total = float(mean.sum())
-        return float(mean[: len(mean) // 2].sum()) / total if total > 0.0 else math.nan
+        """The share of a kernel's widths, averaged over splits, that the weaker half of the features has.
+
+        Each split's widths are divided by their sum first: one kernel with an enormous width would decide alone.
+        """
+        totals = self.values.sum(axis=1, keepdims=True)
+        known = self.values[totals[:, 0] > 0.0] / totals[totals[:, 0] > 0.0]
+        if not known.size:
+            return math.nan
+        mean = np.sort(known.mean(axis=0))
+        return float(mean[: len(mean) // 2].sum())
 
     def raised(self, floor: float) -> Array:
         """The parameters, none below a floor."""

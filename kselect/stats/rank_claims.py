@@ -32,7 +32,7 @@ SPREAD_RULES: dict[SpreadKind, str] = {
         "lower on every one of these data sets. Not supported: on none. Mixed: anything between."
     ),
     "suppression": (
-        "The number is the share of the sum of all widths, averaged over splits, that the weaker half of the "
+        "The number is the share of a kernel's widths, averaged over splits, that the weaker half of the "
         "features has. Supported: lower on every one of these data sets. Not supported: on none. "
         "Mixed: anything between."
     ),

@@ -71,6 +71,7 @@ class Ranked:
     contrasts: tuple[Contrast, ...]
     published: Ranks
     absent: tuple[str, ...]
+    stand_ins: frozenset[str]
 
 
 def rank_columns(study: Study, figure: Ranking) -> Ranked:
@@ -91,6 +92,7 @@ def rank_columns(study: Study, figure: Ranking) -> Ranked:
         contrasts(errors, ranks, figure.labels),
         published_ranks(study, figure),
         absent,
+        frozenset(d for d in absent if study.experiment.info(d).stands_for in names),
     )
 
 

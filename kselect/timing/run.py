@@ -15,6 +15,7 @@ from kselect.search.engine import NUMERICAL, reason
 from kselect.store.jobs import Store
 from kselect.timing.cells import Cell, Timings, check_same, read_timings, write_timings
 from kselect.timing.measure import Seconds, difference, measure, measure_whole
+from kselect.timing.moved import Moved
 from kselect.timing.paper.base import find_algorithm
 from kselect.timing.selections import Bounded, Ours, Paper, Training, scoring, training_part
 
@@ -134,8 +135,10 @@ def kept(
 
 def measure_cell(training: Training, method: Method, settings: Settings) -> Cell:
     """Both ways, one after the other, each within the budget; the scores are compared."""
-    algorithm = find_algorithm(scoring(training, method).name, method)
     empty = failed(method, "", settings)
+    if method.search:
+        return measure_moved(Moved(training, method), empty)
+    algorithm = find_algorithm(scoring(training, method).name, method)
     try:
         ours, scores = measure_ours(training, method, settings.budget)
         if algorithm is None:
@@ -144,6 +147,19 @@ def measure_cell(training: Training, method: Method, settings: Settings) -> Cell
     except NUMERICAL as error:
         return replace(empty, failure=reason(error))
     return replace(empty, paper=paper, ours=ours, difference=difference(theirs, scores))
+
+
+def measure_moved(ours: Moved, empty: Cell) -> Cell:
+    """A search through all values, and the paper's own for the same objective; neither can be cut into pieces."""
+    try:
+        seconds, scores = measure_whole(ours.run, empty.budget)
+        found = replace(empty, ours=seconds)
+        if rival := ours.as_published:
+            paper, theirs = measure_whole(rival.run, empty.budget)
+            found = replace(found, paper=paper, difference=difference(theirs, scores))
+    except NUMERICAL as error:
+        return replace(empty, failure=reason(error))
+    return found
 
 
 def measure_ours(training: Training, method: Method, budget: float) -> tuple[Seconds, Array]:

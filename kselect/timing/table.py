@@ -49,7 +49,8 @@ def make_sheet(
     for pair in dict.fromkeys(d.pair for d in pairs):
         name = f"{NAME}-ratios" if len(grids) == 1 else f"{NAME}-ratios-{pair.short}"
         grids.append(ratios_grid(name, pair, [d for d in pairs if d.pair == pair]))
-    findings = [sentence for s in summarise(pairs) for sentence in say(s)]
+    way = "by the closed form" if experiment.search == "grid" else "by bounds or the closed form"
+    findings = [sentence for s in summarise(pairs) for sentence in say(s, way)]
     findings += [sentence for v in judge_speed(experiment, pairs) for sentence in tell(v)]
     return TimingSheet(tuple(grids), tuple(findings), (*agreement(found), *notes, *failures(found)))
 
@@ -183,7 +184,7 @@ def is_rough(entry: Entry) -> bool:
     return any(n is not None and n.rough for n in (entry.paper, entry.ours))
 
 
-def say(s: Summary) -> list[str]:
+def say(s: Summary, way: str) -> list[str]:
     """What the report states for one k, with its numbers."""
     count, name = sum(s.counts.values()), s.lowest.approximate.method
     words = ", ".join(
@@ -197,7 +198,7 @@ def say(s: Summary) -> list[str]:
         if count > 1
         else f"{low} times the seconds of {name} on {s.lowest.exact.dataset}"
     )
-    found = [f"{s.folds} folds: exact cross-validation, ours, takes {spread}: {words}."]
+    found = [f"{s.folds} folds: exact cross-validation {way} takes {spread}: {words}."]
     if s.measured is not None and s.published is not None:
         found.append(
             f"{s.folds} folds: k-CV takes {show(Number(s.measured))} times the seconds of {name} by the "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -487,6 +488,15 @@ def test_a_criterion_scored_by_another_learner() -> None:
         *lines, "criteria: [GCV: {scored-by: {classification: krr}}]"
     )
     assert "unknown learner 'kr'" in complaint(*lines, "criteria: [GCV: {scored-by: kr}]")
+    (smooth,) = load(
+        "criteria: [5-CV: {scored-by: {classification: {smooth-hinge: {h: 0.1}}}}]"
+    ).methods
+    assert smooth.scored_by == (("classification", Choice("smooth-hinge", (("h", 0.1),))),)
+    for wrong in ("[krr]", "{krr: 1}", "{classification: 3}"):
+        words = complaint("criteria: [5-CV: {scored-by: " + wrong + "}]")
+        assert "takes a learner, or {classification: LEARNER}" in words
+    words = complaint("criteria: [5-CV: {scored-by: {smooth-hinge: {g: 1}}}]")
+    assert "scored-by.smooth-hinge.g: unknown parameter of smooth-hinge; valid: h" in words
 
 
 def test_a_tuned_parameter() -> None:
@@ -664,6 +674,7 @@ def test_resolved_reads_back(
         ["title: 'no'"],
         ["name: '007'"],
         ["criteria: [5-KS: {eta: {tune: [1, 2^-5]}, scored-by: krr}]", "fewer-splits: {sonar: 2}"],
+        ["criteria: [5-CV: {scored-by: {classification: {smooth-hinge: {h: 0.1}}}}]"],
         [
             "lam: {select: [0.1, 10], unit: n lam}",
             "train: given",
@@ -738,6 +749,47 @@ def test_icml2014_protocol() -> None:
     assert {m.at for m in seen} == {"5-CV", "10-CV", "20-CV"}
 
 
+def test_ijcai2018_protocol() -> None:
+    """What the paper states, exact selection by bounds, and what it does not have."""
+    found = load_config(ROOT / "configs/ijcai2018.yaml")
+    assert_reads_back(ROOT / "configs/ijcai2018.yaml")
+    assert (found.train, len(found.splits), len(found.datasets)) == (0.7, 50, 18)
+    assert (found.scale, found.ridge, found.loss, found.search) == (
+        "minmax", "per-fold", "hinge", "pruned",
+    )  # fmt: skip
+    learners = dict(found.learners)
+    assert learners["classification"] == Choice("smooth-hinge", (("h", 0.05),))
+    assert learners["regression"].name == "krr"
+    assert found.kernels == tuple(Gaussian(2.0**e) for e in range(-15, 16))
+    assert found.lam == Ridges(tuple(2.0**e for e in range(-15, 16, 2)), "select")
+    assert {d: len(found.splits_on(d)) for d in ("heart", "mg", "a2a", "abalone", "cpusmall")} == {
+        "heart": 50, "mg": 50, "a2a": 10, "abalone": 10, "cpusmall": 4,
+    }  # fmt: skip
+    methods = {m.label: m for m in found.table}
+    printed = ("5-FBIF", "5-CV", "10-FBIF", "10-CV", "ELOO", "ER")
+    assert found.labels == (*printed, "5-BIF", "10-BIF", "5-Newton", "10-Newton")
+    fbif = dict(methods["5-FBIF"].params)
+    assert (fbif["c"], fbif["order"], fbif["rhs"]) == (0.1, 1, "exact")
+    tuned = dict(methods["ER"].tuned)
+    assert tuned["t"] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
+    assert tuned["eta"] == (2.0**-5, 1.0, 32.0, 1024.0)
+    assert dict(methods["ELOO"].scored_by)["classification"].name == "lssvm"
+    assert {m.loss for m in found.methods_on("housing")} == {"squared", ""}
+
+
+def test_a_map_scores_its_columns_everywhere() -> None:
+    """Each as it is and with every value of the parameter, the exact one as it is."""
+    found = load_config(ROOT / "configs/ijcai2018-map.yaml")
+    assert_reads_back(ROOT / "configs/ijcai2018-map.yaml")
+    seen = [m for m in found.methods if m.part == "map"]
+    assert all(m.everywhere for m in seen)
+    counts = Counter(m.label for m in seen)
+    assert counts == {"5-CV": 1, "5-FBIF": 5, "5-FBIF(rhs=nystrom)": 5, "5-BIF": 1, "5-Newton": 1}
+    assert len(found.settings_of(seen[0])) == 16 * 16
+    plain = load("lam: {select: [0.1, 1]}", "figures: {map: {of: [5-KS], against: 5-CV}}")
+    assert [m.label for m in plain.methods if m.everywhere] == ["5-CV", "5-KS"]
+
+
 def test_every_loss_of_a_regression_is_squared() -> None:
     """The config's loss is that of classification; two losses fall into one there."""
     found = load("loss: zero-one", "also-loss: [squared]", "datasets: [heart, housing]")
@@ -760,6 +812,16 @@ def test_every_loss_of_a_regression_is_squared() -> None:
         ("{kind: discrepancy, at: [5-CV], order: [1.5]}", "whole number"),
         ("{kind: discrepancy, at: [5-CV], order: 1, datasets: [mpg]}", "not under datasets"),
         ("{criteria: [5-KS], eta: 1, lam: 0.001, at: [5-CV]}", "not eta and at"),
+        ("{kind: map, against: 5-CV, eta: 1}", "of: this key is missing"),
+        ("{kind: map, of: [5-KS], eta: 1}", "against: this key is missing"),
+        ("{kind: map, of: [5-KS], against: 6-CV, eta: 1}", "'6-CV' is not under criteria"),
+        ("{kind: map, of: [5-KS], against: [5-CV], eta: 1}", "['5-CV'] is not under criteria"),
+        ("{kind: map, of: [5-KS], against: 5-CV, c: 1}", "c: is no parameter of 5-KS"),
+        ("{kind: map, of: [5-KS], against: 5-CV, eta: -1}", "eta must not be negative"),
+        ("{kind: map, of: [5-KS], against: 5-CV, eta: 1, c: 2}", "not eta and c"),
+        ("{kind: likeness, of: [5-KS]}", "against: this key is missing"),
+        ("{kind: likeness, of: [6-KS], against: 5-CV}", "'6-KS' is not under criteria"),
+        ("{kind: likeness, of: [5-KS], against: 5-CV, eta: 1}", "unknown key; valid: of, against"),
     ],
 )
 def test_wrong_figures(figure: str, words: str) -> None:

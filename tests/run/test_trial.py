@@ -113,6 +113,33 @@ def from_scratch(experiment: Experiment, data: DataSet, record: Record, split: i
     return oracles.predict(oracles.gram(k, X[test], X[train]), alpha, b)
 
 
+def test_what_is_kept_everywhere(serve: Serve) -> None:
+    """The scores of all places, beside what the table chooses from them; an infinite one has its reason."""
+    serve(heart())
+    params = {"identity": 0.1, "cap": float("inf"), "order": 3}
+    bif = Method("BIF-4-CV", "BIF-k-CV", 4, tuple(sorted((dict(CV.params) | params).items())))
+    kept = [replace(m, part="map", everywhere=True) for m in (CV, bif)]
+    experiment = replace(SELECT, methods=(CV, *kept), kernels=(Gaussian(2.0**-9), *BASE.kernels))
+    records = run(experiment).records
+    (chosen,) = (r for r in records if r.part == "table")
+    by_label = {
+        m.label: [r for r in records if (r.part, r.method) == ("map", m.label)] for m in kept
+    }
+    exact = by_label["4-CV"]
+    assert [r.setting for r in exact] == [
+        f"{k.text};lam={lam:g}" for k in experiment.kernels for lam in LAMS
+    ]
+    assert min(r.score for r in exact if r.score) == chosen.score
+    assert all((r.status, r.error) == ("ok", None) for r in exact)
+    near = [r for r in by_label["BIF-4-CV"] if r.score is None]
+    chosen_near = {r.chosen for r in near}
+    assert experiment.kernels[0].text in chosen_near
+    assert experiment.kernels[-1].text not in chosen_near
+    assert {r.reason for r in near} == {"the kernel matrix is near the identity"}
+    again = run(replace(experiment, methods=tuple(kept))).records
+    assert [r.score for r in again if r.method == "4-CV"] == [r.score for r in exact]
+
+
 @pytest.mark.parametrize("learner", ["lssvm", "krr"])
 @pytest.mark.parametrize("scale_on", ["all", "train"])
 def test_error_is_that_of_a_model_trained_from_scratch(

@@ -67,6 +67,18 @@ def read_labels(key: str, written: Mapping[str, Any], columns: Columns, wrong: W
     return found
 
 
+def read_label(key: str, written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> str:
+    """One column of the table."""
+    label = written.get(key)
+    if label is None:
+        wrong((key,), "this key is missing")
+    elif not isinstance(label, str) or label not in columns.methods:
+        wrong((key,), f"{label!r} is not under criteria{nearest(str(label), columns.methods)}")
+    else:
+        return label
+    return ""
+
+
 def read_list(key: str, written: Mapping[str, Any], wrong: Wrong) -> list[str]:
     """A list of names that must be there."""
     value = written.get(key)

@@ -19,7 +19,9 @@ CSV_HEAD = ("method", "choices", *(f"{axis}_{end}" for axis, end in SPOTS), "any
 
 @section("edges")
 def show(study: Study) -> Shown:
-    """One table per loss."""
+    """One table per loss; nothing where no column tries a grid."""
+    if not study.experiment.kernels:
+        return Shown()
     files: list[File] = []
     blocks: list[Block] = []
     for loss in study.experiment.losses:

@@ -125,7 +125,7 @@ def to_row(study: Study, d: Distance, loss: str) -> tuple[str, ...]:
     printed, error = d.published, " (se)" if d.published.kind == "se" else ""
     fewer = describe_fewer([d.runs] if d.runs else [], len(study.experiment.splits))
     return (
-        printed.dataset + fewer,
+        printed.dataset + (f", ours {d.stand_in}" if d.stand_in else "") + fewer,
         name_setting(d.setting),
         mark_label(d.method, study.reconstructed),
         f"{printed.mean:g} ± {printed.spread:g}{error}",

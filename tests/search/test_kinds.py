@@ -1,0 +1,245 @@
+"""Searches as a method names them: their scores are those of retrained models, and failures have names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracles_flkl import Array, differences, fit, held_out_errors, kernel
+from problems_flkl import outer, rows
+
+from kselect.kernels import Points
+from kselect.kernels.ard import Ard
+from kselect.kernels.gaussian import Gaussian
+from kselect.model.method import SELECTED, Choice, Method, Ridges
+from kselect.model.place import Failure, Found
+from kselect.numerics.folds import Folds, draw_folds
+from kselect.search import search
+from kselect.search.continuous import SecondLevel
+from kselect.search.kinds import SEARCHES, Solutions, kernel_of, search_continuously
+from kselect.search.quasi_newton import rbf
+from kselect.search.side import TrainingSide
+from kselect.search.tuned import search_tuned
+
+N, D = 50, 3
+
+
+def side(X: Array, targets: Array, seed: int = 0) -> TrainingSide:
+    """A training side with nothing to try on a grid."""
+    folds = draw_folds(len(X), 5, np.random.default_rng(seed))
+    return TrainingSide(
+        X=X,
+        targets=targets,
+        task="classification",
+        kernels=(Gaussian(1.0),),
+        ridges=Ridges((0.1,), "select"),
+        learner=Choice("lssvm"),
+        ridge="fixed",
+        folds=lambda _: folds,
+        stream=lambda *_: np.random.default_rng(0),
+    )
+
+
+def problem() -> TrainingSide:
+    X, y = rows(N, D)
+    return side(X / X.std(axis=0, ddof=1), y[None])
+
+
+def method(criterion: str, search_name: str, kernel_name: str, **params: object) -> Method:
+    own = {"k-CV": {"loss": "squared", "average": "points"}, "ELOO": {"form": "press"}, "BR": {}}
+    folds = 5 if criterion == "k-CV" else None
+    given = tuple(sorted({**own[criterion], **params}.items()))
+    choice = Choice(search_name, tuple(sorted(SEARCHES[search_name].defaults.items())))
+    label = f"{kernel_name}-{criterion}-{search_name}"
+    return Method(label, criterion, folds, given, search=choice, kernel=kernel_name)
+
+
+def find(at: TrainingSide, one: Method) -> Found:
+    found = search_continuously(at, {one: (SELECTED,)})[one, SELECTED]
+    assert isinstance(found, Found), found
+    return found
+
+
+def widths(found: Found) -> Array:
+    """The place's kernel as one theta per feature."""
+    place = found.place.kernel
+    return place.vector() if isinstance(place, Ard) else np.full(D, 0.5 / place.tau)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kernel_name", ["gaussian", "ard"])
+@pytest.mark.parametrize("criterion", ["k-CV", "ELOO"])
+def test_the_score_is_the_error_of_retrained_models(criterion: str, kernel_name: str) -> None:
+    """At the kernel and ridge that are reported, with eight digits of a width."""
+    at = problem()
+    found = find(at, method(criterion, "quasi-newton", kernel_name))
+    K = kernel(differences(at.X, at.X, one=False), widths(found))
+    members = at.folds(5).members if criterion == "k-CV" else [np.array([i]) for i in range(N)]
+    errors = held_out_errors(K, at.targets[0], N * found.place.lam, members)
+    assert found.score == pytest.approx(np.mean(errors**2), rel=1e-7)
+    assert found.state == "converged"
+
+
+@pytest.mark.parametrize("kernel_name", ["gaussian", "ard"])
+@pytest.mark.parametrize("name", ["flkl", "nelder-mead"])
+def test_the_score_of_the_first_level(name: str, kernel_name: str) -> None:
+    """The k-fold error of models whose widths are learned in each fold anew; mu stands with the place."""
+    at = problem()
+    found = find(at, method("k-CV", name, kernel_name))
+    (parameter, mu), start = found.place.tuned[0], widths(found)
+    assert parameter == "mu"
+    ard = kernel_name == "ard"
+    u = np.log([N * found.place.lam, mu])
+    error = outer(at.X, at.targets[0], at.folds(5), u, start if ard else start[:1], ard=ard)
+    assert found.score == pytest.approx(error, rel=1e-3)
+
+
+def test_a_point_of_the_surface() -> None:
+    """At the (lam, mu) that the search found the error is the search's own; elsewhere it is no lower."""
+    at, best = problem(), find(problem(), method("k-CV", "flkl", "ard"))
+    mu = dict(best.place.tuned)["mu"]
+
+    def error(factor: float) -> float:
+        place = Choice("flkl-at", (("lam", factor * N * best.place.lam), ("mu", mu)))
+        one = method("k-CV", "flkl-at", "ard")
+        return find(at, Method(**{**vars(one), "search": place})).score
+
+    assert error(1.0) == pytest.approx(best.score, rel=1e-3)
+    assert min(error(0.1), error(10.0)) > best.score
+
+
+def test_the_fit_is_that_of_the_place() -> None:
+    at = problem()
+    found = find(at, method("k-CV", "flkl", "ard"))
+    K = kernel(differences(at.X, at.X, one=False), widths(found))
+    alpha, bias = fit(K, at.targets[0], N * found.place.lam)
+    np.testing.assert_allclose(found.duals[0].alpha[0], alpha, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.duals[0].bias[0], bias, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.place.kernel.gram(Points(at.X)), K, rtol=1e-12)
+
+
+def test_bayesian_regularisation_counts_what_a_limit_holds() -> None:
+    found = find(problem(), method("BR", "quasi-newton", "ard"))
+    floor = min(widths(found))
+    (name, held), _ = found.place.tuned[0], None
+    assert name == "held"
+    assert held >= sum(widths(found) == floor) - 1
+
+
+def test_steps_is_an_option() -> None:
+    few = method("k-CV", "quasi-newton", "ard")
+    few = Method(**{**vars(few), "search": Choice("quasi-newton", (("steps", 1),))})
+    many = method("k-CV", "quasi-newton", "ard")
+    assert find(problem(), few).score > find(problem(), many).score
+    assert find(problem(), few).state == "iteration limit"
+
+
+def test_solutions_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    real = SEARCHES["quasi-newton"].function.__globals__["minimise_k_fold"]
+
+    def counted(X: Array, y: Array, folds: Folds, **more: object) -> SecondLevel:
+        calls.append(0)
+        found: SecondLevel = real(X, y, folds, **more)
+        return found
+
+    monkeypatch.setitem(rbf.__globals__, "minimise_k_fold", counted)
+    known = Solutions(problem())
+    assert rbf(known, 5) is rbf(known, 5)
+    assert len(calls) == 1
+
+
+def test_a_grid_and_a_search_side_by_side() -> None:
+    at = problem()
+    grid = Method("5-CV", "k-CV", 5, (("average", "points"), ("loss", "squared")))
+    moved = method("k-CV", "quasi-newton", "gaussian")
+    both = search(at, {grid: (SELECTED,), moved: (SELECTED,)})
+    alone = search_tuned(at, {grid: (SELECTED,)})[grid, SELECTED]
+    one, other = both[grid, SELECTED], both[moved, SELECTED]
+    assert isinstance(one, Found)
+    assert isinstance(alone, Found)
+    assert isinstance(other, Found)
+    assert (one.place, one.score) == (alone.place, alone.score)
+    assert other.score < one.score
+
+
+def test_more_classes_have_no_kernel_in_common() -> None:
+    X, y = rows(N, D)
+    one = method("k-CV", "flkl", "ard")
+    found = search_continuously(side(X, np.stack([y, -y, y])), {one: (SELECTED,)})[one, SELECTED]
+    assert isinstance(found, Failure)
+    assert "two classes or one number" in found.reason
+
+
+def bad(kind: str) -> TrainingSide:
+    """What a table of somebody's may hold."""
+    X, y = rows(N, D)
+    if kind == "a constant feature":
+        X[:, 1] = 3.0
+    elif kind == "duplicated rows":
+        X, y = np.repeat(X[:25], 2, axis=0), np.repeat(y[:25], 2)
+    elif kind == "two classes of one row":
+        X, y = X[:2], np.array([1.0, -1.0])
+    elif kind == "one row of a class":
+        y = np.where(np.arange(N) == 7, 1.0, -1.0)
+    elif kind == "more features than rows":
+        X, y = np.random.default_rng(1).normal(size=(12, 30)), y[:12]
+    elif kind == "features of scale 1e6":
+        X = X * np.array([1e6, 1.0, 1e-6])
+    elif kind == "equal rows":
+        X = np.ones_like(X)
+    elif kind == "an infinite feature":
+        X[0, 0] = np.inf
+    return side(X, y[None]) if len(X) >= 5 else tiny(X, y)
+
+
+def tiny(X: Array, y: Array) -> TrainingSide:
+    """Fewer rows than folds."""
+    found = side(np.repeat(X, 3, axis=0), np.repeat(y, 3)[None])
+    halves = Folds.from_numbers(np.array([0, 1]))
+    return TrainingSide(**{**vars(found), "X": X, "targets": y[None], "folds": lambda _: halves})
+
+
+NAMED = {"equal rows": "all rows are equal", "an infinite feature": "not a finite number"}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("a constant feature", "duplicated rows", "two classes of one row", "one row of a class"),
+        *("more features than rows", "features of scale 1e6", *NAMED),
+    ],
+)
+@pytest.mark.parametrize(
+    ("criterion", "name"),
+    [("ELOO", "quasi-newton"), ("k-CV", "quasi-newton"), ("BR", "quasi-newton"), ("k-CV", "flkl")],
+)
+def test_bad_input_is_a_result_or_a_named_failure(kind: str, criterion: str, name: str) -> None:
+    """No warning, no exception, no number that is none."""
+    one = method(criterion, name, "ard")
+    found = search_continuously(bad(kind), {one: (SELECTED,)})[one, SELECTED]
+    if isinstance(found, Failure):
+        assert len(found.reason) > 10
+        assert NAMED.get(kind, "") in found.reason
+        assert kind in NAMED or kind == "two classes of one row"
+    else:
+        assert kind not in NAMED
+        assert np.isfinite(found.score)
+        assert np.isfinite(found.duals[0].alpha).all()
+
+
+def test_misfits() -> None:
+    """What a search cannot minimise, in words."""
+    kind = SEARCHES["flkl"]
+    assert kind.misfit(method("k-CV", "flkl", "ard")) == ""
+    assert kind.misfit(method("ELOO", "flkl", "ard")) == "flkl minimises k-CV, not ELOO"
+    assert "loss squared only, not hinge" in kind.misfit(
+        method("k-CV", "flkl", "ard", loss="hinge")
+    )
+    assert "moves the kernel gaussian or ard" in kind.misfit(method("k-CV", "flkl", "linear"))
+
+
+def test_kernels_of_a_width() -> None:
+    """Zero is a kernel that knows no distance."""
+    assert kernel_of("gaussian", np.array([0.125])) == Gaussian(4.0)
+    flat = kernel_of("gaussian", np.array([0.0]))
+    np.testing.assert_array_equal(flat.gram(Points(np.eye(3))), np.ones((3, 3)))
+    assert kernel_of("ard", np.array([0.0, 1 / 3])) == Ard((0.0, 0.33333333))

@@ -1,0 +1,65 @@
+"""Timing a search through all values: ours whole, and the paper's own search for the same objective beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kselect.config.load import load_config
+from kselect.datasets.fetch import Places, resolve
+from kselect.errors import TrialError
+from kselect.model.method import Choice
+from kselect.report.sections import FIGURES
+from kselect.timing.moved import Moved
+from kselect.timing.run import Settings, failed, measure_moved
+from kselect.timing.selections import Training, training_part
+
+CONFIG = Path(__file__).resolve().parents[2] / "configs/flkl2014.yaml"
+
+
+@pytest.fixture(scope="module")
+def training() -> Training:
+    """thyroid's first training part, half of its rows."""
+    found = load_config(CONFIG, FIGURES, {"datasets": ["thyroid"]})
+    source = resolve(found.info("thyroid"), Places(Path("none"), None, offline=True))
+    whole = training_part(found, "thyroid", source)
+    parts = replace(whole.parts, train=whole.parts.train[::2], y_train=whole.parts.y_train[::2])
+    return replace(whole, parts=parts)
+
+
+def moved(training: Training, label: str) -> Moved:
+    return Moved(training, next(m for m in training.experiment.table if m.label == label))
+
+
+def test_both_ways_reach_the_same(training: Training) -> None:
+    """Each in a cell, measured whole; the difference of the scores is small."""
+    ours = moved(training, "RBF-FLKL")
+    cell = measure_moved(ours, failed(ours.method, "", Settings(1e-3, "")))
+    assert cell.ours is not None
+    assert cell.paper is not None
+    assert cell.ours.cpu < cell.paper.cpu
+    assert ours.as_published is not None
+    np.testing.assert_allclose(ours.as_published.run(), ours.run(), rtol=1e-2)
+
+
+def test_only_flkl_has_a_search_of_its_paper(training: Training) -> None:
+    ours = moved(training, "ARD-XVAL")
+    assert ours.as_published is None
+    cell = measure_moved(ours, failed(ours.method, "", Settings(1e-3, "")))
+    assert cell.ours is not None
+    assert cell.paper is None
+
+
+def test_a_failure_is_a_cell_with_its_reason(training: Training) -> None:
+    flat = replace(
+        training, parts=replace(training.parts, train=np.ones_like(training.parts.train))
+    )
+    ours = moved(flat, "ARD-FLKL")
+    with pytest.raises(TrialError, match="all rows are equal"):
+        ours.run()
+    cell = measure_moved(ours, failed(ours.method, "", Settings(1e-3, "")))
+    assert "all rows are equal" in cell.failure
+    assert ours.method.search == Choice("flkl")
