@@ -47,6 +47,7 @@ def test_variances_exponents_and_correlation() -> None:
                     criterion=m.criterion,
                     params=m.text,
                     score=score,
+                    status="ok",
                 )
             )
     spec = experiment(methods=mine, splits=(0, 1, 2), datasets=("heart", "sonar"))
