@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kselect.datasets.dataset import Source
-from kselect.datasets.fetch import Places, resolve
+from kselect.datasets.fetch import Places
+from kselect.datasets.own import source_of
 from kselect.errors import ConfigError, DamagedJob, DataError, StoreError
 from kselect.model.experiment import Experiment
 from kselect.model.job import Job, Jobs, protocol_of
@@ -39,7 +40,7 @@ def find_sources(
     sources, missing = {}, {}
     for name in experiment.datasets:
         try:
-            sources[name] = resolve(experiment.info(name), places)
+            sources[name] = source_of(experiment.info(name), places)
         except DataError as error:
             missing[name] = str(error)
     return sources, missing

@@ -79,7 +79,10 @@ class Parameter:
             return parse_switch(self.name, value)
         if isinstance(value, str) and value == "inf" and not self.whole:
             return float("inf")
-        number = parse_number(value)  # type: ignore[arg-type]
+        try:
+            number = parse_number(value)  # type: ignore[arg-type]
+        except ConfigError as error:
+            raise ConfigError(f"{self.name}: {error}") from None
         if number < 0:
             raise ConfigError(f"{self.name} must not be negative, not {quoted(value)}")
         if self.whole and number != int(number):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import minimize
+from scipy.optimize import minimize_scalar
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
@@ -50,24 +50,27 @@ def prepared_by_sklearn(train: Frame, test: Frame, scale: str) -> np.ndarray:
         return np.asarray(transformer.transform(table_of(test)), dtype=np.float64)
 
 
-def platt_loss(a: float, b: float, f: np.ndarray, positive: np.ndarray) -> float:
-    """The cross-entropy against Platt's targets, term by term."""
-    n_positive = int(positive.sum())
-    high, low = (n_positive + 1) / (n_positive + 2), 1 / (len(f) - n_positive + 2)
+def slope_loss(slope: float, F: np.ndarray, Y: np.ndarray) -> float:
+    """The mean cross-entropy against Platt's targets, row by row."""
+    rows = list(F.T) if len(F) > 1 else [np.array([0.0, f]) for f in F[0]]
+    own = list(Y.argmax(axis=0)) if len(F) > 1 else [int(y > 0) for y in Y[0]]
+    classes = len(rows[0])
     total = 0.0
-    for value, is_positive in zip(f, positive, strict=True):
-        z = a * value + b
-        t = high if is_positive else low
-        total += t * np.logaddexp(0, z) + (1 - t) * np.logaddexp(0, -z)
-    return float(total)
+    for values, mine in zip(rows, own, strict=True):
+        count = own.count(mine)
+        likely = np.exp(slope * (values - values.max()))
+        likely /= likely.sum()
+        for c in range(classes):
+            t = (count + 1) / (count + classes) if c == mine else 1 / (count + classes)
+            total -= t * np.log(likely[c])
+    return float(total / len(rows))
 
 
-def sigmoid_by_search(f: np.ndarray, positive: np.ndarray) -> tuple[float, float]:
-    """Nelder and Mead's search for the same minimum, without derivatives."""
-    found = minimize(
-        lambda theta: platt_loss(theta[0], theta[1], f, positive),
-        np.zeros(2),
-        method="Nelder-Mead",
-        options={"xatol": 1e-10, "fatol": 1e-14, "maxiter": 10_000, "maxfev": 10_000},
-    )
-    return float(found.x[0]), float(found.x[1])
+def slope_by_search(F: np.ndarray, Y: np.ndarray) -> float:
+    """The same minimum by a search without derivatives."""
+    with np.errstate(divide="ignore"):
+        found = minimize_scalar(
+            lambda slope: slope_loss(slope, F, Y), bounds=(0, 50), method="bounded",
+            options={"xatol": 1e-8},
+        )  # fmt: skip
+    return float(found.x)

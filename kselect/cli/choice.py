@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from kselect.cli.choosing import Chosen
+from kselect.cli.python_lines import python_lines
 from kselect.cli.relevances import name_kernel, relevance_facts, relevance_lines, state_lines
-from kselect.datasets.tabular import Target
+from kselect.datasets.tables.decisions import decision_lines
+from kselect.datasets.targets import Target
 from kselect.errors import brief
 from kselect.grids import show_number
-from kselect.kernels import Kernel
 from kselect.kernels.ard import Ard
 from kselect.model.method import show
 from kselect.model.records import describe_exclusions
@@ -19,15 +22,30 @@ from kselect.search.pruned import Work
 from kselect.selection.engine import Selection
 
 
-def as_object(found: Selection, n: int, facts: Mapping[str, Any]) -> dict[str, Any]:
+def as_object(chosen: Chosen) -> dict[str, Any]:
     """The JSON object of the specification, with what a reader needs to repeat it."""
+    found, data = chosen.found, chosen.data
     request = found.request
-    scores = [
-        {**kernel.parameters, "lam": lam, "score": score if np.isfinite(score) else None}
-        for kernel, row in zip(request.kernels, found.scores.tolist(), strict=True)
-        for lam, score in zip(request.lams, row, strict=True)
-        if not np.isnan(score)  # not known to a search by bounds
-    ]
+    return {
+        **choice_facts(chosen),
+        "excluded": [
+            {**place.kernel.parameters, "lam": place.lam, "reason": reason}
+            for place, reason in found.found.excluded
+        ],
+        "scores": score_objects(found),
+        "seconds": found.seconds,
+        "seconds_fit": found.seconds_fit,
+        "nystrom": request.nystrom,
+        "scale": data.preparation.scale,
+        "task": data.goal.task,
+        "classes": data.goal.classes,
+        "features": data.preparation.names,
+    }
+
+
+def choice_facts(chosen: Chosen) -> dict[str, Any]:
+    """What a report and a model file say of the choice."""
+    found, data, request = chosen.found, chosen.data, chosen.found.request
     return {
         "criterion": request.method.label,
         "params": dict(request.method.params),
@@ -36,50 +54,77 @@ def as_object(found: Selection, n: int, facts: Mapping[str, Any]) -> dict[str, A
         "kernel": found.kernel.name,
         "ridge": request.ridge,
         "search": searched_by(found),
-        "n": n,
+        "seed": request.seed,
+        "n": len(data.X),
         "best": {**found.kernel.parameters, "lam": found.lam, "score": found.score},
         **relevance_facts(found.kernel, found.found),
+        "held_out": asdict(chosen.quality),
         "warnings": found.edges,
-        "excluded": [
-            {**place.kernel.parameters, "lam": place.lam, "reason": reason}
-            for place, reason in found.found.excluded
-        ],
-        "scores": scores,
-        "seconds": found.seconds,
-        "seconds_fit": found.seconds_fit,
-        "nystrom": request.nystrom,
-        **facts,
+        "decisions": decision_lines(data.frame.decisions),
+        "data_sha256": data.frame.sha256,
     }
 
 
-def describe(found: Selection, n: int, d: int, goal: Target, scale: str) -> str:
+def score_objects(found: Selection) -> list[dict[str, Any]]:
+    """One object per candidate; a score that is infinite is null."""
+    return [
+        {**kernel.parameters, "lam": lam, "score": score if np.isfinite(score) else None}
+        for kernel, row in zip(found.request.kernels, found.scores.tolist(), strict=True)
+        for lam, score in zip(found.request.lams, row, strict=True)
+        if not np.isnan(score)  # not known to a search by bounds
+    ]
+
+
+def describe(chosen: Chosen, flags: Mapping[str, Any]) -> str:
     """What a person reads."""
+    found, data = chosen.found, chosen.data
+    lines = [
+        f"{data.size}, {kind_of_task(data.goal)}",
+        *(f"  {line}" for line in decision_lines(data.frame.decisions)),
+        model_line(found),
+        "",
+        *scores_or_relevances(chosen),
+        "",
+        *choice_lines(chosen),
+        "",
+        "fit it:",
+        *(f"  {line}" for line in python_lines(chosen, flags)),
+    ]
+    return "\n".join(lines)
+
+
+def kind_of_task(goal: Target) -> str:
+    """``classification (the target has two values); classes -1, 1``."""
+    kind = f"{goal.task} ({goal.why})"
+    if not goal.classes:
+        return kind
+    first = ", ".join(map(brief, goal.classes[:6]))
+    return f"{kind}; classes {first}{', ...' if len(goal.classes) > 6 else ''}"
+
+
+def model_line(found: Selection) -> str:
+    """``lssvm, gaussian kernel, 5-CV (average=points;loss=squared)``."""
     request = found.request
     own = "".join(f" {k}={show(v)}" for k, v in request.learner.params)
-    kind = f"{goal.task} ({goal.why})"
-    if goal.classes:
-        first = ", ".join(map(brief, goal.classes[:6]))
-        kind += f"; classes {first}{', ...' if len(goal.classes) > 6 else ''}"
-    size = found.scores.size
-    chosen = name_kernel(found.kernel)
-    lines = [
-        f"{n} rows, {d} feature{'' if d == 1 else 's'}, {kind}",
-        f"{request.learner.name}{own}, {found.kernel.name} kernel, {request.method.label}"
-        + (f" ({request.method.text})" if request.method.params else ""),
-        "",
-        *scores_or_relevances(found),
-        "",
-        f"choice: {chosen + ', ' if chosen else ''}lam = {show_number(found.lam)}"
-        f" (ridge n lam = {found.lam * n:.4g}), score {found.score:.6g}",
+    method = request.method
+    criterion = f"{method.label} ({method.text})" if method.params else method.label
+    return f"{request.learner.name}{own}, {found.kernel.name} kernel, {criterion}"
+
+
+def choice_lines(chosen: Chosen) -> list[str]:
+    """What was chosen, whether it is any good, what to beware of, and the time."""
+    found, size = chosen.found, chosen.found.scores.size
+    named = [name_kernel(found.kernel), f"lam = {show_number(found.lam)}"]
+    shown = ", ".join(text for text in named if text)
+    ridge = f"{found.lam * len(chosen.data.X):.4g}"
+    return [
+        f"choice: {shown} (ridge n lam = {ridge}), score {found.score:.6g}",
+        f"there: {chosen.quality.text}",
         *(f"warning: {text}" for text in found.edges),
         *(f"excluded: {text}" for text in [describe_exclusions(found.found)] if text),
         *state_lines(found.found),
         f"{found.seconds:.2f} s for {size} candidate{'' if size == 1 else 's'}, the fit included",
-        "",
-        "fit it:",
-        *(f"  {line}" for line in python_lines(found, goal, scale)),
     ]
-    return "\n".join(lines)
 
 
 def searched_by(found: Selection) -> str:
@@ -89,10 +134,11 @@ def searched_by(found: Selection) -> str:
     return "pruned" if found.work else "grid"
 
 
-def scores_or_relevances(found: Selection) -> list[str]:
+def scores_or_relevances(chosen: Chosen) -> list[str]:
     """What a search looked at, or what it learned."""
+    found = chosen.found
     if isinstance(found.kernel, Ard):
-        return relevance_lines(found.kernel)
+        return relevance_lines(found.kernel, chosen.data.preparation.names)
     return score_table(found) if found.work is None else [describe_work(found, found.work)]
 
 
@@ -124,37 +170,3 @@ def score_table(found: Selection) -> list[str]:
             f"{name:>{first}}  " + "  ".join(f"{c:>{w}}" for c, w in zip(line, widths, strict=True))
         )
     return lines
-
-
-def python_lines(found: Selection, goal: Target, scale: str) -> list[str]:
-    """The line of Python that fits the choice, with its imports."""
-    request = found.request
-    form = (
-        "KernelSelectClassifierCV" if goal.task == "classification" else "KernelSelectRegressorCV"
-    )
-    given: dict[str, Any] = {"learner": request.learner.name, "kernel": found.kernel.name}
-    if request.method.label != "5-CV":  # the estimator's own, which few rows may not allow
-        given["criterion"] = request.method.label
-    arguments = [f"{k}={v!r}" for k, v in given.items()]
-    if not found.kernel.learned:
-        arguments += [*kernel_arguments(found.kernel), f"lam={show_number(found.lam)}"]
-    if request.learner.params:
-        arguments += [f"params={dict(request.learner.params)!r}"]
-    if request.nystrom:
-        arguments += [f"nystrom={request.nystrom}", f"random_state={request.seed}"]
-    call = f"{form}({', '.join(arguments)})"
-    lines = [f"from kselect import {form}"]
-    if scale == "none":
-        return [*lines, f"model = {call}.fit(X, y)"]
-    scaler = "StandardScaler()" if scale == "zscore" else "MinMaxScaler((-1, 1))"
-    lines += ["from sklearn.pipeline import make_pipeline"]
-    lines += [f"from sklearn.preprocessing import {scaler.partition('(')[0]}"]
-    return [*lines, f"model = make_pipeline({scaler}, {call}).fit(X, y)"]
-
-
-def kernel_arguments(kernel: Kernel) -> list[str]:
-    """The kernel's parameters as the estimator takes them: the best known by name, others in ``grids``."""
-    shown = {k: show_number(v) for k, v in kernel.parameters.items()}
-    if set(shown) <= {"tau", "degree"}:
-        return [f"{k}={v}" for k, v in shown.items()]
-    return ["grids={" + ", ".join(f"{k!r}: {v}" for k, v in shown.items()) + "}"]

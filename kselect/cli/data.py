@@ -35,9 +35,7 @@ class DataGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(
-    "data", cls=DataGroup, epilog="Example: kselect data fetch a2a --mirror ../shared/data"
-)
+@click.group("data", cls=DataGroup, epilog="Example: kselect data fetch a2a --mirror DIR")
 def data() -> None:
     """List, fetch and verify the data sets."""
 
@@ -69,7 +67,7 @@ def where(info: DataSetInfo, look: Places) -> str:
     return "embedded" if source.kind == "embedded" else f"{source.kind}: {printable(source.path)}"
 
 
-@data.command("fetch", epilog="Example: kselect data fetch a2a mg --mirror ../shared/data")
+@data.command("fetch", epilog="Example: kselect data fetch a2a mg --mirror DIR")
 @click.argument("names", nargs=-1)
 @place_options
 def fetch(names: tuple[str, ...], mirror: str | None, offline: bool, data_dir: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import errno
 import importlib
 import os
@@ -30,12 +31,20 @@ COMMANDS = {
         "select_command",
         "Choose kernel and ridge for your own file.",
     ),
+    "fit": ("kselect.cli.fitting", "fit_command", "Choose, fit, and write the model to a file."),
+    "predict": (
+        "kselect.cli.fitting",
+        "predict_command",
+        "Predict the rows of a file by a fitted model.",
+    ),
+    "init": ("kselect.cli.init", "init", "Write a config for an experiment on your own files."),
     "data": ("kselect.cli.data", "data", "List, fetch and verify the data sets."),
     "list": ("kselect.cli.listing", "listing", "Show what a config may name."),
     "sys-info": ("kselect.cli.sys_info", "sys_info", "Show what a bug report needs."),
 }
 RESUMED = ("run", "time")
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
+ALIKE = 0.75  # how much of a flag a slip of the hand leaves: difflib's ratio
 LONGEST_LINE = 1000  # of an error
 LONGEST_ARGUMENT = 4096  # as of a path
 
@@ -86,11 +95,18 @@ def one_line(error: click.ClickException) -> str:
         return error.format_message()
     what = " ".join(error.format_message().split()).rstrip(".")
     if isinstance(error, click.NoSuchOption) and context:
-        params = context.command.get_params(context)
-        flags = [flag for p in params for flag in p.opts if flag.startswith("--")]
-        what = f"unknown flag {quoted(error.option_name)}{nearest(error.option_name, flags)}"
+        what = f"unknown flag {quoted(error.option_name)}{near_flag(error.option_name, context)}"
     where = f" ({context.command_path} -h)" if context else ""
     return f"error: {what[:1].lower()}{what[1:]}{where}"
+
+
+def near_flag(name: str, context: click.Context) -> str:
+    """'; did you mean X?' for a slip of the hand; the help lists what else there is."""
+    params = context.command.get_params(context)
+    flags = [flag for p in params for flag in p.opts if flag.startswith("--")]
+    begun = [flag for flag in flags if flag.startswith(name) and len(name) > len("--")]
+    close = difflib.get_close_matches(name.lower(), flags, n=1, cutoff=ALIKE)
+    return f"; did you mean {quoted((begun or close)[0])}?" if begun or close else ""
 
 
 def kept(command: list[str]) -> str:

@@ -28,7 +28,7 @@ from kselect.store.jobs import Store
 EPILOG = """\b
 Examples:
   kselect run configs/quickstart.yaml
-  kselect run configs/ecml2014.yaml -j 2 --mirror ../shared/data
+  kselect run configs/ecml2014.yaml -j 2 --mirror DIR
   kselect run configs/ecml2014.yaml -d heart -c 5-CV -c 5-KS --splits 3 --dry-run
   kselect run configs/ecml2014.yaml --variant minmax       beside the main results
   kselect run configs/ecml2014.yaml --variant all -j 2

@@ -24,7 +24,7 @@ from kselect.store.jobs import Store
 EPILOG = """\b
 Examples:
   kselect time configs/quickstart.yaml
-  kselect time configs/icml2014.yaml --mirror ../shared/data -d heart -d sonar
+  kselect time configs/icml2014.yaml --mirror DIR -d heart -d sonar
   kselect time configs/icml2014.yaml -c 5-CV -c BIF-5-CV --budget 600
 """
 

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import yaml
 
+from kselect.datasets.registry import DataSetInfo, find_dataset
 from kselect.errors import ConfigError, brief, cut, printable, quoted
 from kselect.files import read_regular, reason
 from kselect.grids import LONGEST_NUMBER
@@ -68,7 +69,8 @@ def show_location(location: Location) -> str:
 class Document:
     """A config as read: its values, the line of each, and what is wrong with it so far.
 
-    ``sources`` names the flags that replaced a key: a problem there has no line.
+    ``sources`` names the flags that replaced a key: a problem there has no line. ``own`` are the data sets that it
+    describes itself.
     """
 
     path: str
@@ -76,6 +78,11 @@ class Document:
     lines: dict[Location, int] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     problems: list[tuple[int, str]] = field(default_factory=list)
+    own: dict[str, DataSetInfo] = field(default_factory=dict)
+
+    def dataset(self, name: str) -> DataSetInfo:
+        """What is known of a data set: its own, or a registered one."""
+        return self.own[name] if name in self.own else find_dataset(name)
 
     def line(self, location: Location) -> int:
         """The line of a location, or of the nearest thing around it that was written."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import pairwise
 from typing import Any, NoReturn, TypeVar, get_args
 
+from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from kselect.config.document import Location
@@ -98,6 +100,23 @@ def named(find: Callable[[str], object]) -> Callable[[Any], str]:
     return field(read)
 
 
+def dataset_name(value: object, context: ValidationInfo) -> str:
+    """The name of a registered data set, or of one that the config describes itself."""
+    own: Collection[str] = context.context or ()
+    try:
+        name = as_text(value)
+        if name not in own:
+            near = difflib.get_close_matches(name, own, n=1)
+            if near:
+                raise ConfigError(
+                    f"unknown data set {quoted(name)}; did you mean {quoted(near[0])}?"
+                )
+            find_dataset(name)
+    except ConfigError as error:
+        fail(((), str(error)))
+    return name
+
+
 def find_paper(name: str) -> None:
     """A paper that the project reproduces, or the empty text for none."""
     if name:
@@ -187,11 +206,11 @@ def read_tune_folds(value: object) -> int:
     return value
 
 
-def read_fewer(value: object) -> tuple[Fewer, ...]:
+def read_fewer(value: object, context: ValidationInfo) -> tuple[Fewer, ...]:
     """``{cpusmall: 10, above 1500: 10}``: so many splits alone, on a data set or above so many training rows."""
     if not isinstance(value, dict):
         shown = describe(value)
-        raise ConfigError(f"must be a mapping such as {{above 1500: 10, a2a: 5}}, not {shown}")
+        fail(((), f"must be a mapping such as {{above 1500: 10, a2a: 5}}, not {shown}"))
     found: list[Fewer] = []
     for key, count in value.items():
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
@@ -200,8 +219,8 @@ def read_fewer(value: object) -> tuple[Fewer, ...]:
         if above:
             found.append(Fewer(count, rows=int(above[1])))
             continue
-        info, wrong = attempt(find_dataset, key)
-        if info is None:
+        wrong = "" if key in (context.context or ()) else attempt(find_dataset, key)[1]
+        if wrong:
             fail(((key,), f"{wrong}; or write above N for training parts of more than N rows"))
-        found.append(Fewer(count, dataset=info.name))
+        found.append(Fewer(count, dataset=key))
     return tuple(found)

@@ -8,8 +8,10 @@ from typing import Any
 
 from kselect.config.criteria import KERNEL, LABEL, SEARCH, Entry
 from kselect.config.document import Document, read_document, write_yaml
+from kselect.config.own_sets import take_own, written_entry
 from kselect.config.rules import read_config
 from kselect.config.schema import ConfigFile
+from kselect.datasets.own import OwnInfo
 from kselect.errors import ConfigError
 from kselect.grids import show_number
 from kselect.model.method import Choice
@@ -24,7 +26,7 @@ PROTOCOL = (
 def held_by(path: Path) -> Document | None:
     """The config that a results folder keeps; None where there is none that can be read."""
     try:
-        held = read_document(path)
+        held = take_own(read_document(path))
     except ConfigError:
         return None
     return held if isinstance(held.data, dict) else None
@@ -44,6 +46,7 @@ def widen(
     if held is not None and same_protocol(document, held):
         before = read_config(held)
         data["datasets"] = list(dict.fromkeys([*data["datasets"], *held.data["datasets"]]))
+        document.own = held.own | document.own
         wanted |= set(before.splits)
         known = {config.label(one) for one in config.criteria}
         pairs = zip(before.criteria, held.data["criteria"], strict=True)
@@ -74,9 +77,17 @@ def held_protocol(folder: Path) -> str | None:
         return None
 
 
-def resolved(document: Document) -> str:
-    """The config as YAML with every choice written out; ``load_config`` reads back an equal experiment."""
-    return write_yaml(spelt_out(read_config(document), document).items())
+def resolved(document: Document, folder: Path) -> str:
+    """The config as YAML with every choice written out; ``load_config`` reads back an equal experiment.
+
+    ``folder`` is where it will lie: paths of own files are relative to it.
+    """
+    written = spelt_out(read_config(document), document)
+    own = {name: info for name, info in document.own.items() if isinstance(info, OwnInfo)}
+    written["datasets"] = [
+        written_entry(own[name], folder) if name in own else name for name in written["datasets"]
+    ]
+    return write_yaml(written.items())
 
 
 def spelt_out(config: ConfigFile, document: Document) -> dict[str, Any]:

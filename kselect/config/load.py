@@ -13,6 +13,7 @@ from typing import Any
 from kselect.config.criteria import Entry
 from kselect.config.document import Document, read_document
 from kselect.config.kept import held_by, protocol_text, resolved, widen
+from kselect.config.own_sets import take_own
 from kselect.config.rules import read_config
 from kselect.config.schema import ConfigFile
 from kselect.config.sizes import MOST_SWEPT, check_methods
@@ -52,7 +53,7 @@ def load_config(
     ``0-4``) and ``criteria`` (labels of the file to keep, in figures too). None leaves the file
     as it is.
     """
-    return narrowed(read_document(path), kinds, overrides)
+    return narrowed(take_own(read_document(path)), kinds, overrides)
 
 
 def load(
@@ -66,14 +67,16 @@ def load(
 
     ``variant`` names one to be loaded in the place of the config.
     """
-    document = read_document(path)
+    document = take_own(read_document(path))
     if variant:
         build(deepcopy(document), kinds)
-        document = variant_of(document, variant)
+        document = take_own(variant_of(document, variant))
     asked = narrowed(deepcopy(document), kinds, overrides)
-    held = held_by(folder_of(asked) / "config.resolved.yaml")
+    folder = folder_of(asked)
+    held = held_by(folder / "config.resolved.yaml")
     widen(document, asked.datasets, asked.splits, held)
-    return Loaded(asked, build(document, kinds), resolved(document), protocol_text(document))
+    text = resolved(document, folder)
+    return Loaded(asked, build(document, kinds), text, protocol_text(document))
 
 
 def narrowed(document: Document, kinds: Kinds, overrides: Mapping[str, object]) -> Experiment:
@@ -137,6 +140,7 @@ def build(document: Document, kinds: Kinds) -> Experiment:
         methods=tuple(dict.fromkeys([*table, *needed])),
         datasets=tuple(config.datasets),
         figures=tuple(figures),
+        own=tuple(document.own[name] for name in config.datasets if name in document.own),
         variants=described(document),
     )
 

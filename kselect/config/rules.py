@@ -8,7 +8,6 @@ from kselect.config.criteria import Entry
 from kselect.config.document import Document
 from kselect.config.schema import ConfigFile, read_keys
 from kselect.config.sizes import check_sizes
-from kselect.datasets.registry import find_dataset
 from kselect.errors import nearest
 from kselect.learners import find_learner
 from kselect.numerics.losses import CLASSIFICATION_LOSSES
@@ -50,17 +49,17 @@ def check_criteria(config: ConfigFile, document: Document) -> None:
         if label in seen:
             document.wrong(("criteria", i), f"{label} is criteria[{seen[label]}] already")
         seen.setdefault(label, i)
-        for words in dict.fromkeys(misfits(one, config)):
+        for words in dict.fromkeys(misfits(one, config, document)):
             document.wrong(("criteria", i), words)
     for i, loss in enumerate(config.also_loss):
         if loss in (config.loss, *config.also_loss[:i]):
             document.wrong(("also-loss", i), f"{loss!r} is there already")
 
 
-def misfits(one: Entry, config: ConfigFile) -> Iterator[str]:
+def misfits(one: Entry, config: ConfigFile, document: Document) -> Iterator[str]:
     """Why a criterion cannot be used with the rest of the config."""
     criterion, name = one.criterion, one.name
-    tasks = {find_dataset(dataset).task for dataset in config.datasets}
+    tasks = {document.dataset(dataset).task for dataset in config.datasets}
     if one.search:
         yield from search_misfits(one, config)
         return
@@ -95,11 +94,11 @@ def check_datasets(config: ConfigFile, document: Document) -> None:
     demands = list(label_demands(config))
     tasks = [task for task, _ in config.learner]
     for i, name in enumerate(config.datasets):
-        task = find_dataset(name).task
+        task = document.dataset(name).task
         if name in config.datasets[:i]:
             first = config.datasets.index(name)
             document.wrong(("datasets", i), f"{name} is datasets[{first}] already")
-        if config.train is None and find_dataset(name).given is None:
+        if config.train is None and document.dataset(name).given is None:
             document.wrong(
                 ("datasets", i), f"{name} comes without splits, which train: given asks for"
             )
@@ -109,6 +108,9 @@ def check_datasets(config: ConfigFile, document: Document) -> None:
             document.wrong(("datasets", i), f"{words} {', '.join(sorted(tasks))} only")
         for demand in demands if task == "regression" else []:
             words = f"{name} is a regression data set; {demand} is for classification only"
+            document.wrong(("datasets", i), words)
+        if name in document.own and config.scale_on == "all":
+            words = f"scale-on: all lets test rows scale the others; {name} takes scale-on: train"
             document.wrong(("datasets", i), words)
 
 

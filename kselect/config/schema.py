@@ -16,6 +16,7 @@ from kselect.config.document import Document
 from kselect.config.fields import (
     Wrong,
     as_text,
+    dataset_name,
     describe,
     field,
     figure_name,
@@ -31,7 +32,7 @@ from kselect.config.fields import (
 )
 from kselect.config.parts import read_kernels, read_learners
 from kselect.criteria.base import Aggregation
-from kselect.datasets.registry import Task, find_dataset
+from kselect.datasets.registry import Task
 from kselect.datasets.scaling import Scale
 from kselect.errors import nearest
 from kselect.kernels import Kernel
@@ -43,7 +44,7 @@ from kselect.numerics.losses import Loss
 Text = Annotated[str, PlainValidator(field(as_text))]
 VariantName = Annotated[str, PlainValidator(field(folder_name))]
 FigureName = Annotated[str, PlainValidator(field(figure_name))]
-DataSetName = Annotated[str, PlainValidator(named(find_dataset))]
+DataSetName = Annotated[str, PlainValidator(dataset_name)]
 CriterionEntry = Annotated[Entry, PlainValidator(field(read_entry))]
 Learners = tuple[tuple[Task, Choice], ...]
 
@@ -78,7 +79,7 @@ class ConfigFile(BaseModel):
     train: Annotated[float | None, PlainValidator(field(read_train))] = 0.7
     stratify: bool = False
     splits: Annotated[tuple[int, ...], PlainValidator(field(read_splits))] = tuple(range(10))
-    fewer_splits: Annotated[tuple[Fewer, ...], PlainValidator(field(read_fewer))] = ()
+    fewer_splits: Annotated[tuple[Fewer, ...], PlainValidator(read_fewer)] = ()
     seed: Annotated[int, PlainValidator(field(read_seed))] = 0
     kernels: Annotated[tuple[Kernel, ...], PlainValidator(field(read_kernels))] = ()
     lam: Annotated[Ridges, PlainValidator(field(read_ridges))] = ALL_RIDGES
@@ -114,7 +115,7 @@ def read_keys(document: Document) -> ConfigFile:
         document.wrong((), f"a config is a mapping (name: ..., learner: ...), not {shown}")
         document.check()
     try:
-        config = ConfigFile.model_validate(document.data)
+        config = ConfigFile.model_validate(document.data, context=document.own)
     except ValidationError as error:
         problems = [p for details in error.errors(include_url=False) for p in translate(details)]
         for location, words in problems:

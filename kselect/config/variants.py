@@ -30,6 +30,7 @@ def variant_of(document: Document, name: str) -> Document:
     if name not in given:
         raise ConfigError(f"--variant: {name!r} is not in {document.path}{nearest(name, given)}")
     found = Document(document.path, deepcopy(document.data), dict(document.lines))
+    found.own = dict(document.own)
     found.data.pop("variants")
     found.data.pop("figures", None)
     for key, value in given[name].items():

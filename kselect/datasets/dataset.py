@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from kselect.datasets.content import read_content, sha256_of
+from kselect.datasets.frames import Frame
 from kselect.datasets.generated import generate
 from kselect.datasets.raetsch import read_benchmark
 from kselect.datasets.registry import BENCHMARKS, DataSetInfo, Task
@@ -29,7 +30,11 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class DataSet:
-    """Rows ready for a learner, labels -1 and +1 in classification, and the splits that come with them."""
+    """Rows ready for a learner, labels -1 and +1 in classification, and the splits that come with them.
+
+    More than two classes are labelled 0, 1, 2, ...; ``targets`` are then (q, n), one row of -1 and +1 per class.
+    Where there is a ``frame``, X is empty: the rows become numbers by what a training part teaches.
+    """
 
     name: str
     task: Task
@@ -37,6 +42,13 @@ class DataSet:
     y: Array
     sha256: str
     splits: tuple[Split, ...] = ()
+    several: Array | None = None
+    frame: Frame | None = None
+
+    @property
+    def targets(self) -> Array:
+        """(q, n)."""
+        return self.y[None] if self.several is None else self.several
 
 
 def read_dataset(info: DataSetInfo, source: Source) -> DataSet:

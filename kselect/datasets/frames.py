@@ -24,7 +24,6 @@ from kselect.datasets.tables.opening import read_raw
 from kselect.datasets.tables.raw import Form, Place, RawTable, Task
 from kselect.datasets.tables.remarks import absent, remarks, says_missing
 from kselect.datasets.tables.rows import without_empty_end
-from kselect.errors import ConfigError
 from kselect.numerics.linalg import Array, Index
 
 Missing = Literal["impute", "drop", "error"]
@@ -125,11 +124,13 @@ def assign(raw: RawTable, target: str | None, options: TableOptions) -> Roles:
         for name in names:
             i = raw.find(name)
             if asked.setdefault(i, flag) != flag:  # type: ignore[arg-type]
-                raise ConfigError(f"column {raw.names[i]} is asked to be categorical and numeric")
+                raise raw.place.error(
+                    f"column {raw.names[i]} is asked to be categorical and numeric"
+                )
     if goal is not None and goal in dropped | set(asked):
-        raise ConfigError(f"column {raw.names[goal]} is the target: it is no feature")
+        raise raw.place.error(f"column {raw.names[goal]} is the target: it is no feature")
     for i in dropped & set(asked):
-        raise ConfigError(
+        raise raw.place.error(
             f"column {raw.names[i]} is dropped: it is neither categorical nor numeric"
         )
     features = (i for i in range(len(raw.names)) if i != goal and i not in dropped)

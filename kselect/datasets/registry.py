@@ -81,6 +81,11 @@ class DataSetInfo:
         longest = self.rows * (LONGEST_LABEL + LONGEST_PAIR * self.features)
         return max(longest, self.bytes or 0)
 
+    @property
+    def reading(self) -> Mapping[str, Any]:
+        """How the bytes become a table, where there is more than one way; a registered file has one."""
+        return {}
+
     def __hash__(self) -> int:
         return hash((self.name, self.sha256))
 

@@ -69,8 +69,13 @@ def parse_svmlight(
     content: bytes, path: Path, n_features: int | None = None, most: int | None = None
 ) -> tuple[Array, Array]:
     """The same of bytes that were read already; ``most`` is what they may hold once unpacked."""
+    return parse_plain(_unpacked(content, path, most), path, n_features)
+
+
+def parse_plain(data: bytes, path: Path, n_features: int | None = None) -> tuple[Array, Array]:
+    """The same of a text that is not packed, whatever the path is called."""
     rows = _Rows()
-    for number, line in enumerate(_lines(content, path, most), start=1):
+    for number, line in enumerate(_lines(data, path), start=1):
         tokens = line.decode("utf-8").partition("#")[0].split()
         if not tokens:
             continue
@@ -85,13 +90,17 @@ def parse_svmlight(
     return rows.dense(path, width), np.array(rows.labels)
 
 
-def _lines(content: bytes, path: Path, most: int | None) -> Iterator[bytes]:
-    """The lines of a file's bytes, all of them UTF-8."""
+def _unpacked(content: bytes, path: Path, most: int | None) -> bytes:
+    """The text of a file's bytes."""
     try:
-        data = unpacked(path, content, most)
+        return unpacked(path, content, most)
     except Damaged as problem:
         kind = path.suffix.removeprefix(".")
         raise _error(path, 1, f"truncated or damaged {kind}", str(problem)) from None
+
+
+def _lines(data: bytes, path: Path) -> Iterator[bytes]:
+    """The lines of a text, all of them UTF-8."""
     for number, line in enumerate([] if data.isascii() else io.BytesIO(data), start=1):
         try:
             line.decode("utf-8")

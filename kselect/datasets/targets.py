@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kselect.datasets.frames import Frame
 from kselect.datasets.tables.raw import Place, Task
 from kselect.datasets.tables.written_numbers import is_number
+from kselect.errors import brief, quoted
 from kselect.grids import show_number
 from kselect.numerics.linalg import Array
 
@@ -28,6 +29,13 @@ class Target:
     classes: tuple[str, ...]
     why: str
 
+    @property
+    def labels(self) -> Array:
+        """(n,): numbers, -1 and +1 for two classes, or the positions 0, 1, 2, ... of more."""
+        if len(self.values) == 1:
+            return np.asarray(self.values[0])
+        return np.asarray(self.values.argmax(axis=0), dtype=np.float64)
+
 
 def as_target(frame: Frame, task: Task | None) -> Target:
     """Classes or numbers: by ``task``, else by what the target looks like."""
@@ -38,7 +46,7 @@ def as_target(frame: Frame, task: Task | None) -> Target:
     names = [str(v) for v in fields] if numbers is None else [show_number(v) for v in numbers]
     distinct = sorted(set(names), key=lambda v: (float(v) if is_number(v) else 0.0, v))
     if len(distinct) < 2:
-        raise place.error(f"the target has one value only ({distinct[0]}): nothing to learn")
+        raise place.error(f"the target has one value only ({brief(distinct[0])}): nothing to learn")
     why = "as asked for"
     if task is None:
         task, why = infer_task(numbers, len(distinct), len(names))
@@ -57,13 +65,13 @@ def as_numbers(place: Place, fields: Sequence[str], task: Task | None) -> Array 
     if task == "regression" or all(numeric):
         for row, (field, good) in enumerate(zip(fields, numeric, strict=True)):
             if not (good and math.isfinite(float(field))):
-                raise place.error(f"the target {field!r} is not a finite number", row)
+                raise place.error(f"the target {quoted(field)} is not a finite number", row)
         return np.array([float(v) for v in fields])
     if any(numeric) and task is None:
         text, number = numeric.index(False), numeric.index(True)
         where = f" in line {place.lines[number]}" if len(place.lines) else ""
         raise place.error(
-            f"the target {fields[text]!r} is not a number, but {fields[number]!r}{where} is; "
+            f"the target {quoted(fields[text])} is not a number, but {quoted(fields[number])}{where} is; "
             "--task classification takes both as classes",
             text,
         )

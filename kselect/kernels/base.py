@@ -20,6 +20,7 @@ from kselect.numerics.linalg import (
 from kselect.registry import Registry
 
 R = TypeVar("R")
+SMALLEST_POWER, LARGEST_POWER = -300, 300  # of two, in a grid
 
 
 class Points:
@@ -102,6 +103,11 @@ class Kernel:
         return ";".join(f"{name}={show_number(v)}" for name, v in self.parameters.items())
 
     @staticmethod
+    def around(points: Points) -> Mapping[str, str]:
+        """Parameter -> the grid that is searched by default on such points, for parameters that have a scale."""
+        return {}
+
+    @staticmethod
     def shared(points: Points) -> object:
         """Have the points compute what all kernels of this kind start from, before threads ask for it."""
         return points
@@ -123,6 +129,15 @@ def read_parameters(text: str) -> dict[str, float]:
 
 KERNELS: Registry[type[Kernel]] = Registry("kernel", "kselect.kernels", "kselect list kernels")
 K = TypeVar("K", bound=type[Kernel])
+
+
+def powers_around(distances: Array, below: int, above: int) -> str:
+    """The powers of two around the median of the distances between different rows: ``2^-4:2^10``."""
+    apart = distances[np.triu_indices_from(distances, 1)]
+    apart = apart[(apart > 0) & np.isfinite(apart)]
+    centre = round(float(np.log2(np.median(apart)))) if apart.size else 0
+    centre = min(max(centre, SMALLEST_POWER + below), LARGEST_POWER - above)
+    return f"2^{centre - below}:2^{centre + above}"
 
 
 def kernel(name: str) -> Callable[[K], K]:

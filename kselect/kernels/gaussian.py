@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kselect.kernels.base import Kernel, Points, kernel
+from kselect.kernels.base import Kernel, Points, kernel, powers_around
 from kselect.numerics.linalg import Array
 
 NEGLIGIBLE = 1e-100
@@ -25,6 +25,11 @@ class Gaussian(Kernel):
 
     tau: float
     grids: ClassVar[Mapping[str, str]] = {"tau": "2^-6:2^8"}
+
+    @staticmethod
+    def around(points: Points) -> Mapping[str, str]:
+        """tau from 2^-8 to 2^6 times the median squared distance."""
+        return {"tau": powers_around(points.squared_distances, 8, 6)}
 
     @staticmethod
     def shared(points: Points) -> object:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from kselect.kernels.base import Kernel, Points, kernel
+from kselect.kernels.base import Kernel, Points, kernel, powers_around
 from kselect.numerics.linalg import Array
 
 
@@ -25,6 +25,11 @@ class Laplacian(Kernel):
 
     width: float
     grids: ClassVar[Mapping[str, str]] = {"width": "2^-3:2^9"}
+
+    @staticmethod
+    def around(points: Points) -> Mapping[str, str]:
+        """The width from 2^-4 to 2^8 times the median distance."""
+        return {"width": powers_around(manhattan_distances(points), 4, 8)}
 
     @staticmethod
     def shared(points: Points) -> object:

@@ -25,7 +25,8 @@ class Problem:
     """One kernel on one training set, with the ridges to fit: all that a learner needs.
 
     ``columns`` stand for K where it is approximated; then K itself is empty. ``order`` is a random order of the
-    rows, for what draws some of them: whoever draws fewer has a part of what others have.
+    rows, for what draws some of them: whoever draws fewer has a part of what others have. ``targets`` (q, n) are
+    those that are learned on the same kernel matrix, y among them: what they share is computed once.
     """
 
     X: Array
@@ -36,6 +37,7 @@ class Problem:
     ridge: RidgeMode = "fixed"
     columns: Columns | None = None
     order: Index | None = None
+    targets: Array | None = None
 
     @property
     def n(self) -> int:
@@ -74,6 +76,37 @@ class Problem:
         twin = replace(self, y=self.y if y is None else y, lams=self.lams if lams is None else lams)
         twin.__dict__.update({name: getattr(self, name) for name in OF_THE_KERNEL})
         return twin
+
+    def of_target(self, position: int, lams: Array) -> Self:
+        """The problem of one of the targets at some of the ridges, what all of them share kept."""
+        assert self.targets is not None
+        twin = replace(self, y=self.targets[position], lams=lams)
+        twin.__dict__.update({name: getattr(self, name) for name in (*OF_THE_KERNEL, "_shared")})
+        twin.__dict__["position"] = position
+        return twin
+
+    @cached_property
+    def position(self) -> int:
+        """That of y among the right-hand sides."""
+        return 0
+
+    @property
+    def right_sides(self) -> Array:
+        """The targets, where this is the problem of one of them, else y alone."""
+        if self.targets is None or "position" not in self.__dict__:
+            return self.y[None]
+        return self.targets
+
+    def shared(self, key: object, compute: Callable[[], R]) -> R:
+        """``compute()``, remembered for all targets: of y it may see the right-hand sides alone."""
+        if key not in self._shared:
+            self._shared[key] = compute()
+        found: R = self._shared[key]
+        return found
+
+    @cached_property
+    def _shared(self) -> dict[object, Any]:
+        return {}
 
     def once(self, compute: Callable[[Problem], R]) -> R:
         """``compute(problem)``, remembered with the kernel matrix: it must not look at y or the ridges."""

@@ -12,14 +12,11 @@ differences ``y - e``; what is within their rounding is formed as a sum instead 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterator
+from functools import cached_property, partial
 
 import numpy as np
-from scipy.linalg.blas import dsyr
-from scipy.linalg.lapack import dposv
 
-from kselect.errors import TrialError
 from kselect.learners.below_rounding import (
     form_bias,
     form_fitted,
@@ -29,14 +26,12 @@ from kselect.learners.below_rounding import (
 )
 from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.factor import Factor
+from kselect.learners.fold_solves import FoldErrors, FoldSolver, Solutions, chunks, solve_all
 from kselect.learners.matrix import Dense
 from kselect.learners.problem import Dual, Problem
 from kselect.learners.small_terms import Fitted, closed_form_rounding
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, Mask
-
-# Numbers in a stack of scaled eigenvectors: two megabytes.
-STACK_SIZE = 250_000
 
 
 class SquareLossPath:
@@ -52,16 +47,23 @@ class SquareLossPath:
         self._series: dict[Folds, HeldOutSeries] = {}
         self._edges: dict[Folds, list[Array]] = {}
 
+    @property
+    def _kind(self) -> tuple[bool, bytes]:
+        """What, beside the kernel matrix, decides what targets share."""
+        return self.bias, self.gammas.tobytes()
+
+    def _solutions(self, gammas: Array) -> Solutions:
+        """The fits of all targets that share the kernel matrix."""
+        targets = self.problem.right_sides
+        return self.problem.shared(
+            ("solutions", self.bias, gammas.tobytes()),
+            lambda: solve_all(self.factor, gammas, targets, self.bias),
+        )
+
     def _solution(self, gammas: Array) -> tuple[Array, Array, Array]:
         """``alpha`` (n_ridges, n), the bias (n_ridges,) and ``p / sqrt(1^T p)``, zero without a bias."""
-        y = self.problem.y
-        alpha = self.factor.solve(gammas, y)
-        if not self.bias:
-            return alpha, np.zeros(len(gammas)), np.zeros_like(alpha)
-        p = self.factor.solve(gammas, np.ones_like(y))
-        total = p.sum(axis=1)
-        b = (p @ y) / total
-        return alpha - b[:, None] * p, b, p / np.sqrt(total)[:, None]
+        all_of_them, mine = self._solutions(gammas), self.problem.position
+        return all_of_them.alpha[mine], all_of_them.b[mine], all_of_them.q
 
     @cached_property
     def _fit(self) -> tuple[Array, Array, Array]:
@@ -105,7 +107,10 @@ class SquareLossPath:
     @cached_property
     def _inverse_diagonal(self) -> Array:
         """``P_ii``."""
-        return np.asarray(self.factor.diagonal(self.gammas) - np.square(self._fit[2]))
+        return self.problem.shared(
+            ("inverse diagonal", *self._kind),
+            lambda: np.asarray(self.factor.diagonal(self.gammas) - np.square(self._fit[2])),
+        )
 
     @cached_property
     def _loo(self) -> Array:
@@ -171,7 +176,7 @@ class SquareLossPath:
         i = int(np.argmin(self.gammas))
         rows = np.sqrt(self.gammas[i]) * self._fit[2][i]
         for positions in folds.by_size.values():
-            for chunk in self._chunks(folds, positions, 1):
+            for chunk in chunks(folds, positions, 1):
                 q = rows[chunk]
                 yield self.factor.stack(chunk, self.gammas[[i]])[:, 0] - q[:, :, None] * q[:, None]
 
@@ -208,60 +213,23 @@ class SquareLossPath:
         return self._held[folds]
 
     def _held_out(self, folds: Folds) -> Array:
-        out = np.zeros((len(self.gammas), self.problem.n))
-        edges: list[Array] = []
+        key = ("held out", *self._kind, self.problem.ridge, folds)
+        solved = self.problem.shared(key, partial(self._fold_errors, folds))
+        mine = self.problem.position
+        out = np.asarray(self.problem.y - solved.errors[mine])
         for m, positions in folds.by_size.items():
-            gammas = self.gammas
-            solution = self._fit
-            if self.problem.ridge == "per-fold":
-                gammas = (self.problem.n - m) * self.problem.lams
-                solution = self._solution(gammas)
-            for chunk in self._chunks(folds, positions, len(gammas)):
-                F = chunk if len(chunk) > 1 else chunk[0]
-                solve = self._folds if len(chunk) > 1 else self._fold
-                out[:, F] = solve(F, gammas, solution[0], solution[2], edges)
-            fitted = self._fitted(gammas, solution[0], solution[2])
+            fit = solved.fits[m]
+            fitted = self._fitted(fit.gammas, fit.alpha[mine], fit.q)
             form_held_out(fitted, out, folds.members, positions)
         # Not before the last fold is done: half of the blocks would hide what the others say.
-        self._edges[folds] = edges
+        self._edges[folds] = solved.edges
         return out
 
-    def _chunks(self, folds: Folds, positions: Sequence[int], ridges: int) -> list[Index]:
-        """Folds of one size, (k, m) together as long as their stack is small enough for the cache."""
-        members = np.array([folds.members[i] for i in positions])
-        one = ridges * members.shape[1] * self.problem.n
-        return np.array_split(members, -(-len(members) // max(1, STACK_SIZE // one)))
-
-    def _folds(
-        self, folds: Index, gammas: Array, alpha: Array, q: Array, edges: list[Array]
-    ) -> Array:
-        """The held-out predictions of several folds of one size, (n_ridges, k, m)."""
-        blocks = self.factor.stack(folds, gammas)
-        if self.bias:
-            along = np.sqrt(gammas)[:, None] * q
-            rows = along[:, folds].transpose(1, 0, 2)
-            blocks -= rows[..., :, None] * rows[..., None, :]
-        edges.append(blocks[:, np.argmin(gammas)].copy())
-        right = (gammas[:, None] * alpha)[:, folds].transpose(1, 0, 2)
-        try:  # numpy solves by LU, which would make numbers of a block that rounding has left indefinite
-            np.linalg.cholesky(blocks)
-            errors = np.linalg.solve(blocks, right[..., None])[..., 0]
-        except np.linalg.LinAlgError:
-            raise TrialError("a fold block is singular") from None
-        held: Array = self.problem.y[folds] - errors.transpose(1, 0, 2)
-        return held
-
-    def _fold(self, F: Index, gammas: Array, alpha: Array, q: Array, edges: list[Array]) -> Array:
-        """The held-out predictions of one fold for every ridge."""
-        errors = np.empty((len(gammas), len(F)))
-        right = gammas[:, None] * alpha[:, F]
-        for i, block in enumerate(self.factor.blocks(F, gammas)):
-            if self.bias:
-                block = dsyr(-gammas[i], q[i, F], lower=1, a=block, overwrite_a=1)
-            if i == np.argmin(gammas):
-                edges.append(block[None].copy())  # its lower triangle alone is whole
-            _, errors[i], failed = dposv(block, right[i], lower=1, overwrite_a=1)
-            if failed:
-                raise TrialError("a fold block is singular")
-        held: Array = self.problem.y[F] - errors
-        return held
+    def _fold_errors(self, folds: Folds) -> FoldErrors:
+        """Of all targets that share the kernel matrix."""
+        n, per_fold = self.problem.n, self.problem.ridge == "per-fold"
+        fits = {
+            m: self._solutions((n - m) * self.problem.lams if per_fold else self.gammas)
+            for m in folds.by_size
+        }
+        return FoldSolver(self.factor, self.bias, folds).solve(fits)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from kselect.grids import show_number
 from kselect.model.experiment import Experiment
@@ -68,7 +68,7 @@ class Jobs(Protocol):
 def protocol_of(experiment: Experiment, dataset: str, data_sha256: str) -> str:
     """The identity of everything but the method that determines a job's numbers."""
     learner, lam = experiment.learner(experiment.task(dataset)), experiment.lam
-    facts = {
+    facts: dict[str, Any] = {
         "version": RESULT_VERSION,
         "data": data_sha256,
         "learner": [learner.name, *map(list, learner.params)],
@@ -82,6 +82,9 @@ def protocol_of(experiment: Experiment, dataset: str, data_sha256: str) -> str:
         "lam": [lam.mode, lam.unit, *map(show_number, lam.values)],
         "tune-folds": experiment.tune_folds,
     }
+    reading = experiment.info(dataset).reading
+    if reading:
+        facts["reading"] = reading
     if experiment.search != "grid":  # a minimum by bounds is the grid's up to rounding alone
         facts["search"] = experiment.search
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

@@ -11,7 +11,9 @@ from time import perf_counter
 import numpy as np
 
 from kselect.datasets.dataset import DataSet, Source, read_dataset
-from kselect.datasets.registry import DataSetInfo
+from kselect.datasets.own import OwnInfo, read_own_dataset
+from kselect.datasets.preparation import fit_preparation
+from kselect.datasets.registry import DataSetInfo, Task
 from kselect.datasets.scaling import scale_rows
 from kselect.datasets.splits import Split, draw_split, require_two_classes
 from kselect.errors import TrialError
@@ -31,17 +33,20 @@ from kselect.search.side import folds_from
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The scaled training and test rows of one split."""
+    """The scaled training and test rows of one split; ``targets_*`` are (q, rows), more than one for classes."""
 
     train: Array
     test: Array
     y_train: Array
-    y_test: Array
+    targets_train: Array
+    targets_test: Array
 
 
 @lru_cache(maxsize=4)
 def load(info: DataSetInfo, source: Source) -> DataSet:
     """The data set, read once in a worker."""
+    if isinstance(info, OwnInfo):
+        return read_own_dataset(info, source)
     return read_dataset(info, source)
 
 
@@ -58,7 +63,7 @@ def run_trial(experiment: Experiment, trial: Trial) -> Outcome:
     demand = experiment.demand(searched(experiment, trial))
     found = search(side, demand, experiment.tune_folds, OVER_GRID[experiment.search])
     done = perf_counter()
-    row = Row(trial.dataset, trial.split, METRICS[data.task], len(parts.y_train), len(parts.y_test))
+    row = Row(trial.dataset, trial.split, METRICS[data.task], len(parts.train), len(parts.test))
     records = [
         *tested(row, trial, side, parts, found),
         *probed(experiment, row, trial, side, found),
@@ -91,9 +96,23 @@ def given_split(data: DataSet, number: int) -> Split:
 
 def prepare(experiment: Experiment, data: DataSet, split: Split) -> Parts:
     """The rows scaled as the protocol says, then divided."""
+    X, targets = rows_of(experiment, data, split), data.targets
+    return Parts(
+        X[split.train],
+        X[split.test],
+        data.y[split.train],
+        targets[:, split.train],
+        targets[:, split.test],
+    )
+
+
+def rows_of(experiment: Experiment, data: DataSet, split: Split) -> Array:
+    """All rows as numbers; what a table's are imputed, encoded and scaled by, the training rows alone teach."""
+    if data.frame is not None:
+        X, _ = fit_preparation(data.frame, experiment.scale, split.train).transform(data.frame)
+        return X
     fit_rows = data.X if experiment.scale_on == "all" else data.X[split.train]
-    X = scale_rows(data.X, experiment.scale, fit_rows)
-    return Parts(X[split.train], X[split.test], data.y[split.train], data.y[split.test])
+    return scale_rows(data.X, experiment.scale, fit_rows)
 
 
 def training_side(experiment: Experiment, dataset: str, split: int, parts: Parts) -> TrainingSide:
@@ -102,7 +121,7 @@ def training_side(experiment: Experiment, dataset: str, split: int, parts: Parts
     streams = partial(stream, experiment.seed, dataset, split)
     return TrainingSide(
         X=parts.train,
-        targets=parts.y_train[None],
+        targets=parts.targets_train,
         task=task,
         kernels=experiment.kernels,
         ridges=experiment.lam,
@@ -152,7 +171,6 @@ def kernel_order(order: Mapping[Kernel, int], result: Found | Failure) -> int:
 def tester(side: TrainingSide, parts: Parts) -> Callable[[Found], float]:
     """What gives the mean test loss of a fit; it keeps the last kernel matrix."""
     points = Points(parts.test, parts.train)
-    loss = LOSSES[TEST_LOSSES[side.task]]
 
     @lru_cache(maxsize=1)
     def gram(kernel: Kernel) -> Array:
@@ -160,10 +178,19 @@ def tester(side: TrainingSide, parts: Parts) -> Callable[[Found], float]:
 
     def error(found: Found) -> float:
         with np.errstate(invalid="raise", over="raise"):
-            decision = found.duals[0].decision(0, gram(found.place.kernel))
-            return float(loss(parts.y_test, decision).mean())
+            K = gram(found.place.kernel)
+            decisions = np.array([dual.decision(0, K) for dual in found.duals])
+            return mean_error(side.task, parts.targets_test, decisions)
 
     return error
+
+
+def mean_error(task: Task, targets: Array, decisions: Array) -> float:
+    """The mean test loss; of more than two classes the share of rows where another decides more strongly."""
+    if len(targets) == 1:
+        return float(LOSSES[TEST_LOSSES[task]](targets[0], decisions[0]).mean())
+    mine = decisions[targets.argmax(axis=0), np.arange(targets.shape[1])]
+    return float(np.mean((decisions >= mine).sum(axis=0) > 1))
 
 
 def probed(

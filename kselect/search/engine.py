@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -30,12 +31,16 @@ INFINITE = "infinite score"
 
 @dataclass(frozen=True, eq=False)
 class Visit:
-    """One kernel: scores at every ridge, infinite where ``reasons`` says why, and each target's fit."""
+    """One kernel: scores at every ridge, infinite where ``reasons`` says why, and each target's fit.
+
+    ``seconds`` are each method's own, beyond what it shares with the methods before it.
+    """
 
     kernel: Kernel
     scores: Mapping[Method, Array]
     reasons: Mapping[Method, Mapping[int, str]]
     duals: tuple[Dual, ...]
+    seconds: Mapping[Method, float]
 
 
 class Paths:
@@ -54,7 +59,7 @@ class Paths:
         key = (learner, target, ridge)
         if key not in self._made:
             lams = self.problem.lams if ridge is None else self.problem.lams[[ridge]]
-            problem = self.problem.changed(y=self.side.targets[target], lams=lams)
+            problem = self.problem.of_target(target, lams)
             try:
                 self._made[key] = find_learner(learner.name).path(problem, **dict(learner.params))
             except NUMERICAL as error:
@@ -87,9 +92,13 @@ def visit(side: TrainingSide, kernel: Kernel, methods: Iterable[Method]) -> Visi
         except NUMERICAL as error:
             return nothing(side, kernel, methods, reason(error))
         duals, unfit = fits(paths)
-        found = {m: merged(score(paths, m), unfit) for m in methods}
+        found, seconds = {}, {}
+        for method in methods:
+            started = perf_counter()
+            found[method] = merged(score(paths, method), unfit)
+            seconds[method] = perf_counter() - started
     scores = {m: values for m, (values, _) in found.items()}
-    return Visit(kernel, scores, {m: why for m, (_, why) in found.items()}, duals)
+    return Visit(kernel, scores, {m: why for m, (_, why) in found.items()}, duals, seconds)
 
 
 def nothing(side: TrainingSide, kernel: Kernel, methods: Iterable[Method], why: str) -> Visit:
@@ -97,7 +106,8 @@ def nothing(side: TrainingSide, kernel: Kernel, methods: Iterable[Method], why: 
     count = len(side.lams)
     names = list(methods)
     scores = {m: np.full(count, np.inf) for m in names}
-    return Visit(kernel, scores, {m: dict.fromkeys(range(count), why) for m in names}, ())
+    reasons = {m: dict.fromkeys(range(count), why) for m in names}
+    return Visit(kernel, scores, reasons, (), dict.fromkeys(names, 0.0))
 
 
 def score(paths: Paths, method: Method) -> tuple[Array, dict[int, str]]:

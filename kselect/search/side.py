@@ -61,7 +61,10 @@ class TrainingSide:
             K, columns = kernel.gram(self.points), None
         else:
             K, columns = np.empty((0, 0)), nystrom_columns(kernel, self.points, self.landmarks)
-        return Problem(self.X, self.targets[0], kernel, K, lams, self.ridge, columns, self.order)
+        y, ridge = self.targets[0], self.ridge
+        return Problem(
+            self.X, y, kernel, K, lams, ridge, columns, order=self.order, targets=self.targets
+        )
 
     @cached_property
     def order(self) -> Index:

@@ -1,116 +1,89 @@
-r"""Probabilities from held-out decision values: Platt's sigmoid (Platt 1999; Lin, Lin and Weng 2007).
+r"""Probabilities from held-out decision values: Platt's sigmoid that keeps the decision's own threshold.
 
-``p(f) = 1 / (1 + exp(a f + b))`` minimises the cross-entropy against the smoothed targets
-``t_+ = (N_+ + 1) / (N_+ + 2)`` and ``t_- = 1 / (N_- + 2)``: a finite optimum where the classes are separated.
-The problem is convex in (a, b); Newton's method with backtracking solves it in a few steps of O(n).
+    two classes:  p(f) = 1 / (1 + exp(-a f));   more:  p_c(f) = exp(a f_c) / sum_k exp(a f_k)
+
+One slope a >= 0, so that the likeliest class is always the one that is predicted. It minimises the cross-entropy
+against the smoothed targets of Platt (1999): of n_c rows in a class, ``(n_c + 1) / (n_c + K)`` for the row's own
+class and ``1 / (n_c + K)`` for each other. So the optimum is finite where the classes are separated. The problem is
+convex; Newton's method with backtracking solves it in a few steps of O(K n) (Lin, Lin and Weng 2007).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
+from scipy.special import logsumexp, softmax
 
 from kselect.errors import TrialError
 from kselect.numerics.linalg import Array
 
 STEPS = 100
-FLAT = 1e-10  # of the mean gradient, whose terms are at most 1 in units of the largest decision
-RIDGE = 1e-12  # keeps the Hessian regular where all decisions are alike
+FLAT = 1e-12  # of the gradient, in units of the largest decision
+LEAST = 1e-6  # of a slope in these units: decisions that tell nothing still have an order
 ENOUGH = 1e-4  # of the decrease that the gradient promises
 SHORTEST = 1e-10
 
 
-@dataclass(frozen=True)
-class Sigmoid:
-    """``p(f) = 1 / (1 + exp(a f + b))``; a is negative where a larger decision makes the class likelier."""
-
-    a: float
-    b: float
-
-
-def fit_sigmoid(decisions: ArrayLike, labels: ArrayLike) -> Sigmoid:
-    """The sigmoid of one class; ``labels`` are positive for its rows."""
-    f, positive = np.asarray(decisions, dtype=np.float64), np.asarray(labels) > 0
-    if f.ndim != 1 or f.shape != positive.shape or not f.size:
-        raise ValueError(f"decisions of shape {f.shape} for labels of {positive.shape}")
-    if not np.isfinite(f).all():
-        raise TrialError("no sigmoid: a held-out decision is not finite")
-    unit = float(np.abs(f).max()) or 1.0
-    a, b = minimise(f / unit, smoothed(positive))
-    return Sigmoid(a / unit, b)
+def fit_slope(decisions: ArrayLike, targets: ArrayLike) -> float:
+    """The slope of held-out decisions (q, n) with their targets (q, n) of -1 and +1."""
+    F, Y = np.asarray(decisions, dtype=np.float64), np.asarray(targets, dtype=np.float64)
+    if F.ndim != 2 or F.shape != Y.shape or not F.size:
+        raise ValueError(f"decisions of shape {F.shape} for targets of {Y.shape}")
+    if not np.isfinite(F).all():
+        raise TrialError("no probabilities: a held-out decision is not finite")
+    unit = float(np.abs(F).max()) or 1.0
+    return minimise(by_class(F / unit), smoothed(by_class(Y) > 0)) / unit
 
 
-def smoothed(positive: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Array:
-    """Platt's targets: the posterior means of the two classes' rates under a uniform prior."""
-    n_positive = int(positive.sum())
-    n_negative = positive.size - n_positive
-    high, low = (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2)
-    return np.where(positive, high, low)
+def by_class(values: Array) -> Array:
+    """(K, n): of two classes the second has f / 2, the first its negative."""
+    return np.concatenate([-0.5 * values, 0.5 * values]) if len(values) == 1 else values
 
 
-def minimise(f: Array, t: Array) -> tuple[float, float]:
-    """Newton's method from the sigmoid that knows the classes' sizes alone."""
-    design = np.stack([f, np.ones_like(f)])
-    n_positive = int((t > 0.5).sum())
-    theta = np.array([0.0, np.log((f.size - n_positive + 1) / (n_positive + 1))])
-    value = cross_entropy(theta @ design, t)
+def smoothed(mine: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Array:
+    """Platt's targets, (K, n): the posterior means of the classes under a uniform prior."""
+    total = mine.sum(axis=1) + len(mine)
+    own = total[mine.argmax(axis=0)]
+    return np.asarray(np.where(mine, own - len(mine) + 1.0, 1.0) / own)
+
+
+def minimise(F: Array, T: Array) -> float:
+    """Newton's method from the slope 0, which knows nothing."""
+    a, value = 0.0, cross_entropy(0.0, F, T)
     for _ in range(STEPS):
-        p = expit(-(theta @ design))
-        gradient = design @ (t - p)
-        if np.abs(gradient).max() <= FLAT * f.size:
+        p = softmax(a * F, axis=0)
+        gradient = float(((p - T) * F).sum(axis=0).mean())
+        mean = (p * F).sum(axis=0)
+        curvature = float((p * np.square(F - mean)).sum(axis=0).mean())
+        if abs(gradient) <= FLAT or curvature == 0.0:
             break
-        hessian = (design * (p * (1 - p))) @ design.T + RIDGE * np.eye(2)
-        step = -np.linalg.solve(hessian, gradient)
-        found = backtrack(theta, step, float(gradient @ step), value, design, t)
+        found = backtrack(a, -gradient / curvature, gradient, value, F, T)
         if found is None:  # rounding hides any further descent
             break
-        theta, value = found
-    return float(theta[0]), float(theta[1])
+        a, value = found
+    return max(a, LEAST)
 
 
-def cross_entropy(z: Array, t: Array) -> float:
-    """``-sum t log p + (1 - t) log(1 - p)`` for ``p = 1 / (1 + exp(z))``, without overflow."""
-    return float((np.logaddexp(0.0, -z) + t * z).sum())
+def cross_entropy(a: float, F: Array, T: Array) -> float:
+    """``-mean_i sum_c T_ci log p_c(f_i)``."""
+    z = a * F
+    return float((logsumexp(z, axis=0) - (T * z).sum(axis=0)).mean())
 
 
 def backtrack(
-    theta: Array, step: Array, slope: float, value: float, design: Array, t: Array
-) -> tuple[Array, float] | None:
+    a: float, step: float, gradient: float, value: float, F: Array, T: Array
+) -> tuple[float, float] | None:
     """The first of the steps 1, 1/2, 1/4, ... that descends enough, None if none does."""
     length = 1.0
     while length >= SHORTEST:
-        there = theta + length * step
-        reached = cross_entropy(there @ design, t)
-        if reached < value + ENOUGH * length * slope:
+        there = a + length * step
+        reached = cross_entropy(there, F, T)
+        if reached < value + ENOUGH * length * step * gradient:
             return there, reached
         length /= 2.0
     return None
 
 
-def probability(sigmoid: Sigmoid, decisions: ArrayLike) -> Array:
-    """The class's probability at each decision value."""
-    f = np.asarray(decisions, dtype=np.float64)
-    return np.asarray(expit(-(sigmoid.a * f + sigmoid.b)))
-
-
-def fit_sigmoids(decisions: Array, targets: Array) -> tuple[Sigmoid, ...]:
-    """One sigmoid per row of held-out decisions (q, n) with its targets (q, n) of -1 and +1."""
-    return tuple(fit_sigmoid(f, y) for f, y in zip(decisions, targets, strict=True))
-
-
-def probabilities(sigmoids: Sequence[Sigmoid], decisions: Array) -> Array:
-    """(rows, classes) from decisions (rows, q): two classes by one sigmoid, more by one against the rest.
-
-    The latter are divided by their sum; where all of them vanish, no class is likelier than another.
-    """
-    each = np.stack([probability(s, f) for s, f in zip(sigmoids, decisions.T, strict=True)], axis=1)
-    if len(sigmoids) == 1:
-        return np.hstack([1.0 - each, each])
-    total = each.sum(axis=1, keepdims=True)
-    uniform = np.full_like(each, 1.0 / each.shape[1])
-    np.divide(each, total, out=uniform, where=total > 0)
-    return uniform
+def probabilities(slope: float, decisions: Array) -> Array:
+    """(rows, classes) from decisions (rows, q)."""
+    return np.asarray(softmax(slope * by_class(decisions.T), axis=0).T)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
@@ -34,6 +34,13 @@ from kselect.search.side import TrainingSide
 # Distances, the kernel, its eigenvectors and LAPACK's workspace, in n-by-n matrices of doubles.
 MATRICES_SHARED = 1
 MATRICES_PER_WORKER = 6
+
+
+Watch = Callable[[int, int], None]
+
+
+def unwatched(done: int, total: int) -> None:
+    """Nobody is told."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +119,10 @@ def edge(name: str, value: float, values: Sequence[float]) -> list[str]:
     return [f"{name} = {show_number(value)} is the {end} of its grid: widen it"]
 
 
-def select(X: Array, targets: Array, request: Request, folds: Folds | None) -> Selection:
-    """Score every kernel and ridge and keep the best.
+def select(
+    X: Array, targets: Array, request: Request, folds: Folds | None, watch: Watch = unwatched
+) -> Selection:
+    """Score every kernel and ridge and keep the best; ``watch`` is told after each kernel how many are done.
 
     ``targets`` is (q, n): one row in a regression or for two classes, one per class (-1, +1) for more; their
     scores are averaged. A criterion without folds takes ``folds`` None.
@@ -126,7 +135,7 @@ def select(X: Array, targets: Array, request: Request, folds: Folds | None) -> S
             return by_learning(side, request, started)
         if found := by_bounds(side, request, started):
             return found
-        return on_grid(side, request, started)
+        return on_grid(side, request, started, watch)
 
 
 def by_learning(side: TrainingSide, request: Request, started: float) -> Selection:
@@ -154,7 +163,7 @@ def by_bounds(side: TrainingSide, request: Request, started: float) -> Selection
     return Selection(request, scores, minimum.found, None, seconds, 0.0, minimum.work)
 
 
-def on_grid(side: TrainingSide, request: Request, started: float) -> Selection:
+def on_grid(side: TrainingSide, request: Request, started: float, watch: Watch) -> Selection:
     """Every candidate scored."""
     best = Best(SELECTED)
     scores = []
@@ -162,6 +171,7 @@ def on_grid(side: TrainingSide, request: Request, started: float) -> Selection:
     for visit in walk(side, (request.method,), request.n_jobs):
         scores.append(visit.scores[request.method])
         best.see(side, visit, request.method)
+        watch(len(scores), len(request.kernels))
     searched = perf_counter()
     found = best.result()
     if isinstance(found, Failure):

@@ -13,19 +13,32 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from kselect.datasets.tabular import one_against_rest
+from kselect.datasets.targets import one_against_rest
 from kselect.errors import ConfigError, KselectError
 from kselect.kernels import Points
 from kselect.kernels.ard import Ard
 from kselect.learners import find_learner
-from kselect.numerics.linalg import Array, Index
+from kselect.model.method import Choice, Method
+from kselect.numerics.linalg import Array
+from kselect.selection.calibration import probabilities
+from kselect.selection.candidates import results
+from kselect.selection.cross_validation import asked_folds
 from kselect.selection.engine import Request, Selection, select
+from kselect.selection.habits import (
+    PRECOMPUTED,
+    as_scored,
+    in_gamma,
+    loss_of,
+    make_asked_kernels,
+    require_mapping,
+    require_text,
+)
+from kselect.selection.held_out import HeldOut
 from kselect.selection.learning import as_learned
 from kselect.selection.request import (
     LAM,
     Grid,
     make_folds,
-    make_kernels,
     make_lams,
     make_method,
     split_parameters,
@@ -47,10 +60,15 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     learner, criterion, kernel : str
-        Names of ``kselect list``: ``"lssvm"``, ``"krr"``; ``"5-CV"``, ``"ELOO"``, ...; ``"gaussian"``, ...
+        Names of ``kselect list``: ``"lssvm"``, ``"krr"``; ``"5-CV"``, ``"ELOO"``, ...; ``"gaussian"`` (or
+        ``"rbf"``), ``"laplacian"``, ... With ``"precomputed"``, X is the kernel matrix.
     tau, degree, lam : grid
-        A number, a list, or text such as ``"2^-6:2^8"``: the Gaussian's and the polynomial kernel's parameter, None
-        for the kernel's own grid, and the ridge as lam (``n lam`` is added to the diagonal).
+        A number, a list, an array, or text such as ``"2^-6:2^8"``: the Gaussian's and the polynomial kernel's
+        parameter, and the ridge as lam (``n lam`` is added to the diagonal). ``"auto"`` lays a grid around the
+        median distance of the rows; None is the kernel's own.
+    gamma : grid, "scale" or "auto", optional
+        In the place of tau, as in ``SVC(gamma=...)``: ``tau = 1 / (2 gamma)``; the Laplacian's width is
+        ``1 / gamma``.
     grids : dict, optional
         Grids of other kernels' parameters by name, as in ``{"width": "2^-3:2^9"}`` for the Laplacian.
     params : dict, optional
@@ -59,8 +77,12 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         The ridge when m rows are held out: ``n lam`` or ``(n - m) lam``.
     loss : str, optional
         What cross-validation averages: ``"squared"``, ``"zero-one"``, ``"hinge"``; None for the learner's own.
-    cv : None, array of fold numbers, or a splitter whose test parts partition the rows
-        None draws the folds that the criterion's name asks for.
+    scoring : {"accuracy", "r2", "neg_mean_squared_error", "neg_root_mean_squared_error"}, optional
+        In the place of ``loss``; scores are then in its units. With more than two classes it is the accuracy of
+        each class against the rest, on average.
+    cv : None, int, splitter, list of (train, test) pairs, or array of fold numbers
+        None draws the folds that the criterion's name asks for; otherwise their number goes with ``cv``. Test
+        parts must partition the rows. ``groups`` in ``fit`` keep rows together.
     nystrom : int, optional
         Approximate the kernel by that many columns.
     random_state : int, RandomState or None
@@ -72,7 +94,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     ----------
     best_params_ : dict
     best_score_ : float
-        The negative of the criterion: greater is better, as scikit-learn has it.
+        The negative of the criterion, or what ``scoring`` names: greater is better, as scikit-learn has it.
     cv_results_ : dict
         ``params``, ``param_*``, ``mean_test_score`` and ``rank_test_score`` of every candidate.
     criterion_path_ : array (kernels, ridges)
@@ -87,13 +109,15 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         learner: str = "lssvm",
         criterion: str = "5-CV",
         kernel: str = "gaussian",
-        tau: Grid | None = None,
+        tau: Grid | None = "auto",
         degree: Grid | None = None,
         lam: Grid = LAM,
+        gamma: Grid | None = None,
         grids: Mapping[str, Grid] | None = None,
         params: Mapping[str, Any] | None = None,
         ridge: str = "fixed",
         loss: str | None = None,
+        scoring: str | None = None,
         cv: Any = None,
         nystrom: int | None = None,
         random_state: Any = 0,
@@ -105,25 +129,29 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         self.tau = tau
         self.degree = degree
         self.lam = lam
+        self.gamma = gamma
         self.grids = grids
         self.params = params
         self.ridge = ridge
         self.loss = loss
+        self.scoring = scoring
         self.cv = cv
         self.nystrom = nystrom
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None, **refused: Any) -> Self:
         """Select and fit; whatever else is passed, ``sample_weight`` first of all, is refused."""
         if refused:
             raise TypeError(
-                f"{type(self).__name__}.fit takes X and y alone, not {', '.join(refused)}: "
+                f"{type(self).__name__}.fit takes X, y and groups, not {', '.join(refused)}: "
                 "its closed forms weigh all rows alike"
             )
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=False, ensure_min_samples=2)
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, y_numeric=False, multi_output=True, ensure_min_samples=2
+        )
         try:
-            self._select(X, self._targets(column_or_1d(y, warn=True)), y)
+            self._select(X, self._targets(y), y, groups)
         except KselectError as error:
             raise ValueError(str(error)) from error
         return self
@@ -132,49 +160,71 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         """(q, n) targets; each form has its own."""
         raise TypeError("use KernelSelectClassifierCV or KernelSelectRegressorCV")
 
-    def _select(self, X: Array, targets: Array, y: Any) -> None:
-        classification = hasattr(self, "classes_")
+    def _select(self, X: Array, targets: Array, y: Any, groups: Any) -> None:
+        method, learner = self._method(hasattr(self, "classes_"))
+        method, numbers = asked_folds(self.cv, groups, X, y, method)
+        request = self._request(X, learner, method)
+        request = as_learned(request, self.kernel, self.criterion)
+        folds = make_folds(method, len(X), request.seed, numbers)
+        found = select(X, targets, request, folds)
+        for text in found.edges:
+            warnings.warn(text, EdgeWarning, stacklevel=4)
+        self._keep(X, found, targets)
+        self._held_out = HeldOut(found, X, targets, folds)
+
+    def _method(self, classification: bool) -> tuple[Method, Choice]:
+        """The criterion and the learner with their parameters."""
+        require_text(learner=self.learner, criterion=self.criterion, kernel=self.kernel)
+        require_mapping(params=self.params, grids=self.grids)
         named = find_learner(self.learner)
         params, learner = split_parameters(named, self.criterion, self.params or {})
-        loss = usual_loss(named, self.criterion, self.loss)
-        method = make_method(self.criterion, loss, params, classification)
-        numbers = None if self.cv is None else fold_numbers(self.cv, X, y)
+        asked = loss_of(self.scoring, self.loss, classification)
+        loss = usual_loss(named, self.criterion, asked)
+        return make_method(self.criterion, loss, params, classification), learner
+
+    def _request(self, X: Array, learner: Choice, method: Method) -> Request:
+        """What to choose from and by."""
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = int(check_random_state(seed).randint(2**31 - 1))
+        if self.ridge not in ("fixed", "per-fold"):
+            raise ConfigError(f"ridge: {self.ridge!r}; valid: fixed, per-fold")
+        if self.nystrom is not None and self.kernel == PRECOMPUTED:
+            raise ConfigError("nystrom draws columns of rows: it does not go with precomputed")
         given = {"tau": self.tau, "degree": self.degree, **(self.grids or {})}
-        request = Request(
+        return Request(
             learner,
-            make_kernels(self.kernel, given),
+            make_asked_kernels(self.kernel, given, self.gamma, X),
             make_lams(self.lam),
             method,
             "per-fold" if self.ridge == "per-fold" else "fixed",
             self.nystrom,
             effective_n_jobs(self.n_jobs),
             int(seed),
-            "classification" if classification else "regression",
+            "classification" if hasattr(self, "classes_") else "regression",
         )
-        if self.ridge not in ("fixed", "per-fold"):
-            raise ConfigError(f"ridge: {self.ridge!r}; valid: fixed, per-fold")
-        request = as_learned(request, self.kernel, self.criterion)
-        folds = make_folds(method, len(X), int(seed), numbers)
-        found = select(X, targets, request, folds)
-        for text in found.edges:
-            warnings.warn(text, EdgeWarning, stacklevel=3)
-        self._keep(X, found)
 
-    def _keep(self, X: Array, found: Selection) -> None:
+    def _keep(self, X: Array, found: Selection, targets: Array) -> None:
         """The fitted attributes."""
         self.kernel_ = found.kernel
         self.dual_ = found.duals
         self.support_ = X if found.landmarks is None else X[found.landmarks]
-        self.best_params_ = {**found.kernel.parameters, "lam": found.lam}
-        self.best_score_ = -found.score
+        scores = as_scored(found.scores, self.scoring, targets)
+        self.cv_results_ = results(
+            found, scores.ravel(), in_gamma if self.gamma is not None else None
+        )
         self.best_index_ = found.position[0] * found.scores.shape[1] + found.position[1]
+        self.best_params_ = self.cv_results_["params"][self.best_index_]
+        self.best_score_ = float(scores[found.position])
         if isinstance(found.kernel, Ard):
             self.feature_relevances_ = found.kernel.relevances()
         self.criterion_path_ = found.scores
-        self.cv_results_ = results(found)
+
+    def __sklearn_tags__(self) -> Any:
+        """A matrix of kernel values is cut along both axes by whoever splits the rows."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == PRECOMPUTED
+        return tags
 
     def _decision(self, X: Any) -> Array:
         """(rows, q) decision values, a block of rows at a time: memory does not grow with them."""
@@ -192,6 +242,7 @@ class KernelSelectClassifierCV(ClassifierMixin, KernelSelectCV):  # type: ignore
 
     def _targets(self, y: Any) -> Array:
         """One target for two classes, one against the rest for more."""
+        y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -212,49 +263,34 @@ class KernelSelectClassifierCV(ClassifierMixin, KernelSelectCV):  # type: ignore
             return self.classes_[(values[:, 0] > 0).astype(np.intp)]
         return self.classes_[values.argmax(axis=1)]
 
+    def predict_proba(self, X: Any) -> Array:
+        """(rows, classes): a sigmoid of the decision values, fitted to held-out ones without a second search.
+
+        It is fitted when it is first asked for, by one more path of the chosen kernel.
+        """
+        values = self._decision(X)
+        return probabilities(self._held_out.slope, values)
+
 
 class KernelSelectRegressorCV(RegressorMixin, KernelSelectCV):  # type: ignore[misc]
     """The form for numbers; see KernelSelectCV for parameters and attributes."""
 
     def _targets(self, y: Any) -> Array:
-        """The target as it is."""
-        return np.asarray(y, dtype=np.float64)[None, :]
+        """The targets as they are: several are learned from one factor of each kernel matrix."""
+        values = np.asarray(y, dtype=np.float64)
+        self._outputs = values.shape[1:]
+        return np.ascontiguousarray(values.reshape(len(values), -1).T)
 
     def predict(self, X: Any) -> Array:
-        """The decision values."""
-        return self._decision(X)[:, 0]
+        """The decision values: (rows,), or (rows, targets) where there were several columns of targets."""
+        values = self._decision(X)
+        return values.reshape(len(values), *self._outputs)
 
-
-def fold_numbers(cv: Any, X: Array, y: Any) -> Index:
-    """Fold numbers as they are, or those of a splitter; its test parts must partition the rows."""
-    if not hasattr(cv, "split"):
-        numbers = np.asarray(cv)
-        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
-            raise ConfigError("cv: a splitter, or one whole fold number a row")
-        return numbers.astype(np.intp)
-    numbers = np.full(len(X), -1, dtype=np.intp)
-    for fold, (_, test) in enumerate(cv.split(X, y)):
-        if (numbers[test] >= 0).any():
-            raise ConfigError("cv: the test parts of the splitter overlap; each row needs one fold")
-        numbers[test] = fold
-    if (numbers < 0).any():
-        raise ConfigError("cv: the splitter leaves rows out; each row needs one fold")
-    return numbers
-
-
-def results(found: Selection) -> dict[str, Any]:
-    """The candidates in scikit-learn's shape: kernels outside, ridges inside."""
-    params = [
-        {**kernel.parameters, "lam": lam}
-        for kernel in found.request.kernels
-        for lam in found.request.lams
-    ]
-    scores = -found.scores.ravel()
-    table: dict[str, Any] = {
-        f"param_{name}": np.ma.array([p[name] for p in params]) for name in params[0]
-    }
-    ranks = np.array([1 + (scores > score).sum() for score in scores], dtype=np.int32)
-    return {**table, "params": params, "mean_test_score": scores, "rank_test_score": ranks}
+    def __sklearn_tags__(self) -> Any:
+        """Several targets are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
 
 __all__ = [

@@ -27,7 +27,7 @@ from kselect.files import write_whole
 from kselect.kernels import Kernel, Points, find_kernel
 from kselect.learners import Dual
 from kselect.numerics.linalg import Array
-from kselect.selection.calibration import Sigmoid, probabilities
+from kselect.selection.calibration import probabilities
 from kselect.selection.engine import Selection
 
 KIND = "kselect model"
@@ -45,7 +45,7 @@ class SavedModel:
     """All that a prediction needs, as plain values.
 
     ``alpha`` (q, m) and ``bias`` (q,) are the dual coefficients of each target on the ``support`` (m, d),
-    which are prepared rows; ``sigmoids`` (q or none) turn decisions into probabilities; ``choice`` holds
+    which are prepared rows; ``slope`` turns decisions into probabilities; ``choice`` holds
     what a report of the selection says, as JSON values.
     """
 
@@ -62,7 +62,7 @@ class SavedModel:
     alpha: Array
     bias: Array
     support: Array
-    sigmoids: tuple[Sigmoid, ...] = ()
+    slope: float | None = None
 
     @property
     def kernel(self) -> Kernel:
@@ -76,7 +76,7 @@ def model_of(
     goal: Target,
     preparation: Preparation,
     choice: Mapping[str, Any],
-    sigmoids: tuple[Sigmoid, ...] = (),
+    slope: float | None = None,
 ) -> SavedModel:
     """The fit of a selection on the prepared rows X; rows with a coefficient of 0 are left out."""
     support = X if found.landmarks is None else X[found.landmarks]
@@ -97,7 +97,7 @@ def model_of(
         alpha=alpha[:, used],
         bias=np.array([dual.bias[0] for dual in found.duals]),
         support=support[used],
-        sigmoids=sigmoids,
+        slope=slope,
     )
 
 
@@ -120,8 +120,8 @@ def predicted_classes(model: SavedModel, decisions: Array) -> list[str]:
 
 
 def predicted_probabilities(model: SavedModel, decisions: Array) -> Array | None:
-    """(rows, classes), None where the model has no sigmoids."""
-    return probabilities(model.sigmoids, decisions) if model.sigmoids else None
+    """(rows, classes), None where the model has none."""
+    return None if model.slope is None else probabilities(model.slope, decisions)
 
 
 def write_model(path: Path, model: SavedModel) -> None:
@@ -141,7 +141,7 @@ def write_model(path: Path, model: SavedModel) -> None:
         "kernel_params": dict(model.kernel_params),
         "lam": model.lam,
         "choice": dict(model.choice),
-        "sigmoids": [[s.a, s.b] for s in model.sigmoids],
+        "slope": model.slope,
         "preparation": prepared,
     }
     text = json.dumps(facts, allow_nan=False, ensure_ascii=False)
@@ -227,7 +227,8 @@ def read_facts(facts: Mapping[str, Any], members: Mapping[str, NDArray[Any]]) ->
         bias=members["bias"],
         support=members["support"],
     )
-    return replace(model, sigmoids=tuple(Sigmoid(float(a), float(b)) for a, b in facts["sigmoids"]))
+    slope = facts["slope"]
+    return model if slope is None else replace(model, slope=float(slope))
 
 
 def checked(model: SavedModel) -> SavedModel:
@@ -240,8 +241,8 @@ def checked(model: SavedModel) -> SavedModel:
         raise ValueError(f"{model.alpha.shape} coefficients of {m} rows for {q} targets")
     if d != len(model.preparation.names):
         raise ValueError(f"rows of {d} features, {len(model.preparation.names)} are prepared")
-    if len(model.sigmoids) not in (0, q):
-        raise ValueError(f"{len(model.sigmoids)} sigmoids for {q} targets")
+    if model.slope is not None and not (model.classes and 0 < model.slope < np.inf):
+        raise ValueError(f"a slope of {model.slope} for {model.task}")
     if not all(np.isfinite(part).all() for part in (model.alpha, model.bias, model.support)):
         raise ValueError("a coefficient is not finite")
     if not model.kernel.parameters == dict(model.kernel_params):

@@ -13,16 +13,18 @@ import numpy as np
 from kselect.criteria import Criterion, find_criterion
 from kselect.errors import ConfigError, nearest
 from kselect.grids import parse_grid
-from kselect.kernels import KERNELS, Kernel, find_kernel
+from kselect.kernels import KERNELS, Kernel, Points, find_kernel
 from kselect.learners import Learner
 from kselect.model.method import Choice, Method
 from kselect.numerics.folds import Folds, draw_folds
-from kselect.numerics.linalg import Index
+from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import CLASSIFICATION_LOSSES
 from kselect.numerics.streams import stream
 from kselect.registry import Parameter
 
 Grid = str | int | float | Sequence[str | int | float]
+AUTO = "auto"
+SAMPLED = 500  # rows whose distances tell the data's scale
 
 LAM = "10^-7:10^1"
 # Kernels learned at the first level of inference: 5-FLKL, or FLKL for short.
@@ -46,25 +48,49 @@ def criterion_of(label: str) -> tuple[Criterion, int | None]:
     return find_criterion("ELOO" if label == "LOO" else label)
 
 
-def make_kernels(name: str, grids: Mapping[str, Grid | None]) -> tuple[Kernel, ...]:
-    """Every kernel of a family over its parameters' grids, its own where none is given; none if it is learned."""
+def make_kernels(
+    name: str, grids: Mapping[str, Grid | None], X: Array | None = None
+) -> tuple[Kernel, ...]:
+    """Every kernel of a family over its parameters' grids; none of one whose parameters are learned.
+
+    Where a grid is not given, or "auto", it lies around the scale of the data X, for parameters that have one.
+    """
     cls = find_kernel(name)
+    given = {k: g for k, grid in grids.items() if (g := as_plain(grid)) is not None and g != AUTO}
     names = [] if cls.learned else [field.name for field in fields(cls)]
-    strange = [key for key, grid in grids.items() if grid is not None and key not in names]
+    strange = [key for key in given if key not in names]
     if strange:
         hint = nearest(strange[0], names) if names else "; it has none"
         raise ConfigError(f"the {name} kernel has no parameter {strange[0]!r}{hint}")
     if cls.learned:
         return ()
-    given = {key: grid for key, grid in grids.items() if grid is not None}
-    values = (named_grid(key, given.get(key, cls.grids[key])) for key in names)
+    own = {**cls.grids, **auto_grids(cls, X)} if set(given) < set(names) else {}
+    values = (named_grid(key, given.get(key, own.get(key))) for key in names)
     return tuple(cls(*point) for point in product(*values))
 
 
-def named_grid(name: str, grid: Grid) -> tuple[float, ...]:
+def auto_grids(cls: type[Kernel], X: Array | None) -> Mapping[str, str]:
+    """The grids around the data's scale, by the distances of some hundred rows."""
+    if X is None or not len(X):
+        return {}
+    rows = stream(0, "scale").permutation(len(X))[:SAMPLED]
+    with np.errstate(over="ignore", invalid="ignore"):  # the search says what overflows
+        return cls.around(Points(X[rows]))
+
+
+def as_plain(grid: Any) -> Any:
+    """An array or a number of numpy's as Python's own."""
+    if isinstance(grid, np.ndarray | np.generic):
+        return grid.tolist()
+    if isinstance(grid, (list, tuple, range)):
+        return [as_plain(value) for value in grid]
+    return grid
+
+
+def named_grid(name: str, grid: Any) -> tuple[float, ...]:
     """The values of a grid; an error says of which."""
     try:
-        return parse_grid(grid)
+        return parse_grid(as_plain(grid))
     except ConfigError as error:
         raise ConfigError(f"{name}: {error}") from None
 

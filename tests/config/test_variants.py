@@ -76,10 +76,10 @@ def test_variants_do_not_change_what_the_main_results_rest_on() -> None:
     write("minmax: {scale: minmax}")
     Path("plain.yaml").write_text(MY.read_text().partition("variants:")[0])
     assert protocol_text(read_document(MY)) == protocol_text(read_document(Path("plain.yaml")))
-    kept = resolved(read_document(MY))
+    kept = resolved(read_document(MY), Path())
     Path("kept.yaml").write_text(kept)
     again = read_document(Path("kept.yaml"))
-    assert resolved(again) == kept
+    assert resolved(again, Path()) == kept
     other = variant_of(read_document(MY), "minmax")
     assert protocol_text(variant_of(again, "minmax")) == protocol_text(other)
     assert load_config(Path("kept.yaml")) == load_config(MY)

@@ -22,7 +22,7 @@ from sklearn.datasets import dump_svmlight_file
 from kselect.datasets.frame_like import read_like
 from kselect.datasets.frames import Frame, TableOptions, read_frame
 from kselect.datasets.tables.decisions import Decision, decision_lines
-from kselect.errors import ConfigError, DataError
+from kselect.errors import DataError
 
 X = np.array([[1.0, -2.5], [3e-3, 4.0], [5.0, 0.0]])
 LABELS = ["no", "yes", "no"]
@@ -677,7 +677,7 @@ def test_what_is_asked_of_columns(read: Read) -> None:
         ({"numeric": ("y",)}, "column y is the target: it is no feature"),
         ({"drop": ("c",), "categorical": ("c",)}, "column c is dropped: it is neither"),
     ):
-        with pytest.raises(ConfigError, match=what):
+        with pytest.raises(DataError, match=what):
             column(read, values, **options)
     with pytest.raises(DataError, match="no feature is left: all are dropped"):
         column(read, values, drop=("x", "c"))
@@ -861,3 +861,79 @@ def test_parquet(tmp_path: Path) -> None:
     ):
         with pytest.raises(DataError, match=what):
             read_frame(write(tmp_path, raw, "b.parquet"), "y")
+
+
+# --- files that were made to do harm ------------------------------------------------------------------
+
+
+def deflated(raw: bytes) -> bytes:
+    """An archive of one file, packed."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.csv", raw)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("ending", "pack"),
+    [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress), ("zip", deflated)],
+)
+def test_a_bomb(tmp_path: Path, ending: str, pack: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kselect.datasets.content.SMALLEST_LIMIT", 2**16)
+    monkeypatch.setattr("kselect.datasets.content.LARGEST_RATIO", 10)
+    path = write(tmp_path, pack(b"1,2,3\n" * 2**16), f"a.csv.{ending}")
+    with pytest.raises(DataError, match=r"unpacked, it is too large: more than \d+ bytes"):
+        read_frame(path, None)
+
+
+def test_fields_that_memory_does_not_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Said of the text, before it becomes fields."""
+    path = write(tmp_path, "a,b,y\n" + "1,2,3\n2,1,4\n" * 500)
+    monkeypatch.setattr("kselect.datasets.tables.rows.available_memory", lambda: 500_000)
+    with pytest.raises(DataError, match=r"3004 fields in 1002 lines need 0\.0 GiB of memory; 0\.0"):
+        read_frame(path, None)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    import os
+
+    os.mkfifo(tmp_path / "pipe.csv")
+    for path, said in (
+        (tmp_path / "nowhere.csv", "No such file"),
+        (tmp_path, "directory"),
+        (tmp_path / "pipe.csv", "is a pipe, not a file"),
+        (Path("/dev/zero"), "is a device, not a file"),
+    ):
+        with pytest.raises(DataError, match=said):
+            read_frame(path, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("a\x1b[31m,b,y\n1,2,3\n1,2,red\n3,4,5\n", None),
+        ("a,b\n1,2\n", "\x1b[31m"),
+        ("a\x1b[31m,b\n1,2\n", "c"),
+        ("a\x1b[31m,b\n2,1\n2,2\n2,3\n", None),
+    ],
+)
+def test_control_characters_are_escaped(tmp_path: Path, text: str, target: str | None) -> None:
+    try:
+        frame = read_frame(write(tmp_path, text, "a\x1b[2J.csv"), target)
+    except DataError as error:
+        said = [str(error)]
+    else:
+        said = decision_lines(frame.decisions)
+    assert said
+    assert all(line.isprintable() for line in said)
+
+
+def test_long_names_are_cut(tmp_path: Path) -> None:
+    long = "z" * 100_000
+    wide = ",".join(f"c{i}" for i in range(5000)) + "\n" + ",".join("1" * 5000) + "\n"
+    for text, target in ((f"{long},y\n1,1\n1,2\n", "x"), ("a,y\n1,1\n", long), (wide, "x")):
+        with pytest.raises(DataError) as caught:
+            read_frame(write(tmp_path, text), target)
+        assert len(str(caught.value)) < 1000 + len(str(tmp_path))
+    frame = read_frame(write(tmp_path, f"{long},y\n1,1\n1,2\n"), None)
+    assert max(map(len, decision_lines(frame.decisions))) < 300

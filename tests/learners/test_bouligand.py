@@ -136,7 +136,7 @@ def test_the_guard_after_cross_validation_uses_its_blocks(
     learner: str, ridge: RidgeMode, stack: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One fold at a time or all at once, at the same ridge or (per-fold) at a smaller one."""
-    monkeypatch.setattr("kselect.learners.square_loss.STACK_SIZE", stack)
+    monkeypatch.setattr("kselect.learners.fold_solves.STACK_SIZE", stack)
     path = make(learner, 0.3, ridge)
     exact = path.held_out(FOLDS)
     rates = path.rates(FOLDS)

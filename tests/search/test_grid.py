@@ -136,7 +136,7 @@ def visited(rows_of: list[list[float]]) -> list[Visit]:
     """Kernels whose scores are these."""
     blank = Dual(np.zeros((3, 14)), np.zeros(3))
     return [
-        Visit(k, {ELOO: np.array(r)}, {ELOO: {}}, (blank,))
+        Visit(k, {ELOO: np.array(r)}, {ELOO: {}}, (blank,), {ELOO: 0.0})
         for k, r in zip(KERNELS, rows_of, strict=False)
     ]
 

@@ -188,7 +188,7 @@ def test_inside_scikit_learn(form: Any, classes: int) -> None:
 def test_sample_weight_is_refused() -> None:
     X, y = data(2)
     for form in (KernelSelectClassifierCV, KernelSelectRegressorCV):
-        with pytest.raises(TypeError, match="takes X and y alone, not sample_weight"):
+        with pytest.raises(TypeError, match="takes X, y and groups, not sample_weight"):
             form().fit(X, y, sample_weight=np.ones(len(y)))
         assert not has_fit_parameter(form(), "sample_weight")
 
@@ -233,15 +233,35 @@ def test_stratified_and_leave_one_out() -> None:
     [
         ({"cv": ShuffleSplit(5, test_size=0.5, random_state=0)}, "test parts of the splitter overlap"),
         ({"cv": ShuffleSplit(1, random_state=0)}, "leaves rows out"),
-        ({"cv": KFold(4)}, "5-CV has 5 folds; no row is in fold 4"),
-        ({"cv": KFold(6)}, "5 is not one"),
+        ({"cv": np.arange(40) % 4}, "5-CV has 5 folds; no row is in fold 4"),
+        ({"cv": np.arange(40) % 6}, "5 is not one"),
         ({"cv": [0, 1, 2, 3, 4]}, "5 fold numbers for 40 rows"),
-        ({"cv": np.linspace(0, 4, 40)}, "a splitter, or one whole fold number a row"),
-        ({"cv": 5}, "a splitter, or one whole fold number a row"),
+        ({"cv": np.linspace(0, 4, 40)}, "or one whole fold number a row, not array"),
+        ({"cv": "five"}, "or one whole fold number a row, not 'five'"),
+        ({"cv": 1}, "cross-validation needs 2 folds or more, not 1"),
+        ({"cv": [([0, 1], [2, 3])]}, "a training part must be all rows but those of its test part"),
+        ({"cv": [([0, 1], [99])]}, "a row number that is none of 0 to 39"),
+        ({"cv": 4, "criterion": "GCV"}, "GCV has no folds: leave out cv and groups"),
+        ({"criterion": 5}, "criterion must be a name as text, not 5"),
+        ({"learner": None}, "learner must be a name as text, not None"),
+        ({"kernel": np.dot}, "kernel must be a name as text, not a function; compute the matrix"),
+        ({"params": [1]}, r"params must be a dict, not \[1\]"),
+        ({"grids": "tau"}, "grids must be a dict, not 'tau'"),
+        ({"tau": "wide"}, "tau: 'wide' is not a number"),
+        ({"lam": None}, "lam: None is not a number"),
+        ({"gamma": 1, "tau": 2}, "gamma and tau say the same thing"),
+        ({"gamma": -1}, "gamma must be positive, not -1"),
+        ({"gamma": "wide"}, "gamma: 'wide' is not a number"),
+        ({"gamma": 1, "kernel": "linear"}, "the linear kernel has no gamma"),
+        ({"kernel": "precomputed"}, "kernel='precomputed' needs a square matrix, not .40,"),
+        ({"scoring": "r2"}, "scoring: 'r2' is not for classification"),
+        ({"scoring": "f1"}, "scoring: 'f1' has no closed form here"),
+        ({"scoring": len}, "scoring: a function has no closed form here"),
+        ({"scoring": "accuracy", "loss": "hinge"}, "scoring and loss say the same thing"),
         ({"cv": KFold(5), "criterion": "ELOO"}, "ELOO has no folds"),
         ({"tau": "-1"}, "tau must be positive"),
         ({"lam": 0}, "lam must be positive"),
-        ({"kernel": "rbf"}, "unknown kernel 'rbf'"),
+        ({"kernel": "rbg"}, "unknown kernel 'rbg'"),
         ({"learner": "lsvm"}, "did you mean 'lssvm'"),
         ({"criterion": "CV"}, "unknown criterion 'CV'"),
         ({"criterion": "41-CV"}, "41 folds need at least 41 rows, not 40"),

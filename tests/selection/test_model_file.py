@@ -26,7 +26,7 @@ from kselect.datasets.targets import as_target
 from kselect.errors import DataError
 from kselect.kernels import Points
 from kselect.model.method import Choice
-from kselect.selection.calibration import Sigmoid, fit_sigmoids
+from kselect.selection.calibration import fit_slope
 from kselect.selection.engine import Request, Selection, select
 from kselect.selection.model_file import (
     SavedModel,
@@ -71,9 +71,9 @@ def fitted(folder: Path, classes: int = 2, **more: Any) -> tuple[SavedModel, Any
     support = X if found.landmarks is None else X[found.landmarks]
     K = found.kernel.gram(Points(X, support))
     held_out = np.array([dual.decision(0, K) for dual in found.duals])
-    sigmoids = fit_sigmoids(held_out, goal.values) if classes else ()
+    slope = fit_slope(held_out, goal.values) if classes else None
     facts = {"criterion": "5-CV", "score": found.score, "warnings": found.edges, "nothing": None}
-    return model_of(found, X, goal, preparation, facts, sigmoids), X, found
+    return model_of(found, X, goal, preparation, facts, slope), X, found
 
 
 @pytest.fixture
@@ -139,7 +139,7 @@ def test_classes_and_probabilities(tmp_path: Path) -> None:
     p = predicted_probabilities(two, values)
     assert p is not None
     assert p.shape == (len(X), 2)
-    assert predicted_probabilities(replace(two, sigmoids=()), values) is None
+    assert predicted_probabilities(replace(two, slope=None), values) is None
     three, X, _ = fitted(tmp_path, 3)
     values = decision(three, X)
     assert predicted_classes(three, values) == [three.classes[i] for i in values.argmax(axis=1)]
@@ -293,8 +293,8 @@ def test_the_checksum_covers_all(saved: tuple[Path, SavedModel]) -> None:
         (lambda f: f.update(classes=[]), "0 classes for classification"),
         (lambda f: f.update(classes=["u", "v", "w"]), "coefficients of 40 rows for 3 targets"),
         (lambda f: f.update(classes=[1, 2]), "1 is not a text"),
-        (lambda f: f.update(sigmoids=[[1.0, 2.0]] * 2), "2 sigmoids for 1 targets"),
-        (lambda f: f.update(sigmoids=[[1.0]]), "not enough values"),
+        (lambda f: f.update(slope=-1.0), "a slope of -1.0 for classification"),
+        (lambda f: f.update(slope="steep"), "could not convert"),
         (lambda f: f.pop("lam"), "'lam'"),
         (lambda f: f["preparation"].update(scale="log"), "no scale 'log'"),
         (lambda f: f["preparation"].update(levels=[[], ["S", "M"]]), "not one shift"),
@@ -406,8 +406,8 @@ def test_in_a_process_of_its_own(saved: tuple[Path, SavedModel], tmp_path: Path)
     assert loaded == "[]"
 
 
-def test_sigmoids_come_back_to_the_last_bit(saved: tuple[Path, SavedModel]) -> None:
+def test_the_slope_comes_back_to_the_last_bit(saved: tuple[Path, SavedModel]) -> None:
     path, model = saved
-    odd = Sigmoid(-1 / 3, 0.1 + 0.2)
-    write_model(path, replace(model, sigmoids=(odd,)))
-    assert read_model(path).sigmoids == (odd,)
+    odd = 0.1 + 0.2
+    write_model(path, replace(model, slope=odd))
+    assert read_model(path).slope == odd

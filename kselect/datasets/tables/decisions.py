@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kselect.errors import brief, printable
+
 NAMES_SHOWN = 6
 
 
@@ -19,10 +21,12 @@ class Decision:
     @property
     def name(self) -> str:
         """``Age (177 missing)``."""
-        return f"{self.column} ({self.detail})" if self.detail else str(self.column)
+        name = brief(self.column)
+        return f"{name} ({printable(self.detail)})" if self.detail else name
 
     def __str__(self) -> str:
-        return self.text if self.column is None else f"column {self.name}: {self.text}"
+        text = printable(self.text)
+        return text if self.column is None else f"column {self.name}: {text}"
 
 
 def decision_lines(decisions: Iterable[Decision]) -> list[str]:
@@ -43,4 +47,4 @@ def shared_line(same: list[Decision]) -> str:
         listed = f"{', '.join(names[:NAMES_SHOWN])} and {more} more"
     else:
         listed = f"{', '.join(names[:-1])} and {names[-1]}"
-    return f"columns {listed}: {same[0].text}"
+    return f"columns {listed}: {printable(same[0].text)}"

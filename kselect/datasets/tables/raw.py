@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from kselect.datasets.tables.decisions import Decision
-from kselect.errors import DataError, nearest
+from kselect.errors import DataError, brief, nearest, printable, quoted
 from kselect.numerics.linalg import Array
 
 Form = Literal["columns", "svmlight"]
@@ -28,7 +28,7 @@ class Place:
     def error(self, text: str, row: int | None = None) -> DataError:
         """``path:line: text``, without a line where there is none to name."""
         at = f":{self.lines[row]}" if row is not None and len(self.lines) else ""
-        return DataError(f"{self.path}{at}: {text}")
+        return DataError(f"{printable(self.path)}{at}: {printable(text)}")
 
     def of(self, rows: Sequence[int]) -> Place:
         """The place of some of the rows."""
@@ -59,7 +59,7 @@ class RawTable:
             return self.names.index(wanted)
         if wanted.isascii() and wanted.isdigit() and 1 <= int(wanted) <= len(self.names):
             return int(wanted) - 1
-        raise self.place.error(f"no column {wanted!r}{what}{hint(wanted, self.names)}")
+        raise self.place.error(f"no column {quoted(wanted)}{what}{hint(wanted, self.names)}")
 
 
 def hint(wanted: str, names: Sequence[str]) -> str:
@@ -67,4 +67,4 @@ def hint(wanted: str, names: Sequence[str]) -> str:
     text = nearest(wanted, names)
     if len(text) <= LONGEST_HINT:
         return text
-    return f"; the file has {len(names)} columns: {', '.join(names[:4])}, ..., {names[-1]}"
+    return f"; the file has {len(names)} columns: {', '.join(map(brief, names[:4]))}, ..., {brief(names[-1])}"

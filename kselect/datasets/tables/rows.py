@@ -13,11 +13,14 @@ import numpy as np
 
 from kselect.datasets.tables.decisions import Decision
 from kselect.datasets.tables.raw import Fields, Place, RawTable
-from kselect.datasets.tables.text import Text, Unpacked, find_delimiter
+from kselect.datasets.tables.text import DELIMITERS, Text, Unpacked, find_delimiter
 from kselect.datasets.tables.written_numbers import is_number
-from kselect.errors import DataError
+from kselect.errors import DataError, printable, quoted
+from kselect.numerics.memory import available_memory, gib
 
 NUMBERED = "no header line: the columns are called 1, 2, ..."
+# Python's csv makes a text of each field and a list of each line; columns and numbers are made of these.
+BYTES_PER_FIELD, BYTES_PER_LINE, BYTES_PER_CHARACTER = 110, 250, 9
 Rows = list[tuple[int, list[str]]]
 Header = Callable[[Sequence[Sequence[str]]], bool]
 
@@ -25,11 +28,12 @@ Header = Callable[[Sequence[Sequence[str]]], bool]
 def read_columns(unpacked: Unpacked, text: Text, header: Header) -> RawTable:
     """Named columns of fields; without a header line they are called 1, 2, ..."""
     path = unpacked.path
+    require_fields(path, text.text)
     delimiter = find_delimiter(text.text)
     rows, said = even_out(path, split(path, text.text, delimiter))
     names, body, whence = take_names(path, text, delimiter, rows, header)
     if not body:
-        raise DataError(f"{path}: a header and no rows")
+        raise DataError(f"{printable(path)}: a header and no rows")
     return RawTable(
         Place(path, [line for line, _ in body]),
         unpacked.sha256,
@@ -55,6 +59,18 @@ def take_names(
     return [str(i) for i in range(1, len(rows[0][1]) + 1)], rows, NUMBERED
 
 
+def require_fields(path: Path, text: str) -> None:
+    """Refuse a text whose fields would not fit into memory; they take many times its bytes."""
+    lines = text.count("\n") + text.count("\r") + 1
+    fields = lines + max(map(text.count, DELIMITERS))
+    needed = BYTES_PER_FIELD * fields + BYTES_PER_LINE * lines + BYTES_PER_CHARACTER * len(text)
+    if needed > (there := available_memory()):
+        raise DataError(
+            f"{printable(path)}: {fields} fields in {lines} lines need {gib(needed)} of memory; "
+            f"{gib(there)} are free"
+        )
+
+
 def split(path: Path, text: str, delimiter: str) -> Rows:
     """The fields of each row, stripped, with its line; rows of nothing are left out."""
     reader = csv.reader(
@@ -64,9 +80,9 @@ def split(path: Path, text: str, delimiter: str) -> Rows:
         stripped = ((reader.line_num, [field.strip() for field in row]) for row in reader)
         rows = [(line, row) for line, row in stripped if any(row)]
     except csv.Error as error:
-        raise DataError(f"{path}:{reader.line_num}: {error}") from None
+        raise DataError(f"{printable(path)}:{reader.line_num}: {error}") from None
     if not rows:
-        raise DataError(f"{path}: no rows")
+        raise DataError(f"{printable(path)}: no rows")
     return rows
 
 
@@ -86,7 +102,7 @@ def even_out(path: Path, rows: Rows) -> tuple[Rows, list[Decision]]:
     for line, fields in rows:
         if len(fields) != width:
             raise DataError(
-                f"{path}:{line}: {len(fields)} columns where the first line has {width}"
+                f"{printable(path)}:{line}: {len(fields)} columns where the first line has {width}"
             )
     return rows, said
 
@@ -97,7 +113,7 @@ def header_names(path: Path, first: tuple[int, list[str]]) -> list[str]:
     names = [tidy(name) or f"Unnamed: {i}" for i, name in enumerate(fields)]
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise DataError(f"{path}:{line}: two columns are called {twice[0]!r}")
+        raise DataError(f"{printable(path)}:{line}: two columns are called {quoted(twice[0])}")
     return names
 
 

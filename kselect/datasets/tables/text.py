@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
-import hashlib
 import io
 import lzma
 import re
@@ -14,9 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import cast
 
+from kselect.datasets.content import content_limit, sha256_of, text_limit
 from kselect.datasets.tables.decisions import Decision
-from kselect.errors import DataError
+from kselect.errors import DataError, brief, printable
+from kselect.files import read_most, read_regular, reason
 
 DELIMITERS = "\t;,"
 LINES_TRIED = 20
@@ -55,27 +58,38 @@ class Text:
 def unpack(path: Path) -> Unpacked:
     """The content of a plain, .gz, .bz2, .xz or .zip file; told by its first bytes or its name."""
     try:
-        raw = path.read_bytes()
+        raw = read_regular(path, content_limit())
     except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
-    sha256, name = hashlib.sha256(raw).hexdigest(), path.name.lower()
+        raise DataError(f"{printable(path)}: {reason(error)}") from None
+    sha256, name = sha256_of(raw), path.name.lower()
     kind = packing(raw, name)
     if kind == ".zip":
         member, data = unzip(path, raw)
         return Unpacked(path, member.lower(), data, sha256)
     if not kind:
         return Unpacked(path, name, raw, sha256)
-    try:
-        data = OPENERS[kind](raw)
-    except DAMAGED:
-        raise DataError(f"{path}: not a whole {kind} file: it is cut off or damaged") from None
+    data = read_packed(path, kind, lambda: OPENERS[kind](io.BytesIO(raw)), len(raw))
     return Unpacked(path, name.removesuffix(kind), data, sha256)
 
 
-OPENERS: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.decompress,
-    ".bz2": bz2.decompress,
-    ".xz": lzma.decompress,
+def read_packed(
+    path: Path, kind: str, open_: Callable[[], io.BufferedIOBase], packed: int
+) -> bytes:
+    """What is packed, in pieces; once it gets larger than memory or any table, it is refused."""
+    try:
+        with open_() as stream:
+            return read_most(stream, text_limit(packed))
+    except (zipfile.BadZipFile, NotImplementedError, *DAMAGED) as error:
+        if isinstance(error, OSError) and error.errno == errno.EFBIG:
+            raise DataError(f"{printable(path)}: unpacked, it {reason(error)}") from None
+        what = f"not a whole {kind} file: it is cut off or damaged"
+        raise DataError(f"{printable(path)}: {what}") from None
+
+
+OPENERS: dict[str, Callable[[io.BytesIO], io.BufferedIOBase]] = {
+    ".gz": lambda raw: gzip.GzipFile(fileobj=raw),
+    ".bz2": bz2.BZ2File,
+    ".xz": lzma.LZMAFile,
 }
 STARTS = {
     ".gz": re.compile(rb"\x1f\x8b\x08"),
@@ -98,11 +112,19 @@ def unzip(path: Path, raw: bytes) -> tuple[str, bytes]:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             members = [m for m in archive.infolist() if is_content(m)]
             refuse_many(path, [m.filename for m in members])
-            return Path(members[0].filename).name, archive.read(members[0])
-    except (zipfile.BadZipFile, NotImplementedError, *DAMAGED):
-        raise DataError(f"{path}: not a whole .zip file: it is cut off or damaged") from None
+            one = members[0]
+            data = read_packed(path, ".zip", lambda: opened(archive, one), len(raw))
+            return Path(one.filename).name, data
+    except (zipfile.BadZipFile, *DAMAGED):
+        what = "not a whole .zip file: it is cut off or damaged"
+        raise DataError(f"{printable(path)}: {what}") from None
     except RuntimeError:  # what zipfile raises for a password, and for nothing else
-        raise DataError(f"{path}: the archive is encrypted: unpack it first") from None
+        raise DataError(f"{printable(path)}: the archive is encrypted: unpack it first") from None
+
+
+def opened(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> io.BufferedIOBase:
+    """A stream that unpacks one member."""
+    return cast(io.BufferedIOBase, archive.open(member))
 
 
 def is_content(member: zipfile.ZipInfo) -> bool:
@@ -114,11 +136,11 @@ def is_content(member: zipfile.ZipInfo) -> bool:
 def refuse_many(path: Path, members: list[str]) -> None:
     """An archive of several files, or of none, has no one table."""
     if "xl/workbook.xml" in members or "content.xml" in members:
-        raise DataError(f"{path}: a spreadsheet: save the sheet as CSV")
+        raise DataError(f"{printable(path)}: a spreadsheet: save the sheet as CSV")
     if len(members) != 1:
-        listed = f": {', '.join(members[:4])}{', ...' if len(members) > 4 else ''}"
+        listed = f": {', '.join(map(brief, members[:4]))}{', ...' if len(members) > 4 else ''}"
         raise DataError(
-            f"{path}: the archive holds {len(members)} files{listed if members else ''}; one is read"
+            f"{printable(path)}: the archive holds {len(members)} files{listed if members else ''}; one is read"
         )
 
 
@@ -147,7 +169,7 @@ def refuse_binary(path: Path, text: str) -> None:
     if "\0" in strange or len(strange) > CONTROL_SHARE * len(text):
         first = "\0" if "\0" in strange else strange[0]
         line = text.count("\n", 0, text.index(first)) + 1
-        raise DataError(f"{path}:{line}: not a text: it holds the character {first!r}")
+        raise DataError(f"{printable(path)}:{line}: not a text: it holds the character {first!r}")
 
 
 def decode_western(data: bytes) -> str:

@@ -35,11 +35,11 @@ FLOOR = 1e-4
 
 
 def draw_maps(figure: Map, panels: Sequence[Panel], study: Study, width: float) -> Canvas:
-    """A row per data set, a column per approximation, one colour bar."""
+    """A row per data set, a column per approximation, one colour bar; data sets side by side where there is one."""
     from matplotlib.colors import LogNorm
 
     tiles = [(panel, label) for panel in panels for label in figure.of]
-    across = columns_in(width, len(figure.of), TILE)
+    across = columns_in(width, len(figure.of) if len(figure.of) > 1 else len(tiles), TILE)
     height = 0.9 + 2.1 * math.ceil(len(tiles) / across)
     canvas, axes = lay_out(len(tiles), across, width, height)
     norm, image = LogNorm(LOW, HIGH), None

@@ -39,7 +39,7 @@ NONE = "No claim about these methods is written down for this paper."
 @section("claims")
 def show(study: Study) -> Shown:
     """Every claim under every loss, the experiment's own first."""
-    title = Heading(f"Claims of {study.experiment.paper}", 1)
+    title = Heading(f"Claims of {study.experiment.paper}".removesuffix(" of "), 1)
     wording = study.paper.wording if study.paper else ""
     blocks = [Block("", (title, *([Text(wording)] if wording else [])), FILE)]
     for loss in study.experiment.losses:

@@ -1,0 +1,109 @@
+"""The Python that ``select`` prints: it runs as it is, whatever the flags, and gives the same score."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from kselect.cli.main import cli
+from kselect.cli.selecting import select_command
+
+N = 45
+GRID = ("--lam", "0.01,0.1")
+TAU = ("--tau", "1,4")
+NOT_PRINTED = {"plot", "as_json", "n_jobs", "file", "compare"}
+
+FLAGS = [
+    "",
+    "--target b",
+    "--target b --task regression",
+    "--target a",
+    "--drop a",
+    "--drop b --drop size",
+    "--categorical code",
+    "--categorical code --numeric size2",
+    "--missing drop",
+    "--scale minmax",
+    "--scale none",
+    "--learner krr",
+    "--learner quadratic-svr --target a --param eps=0.2",
+    "--criterion ELOO --param form=error",
+    "--criterion 5-KS --param eta=0.5",
+    "--criterion 7-CV --param average=folds",
+    "--loss zero-one",
+    "--ridge per-fold",
+    "--learner krr --search pruned",
+    "--folds folds.txt",
+    "--nystrom 8 --seed 4",
+    "--seed 3",
+]
+KERNELS = {
+    "polynomial": "--degree 1,2",
+    "laplacian": "--width 2,8",
+    "linear": "",
+}
+
+
+@pytest.fixture(autouse=True)
+def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    lines = ["a,b,code,size,size2,y"]
+    for i in range(N):
+        a, b = rng.normal(), "" if i % 9 == 4 else f"{rng.normal():.4f}"
+        code, size = 10 + i % 3, ("S", "M", "L")[rng.integers(3)]
+        y = "uvw"[int(np.clip(a + 0.3 * rng.normal() + 1.5, 0, 2))]
+        lines.append(f"{a:.4f},{b},{code},{size},0{i % 4},{y}")
+    (tmp_path / "my.csv").write_text("\n".join(lines))
+    (tmp_path / "folds.txt").write_text("\ufeff" + "\n".join(str(1 + i % 5) for i in range(N)))
+
+
+def printed(*arguments: str) -> str:
+    """The output of ``select``."""
+    run = CliRunner().invoke(cli, ["select", "my.csv", *GRID, *arguments])
+    assert run.exit_code == 0, run.output
+    return str(run.stdout)
+
+
+def score_of_lines(text: str) -> float:
+    """The lines below "fit it:", run as a script; what they print."""
+    script = "\n".join(line[2:] for line in text.partition("fit it:\n")[2].splitlines())
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(script, {})
+    return float(out.getvalue())
+
+
+@pytest.mark.parametrize("typed", FLAGS)
+def test_the_same_score(typed: str) -> None:
+    arguments = (*typed.split(), *TAU)
+    expected = json.loads(printed(*arguments, "--json"))["best"]["score"]
+    assert score_of_lines(printed(*arguments)) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_kernel(kernel: str) -> None:
+    arguments = ("--kernel", kernel, *KERNELS[kernel].split())
+    expected = json.loads(printed(*arguments, "--json"))["best"]["score"]
+    assert score_of_lines(printed(*arguments)) == pytest.approx(expected, rel=1e-9)
+
+
+def test_no_flag_is_left_out() -> None:
+    typed = " ".join([*FLAGS, *KERNELS.values(), *GRID, *TAU, "--kernel"])
+    for parameter in select_command.params:
+        if parameter.name not in NOT_PRINTED:
+            assert any(flag in typed for flag in parameter.opts), parameter.name
+
+
+def test_few_rows() -> None:
+    """Three rows have no 5-CV: the lines ask for the criterion that was used."""
+    Path("my.csv").write_text("a,b,y\n1,2,1\n3,5,2.5\n4,1,2\n")
+    text = printed("--criterion", "3-CV", "--tau", "1")
+    assert "2 candidates," in text
+    assert np.isfinite(score_of_lines(text))

@@ -1,0 +1,81 @@
+"""What targets on one kernel matrix share: each gets what it would get alone, for one factorisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kselect.learners.fold_solves as fold_solves
+from kselect.kernels import Kernel, Points
+from kselect.kernels.gaussian import Gaussian
+from kselect.kernels.linear import Linear
+from kselect.learners import Problem, find_learner
+from kselect.learners.factor import SpectralFactor
+from kselect.numerics.folds import Folds, draw_folds
+
+RNG = np.random.default_rng(2)
+X = RNG.normal(size=(23, 3))
+TARGETS = np.array([np.where(np.arange(23) % 4 == k, 1.0, -1.0) for k in range(4)])
+LAMS = np.array([1e-6, 1e-2, 1.0])
+FOLDS = (draw_folds(23, 5, RNG), draw_folds(23, 23, RNG), draw_folds(23, 2, RNG))
+
+
+def shared(kernel: Kernel, ridge: Any) -> Problem:
+    """One kernel matrix, four targets."""
+    K = kernel.gram(Points(X))
+    return Problem(X, TARGETS[0], kernel, K, LAMS, ridge, targets=TARGETS)
+
+
+@pytest.mark.parametrize("learner", ["krr", "lssvm"])
+@pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Gaussian(1e-3), Linear()])
+def test_each_target_as_if_alone(learner: str, ridge: Any, kernel: Kernel) -> None:
+    together, make = shared(kernel, ridge), find_learner(learner)
+    for t, y in enumerate(TARGETS):
+        mine = make.path(together.of_target(t, LAMS))
+        alone = make.path(Problem(X, y, kernel, together.K, LAMS, ridge))
+        for folds in FOLDS:
+            np.testing.assert_allclose(
+                mine.held_out(folds), alone.held_out(folds), rtol=1e-8, atol=1e-12
+            )
+        np.testing.assert_array_equal(mine.dual().alpha, alone.dual().alpha)
+        np.testing.assert_array_equal(mine.dual().bias, alone.dual().bias)
+        np.testing.assert_array_equal(mine.decision(), alone.decision())
+        np.testing.assert_array_equal(mine.loo(), alone.loo())
+        np.testing.assert_array_equal(mine.leverages(), alone.leverages())
+
+
+def test_a_changed_target_shares_nothing_of_y() -> None:
+    together, make = shared(Gaussian(1.0), "fixed"), find_learner("krr")
+    first = make.path(together.of_target(0, LAMS)).held_out(FOLDS[0])
+    moved = together.of_target(0, LAMS).changed(y=TARGETS[1])
+    assert moved.right_sides.shape == (1, 23)
+    other = make.path(moved).held_out(FOLDS[0])
+    alone = make.path(together.of_target(1, LAMS)).held_out(FOLDS[0])
+    np.testing.assert_allclose(other, alone, rtol=1e-10)
+    assert not np.allclose(first, other)
+
+
+@pytest.mark.parametrize("size", [1, 10**9])
+def test_blocks_are_made_once(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many classes there are."""
+    monkeypatch.setattr(fold_solves, "STACK_SIZE", size)
+    made: list[int] = []
+    for name in ("blocks", "stack"):
+        real = getattr(SpectralFactor, name)
+
+        def counted(self: Any, F: Any, gammas: Any, real: Any = real) -> Any:
+            made.append(len(F))
+            return real(self, F, gammas)
+
+        monkeypatch.setattr(SpectralFactor, name, counted)
+    together, make = shared(Gaussian(1.0), "fixed"), find_learner("lssvm")
+    folds = Folds.from_numbers(np.arange(23) % 5)
+    make.path(together.of_target(0, LAMS)).held_out(folds)
+    once = len(made)
+    assert once
+    for t in range(1, len(TARGETS)):
+        make.path(together.of_target(t, LAMS)).held_out(folds)
+    assert len(made) == once

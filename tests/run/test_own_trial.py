@@ -1,0 +1,112 @@
+"""Own tables in an experiment: what is fitted to training rows sees no other, and more than two classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kselect.run.trial as trial
+from kselect.config.load import load_config
+from kselect.datasets.fetch import Places
+from kselect.datasets.own import source_of
+from kselect.datasets.preparation import fit_preparation
+from kselect.kernels import Points
+from kselect.model.experiment import Experiment
+from kselect.model.place import Found
+from kselect.model.trial import Trial
+from kselect.plan import find_sources
+from kselect.report.sections import FIGURES
+from kselect.run.trial import Parts, load, prepare, run_trial, split_of
+
+CONFIG = """\
+name: my
+learner: lssvm
+kernels: {gaussian: {tau: [1, 4]}}
+lam: {select: [0.01, 0.1]}
+splits: 2
+criteria: [5-CV, ELOO]
+datasets: [{file: my.csv}]
+"""
+N = 60
+
+
+def rows() -> list[list[str]]:
+    """Numbers with gaps, categories, three classes."""
+    rng = np.random.default_rng(11)
+    found = []
+    for i in range(N):
+        x = rng.normal()
+        level = "uvw"[int(np.clip(x + 1.5, 0, 2))]
+        found.append(["" if i % 11 == 3 else f"{x:.4f}", "SML"[rng.integers(3)], level])
+    return found
+
+
+def write(folder: Path, lines: list[list[str]]) -> Experiment:
+    """The experiment on a table."""
+    text = "x,size,y\n" + "".join(",".join(line) + "\n" for line in lines)
+    (folder / "my.csv").write_text(text)
+    (folder / "my.yaml").write_text(CONFIG)
+    return load_config(folder / "my.yaml", FIGURES)
+
+
+def parts_of(experiment: Experiment) -> tuple[Parts, Any]:
+    """The first split."""
+    info = experiment.info("my")
+    data = load(info, source_of(info, Places(Path())))
+    split = split_of(experiment, data, 0)
+    return prepare(experiment, data, split), split
+
+
+def leaks(folder: Path) -> bool:
+    """Whether the training rows change when nothing but the test rows does."""
+    lines = rows()
+    before, split = parts_of(write(folder, lines))
+    for i in split.test.tolist():
+        lines[i][0], lines[i][1] = "1000", "XXL"
+    after, same = parts_of(write(folder, lines))
+    assert np.array_equal(split.train, same.train)
+    return not np.array_equal(before.train, after.train)
+
+
+def test_test_rows_teach_nothing(tmp_path: Path) -> None:
+    assert not leaks(tmp_path)
+
+
+def test_a_planted_leak_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        trial, "fit_preparation", lambda frame, scale, _: fit_preparation(frame, scale)
+    )
+    assert leaks(tmp_path)
+
+
+def test_the_error_of_three_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The share of test rows whose class does not decide most strongly."""
+    experiment = write(tmp_path, rows())
+    sources, _ = find_sources(experiment, Places(tmp_path))
+    parts, _ = parts_of(experiment)
+    found: list[Found] = []
+    real: Callable[..., Any] = trial.search
+
+    def kept(*arguments: Any) -> Any:
+        results = real(*arguments)
+        found.extend(r for r in results.values() if isinstance(r, Found))
+        return results
+
+    monkeypatch.setattr(trial, "search", kept)
+    outcome = run_trial(experiment, Trial("my", 0, experiment.methods, sources["my"]))
+    assert {r.status for r in outcome.records} == {"ok"}
+    for record, result in zip(outcome.records, found, strict=True):
+        K = result.place.kernel.gram(Points(parts.test, parts.train))
+        decisions = np.array([dual.decision(0, K) for dual in result.duals])
+        wrong = decisions.argmax(axis=0) != parts.targets_test.argmax(axis=0)
+        assert record.error == pytest.approx(wrong.mean())
+
+
+def test_ties_are_wrong() -> None:
+    targets = np.array([[1.0, -1, -1], [-1, 1, -1], [-1, -1, 1]])
+    decisions = np.array([[0.5, 0, 0], [0.5, 1, 0], [0, 0, 2.0]])
+    assert trial.mean_error("classification", targets, decisions) == pytest.approx(1 / 3)

@@ -1,0 +1,156 @@
+"""Several criteria at once: each as if alone, judged on rows that nothing of its choice has seen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import kselect.selection.compare as comparing
+from kselect.cli.main import cli
+from kselect.datasets.frames import TableOptions
+from kselect.datasets.preparation import fit_preparation
+from kselect.kernels import Points
+from kselect.model.method import Choice
+from kselect.numerics.folds import draw_folds
+from kselect.numerics.streams import stream
+from kselect.selection.compare import compare, outer_decisions, seeded
+from kselect.selection.engine import Request, select
+from kselect.selection.own_data import OwnData, read_own
+from kselect.selection.request import make_folds, make_kernels, make_lams, make_method
+
+METHODS = [make_method(label, None, {}, True) for label in ("5-CV", "ELOO", "4-KS")]
+
+
+def rows(seed: int = 0) -> list[list[str]]:
+    """Gaps, categories, three classes."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for i in range(50):
+        x = rng.normal()
+        level = "uvw"[int(np.clip(x + 1.5, 0, 2))]
+        found.append(["" if i % 9 == 3 else f"{x:.4f}", "SML"[rng.integers(3)], level])
+    return found
+
+
+def read(folder: Path, lines: list[list[str]]) -> OwnData:
+    """The table as a selection takes it."""
+    path = folder / "my.csv"
+    path.write_text("x,size,y\n" + "".join(",".join(line) + "\n" for line in lines))
+    return read_own(path, None, TableOptions(), "zscore", 1)
+
+
+def request() -> Request:
+    """Few candidates."""
+    kernels = make_kernels("gaussian", {"tau": "1,4"})
+    return Request(Choice("lssvm"), kernels, make_lams("0.01,0.1"), METHODS[0])
+
+
+def test_each_as_if_alone(tmp_path: Path) -> None:
+    data = read(tmp_path, rows())
+    X, targets = data.X, data.goal.values
+    found = compare(data, request(), METHODS)
+    outer = draw_folds(50, 5, stream(0, "outer folds"))
+    for line, method in zip(found.lines, METHODS, strict=True):
+        asked = Request(Choice("lssvm"), request().kernels, request().lams, method)
+        alone = select(X, targets, asked, make_folds(method, 50, 0, None))
+        assert line.found.place == alone.found.place
+        assert line.found.score == pytest.approx(alone.score)
+        right = 0
+        for F in outer.members:
+            T = np.setdiff1d(np.arange(50), F)
+            Z, _ = fit_preparation(data.frame, "zscore", T).transform(data.frame)
+            part = select(Z[T], targets[:, T], asked, make_folds(method, len(T), 0, None))
+            K = part.kernel.gram(Points(Z[F], Z[T]))
+            decisions = np.array([dual.decision(0, K) for dual in part.duals])
+            right += int((decisions.argmax(axis=0) == targets[:, F].argmax(axis=0)).sum())
+        assert line.quality.value == pytest.approx(right / 50)
+    assert found.outer == 5
+
+
+def leaks(folder: Path) -> bool:
+    """Whether what is chosen without a fold changes with the features of that fold's rows.
+
+    The rows of the first outer fold get other values; the others' decisions are made by fits that held another
+    fold out and may change, but a fit that held these rows out must decide an unchanged row as before.
+    """
+    lines = rows()
+    outer = draw_folds(50, 5, stream(0, "outer folds"))
+    F = outer.members[0]
+    kept, changed = F[0], F[1:]
+    before = first_fold(read(folder, lines), outer)[:, :, kept]
+    for i in changed.tolist():
+        lines[i][0], lines[i][1] = "1000", "XXL"
+    after = first_fold(read(folder, lines), outer)[:, :, kept]
+    return not np.array_equal(before, after)
+
+
+def first_fold(data: OwnData, outer: Any) -> np.ndarray:
+    """(methods, q, n) decisions."""
+    return np.asarray(
+        outer_decisions(data, request(), METHODS, outer, lambda k, n: seeded(0, k, n))
+    )
+
+
+def test_an_outer_fold_teaches_nothing(tmp_path: Path) -> None:
+    assert not leaks(tmp_path)
+
+
+def test_a_planted_leak_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        comparing, "fit_preparation", lambda frame, scale, _: fit_preparation(frame, scale)
+    )
+    assert leaks(tmp_path)
+
+
+@pytest.fixture
+def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """``kselect select my.csv --compare ...``."""
+    monkeypatch.chdir(tmp_path)
+    read(tmp_path, rows())
+
+    def run(*arguments: str) -> Any:
+        grid = ("--tau", "1,4", "--lam", "0.01,0.1")
+        return CliRunner().invoke(cli, ["select", "my.csv", *grid, *arguments])
+
+    return run
+
+
+def test_the_table(typed: Any) -> None:
+    result = typed("--compare")
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    heads = next(i for i, line in enumerate(lines) if line.startswith("criterion"))
+    assert "accuracy (5 outer folds)" in lines[heads]
+    assert [line.split()[0] for line in lines[heads + 1 : heads + 6]] == [
+        "5-CV",
+        "10-CV",
+        "ELOO",
+        "GCV",
+        "5-KS",
+    ]
+    assert "accuracy of the most frequent class alone: 0." in result.output
+    found = json.loads(typed("--compare", "ELOO,5-KS", "--param", "eta=2", "--json").output)
+    assert [line["criterion"] for line in found["criteria"]] == ["ELOO", "5-KS"]
+    assert found["criteria"][1]["params"]["eta"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--compare", "5-XV"), "unknown criterion '5-XV'"),
+        (("--compare", "EP", "--learner", "krr", "--kernel", "linear"), "EP"),
+        (("--compare", "5-CV", "--folds", "f.txt"), "--compare draws its own folds"),
+        (("--compare", "51-CV"), "51 folds need at least 51 rows"),
+    ],
+)
+def test_mistakes(typed: Any, arguments: tuple[str, ...], said: str) -> None:
+    result = typed(*arguments)
+    if "linear" in arguments:
+        result = CliRunner().invoke(cli, ["select", "my.csv", *arguments])
+    assert result.exit_code == 1
+    assert said in str(result.exception)

@@ -1,0 +1,206 @@
+"""The estimators as scikit-learn's users write them: grids, gamma, scoring, folds, kernels, several targets."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics import r2_score
+from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+from sklearn.model_selection import GroupKFold, KFold, cross_val_predict, cross_val_score
+
+from kselect import KernelSelectClassifierCV, KernelSelectRegressorCV
+from kselect.selection.cross_validation import fold_numbers
+from kselect.selection.held_out import codes
+from kselect.selection.request import make_kernels
+
+pytestmark = pytest.mark.filterwarnings("ignore::kselect.EdgeWarning")
+RNG = np.random.default_rng(4)
+X = RNG.normal(size=(60, 3))
+Y = X[:, 0] + 0.3 * np.sin(3 * X[:, 1]) + 0.2 * RNG.normal(size=60)
+CLASSES = np.digitize(Y, [-0.5, 0.5])
+SMALL: dict[str, Any] = {"tau": [0.5, 2, 8], "lam": [0.001, 0.1]}
+
+
+def surface(**more: Any) -> np.ndarray:
+    """The criterion of a regression."""
+    return np.asarray(KernelSelectRegressorCV(**{**SMALL, **more}).fit(X, Y).criterion_path_)
+
+
+# --- grids ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "tau", [np.array([0.5, 2, 8]), "0.5,2,8", (0.5, np.float64(2), np.int64(8))]
+)
+def test_grids_of_any_kind(tau: Any) -> None:
+    np.testing.assert_array_equal(surface(tau=tau), surface())
+    assert surface(tau=np.float32(2), lam=np.logspace(-3, -1, 3)).shape == (1, 3)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_auto_follows_the_data(scale: float) -> None:
+    """Features in other units: other widths, the same choice among them."""
+    model = KernelSelectRegressorCV(lam=[0.01, 0.1]).fit(scale * X, Y)
+    assert model.criterion_path_.shape == (15, 2)
+    powers = np.log2([p["tau"] for p in model.cv_results_["params"][::2]])
+    centre = round(np.log2(np.median([d for d in pairwise(scale * X) if d > 0])))
+    assert powers.tolist() == list(range(centre - 8, centre + 7))
+    one = KernelSelectRegressorCV(lam=[0.01, 0.1], tau=2.0 ** (centre - 8)).fit(scale * X, Y)
+    np.testing.assert_allclose(model.criterion_path_[:1], one.criterion_path_)
+
+
+def pairwise(Z: np.ndarray) -> list[float]:
+    """All squared distances, one by one."""
+    return [float(np.sum((a - b) ** 2)) for i, a in enumerate(Z) for b in Z[:i]]
+
+
+def test_auto_elsewhere() -> None:
+    """The Laplacian has a scale; the polynomial's degree has none; rows that are all alike have none."""
+    assert len(make_kernels("laplacian", {"width": "auto"}, X)) == 13
+    assert [k.parameters["degree"] for k in make_kernels("polynomial", {}, X)] == [1, 2, 3, 4, 5]
+    assert make_kernels("gaussian", {}, np.ones((5, 2)))[8].parameters == {"tau": 1.0}
+    assert len(make_kernels("gaussian", {}, 1e-160 * X)) == 15
+    assert len(make_kernels("gaussian", {"tau": "auto"})) == 15
+
+
+# --- gamma, kernels ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kernel", "ours"), [("rbf", "gaussian"), ("laplacian", "laplacian")])
+def test_gamma_is_scikit_learns(kernel: str, ours: str) -> None:
+    gammas = [0.1, 1.0]
+    asked = {"gamma": gammas, "lam": 0.01, "cv": 4}
+    model = KernelSelectRegressorCV(learner="krr", kernel=kernel, **asked).fit(X, Y)
+    assert {p["gamma"] for p in model.cv_results_["params"]} == set(gammas)
+    assert set(model.best_params_) == {"gamma", "lam"}
+    theirs = KernelRidge(alpha=0.01 * 60, kernel=kernel, gamma=model.best_params_["gamma"])
+    np.testing.assert_allclose(model.predict(X[:5]), theirs.fit(X, Y).predict(X[:5]), rtol=1e-8)
+    assert model.kernel_.name == ours
+    assert (
+        KernelSelectRegressorCV(**model.best_params_, kernel=kernel).fit(X, Y).kernel_
+        == model.kernel_
+    )
+
+
+@pytest.mark.parametrize(("gamma", "value"), [("scale", 1 / (3 * X.var())), ("auto", 1 / 3)])
+def test_gamma_by_name(gamma: str, value: float) -> None:
+    model = KernelSelectRegressorCV(kernel="rbf", gamma=gamma, lam=0.01).fit(X, Y)
+    assert model.best_params_["gamma"] == pytest.approx(value)
+
+
+@pytest.mark.parametrize("learner", ["krr", "lssvm"])
+def test_precomputed(learner: str) -> None:
+    more = {"learner": learner, "lam": [0.001, 0.1]}
+    K = rbf_kernel(X, gamma=0.25)
+    mine = KernelSelectRegressorCV(kernel="precomputed", **more).fit(K, Y)
+    direct = KernelSelectRegressorCV(tau=2.0, **more).fit(X, Y)
+    np.testing.assert_allclose(mine.criterion_path_, direct.criterion_path_, rtol=1e-9)
+    new = X[:4] + 0.1
+    np.testing.assert_allclose(
+        mine.predict(rbf_kernel(new, X, gamma=0.25)), direct.predict(new), rtol=1e-8
+    )
+    assert mine.best_params_.keys() == {"lam"}
+    cut = cross_val_predict(KernelSelectRegressorCV(kernel="precomputed", **more), K, Y, cv=3)
+    whole = cross_val_predict(KernelSelectRegressorCV(tau=2.0, **more), X, Y, cv=3)
+    np.testing.assert_allclose(cut, whole, rtol=1e-7)
+    other = laplacian_kernel(X)
+    assert (
+        KernelSelectClassifierCV(kernel="precomputed").fit(other, CLASSES).score(other, CLASSES)
+        > 0.6
+    )
+    with pytest.raises(ValueError, match="needs a symmetric matrix"):
+        KernelSelectRegressorCV(kernel="precomputed").fit(K + np.triu(K), Y)
+
+
+# --- folds ------------------------------------------------------------------------------------------
+
+
+def test_cv_of_every_kind() -> None:
+    splitter = KFold(4, shuffle=True, random_state=2)
+    pairs = list(splitter.split(X))
+    masks = [(np.isin(np.arange(60), train), np.isin(np.arange(60), test)) for train, test in pairs]
+    expected = surface(criterion="4-CV", cv=fold_numbers(pairs, 60))
+    for cv in (splitter, pairs, masks, iter(pairs)):
+        np.testing.assert_array_equal(surface(cv=cv), expected)
+    np.testing.assert_array_equal(surface(cv=7), surface(criterion="7-CV"))
+    np.testing.assert_array_equal(surface(cv=3, criterion="5-KS"), surface(criterion="3-KS"))
+
+
+def test_groups_stay_together() -> None:
+    groups = np.arange(60) // 6
+    mine = KernelSelectRegressorCV(cv=4, **SMALL).fit(X, Y, groups=groups).criterion_path_
+    numbers = np.empty(60, dtype=int)
+    for k, (_, test) in enumerate(GroupKFold(4).split(X, Y, groups)):
+        numbers[test] = k
+    np.testing.assert_array_equal(mine, surface(criterion="4-CV", cv=numbers))
+    by_splitter = KernelSelectRegressorCV(cv=GroupKFold(4), **SMALL).fit(X, Y, groups=groups)
+    np.testing.assert_array_equal(mine, by_splitter.criterion_path_)
+    default = KernelSelectRegressorCV(**SMALL).fit(X, Y, groups=groups).criterion_path_
+    assert not np.array_equal(default, surface())
+    with pytest.raises(ValueError, match="groups: fold numbers are given already"):
+        KernelSelectRegressorCV(cv=numbers, **SMALL).fit(X, Y, groups=groups)
+
+
+# --- scores -----------------------------------------------------------------------------------------
+
+
+def test_scoring_of_a_regression() -> None:
+    plain = KernelSelectRegressorCV(**SMALL).fit(X, Y)
+    for scoring, expected in (
+        ("neg_mean_squared_error", -plain.criterion_path_),
+        ("neg_root_mean_squared_error", -np.sqrt(plain.criterion_path_)),
+        ("r2", 1 - plain.criterion_path_ / Y.var()),
+    ):
+        model = KernelSelectRegressorCV(scoring=scoring, **SMALL).fit(X, Y)
+        np.testing.assert_allclose(model.cv_results_["mean_test_score"], expected.ravel())
+        assert model.best_params_ == plain.best_params_
+        assert model.best_score_ == expected.max()
+
+
+def test_accuracy() -> None:
+    two = CLASSES > 0
+    model = KernelSelectClassifierCV(scoring="accuracy", **SMALL).fit(X, two)
+    held = model._held_out.decisions
+    assert model.best_score_ == pytest.approx(np.mean((held[0] > 0) == two))
+
+
+# --- probabilities and several targets --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_predict_proba(classes: int) -> None:
+    y = np.array(["a", "b", "c"])[np.minimum(CLASSES, classes - 1)]
+    model = KernelSelectClassifierCV(**SMALL).fit(X, y)
+    before = dict(model.__dict__)
+    p = model.predict_proba(X)
+    assert model.__dict__ == before
+    assert p.shape == (60, classes)
+    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), p)
+    alone = KernelSelectClassifierCV(**SMALL).fit(X, y)
+    np.testing.assert_allclose(alone.predict_proba(X[:3]), p[:3], rtol=1e-9)
+    targets = np.where(y == model.classes_[:, None], 1, -1)[classes == 2 :]
+    held = codes(model._held_out.decisions) == codes(targets)
+    assert held.mean() > 0.5
+
+
+def test_several_targets() -> None:
+    both = np.stack([Y, -2 * X[:, 1]], axis=1)
+    model = KernelSelectRegressorCV(**SMALL).fit(X, both)
+    assert model.predict(X).shape == (60, 2)
+    alone = [KernelSelectRegressorCV(**SMALL).fit(X, y) for y in both.T]
+    np.testing.assert_allclose(
+        model.criterion_path_, np.mean([m.criterion_path_ for m in alone], axis=0)
+    )
+    chosen = {"tau": model.best_params_["tau"], "lam": model.best_params_["lam"]}
+    for y, mine in zip(both.T, model.predict(X).T, strict=True):
+        np.testing.assert_allclose(
+            mine, KernelSelectRegressorCV(**chosen).fit(X, y).predict(X), rtol=1e-8
+        )
+    assert model.score(X, both) == pytest.approx(r2_score(both, model.predict(X)))
+    assert cross_val_score(KernelSelectRegressorCV(**SMALL), X, both, cv=3).shape == (3,)
+    assert KernelSelectRegressorCV(**SMALL).fit(X, both[:, :1]).predict(X).shape == (60, 1)
