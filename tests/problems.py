@@ -102,7 +102,9 @@ def cases(
 def any_kernel(name: str) -> Kernel:
     """A registered kernel, all its parameters 2."""
     cls = KERNELS[name]
-    return cls(**{f.name: 2.0 for f in fields(cls)})
+    # ARD has a width for each of the three features of ``rows``.
+    values: dict[str, Any] = {f.name: (2.0,) * 3 if f.name == "theta" else 2.0 for f in fields(cls)}
+    return cls(**values)
 
 
 def rows(n: int = 18, d: int = 3, seed: int = 0) -> tuple[Array, Array]:

@@ -5,12 +5,13 @@ min (1/n) sum max(0, 1 - y (f + b)) + lam ||f||^2,   f = K beta,   0 <= y_i beta
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from kselect.errors import ConfigError
+from kselect.errors import ConfigError, TrialError
 from kselect.learners.base import Dual, Problem, learner
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, Mask
@@ -18,6 +19,9 @@ from kselect.numerics.linalg import Array, Index, Mask
 if TYPE_CHECKING:
     from kselect.learners.svm_path.equal import EqualRows
     from kselect.learners.svm_path.ladder import Ladder
+
+
+R = TypeVar("R")
 
 
 class SVMPath:
@@ -31,6 +35,7 @@ class SVMPath:
         self.problem = problem
         self.bias = bias
         self._held: dict[Folds, Array] = {}
+        self._failures: dict[Folds | None, TrialError] = {}
 
     @cached_property
     def rows(self) -> EqualRows:
@@ -47,7 +52,18 @@ class SVMPath:
     @cached_property
     def ladder(self) -> Ladder:
         """The solutions for all rows, by C."""
-        return self._climb(np.ones(self.problem.n, dtype=np.bool_), self.problem.n, None)
+        whole = np.ones(self.problem.n, dtype=np.bool_)
+        return self._once(None, lambda: self._climb(whole, self.problem.n, None))
+
+    def _once(self, folds: Folds | None, work: Callable[[], R]) -> R:
+        """What has failed is not tried again for the next criterion that asks."""
+        if folds in self._failures:
+            raise self._failures[folds]
+        try:
+            return work()
+        except TrialError as failure:
+            self._failures[folds] = failure
+            raise
 
     def _climb(self, kept: Mask, rows: int, above: Ladder | None) -> Ladder:
         from kselect.learners.svm_path.gram import gram_of
@@ -81,7 +97,7 @@ class SVMPath:
         ``ridge: per-fold`` trains with ``C = 1 / (2 (n - m) lam)``, ``fixed`` keeps ``1 / (2 n lam)``.
         """
         if folds not in self._held:
-            self._held[folds] = self._retrain(folds)
+            self._held[folds] = self._once(folds, lambda: self._retrain(folds))
         return self._held[folds]
 
     def _retrain(self, folds: Folds) -> Array:

@@ -28,7 +28,7 @@ TRIED = sorted(name for name, cls in KERNELS.items() if not cls.learned)
 # A parameter that counts in one form only is tried in that form.
 CONTEXT: dict[tuple[str, str], dict[str, Any]] = {
     ("ELOO", "slope"): {"form": "smoothed"},
-    ("BIF-k-KS", "c"): {"estimate": "nystrom"},
+    ("BIF-k-KS", "c"): {"estimate": "projection"},
 }
 
 

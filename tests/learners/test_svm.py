@@ -19,7 +19,7 @@ from kselect.kernels.nystrom import Columns
 from kselect.kernels.polynomial import Polynomial
 from kselect.learners import Problem
 from kselect.learners.svm import svm
-from kselect.learners.svm_path import descent, settle
+from kselect.learners.svm_path import descent, ladder, settle
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 
@@ -208,6 +208,22 @@ def test_a_limit_that_is_reached_is_a_failure(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(descent, "STEPS", 0)
     with pytest.raises(TrialError, match=r"iteration limit: gaussian tau=0.25 C="):
         svm(problem("noise", Gaussian(0.25))).decision()
+
+
+def test_a_failure_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every criterion asks the same path."""
+    asked = []
+
+    def fails(*_: object) -> None:
+        asked.append(1)
+        raise TrialError("no fit")
+
+    monkeypatch.setattr(ladder, "climb", fails)
+    path = svm(problem("random", Gaussian(1.0)))
+    for ask in (path.decision, path.dual, path.decision):
+        with pytest.raises(TrialError, match="no fit"):
+            ask()
+    assert len(asked) == 1
 
 
 def test_what_it_does_not_take() -> None:

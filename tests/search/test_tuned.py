@@ -14,9 +14,9 @@ from kselect.model.method import SELECTED, Method, Ridges
 from kselect.model.place import Failure, Found
 from kselect.numerics.folds import draw_folds
 from kselect.numerics.linalg import Array
-from kselect.search.grid import search_grid
+from kselect.search.grid import Demand, Results, search_grid
 from kselect.search.side import TrainingSide
-from kselect.search.tuned import search_tuned, settle
+from kselect.search.tuned import SearchFunction, search_tuned, settle
 
 KERNELS: tuple[Kernel, ...] = tuple(Gaussian(2.0**p) for p in range(-3, 5))
 LAMS = (1e-3, 1e-1)
@@ -111,6 +111,45 @@ def test_inner_folds_do_not_see_what_they_test() -> None:
     assert isinstance(seen, Found)
     assert isinstance(blind, Found)
     assert seen.place == blind.place
+
+
+def leaking(whole: TrainingSide) -> SearchFunction:
+    """A search whose scores are those of all rows, the inner fold's included."""
+
+    def search(part: TrainingSide, demand: Demand) -> Results:
+        other = search_grid(whole, demand)
+        pairs = {cell: (found, other[cell]) for cell, found in search_grid(part, demand).items()}
+        return {
+            cell: replace(mine, score=theirs.score)
+            for cell, (mine, theirs) in pairs.items()
+            if isinstance(mine, Found) and isinstance(theirs, Found)
+        }
+
+    return search
+
+
+def first_scores(search: SearchFunction, one: TrainingSide) -> list[float]:
+    """What each value of the parameter scores on the first inner training part."""
+    seen: list[list[float]] = []
+
+    def watched(part: TrainingSide, demand: Demand) -> Results:
+        found = search(part, demand)
+        seen.append([f.score for f in found.values() if isinstance(f, Found)])
+        return found
+
+    search_tuned(one, {TUNED: (SELECTED,)}, search=watched)
+    return seen[0]
+
+
+def test_a_planted_leak_is_caught() -> None:
+    """Other labels in an inner fold leave what is found without it as it is, but not where a search sees them."""
+    one = side()
+    F = draw_folds(one.n, 3, one.stream("inner folds")).members[0]
+    targets = one.targets.copy()
+    targets[:, F] *= -1
+    other = replace(one, targets=targets)
+    assert first_scores(search_grid, one) == first_scores(search_grid, other)
+    assert first_scores(leaking(one), one) != first_scores(leaking(other), other)
 
 
 def side_part(one: TrainingSide, F: Array) -> TrainingSide:

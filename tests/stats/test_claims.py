@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from synthetic import (
     TAUS,
@@ -125,3 +127,25 @@ def test_another_paper_has_other_claims() -> None:
     records = sample_records({("heart", "5-CV"): (0.1,)})
     for paper in ("tcyb2018", "", "icml2014"):
         assert judge(study(experiment(paper=paper), records), "squared") == ()
+
+
+def test_a_claim_may_be_about_one_task() -> None:
+    """The data sets of the other leave its verdict alone, and its plan."""
+    records = sample_records(
+        {
+            ("heart", "5-CV"): (0.3, 0.41, 0.5),
+            ("heart", "5-CVKS"): (0.1, 0.2, 0.3),
+            ("mpg", "5-CV"): (0.1, 0.2, 0.3),
+            ("mpg", "5-CVKS"): (0.3, 0.41, 0.5),
+        }
+    )
+    methods = (method("5-CV", "k-CV", 5), method("5-CVKS", "k-CVKS", 5))
+    spec = experiment(
+        paper="tcyb2018", methods=methods, splits=(0, 1, 2), datasets=("heart", "mpg")
+    )
+    found = judge(study(spec, records), "squared")
+    assert [j.claim.task for j in found] == ["classification", "regression"]
+    assert [j.verdict for j in found] == ["supported", "not supported"]
+    assert [j.tally.planned for j in found] == [3, 3]
+    (alone,) = judge(study(replace(spec, datasets=("heart",)), records), "squared")
+    assert alone.claim.task == "classification"

@@ -97,7 +97,11 @@ def show_errors(figure: Sweep, curves: Curves, study: Study) -> Shown:
 
 def table_values(figure: Sweep, experiment: Experiment) -> tuple[float, ...]:
     """The values of the parameter in the table's own columns; none where they are tuned."""
-    mine = (m for m in experiment.table if m.label in figure.criteria)
+    mine = (
+        m
+        for m in experiment.table
+        if m.label in figure.criteria and figure.parameter not in dict(m.tuned)
+    )
     found = (dict(m.params).get(figure.parameter) for m in mine)
     return tuple(dict.fromkeys(float(v) for v in found if isinstance(v, int | float) and v > 0))
 
