@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kselect.errors import ConfigError
-from kselect.kernels import find_kernel
+from kselect.kernels import KERNELS
 from kselect.model.method import Choice
 from kselect.search.kinds import LEARNER, SEARCHES
 from kselect.selection.engine import Request
@@ -19,7 +19,8 @@ def as_learned(request: Request, kernel: str, label: str) -> Request:
     ``FLKL`` is searched at the first level of inference, every other criterion at the second (flkl2014).
     """
     by_flkl = FLKL.fullmatch(label) is not None
-    if not find_kernel(kernel).learned:
+    # scikit-learn's names of kernels, as rbf, are none of ours.
+    if kernel not in KERNELS or not KERNELS[kernel].learned:
         if by_flkl:
             raise ConfigError(f"{label} learns a kernel's parameters: it goes with the kernel ard")
         return request

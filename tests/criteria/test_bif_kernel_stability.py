@@ -35,11 +35,11 @@ def test_series_plus_penalty(average: Any) -> None:
     assert np.isinf(series_kernel_stability(path, folds, identity=10.0)).all()
 
 
-@pytest.mark.parametrize("tau", [0.25, 1.0, 8.0])
+@pytest.mark.parametrize("tau", [0.25, 8.0])
 @pytest.mark.parametrize(("kind", "c", "off"), [("nystrom", 0.3, 0.03), ("projection", 0.5, 0.35)])
 def test_estimates_near_the_exact_beta(kind: Estimate, c: float, off: float, tau: float) -> None:
     """A Nystrom factor within 3 percent; a projection's row norms scatter, and beta is their largest."""
-    p = problem(tau)
+    p = problem(tau, 160)
     exact, found = oracles.stability(p.K), Estimated(kind, c)(p)
     assert abs(found / exact - 1) <= off
 

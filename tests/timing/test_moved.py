@@ -26,7 +26,12 @@ def training() -> Training:
     found = load_config(CONFIG, FIGURES, {"datasets": ["thyroid"]})
     source = resolve(found.info("thyroid"), Places(Path("none"), None, offline=True))
     whole = training_part(found, "thyroid", source)
-    parts = replace(whole.parts, train=whole.parts.train[::2], y_train=whole.parts.y_train[::2])
+    parts = replace(
+        whole.parts,
+        train=whole.parts.train[::2],
+        y_train=whole.parts.y_train[::2],
+        targets_train=whole.parts.targets_train[:, ::2],
+    )
     return replace(whole, parts=parts)
 
 
