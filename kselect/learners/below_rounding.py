@@ -75,6 +75,10 @@ def form_fitted(fitted: Fitted, values: Array, b: Array) -> None:
     """Fitted values ``K alpha + b`` in the place of those (n_ridges, n) that are within their rounding."""
     doubt = fitted.doubtful(values)
     rows = np.flatnonzero(doubt.any(axis=0))
+    if fitted.bias and len(
+        rows
+    ):  # b may cancel against K alpha: then its error counts, however large it is
+        b = bias_as_sum(fitted, b, np.ones_like(b, dtype=np.bool_))
     for part in in_blocks(len(rows)):
         small = products(fitted.K[rows[part]], fitted.alpha) + Sums(b, np.abs(b)).column
         fitted.put(values, np.ix_(np.arange(len(values)), rows[part]), small, doubt)
@@ -85,8 +89,12 @@ def form_bias(fitted: Fitted, b: Array) -> Array:
     """The biases of the fit; one within its rounding as the sum of its terms."""
     largest = float(np.abs(fitted.y).max())
     doubt = np.abs(b) <= fitted.rounding * largest
-    if not doubt.any():
-        return b
+    return bias_as_sum(fitted, b, doubt) if doubt.any() else b
+
+
+def bias_as_sum(fitted: Fitted, b: Array, doubt: Mask) -> Array:
+    """The biases in doubt as the sums of their terms, where these are small next to y."""
+    largest = float(np.abs(fitted.y).max())
     terms = products(fitted.all_column_sums()[None], fitted.alpha)
     small = bias(fitted.y.sum(), terms, len(fitted.y))
     better = doubt & (small.size[:, 0] <= SMALL * largest)
