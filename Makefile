@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 JOBS ?= 2
+TESTERS ?= 3
 FLAGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
@@ -20,7 +21,7 @@ help:  ## show this list
 	@echo "make bench               a selection's time against bare LAPACK and scikit-learn, in one run"
 	@echo "make bench-experiment    the time of ecml2014 against bare LAPACK (FLAGS='--mirror DIR' for a2a)"
 	@echo "make clean               remove .venv and caches; results stay"
-	@echo "Settings: JOBS=2 (worker processes), FLAGS='--mirror DIR' or '--offline --skip-missing', PYTHON=python3"
+	@echo "Settings: JOBS=2 (worker processes), TESTERS=3 (of make test), FLAGS='--mirror DIR' or '--offline --skip-missing', PYTHON=python3"
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kselect needs Python 3.11 or newer")'
@@ -49,7 +50,7 @@ reproduce-all: $(EXPERIMENTS:%=reproduce-%)
 	$(BIN)/kselect report results/
 
 test: $(VENV)/installed-dev
-	$(BIN)/pytest -n $(JOBS)
+	$(BIN)/pytest -n $(TESTERS)
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
