@@ -10,7 +10,6 @@ from kselect.datasets.registry import DataSetInfo, Task, find_dataset
 from kselect.datasets.splits import count_train
 from kselect.kernels import Kernel
 from kselect.model.method import (
-    REGRESSION_LOSS,
     TABLE,
     Choice,
     Method,
@@ -118,16 +117,20 @@ class Experiment:
         return tuple(s for s in self.splits if s < min(limits, default=s + 1))
 
     def methods_on(self, dataset: str, split: int | None = None) -> tuple[Method, ...]:
-        """The methods of one data set, on one split or any; in a regression every loss is the squared one."""
-        mine: Iterable[Method] = (
-            m
+        """The methods of one data set, on one split or any, as its task has them."""
+        task = self.task(dataset)
+        mine = (
+            m.on(task)
             for m in self.methods
             if (not m.datasets or dataset in m.datasets)
             and (not m.splits or split is None or split in m.splits)
         )
-        if self.task(dataset) == "regression":
-            mine = (m.with_loss(REGRESSION_LOSS) for m in mine)
-        return tuple(dict.fromkeys(mine))
+        seen = (replace(m, column=self.column(task, m.at).text) if m.at else m for m in mine)
+        return tuple(dict.fromkeys(seen))
+
+    def column(self, task: Task, label: str) -> Method:
+        """The column of the table at whose best a probe looks: under the experiment's own loss."""
+        return next(m.on(task) for m in self.table if m.label == label)
 
     @property
     def table(self) -> tuple[Method, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from kselect.grids import show_number
 
 if TYPE_CHECKING:
+    from kselect.datasets.registry import Task
     from kselect.kernels import Kernel
 
 TABLE = "table"
@@ -88,6 +89,7 @@ class Method:
     not minimised but looked at where the column of that label has its best. ``datasets`` restricts it to some
     data sets; empty means all. ``tuned`` parameters are chosen by an inner cross-validation on the training rows.
     ``scored_by`` is the learner whose path the criterion asks, by task, where it is not the one that is trained.
+    ``column`` is the text of the column that a probe looks at: what it finds rests on how that one chooses.
     ``everywhere``: nothing is chosen, the scores of all places of the grid are kept.
     ``fixed`` is a kernel at which it is looked at, at one ``lam``: nothing is chosen.
     ``search`` moves through all values of a ``kernel``'s parameters and the ridge; None tries those of the grid.
@@ -109,6 +111,7 @@ class Method:
     kernel: str = ""
     splits: tuple[int, ...] = ()
     fixed: Kernel | None = None
+    column: str = ""
 
     @property
     def loss(self) -> str:
@@ -117,11 +120,14 @@ class Method:
 
     @property
     def text(self) -> str:
-        """``eta=1;loss=squared``: every parameter, as records write them."""
+        """``eta=1;loss=squared``: all that tells it from another of its label, as records write it."""
         tuned = {name: "|".join(map(show, values)) for name, values in self.tuned}
         moved = {"kernel": self.kernel, "search": self.search.text} if self.search else {}
         fixed = {"fixed": self.fixed.text} if self.fixed else {}
+        asked = {"scored-by": "|".join(dict.fromkeys(c.text for _, c in self.scored_by))}
+        looked = {"at": f"({self.column})"}
         every = dict(self.params) | tuned | moved | fixed
+        every |= (asked if self.scored_by else {}) | (looked if self.column else {})
         return ";".join(f"{k}={show(v)}" for k, v in sorted(every.items()))
 
     def with_params(self, **changed: Any) -> Method:
@@ -133,6 +139,12 @@ class Method:
     def with_loss(self, loss: str) -> Method:
         """The method with another loss, where it has one at all."""
         return self.with_params(loss=loss) if "loss" in dict(self.params) else self
+
+    def on(self, task: Task) -> Method:
+        """The method as a data set of that task sees it: a regression's loss is the squared one."""
+        scored_by = tuple((t, choice) for t, choice in self.scored_by if t == task)
+        mine = replace(self, scored_by=scored_by)
+        return mine.with_loss(REGRESSION_LOSS) if task == "regression" else mine
 
 
 def show(value: object) -> str:

@@ -19,7 +19,7 @@ from kselect.datasets.splits import Split, draw_split, require_two_classes
 from kselect.errors import TrialError
 from kselect.kernels import Kernel, Points
 from kselect.model.experiment import Experiment
-from kselect.model.method import TABLE, Method, Setting
+from kselect.model.method import Method, Setting
 from kselect.model.place import Failure, Found, Place
 from kselect.model.records import METRICS, Record, Row
 from kselect.model.trial import Outcome, Trial
@@ -135,14 +135,9 @@ def training_side(experiment: Experiment, dataset: str, split: int, parts: Parts
 def searched(experiment: Experiment, trial: Trial) -> tuple[Method, ...]:
     """The methods to search with: those of the trial, and those at whose best a probe looks."""
     mine = [m for m in trial.methods if not (m.at or m.everywhere or m.fixed)]
-    columns = [column_of(experiment, trial.dataset, m) for m in trial.methods if m.at]
+    task = experiment.task(trial.dataset)
+    columns = [experiment.column(task, m.at) for m in trial.methods if m.at]
     return tuple(dict.fromkeys([*mine, *columns]))
-
-
-def column_of(experiment: Experiment, dataset: str, probe: Method) -> Method:
-    """The column of the table at whose best a probe looks: under the experiment's own loss."""
-    methods = experiment.methods_on(dataset)
-    return next(m for m in methods if m.label == probe.at and m.part == TABLE)
 
 
 def tested(
@@ -200,7 +195,7 @@ def probed(
     wanted = at_fixed(experiment, trial, side)
     for method in trial.methods:
         for setting in experiment.settings_of(method) if method.at else ():
-            best = found[column_of(experiment, trial.dataset, method), setting]
+            best = found[experiment.column(side.task, method.at), setting]
             if isinstance(best, Failure):
                 yield row.failure(method, setting, best)
             else:

@@ -124,7 +124,7 @@ def both() -> Study:
     table = (method("5-CV", "k-CV", 5, loss="squared"), base)
     spec = experiment(methods=(*table, *swept, *probes), figures=figures)
     rows = [record("heart", s, "5-KS", 0.2, part="eta-sweep", params=base.text) for s in (0, 1)]
-    for m in probes:
+    for m in (m for m in spec.methods_on("heart") if m.at):
         more = {"part": "f", "params": m.text, "criterion": m.criterion, "loss": "", "score": 0.25}
         rows.append(replace(record("heart", 0, "5-CV", 0.1, **more), error=None))
     return study(spec, rows)

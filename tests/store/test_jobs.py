@@ -14,7 +14,7 @@ from kselect.datasets.dataset import Source
 from kselect.errors import StoreError
 from kselect.model.experiment import Experiment
 from kselect.model.job import protocol_of
-from kselect.model.method import Ridges
+from kselect.model.method import Choice, Ridges
 from kselect.model.records import cells_of
 from kselect.model.trial import Outcome, Trial
 from kselect.run.trial import failed_outcome
@@ -106,6 +106,24 @@ def test_pending(tmp_path: Path, experiment: Experiment) -> None:
     # A lam more in the config: its cell is empty.
     more = replace(experiment, lam=Ridges((*experiment.lam.values, 1.0), "fixed"))
     assert job.pending(more, (cv,), False) == (cv,)
+
+
+def test_what_a_label_stands_for_is_part_of_its_cell(experiment: Experiment) -> None:
+    """Another learner that scores, or other parameters of the column that a probe looks at: run again."""
+    cv, _ = experiment.methods
+    asked = (
+        replace(cv, scored_by=()),
+        replace(cv, scored_by=(("classification", Choice("krr")),)),
+        replace(cv, scored_by=(("classification", Choice("smooth-hinge", (("h", 0.1),))),)),
+        replace(cv, scored_by=(("classification", Choice("smooth-hinge", (("h", 0.2),))),)),
+    )
+    texts = [replace(experiment, methods=(m,)).methods_on("heart")[0].text for m in asked]
+    assert len(set(texts)) == len(texts)
+    elsewhere = replace(cv, scored_by=(("regression", Choice("krr")),))
+    assert replace(experiment, methods=(elsewhere,)).methods_on("heart")[0].text == texts[0]
+    probe = replace(cv, criterion="discrepancy", part="figure", at=cv.label)
+    seen = [replace(experiment, methods=(c, probe)).methods_on("heart")[1].text for c in asked]
+    assert len(set(seen)) == len(seen)
 
 
 def test_merging_replaces_the_same_cell(experiment: Experiment) -> None:
