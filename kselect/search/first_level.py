@@ -97,10 +97,18 @@ class Point:
         return np.flatnonzero((self.theta > 0.0) | (self.gradient < 0.0))
 
     @cached_property
+    def pulled(self) -> Array:
+        """``P [alpha, U]`` for the free widths: how the dual parameters move with lam and theta, but for signs."""
+        n = len(self.solution.alpha)
+        right = np.empty((n, 1 + len(self.free)), order="F")
+        right[:, 0], right[:, 1:] = self.solution.alpha, self.U[:, self.free]
+        return self.solution.projected(right)
+
+    @cached_property
     def hessian(self) -> Array:
         """``H`` among the free widths: O(n^2 f^2)."""
         lam, U = self.problem.lam, self.U[:, self.free]
-        H = lam * (self.solution.among(U) - 0.5 * self.moments.pairs(self.free))
+        H = lam * (U.T @ self.pulled[:, 1:] - 0.5 * self.moments.pairs(self.free))
         H.flat[:: len(H) + 1] += self.problem.mu
         return 0.5 * (H + H.T)
 
@@ -130,7 +138,8 @@ class Quadratic:
     @classmethod
     def of(cls, point: Point) -> Quadratic:
         """An eigendecomposition of the Hessian; curvatures below FLOOR times the largest are raised to it."""
-        e, V = np.linalg.eigh(point.hessian)
+        H = point.hessian
+        e, V = np.linalg.eigh(H) if len(H) > 1 else (H.ravel(), np.ones_like(H))
         least = FLOOR * float(np.abs(e).max(initial=0.0))
         free = point.free
         convex = np.maximum(np.abs(e), least)

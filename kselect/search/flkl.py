@@ -65,7 +65,7 @@ class Follower:
         """The fits at the start; each fold starts where the one before it ended."""
         fits: list[FoldFit] = []
         for fold in folds:
-            fits.append(fold.fit(u, fits[-1].settled.theta if fits else theta))
+            fits.append(fold.fit(u, fits[-1].theta if fits else theta))
         return self.counted(FoldFits(tuple(fits)))
 
     def counted(self, found: FoldFits) -> FoldFits:
@@ -87,7 +87,7 @@ def flkl(
     parts = [Fold.of(widths, y, F) for F in folds.members]
     first = follower.first(parts, u, theta)
     ended = least_squares(follower, u, first, LIMITS)
-    middle = np.mean([fit.settled.theta for fit in ended.point.fits], axis=0)
+    middle = np.mean([fit.theta for fit in ended.point.fits], axis=0)
     final = settle(Inner(widths, y, *np.exp(ended.u).tolist()), middle)
     return summary(unit, ard, ended, final, follower)
 
@@ -137,7 +137,7 @@ def ending(ended: Ended[FoldFits], final: Settled) -> State:
     """How it ended: a step that would have gone on but for a change of branch is named before all else."""
     if any(point.jumps for point in ended.refused):
         return "branch change"
-    inner = [fit.settled.state for fit in ended.point.fits] + [final.state]
+    inner = [fit.state for fit in ended.point.fits] + [final.state]
     return next((state for state in inner if state != "converged"), ended.state)
 
 
@@ -164,6 +164,6 @@ def at_hyper_parameters(
     u = np.log([lam, mu / unit.square**2])
     follower = Follower()
     found = follower.first([Fold.of(widths, y, F) for F in folds.members], u, theta)
-    middle = np.mean([fit.settled.theta for fit in found.fits], axis=0)
+    middle = np.mean([fit.theta for fit in found.fits], axis=0)
     final = settle(Inner(widths, y, *np.exp(u).tolist()), middle)
     return summary(unit, ard, Ended(u, found, (), 0, "converged"), final, follower)

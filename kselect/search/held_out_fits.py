@@ -11,13 +11,13 @@ of branch, at which the held-out errors jump.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kselect.kernels.widths import Widths
 from kselect.numerics.linalg import Array, Index
+from kselect.search.continuous import State
 from kselect.search.first_level import Inner, Point, Settled, settle
 
 # A fold's widths are near enough where a step would be this share of them: it is made in the errors alone.
@@ -52,68 +52,75 @@ class Fold:
 
     def fit(self, u: Array, start: Array, near: float = NEAR) -> FoldFit:
         """The inner minimum that a start leads to."""
-        found = settle(self.inner(u), start, near)
-        return FoldFit(self, u, found, found.evaluations)
+        return FoldFit.of(self, u, settle(self.inner(u), start, near))
 
 
 @dataclass(frozen=True, eq=False)
 class FoldFit:
-    """An inner minimum of a fold; ``jumped`` if it is not the continuation of the one that it was reached from."""
+    """An inner minimum of a fold; ``jumped`` if it is not the continuation of the one that it was reached from.
+
+    It keeps what the outer search asks for and none of the matrices behind it, whose room the next fit takes.
+    ``tangent`` is ``d theta / d (log lam, log mu)``; ``errors`` are ``y - f`` on the rows held out, ``jacobian``
+    theirs; widths and errors are those after the last move.
+    """
 
     fold: Fold
     u: Array
-    settled: Settled
+    theta: Array
+    tangent: Array
+    errors: Array
+    jacobian: Array
+    state: State
+    straight: bool
     evaluations: int
     jumped: bool = False
 
-    @cached_property
-    def across(self) -> Array:
-        """The kernel of the rows held out against the others."""
-        return self.fold.across.gram(self.settled.point.theta)
-
-    @cached_property
-    def tangent(self) -> Array:
-        """``d theta / d (log lam, log mu)``."""
-        return tangent(self.settled.point)
-
-    @cached_property
-    def responses(self) -> Array:
-        """How the errors move with log lam, with log mu, and with the last move of the widths, as columns."""
-        point = self.settled.point
-        moves = np.column_stack([self.tangent, self.settled.pending])
-        change = point.U @ moves
-        change[:, 0] += point.problem.lam * point.solution.alpha
-        dual = point.solution.projected(change)
-        by_dual = self.across @ dual + point.solution.biases(change)
-        by_kernel = self.fold.across.moments(self.across, point.solution.alpha).applied @ moves
-        return np.asarray(by_dual + by_kernel)
-
-    @cached_property
-    def errors(self) -> Array:
-        """``y - f`` on the rows held out, of the model after the last move."""
-        solution = self.settled.point.solution
-        raw = self.fold.targets - self.across @ solution.alpha - solution.bias
-        return np.asarray(raw + self.responses[:, 2])
-
-    @property
-    def jacobian(self) -> Array:
-        """``d errors / d (log lam, log mu)``."""
-        return self.responses[:, :2]
+    @classmethod
+    def of(cls, fold: Fold, u: Array, found: Settled) -> FoldFit:
+        """The errors of a minimum, and how they move."""
+        moves = tangent(found.point)
+        errors, moving = held_out(fold, found.point, np.column_stack([moves, found.pending]))
+        return cls(
+            fold,
+            u,
+            found.theta,
+            moves,
+            errors + moving[:, 2],
+            moving[:, :2],
+            found.state,
+            found.straight,
+            found.evaluations,
+        )
 
     def ahead(self, s: Array) -> Array:
         """Where the tangent puts the widths at ``u + s``; in logarithms, as they stay positive there."""
-        found = self.settled.theta
+        found = self.theta.copy()
         positive = found > 0.0
         logs = (self.tangent @ s)[positive] / found[positive]
         found[positive] *= np.exp(np.clip(logs, -FARTHEST, FARTHEST))
         return found
 
 
+def held_out(fold: Fold, point: Point, moves: Array) -> tuple[Array, Array]:
+    """The errors at a point, and how they move with log lam, with log mu, and with the last move, as columns.
+
+    ``moves`` are those of the widths, of the free ones alone.
+    """
+    solution, free, lam = point.solution, moves[point.free], point.problem.lam
+    dual = point.pulled[:, 1:] @ free
+    dual[:, 0] += lam * point.pulled[:, 0]
+    change = point.U[:, point.free] @ free
+    change[:, 0] += lam * solution.alpha
+    across = fold.across.gram(point.theta)
+    by_kernel = fold.across.moments(across, solution.alpha).applied @ moves
+    errors = fold.targets - across @ solution.alpha - solution.bias
+    return errors, across @ dual + solution.biases(change) + by_kernel
+
+
 def tangent(point: Point) -> Array:
     """``d theta / d (log lam, log mu)`` along the branch of inner minima, (widths, 2)."""
     free, lam = point.free, point.problem.lam
-    pulled = point.solution.projected(point.solution.alpha[:, None])[:, 0]
-    by_lam = point.data_gradient[free] + lam**2 * (point.U[:, free].T @ pulled)
+    by_lam = point.data_gradient[free] + lam**2 * (point.U[:, free].T @ point.pulled[:, 0])
     by_mu = point.problem.mu * point.theta[free]
     model = point.quadratic
     right = model.axes.T @ np.column_stack([by_lam, by_mu])
@@ -135,12 +142,12 @@ def leap(fit: FoldFit, s: Array) -> tuple[FoldFit, bool]:
     """
     ahead = fit.ahead(s)
     found = fit.fold.fit(fit.u + s, ahead)
-    old, new = fit.settled.theta, found.settled.theta
+    old, new = fit.theta, found.theta
     sizes = np.linalg.norm(old), np.linalg.norm(new)
     moved = np.linalg.norm(new - old)
     corrected = np.linalg.norm(new - ahead)
     alike = sizes[0] <= CHANGE * sizes[1] and sizes[1] <= CHANGE * sizes[0]
-    return found, found.settled.straight and alike and corrected <= 0.5 * moved + SMALL * max(sizes)
+    return found, found.straight and alike and corrected <= 0.5 * moved + SMALL * max(sizes)
 
 
 def in_parts(fit: FoldFit, s: Array, direct: FoldFit) -> FoldFit:
@@ -153,7 +160,7 @@ def in_parts(fit: FoldFit, s: Array, direct: FoldFit) -> FoldFit:
         if plain:
             here, done = there, done + part
         elif part <= SHORTEST:
-            return FoldFit(fit.fold, direct.u, direct.settled, used, jumped=True)
+            return replace(direct, evaluations=used, jumped=True)
         else:
             part *= 0.5
-    return FoldFit(fit.fold, here.u, here.settled, used)
+    return replace(here, evaluations=used)

@@ -21,6 +21,7 @@ from kselect.learners.bordered import Bordered
 from kselect.model.method import Method, Setting
 from kselect.model.place import Failure, Found, Place
 from kselect.numerics.linalg import Array
+from kselect.numerics.memory import keep_freed_memory
 from kselect.registry import Part, Registry, read_parameters
 from kselect.search.continuous import FirstLevel, SecondLevel
 from kselect.search.engine import NUMERICAL, reason
@@ -96,6 +97,7 @@ def search_continuously(
     side: TrainingSide, demand: Mapping[Method, tuple[Setting, ...]]
 ) -> dict[tuple[Method, Setting], Found | Failure]:
     """Every method by its own search, those of one kernel parameter first: the others start from them."""
+    keep_freed_memory()
     solutions = Solutions(side)
     found: dict[tuple[Method, Setting], Found | Failure] = {}
     for method in sorted(demand, key=lambda m: m.kernel == "ard"):

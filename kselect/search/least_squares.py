@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -61,12 +62,12 @@ class Model(Generic[R]):
         """``f``."""
         return 0.5 * float(self.point.errors @ self.point.errors)
 
-    @property
+    @cached_property
     def gradient(self) -> Array:
         """``J^T e``."""
         return np.asarray(self.point.jacobian.T @ self.point.errors)
 
-    @property
+    @cached_property
     def hessian(self) -> Array:
         """``J^T J + S``, its eigenvalues in absolute value."""
         e, V = np.linalg.eigh(self.point.jacobian.T @ self.point.jacobian + self.S)
@@ -101,13 +102,19 @@ class Model(Generic[R]):
 
 
 def boxed(g: Array, H: Array, low: Array, high: Array) -> Array:
-    """``argmin g's + s'Hs/2`` over ``low <= s <= high``, H positive definite; all sets of held ones are tried."""
+    """``argmin g's + s'Hs/2`` over ``low <= s <= high``, H positive definite.
+
+    Where the free minimum lies outside, all sets of held variables are tried.
+    """
+    free = -np.linalg.solve(H, g)
+    if (free >= low).all() and (free <= high).all():
+        return free
     best, least = np.zeros_like(g), 0.0
     for sides in itertools.product((0, -1, 1), repeat=len(g)):
         side = np.array(sides)
         s = np.where(side < 0, low, np.where(side > 0, high, 0.0))
-        free = side == 0
-        s[free] = -np.linalg.solve(H[np.ix_(free, free)], (g + H @ s)[free])
+        open_ = side == 0
+        s[open_] = -np.linalg.solve(H[np.ix_(open_, open_)], (g + H @ s)[open_])
         value = float(g @ s) + 0.5 * float(s @ H @ s)
         if value < least and (s >= low).all() and (s <= high).all():
             best, least = s, value

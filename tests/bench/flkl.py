@@ -28,6 +28,7 @@ from kselect.datasets.generated import generate
 from kselect.datasets.registry import find_dataset
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array
+from kselect.numerics.memory import keep_freed_memory
 from kselect.numerics.streams import stream
 from kselect.search.continuous import FirstLevel, SecondLevel, Unit
 from kselect.search.flkl import Follower, beginning, flkl
@@ -162,6 +163,7 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=5)
     parser.add_argument("--nested", type=int, default=1, help="how many by Nelder-Mead too")
     arguments = parser.parse_args()
+    keep_freed_memory()  # as the searches of an experiment do
     numbers = range(arguments.first, arguments.first + arguments.replicates)
     for name in arguments.dataset or list(TRAIN):
         measure(name, numbers, arguments.nested)
