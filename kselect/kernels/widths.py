@@ -7,6 +7,7 @@ search needs of them are three sums, written once for one width and once for a w
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -126,10 +127,10 @@ class DistanceMoments:
         self.D, self.a = D, a
         self.weighted = W * D
 
-    @property
+    @cached_property
     def applied(self) -> Array:
         """``(W o D) a``, one column."""
-        return (self.weighted @ self.a)[:, None]
+        return np.asarray(self.weighted @ self.a)[:, None]
 
     def pairs(self, among: Index) -> Array:
         """``a' (W o D o D) a``, (1, 1), or nothing where the width is not among them."""
@@ -146,7 +147,7 @@ class FeatureMoments:
         sums = W @ np.hstack([a[:, None], first, first * Z])
         self.zero, self.one, self.two = np.split(sums, [1, 1 + X.shape[1]], axis=1)
 
-    @property
+    @cached_property
     def applied(self) -> Array:
         """``x^2 o W a - 2 x o W (a o z) + W (a o z^2)``: O(n^2 d) for all features."""
         return (self.X * self.zero - 2.0 * self.one) * self.X + self.two

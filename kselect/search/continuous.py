@@ -96,7 +96,7 @@ class SecondLevel:
 
 @dataclass(frozen=True)
 class FirstLevel:
-    """A kernel learned at the first level, with its model on all rows.
+    """A kernel learned at the first level, its widths those of all rows.
 
     ``objective`` is the mean squared k-fold error; ``evaluations`` counts Cholesky factors, ``steps`` the outer
     steps, ``jumps`` the folds whose minimum was lost on the way, at points taken or refused.
@@ -106,8 +106,6 @@ class FirstLevel:
     theta: Array
     lam: float
     mu: float
-    alpha: Array
-    bias: float
     objective: float
     state: State
     evaluations: int

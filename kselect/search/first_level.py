@@ -203,7 +203,7 @@ def settle(problem: Inner, start: Array, near: float = 0.0) -> Settled:
         still[point.free] = p = point.quadratic.move(0.0)
         if np.linalg.norm(p) <= near * np.linalg.norm(point.theta):
             return Settled(point, still, used, "converged", straight)
-        found, tried, state = descend(point)
+        found, tried, state = descend(point, p)
         used += tried
         straight = straight and tried <= 1 and not point.quadratic.indefinite
         if found is None:
@@ -212,14 +212,13 @@ def settle(problem: Inner, start: Array, near: float = 0.0) -> Settled:
     return Settled(point, np.zeros_like(point.theta), used, "iteration limit", straight)
 
 
-def descend(point: Point) -> tuple[Point | None, int, State]:
-    """The next point and what it cost, or none where there is nothing to win."""
-    shift, model = 0.0, point.quadratic
+def descend(point: Point, p: Array) -> tuple[Point | None, int, State]:
+    """The next point and what it cost, or none where there is nothing to win; ``p`` is the move without a shift."""
+    shift, model, whole = 0.0, point.quadratic, p
     for tried in range(ATTEMPTS):
-        p = model.move(shift)
         promised = model.promised(p)
         if promised <= ROUNDING * point.value:
-            stuck = model.promised(model.move(0.0)) > SETTLED * point.value
+            stuck = model.promised(whole) > SETTLED * point.value
             return None, tried, "no further descent" if stuck else "converged"
         theta = point.theta.copy()
         theta[point.free] = np.maximum(theta[point.free] + p, 0.0)
@@ -227,4 +226,5 @@ def descend(point: Point) -> tuple[Point | None, int, State]:
         if point.value - trial.value >= SHARE * promised - NOISE * point.value:
             return trial, tried + 1, "converged"
         shift = max(4.0 * shift, model.curvature(p) / float(p @ p))
+        p = model.move(shift)
     return None, ATTEMPTS, "no further descent"

@@ -26,6 +26,8 @@ from kselect.search.quasi_newton import minimise_k_fold, rbf
 
 # Where (lam, mu) may be, in the unit's features.
 LIMITS = np.log([[1e-5, 1e3], [1e-6, 1e7]])
+# The last move of the widths of all rows: its square is what they keep of an error.
+LAST = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +89,7 @@ def flkl(
     parts = [Fold.of(widths, y, F) for F in folds.members]
     first = follower.first(parts, u, theta)
     ended = least_squares(follower, u, first, LIMITS)
-    middle = np.mean([fit.theta for fit in ended.point.fits], axis=0)
-    final = settle(Inner(widths, y, *np.exp(ended.u).tolist()), middle)
+    final = of_all_rows(Inner(widths, y, *np.exp(ended.u).tolist()), ended.point)
     return summary(unit, ard, ended, final, follower)
 
 
@@ -113,18 +114,21 @@ def stationary(widths: Widths, y: Array, theta: Array, lam: float) -> Array:
     return np.array([np.log(lam), np.log(mu) if mu else -np.inf])
 
 
+def of_all_rows(problem: Inner, found: FoldFits) -> Settled:
+    """The widths of all rows, from the mean of the folds'."""
+    return settle(problem, np.mean([fit.theta for fit in found.fits], axis=0), LAST)
+
+
 def summary(
     unit: Unit, ard: bool, ended: Ended[FoldFits], final: Settled, follower: Follower
 ) -> FirstLevel:
     """What was found, in the units of the features that came in."""
-    point = final.point
+    problem = final.point.problem
     errors = ended.point.errors
     return FirstLevel(
-        theta=unit.outside(point.theta, ard=ard),
-        lam=point.problem.lam,
-        mu=point.problem.mu * unit.square**2,
-        alpha=point.solution.alpha,
-        bias=point.solution.bias,
+        theta=unit.outside(final.theta, ard=ard),
+        lam=problem.lam,
+        mu=problem.mu * unit.square**2,
         objective=float(errors @ errors) / len(errors),
         state=ending(ended, final),
         evaluations=follower.evaluations + final.evaluations,
@@ -164,6 +168,5 @@ def at_hyper_parameters(
     u = np.log([lam, mu / unit.square**2])
     follower = Follower()
     found = follower.first([Fold.of(widths, y, F) for F in folds.members], u, theta)
-    middle = np.mean([fit.theta for fit in found.fits], axis=0)
-    final = settle(Inner(widths, y, *np.exp(u).tolist()), middle)
+    final = of_all_rows(Inner(widths, y, *np.exp(u).tolist()), found)
     return summary(unit, ard, Ended(u, found, (), 0, "converged"), final, follower)

@@ -43,7 +43,7 @@ class Fold:
     @classmethod
     def of(cls, widths: Widths, y: Array, held: Index) -> Fold:
         """Training and validation rows of one fold."""
-        rest = np.setdiff1d(np.arange(len(y)), held)
+        rest = np.delete(np.arange(len(y)), held)
         return cls(widths.part(rest, rest), widths.part(held, rest), y[rest], y[held])
 
     def inner(self, u: Array) -> Inner:

@@ -81,8 +81,6 @@ def nested_nelder_mead(
         theta=unit.outside(point.theta, ard=ard),
         lam=point.problem.lam,
         mu=point.problem.mu * unit.square**2,
-        alpha=point.solution.alpha,
-        bias=point.solution.bias,
         objective=2.0 * float(found.fun) / len(y),
         state=state,
         evaluations=nested.evaluations,
