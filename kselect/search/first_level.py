@@ -31,6 +31,8 @@ ROUNDING = 1e-15
 SETTLED = 1e-9
 # The projected gradient that ends a search, against the sizes of its two terms.
 FLAT = 1e-7
+# The projected gradient from which on the next one is as its square.
+REGULAR = 0.1
 FLOOR = 1e-8
 # A step is taken if L falls by this share of what was promised, up to what rounding hides.
 SHARE = 1e-4
@@ -192,17 +194,25 @@ class Settled:
         return np.maximum(self.point.theta + self.pending, 0.0)
 
 
-def settle(problem: Inner, start: Array, near: float = 0.0) -> Settled:
-    """Projected Newton from a start, until the gradient is flat or a step no longer than ``near`` times theta."""
+def settle(problem: Inner, start: Array, near: float = 0.0, *, unseen: bool = False) -> Settled:
+    """Projected Newton from a start, until the gradient is flat or a step no longer than ``near`` times theta.
+
+    ``unseen``: the last move may also be the one that will make the gradient flat, as it fell like a square before.
+    """
     point, used, straight = problem.at(np.maximum(start, 0.0)), 1, True
     state: State = "converged"
+    before = 0.0
     for _ in range(STEPS):
         still = np.zeros_like(point.theta)
-        if point.unsettled <= FLAT:
+        now = point.unsettled
+        if now <= FLAT:
             return Settled(point, still, used, "converged", straight)
         still[point.free] = p = point.quadratic.move(0.0)
-        if np.linalg.norm(p) <= near * np.linalg.norm(point.theta):
+        regular = unseen and straight and before <= REGULAR
+        foreseen = regular and now**3 <= FLAT * before**2
+        if foreseen or np.linalg.norm(p) <= near * np.linalg.norm(point.theta):
             return Settled(point, still, used, "converged", straight)
+        before = now
         found, tried, state = descend(point, p)
         used += tried
         straight = straight and tried <= 1 and not point.quadratic.indefinite

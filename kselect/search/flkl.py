@@ -26,8 +26,6 @@ from kselect.search.quasi_newton import minimise_k_fold, rbf
 
 # Where (lam, mu) may be, in the unit's features.
 LIMITS = np.log([[1e-5, 1e3], [1e-6, 1e7]])
-# The last move of the widths of all rows: its square is what they keep of an error.
-LAST = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +114,7 @@ def stationary(widths: Widths, y: Array, theta: Array, lam: float) -> Array:
 
 def of_all_rows(problem: Inner, found: FoldFits) -> Settled:
     """The widths of all rows, from the mean of the folds'."""
-    return settle(problem, np.mean([fit.theta for fit in found.fits], axis=0), LAST)
+    return settle(problem, np.mean([fit.theta for fit in found.fits], axis=0), unseen=True)
 
 
 def summary(

@@ -106,7 +106,7 @@ def boxed(g: Array, H: Array, low: Array, high: Array) -> Array:
 
     Where the free minimum lies outside, all sets of held variables are tried.
     """
-    free = -np.linalg.solve(H, g)
+    free = np.asarray(-np.linalg.solve(H, g), dtype=np.float64)
     if (free >= low).all() and (free <= high).all():
         return free
     best, least = np.zeros_like(g), 0.0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from oracles_flkl import Array, differences, fit, kernel, objective
+from oracles_flkl import Array, differences, kernel, objective
 from problems_flkl import outer, problem
 
 from kselect.errors import TrialError
@@ -13,7 +15,7 @@ from kselect.kernels.base import Points
 from kselect.numerics.folds import draw_folds
 from kselect.search import flkl as module
 from kselect.search.continuous import FirstLevel, SecondLevel, Unit
-from kselect.search.first_level import Inner
+from kselect.search.first_level import Inner, settle
 from kselect.search.flkl import LIMITS, FoldFits, beginning, flkl, stationary
 from kselect.search.held_out_fits import Fold
 from kselect.search.least_squares import Ended
@@ -22,15 +24,14 @@ from kselect.search.quasi_newton import minimise_k_fold, minimise_press, minimis
 
 @pytest.mark.parametrize("ard", [True, False])
 def test_what_is_found(ard: bool) -> None:
-    """The objective is that of retraining, the model that of the whole training set at a minimum of L."""
+    """The objective is that of retraining, the widths those of a minimum of L on all rows."""
     X, y, folds = problem()
     found = flkl(X, y, folds, ard=ard)
     assert (found.state, found.jumps) == ("converged", 0)
     at, theta = np.log([found.lam, found.mu]), found.theta
     assert found.objective == pytest.approx(outer(X, y, folds, at, theta, ard=ard), rel=1e-5)
-    alpha, b = fit(kernel(differences(X, X, one=not ard), theta), y, found.lam)
-    np.testing.assert_allclose(found.alpha, alpha, rtol=1e-8)
-    assert found.bias == pytest.approx(b, rel=1e-8)
+    widths = Unit.of(X).widths(ard=ard)
+    assert Inner(widths, y, found.lam, found.mu).at(theta).unsettled < 1e-6
 
     def value(t: Array) -> float:
         K = kernel(differences(X, X, one=not ard), t)
@@ -117,15 +118,16 @@ def ended_with(refused_jumps: int, state: str) -> Ended[FoldFits]:
     X, y, _ = problem(20)
     fold = Fold.of(Unit.of(X).widths(ard=True), y, np.arange(4))
     fit_here = fold.fit(np.zeros(2), np.full(4, 0.2))
-    jumped = type(fit_here)(fold, fit_here.u, fit_here.settled, 1, jumped=True)
+    jumped = replace(fit_here, jumped=True)
     refused = FoldFits(tuple([jumped] * refused_jumps + [fit_here] * (2 - refused_jumps)))
     return Ended(np.zeros(2), FoldFits((fit_here,)), (refused,), 3, state)  # type: ignore[arg-type]
 
 
 def test_ending() -> None:
     """A change of branch before all else, then an inner search that did not end, then the outer one's end."""
-    final = ended_with(0, "converged").point.fits[0].settled
-    unfinished = type(final)(final.point, final.pending, 1, "iteration limit", False)
+    X, y, _ = problem(20)
+    final = settle(Inner(Unit.of(X).widths(ard=True), y, 1.0, 1.0), np.full(4, 0.2))
+    unfinished = replace(final, state="iteration limit", straight=False)
     assert module.ending(ended_with(1, "no further descent"), unfinished) == "branch change"
     assert module.ending(ended_with(0, "converged"), unfinished) == "iteration limit"
     assert module.ending(ended_with(0, "no further descent"), final) == "no further descent"
