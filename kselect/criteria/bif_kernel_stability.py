@@ -24,8 +24,9 @@ Estimate = Literal["exact", "nystrom", "projection"]
 class Estimated:
     """``beta`` from estimated row norms.
 
-    By ``c n`` columns: of a Nystrom factor, ``diag(V V^T V V^T)``, O(n c^2); or of a random projection,
-    ``||(K R)_i||^2`` with ``E R R^T = I``, without bias. The diagonal is exact; the columns are always the same.
+    By m = ``c n`` columns: of a Nystrom factor, ``diag(V V^T V V^T)``, O(n m^2); or of a random projection,
+    ``||(K R)_i||^2`` with ``E R R^T = I``, without bias, O(n^2 m), on Nystrom columns O(n m r). The diagonal is
+    exact; the columns are always the same.
     """
 
     kind: Estimate
@@ -40,7 +41,7 @@ class Estimated:
             squares = np.square(problem.matrix.times(R)).sum(axis=1)
         else:
             landmarks = draw_landmarks(n, count, rng)
-            V = project(problem.matrix.times(np.eye(n)[:, landmarks]), landmarks).V
+            V = project(problem.matrix.at(landmarks), landmarks).V
             squares = np.einsum("ij,ij->i", V @ (V.T @ V), V)
         return largest_change(problem.diagonal(), squares)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from kselect.kernels.nystrom import Columns
 from kselect.learners.factor import Factor, factorise
-from kselect.numerics.linalg import Array, symmetric_eigh
+from kselect.numerics.linalg import Array, Index, symmetric_eigh
 
 # Rows of K that are squared at once.
 ROWS = 512
@@ -45,6 +45,10 @@ class Dense:
     def times(self, R: Array) -> Array:
         """``K R``."""
         return np.asarray(self.K @ R)
+
+    def at(self, columns: Index) -> Array:
+        """Some columns of K."""
+        return self.K.take(columns, axis=1)
 
     def off_diagonal_squares(self) -> float:
         """``sum_{i != j} K_ij^2 / (K_ii K_jj)``, no row counted whose ``K_ii`` is 0."""
@@ -99,6 +103,10 @@ class LowRank:
     def times(self, R: Array) -> Array:
         """``B B^T R``."""
         return np.asarray(self.B @ (self.B.T @ R))
+
+    def at(self, columns: Index) -> Array:
+        """Some columns of ``B B^T``."""
+        return np.asarray(self.B @ self.B[columns].T)
 
     def off_diagonal_squares(self) -> float:
         """``||C^T C||_F^2 - n`` with the rows of C those of B at length 1."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -50,13 +51,30 @@ def test_all_columns_are_exact() -> None:
     assert Estimated("nystrom", 1.0)(p) == pytest.approx(oracles.stability(p.K), rel=1e-6)
 
 
+def on_columns(n: int, r: int, tau: float = 4.0) -> Problem:
+    """A problem whose kernel matrix is the product of r columns."""
+    X, y = rows(n, 3)
+    landmarks = np.arange(r) * (n // r)
+    columns = nystrom_columns(Gaussian(tau), Points(X, X[landmarks]), landmarks)
+    return Problem(X, y, Gaussian(tau), np.empty((0, 0)), np.array([0.1]), columns=columns)
+
+
+@pytest.mark.parametrize("kind", ["nystrom", "projection"])
+def test_estimates_on_columns_need_no_square(kind: Estimate) -> None:
+    """A large sample: nothing of n by n numbers is made, on the way neither."""
+    p = on_columns(2000, 20)
+    tracemalloc.start()
+    Estimated(kind, 0.01)(p)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * p.n**2 / 8
+
+
 @pytest.mark.parametrize("kind", ["nystrom", "projection"])
 def test_on_columns_k_is_their_product(kind: Estimate) -> None:
     """What ``select --nystrom`` works on."""
-    p = problem(4.0)
-    landmarks = np.arange(0, 300, 5)
-    columns = nystrom_columns(p.kernel, Points(p.X, p.X[landmarks]), landmarks)
-    low = Problem(p.X, p.y, p.kernel, np.empty((0, 0)), p.lams, columns=columns)
-    K = columns.V @ columns.V.T
-    dense = Problem(p.X, p.y, p.kernel, K, p.lams)
+    low = on_columns(300, 60)
+    assert low.columns is not None
+    K = low.columns.V @ low.columns.V.T
+    dense = Problem(low.X, low.y, low.kernel, K, low.lams)
     assert Estimated(kind, 0.1)(low) == pytest.approx(Estimated(kind, 0.1)(dense), rel=1e-6)
