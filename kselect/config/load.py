@@ -108,7 +108,10 @@ def as_list(value: object) -> list[Any]:
 
 
 def keep(experiment: Experiment, kinds: Kinds, wanted: list[Any], path: str) -> Experiment:
-    """The experiment with some of its columns; a figure that loses all of its own is dropped."""
+    """The experiment with some of its columns; a figure that loses all of its own is dropped.
+
+    What a figure needs beside columns goes with the figure.
+    """
     known = experiment.labels
     for label in wanted:
         if label not in known:
@@ -116,9 +119,14 @@ def keep(experiment: Experiment, kinds: Kinds, wanted: list[Any], path: str) -> 
             raise ConfigError(f"{FLAGS['criteria']}: {label!r} is not in {path}{hint}")
     labels = frozenset(wanted)
     figures = [kinds[f.kind].keep(f, labels) for f in experiment.figures]
+    parts = {f.name for f in figures if f is not None}
     return replace(
         experiment,
-        methods=tuple(m for m in experiment.methods if m.label in labels),
+        methods=tuple(
+            m
+            for m in experiment.methods
+            if m.label in labels or (m.label not in known and m.part in parts)
+        ),
         figures=tuple(f for f in figures if f is not None),
     )
 
@@ -153,11 +161,14 @@ def needed_methods(figures: list[Figure], kinds: Kinds, columns: Columns) -> lis
 
 def columns_of(config: ConfigFile, document: Document) -> Columns:
     """The columns of the table, one method per loss, every parameter written out."""
+    by_task = dict(config.learner)
+    tasks = {name: document.dataset(name).task for name in config.datasets}
     return Columns(
         {config.label(one): tuple(methods_of(one, config)) for one in config.criteria},
         config.lam,
         tuple(config.datasets),
         "datasets" in document.sources,
+        {name: by_task[task] for name, task in tasks.items() if task in by_task},
     )
 
 

@@ -18,6 +18,7 @@ from kselect.learners.capabilities import WORDS
 from kselect.registry import Part, Registry, read_parameters
 
 Aggregation = Literal["points", "folds"]
+Remarks = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class Criterion(Part):
     """A registered criterion; in its name a ``k`` stands for the number of folds.
 
     ``need`` is the protocol of the paths that it asks, read off its first argument; ``kernels`` are those that it
-    knows, None for all; ``guards`` names the reasons of its infinite scores.
+    knows, None for all; ``guards`` names the reasons of its infinite scores. ``remarks``: for a kernel, what
+    the criterion amounts to on it, which every table says.
     """
 
     need: type[Any]
@@ -33,6 +35,7 @@ class Criterion(Part):
     kernels: frozenset[str] | None = None
     reconstructed: str = ""
     guards: GuardFunction | None = None
+    remarks: Remarks = ()
 
     @property
     def takes_folds(self) -> bool:
@@ -74,13 +77,14 @@ def criterion(
     kernels: frozenset[str] | None = None,
     reconstructed: str = "",
     guards: GuardFunction | None = None,
+    remarks: Remarks = (),
 ) -> Callable[[F], F]:
     """Register ``function(path[, folds], *, parameter=default...)`` under the name that tables use.
 
     The annotation of ``path`` says what it needs of a learner. ``reconstructed`` names what is, where the
-    defining paper was not to be had; it is shown everywhere.
+    defining paper was not to be had; it is shown everywhere, and so are ``remarks`` where their kernel is searched.
     """
-    return registering(CRITERIA, name, paper, kernels, reconstructed, guards)
+    return registering(CRITERIA, name, paper, kernels, reconstructed, guards, remarks)
 
 
 def probe(name: str, *, paper: str) -> Callable[[F], F]:
@@ -95,6 +99,7 @@ def registering(
     kernels: frozenset[str] | None = None,
     reconstructed: str = "",
     guards: GuardFunction | None = None,
+    remarks: Remarks = (),
 ) -> Callable[[F], F]:
     """A decorator that reads a function's signature and keeps it."""
 
@@ -103,7 +108,7 @@ def registering(
         folded = "folds" in inspect.signature(function).parameters
         parameters = read_parameters(function)
         registry[name] = Criterion(
-            name, function, paper, parameters, need, folded, kernels, reconstructed, guards
+            name, function, paper, parameters, need, folded, kernels, reconstructed, guards, remarks
         )
         return function
 

@@ -9,14 +9,20 @@ from kselect.errors import TrialError
 from kselect.learners.base import LeaveOneOut
 from kselect.numerics.linalg import Array
 
+DEGREE = "for a polynomial kernel Omega is degree^2 / 2, which is reconstructed"
 
-@criterion("BR", paper="ecml2014, tcyb2018, flkl2014; Cawley and Talbot 2007")
+
+@criterion(
+    "BR",
+    paper="ecml2014, tcyb2018, flkl2014; Cawley and Talbot 2007",
+    remarks=(("polynomial", DEGREE),),
+)
 def bayesian_regularisation(path: LeaveOneOut) -> Array:
     r"""(n/2) log Q + (d/2) log Omega with Q = PRESS/2 and Omega = (1/2) sum_j eta_j^2.
 
     The eta_j are the d raw kernel parameters; both regularisation parameters are integrated out
-    under a Jeffreys prior, and the ridge is not regularised. A linear kernel has none:
-    then the first term stands alone.
+    under a Jeffreys prior, and the ridge is not regularised. A polynomial kernel's is its degree (reconstructed).
+    A linear kernel has none: then the first term stands alone.
     """
     y, n = path.problem.y, path.problem.n
     press = np.square(y - path.loo()).sum(axis=-1)

@@ -8,8 +8,13 @@ from kselect.learners.base import Path
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import Loss
 
+CONSTANT = (
+    "its penalty, delta tr(K) / n^2, is the same for every Gaussian kernel: among these SPS is the empirical risk, "
+    "whatever delta is"
+)
 
-@criterion("SPS", paper="tcyb2018")
+
+@criterion("SPS", paper="tcyb2018; Liu and Liao 2014", remarks=(("gaussian", CONSTANT),))
 def spectral_perturbation(path: Path, *, delta: float = 1.0, loss: Loss = "squared") -> Array:
     r"""Empirical risk plus (delta / n^2) sum_ij |sigma_j(K) - sigma_j(K^i)|, which is delta tr(K) / n^2.
 

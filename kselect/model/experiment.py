@@ -175,6 +175,8 @@ class Columns:
     datasets: tuple[str, ...]
     narrowed: bool
     """Whether a flag left out data sets, so that a figure may name some that are not there."""
+    learners: Mapping[str, Choice]
+    """Data set -> what is trained on it."""
 
     def first(self, label: str) -> Method:
         """The method of a column under the experiment's own loss."""

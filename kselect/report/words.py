@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from kselect.criteria import CRITERIA
 from kselect.grids import show_number
 from kselect.model.experiment import Experiment
 from kselect.model.method import REGRESSION_LOSS, Choice, Method, Setting, show
@@ -136,12 +137,16 @@ def describe_reconstructed(
 
 
 def describe_columns(experiment: Experiment, labels: Sequence[str]) -> tuple[str, ...]:
-    """One sentence per column that tunes a parameter or asks another learner than the one that is trained."""
+    """What a reader must know of columns: what is tuned, who scores, what a criterion is on a kernel."""
     methods = {m.label: m for m in experiment.table if m.label in labels}
     return tuple(
         sentence
         for method in methods.values()
-        for sentence in (*describe_tuned(experiment, method), *describe_scored(method))
+        for sentence in (
+            *describe_tuned(experiment, method),
+            *describe_scored(experiment, method),
+            *describe_remarks(experiment, method),
+        )
     )
 
 
@@ -155,10 +160,21 @@ def describe_tuned(experiment: Experiment, method: Method) -> Iterable[str]:
         )
 
 
-def describe_scored(method: Method) -> Iterable[str]:
-    """``ELOO: scored by LSSVM for classification.``"""
-    for task, choice in method.scored_by:
-        yield f"{method.label}: scored by {describe_learner(choice)} for {task}."
+def describe_scored(experiment: Experiment, method: Method) -> Iterable[str]:
+    """``ELOO: for classification scored by LSSVM, then SVM is trained.``"""
+    unsaid = " (reconstructed: the paper does not say)" if experiment.paper else ""
+    for task, learner in experiment.learners:
+        if choice := dict(method.scored_by).get(task):
+            scorer, trained = describe_learner(choice), describe_learner(learner)
+            yield f"{method.label}: for {task} scored by {scorer}, then {trained} is trained{unsaid}."
+
+
+def describe_remarks(experiment: Experiment, method: Method) -> Iterable[str]:
+    """``SPS: its penalty, delta tr(K) / n^2, is the same for every Gaussian kernel ...``"""
+    searched = {kernel.name for kernel in experiment.kernels} | {method.kernel}
+    for kernel, remark in CRITERIA[method.criterion].remarks:
+        if kernel in searched:
+            yield f"{method.label}: {remark}."
 
 
 def describe_absent(absent: Mapping[str, str]) -> tuple[str, ...]:

@@ -110,9 +110,14 @@ def nothing(side: TrainingSide, kernel: Kernel, methods: Iterable[Method], why: 
     return Visit(kernel, scores, reasons, (), dict.fromkeys(names, 0.0))
 
 
+def scorer(side: TrainingSide, method: Method) -> Choice:
+    """The learner whose path a method asks."""
+    return dict(method.scored_by).get(side.task, side.learner)
+
+
 def score(paths: Paths, method: Method) -> tuple[Array, dict[int, str]]:
     """The scores of one method for every ridge, the mean over targets; infinite where there is a reason why not."""
-    learner = dict(method.scored_by).get(paths.side.task, paths.side.learner)
+    learner = scorer(paths.side, method)
 
     def values(ridge: int | None) -> Array:
         every = paths.all_targets(learner, ridge)
@@ -233,13 +238,28 @@ def look_at(
     side: TrainingSide, place: Place, probes: Sequence[Method]
 ) -> dict[Method, float | str]:
     """What probes find at one place: a value each, or why there is none."""
-    found: dict[Method, float | str] = {}
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
             problem = side.problem(place.kernel).changed(lams=np.array([place.lam]))
-            path = find_learner(side.learner.name).path(problem, **dict(side.learner.params))
     except NUMERICAL as error:
         return dict.fromkeys(probes, reason(error))
+    found: dict[Method, float | str] = {}
+    for learner in dict.fromkeys(scorer(side, probe) for probe in probes):
+        mine = [probe for probe in probes if scorer(side, probe) == learner]
+        found |= look_along(side, problem, learner, mine)
+    return found
+
+
+def look_along(
+    side: TrainingSide, problem: Problem, learner: Choice, probes: Sequence[Method]
+) -> dict[Method, float | str]:
+    """What probes find on one learner's path."""
+    try:
+        with np.errstate(divide="raise", invalid="raise", over="raise"):
+            path = find_learner(learner.name).path(problem, **dict(learner.params))
+    except NUMERICAL as error:
+        return dict.fromkeys(probes, reason(error))
+    found: dict[Method, float | str] = {}
     for probe in probes:
         try:
             found[probe] = float(evaluate(probe, path, side.folds)[0])

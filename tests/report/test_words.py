@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from synthetic import experiment, method, regression_experiment
 
+from kselect.kernels.polynomial import Polynomial
 from kselect.model.experiment import Fewer
 from kselect.model.method import SELECTED, Choice, Setting
 from kselect.report.words import (
@@ -68,12 +69,30 @@ def test_settings(setting: Setting, title: str, name: str) -> None:
 def test_columns_that_tune_or_ask_another_learner_say_so() -> None:
     tuned = replace(method("RKS", "RKS", None), tuned=(("eta", (1.0, 32.0)),))
     scored = replace(method("ELOO", "ELOO", None), scored_by=(("classification", Choice("lssvm")),))
-    spec = experiment(methods=(tuned, scored), tune_folds=5)
+    learners = (("classification", Choice("svm", (("bias", True),))),)
+    spec = experiment(methods=(tuned, scored), tune_folds=5, learners=learners)
     assert describe_columns(spec, ("RKS", "ELOO")) == (
         "RKS: eta is chosen from 1, 32 by 5-fold cross-validation on the training rows.",
-        "ELOO: scored by LSSVM for classification.",
+        "ELOO: for classification scored by LSSVM, then SVM (bias=true) is trained (reconstructed: the paper does "
+        "not say).",
     )
     assert describe_columns(spec, ()) == ()
+    (own,) = describe_columns(replace(spec, paper=""), ("ELOO",))
+    assert own == "ELOO: for classification scored by LSSVM, then SVM (bias=true) is trained."
+
+
+def test_what_a_criterion_amounts_to_on_the_kernels_searched() -> None:
+    """SPS's penalty is a constant among Gaussian kernels alone; BR's Omega is reconstructed for polynomial ones."""
+    sps, br = method("SPS", "SPS", None, delta=1.0), method("BR", "BR", None)
+    spec = experiment(methods=(sps, br))
+    (gaussian,) = describe_columns(spec, ("SPS", "BR"))
+    assert gaussian.startswith(
+        "SPS: its penalty, delta tr(K) / n^2, is the same for every Gaussian"
+    )
+    (polynomial,) = describe_columns(replace(spec, kernels=(Polynomial(2),)), ("SPS", "BR"))
+    assert polynomial.startswith("BR: for a polynomial kernel Omega is degree^2 / 2")
+    both = replace(spec, kernels=(*spec.kernels, Polynomial(2)))
+    assert len(describe_columns(both, ("SPS", "BR"))) == 2
 
 
 def test_edges() -> None:

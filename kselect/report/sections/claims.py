@@ -41,16 +41,20 @@ def show(study: Study) -> Shown:
     """Every claim under every loss, the experiment's own first."""
     title = Heading(f"Claims of {study.experiment.paper}".removesuffix(" of "), 1)
     wording = study.paper.wording if study.paper else ""
-    blocks = [Block("", (title, *([Text(wording)] if wording else [])), FILE)]
+    blocks = [Block("", (title,), FILE)]
+    if wording:
+        blocks.append(Block("claims", (Text(wording, soft=True),), FILE))
+    found = 0
     for loss in study.experiment.losses:
         judgements = judge(study, loss)
         if judgements:
             heading = Heading(f"With the {loss} loss")
             blocks.append(Block("claims", (heading,), FILE))
             blocks.append(Block("", tuple(introduce(study, loss)), FILE))
-        blocks += [Block("claims", tuple(show_claim(study, j)), FILE) for j in judgements]
+            blocks += [Block("claims", tuple(show_claim(study, j)), FILE) for j in judgements]
+        found += len(judgements)
     others = (judge_exactness, judge_ranks, judge_spreads)
-    if len(blocks) == 1 and not any(study.once(judge_others) for judge_others in others):
+    if not found and not any(study.once(judge_others) for judge_others in others):
         blocks.append(Block("claims", (Text(NONE),), FILE))
     return Shown(blocks=blocks)
 

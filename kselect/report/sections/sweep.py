@@ -11,7 +11,7 @@ from kselect.criteria import CRITERIA
 from kselect.errors import ConfigError
 from kselect.grids import parse_number, show_number
 from kselect.model.experiment import Columns, Experiment
-from kselect.model.method import Method
+from kselect.model.method import Method, Setting
 from kselect.report.blocks import Shown
 from kselect.report.drawings.sweep import draw_errors, draw_gaps
 from kselect.report.panels import show_figure
@@ -23,7 +23,7 @@ from kselect.report.sections.base import (
     read_labels,
     read_sweep,
 )
-from kselect.report.words import LAM
+from kselect.report.words import title_setting
 from kselect.stats.study import Study
 from kselect.stats.sweeps import Curves, Sweep, trace
 
@@ -79,7 +79,7 @@ def show_gaps(figure: Sweep, curves: Curves, study: Study) -> Shown:
         figure.name,
         lambda width: draw_gaps(curves, figure.parameter, marks, names, width),
         f"Difference of test errors to k-CV over {figure.parameter}, one panel per data set",
-        describe_gaps(figure, curves, marks),
+        describe_gaps(figure, curves, marks, at_ridge(study, figure.lam)),
     )
 
 
@@ -90,7 +90,7 @@ def show_errors(figure: Sweep, curves: Curves, study: Study) -> Shown:
         figure.name if alone else f"{figure.name}-errors",
         lambda width: draw_errors(curves, figure.parameter, study.reconstructed, width),
         f"Test error over {figure.parameter}, one panel per data set",
-        describe_errors(figure, curves),
+        describe_errors(figure, curves, at_ridge(study, figure.lam)),
         folded="" if alone else f"The test errors themselves over {figure.parameter}",
     )
 
@@ -106,14 +106,19 @@ def table_values(figure: Sweep, experiment: Experiment) -> tuple[float, ...]:
     return tuple(dict.fromkeys(float(v) for v in found if isinstance(v, int | float) and v > 0))
 
 
-def describe_gaps(figure: Sweep, curves: Curves, marks: Sequence[float]) -> str:
+def at_ridge(study: Study, lam: float) -> str:
+    """A fixed ridge in the config's unit: ``n λ = 1``."""
+    return title_setting(Setting(value=lam, unit=study.experiment.lam.unit))
+
+
+def describe_gaps(figure: Sweep, curves: Curves, marks: Sequence[float], ridge: str) -> str:
     """What is seen, how to read it, and where the axes end."""
     pairs = " and ".join(f"{curves.methods[i]} minus {label}" for label, i in curves.references)
     dotted = (
         f"Dotted: {figure.parameter} = {' and '.join(f'{v:g}' for v in marks)}, as in the table. "
     )
     return (
-        f"Test error of {pairs} over {figure.parameter} at {LAM} = {figure.lam:g}, mean of the differences split "
+        f"Test error of {pairs} over {figure.parameter} at {ridge}, mean of the differences split "
         "by split: above the line at 0 the criterion is worse than cross-validation, below it is better. A full "
         "marker is a difference that the papers' paired one-sided t-test at 5 % calls significant; where the band "
         "leaves the line, the test corrected for overlapping splits does so too. "
@@ -122,7 +127,7 @@ def describe_gaps(figure: Sweep, curves: Curves, marks: Sequence[float]) -> str:
     )
 
 
-def describe_errors(figure: Sweep, curves: Curves) -> str:
+def describe_errors(figure: Sweep, curves: Curves, ridge: str) -> str:
     """The curves of a figure, and its reference lines if it has any."""
     references = ", ".join(label for label, _ in curves.references)
     ends = (
@@ -131,7 +136,7 @@ def describe_errors(figure: Sweep, curves: Curves) -> str:
         else "."
     )
     return (
-        f"Test error over {figure.parameter} at {LAM} = {figure.lam:g}: mean and standard deviation (band) over "
+        f"Test error over {figure.parameter} at {ridge}: mean and standard deviation (band) over "
         f"splits of {', '.join(curves.methods)}{ends}"
     )
 

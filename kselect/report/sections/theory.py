@@ -4,28 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import ceil, isnan
-from typing import TYPE_CHECKING, Any
+from math import isnan
+from typing import Any
 
-from kselect.errors import ConfigError
+from kselect.criteria import PROBES
+from kselect.errors import ConfigError, nearest
 from kselect.grids import parse_grid
 from kselect.kernels.gaussian import Gaussian
+from kselect.learners import find_learner
 from kselect.model.experiment import Columns
-from kselect.model.method import Method
+from kselect.model.method import Choice, Method
 from kselect.report.blocks import Block, File, Grid, Shown, Text
+from kselect.report.drawings.theory import draw_theory
 from kselect.report.formats import tidy
-from kselect.report.panels import colour, columns_in, lay_out, say_no_data, show_figure, tidy_up
+from kselect.report.panels import show_figure
 from kselect.report.sections.base import Wrong, figure, read_datasets, read_list
-from kselect.report.sections.sweep import read_lam
+from kselect.report.sections.sweep import at_ridge, read_lam
+from kselect.report.words import DASH
 from kselect.stats.study import Study
-from kselect.stats.theory import BETA, SHARE, UNIFORM, Panel, Theory, study_theory
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Canvas
+from kselect.stats.theory import (
+    BETA,
+    SHARE,
+    UNBIASED,
+    UNIFORM,
+    Panel,
+    Theory,
+    Width,
+    rising,
+    study_theory,
+)
 
 KEYS = ("criterion", "tau", "lam", "shares", "datasets", "uniform", "uniform-tau")
-HEAD = ("dataset", "n_train", "tau", "share", "beta", "variance", "uniform_stability", "runs")
+HEAD = (
+    *("dataset", "n_train", "tau", "share", "beta", "variance", "rho"),
+    *("uniform_stability", "uniform_stability_without_bias", "bound", "bound_by_beta", "runs"),
+)
+# A loss that its slope bounds by 1, as Bousquet and Elisseeff's theorem takes it.
+LOSS = "hinge"
+BIAS = "bias"
 # Widths that the table shows, of those that are there: the narrowest, in the middle, the widest.
 SHOWN = (0.0, 0.5, 1.0)
 
@@ -43,7 +59,7 @@ class TheoryFigure:
         if label not in columns.methods or columns.first(label).folds is None:
             wrong(("criterion",), f"{label!r} is no column with folds")
         some = "uniform" in written
-        uniform = read_list("uniform", written, wrong) if some else []
+        uniform = read_uniform(written, columns, wrong) if some else ()
         return Theory(
             name,
             label,
@@ -51,7 +67,7 @@ class TheoryFigure:
             read_lam(written, columns, wrong),
             read_values("shares", written, wrong),
             read_datasets(written, columns, wrong),
-            tuple(d for d in uniform if d in columns.datasets),
+            uniform,
             read_values("uniform-tau", written, wrong) if some else (),
         )
 
@@ -70,14 +86,7 @@ class TheoryFigure:
             for share in figure.shares:
                 yield replace(at, label=BETA, criterion=BETA, folds=None, params=((SHARE, share),))
             if tau in figure.uniform_taus and figure.uniform:
-                yield replace(
-                    at,
-                    label=UNIFORM,
-                    criterion=UNIFORM,
-                    folds=None,
-                    params=(("loss", "hinge"),),
-                    datasets=figure.uniform,
-                )
+                yield from uniform_methods(at, figure, columns)
 
     def keep(self, figure: Theory, labels: frozenset[str]) -> Theory | None:
         """Nothing without its column."""
@@ -88,17 +97,47 @@ class TheoryFigure:
         panels = study.once(study_theory, figure)
         shown = show_figure(
             figure.name,
-            lambda width: draw(panels, width),
+            lambda width: draw_theory(panels, width),
             "Variance of cross-validation against kernel stability, one panel per data set",
-            f"Each point is a Gaussian width at n lam = {figure.lam:g}: the variance of the {figure.criterion} "
-            "score over splits against beta = max ||K - K^i||, the mean over splits; the line goes from the "
-            "narrowest width to the widest. Theorems 5 and 6 bound that variance by a term that grows with beta; "
-            "rho is Spearman's correlation along the widths.",
+            describe(figure, panels, at_ridge(study, figure.lam)),
         )
         table = Block("figures", (Text(explain(figure)), Grid(*grow(panels, figure))))
-        uniform = Block("figures", tuple(show_uniform(panels, figure)))
+        uniform = Block("figures", tuple(show_uniform(panels)))
         files = [*shown.files, File(f"tables/{figure.name}.csv", to_csv(panels, figure))]
         return Shown(files, [*shown.blocks, table, uniform])
+
+
+def read_uniform(written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> tuple[str, ...]:
+    """The data sets of uniform stability, whose learner must have fits without single rows."""
+    names = read_list("uniform", written, wrong)
+    for i, name in enumerate(names):
+        if name in columns.learners:
+            learner = find_learner(columns.learners[name].name)
+            for words in PROBES[UNIFORM].misfits(UNIFORM, learner, ()):
+                wrong(("uniform", i), f"{name}: {words}")
+        elif not columns.narrowed:
+            wrong(
+                ("uniform", i), f"{name!r} is not under datasets{nearest(name, columns.datasets)}"
+            )
+    return tuple(name for name in names if name in columns.datasets)
+
+
+def uniform_methods(at: Method, figure: Theory, columns: Columns) -> Iterable[Method]:
+    """The learner's own uniform stability, and that without its bias: the theorems have none."""
+    probe = replace(
+        at,
+        label=UNIFORM,
+        criterion=UNIFORM,
+        folds=None,
+        params=(("loss", LOSS),),
+        datasets=figure.uniform,
+    )
+    yield probe
+    for learner in dict.fromkeys(columns.learners[name] for name in figure.uniform):
+        if dict(learner.params).get(BIAS) is True:
+            params = tuple(sorted((dict(learner.params) | {BIAS: False}).items()))
+            without = (("classification", Choice(learner.name, params)),)
+            yield replace(probe, label=UNBIASED, scored_by=without)
 
 
 def read_values(key: str, written: Mapping[str, Any], wrong: Wrong) -> tuple[float, ...]:
@@ -113,30 +152,15 @@ def read_values(key: str, written: Mapping[str, Any], wrong: Wrong) -> tuple[flo
     return found
 
 
-def draw(panels: Sequence[Panel], width: float) -> Canvas:
-    """Panels with logarithmic axes."""
-    columns = columns_in(width, len(panels), 2.3)
-    rows = ceil(len(panels) / columns) or 1
-    canvas, axes = lay_out(len(panels), columns, width, 2.1 * rows + 0.5)
-    for panel, ax in zip(panels, axes, strict=True):
-        draw_panel(ax, panel)
-    canvas.supxlabel("beta", fontsize=10)
-    canvas.supylabel("variance over splits", fontsize=10)
-    return canvas
-
-
-def draw_panel(ax: Axes, panel: Panel) -> None:
-    """The widths of one data set, from the narrowest on."""
-    rho = "" if isnan(panel.correlation) else f"  rho = {panel.correlation:.2f}"
-    ax.set_title(panel.dataset + rho, fontsize=9)
-    points = [(w.betas[-1], w.variance) for w in panel.widths if w.variance > 0]
-    if not points:
-        say_no_data(ax)
-        return
-    ax.plot(*zip(*points, strict=True), color=colour(0), marker="o", markersize=2.8, linewidth=0.8)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    tidy_up(ax)
+def describe(figure: Theory, panels: Sequence[Panel], ridge: str) -> str:
+    """What is seen, and what the theory expects."""
+    found, known = rising(panels)
+    return (
+        f"Each point is a Gaussian width at {ridge}: the variance of the {figure.criterion} score over splits "
+        "against beta = max ||K - K^i||, the mean over splits. The line goes from the narrowest width, hollow, to "
+        "the widest. Theorems 5 and 6 bound that variance by a term that grows with beta. rho is Spearman's "
+        f"correlation along the widths; it is positive on {found} of {known} data sets."
+    )
 
 
 def explain(figure: Theory) -> str:
@@ -145,7 +169,8 @@ def explain(figure: Theory) -> str:
     return (
         f"How beta grows with n: beta, and the exponent of n in it between {smallest} of the training rows and all "
         "of them, at the narrowest, a middle and the widest Gaussian. Where K = I, beta = 1 whatever n is "
-        "(exponent 0); where all entries are 1, it is nearly sqrt(n) (1/2), and beta/n falls as 1/sqrt(n)."
+        "(exponent 0); where all entries are 1, it is nearly sqrt(n) (1/2), and beta/n falls as 1/sqrt(n). A bound "
+        "with beta/n in it, as in Theorem 1, tends to zero for an exponent below 1."
     )
 
 
@@ -157,9 +182,12 @@ def grow(
     rows = []
     for panel in panels:
         found = panel.exponents(figure.shares) if panel.widths else ()
-        cells = [show_at(panel, found, place) for place in SHOWN] if found else ["", "", ""]
-        runs = str(max((w.runs for w in panel.widths), default=0))
-        rho = "" if isnan(panel.correlation) else f"{panel.correlation:.2f}"
+        if not found:
+            rows.append((panel.dataset, *[DASH] * (len(head) - 1)))
+            continue
+        cells = [show_at(panel, found, place) for place in SHOWN]
+        runs = str(max(w.runs for w in panel.widths))
+        rho = DASH if isnan(panel.correlation) else f"{panel.correlation:.2f}"
         rows.append((panel.dataset, str(panel.n_train), *cells, rho, runs))
     return head, tuple(rows)
 
@@ -170,32 +198,39 @@ def show_at(panel: Panel, exponents: Sequence[float], place: float) -> str:
     return f"{panel.widths[i].betas[-1]:.3g} ({exponents[i]:.2f})"
 
 
-def show_uniform(panels: Sequence[Panel], figure: Theory) -> Iterable[Text | Grid]:
-    """Uniform stability against beta, where it was estimated."""
+def show_uniform(panels: Sequence[Panel]) -> Iterable[Text | Grid]:
+    """Uniform stability against beta and the bounds, where it was estimated."""
     rows = tuple(
-        (
-            p.dataset,
-            f"{w.tau:g}",
-            f"{w.betas[-1]:.3g}",
-            f"{w.uniform:.3g}",
-            f"{bound(p, figure):.3g}",
-        )
+        uniform_row(p, w)
         for p in panels
         for w in p.widths
-        if not isnan(w.uniform)
+        if not (isnan(w.uniform) and isnan(w.unbiased))
     )
     if rows:
         yield Text(
             "Uniform stability (Remark 1), estimated by training without each row in turn: the largest change of "
-            "the hinge loss at a training row, the mean over splits. The bound is that of Bousquet and Elisseeff "
-            "(2002) for a learner without bias, kappa^2 / (2 n lam): the paper's own constants are not at hand."
+            "the hinge loss at a training row, the mean over splits; of the learner as it is, and without its "
+            "bias. The bound holds without a bias: kappa^2 / (2 n lam), kappa^2 = max K_ii = 1 (Bousquet and "
+            "Elisseeff 2002). As beta is at least kappa^2, beta / (2 n lam) is a bound, too, and a looser one. The "
+            "constants of the paper's own theorem are not at hand."
         )
-        yield Grid(("data set", "tau", "beta", "uniform stability", "bound"), rows)
+        yield Grid(
+            (
+                *("data set", "tau", "beta", "uniform stability", "without bias"),
+                *("bound", "bound by beta"),
+            ),
+            rows,
+        )
 
 
-def bound(panel: Panel, figure: Theory) -> float:
-    """``kappa^2 / (2 n lam)``; a Gaussian has kappa = 1, and the config's lam is n lam."""
-    return 1.0 / (2.0 * figure.lam)
+def uniform_row(panel: Panel, width: Width) -> tuple[str, ...]:
+    """One width: a dash for what was not asked for."""
+    numbers = (
+        *(width.betas[-1], width.uniform, width.unbiased),
+        *(panel.bound(), panel.bound(width.betas[-1])),
+    )
+    shown = (DASH if isnan(number) else f"{number:.3g}" for number in numbers)
+    return (panel.dataset, f"{width.tau:g}", *shown)
 
 
 def to_csv(panels: Sequence[Panel], figure: Theory) -> str:
@@ -203,7 +238,8 @@ def to_csv(panels: Sequence[Panel], figure: Theory) -> str:
     lines = (
         [
             *(p.dataset, p.n_train, tidy.number(w.tau), tidy.number(share), tidy.number(beta)),
-            *(tidy.number(w.variance), tidy.number(w.uniform), w.runs),
+            *map(tidy.number, (w.variance, p.correlation, w.uniform, w.unbiased)),
+            *(tidy.number(p.bound()), tidy.number(p.bound(w.betas[-1])), w.runs),
         ]
         for p in panels
         for w in p.widths
