@@ -6,6 +6,8 @@ import numpy as np
 import oracles
 import oracles_svm
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from problems import problem_of, rows
 
 from kselect.criteria.stability_probes import beta, uniform_stability
@@ -36,3 +38,25 @@ def test_uniform_stability_by_training() -> None:
             f = oracles_svm.libsvm(p.K[np.ix_(rest, rest)], y[rest], C, p.K[:, rest])
             worst = max(worst, float(np.abs(base - np.maximum(0.0, 1.0 - y * f)).max()))
         assert found[at] == pytest.approx(worst, abs=1e-5)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10_000), st.sampled_from((0.01, 0.3, 1.0, 8.0)), st.sampled_from((0.1, 1.0)))
+def test_without_a_bias_it_stays_below_the_bound(seed: int, tau: float, ridge: float) -> None:
+    """``max K_ii / (2 n lam)``, and so beta / (2 n lam); narrow kernels reach the first."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(12, 2)), rng.choice([-1.0, 1.0], size=12)
+    p = problem_of(Gaussian(tau), X, y, (ridge / 12,))
+    (found,) = uniform_stability(svm(p, bias=False))
+    (largest,) = beta(svm(p, bias=False))
+    assert found <= 1.0 / (2 * ridge) + 1e-8
+    assert largest >= 1.0
+
+
+def test_a_bias_breaks_the_bound() -> None:
+    """The same rows with a bias: the property above could fail."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12, 2)), np.where(np.arange(12) < 6, 1.0, -1.0)
+    p = problem_of(Gaussian(0.01), X, y, (1.0 / 12,))
+    (found,) = uniform_stability(svm(p))
+    assert found > 0.5

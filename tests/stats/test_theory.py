@@ -10,8 +10,8 @@ import pytest
 from synthetic import experiment, method, record, study
 
 from kselect.kernels.gaussian import Gaussian
-from kselect.model.method import Method
-from kselect.stats.theory import BETA, Theory, study_theory
+from kselect.model.method import Choice, Method, Ridges
+from kselect.stats.theory import BETA, UNBIASED, UNIFORM, Panel, Theory, rising, study_theory
 
 TAUS, SHARES = (1.0, 2.0, 4.0), (0.25, 1.0)
 FIGURE = Theory("theory", "5-CV", TAUS, 0.001, SHARES, ("heart", "sonar"))
@@ -61,3 +61,49 @@ def test_variances_exponents_and_correlation() -> None:
     assert full.correlation == pytest.approx(1.0)
     assert empty.widths == ()
     assert math.isnan(empty.correlation)
+
+
+def test_uniform_stability_with_and_without_the_bias() -> None:
+    """Two probes of one criterion, told apart by their labels."""
+    base = replace(method("5-CV", "k-CV", 5), part="theory", lam=0.001, fixed=Gaussian(2.0))
+    betas = [
+        replace(base, label=BETA, criterion=BETA, folds=None, params=(("share", share),))
+        for share in SHARES
+    ]
+    own = replace(base, label=UNIFORM, criterion=UNIFORM, folds=None, params=(("loss", "hinge"),))
+    free = replace(
+        own, label=UNBIASED, scored_by=(("classification", Choice("svm", (("bias", False),))),)
+    )
+    mine = (base, *betas, own, free)
+    values = {base.label: 0.1, BETA: 1.0, UNIFORM: 0.6, UNBIASED: 0.4}
+    found = [
+        record(
+            "heart",
+            split,
+            m.label,
+            None,
+            part="theory",
+            criterion=m.criterion,
+            params=m.text,
+            score=values[m.label] + 0.02 * split,
+            status="ok",
+        )
+        for m in mine
+        for split in range(3)
+    ]
+    spec = experiment(methods=mine, splits=(0, 1, 2), datasets=("heart",))
+    figure = replace(FIGURE, taus=(2.0,), datasets=("heart",))
+    (panel,) = study_theory(study(spec, found), figure)
+    (width,) = panel.widths
+    assert (width.uniform, width.unbiased) == pytest.approx((0.62, 0.42))
+    # 70 rows train, and the ridge is lam; then the ridge is n lam.
+    assert (panel.bound(), panel.bound(3.0)) == pytest.approx((1 / 0.14, 3 / 0.14))
+    whole = replace(spec, lam=Ridges((0.001,), "fixed", "n lam"))
+    (panel,) = study_theory(study(whole, found), figure)
+    assert panel.bound() == pytest.approx(500.0)
+
+
+def test_where_the_variance_grows_with_beta() -> None:
+    """Data sets without a correlation are not counted."""
+    panels = [Panel("a", (), 1, 1.0, rho) for rho in (0.5, -0.5, 0.1, math.nan)]
+    assert rising(panels) == (2, 3)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PANEL, HEIGHT = 2.3, 2.1
 # Within a decade; an axis takes the first of these steps that leaves it enough labels.
-STEPS: tuple[tuple[int, ...], ...] = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 4, 5, 6, 7, 8, 9))
+STEPS: tuple[tuple[int, ...], ...] = ((1,), (1, 3), (1, 2, 5))
 FEWEST, MOST = 3, 6
 # Of an axis, in logarithms: what is free beyond the outermost points.
 ROOM = 0.06
@@ -66,16 +66,28 @@ def scale_axis(ax: Axes, axis: Axis, values: Sequence[float]) -> None:
 
 
 def find_ticks(low: float, high: float) -> list[float]:
-    """Between three and six numbers of one digit, or powers of ten so many decades apart."""
+    """Three to six numbers of one digit, or powers of ten so many decades apart; of a short axis evenly."""
     decades = range(floor(log10(low)), ceil(log10(high)) + 1)
-    found: list[float] = []
     for step in STEPS:
         found = [m * 10.0**d for d in decades for m in step if low <= m * 10.0**d <= high]
         if len(found) >= FEWEST:
+            return found[:: ceil(len(found) / MOST)]
+    return even_ticks(low, high)
+
+
+def even_ticks(low: float, high: float) -> list[float]:
+    """Multiples of 1, 2 or 5 of some power of ten."""
+    unit = 10.0 ** floor(log10((high - low) / FEWEST))
+    for step in (10 * unit, 5 * unit, 2 * unit, unit):
+        found = [i * step for i in range(ceil(low / step), floor(high / step) + 1)]
+        if len(found) >= FEWEST:
             break
-    return found[:: ceil(len(found) / MOST)] if found else [low, high]
+    return found
 
 
 def show_tick(value: float) -> str:
     """``2``, ``50``, or of small and large numbers ``2e-4``."""
-    return f"{value:g}" if 0.01 <= value < 1e4 else f"{value:.0e}".replace("e-0", "e-")
+    if 0.01 <= value < 1e4:
+        return f"{value:.6g}"
+    power = floor(log10(value) + 1e-9)
+    return f"{value / 10.0**power:.6g}e{power}"

@@ -1,0 +1,156 @@
+"""Tuned parameters in a trial: test rows have no say in them, and a leak that is planted there is caught."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kselect.datasets.dataset import DataSet, Source, read_dataset
+from kselect.datasets.fetch import packaged
+from kselect.datasets.registry import find_dataset
+from kselect.datasets.splits import Split
+from kselect.kernels import Points
+from kselect.kernels.gaussian import Gaussian
+from kselect.kernels.polynomial import Polynomial
+from kselect.model.experiment import Experiment
+from kselect.model.method import Choice, Method, Ridges
+from kselect.model.place import Failure, Found
+from kselect.model.records import Record
+from kselect.model.trial import Trial
+from kselect.numerics.linalg import Array, Index
+from kselect.run import trial as trial_module
+from kselect.run.trial import Parts, run_trial, split_of
+from kselect.search import tuned
+from kselect.search.side import TrainingSide
+
+VALUES = (0.03125, 1.0, 32.0, 1024.0)
+LOSS = ("loss", "hinge")
+METHODS = (
+    Method(
+        "3-CVKS",
+        "k-CVKS",
+        3,
+        (("average", "folds"), ("eta", 1.0), LOSS),
+        tuned=(("eta", VALUES),),
+    ),
+    Method("RKS", "RKS", None, (("eta", 1.0), LOSS), tuned=(("eta", VALUES),)),
+    Method("SPS", "SPS", None, (("delta", 1.0), LOSS), tuned=(("delta", VALUES),)),
+)
+SPLITS = (0, 1, 2)
+EXPERIMENT = Experiment(
+    name="test",
+    paper="",
+    title="",
+    learners=(("classification", Choice("svm", (("bias", True),))),),
+    scale="minmax",
+    scale_on="train",
+    train=0.7,
+    stratify=False,
+    splits=SPLITS,
+    seed=5,
+    kernels=(*(Gaussian(2.0**p) for p in (-4, -1, 2, 5)), Polynomial(1), Polynomial(3)),
+    lam=Ridges((0.1, 10.0), "fixed", "n lam"),
+    ridge="fixed",
+    loss="hinge",
+    methods=METHODS,
+    datasets=("heart",),
+)
+Choices = list[tuple[object, ...]]
+
+
+@cache
+def heart() -> DataSet:
+    """90 rows of the embedded copy."""
+    info = find_dataset("heart")
+    assert info.embedded
+    assert info.embedded_sha256
+    source = Source(packaged("embedded") / info.embedded, "embedded", info.embedded_sha256)
+    data = read_dataset(info, source)
+    return replace(data, X=data.X[:90], y=data.y[:90])
+
+
+def with_other_test_rows(split: int) -> DataSet:
+    """The same training rows; of the others each label is the opposite, and each feature something else."""
+    data = heart()
+    rows = split_of(EXPERIMENT, data, split).test
+    X, y = data.X.copy(), data.y.copy()
+    X[rows] = np.random.default_rng(split).normal(size=X[rows].shape)
+    y[rows] *= -1
+    return replace(data, X=X, y=y)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Callable[[DataSet, int], tuple[Record, ...]]:
+    """A trial on a data set that is given."""
+
+    def once(data: DataSet, split: int) -> tuple[Record, ...]:
+        monkeypatch.setattr(trial_module, "load", lambda name, source: data)
+        trial = Trial("heart", split, METHODS, Source(Path("none"), "test", "0" * 64))
+        return run_trial(EXPERIMENT, trial).records
+
+    return once
+
+
+def choices(records: tuple[Record, ...]) -> Choices:
+    """All that a record says before the test rows are looked at."""
+    return [
+        (r.method, r.setting, r.status, r.kernel, r.chosen, r.lam, r.tuned, r.score)
+        for r in records
+    ]
+
+
+def leaks(run: Callable[[DataSet, int], tuple[Record, ...]], split: int) -> bool:
+    """Whether other test rows change what is chosen."""
+    mine, other = run(heart(), split), run(with_other_test_rows(split), split)
+    assert [r.error for r in mine] != [r.error for r in other]
+    return choices(mine) != choices(other)
+
+
+def test_test_rows_have_no_say(run: Callable[[DataSet, int], tuple[Record, ...]]) -> None:
+    """Neither in a tuned parameter nor in the kernel: to the last bit of the score."""
+    values = set()
+    for split in SPLITS:
+        assert not leaks(run, split)
+        values |= {r.tuned for r in run(heart(), split)}
+    assert len(values) > 1
+
+
+def test_a_planted_leak_is_caught(
+    run: Callable[[DataSet, int], tuple[Record, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The value of a parameter is chosen on the test rows in the place of the inner folds."""
+    seen: list[Parts] = []
+    prepare = trial_module.prepare
+
+    def watched(experiment: Experiment, data: DataSet, split: Split) -> Parts:
+        seen.append(prepare(experiment, data, split))
+        return seen[-1]
+
+    def leaking(side: TrainingSide, part: TrainingSide, F: Index, found: Found | Failure) -> float:
+        if isinstance(found, Failure):
+            return float("inf")
+        K = found.place.kernel.gram(Points(seen[-1].test, part.points.Z))
+        wrong: Array = seen[-1].targets_test[0] * found.duals[0].decision(0, K) <= 0
+        return float(wrong.sum())
+
+    monkeypatch.setattr(trial_module, "prepare", watched)
+    monkeypatch.setattr(tuned, "test_error", leaking)
+    assert any(leaks(run, split) for split in SPLITS)
+
+
+def test_a_side_with_a_test_row_is_caught(
+    run: Callable[[DataSet, int], tuple[Record, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One test row among those to train on."""
+    prepare = trial_module.prepare
+
+    def leaking(experiment: Experiment, data: DataSet, split: Split) -> Parts:
+        return prepare(experiment, data, Split(np.append(split.train, split.test[0]), split.test))
+
+    monkeypatch.setattr(trial_module, "prepare", leaking)
+    assert all(leaks(run, split) for split in SPLITS)
