@@ -18,6 +18,7 @@ from kselect.config.schema import KEYS
 from kselect.criteria import Criterion, find_criterion
 from kselect.errors import ConfigError, nearest
 from kselect.model.experiment import Variant
+from kselect.model.method import show
 
 PARAMS = "params"
 OF_ALL = ("name", "paper", "title", "figures", "variants")
@@ -113,4 +114,4 @@ def in_words(value: Any) -> str:
         return ", ".join(f"{key} {in_words(inner)}" for key, inner in value.items())
     if isinstance(value, list):
         return " ".join(in_words(one) for one in value)
-    return str(value)
+    return show(value)

@@ -10,7 +10,7 @@ from experiments import load_config
 from kselect.config.document import read_document
 from kselect.config.kept import protocol_text, resolved
 from kselect.config.load import load
-from kselect.config.variants import variant_of
+from kselect.config.variants import changes, variant_of
 from kselect.errors import ConfigError
 from kselect.kernels.gaussian import Gaussian
 from kselect.model.experiment import Experiment, Variant
@@ -114,3 +114,8 @@ def test_an_unknown_variant_is_named_with_the_nearest() -> None:
         ConfigError, match=r"--variant: 'minmx' is not in my\.yaml; did you mean 'minmax'\?"
     ):
         experiment_of("minmx")
+
+
+def test_switches_stand_as_in_a_config() -> None:
+    """``false``, not Python's word for it."""
+    assert list(changes({"learner": {"svm": {"bias": False}}})) == ["svm bias false"]

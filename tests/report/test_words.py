@@ -10,6 +10,9 @@ from synthetic import experiment, method, regression_experiment
 from kselect.kernels.polynomial import Polynomial
 from kselect.model.experiment import Fewer
 from kselect.model.method import SELECTED, Choice, Setting
+from kselect.papers import PAPERS
+from kselect.papers.base import Claim
+from kselect.report.sections.sensitivity import name_claim
 from kselect.report.words import (
     describe_columns,
     describe_edges,
@@ -99,3 +102,11 @@ def test_edges() -> None:
     shares = EdgeShares("5-CV", 10, (0.0, 0.0, 0.8, 0.0), 0.8)
     assert describe_edges([]) == ""
     assert "(5-CV 80 %)" in describe_edges([shares])
+
+
+def test_a_claim_about_one_task_says_so() -> None:
+    """tcyb2018 claims the same of classification and of regression: two columns of one table."""
+    names = [name_claim(claim) for claim in PAPERS["tcyb2018"].claims]
+    assert "k-CVKS against k-CV, regression" in names
+    assert len(set(names)) == len(names)
+    assert name_claim(Claim("", "a", "b", "lower")) == "a against b"

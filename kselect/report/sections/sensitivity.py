@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from kselect.papers.base import Claim
 from kselect.report.blocks import Block, Element, File, Grid, Heading, Shown, Text
 from kselect.report.formats import latex, markdown, tidy
 from kselect.report.sections.base import section
@@ -73,7 +74,7 @@ def caption(study: Study) -> str:
 
 def to_grid(found: Sequence[Sensitivity]) -> Grid:
     """One row per reading."""
-    claims = tuple(f"{j.claim.criterion} against {j.claim.rival}" for j in found[0].claims)
+    claims = tuple(name_claim(j.claim) for j in found[0].claims)
     rows = tuple(
         (
             row.name or "(main)",
@@ -88,6 +89,12 @@ def to_grid(found: Sequence[Sensitivity]) -> Grid:
         for row in found
     )
     return Grid((*HEAD, *claims), rows, 2)
+
+
+def name_claim(claim: Claim) -> str:
+    """``RKS against BR``, and of which task where a claim is about one."""
+    task = f", {claim.task}" if claim.task else ""
+    return f"{claim.criterion} against {claim.rival}{task}"
 
 
 def number(value: float) -> str:
