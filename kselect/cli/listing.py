@@ -39,7 +39,7 @@ def kernels() -> Iterator[tuple[str, str, str]]:
     from kselect.kernels import KERNELS
 
     for name, kernel in KERNELS.items():
-        yield name, (inspect.getdoc(kernel) or "").partition("\n")[0], ""
+        yield name, (inspect.getdoc(kernel) or "").partition("\n")[0], kernel.paper
 
 
 def searches() -> Iterator[tuple[str, str, str]]:
@@ -50,6 +50,24 @@ def searches() -> Iterator[tuple[str, str, str]]:
         parameters = ", ".join(f"{p.name}={p.default}" for p in kind.parameters)
         own = f" [{parameters}]" if parameters else ""
         yield name, f"{kind.summary}{own} For {', '.join(kind.criteria)}.", kind.paper
+
+
+def probes() -> Iterator[tuple[str, str, str]]:
+    """Name, one-line meaning, paper of what figures look at."""
+    from kselect.criteria import PROBES
+
+    for name, probe in PROBES.items():
+        yield name, probe.summary + defaults(probe), probe.paper
+
+
+def figures() -> Iterator[tuple[str, str, str]]:
+    """Name, one-line meaning, form of each kind of figure."""
+    from kselect.report.sections import FIGURES
+
+    for name, kind in FIGURES.items():
+        meaning = inspect.getdoc(inspect.getmodule(type(kind))) or ""
+        form = (inspect.getdoc(type(kind)) or "").partition("``")[2].partition("``")[0]
+        yield name, meaning.partition("\n")[0], f"as in {form}"
 
 
 def datasets() -> Iterator[tuple[str, str, str]]:
@@ -72,6 +90,8 @@ LISTS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
     "learners": learners,
     "kernels": kernels,
     "searches": searches,
+    "probes": probes,
+    "figures": figures,
     "datasets": datasets,
 }
 
@@ -94,7 +114,7 @@ class Named(click.Choice[str]):
 @click.command("list", epilog="Example: kselect list criteria")
 @click.argument("what", type=Named(list(LISTS)))
 def listing(what: str) -> None:
-    """Show the criteria, learners, kernels, searches or datasets that a config may name."""
+    """Show what a config may name, and the probes that figures look at."""
     rows = list(LISTS[what]())
     width = max(len(name) for name, _, _ in rows)
     for name, meaning, source in rows:

@@ -16,10 +16,10 @@ from kselect.kernels.gaussian import LOWEST, NEGLIGIBLE
 from kselect.numerics.linalg import Array
 
 
-@kernel("ard")
+@kernel("ard", paper="flkl2014, equation 3")
 @dataclass(frozen=True)
 class Ard(Kernel):
-    r"""ARD kernel ``exp(-sum_j theta_j (x_j - z_j)^2)`` (flkl2014, equation 3); ``theta_j = 0`` ignores feature j.
+    r"""ARD kernel ``exp(-sum_j theta_j (x_j - z_j)^2)``; ``theta_j = 0`` ignores feature j.
 
     With all theta equal it is the Gaussian kernel of ``tau = 1 / (2 theta)``.
     """

@@ -71,6 +71,7 @@ class Kernel:
     """Base of the kernels; the fields of a subclass are its parameters, each a positive number."""
 
     name: ClassVar[str] = ""
+    paper: ClassVar[str] = ""
     grids: ClassVar[Mapping[str, str]] = {}
     """Parameter -> the grid that is searched where nobody names one."""
     whole: ClassVar[frozenset[str]] = frozenset()
@@ -145,11 +146,11 @@ def powers_around(distances: Array, below: int, above: int) -> str:
     return f"2^{centre - below}:2^{centre + above}"
 
 
-def kernel(name: str) -> Callable[[K], K]:
-    """Register a kernel class under the name that configs and tables use."""
+def kernel(name: str, *, paper: str = "") -> Callable[[K], K]:
+    """Register a kernel class under the name that configs and tables use; ``paper``: where it is used."""
 
     def register(cls: K) -> K:
-        cls.name = name
+        cls.name, cls.paper = name, paper
         KERNELS[name] = cls
         return cls
 

@@ -18,7 +18,7 @@ LOWEST = math.log(NEGLIGIBLE)
 HARMLESS = 1e-9
 
 
-@kernel("gaussian")
+@kernel("gaussian", paper="all five papers")
 @dataclass(frozen=True)
 class Gaussian(Kernel):
     r"""Gaussian kernel ``exp(-||x - z||^2 / (2 tau))``; tau is a variance (the 'sigma' of ijcai2018)."""

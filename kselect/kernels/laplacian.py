@@ -18,7 +18,7 @@ def manhattan_distances(points: Points) -> Array:
     return np.asarray(cdist(points.X, points.Z, "cityblock"))
 
 
-@kernel("laplacian")
+@kernel("laplacian", paper="in none of the papers")
 @dataclass(frozen=True)
 class Laplacian(Kernel):
     r"""Laplacian kernel ``exp(-||x - z||_1 / width)``: rougher than the Gaussian, and less hurt by outliers."""

@@ -8,7 +8,7 @@ from kselect.kernels.base import Kernel, Points, kernel
 from kselect.numerics.linalg import Array
 
 
-@kernel("linear")
+@kernel("linear", paper="in none of the papers")
 @dataclass(frozen=True)
 class Linear(Kernel):
     r"""Linear kernel ``x.z``; it has no parameter, only the ridge is chosen."""

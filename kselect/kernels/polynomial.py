@@ -10,10 +10,10 @@ from kselect.kernels.base import Kernel, Points, kernel
 from kselect.numerics.linalg import Array
 
 
-@kernel("polynomial")
+@kernel("polynomial", paper="tcyb2018")
 @dataclass(frozen=True)
 class Polynomial(Kernel):
-    r"""Polynomial kernel ``(1 + x.z)^degree`` (tcyb2018)."""
+    r"""Polynomial kernel ``(1 + x.z)^degree``."""
 
     degree: float
     grids: ClassVar[Mapping[str, str]] = {"degree": "1:5"}

@@ -13,10 +13,11 @@ from experiments import kselect_in
 
 from kselect.cli.listing import LISTS
 from kselect.cli.main import cli
-from kselect.criteria import CRITERIA
+from kselect.criteria import CRITERIA, PROBES
 from kselect.datasets.registry import load_registry
 from kselect.kernels import KERNELS
 from kselect.learners import LEARNERS
+from kselect.report.sections import FIGURES
 
 
 def walk(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -122,6 +123,8 @@ def test_version(tmp_path: Path) -> None:
         ("criteria", CRITERIA),
         ("learners", LEARNERS),
         ("kernels", KERNELS),
+        ("probes", PROBES),
+        ("figures", FIGURES),
         ("datasets", load_registry()),
     ],
 )
@@ -132,6 +135,14 @@ def test_list(what: str, names: dict[str, object]) -> None:
     lines = found.output.splitlines()
     assert [line.split()[0] for line in lines] == list(names)
     assert all(len(line.split()) > 2 for line in lines)
+
+
+@pytest.mark.parametrize("what", ["criteria", "learners", "kernels", "searches", "probes"])
+def test_lists_name_the_paper(what: str) -> None:
+    """In brackets at the end of every line, after the equation or the meaning."""
+    lines = CliRunner().invoke(cli, ["list", what]).output.splitlines()
+    assert lines
+    assert all(line.endswith(")") and "  (" in line for line in lines)
 
 
 def test_sys_info(tmp_path: Path) -> None:
