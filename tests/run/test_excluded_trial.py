@@ -1,0 +1,135 @@
+"""Kernels without a fit in a trial: left out by name and counted; a method fails where no kernel is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kselect.datasets.dataset import DataSet, Source
+from kselect.kernels import Kernel
+from kselect.kernels.gaussian import Gaussian
+from kselect.kernels.polynomial import Polynomial
+from kselect.learners.svm_path import descent, ladder, settle
+from kselect.learners.svm_path.ladder import Ladder
+from kselect.learners.svm_path.task import Task
+from kselect.model.experiment import Experiment
+from kselect.model.method import Choice, Method, Ridges
+from kselect.model.records import Record, count_exclusions
+from kselect.model.trial import Trial
+from kselect.numerics.linalg import Array
+from kselect.run import trial as trial_module
+from kselect.run.trial import run_trial
+
+METHODS = (
+    Method("3-CV", "k-CV", 3, (("average", "folds"), ("loss", "hinge"))),
+    Method("RKS", "RKS", None, (("eta", 1.0), ("loss", "hinge"))),
+    Method("SPS", "SPS", None, (("delta", 1.0), ("loss", "hinge"))),
+)
+LEARNERS = (
+    ("classification", Choice("svm", (("bias", True),))),
+    ("regression", Choice("krr")),
+)
+EXPERIMENT = Experiment(
+    name="test",
+    paper="",
+    title="",
+    learners=LEARNERS,  # type: ignore[arg-type]
+    scale="none",
+    scale_on="train",
+    train=0.7,
+    stratify=True,
+    splits=(0,),
+    seed=5,
+    kernels=(Gaussian(1.0), Polynomial(1), Polynomial(10)),
+    lam=Ridges((1.0,), "fixed"),
+    ridge="fixed",
+    loss="hinge",
+    methods=METHODS,
+    datasets=("heart", "mpg"),
+)
+Run = Callable[[str, Array, Array, tuple[Kernel, ...], Ridges], tuple[Record, ...]]
+SMALL = Ridges((0.1, 10.0), "fixed", "n lam")
+LARGE = Ridges((1e-4, 1e-3), "fixed", "n lam")
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A trial on rows that are given, under the name of a data set of that task."""
+
+    def once(
+        name: str, X: Array, y: Array, kernels: tuple[Kernel, ...], lam: Ridges
+    ) -> tuple[Record, ...]:
+        spec = replace(EXPERIMENT, kernels=kernels, lam=lam, stratify=name == "heart")
+        data = DataSet(name, spec.task(name), X, y, "0" * 64)
+        monkeypatch.setattr(trial_module, "load", lambda info, source: data)
+        source = Source(Path("none"), "test", "0" * 64)
+        return run_trial(spec, Trial(name, 0, spec.methods_on(name), source)).records
+
+    return once
+
+
+def unlike() -> tuple[Array, Array]:
+    """Equal rows with unlike labels, large under a polynomial."""
+    rng = np.random.default_rng(0)
+    return np.repeat(20 * rng.normal(size=(15, 3)), 4, axis=0), np.tile([1.0, -1.0, 1.0, -1.0], 15)
+
+
+def noise() -> tuple[Array, Array]:
+    """Labels without a rule."""
+    rng = np.random.default_rng(1)
+    return rng.uniform(-1, 1, size=(60, 3)), rng.choice([-1.0, 1.0], size=60)
+
+
+def test_margins_lost_in_rounding_are_counted_by_name(run: Run) -> None:
+    """At each ridge, for each criterion that trains; what is left is chosen from."""
+    for record in run("heart", *unlike(), EXPERIMENT.kernels, SMALL):
+        assert record.status == "ok"
+        assert (record.kernel, record.chosen) != ("polynomial", "degree=10")
+        assert record.excluded == 1
+        ((why, count),) = count_exclusions(record.exclusions).items()
+        assert "margins are lost in the rounding of K beta" in why
+        assert count == 1
+
+
+def test_a_limit_that_is_reached_everywhere_is_a_failure(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the method, with the kernel and C."""
+    monkeypatch.setattr(settle, "SMO_STEPS", 1)
+    monkeypatch.setattr(settle, "STEPS", 1)
+    monkeypatch.setattr(descent, "STEPS", 0)
+    records = run("heart", *noise(), (Gaussian(1.0),), LARGE)
+    assert {r.status for r in records} == {"failed"}
+    assert all("iteration limit: gaussian tau=1 C=" in r.reason for r in records)
+
+
+def test_a_limit_that_is_reached_once_is_counted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That kernel is left out by name, and another is chosen."""
+    climb = ladder.climb
+
+    def limited(task: Task, Cs: Array, above: Ladder | None = None) -> Ladder:
+        if "tau=1" in task.name:
+            raise ladder.failure(task, float(Cs[0]))
+        return climb(task, Cs, above)
+
+    monkeypatch.setattr(ladder, "climb", limited)
+    for record in run("heart", *noise(), (Gaussian(1.0), Gaussian(4.0)), SMALL):
+        assert (record.status, record.chosen, record.excluded) == ("ok", "tau=4", 1)
+        ((why, count),) = count_exclusions(record.exclusions).items()
+        assert "iteration limit: gaussian tau=1" in why
+        assert count == 1
+
+
+def test_a_polynomial_without_a_factor_is_counted_by_name(run: Run) -> None:
+    """In a regression: entries of 1e308 and more are no matrix."""
+    rng = np.random.default_rng(2)
+    X, y = 1e16 * rng.normal(size=(40, 2)), rng.normal(size=40)
+    for record in run("mpg", X, y, EXPERIMENT.kernels, SMALL):
+        assert record.status == "ok"
+        assert record.chosen != "degree=10"
+        assert record.excluded >= 1
+        assert "degree=10" in record.exclusions
