@@ -82,12 +82,21 @@ def identity_minus(product: Array) -> Array:
     return product
 
 
-def stacked(rows: Array, shares: Array) -> Array:
-    """``A_F diag(share) A_F^T`` for folds (k, m, r) and ridges (n_ridges, r): (k, n_ridges, m, m)."""
-    k, m, r = rows.shape
-    scaled = rows[:, None] * shares[None, :, None, :]
-    product = scaled.reshape(k, -1, r) @ rows.transpose(0, 2, 1)
-    return np.asarray(product.reshape(k, len(shares), m, m))
+def stacked(rows: Array, roots: Array) -> Array:
+    """``A_F diag(root^2) A_F^T`` for folds (k, m, r) and ridges (n_ridges, r): (k, n_ridges, m, m).
+
+    Each is a symmetric rank update, as above.
+    """
+    scaled = rows[:, None] * roots[None, :, None, :]
+    return np.asarray(scaled @ scaled.swapaxes(-1, -2))
+
+
+def identity_minus_each(products: Array) -> Array:
+    """``I - product`` of each in a stack, in its place."""
+    np.negative(products, out=products)
+    m = products.shape[-1]
+    products.reshape(-1, m * m)[:, :: m + 1] += 1.0
+    return products
 
 
 class SpectralFactor:
@@ -120,8 +129,14 @@ class SpectralFactor:
                 yield gram_of_rows(UF * root)
 
     def stack(self, folds: Index, gammas: Array) -> Array:
-        """``U_F diag(gamma w) U_F^T``, a product a fold with all ridges in its rows."""
-        return stacked(self.U[folds], gammas[:, None] * weights(self.s, gammas))
+        """As above, with the columns that the smallest ridge needs."""
+        w = weights(self.s, gammas)
+        kept = self.s * w
+        used = int(np.count_nonzero(kept.max(axis=0) > EPS))
+        if used < SHORT_SHARE * len(self.s):
+            part = slice(len(self.s) - used, None)
+            return identity_minus_each(stacked(self.U[folds, part], np.sqrt(kept[:, part])))
+        return stacked(self.U[folds], np.sqrt(gammas[:, None] * w))
 
     def modes(self, gammas: Array) -> tuple[Array, Array, Array]:
         """The eigenvectors, and ``s w``."""
@@ -163,8 +178,10 @@ class ThinFactor:
             yield identity_minus(gram_of_rows(BF[:, :used] * np.sqrt(w[:used])))
 
     def stack(self, folds: Index, gammas: Array) -> Array:
-        """``I - B_F diag(w) B_F^T``, a product a fold with all ridges in its rows."""
-        return np.eye(folds.shape[1]) - stacked(self.B[folds], self.weights(gammas))
+        """As above, with the columns that the smallest ridge needs."""
+        w = self.weights(gammas)
+        used = int(np.count_nonzero((self.s * w).max(axis=0) > EPS))
+        return identity_minus_each(stacked(self.B[folds, :used], np.sqrt(w[:, :used])))
 
     def modes(self, gammas: Array) -> tuple[Array, Array, Array]:
         """The columns, and ``w``."""

@@ -10,16 +10,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.blas import dsyr
 from scipy.linalg.lapack import dposv
 
 from kselect.errors import TrialError
-from kselect.learners.factor import Factor
+from kselect.learners.factor import Factor, ScatteredFactor, weights
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 
 # Numbers in a stack of scaled eigenvectors: two megabytes.
 STACK_SIZE = 250_000
+# Ridges in a stack: neighbours, as they need about as many eigenvectors.
+RIDGES = 4
+# Blocks of fewer rows are solved by numpy, all of a stack in one call.
+SMALL_BLOCK = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +49,14 @@ def solve_all(factor: Factor, gammas: Array, targets: Array, bias: bool) -> Solu
 
 @dataclass(frozen=True, eq=False)
 class FoldErrors:
-    """``y - f`` held out, (q, n_ridges, n), the fits by size of fold, and the blocks at the smallest ridge."""
+    """``y - f`` held out, (q, n_ridges, n), the fits by size of fold, and the blocks at the smallest ridge.
+
+    ``edges`` is None where not all blocks were made.
+    """
 
     errors: Array
     fits: dict[int, Solutions]
-    edges: list[Array]
+    edges: list[Array] | None
 
 
 class FoldSolver:
@@ -61,48 +67,74 @@ class FoldSolver:
 
     def solve(self, fits: dict[int, Solutions]) -> FoldErrors:
         """All folds; ``fits`` are those with the ridges at which a fold of each size is held out."""
-        some = next(iter(fits.values())).alpha
-        errors, edges = np.zeros_like(some), list[Array]()
+        if isinstance(self.factor, ScatteredFactor) and not self.bias:
+            return FoldErrors(self._scattered(self.factor, fits), fits, None)
+        some = next(iter(fits.values()))
+        errors, edges = np.empty_like(some.alpha), list[Array]()
         for m, positions in self.folds.by_size.items():
-            for chunk in chunks(self.folds, positions, some.shape[1]):
-                if len(chunk) > 1:
-                    errors[:, :, chunk] = self._several(chunk, fits[m], edges)
-                else:
-                    errors[:, :, chunk[0]] = self._one(chunk[0], fits[m], edges)
+            least = int(np.argmin(fits[m].gammas))
+            for ridges in neighbours(fits[m].gammas, m * self.folds.n):
+                for chunk in chunks(self.folds, positions, len(ridges)):
+                    blocks = self._blocks(chunk, fits[m], ridges)
+                    if least in ridges:
+                        edges.append(blocks[:, list(ridges).index(least)].copy())
+                    put(errors, fits[m], blocks, chunk, ridges)
         return FoldErrors(errors, fits, edges)
 
-    def _several(self, folds: Index, fit: Solutions, edges: list[Array]) -> Array:
-        """The errors of several folds of one size, (q, n_ridges, k, m)."""
-        gammas = fit.gammas
+    def _blocks(self, folds: Index, fit: Solutions, ridges: Index) -> Array:
+        """``gamma P_FF`` of folds of one size, (k, n_ridges, m, m)."""
+        gammas = fit.gammas[ridges]
         blocks = self.factor.stack(folds, gammas)
         if self.bias:
-            along = np.sqrt(gammas)[:, None] * fit.q
+            along = np.sqrt(gammas)[:, None] * fit.q[ridges]
             rows = along[:, folds].transpose(1, 0, 2)
             blocks -= rows[..., :, None] * rows[..., None, :]
-        edges.append(blocks[:, np.argmin(gammas)].copy())
-        right = (gammas[:, None] * fit.alpha)[:, :, folds].transpose(2, 1, 3, 0)
+        return blocks
+
+    def _scattered(self, factor: ScatteredFactor, fits: dict[int, Solutions]) -> Array:
+        """Without a bias a row without neighbours is a fold of its own; the others are those of the core."""
+        errors = np.empty_like(next(iter(fits.values())).alpha)
+        for F in self.folds.members:
+            fit, inside = fits[len(F)], np.flatnonzero(factor.place[F] >= 0)
+            errors[:, :, F] = fit.alpha[:, :, F] / weights(factor.kappa[F], fit.gammas)
+            if factor.inner and len(inside):
+                rows, at = F[inside], factor.place[F[inside]][None]
+                for ridges in neighbours(fit.gammas, len(rows) * len(factor.core)):
+                    blocks = factor.inner.stack(at, fit.gammas[ridges])
+                    put(errors, fit, blocks, rows[None], ridges)
+        return errors
+
+
+def put(errors: Array, fit: Solutions, blocks: Array, folds: Index, ridges: Index) -> None:
+    """The errors (q, n_ridges, n) of some folds and ridges from their blocks ``gamma P_FF``, which are lost."""
+    right = fit.gammas[ridges, None] * fit.alpha[:, ridges]
+    solved = solve(blocks, right[:, :, folds].transpose(2, 1, 3, 0))
+    errors[:, ridges[:, None, None], folds] = solved.transpose(3, 1, 0, 2)
+
+
+def solve(blocks: Array, right: Array) -> Array:
+    """``block^{-1} right`` of every block in a stack (..., m, m), the right sides being (..., m, q)."""
+    m, q = right.shape[-2:]
+    if m < SMALL_BLOCK:
         try:  # numpy solves by LU, which would make numbers of a block that rounding has left indefinite
             np.linalg.cholesky(blocks)
-            errors = np.linalg.solve(blocks, right)
+            return np.asarray(np.linalg.solve(blocks, right))
         except np.linalg.LinAlgError:
             raise TrialError("a fold block is singular") from None
-        return np.asarray(errors.transpose(3, 1, 0, 2))
+    out = np.empty(right.shape)
+    for block, b, x in zip(
+        blocks.reshape(-1, m, m), right.reshape(-1, m, q), out.reshape(-1, m, q), strict=True
+    ):
+        _, x[:], failed = dposv(block.T, b, lower=1, overwrite_a=1)
+        if failed:
+            raise TrialError("a fold block is singular")
+    return out
 
-    def _one(self, F: Index, fit: Solutions, edges: list[Array]) -> Array:
-        """The errors of one fold, (q, n_ridges, m)."""
-        gammas = fit.gammas
-        errors = np.empty((*fit.alpha.shape[:2], len(F)))
-        right = gammas[:, None] * fit.alpha[:, :, F]
-        for i, block in enumerate(self.factor.blocks(F, gammas)):
-            if self.bias:
-                block = dsyr(-gammas[i], fit.q[i, F], lower=1, a=block, overwrite_a=1)
-            if i == np.argmin(gammas):
-                edges.append(block[None].copy())  # its lower triangle alone is whole
-            _, solved, failed = dposv(block, right[:, i].T, lower=1, overwrite_a=1)
-            errors[:, i] = solved.T
-            if failed:
-                raise TrialError("a fold block is singular")
-        return errors
+
+def neighbours(gammas: Array, size: int) -> list[Index]:
+    """The ridges in groups, neighbours together: fewer in each where one takes up much of a stack."""
+    together = max(1, min(RIDGES, STACK_SIZE // size))
+    return np.array_split(np.argsort(gammas, kind="stable"), -(-len(gammas) // together))
 
 
 def chunks(folds: Folds, positions: Sequence[int], ridges: int) -> Iterator[Index]:

@@ -222,7 +222,8 @@ class SquareLossPath:
             fitted = self._fitted(fit.gammas, fit.alpha[mine], fit.q)
             form_held_out(fitted, out, folds.members, positions)
         # Not before the last fold is done: half of the blocks would hide what the others say.
-        self._edges[folds] = solved.edges
+        if solved.edges is not None:
+            self._edges[folds] = solved.edges
         return out
 
     def _fold_errors(self, folds: Folds) -> FoldErrors:
