@@ -55,7 +55,7 @@ def batches(doubt: Mask, folds: Sequence[Index], positions: Sequence[int]) -> It
     """The folds in doubt, so many together that their coefficients are a matrix of moderate size."""
     if not doubt.any():
         return
-    ridges = [np.flatnonzero(doubt[:, folds[j]].any(axis=1)) for j in positions]
+    ridges = [doubt[:, folds[j]].any(axis=1).nonzero()[0] for j in positions]
     ends = np.cumsum([len(found) for found in ridges])
     numbers = ends * doubt.shape[1] // BATCH
     for number in np.unique(numbers):
@@ -116,7 +116,7 @@ def form_held_out(
             outside = fitted.column_sums_outside(folds)
         errors = np.zeros((len(batch.ridges), len(fitted.y)))
         for F, _, ridges, span in batch:
-            errors[span, F] = fitted.y[F] - held[np.ix_(ridges, F)]
+            errors[span, F] = fitted.y[F] - held[ridges[:, None], F]
         a = fitted.alpha[batch.ridges] - fitted.push(batch.ridges, errors)
         for F, j, ridges, span in batch:
             a[span, F] = 0.0
@@ -124,7 +124,7 @@ def form_held_out(
             if outside is not None:
                 kept = np.delete(fitted.y, F)
                 small += bias(kept.sum(), products(outside[[j]], a[span]), len(kept))
-            fitted.put(held, np.ix_(ridges, F), small, doubt)
+            fitted.put(held, (ridges[:, None], F), small, doubt)
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")

@@ -134,11 +134,12 @@ def solve(blocks: Array, right: Array) -> Array:
 def neighbours(gammas: Array, size: int) -> list[Index]:
     """The ridges in groups, neighbours together: fewer in each where one takes up much of a stack."""
     together = max(1, min(RIDGES, STACK_SIZE // size))
-    return np.array_split(np.argsort(gammas, kind="stable"), -(-len(gammas) // together))
+    order = np.argsort(gammas, kind="stable")
+    return [order[i : i + together] for i in range(0, len(order), together)]
 
 
 def chunks(folds: Folds, positions: Sequence[int], ridges: int) -> Iterator[Index]:
     """Folds of one size, (k, m) together as long as their stack is small enough for the cache."""
     members = np.array([folds.members[i] for i in positions])
-    one = ridges * members.shape[1] * folds.n
-    yield from np.array_split(members, -(-len(members) // max(1, STACK_SIZE // one)))
+    together = max(1, STACK_SIZE // (ridges * members.shape[1] * folds.n))
+    yield from (members[i : i + together] for i in range(0, len(members), together))
