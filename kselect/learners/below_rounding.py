@@ -55,7 +55,7 @@ def batches(doubt: Mask, folds: Sequence[Index], positions: Sequence[int]) -> It
     """The folds in doubt, so many together that their coefficients are a matrix of moderate size."""
     if not doubt.any():
         return
-    ridges = [doubt[:, folds[j]].any(axis=1).nonzero()[0] for j in positions]
+    ridges = [np.flatnonzero(doubt[:, folds[j]].any(axis=1)) for j in positions]
     ends = np.cumsum([len(found) for found in ridges])
     numbers = ends * doubt.shape[1] // BATCH
     for number in np.unique(numbers):

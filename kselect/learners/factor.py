@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg.lapack import dpstrf
 
 from kselect.errors import TrialError
+from kselect.learners.blocks import gram_of_rows, identity_minus, identity_minus_each, stacked
 from kselect.numerics.linalg import Array, Index, symmetric_eigh
 
 EPS = float(np.finfo(np.float64).eps)
@@ -65,40 +66,6 @@ def weights(s: Array, gammas: Array) -> Array:
     return inverse
 
 
-def gram_of_rows(A: Array) -> Array:
-    """``A A^T`` in Fortran order.
-
-    numpy makes a symmetric rank update of it, half the work of a product, and unlike scipy's wrapper of the
-    same routine it lets other threads run meanwhile.
-    """
-    product: Array = (A @ A.T).T
-    return product
-
-
-def identity_minus(product: Array) -> Array:
-    """``I - product``, in its place; Fortran-ordered, so that its transpose is flat."""
-    np.negative(product, out=product)
-    product.T.reshape(-1)[:: len(product) + 1] += 1.0
-    return product
-
-
-def stacked(rows: Array, roots: Array) -> Array:
-    """``A_F diag(root^2) A_F^T`` for folds (k, m, r) and ridges (n_ridges, r): (k, n_ridges, m, m).
-
-    Each is a symmetric rank update, as above.
-    """
-    scaled = rows[:, None] * roots[None, :, None, :]
-    return np.asarray(scaled @ scaled.swapaxes(-1, -2))
-
-
-def identity_minus_each(products: Array) -> Array:
-    """``I - product`` of each in a stack, in its place."""
-    np.negative(products, out=products)
-    m = products.shape[-1]
-    products.reshape(-1, m * m)[:, :: m + 1] += 1.0
-    return products
-
-
 class SpectralFactor:
     """``G = U diag(w) U^T``."""
 
@@ -135,8 +102,8 @@ class SpectralFactor:
         used = int(np.count_nonzero(kept.max(axis=0) > EPS))
         if used < SHORT_SHARE * len(self.s):
             part = slice(len(self.s) - used, None)
-            return identity_minus_each(stacked(self.U[folds, part], np.sqrt(kept[:, part])))
-        return stacked(self.U[folds], np.sqrt(gammas[:, None] * w))
+            return identity_minus_each(stacked(self.U[folds, part], kept[:, part]))
+        return stacked(self.U[folds], gammas[:, None] * w)
 
     def modes(self, gammas: Array) -> tuple[Array, Array, Array]:
         """The eigenvectors, and ``s w``."""
@@ -181,7 +148,7 @@ class ThinFactor:
         """As above, with the columns that the smallest ridge needs."""
         w = self.weights(gammas)
         used = int(np.count_nonzero((self.s * w).max(axis=0) > EPS))
-        return identity_minus_each(stacked(self.B[folds, :used], np.sqrt(w[:, :used])))
+        return identity_minus_each(stacked(self.B[folds, :used], w[:, :used]))
 
     def modes(self, gammas: Array) -> tuple[Array, Array, Array]:
         """The columns, and ``w``."""
@@ -233,8 +200,18 @@ class ScatteredFactor:
             yield whole
 
     def stack(self, folds: Index, gammas: Array) -> Array:
-        """The blocks one by one: there is little to gain."""
-        return np.array([list(self.blocks(F, gammas)) for F in folds])
+        """Diagonal blocks, with the core's block where a fold meets it."""
+        k, m = folds.shape
+        diagonals = gammas[:, None] * weights(self.kappa[folds.ravel()], gammas)
+        out = np.zeros((k, len(gammas), m * m))
+        out[:, :, :: m + 1] = diagonals.reshape(-1, k, m).swapaxes(0, 1)
+        out = out.reshape(k, -1, m, m)
+        for fold, F in zip(out, folds, strict=True):
+            inside = np.flatnonzero(self.place[F] >= 0)
+            if self.inner and len(inside):
+                core = self.inner.stack(self.place[F[inside]][None], gammas)[0]
+                fold[:, inside[:, None], inside] = core
+        return out
 
     def modes(self, gammas: Array) -> tuple[Array, Array, Array]:
         """Unit vectors for the rows alone, the core's own eigenvectors beside them."""

@@ -10,16 +10,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.blas import dsyr
 from scipy.linalg.lapack import dposv
 
 from kselect.errors import TrialError
+from kselect.learners.blocks import SMALL_PRODUCT
 from kselect.learners.factor import Factor, ScatteredFactor, weights
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 
 # Numbers in a stack of scaled eigenvectors: two megabytes.
 STACK_SIZE = 250_000
-# Ridges in a stack: neighbours, as they need about as many eigenvectors.
+# Ridges in a stack, unless all folds and ridges make one: neighbours, as they need about as many eigenvectors.
 RIDGES = 4
 # Blocks of fewer rows are solved by numpy, all of a stack in one call.
 SMALL_BLOCK = 12
@@ -69,20 +71,44 @@ class FoldSolver:
         """All folds; ``fits`` are those with the ridges at which a fold of each size is held out."""
         if isinstance(self.factor, ScatteredFactor) and not self.bias:
             return FoldErrors(self._scattered(self.factor, fits), fits, None)
-        some = next(iter(fits.values()))
-        errors, edges = np.empty_like(some.alpha), list[Array]()
+        errors, edges = np.empty_like(next(iter(fits.values())).alpha), list[Array]()
         for m, positions in self.folds.by_size.items():
-            least = int(np.argmin(fits[m].gammas))
-            for ridges in neighbours(fits[m].gammas, m * self.folds.n):
-                for chunk in chunks(self.folds, positions, len(ridges)):
-                    blocks = self._blocks(chunk, fits[m], ridges)
-                    if least in ridges:
-                        edges.append(blocks[:, list(ridges).index(least)].copy())
-                    put(errors, fits[m], blocks, chunk, ridges)
+            if m * m * self.folds.n <= SMALL_PRODUCT:
+                self._several(positions, fits[m], errors, edges)
+            else:
+                for position in positions:
+                    self._one(self.folds.members[position], fits[m], errors, edges)
         return FoldErrors(errors, fits, edges)
 
+    def _several(
+        self, positions: Sequence[int], fit: Solutions, errors: Array, edges: list[Array]
+    ) -> None:
+        """Small folds of one size, in stacks."""
+        least = int(np.argmin(fit.gammas))
+        size = len(self.folds.members[positions[0]]) * self.folds.n
+        for ridges in neighbours(fit.gammas, size, len(positions)):
+            for chunk in chunks(self.folds, positions, len(ridges)):
+                blocks = self._blocks(chunk, fit, ridges)
+                if least in ridges:
+                    edges.append(blocks[:, ridges.tolist().index(least)].copy())
+                put(errors, fit, blocks, chunk, ridges)
+
+    def _one(self, F: Index, fit: Solutions, errors: Array, edges: list[Array]) -> None:
+        """A large fold, a block at a time."""
+        gammas, least = fit.gammas, int(np.argmin(fit.gammas))
+        right = gammas[:, None] * fit.alpha[:, :, F]
+        for i, block in enumerate(self.factor.blocks(F, gammas)):
+            if self.bias:
+                block = dsyr(-gammas[i], fit.q[i, F], lower=1, a=block, overwrite_a=1)
+            if i == least:
+                edges.append(block[None].copy())  # its lower triangle alone is whole
+            _, solved, failed = dposv(block, right[:, i].T, lower=1, overwrite_a=1)
+            if failed:
+                raise TrialError("a fold block is singular")
+            errors[:, i, F] = solved.T
+
     def _blocks(self, folds: Index, fit: Solutions, ridges: Index) -> Array:
-        """``gamma P_FF`` of folds of one size, (k, n_ridges, m, m)."""
+        """``gamma P_FF`` of small folds of one size, (k, n_ridges, m, m)."""
         gammas = fit.gammas[ridges]
         blocks = self.factor.stack(folds, gammas)
         if self.bias:
@@ -99,7 +125,7 @@ class FoldSolver:
             errors[:, :, F] = fit.alpha[:, :, F] / weights(factor.kappa[F], fit.gammas)
             if factor.inner and len(inside):
                 rows, at = F[inside], factor.place[F[inside]][None]
-                for ridges in neighbours(fit.gammas, len(rows) * len(factor.core)):
+                for ridges in neighbours(fit.gammas, len(rows) * len(factor.core), 1):
                     blocks = factor.inner.stack(at, fit.gammas[ridges])
                     put(errors, fit, blocks, rows[None], ridges)
         return errors
@@ -131,10 +157,11 @@ def solve(blocks: Array, right: Array) -> Array:
     return out
 
 
-def neighbours(gammas: Array, size: int) -> list[Index]:
-    """The ridges in groups, neighbours together: fewer in each where one takes up much of a stack."""
-    together = max(1, min(RIDGES, STACK_SIZE // size))
+def neighbours(gammas: Array, size: int, folds: int) -> list[Index]:
+    """The ridges in groups, neighbours together: all if their stack with all folds is small enough."""
     order = np.argsort(gammas, kind="stable")
+    whole = len(order) * size * folds <= STACK_SIZE
+    together = len(order) if whole else max(1, min(RIDGES, STACK_SIZE // size))
     return [order[i : i + together] for i in range(0, len(order), together)]
 
 

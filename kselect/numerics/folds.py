@@ -32,7 +32,7 @@ class Folds:
             )
         return cls(tuple(np.flatnonzero(numbers == k) for k in present))
 
-    @property
+    @cached_property
     def n(self) -> int:
         """The number of rows."""
         return sum(len(F) for F in self.members)

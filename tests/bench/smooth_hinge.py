@@ -7,8 +7,8 @@ The grid is the paper's: 31 widths, tau 2^-15 .. 2^15, by 16 ridges, lam 2^-15, 
 
 * the paper's FBIF and k-CV for the smoothed hinge, every grid point trained for itself, by the paper's
   Newton method and by kselect's trainer from nothing; for KRR by Cholesky factors;
-* kselect's exact selection (bounds, ``select_exactly``) and its whole surface (``held_out``, for KRR
-  ``held_out_surface``).
+* kselect's exact selection (bounds, ``select_exactly``) and its whole surface: for KRR all that the engine does
+  with the grid, the fits at every ridge among it, for the smoothed hinge ``held_out``.
 
 All make their own kernel matrices. Prints ratios over FBIF, whether the pair and its error are the surface's
 minimum, and how much was trained for them.
@@ -37,13 +37,15 @@ from kselect.datasets.splits import draw_split
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import Problem
-from kselect.learners.krr_surface import held_out_surface
 from kselect.learners.smooth_hinge import smooth_hinge
+from kselect.model.method import Choice, Method, Ridges
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.streams import stream
+from kselect.search.engine import walk
 from kselect.search.exact_selection import PrunedLearner, nearest_to_median, select_exactly
 from kselect.search.pruned import Pruned, order_of, outward
+from kselect.search.side import TrainingSide
 
 TAUS = 2.0 ** np.arange(-15, 16)
 LAMS = 2.0 ** np.arange(-15, 16, 2)
@@ -70,19 +72,33 @@ def select(X: Array, y: Array, folds: Folds, learner: PrunedLearner) -> Pruned:
     return select_exactly(grams, y[order], LAMS, sorted_folds, learner, visit=visit)
 
 
-def surface(X: Array, y: Array, folds: Folds, learner: PrunedLearner) -> Array:
+def hinge_surface(X: Array, y: Array, folds: Folds) -> Array:
     """(widths, ridges): every grid point by the path."""
     points, rows = Points(X), []
     for tau in TAUS.tolist():
         kernel = Gaussian(tau)
         problem = Problem(X, y, kernel, kernel.gram(points), LAMS, "per-fold")
-        if learner == "krr":
-            held = held_out_surface(problem, folds)
-            rows.append(np.square(y - held).mean(axis=1))
-        else:
-            held = smooth_hinge(problem).held_out(folds)
-            rows.append(np.maximum(0.0, 1.0 - y * held).mean(axis=1))
+        held = smooth_hinge(problem).held_out(folds)
+        rows.append(np.maximum(0.0, 1.0 - y * held).mean(axis=1))
     return np.array(rows)
+
+
+def square_surface(X: Array, y: Array, folds: Folds) -> Array:
+    """(widths, ridges): every grid point as a search of the grid has it."""
+    k = len(folds.members)
+    side = TrainingSide(
+        X=X,
+        targets=y[None],
+        task="regression",
+        kernels=tuple(Gaussian(tau) for tau in TAUS.tolist()),
+        ridges=Ridges(tuple(LAMS.tolist()), "select"),
+        learner=Choice("krr"),
+        ridge="per-fold",
+        folds={k: folds}.__getitem__,
+        stream=partial(stream, 0),
+    )
+    method = Method(f"{k}-CV", "k-CV", k, (("average", "points"), ("loss", "squared")))
+    return np.array([visit.scores[method] for visit in walk(side, (method,))])
 
 
 def timed(run: Callable[[], Any]) -> tuple[float, Any]:
@@ -101,9 +117,9 @@ def measure(
     )
     runs: dict[str, Callable[[], Any]] = dict(contestants(X, y, TAUS, LAMS, folds, landmarks))
     runs["selection"] = lambda: select(X, y, folds, "smooth-hinge")
-    runs["surface"] = lambda: surface(X, y, folds, "smooth-hinge")
+    runs["surface"] = lambda: hinge_surface(X, y, folds)
     runs["KRR selection"] = lambda: select(X, y, folds, "krr")
-    runs["KRR surface"] = lambda: surface(X, y, folds, "krr")
+    runs["KRR surface"] = lambda: square_surface(X, y, folds)
     runs = {name: run for name, run in runs.items() if classes or name.startswith("KRR")}
     seconds: dict[str, float] = {}
     found: dict[str, Any] = {}

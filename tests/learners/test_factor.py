@@ -83,6 +83,25 @@ def test_blocks_are_those_of_the_inverse(case: tuple[Array, Factor]) -> None:
         assert np.abs(np.tril(block - gamma * G[np.ix_(F, F)])).max() <= tolerance(K)
 
 
+@pytest.mark.parametrize("small", [0, 10**9])
+def test_a_stack_is_the_blocks(
+    case: tuple[Array, Factor], small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kselect.learners.blocks.SMALL_PRODUCT", small)
+    K, factor = case
+    folds = stream(0, "F").permutation(len(K))[: len(K) // 3 * 3].reshape(3, -1)
+    for gammas in (
+        GAMMAS,
+        2.0 ** np.arange(-4, 12),
+        np.array([2.0**40]),
+        2.0 ** np.array([-4, 48]),
+    ):
+        stack = factor.stack(folds, gammas)
+        for fold, F in zip(stack, folds, strict=True):
+            for block, want in zip(fold, factor.blocks(F, gammas), strict=True):
+                assert np.abs(np.tril(block - want)).max() <= 10 * len(K) * EPS
+
+
 def test_a_block_without_a_row_of_the_core() -> None:
     K, _ = KERNELS["scattered"]
     F = np.array([0, 1, 2])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import oracles
 import pytest
 
 import kselect.learners.fold_solves as fold_solves
@@ -56,6 +57,30 @@ def test_a_changed_target_shares_nothing_of_y() -> None:
     alone = make.path(together.of_target(1, LAMS)).held_out(FOLDS[0])
     np.testing.assert_allclose(other, alone, rtol=1e-10)
     assert not np.allclose(first, other)
+
+
+@pytest.mark.parametrize("learner", ["krr", "lssvm"])
+@pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Gaussian(0.01), Gaussian(1e-3), Linear()])
+@pytest.mark.parametrize(
+    ("way", "limit"),
+    [("SMALL_PRODUCT", 0), ("STACK_SIZE", 1), ("SMALL_BLOCK", 0), ("RIDGES", 2), ("RIDGES", 16)],
+)
+def test_every_way_is_retraining(
+    learner: str, ridge: Any, kernel: Kernel, way: str, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fold at a time or many, few ridges or all, by numpy or by LAPACK."""
+    monkeypatch.setattr(fold_solves, way, limit)
+    p, bias = shared(kernel, ridge), learner == "lssvm"
+    for folds in FOLDS:
+        held = find_learner(learner).path(p).held_out(folds)
+        for F in folds.members:
+            T = oracles.without(F, p.n)
+            for f, lam in zip(held, p.lams.tolist(), strict=True):
+                gamma = oracles.fold_ridge(p.n, len(F), lam, ridge == "per-fold")
+                alpha, b = oracles.fit(p.K[np.ix_(T, T)], p.y[T], gamma, bias)
+                bound = oracles.fold_bound(p.K, p.y, F, gamma, bias)
+                np.testing.assert_allclose(f[F], p.K[np.ix_(F, T)] @ alpha + b, atol=bound)
 
 
 @pytest.mark.parametrize("size", [1, 10**9])
