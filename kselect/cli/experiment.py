@@ -10,6 +10,7 @@ from kselect.model.experiment import Experiment
 from kselect.report.sections import FIGURES
 
 RESULTS = Path("results")
+KEPT = "config.resolved.yaml"
 VARIANTS = "variants"
 
 
@@ -32,4 +33,4 @@ def results_folder(experiment: Experiment, output: Path | None = None, variant: 
 
 def kept_experiment(folder: Path) -> Experiment:
     """The experiment that a results folder keeps."""
-    return load_config(folder / "config.resolved.yaml", FIGURES)
+    return load_config(folder / KEPT, FIGURES)

@@ -8,23 +8,25 @@ from pathlib import Path
 
 import click
 
-from kselect.cli.experiment import VARIANTS
+from kselect.cli.experiment import KEPT, VARIANTS, kept_experiment
 from kselect.config.document import read_document
 from kselect.config.kept import held_protocol, protocol_text
-from kselect.config.load import load_config
 from kselect.config.variants import variant_of
 from kselect.datasets.fetch import packaged
 from kselect.errors import ConfigError, DataError, StoreError
+from kselect.model.experiment import Experiment
+from kselect.report.blocks import Block
 from kselect.report.index import IndexEntry, index_entry, write_index
-from kselect.report.sections import FIGURES
 from kselect.report.writer import write_report
 from kselect.stats.facts import read_facts
 from kselect.stats.published import Published, read_published
 from kselect.stats.study import Study, study_of
 from kselect.store.gather import write_gathered
 from kselect.store.jobs import Store
+from kselect.timing.gather import kept_sheet
+from kselect.timing.page import make_blocks
+from kselect.timing.ratios import read_published as read_seconds
 
-KEPT = "config.resolved.yaml"
 EPILOG = """\b
 Examples:
   kselect report results/ecml2014
@@ -91,16 +93,25 @@ def experiment_folders(folder: Path) -> list[Path]:
 def report_one(folder: Path) -> Reported:
     """Everything that is written about one experiment."""
     study = read_study(folder)
+    seconds = seconds_of(study.experiment, folder)
     try:
-        paths = write_report(study, folder)
+        paths = write_report(study, folder, seconds)
     except OSError as error:
         raise StoreError(f"{error.filename or folder}: cannot write: {error.strerror}") from None
     return Reported(folder, tuple(paths), index_entry(study, f"{folder.name}/report.html"))
 
 
+def seconds_of(experiment: Experiment, folder: Path) -> list[Block]:
+    """What ``kselect time`` has left in a folder, for its page."""
+    path = packaged("published") / f"{experiment.paper}.csv"
+    printed = read_seconds(path) if experiment.paper else {}
+    sheet = kept_sheet(experiment, Store(folder), printed)
+    return list(make_blocks(sheet)) if sheet else []
+
+
 def read_study(folder: Path) -> Study:
     """The experiment that a folder keeps, with all of its records, and the variants that were run beside it."""
-    experiment = load_config(folder / KEPT, FIGURES)
+    experiment = kept_experiment(folder)
     gathered = write_gathered(experiment, Store(folder))
     if not gathered.records:
         raise StoreError(

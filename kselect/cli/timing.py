@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import click
 
-from kselect.cli.experiment import read_experiment, results_folder
+from kselect.cli.experiment import KEPT, read_experiment, results_folder
 from kselect.cli.interrupts import hear_interrupts
 from kselect.cli.options import column_options, place_options, places
 from kselect.datasets.dataset import Source
@@ -116,6 +115,7 @@ def measure_all(
     """Measure what is missing; the environments of this and of earlier runs."""
     from threadpoolctl import threadpool_limits
 
+    from kselect.timing.gather import kept_facts
     from kselect.timing.run import Settings, check_kept, pending, run
 
     with threadpool_limits(1):
@@ -127,17 +127,7 @@ def measure_all(
         here = len(sources) * len(experiment.labels)
         say(f"{experiment.name}: {cells} of {here} cells to measure, budget {budget:g} s each way")
         run(experiment, sources, wanted, store, settings, say)
-    return {**known_environments(store), settings.environment: environment}
-
-
-def known_environments(store: Store) -> dict[str, Any]:
-    """Those of earlier runs; a spoilt file is written anew and has none."""
-    try:
-        facts = json.loads((store.folder / "timing.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    found = facts.get("environments") if isinstance(facts, dict) else None
-    return found if isinstance(found, dict) else {}
+    return {**kept_facts(store).get("environments", {}), settings.environment: environment}
 
 
 def finish(
@@ -159,4 +149,6 @@ def finish(
         why = entry.cell.failure if entry.cell else ""
         click.echo(f"failed: {entry.dataset}, {entry.method}: {why}", err=True)
     say(f"{store.folder / 'tables' / 'seconds.md'}, .csv and .tex; {store.folder / 'timing.json'}")
+    if (store.folder / KEPT).is_file():
+        say(f"kselect report {store.folder} shows them on its page")
     return 1 if failed else 0

@@ -23,6 +23,7 @@ CHAPTERS = {
     "rankings": ("Rankings", "Columns ranked over data sets"),
     "figures": ("Figures", "Figures"),
     "published": ("Published and ours", "Published and ours"),
+    "seconds": ("Seconds", "Seconds of a selection"),
     "sensitivity": ("Sensitivity", "Other readings of the protocol"),
     "edges": ("Choices", "Where the choices fell"),
     "statistics": ("Statistics", "Statistics"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from kselect.files import write_whole
@@ -13,22 +13,22 @@ from kselect.report.sections import FIGURES, SECTIONS
 from kselect.stats.study import Study
 
 
-def write_report(study: Study, folder: Path) -> list[Path]:
+def write_report(study: Study, folder: Path, more: Sequence[Block] = ()) -> list[Path]:
     """Write tables, figures and ``report.html`` below a folder, each file whole; gives the paths.
 
-    Any part of the records, even none, gives a report.
+    Any part of the records, even none, gives a report. ``more`` is what others show on its page.
     """
     paths = []
-    for file in make_files(study):
+    for file in make_files(study, more):
         write_whole(folder / file.name, file.content)
         paths.append(folder / file.name)
     return paths
 
 
-def make_files(study: Study) -> Iterator[File]:
+def make_files(study: Study, more: Sequence[Block]) -> Iterator[File]:
     """Every file of the report; the page comes last."""
     shown = list(show_sections(study))
-    blocks = [block for one in shown for block in one.blocks]
+    blocks = [*(block for one in shown for block in one.blocks), *more]
     for one in shown:
         yield from one.files
     yield from gather_texts(blocks)

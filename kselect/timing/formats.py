@@ -57,7 +57,7 @@ def to_markdown(sheet: TimingSheet) -> str:
         parts += [f"# {grid.name}", " ".join(map(markdown.escape, grid.caption))]
         lines = [[markdown.escape(c) for c in line] for group in grid.groups for line in group]
         parts.append(markdown.write_grid(grid.head, lines, grid.left))
-    parts.append(markdown.bullets((*sheet.findings, *sheet.notes)))
+    parts.append(markdown.bullets(sheet.sentences))
     return "\n\n".join(p for p in parts if p) + "\n"
 
 
@@ -66,7 +66,7 @@ def to_latex(sheet: TimingSheet) -> str:
     floats: list[str] = []
     for position, grid in enumerate(sheet.grids):
         last = position == len(sheet.grids) - 1
-        floats += to_floats(grid, (*sheet.findings, *sheet.notes) if last else ())
+        floats += to_floats(grid, sheet.sentences if last else ())
     return "\n".join(floats) + "\n"
 
 

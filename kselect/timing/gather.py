@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from kselect.model.experiment import Experiment
+from kselect.model.job import protocol_of
 from kselect.store.jobs import Store
 from kselect.timing.cells import Timings, read_timings
 from kselect.timing.formats import to_csv, to_latex, to_markdown
 from kselect.timing.ratios import Entry, entries
 from kselect.timing.run import timed_methods
-from kselect.timing.table import NAME, make_sheet
+from kselect.timing.table import NAME, TimingSheet, make_sheet
 
 NOT_MEASURED = "not measured yet"
+OTHER_CONFIG = "measured with another config"
 
 
 def gathered(experiment: Experiment, store: Store) -> list[Timings]:
@@ -43,19 +46,55 @@ def write_tables(
     timings = gathered(experiment, store)
     used = {c.environment for t in timings for c in t.cells}
     mine = {d: dict(environments.get(d, {})) for d in sorted(used)}
+    there = {t.dataset for t in timings}
     absent = {
-        name: missing.get(name, NOT_MEASURED)
-        for name in experiment.datasets
-        if name not in {t.dataset for t in timings}
+        name: missing.get(name, NOT_MEASURED) for name in experiment.datasets if name not in there
     }
     store.write_json("timing.json", facts(experiment, timings, mine, absent))
     found = entries(timings, experiment.labels, published)
-    notes = [f"No seconds of {name}: {why.rstrip('.')}." for name, why in absent.items()]
-    sheet = make_sheet(experiment, found, machines(mine.values()), notes)
+    sheet = sheet_of(experiment, found, mine, absent)
     store.write(f"tables/{NAME}.csv", to_csv(found))
     store.write(f"tables/{NAME}.md", to_markdown(sheet))
     store.write(f"tables/{NAME}.tex", to_latex(sheet))
     return found
+
+
+def sheet_of(
+    experiment: Experiment,
+    found: Sequence[Entry],
+    environments: Mapping[str, Mapping[str, Any]],
+    absent: Mapping[str, str],
+) -> TimingSheet:
+    """What the tables say; ``absent``: data set -> why it has no seconds."""
+    by_reason: dict[str, list[str]] = {}
+    for name, why in absent.items():
+        by_reason.setdefault(why.rstrip("."), []).append(name)
+    notes = [f"No seconds of {', '.join(names)}: {why}." for why, names in by_reason.items()]
+    return make_sheet(experiment, found, machines(environments.values()), notes)
+
+
+def kept_sheet(
+    experiment: Experiment, store: Store, published: Mapping[tuple[str, str], float]
+) -> TimingSheet | None:
+    """What the tables of a folder say; None where nothing was timed."""
+    timings, told = gathered(experiment, store), kept_facts(store)
+    mine = [t for t in timings if t.protocol == protocol_of(experiment, t.dataset, t.data_sha256)]
+    if not mine:
+        return None
+    others = {t.dataset: OTHER_CONFIG for t in timings if t not in mine}
+    found = entries(mine, experiment.labels, published)
+    absent = {**told.get("missing", {}), **others}
+    return sheet_of(experiment, found, told.get("environments", {}), absent)
+
+
+def kept_facts(store: Store) -> dict[str, Any]:
+    """timing.json, the machines above all; a spoilt file is written anew and says nothing."""
+    try:
+        told = json.loads((store.folder / "timing.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    known = told if isinstance(told, dict) else {}
+    return {k: v for k, v in known.items() if isinstance(v, dict)}
 
 
 def machines(environments: Iterable[Mapping[str, Any]]) -> list[str]:

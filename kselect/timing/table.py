@@ -33,11 +33,17 @@ class Grid:
 
 @dataclass(frozen=True)
 class TimingSheet:
-    """All that the timing table says: its grids, then sentences."""
+    """All that the timing table says: its grids, what they show, the paper's claims judged by them, notes."""
 
     grids: tuple[Grid, ...]
     findings: tuple[str, ...]
+    verdicts: tuple[SpeedVerdict, ...]
     notes: tuple[str, ...]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What stands below the grids."""
+        return (*self.findings, *map(tell, self.verdicts), *self.notes)
 
 
 def make_sheet(
@@ -51,8 +57,9 @@ def make_sheet(
         grids.append(ratios_grid(name, pair, [d for d in pairs if d.pair == pair]))
     way = "by the closed form" if experiment.search == "grid" else "by bounds or the closed form"
     findings = [sentence for s in summarise(pairs) for sentence in say(s, way)]
-    findings += [sentence for v in judge_speed(experiment, pairs) for sentence in tell(v)]
-    return TimingSheet(tuple(grids), tuple(findings), (*agreement(found), *notes, *failures(found)))
+    verdicts = tuple(v for v in judge_speed(experiment, pairs) if v.measured)
+    below = (*agreement(found), *notes, *failures(found))
+    return TimingSheet(tuple(grids), tuple(findings), verdicts, below)
 
 
 def seconds_grid(experiment: Experiment, found: Sequence[Entry], machines: Sequence[str]) -> Grid:
@@ -208,22 +215,21 @@ def say(s: Summary, way: str) -> list[str]:
     return found
 
 
-def tell(found: SpeedVerdict) -> list[str]:
-    """A claim about seconds with its verdict; nothing without a number."""
-    claim = found.claim
-    if not found.measured:
-        return []
+def tell(found: SpeedVerdict) -> str:
+    """A claim about seconds with its verdict."""
+    return f"Claim: {found.claim.text}. {found.verdict.capitalize()}: {explain(found)} {RULE}"
+
+
+def explain(found: SpeedVerdict) -> str:
+    """The numbers behind a verdict."""
     low, middle, high = (show(Number(v)) for v in found.spread)
-    published = (
-        f" As published it reaches that on {found.published} of {found.printed}."
-        if found.printed
-        else ""
+    sentence = (
+        f"by the paper's algorithms here it is {middle} times as fast in the median of {found.measured} "
+        f"data sets, from {low} to {high}, and reaches {found.claim.times:g} on {found.reached}."
     )
-    return [
-        f"Claim: {claim.text}. {found.verdict.capitalize()}: by the paper's algorithms here it is {middle} "
-        f"times as fast in the median of {found.measured} data sets, from {low} to {high}, and reaches "
-        f"{claim.times:g} on {found.reached}.{published} {RULE}"
-    ]
+    if not found.printed:
+        return sentence
+    return f"{sentence} As published it reaches that on {found.published} of {found.printed}."
 
 
 def agreement(found: Iterable[Entry]) -> tuple[str, ...]:
