@@ -55,6 +55,22 @@ def test_a_report_changes_nothing_but_what_it_writes(results: Path) -> None:
     assert [(results / name).read_bytes() for name in names] == expected
 
 
+def test_seconds_on_the_page(results: Path) -> None:
+    """Those of this config, as long as they are of it."""
+    config = "out/config.resolved.yaml"
+    run = kselect_in(results.parent, "time", config, "-o", "out", "-d", "heart")
+    assert run.returncode == 0, run.stderr
+    assert run.stderr.splitlines()[-1] == "kselect report out shows them on its page"
+    assert kselect_in(results.parent, "report", "out", "-q").returncode == 0
+    page = (results / "report.html").read_text()
+    assert "Seconds of a selection" in page
+    assert "CPU seconds of a whole selection" in page
+    timing = results / "timing/heart.json"
+    timing.write_text(timing.read_text().replace('"protocol": "', '"protocol": "0'))
+    assert kselect_in(results.parent, "report", "out", "-q").returncode == 0
+    assert "Seconds of a selection" not in (results / "report.html").read_text()
+
+
 def test_a_clone_has_no_jobs(results: Path) -> None:
     shutil.rmtree(results / "jobs")
     expected = (results / "records.csv").read_bytes()

@@ -12,8 +12,10 @@ from kselect.kernels.gaussian import Gaussian
 from kselect.model.experiment import Experiment
 from kselect.model.method import Method, Ridges
 from kselect.papers import PAPERS
+from kselect.report.blocks import Fold, Grid, Heading, Notes, Text
 from kselect.timing.cells import Cell
 from kselect.timing.measure import Seconds
+from kselect.timing.page import make_blocks
 from kselect.timing.ratios import Entry, duels
 from kselect.timing.speed import judge_speed
 from kselect.timing.table import make_sheet
@@ -82,18 +84,37 @@ def test_a_claim_about_some_data_sets() -> None:
 
 
 def test_it_is_told_with_its_rule_and_not_without_numbers() -> None:
-    """In the findings below the ratios, whose heads name FBIF."""
+    """Among the sentences below the ratios, whose heads name FBIF."""
     sheet = make_sheet(experiment(), found({"heart": (4.0, 12.0)}), ["x"], [])
-    claims = [text for text in sheet.findings if text.startswith("Claim")]
+    claims = [text for text in sheet.sentences if text.startswith("Claim")]
     assert len(claims) == 1
     assert "10-FBIF is 10 times as fast as 10-CV (section 5.2). Not supported:" in claims[0]
     assert "4.00 times as fast in the median of 1 data sets" in claims[0]
     assert "As published it reaches that on 1 of 1." in claims[0]
     assert "k-CV / FBIF" in sheet.grids[1].head
     assert any("7.3 for 10 folds" in text for text in sheet.grids[1].caption)
-    assert not [
-        t for t in make_sheet(experiment(), [], ["x"], []).findings if t.startswith("Claim")
-    ]
+    assert make_sheet(experiment(), [], ["x"], []).verdicts == ()
+
+
+def test_a_page_shows_verdicts_among_the_claims_and_ratios_before_seconds() -> None:
+    """Each verdict in the file of all claims too; nothing is told twice."""
+    sheet = make_sheet(experiment(), found({"heart": (4.0, 12.0)}), ["x"], ["No seconds of b: y."])
+    claim, chapter = make_blocks(sheet)
+    assert (claim.chapter, claim.also_in) == ("claims", "tables/claims.md")
+    heading, told, rule = claim.elements
+    assert isinstance(heading, Heading)
+    assert heading.text == "10-FBIF is 10 times as fast as 10-CV (section 5.2)"
+    assert isinstance(told, Text)
+    assert isinstance(rule, Text)
+    assert (told.verdict, told.text[:31]) == ("not supported", "By the paper's algorithms here ")
+    assert rule.text.startswith("Supported: ")
+    notes, *folds = chapter.elements
+    assert isinstance(notes, Notes)
+    assert "No seconds of b: y." in notes.lines
+    assert not [line for line in notes.lines if line.startswith("Claim")]
+    tables = [f.elements[1] for f in folds if isinstance(f, Fold)]
+    heads = [t.head[2] for t in tables if isinstance(t, Grid)]
+    assert (chapter.chapter, heads) == ("seconds", ["k-CV / FBIF", "10-CV"])
 
 
 def test_what_no_paper_claims() -> None:
