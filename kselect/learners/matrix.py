@@ -87,7 +87,7 @@ class LowRank:
         """The rotated columns."""
         return np.asarray(self.columns.V @ self.rotation[1])
 
-    @property
+    @cached_property
     def root(self) -> Array:
         """What turns coefficients of B into coefficients of the kernel against the landmarks."""
         return np.asarray(self.columns.root @ self.rotation[1])

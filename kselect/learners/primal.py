@@ -18,7 +18,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from kselect.errors import TrialError
-from kselect.learners.below_rounding import NOTHING, batches
+from kselect.learners.below_rounding import batches
 from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.factor import weights
 from kselect.learners.matrix import LowRank
@@ -52,10 +52,16 @@ class PrimalPath:
         self._held: dict[Folds, Array] = {}
         self._series: dict[Folds, HeldOutSeries] = {}
 
+    @property
+    def _kind(self) -> tuple[bool, bytes]:
+        """What, beside the columns, decides what targets share."""
+        return self.bias, self.gammas.tobytes()
+
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
         """``B^T y`` and ``B^T 1``."""
-        return self.problem.y @ self.B, self.B.sum(axis=0)
+        ones = self.problem.shared("sums of columns", lambda: self.B.sum(axis=0))
+        return self.problem.y @ self.B, ones
 
     @cached_property
     def _w(self) -> Array:
@@ -115,7 +121,10 @@ class PrimalPath:
     @cached_property
     def _rest(self) -> Array:
         """``h_i = 1 - S_ii``."""
-        return np.asarray(1.0 - self._w @ np.square(self.B).T - np.square(self._along))
+        return self.problem.shared(
+            ("rest", *self._kind),
+            lambda: np.asarray(1.0 - self._w @ np.square(self.B).T - np.square(self._along)),
+        )
 
     def leverages(self) -> Array:
         """``S_ii``."""
@@ -137,6 +146,9 @@ class PrimalPath:
     @cached_property
     def _along(self) -> Array:
         """``p / sqrt(p^T 1)`` (n_ridges, n); zero without a bias."""
+        return self.problem.shared(("along", *self._kind), self._form_along)
+
+    def _form_along(self) -> Array:
         if not self.bias:
             return np.zeros((len(self.gammas), self.problem.n))
         p = 1.0 - (self._w * self._sums[1]) @ self.B.T
@@ -201,39 +213,52 @@ class PrimalPath:
         return not is_positive_definite(rest)
 
     def held_out(self, folds: Folds) -> Array:
-        """Exact k-fold cross-validation, ``O(n r^2 / k + r^3)`` a fold and ridge."""
+        """Exact k-fold cross-validation, ``O(n r^2 / k + r^3)`` a fold and ridge for all targets together."""
         if folds not in self._held:
-            out = np.empty((len(self.gammas), self.problem.n))
-            others = sums_of_others([partial(self._right, F) for F in folds.members])
-            for F, right in zip(folds.members, others, strict=True):
-                out[:, F] = self._fold(F, right)
-            self._held[folds] = out
+            key = ("held out", *self._kind, self.problem.ridge, folds)
+            found = self.problem.shared(key, partial(self._all_folds, folds))
+            self._held[folds] = found[self.problem.position]
         return self._held[folds]
 
+    def _all_folds(self, folds: Folds) -> Array:
+        """(q, n_ridges, n) of all targets that share the columns."""
+        targets = self.problem.right_sides
+        out = np.empty((len(targets), len(self.gammas), self.problem.n))
+        others = sums_of_others([partial(self._right, F) for F in folds.members])
+        for F, right in zip(folds.members, others, strict=True):
+            out[:, :, F] = self._fold(F, right)
+        return out
+
     def _right(self, F: Index) -> Array:
-        """``B_F^T y_F`` and ``B_F^T 1``, (r, 2)."""
-        return self.B[F].T @ np.stack([self.problem.y[F], np.ones(len(F))], axis=1)
+        """``B_F^T y_F`` of each target and ``B_F^T 1``, (r, q + 1)."""
+        targets = self.problem.right_sides[:, F]
+        return np.asarray(self.B[F].T @ np.stack([*targets, np.ones(len(F))], axis=1))
 
     def _fold(self, F: Index, right: Array) -> Array:
-        """The predictions of one fold by the normal equations of the others."""
-        from scipy.linalg.lapack import dposv
-
-        y, n, m = self.problem.y, self.problem.n, len(F)
-        BF = self.B[F]
-        normal = np.diag(self.s) - BF.T @ BF
-        total = np.delete(y, F).sum()
+        """The predictions of one fold, (q, n_ridges, m), by the normal equations of the others."""
+        n, m, BF = self.problem.n, len(F), self.B[F]
         trained = n - m if self.problem.ridge == "per-fold" else n
-        out = np.empty((len(self.gammas), m))
-        for i, gamma in enumerate(trained * self.problem.lams):
-            system = normal.copy(order="F")
-            system[np.diag_indices_from(system)] += gamma
-            _, solved, failed = dposv(system, right, lower=1, overwrite_a=1)
-            if failed:
-                raise TrialError("the normal equations without a fold are singular")
-            u, v = solved.T
-            h = right[:, 1]
-            b = NOTHING
-            if self.bias:
-                b = bias(total, products(h[None], u[None]), n - m - h @ v)
-            out[i] = (products(BF, u[None] - b.values * v) + b).settled[0]
-        return out
+        solved = solve_normal(np.diag(self.s) - BF.T @ BF, trained * self.problem.lams, right)
+        u, v, h = solved[:-1], solved[-1], right[:, -1]
+        b = Sums(np.zeros(u.shape[:2]), np.zeros(u.shape[:2]))
+        if self.bias:
+            totals = np.delete(self.problem.right_sides, F, axis=1).sum(axis=1, keepdims=True)
+            b = bias(totals, Sums(u @ h, np.abs(u) @ np.abs(h)), n - m - v @ h)
+        beta = (u - b.values[:, :, None] * v).reshape(-1, len(h))
+        shift = Sums(b.values.reshape(-1, 1), b.size.reshape(-1, 1))
+        return (products(BF, beta) + shift).settled.reshape(*u.shape[:2], m)
+
+
+def solve_normal(normal: Array, gammas: Array, right: Array) -> Array:
+    """``(normal + gamma I)^{-1} right`` for every ridge, (columns of right, n_ridges, r)."""
+    from scipy.linalg.lapack import dposv
+
+    out = np.empty((right.shape[1], len(gammas), len(normal)))
+    for i, gamma in enumerate(gammas.tolist()):
+        system = normal.copy(order="F")
+        system[np.diag_indices_from(system)] += gamma
+        _, solved, failed = dposv(system, right, lower=1, overwrite_a=1)
+        if failed:
+            raise TrialError("the normal equations without a fold are singular")
+        out[:, i] = solved.T
+    return out

@@ -26,7 +26,8 @@ class Problem:
 
     ``columns`` stand for K where it is approximated; then K itself is empty. ``order`` is a random order of the
     rows, for what draws some of them: whoever draws fewer has a part of what others have. ``targets`` (q, n) are
-    those that are learned on the same kernel matrix, y among them: what they share is computed once.
+    those that are learned on the same kernel matrix: what they share is computed once. Where y is one of them for
+    that purpose, ``mine`` is its position.
     """
 
     X: Array
@@ -38,6 +39,7 @@ class Problem:
     columns: Columns | None = None
     order: Index | None = None
     targets: Array | None = None
+    mine: int | None = None
 
     @property
     def n(self) -> int:
@@ -73,29 +75,27 @@ class Problem:
 
     def changed(self, *, y: Array | None = None, lams: Array | None = None) -> Self:
         """The same kernel for another target or other ridges, its factor shared."""
-        twin = replace(self, y=self.y if y is None else y, lams=self.lams if lams is None else lams)
+        y, lams = self.y if y is None else y, self.lams if lams is None else lams
+        twin = replace(self, y=y, lams=lams, mine=None)
         twin.__dict__.update({name: getattr(self, name) for name in OF_THE_KERNEL})
         return twin
 
     def of_target(self, position: int, lams: Array) -> Self:
         """The problem of one of the targets at some of the ridges, what all of them share kept."""
         assert self.targets is not None
-        twin = replace(self, y=self.targets[position], lams=lams)
+        twin = replace(self, y=self.targets[position], lams=lams, mine=position)
         twin.__dict__.update({name: getattr(self, name) for name in (*OF_THE_KERNEL, "_shared")})
-        twin.__dict__["position"] = position
         return twin
 
-    @cached_property
+    @property
     def position(self) -> int:
         """That of y among the right-hand sides."""
-        return 0
+        return self.mine or 0
 
     @property
     def right_sides(self) -> Array:
         """The targets, where this is the problem of one of them, else y alone."""
-        if self.targets is None or "position" not in self.__dict__:
-            return self.y[None]
-        return self.targets
+        return self.y[None] if self.targets is None or self.mine is None else self.targets
 
     def shared(self, key: object, compute: Callable[[], R]) -> R:
         """``compute()``, remembered for all targets: of y it may see the right-hand sides alone."""

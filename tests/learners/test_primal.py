@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import kselect.learners.primal as primal_module
 from kselect.criteria import CRITERIA
 from kselect.errors import ConfigError
 from kselect.kernels import Points
@@ -107,3 +108,42 @@ def test_landmarks_are_drawn_from_their_stream() -> None:
     for c in (0, N + 1):
         with pytest.raises(ConfigError, match="Nystrom columns"):
             draw_landmarks(N, c, stream(0, "x"))
+
+
+def of_each_class(learner: str, ridge: RidgeMode) -> tuple[Problem, list[Path]]:
+    """Three classes on the same columns, and their paths."""
+    codes = np.arange(N) % 3
+    targets = np.where(codes == np.arange(3)[:, None], 1.0, -1.0)
+    together = Problem(X, targets[0], KERNEL, np.empty((0, 0)), LAMS, ridge, COLUMNS, None, targets)
+    make = find_learner(learner).path
+    return together, [make(together.of_target(t, LAMS)) for t in range(len(targets))]
+
+
+@pytest.mark.parametrize("learner", ["lssvm", "krr"])
+@pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
+def test_each_class_as_if_alone(learner: str, ridge: RidgeMode) -> None:
+    together, found = of_each_class(learner, ridge)
+    folds = [draw_folds(N, k, stream(0, "folds")) for k in (2, 7, N)]
+    for path in found:
+        alone = find_learner(learner).path(together.changed(y=path.problem.y))
+        for question in ("decision", "loo", "leverages"):
+            np.testing.assert_array_equal(getattr(path, question)(), getattr(alone, question)())
+        for some in folds:
+            held = path.held_out(some), alone.held_out(some)
+            np.testing.assert_allclose(*held, rtol=TOLERANCE, atol=TOLERANCE)
+        assert np.array_equal(path.bif(folds[1], 2), alone.bif(folds[1], 2))
+
+
+def test_normal_equations_are_factorised_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many classes there are."""
+    solved, real = [], primal_module.solve_normal
+
+    def counted(normal: Array, gammas: Array, right: Array) -> Array:
+        solved.append(right.shape[1])
+        return real(normal, gammas, right)
+
+    monkeypatch.setattr(primal_module, "solve_normal", counted)
+    folds = draw_folds(N, 7, stream(0, "folds"))
+    for path in of_each_class("lssvm", "fixed")[1]:
+        path.held_out(folds)
+    assert solved == [4] * 7
