@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar, get_type_hints
 from kselect.criteria.guards import GuardFunction
 from kselect.errors import ConfigError, nearest
 from kselect.learners import Learner
-from kselect.learners.capabilities import WORDS
+from kselect.learners.capabilities import WORDS, Path
 from kselect.registry import Part, Registry, read_parameters
 
 Aggregation = Literal["points", "folds"]
@@ -41,6 +41,11 @@ class Criterion(Part):
     def takes_folds(self) -> bool:
         """Whether its name, and its function, have folds."""
         return self.folded
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether all that it asks of a path with folds are the predictions of exact cross-validation."""
+        return self.folded and self.need is Path
 
     @property
     def pattern(self) -> re.Pattern[str]:

@@ -7,7 +7,7 @@ fails, ridge by ridge. What is chosen from the rest is the business of a search.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -33,7 +33,8 @@ INFINITE = "infinite score"
 class Visit:
     """One kernel: scores at every ridge, infinite where ``reasons`` says why, and each target's fit.
 
-    ``seconds`` are each method's own, beyond what it shares with the methods before it.
+    ``seconds`` are each method's own, beyond what it shares with the methods before it. ``held_out`` has, where
+    they are kept, each target's held-out predictions (n_ridges, n).
     """
 
     kernel: Kernel
@@ -41,6 +42,7 @@ class Visit:
     reasons: Mapping[Method, Mapping[int, str]]
     duals: tuple[Dual, ...]
     seconds: Mapping[Method, float]
+    held_out: Mapping[Method, tuple[Array, ...]] = field(default_factory=dict)
 
 
 class Paths:
@@ -97,8 +99,22 @@ def visit(side: TrainingSide, kernel: Kernel, methods: Iterable[Method]) -> Visi
             started = perf_counter()
             found[method] = merged(score(paths, method), unfit)
             seconds[method] = perf_counter() - started
+        held = held_out(paths, found) if side.keeps_held_out else {}
     scores = {m: values for m, (values, _) in found.items()}
-    return Visit(kernel, scores, {m: why for m, (_, why) in found.items()}, duals, seconds)
+    return Visit(kernel, scores, {m: why for m, (_, why) in found.items()}, duals, seconds, held)
+
+
+def held_out(paths: Paths, methods: Iterable[Method]) -> dict[Method, tuple[Array, ...]]:
+    """What exact cross-validation has predicted for each target on its way: the paths remember it."""
+    made = {}
+    for method in methods:
+        if method.folds and CRITERIA[method.criterion].holds_out and not method.scored_by:
+            try:
+                every = paths.all_targets(paths.side.learner, None)
+                made[method] = tuple(p.held_out(paths.side.folds(method.folds)) for p in every)
+            except NUMERICAL:  # scored ridge by ridge
+                continue
+    return made
 
 
 def nothing(side: TrainingSide, kernel: Kernel, methods: Iterable[Method], why: str) -> Visit:

@@ -10,6 +10,7 @@ import numpy as np
 from kselect.learners import Dual
 from kselect.model.method import Method, Setting
 from kselect.model.place import Failure, Found, Place
+from kselect.numerics.linalg import Array
 from kselect.search.engine import Visit, walk
 from kselect.search.side import TrainingSide
 
@@ -19,12 +20,16 @@ Results = dict[tuple[Method, Setting], Found | Failure]
 
 @dataclass
 class Best:
-    """The lowest score so far of one cell; of equal ones the first in the grid's order, as scikit-learn does."""
+    """The lowest score so far of one cell; of equal ones the first in the grid's order, as scikit-learn does.
+
+    ``held_out`` (q, n) are the held-out predictions there, where the visit has them.
+    """
 
     setting: Setting
     score: float = np.inf
     place: Place | None = None
     duals: tuple[Dual, ...] = ()
+    held_out: Array | None = None
     excluded: list[tuple[Place, str]] = field(default_factory=list)
 
     def see(self, side: TrainingSide, visit: Visit, method: Method) -> None:
@@ -40,6 +45,8 @@ class Best:
             self.score = float(scores[ridge])
             self.place = Place(visit.kernel, lams[ridge])
             self.duals = tuple(dual.at(ridge) for dual in visit.duals)
+            held = visit.held_out.get(method)
+            self.held_out = None if held is None else np.array([each[ridge] for each in held])
 
     def result(self) -> Found | Failure:
         """What was found."""

@@ -25,7 +25,8 @@ class TrainingSide:
     """Training rows, what to choose from, and the folds to choose by.
 
     ``targets`` is (q, n): one row in a regression or for two classes, one row per class for more. ``stream``
-    gives the random numbers of a purpose. ``landmarks`` approximate the kernel matrix by their columns.
+    gives the random numbers of a purpose. ``landmarks`` approximate the kernel matrix by their columns. With
+    ``keeps_held_out`` the held-out predictions that a criterion has made anyway are kept at its best place.
     """
 
     X: Array
@@ -38,6 +39,7 @@ class TrainingSide:
     folds: Callable[[int], Folds]
     stream: Streams
     landmarks: Index | None = None
+    keeps_held_out: bool = False
 
     @property
     def n(self) -> int:

@@ -80,7 +80,7 @@ def search_all(
 ) -> tuple[dict[Method, Best], dict[Method, float]]:
     """The best place of every method, and the seconds that each has taken for itself."""
     side = training_side(X, targets, request, None)
-    side = replace(side, folds=cache(lambda k: draw(k, len(X))))
+    side = replace(side, folds=cache(lambda k: draw(k, len(X))), keeps_held_out=False)
     best, seconds = {m: Best(SELECTED) for m in methods}, dict.fromkeys(methods, 0.0)
     with threadpool_limits(1):
         warm(side.points, request.kernels)

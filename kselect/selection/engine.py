@@ -64,7 +64,8 @@ class Selection:
     """The scores over the grid, the best place, and the fit there: one dual per target.
 
     ``seconds_fit`` is next to nothing: the search has fitted every candidate already. A search by bounds knows no
-    score but the best, and has ``work``: how little it fitted.
+    score but the best, and has ``work``: how little it fitted. ``held_out`` (q, n) are the predictions for the
+    choice by the criterion's own cross-validation, where it made one.
     """
 
     request: Request
@@ -74,6 +75,7 @@ class Selection:
     seconds: float
     seconds_fit: float
     work: Work | None = None
+    held_out: Array | None = None
 
     @property
     def kernel(self) -> Kernel:
@@ -183,6 +185,7 @@ def on_grid(side: TrainingSide, request: Request, started: float, watch: Watch) 
         side.landmarks,
         searched - started,
         perf_counter() - searched,
+        held_out=best.held_out,
     )
 
 
@@ -203,6 +206,7 @@ def training_side(X: Array, targets: Array, request: Request, folds: Folds | Non
         folds=lambda _: require(folds),
         stream=streams,
         landmarks=landmarks,
+        keeps_held_out=True,
     )
 
 

@@ -1,6 +1,7 @@
 r"""What the choice predicts for rows that its fit has not seen, and how good that is.
 
-The decision values are those of exact k-fold cross-validation at the chosen place, one more path of one kernel.
+The decision values are those of exact k-fold cross-validation at the chosen place: those that the criterion has
+made there, or one more path of one kernel.
 They judge a choice that the same rows have made: a little too kindly, the more so the fewer rows there are.
 """
 
@@ -74,7 +75,12 @@ def folds_for(found: Selection, n: int, folds: Folds | None) -> Folds:
 
 
 def held_out_decisions(found: Selection, X: Array, targets: Array, folds: Folds) -> Array:
-    """(q, n): each row's decision values by the fit on the other folds, at the place that was chosen."""
+    """(q, n): each row's decision values by the fit on the other folds, at the place that was chosen.
+
+    ``folds`` are the criterion's own where it has some.
+    """
+    if found.held_out is not None:
+        return found.held_out
     side = training_side(X, targets, found.request, folds)
     problem, lams = side.problem(found.kernel), np.array([found.lam])
     learner, params = find_learner(found.request.learner.name), dict(found.request.learner.params)

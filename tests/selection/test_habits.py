@@ -180,7 +180,10 @@ def test_predict_proba(classes: int) -> None:
     assert model.__dict__ == before
     assert p.shape == (60, classes)
     np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), p)
+    again = pickle.loads(pickle.dumps(model))
+    assert again._held_out.slope == model._held_out.slope
+    # A product's last bits depend on where BLAS finds its arrays in memory.
+    np.testing.assert_allclose(again.predict_proba(X), p, rtol=1e-12)
     alone = KernelSelectClassifierCV(**SMALL).fit(X, y)
     np.testing.assert_allclose(alone.predict_proba(X[:3]), p[:3], rtol=1e-9)
     targets = np.where(y == model.classes_[:, None], 1, -1)[classes == 2 :]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.metrics import r2_score
@@ -48,6 +50,20 @@ def test_by_fits_without_the_fold(learner: str, criterion: str) -> None:
             np.testing.assert_allclose(
                 f[F], K[np.ix_(F, T)] @ solution[1:] + solution[0], rtol=1e-7
             )
+
+
+@pytest.mark.parametrize("criterion", ["5-CV", "5-KS", "BIF-5-CV", "ELOO"])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_kept_where_the_criterion_has_made_them(criterion: str, n_jobs: int) -> None:
+    """No second path is needed then, and what is kept is what it would say."""
+    asked = replace(request(criterion, "lssvm"), n_jobs=n_jobs)
+    folds = make_folds(asked.method, len(X), 0, None)
+    found = select(X, Y, asked, folds)
+    assert (found.held_out is not None) is (criterion in ("5-CV", "5-KS"))
+    if found.held_out is not None and folds is not None:
+        anew = held_out_decisions(replace(found, held_out=None), X, Y, folds)
+        np.testing.assert_allclose(held_out_decisions(found, X, Y, folds), anew, rtol=1e-9)
+        assert held_out_decisions(found, X, Y, folds) is found.held_out
 
 
 def test_of_an_approximated_kernel() -> None:
