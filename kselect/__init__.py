@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 __version__ = "0.1.0"
-ESTIMATORS = ("EdgeWarning", "KernelSelectClassifierCV", "KernelSelectRegressorCV")
+ESTIMATORS = ("EdgeWarning", "KernelSelectClassifierCV", "KernelSelectRegressorCV", "ScaleWarning")
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -22,6 +21,7 @@ from kselect.model.method import Choice, Method
 from kselect.numerics.linalg import Array
 from kselect.selection.calibration import probabilities
 from kselect.selection.candidates import results
+from kselect.selection.cautions import EdgeWarning, ScaleWarning, caution
 from kselect.selection.cross_validation import asked_folds
 from kselect.selection.engine import Request, Selection, select
 from kselect.selection.habits import (
@@ -48,14 +48,11 @@ from kselect.selection.request import (
 ROWS_AT_ONCE = 4096
 
 
-class EdgeWarning(UserWarning):
-    """The choice lies on an edge of its grid: a better one may lie beyond."""
-
-
 class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     """Choose a kernel and a ridge by a criterion over a grid, and predict with the fit at the best place.
 
-    Use its two forms, ``KernelSelectClassifierCV`` and ``KernelSelectRegressorCV``.
+    Use its two forms, ``KernelSelectClassifierCV`` and ``KernelSelectRegressorCV``. Scale the features before: they
+    are taken as they are, and very different scales are a ScaleWarning.
 
     Parameters
     ----------
@@ -166,8 +163,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         request = as_learned(self._request(X, learner, method), self.kernel, self.criterion)
         folds = make_folds(method, len(X), request.seed, numbers)
         found = select(X, targets, request, folds)
-        for text in found.edges:
-            warnings.warn(text, EdgeWarning, stacklevel=4)
+        caution(found, X, getattr(self, "feature_names_in_", None), stacklevel=3)
         self._keep(X, found, targets)
         self._held_out = HeldOut(found, X, targets, folds)
 
@@ -296,4 +292,5 @@ __all__ = [
     "KernelSelectCV",
     "KernelSelectClassifierCV",
     "KernelSelectRegressorCV",
+    "ScaleWarning",
 ]
