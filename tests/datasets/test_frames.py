@@ -521,11 +521,11 @@ def test_a_decimal_comma_where_commas_separate_is_refused(read: Read) -> None:
         (["$1", "$2.50", "-$3", "$1,200"], "a currency sign"),
         (["1 \u20ac", "2,50 \u20ac", "3\u20ac"], "a currency sign"),
         (["EUR 5", "EUR 6.50", "7 USD"], "a currency sign"),
-        (["1%", "2.5 %", "3%"], "a percent sign"),
+        (["1,5%", "2,5 %", "3%"], "a percent sign"),
         (["1_000", "2_000", "3_500"], "an underscore"),
     ],
 )
-def test_amounts_and_percentages_are_no_classes(read: Read, values: list[str], what: str) -> None:
+def test_amounts_are_no_classes(read: Read, values: list[str], what: str) -> None:
     quoted = [f'"{v}"' for v in values]
     with pytest.raises(DataError) as error:
         column(read, quoted)
@@ -534,6 +534,33 @@ def test_amounts_and_percentages_are_no_classes(read: Read, values: list[str], w
     )
     assert kinds(column(read, quoted, categorical=("c",)))["c"] == "category"
     assert kinds(column(read, quoted, drop=("c",))) == {"x": "number"}
+
+
+def test_percentages_are_numbers(read: Read) -> None:
+    found = column(read, ["45%", "-2.5 %", "", "100%"])
+    assert found.data[1].tolist() == pytest.approx([45.0, -2.5, np.nan, 100.0], nan_ok=True)
+    assert "column c: written with percent signs" in said(found)
+    text = "x;c;y\n1;45,5%;0\n2;3 %;1\n3;0,5%;1\n"
+    assert read(text).data[1].tolist() == [45.5, 3.0, 0.5]
+    assert "column c: written with percent signs, decimal commas" in said(read(text))
+
+
+def test_percentages_as_the_target(read: Read) -> None:
+    found = read("x,y\n1,45%\n2,7.5%\n3,0%\n", target="y")
+    assert list(found.target or []) == ["45", "7.5", "0"]
+    assert "column y: written with percent signs" in said(found)
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        (["45%", "50", "60%"], "'45%' is not written as the other numbers are"),
+        (["45%", "50%", "60%", "<1%"], "'<1%' is not a finite number, as 3 of 4 values are"),
+    ],
+)
+def test_percentages_beside_something_else(read: Read, values: list[str], what: str) -> None:
+    with pytest.raises(DataError, match=what):
+        column(read, values)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,23 +39,27 @@ def read_target(raw: RawTable, i: int | None, commas: Commas) -> TargetFields:
         rows = np.flatnonzero(~np.isnan(fields))
         return with_rows(raw, i, fields, rows)
     column = column_text(raw, i, commas)
-    values, absent = target_fields(raw, column)
+    values, absent, said = target_fields(raw, column)
     rows = np.flatnonzero([value not in absent for value in column.fields])
-    return with_rows(raw, i, values, rows)
+    found = with_rows(raw, i, values, rows)
+    return replace(found, decisions=(*said, *found.decisions))
 
 
-def target_fields(raw: RawTable, column: ColumnText) -> tuple[list[str], Collection[str]]:
-    """The fields with numbers as Python writes them, and the words that stand for a missing one."""
+def target_fields(
+    raw: RawTable, column: ColumnText
+) -> tuple[list[str], Collection[str], tuple[Decision, ...]]:
+    """The fields with numbers as Python writes them, the words that stand for a missing one, and what to say."""
     style = number_style(column, True)
     if style is None:
         refuse_marked(column)
         refuse_dates(raw, column)
-        return list(column.fields), MISSING
+        return list(column.fields), MISSING, ()
     absent = MISSING | MISSING_AMONG_NUMBERS
     if style is PLAIN:
-        return list(column.fields), absent
+        return list(column.fields), absent, ()
     plain = {v: v if v in absent else style.plain(v) for v in set(column.fields)}
-    return [plain[v] for v in column.fields], absent
+    said = Decision(column.name, f"written with {style.text}")
+    return [plain[v] for v in column.fields], absent, (said,)
 
 
 def refuse_dates(raw: RawTable, column: ColumnText) -> None:

@@ -122,9 +122,9 @@ def judge_categories(column: ColumnText) -> Verdict:
 
 
 def refuse_marked(column: ColumnText) -> None:
-    """Amounts and percentages are not categories, nor are decimal commas where commas separate."""
+    """Amounts are not categories, nor are decimal commas where commas separate; percentages are numbers by now."""
     ways = f"write plain numbers, or --drop {column.name}"
-    found = marked(list(column.counts))
+    found = marked(list(column.counts), column.decimal_commas)
     if found:
         what, value = found
         raise column.error(f"{shown(value)} has {what}: {ways}", value)

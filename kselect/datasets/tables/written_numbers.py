@@ -94,7 +94,17 @@ SPACES_AND_COMMAS = Style(
     "[ '\u00a0\u202f]",
     True,
 )
-STYLES = (THOUSANDS, COMMAS, GERMAN, SPACES, SPACES_AND_COMMAS)
+# 45% is 45: every value has the sign, or the unit of those without it would be a guess.
+PERCENT = Style("percent signs", re.compile(f"{POINT} ?%"), re.compile(f"{POINT} ?%"), " ?%")
+PERCENT_WITH_COMMAS = Style(
+    "percent signs, decimal commas",
+    re.compile(f"{DECIMAL_COMMA} ?%"),
+    re.compile(f"(?:{DECIMAL_COMMA}|{WHOLE}) ?%"),
+    " ?%",
+    True,
+)
+PERCENTS = (PERCENT, PERCENT_WITH_COMMAS)
+STYLES = (THOUSANDS, COMMAS, GERMAN, SPACES, SPACES_AND_COMMAS, *PERCENTS)
 
 
 def is_number(field: str) -> bool:
@@ -141,10 +151,11 @@ def is_written(value: str, decimal_commas: bool) -> bool:
     return is_finite(value) or bool(styles_of([value], decimal_commas))
 
 
-def marked(values: Sequence[str]) -> tuple[str, str] | None:
-    """``('a percent sign', '12%')`` where more than half of the values are numbers with such a mark."""
+def marked(values: Sequence[str], decimal_commas: bool) -> tuple[str, str] | None:
+    """``('a currency sign', '12$')`` where more than half of the values are numbers with such a mark."""
+    odd = [value for value in values if not is_written(value, decimal_commas)]
     for what, pattern in MARKED:
-        found = [value for value in values if pattern.fullmatch(value)]
+        found = [value for value in odd if pattern.fullmatch(value)]
         if 2 * len(found) > len(values):
             return what, found[0]
     return None
