@@ -10,6 +10,7 @@ from kselect.report.words import mark_label
 from kselect.stats.pairwise import Contrast
 from kselect.stats.rankings import Entry, Ranked
 from kselect.stats.ranks import LEVELS, Ranks
+from kselect.stats.signed_ranks import ROPE
 from kselect.stats.study import Study
 
 PAIRS = (
@@ -18,6 +19,9 @@ PAIRS = (
     *(f"Nemenyi {100 * level:g} %" for level in LEVELS),
     "Holm p",
     "Wilcoxon p",
+    "first better",
+    "same",
+    "second better",
 )
 
 
@@ -132,10 +136,22 @@ def pairs_grid(found: Ranked) -> Grid:
             *("differ" if seen else "no difference" for seen in c.nemenyi),
             show_p(c.p_holm),
             show_p(c.p_wilcoxon),
+            *(f"{share:.2f}" for share in (p.better, p.same, p.worse)),
         )
-        for c in found.contrasts
+        for c, p in zip(found.contrasts, found.posteriors, strict=True)
     )
     return Grid(PAIRS, rows)
+
+
+def describe_posteriors(found: Ranked) -> str:
+    """The caption of the bars, which says what the last columns of the pairs' table are, too."""
+    count = len(found.ranks.datasets)
+    return (
+        f"Every pair by the Bayesian signed-rank test over {count} data sets: the probability that the left "
+        f"method's errors are lower by more than {ROPE:g} percentage point, that the two are the same up to that, "
+        "and that the right method's are lower. It can find two methods the same, which a test of significance "
+        "cannot."
+    )
 
 
 def describe_diagram(found: Ranked) -> str:

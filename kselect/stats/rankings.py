@@ -16,6 +16,7 @@ from kselect.stats.pairwise import Contrast, contrasts, wilcoxon
 from kselect.stats.published import Published
 from kselect.stats.ranks import Ranks, rank
 from kselect.stats.samples import Sample, read_samples, table_records
+from kselect.stats.signed_ranks import Posterior, posteriors
 from kselect.stats.study import Study
 
 LEVEL = 0.05
@@ -69,6 +70,7 @@ class Ranked:
     rows: Mapping[str, tuple[Entry, ...]]
     ranks: Ranks
     contrasts: tuple[Contrast, ...]
+    posteriors: tuple[Posterior, ...]
     published: Ranks
     absent: tuple[str, ...]
     stand_ins: frozenset[str]
@@ -90,6 +92,7 @@ def rank_columns(study: Study, figure: Ranking) -> Ranked:
         present,
         ranks,
         contrasts(errors, ranks, figure.labels),
+        posteriors(errors, figure.labels),
         published_ranks(study, figure),
         absent,
         frozenset(d for d in absent if study.experiment.info(d).stands_for in names),

@@ -14,12 +14,14 @@ from kselect.kernels.polynomial import Polynomial
 from kselect.report.drawings.agreement import APART, draw_agreement, spread_out
 from kselect.report.drawings.choices import EDGE, INSIDE, corners_of, draw_choices
 from kselect.report.drawings.discrepancy import draw_discrepancy
+from kselect.report.drawings.posteriors import draw_posteriors
 from kselect.report.drawings.sweep import draw_gaps
 from kselect.report.panels import NARROW, WIDE, columns_in
 from kselect.stats.choices import Cell, ChoiceMap, families
 from kselect.stats.discrepancy import Panel as Followed
 from kselect.stats.discrepancy import Track
 from kselect.stats.outliers import Point as Compared
+from kselect.stats.signed_ranks import Posterior
 from kselect.stats.sweeps import Curve, Curves, Gap, Level, Panel, Point
 
 
@@ -131,3 +133,21 @@ def test_panels_are_as_even_as_they_can_be() -> None:
     assert [columns_in(9.6, n, 1.7) for n in (0, 1, 5, 6, 9, 10)] == [1, 1, 5, 3, 5, 5]
     assert columns_in(1.0, 4, 1.7) == 1
     assert corners_of((0, 0, 1, 2)) == [(0, 0), (1, 0), (1, 2), (0, 2)]
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_pairs_are_bars_that_add_up_to_one(width: float) -> None:
+    """Methods at both ends in the order that came in; a share without room has no number."""
+    found = (Posterior("a", "b", 0.25, 0.74, 0.01), Posterior("a", "c", 0.0, 0.0, 1.0))
+    canvas = draw_posteriors(found, width)
+    (ax,) = canvas.axes
+    canvas.draw_without_rendering()
+    lengths = [bar.get_width() for bar in ax.patches]
+    assert lengths == pytest.approx([0.25, 0.74, 0.01, 0.0, 0.0, 1.0])
+    assert [bar.get_x() + bar.get_width() for bar in ax.patches][2::3] == pytest.approx([1.0, 1.0])
+    assert [t.get_text() for t in ax.texts] == ["0.25", "0.74", "1.00"]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["a", "a"]
+    (other,) = ax.child_axes
+    assert [t.get_text() for t in other.get_yticklabels()] == ["b", "c"]
+    first, second = (ax.transData.transform((0, row))[1] for row in (0, 1))
+    assert first > second

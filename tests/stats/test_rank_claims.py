@@ -153,9 +153,14 @@ def test_what_the_report_shows() -> None:
     files = {f.name: f.content for f in shown.files}
     assert set(files) == {
         *(f"tables/table4.{kind}" for kind in ("csv", "md", "tex")),
-        *(f"figures/table4.{kind}" for kind in ("png", "pdf")),
+        *(
+            f"figures/{name}.{kind}"
+            for name in ("table4", "table4-pairs")
+            for kind in ("png", "pdf")
+        ),
     }
     assert "MKL-separate (lit.)" in str(files["tables/table4.md"])
+    assert "second better" in str(files["tables/table4.md"])
     again = FIGURES["ranking"].show(by_name["table4"], printed())
     assert {f.name: f.content for f in again.files} == files
     text = " ".join(e.text for b in SECTIONS["rank-claims"](study).blocks for e in b.elements)  # type: ignore[union-attr]

@@ -23,6 +23,7 @@ from kselect.report.blocks import (
 )
 from kselect.report.cells import Row, show_fixed
 from kselect.report.cells import Shown as ShownCell
+from kselect.report.drawings.posteriors import draw_posteriors
 from kselect.report.formats import latex, markdown, tidy
 from kselect.report.panels import show_figure
 from kselect.report.rank_axis import make_canvas
@@ -30,6 +31,7 @@ from kselect.report.rank_words import (
     as_grid,
     describe,
     describe_diagram,
+    describe_posteriors,
     head,
     name_row,
     notes,
@@ -97,6 +99,7 @@ class RankingFigure:
             f"Mean ranks of {', '.join(found.labels)} with the critical difference",
             describe_diagram(found),
         )
+        bars = show_posteriors(figure.name, found)
         name = f"tables/{figure.name}"
         grid = as_grid(study, found)
         texts = (describe(study, found), *notes(found))
@@ -106,8 +109,20 @@ class RankingFigure:
             File(f"{name}.tex", latex.write_grid_pages(figure.name, texts, grid, texts[:1])),
         ]
         block = Block("rankings", tuple(elements(study, figure.name, found)))
-        picture = Block("rankings", tuple(e for b in drawn.blocks for e in b.elements))
-        return Shown([*files, *drawn.files], [block, picture])
+        pictures = [Block("rankings", b.elements) for b in (*drawn.blocks, *bars.blocks)]
+        return Shown([*files, *drawn.files, *bars.files], [block, *pictures])
+
+
+def show_posteriors(name: str, found: Ranked) -> Shown:
+    """The bars of every pair, where there are data sets to compare on."""
+    if not found.posteriors:
+        return Shown([], [])
+    return show_figure(
+        f"{name}-pairs",
+        lambda width: draw_posteriors(found.posteriors, width),
+        f"How likely each of {', '.join(found.labels)} is better than each other, or the same",
+        describe_posteriors(found),
+    )
 
 
 def read_columns(given: Mapping[str, Any], columns: Columns, wrong: Wrong) -> Iterator[Column]:
