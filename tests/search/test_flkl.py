@@ -151,6 +151,8 @@ def bad_inputs() -> dict[str, tuple[Array, Array, int]]:
         "features of scale 1e6": (1e6 * X, y, 5),
         "one feature of scale 1e6": (wide, y, 5),
         "an offset of 1e6": (offset, y, 5),
+        "one feature": (X[:, :1], y, 5),
+        "five rows": (X[:5], y[:5], 5),
     }
 
 

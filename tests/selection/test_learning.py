@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from problems_flkl import rows
 
 from kselect import KernelSelectClassifierCV, KernelSelectRegressorCV
 from kselect.cli.main import cli
+from kselect.errors import KselectError
 from kselect.kernels.ard import Ard
 from kselect.search.flkl import flkl
 from kselect.selection.request import FLKL, criterion_of
@@ -120,3 +122,41 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert found["search"] == "flkl"
     assert found["relevances"][0]["feature"] == 1
     assert sum(r["share"] for r in found["relevances"]) == pytest.approx(1.0)
+
+
+def bad_files() -> dict[str, tuple[Array, Array]]:
+    """Rows and labels as somebody's file may hold them."""
+    X, y = problem()
+    constant = X.copy()
+    constant[:, 1] = 7.0
+    return {
+        "a constant feature": (constant, y),
+        "duplicated rows": (np.repeat(X[:10], 4, axis=0), y[:40]),
+        "one row of a class": (X[:9], np.append(np.ones(8), -1.0)),
+        "two rows": (np.array([[1.0], [2.0]]), np.array([1.0, -1.0])),
+        "more features than rows": (X.reshape(-1, 15)[:12], y[:12]),
+        "features of scale 1e6": (1e6 * X, y),
+        "equal rows": (np.ones((20, 2)), y[:20]),
+        "one feature": (X[:, :1], y),
+        "five rows": (X[:5], np.array([1.0, 1.0, -1.0, 1.0, -1.0])),
+    }
+
+
+@pytest.mark.parametrize("criterion", ["FLKL", "ELOO", "5-CV", "BR"])
+@pytest.mark.parametrize("name", bad_files())
+def test_bad_files_have_a_result_or_one_line(name: str, criterion: str, tmp_path: Path) -> None:
+    """Relevances, or an error that the command says in one line; never a warning."""
+    X, y = bad_files()[name]
+    lines = [",".join(map(repr, [*x.tolist(), int(t)])) for x, t in zip(X, y, strict=True)]
+    file = tmp_path / "my.csv"
+    names = [f"f{j}" for j in range(X.shape[1])]
+    file.write_text("\n".join([",".join([*names, "label"]), *lines]) + "\n")
+    told = ["select", str(file), "--kernel", "ard", "--criterion", criterion]
+    shown = CliRunner().invoke(cli, told)
+    if name == "equal rows" or (name == "two rows" and criterion in ("FLKL", "5-CV")):
+        assert isinstance(shown.exception, KselectError)
+        assert re.search("all rows are equal|need at least 5 rows", str(shown.exception))
+        assert "\n" not in str(shown.exception)
+    else:
+        assert shown.exit_code == 0
+        assert "f0" in shown.stdout
