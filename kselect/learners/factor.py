@@ -10,18 +10,16 @@ A path asks for ``G = (K + gamma I)^{-1}`` applied to vectors, its diagonal, and
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from copy import copy
+from typing import Protocol, Self
 
 import numpy as np
-from scipy.linalg.lapack import dpstrf
 
 from kselect.errors import TrialError
 from kselect.learners.blocks import gram_of_rows, identity_minus, identity_minus_each, stacked
+from kselect.learners.pivoted import EPS, thin_columns
 from kselect.numerics.linalg import Array, Index, symmetric_eigh
 
-EPS = float(np.finfo(np.float64).eps)
-# A factor with fewer than this share of n columns is cheaper than the eigendecomposition.
-THIN_SHARE = 0.6
 # Leaving out eigenvectors pays from here on.
 SHORT_SHARE = 0.95
 # A core of fewer than this share of the rows is worth a factor of its own.
@@ -53,6 +51,10 @@ class Factor(Protocol):
 
     def eigenvalues(self) -> Array:
         """Those of K, descending, n of them."""
+        ...
+
+    def reordered(self, order: Index) -> Self:
+        """The factor of K with its rows and columns in another order."""
         ...
 
 
@@ -113,6 +115,12 @@ class SpectralFactor:
         """The spectrum."""
         return self.s[::-1]
 
+    def reordered(self, order: Index) -> Self:
+        """The rows of U."""
+        twin = copy(self)
+        twin.U = self.U[order]
+        return twin
+
 
 class ThinFactor:
     r"""``K = B B^T`` with ``B^T B = diag(s)``: ``gamma G = I - B diag(w) B^T``."""
@@ -157,6 +165,12 @@ class ThinFactor:
     def eigenvalues(self) -> Array:
         """The spectrum, filled up with zeros."""
         return np.concatenate([self.s, np.zeros(len(self.B) - len(self.s))])
+
+    def reordered(self, order: Index) -> Self:
+        """The rows of B."""
+        twin = copy(self)
+        twin.B = self.B[order]
+        return twin
 
 
 class ScatteredFactor:
@@ -228,6 +242,13 @@ class ScatteredFactor:
         inner = self.inner.eigenvalues() if self.inner else alone[:0]
         return np.sort(np.concatenate([alone, inner]))[::-1]
 
+    def reordered(self, order: Index) -> Self:
+        """The core's rows keep the order that its own factor has."""
+        twin = copy(self)
+        twin.kappa, twin.place = self.kappa[order], self.place[order]
+        twin.core = np.argsort(order)[self.core]
+        return twin
+
 
 def factorise(K: Array) -> Factor:
     """The cheapest factor that is exact to rounding."""
@@ -251,30 +272,3 @@ def find_core(K: Array) -> Index | None:
     neighbours = np.count_nonzero(np.abs(K) > limit, axis=1)
     core = np.flatnonzero(neighbours > 1)
     return core if len(core) <= CORE_SHARE * n else None
-
-
-def thin_columns(K: Array) -> Array | None:
-    r"""``K = C C^T`` to machine precision by pivoted Cholesky where few columns do, else None.
-
-    A leading block of about that many rows is tried first: where it has full rank, K has no low one, and
-    that is known at a fifth of the cost.
-    """
-    n = len(K)
-    most = int(THIN_SHARE * n)
-    if pivoted_rank(K[:most, :most]) == most:
-        return None
-    columns = pivoted_cholesky(K)
-    return columns if columns.shape[1] <= most else None
-
-
-def pivoted_rank(K: Array) -> int:
-    """The numerical rank of a positive semidefinite matrix."""
-    return int(dpstrf(K.T, tol=EPS * float(np.diagonal(K).max()), lower=1)[2])
-
-
-def pivoted_cholesky(K: Array) -> Array:
-    """``C`` (n, r) with ``K = C C^T`` up to ``n eps max K_ii``, LAPACK's dpstrf."""
-    factor, pivots, rank, _ = dpstrf(K.T, tol=EPS * float(np.diagonal(K).max()), lower=1)
-    columns = np.zeros((len(K), rank))
-    columns[pivots - 1] = np.tril(factor)[:, :rank]
-    return columns

@@ -25,14 +25,15 @@ def reciprocal(values: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Dense:
-    """The whole matrix."""
+    """The whole matrix; ``known`` is its factor where somebody has made it before."""
 
     K: Array
+    known: Factor | None = None
 
     @cached_property
     def factor(self) -> Factor:
         """The cheapest factor that is exact to rounding."""
-        return factorise(self.K)
+        return factorise(self.K) if self.known is None else self.known
 
     def diagonal(self) -> Array:
         """``K_ii``."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from kselect.kernels import Kernel
 from kselect.kernels.nystrom import Columns
+from kselect.learners.factor import Factor
 from kselect.learners.matrix import Dense, LowRank
 from kselect.numerics.linalg import Array, Index
 
@@ -27,7 +28,7 @@ class Problem:
     ``columns`` stand for K where it is approximated; then K itself is empty. ``order`` is a random order of the
     rows, for what draws some of them: whoever draws fewer has a part of what others have. ``targets`` (q, n) are
     those that are learned on the same kernel matrix: what they share is computed once. Where y is one of them for
-    that purpose, ``mine`` is its position.
+    that purpose, ``mine`` is its position. ``factor`` is that of K where somebody has made it before.
     """
 
     X: Array
@@ -40,6 +41,7 @@ class Problem:
     order: Index | None = None
     targets: Array | None = None
     mine: int | None = None
+    factor: Factor | None = None
 
     @property
     def n(self) -> int:
@@ -54,7 +56,9 @@ class Problem:
     @cached_property
     def matrix(self) -> Dense | LowRank:
         """The kernel matrix with its factor."""
-        return Dense(self.K) if self.columns is None else LowRank(self.columns)
+        if self.columns is not None:
+            return LowRank(self.columns)
+        return Dense(self.K) if self.factor is None else Dense(self.K, self.factor)
 
     def drawn(self, count: int) -> Index:
         """So many rows at random, ascending; where there is no random order, the first."""

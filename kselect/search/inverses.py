@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
 from kselect.errors import TrialError
-from kselect.learners.factor import SpectralFactor, factorise, weights
+from kselect.learners.factor import Factor, SpectralFactor, weights
 from kselect.numerics.linalg import Array
 
 
@@ -32,8 +32,8 @@ class Inverses(Protocol):
 class SpectralInverses:
     """By one factor for all gamma."""
 
-    def __init__(self, K: Array) -> None:
-        self.factor = factorise(K)
+    def __init__(self, factor: Factor) -> None:
+        self.factor = factor
 
     def solve(self, gammas: Array, y: Array) -> Array:
         """Two products with the eigenvectors."""

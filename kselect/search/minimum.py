@@ -15,9 +15,11 @@ import numpy as np
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import Dual, find_learner
+from kselect.learners.factor import Factor, factorise
 from kselect.model.method import Method
 from kselect.model.place import Found, Place
 from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Index
 from kselect.search.engine import NUMERICAL
 from kselect.search.exact_selection import (
     PRUNED_LOSSES,
@@ -29,6 +31,8 @@ from kselect.search.grid import Demand, Results, search_grid
 from kselect.search.pruned import Pruned, Work, order_of, outward
 from kselect.search.side import TrainingSide
 
+# Bytes of factors that are kept for the searches that follow.
+ROOM = 2**30
 # The criteria that are exact cross-validation; for the square loss a Newton step is.
 EXACT = {"smooth-hinge": ("k-CV",), "krr": ("k-CV", "k-Newton")}
 
@@ -44,10 +48,13 @@ class Minimum:
 def search_pruned(side: TrainingSide, demand: Demand) -> Results:
     """The minimum by bounds where they hold, everything else on the grid."""
     pruned = [method for method, settings in demand.items() if settings and prunes(side, method)]
-    minima = {k: find_minimum(side, k) for k in dict.fromkeys(m.folds for m in pruned)}
-    known = {m: one for m in pruned if (one := minima[m.folds]) is not None}
-    rest = {m: settings for m, settings in demand.items() if m not in known}
-    results = search_grid(side, rest) if rest else {}
+    try:
+        minima = {k: find_minimum(side, k) for k in dict.fromkeys(m.folds for m in pruned)}
+        known = {m: one for m in pruned if (one := minima[m.folds]) is not None}
+        rest = {m: settings for m, settings in demand.items() if m not in known}
+        results = search_grid(side, rest) if rest else {}
+    finally:
+        side.factors.clear()
     return results | {(m, s): one.found for m, one in known.items() for s in demand[m]}
 
 
@@ -93,8 +100,19 @@ def select_minimum(side: TrainingSide, folds: Folds) -> Pruned:
         learner,
         ridge=side.ridge,
         visit=visiting_order(side.kernels, points),
+        factors=[partial(factor_of, side, kernel, order) for kernel in side.kernels],
         **dict(side.learner.params),
     )
+
+
+def factor_of(side: TrainingSide, kernel: Kernel, order: Index) -> Factor:
+    """That of a kernel matrix with its rows in another order, made once while there is room to keep it."""
+    factor = side.factors.get(kernel)
+    if factor is None:
+        factor = factorise(kernel.gram(side.points))
+        if (len(side.factors) + 1) * 8 * side.n**2 <= ROOM:
+            side.factors[kernel] = factor
+    return factor.reordered(order)
 
 
 def visiting_order(kernels: Sequence[Kernel], points: Points) -> list[int]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from kselect.errors import TrialError
 from kselect.learners.base import RidgeMode
+from kselect.learners.factor import Factor
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 from kselect.search.intervals import Ridges
@@ -116,7 +117,8 @@ class Width(Protocol):
         ...
 
 
-MakeWidth = Callable[[Array, Grid, Trail | None], Width]
+MakeFactor = Callable[[], Factor]
+MakeWidth = Callable[[int, Array, Grid, Trail | None], Width]
 
 
 @dataclass
@@ -201,13 +203,17 @@ def select_pruned(
     grid: Grid,
     visit: Sequence[int],
 ) -> Pruned:
-    """The lowest k-fold error over kernels and ridges; ``grams`` give K in the order of the folds."""
+    """The lowest k-fold error over kernels and ridges; ``grams`` give K in the order of the folds.
+
+    ``make_width`` is told the position of the kernel too.
+    """
     search = Search(grid)
     trails: dict[int, Trail] = {}
     for kernel in visit:
         near = min(trails, key=lambda i: abs(i - kernel), default=None)
         try:
-            width = make_width(grams[kernel](), grid, None if near is None else trails[near])
+            trail = None if near is None else trails[near]
+            width = make_width(kernel, grams[kernel](), grid, trail)
             search.visit(kernel, width)
         except TrialError as error:
             search.excluded.append((kernel, str(error)))

@@ -16,16 +16,17 @@ ridge: where few ridges are left, a Cholesky factor for each is cheaper than the
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from scipy.linalg.lapack import dposv
 
 from kselect.errors import TrialError
+from kselect.learners.factor import factorise
 from kselect.numerics.linalg import Array, Index
 from kselect.search.intervals import largest_fits
 from kselect.search.inverses import CholeskyInverses, Inverses, SpectralInverses
-from kselect.search.pruned import Candidate, Grid, Trail
+from kselect.search.pruned import Candidate, Grid, MakeFactor, Trail
 
 # The bound's own rounding: it may come out above the residual it bounds by this share.
 ROUNDING = 1e-9
@@ -36,8 +37,11 @@ FEW = 4
 class SquareWidth:
     """One kernel; it is factorised when the first fit is asked for."""
 
-    def __init__(self, K: Array, grid: Grid, near: Trail | None) -> None:
+    def __init__(
+        self, K: Array, grid: Grid, near: Trail | None, factor: MakeFactor | None = None
+    ) -> None:
         self.K, self.grid = K, grid
+        self.factor = factor or partial(factorise, K)
         self.ridges = grid.ridges(1.0)
         self.few = near is not None and near.survivors < FEW
         self.survivors: int | None = None
@@ -45,7 +49,7 @@ class SquareWidth:
     @cached_property
     def inverses(self) -> Inverses:
         """By Cholesky factors where few ridges are to be expected."""
-        return CholeskyInverses(self.K) if self.few else SpectralInverses(self.K)
+        return CholeskyInverses(self.K) if self.few else SpectralInverses(self.factor())
 
     def untrained(self, best: float) -> Array:
         """``sum_F max(0, |y| - |f|)^2`` with ``|f|`` bounded above."""

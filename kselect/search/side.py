@@ -13,6 +13,7 @@ from kselect.kernels import Kernel, Points
 from kselect.kernels.nystrom import nystrom_columns
 from kselect.learners import Problem
 from kselect.learners.base import RidgeMode
+from kselect.learners.factor import Factor
 from kselect.model.method import Choice, Ridges
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array, Index
@@ -64,9 +65,18 @@ class TrainingSide:
         else:
             K, columns = np.empty((0, 0)), nystrom_columns(kernel, self.points, self.landmarks)
         y, ridge = self.targets[0], self.ridge
+        known = self.factors.get(kernel)
         return Problem(
-            self.X, y, kernel, K, lams, ridge, columns, order=self.order, targets=self.targets
+            *(self.X, y, kernel, K, lams, ridge, columns),
+            order=self.order,
+            targets=self.targets,
+            factor=known,
         )
+
+    @cached_property
+    def factors(self) -> dict[Kernel, Factor]:
+        """Of kernel matrices, kept by a search while others follow that need them too."""
+        return {}
 
     @cached_property
     def order(self) -> Index:

@@ -10,16 +10,14 @@ from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.linear import Linear
 from kselect.learners.factor import (
-    EPS,
     Factor,
     ScatteredFactor,
     SpectralFactor,
     ThinFactor,
     factorise,
     find_core,
-    pivoted_cholesky,
-    thin_columns,
 )
+from kselect.learners.pivoted import EPS, pivoted_cholesky, thin_columns
 from kselect.numerics.linalg import Array
 from kselect.numerics.streams import stream
 
@@ -100,6 +98,22 @@ def test_a_stack_is_the_blocks(
         for fold, F in zip(stack, folds, strict=True):
             for block, want in zip(fold, factor.blocks(F, gammas), strict=True):
                 assert np.abs(np.tril(block - want)).max() <= 10 * len(K) * EPS
+
+
+def test_another_order_of_the_rows(case: tuple[Array, Factor]) -> None:
+    K, factor = case
+    order = stream(0, "order").permutation(len(K))
+    other, v = factor.reordered(order), stream(0, "v").normal(size=len(K))
+    np.testing.assert_allclose(other.solve(GAMMAS, v[order]), factor.solve(GAMMAS, v)[:, order])
+    np.testing.assert_array_equal(other.diagonal(GAMMAS), factor.diagonal(GAMMAS)[:, order])
+    F = np.arange(len(K) // 2)
+    for found, want in zip(other.blocks(F, GAMMAS), factor.blocks(order[F], GAMMAS), strict=True):
+        np.testing.assert_array_equal(found, want)
+    A, a, c = other.modes(GAMMAS)
+    G = K.take(order, 0).take(order, 1)
+    S = np.array([G @ np.linalg.inv(G + gamma * np.eye(len(G))) for gamma in GAMMAS])
+    assert np.abs((A * c[:, None]) @ A.T - S).max() <= tolerance(K)
+    assert a.shape == (A.shape[1],)
 
 
 def test_a_block_without_a_row_of_the_core() -> None:

@@ -13,6 +13,7 @@ from problems import rows, side_of
 from kselect.errors import TrialError
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Polynomial
+from kselect.learners.factor import factorise
 from kselect.model.method import SELECTED, Choice, Method, Ridges, Setting
 from kselect.model.place import Failure, Found
 from kselect.search import OVER_GRID, TrainingSide, minimum
@@ -143,3 +144,29 @@ def test_little_of_it_is_trained() -> None:
     best = find_minimum(one, 4)
     assert best is not None
     assert best.work.folds < 0.3 * len(kernels) * len(LAMS) * 4
+
+
+def test_searches_share_the_factors_that_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same places with and without; nothing is kept afterwards."""
+    one, gcv = side("krr"), Method("GCV", "GCV", None, ())
+    demand = dict.fromkeys((k_cv("squared", 3), k_cv("squared", 4), gcv), (SELECTED,))
+    made: list[int] = []
+
+    def counted(K: Any) -> Any:
+        made.append(len(K))
+        return factorise(K)
+
+    for module in ("search.minimum", "learners.matrix"):
+        monkeypatch.setattr(f"kselect.{module}.factorise", counted)
+    shared = search_pruned(one, demand)
+    assert len(made) == len(TAUS)
+    assert not one.factors
+    made.clear()
+    monkeypatch.setattr(minimum, "ROOM", 2 * 8 * one.n**2)
+    some = search_pruned(one, demand)
+    assert len(made) > len(TAUS)
+    for method in demand:
+        assert found(shared, method).place == found(some, method).place
+        np.testing.assert_allclose(
+            found(shared, method).duals[0].alpha, found(some, method).duals[0].alpha, rtol=1e-9
+        )
