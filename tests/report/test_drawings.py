@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
@@ -17,9 +18,11 @@ from kselect.report.drawings.discrepancy import draw_discrepancy
 from kselect.report.drawings.posteriors import draw_posteriors
 from kselect.report.drawings.sweep import draw_gaps
 from kselect.report.panels import NARROW, WIDE, columns_in
+from kselect.report.sections.widths import make_canvas as make_boxes
 from kselect.stats.choices import Cell, ChoiceMap, families
 from kselect.stats.discrepancy import Panel as Followed
 from kselect.stats.discrepancy import Track
+from kselect.stats.learned import Learned
 from kselect.stats.outliers import Point as Compared
 from kselect.stats.signed_ranks import Posterior
 from kselect.stats.sweeps import Curve, Curves, Gap, Level, Panel, Point
@@ -151,3 +154,14 @@ def test_pairs_are_bars_that_add_up_to_one(width: float) -> None:
     assert [t.get_text() for t in other.get_yticklabels()] == ["b", "c"]
     first, second = (ax.transData.transform((0, row))[1] for row in (0, 1))
     assert first > second
+
+
+def test_widths_of_no_splits_have_an_empty_panel() -> None:
+    """No axis of features where none were learned; the column beside it keeps its own."""
+    none = Learned("splice", "ARD-XVAL", (), np.empty((0, 0)))
+    some = Learned("splice", "ARD-FLKL", (0, 1), np.array([[1.0, 2.0], [1.5, 1.0]]))
+    canvas = make_boxes([[none, some]], WIDE)
+    empty, full = canvas.axes
+    assert "no data" in [t.get_text() for t in empty.texts]
+    assert len(empty.get_xticks()) == 0
+    assert len(full.get_xticks()) > 0

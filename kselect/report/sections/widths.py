@@ -92,6 +92,7 @@ def draw(ax: Axes, one: Learned, position: int, floor: float, top: float) -> Non
     ax.set_title(f"{one.dataset}, {one.method} ({len(one.splits)} splits)", fontsize=9)
     if not one.values.size:
         say_no_data(ax)
+        ax.set_xticks([])
         return
     values = one.raised(floor)
     ax.boxplot(
