@@ -77,14 +77,15 @@ class SVMPath:
     def _decisions(self, ladder: Ladder) -> Array:
         """(n_ridges, n), by ridge."""
         slacks = np.empty((len(self.order), self.problem.n))
-        slacks[self.order] = [rung.middled[1] for rung in ladder.rungs]
+        slacks[self.order] = ladder.slack
         return self.problem.y - slacks
 
     def dual(self) -> Dual:
         """``beta = y alpha`` and b for every ridge."""
         alpha, bias = np.empty((len(self.order), self.problem.n)), np.empty(len(self.order))
-        for ridge, rung in zip(self.order, self.ladder.rungs, strict=True):
-            alpha[ridge], bias[ridge] = self.rows.spread(rung.fit.beta), rung.middled[0]
+        bias[self.order] = self.ladder.bias
+        for ridge, beta in zip(self.order, self.ladder.beta, strict=True):
+            alpha[ridge] = self.rows.spread(beta)
         return Dual(alpha, bias)
 
     def decision(self) -> Array:

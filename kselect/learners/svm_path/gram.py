@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg.blas import dgemv, dsymv
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from kselect.learners.factor import find_core
 from kselect.learners.problem import Problem
+from kselect.learners.svm_path.alone import lonely
+from kselect.learners.svm_path.lapack import Addresses, addresses
 from kselect.numerics.linalg import Array, Index
 
 # Equal rows make K_FF singular: relative to K_ii, what is added to it; what it changes is refined away.
@@ -47,6 +50,16 @@ class Gram:
     def ridge(self) -> Array:
         """What each K_ii is raised by; a row of zeros, too, needs something."""
         return RIDGE * np.where(self.diagonal > 0, self.diagonal, self.largest)
+
+    @cached_property
+    def routines(self) -> Addresses:
+        """For compiled loops."""
+        return addresses()
+
+    @cached_property
+    def alone(self) -> NDArray[np.bool_]:
+        """The rows whose K_ij are all small beside ``sqrt(K_ii K_jj)``."""
+        return lonely(self.K, np.sqrt(np.maximum(self.diagonal, 0.0)))
 
     @cached_property
     def core(self) -> Index | None:

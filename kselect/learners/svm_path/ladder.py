@@ -1,39 +1,30 @@
-"""All values of C, from the smallest on, each from what is known: the solution before it, or that of all rows."""
+"""All values of C, from the smallest on: by compiled strides, and where one stops, that C by what is slow and sure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import product
 
 import numpy as np
 
 from kselect.errors import TrialError
 from kselect.grids import show_number
-from kselect.learners.svm_path.changed import Base
 from kselect.learners.svm_path.gram import Gram
-from kselect.learners.svm_path.segment import Rung, Segment, solve
-from kselect.learners.svm_path.settle import LEAST_CURVATURE, by_smo, settle
-from kselect.learners.svm_path.smo import pairs
-from kselect.learners.svm_path.task import FREE, PINNED, Fit, Status, Task, statuses
+from kselect.learners.svm_path.middle import centred
+from kselect.learners.svm_path.quadratic import Quadratic
+from kselect.learners.svm_path.segment import Rung
+from kselect.learners.svm_path.settle import by_smo
+from kselect.learners.svm_path.stride import stride
+from kselect.learners.svm_path.task import Task
 from kselect.numerics.linalg import Array
-
-# SMO's steps per row and its tolerance, relative to the spread of the slack, for a first guess.
-FIRST_STEPS, FIRST_TOLERANCE = 3, 1e-2
-# How far below the first C the solution for C -> 0 is looked for: by this factor, so many times.
-SMALLER, TIMES = 1.0 / 16.0, 32
-# With fewer free rows the active set is not tried before SMO, nor where the tangent more than doubles their number.
-MANY, DOUBLED = 64, 2.0
-# Of the free rows, how many may be wrong for it to be begun: along C, and without a fold.
-AHEAD, WITHOUT = 1.25, 0.75
 
 
 @dataclass(frozen=True, eq=False)
 class Ladder:
-    """The solutions at some C, ascending, and before them one at a C so small that all are alike below it."""
+    """(n_C, n) and (n_C,): the solutions by C, ascending; the slack is ``y - K beta - b``."""
 
-    first: Rung
-    rungs: list[Rung]
+    beta: Array
+    bias: Array
+    slack: Array
 
 
 def hinge_task(gram: Gram, y: Array, weights: Array, bias: bool, name: str) -> Task:
@@ -44,113 +35,60 @@ def hinge_task(gram: Gram, y: Array, weights: Array, bias: bool, name: str) -> T
 
 def climb(task: Task, Cs: Array, above: Ladder | None = None) -> Ladder:
     """The solutions at every C, ascending; ``above``: those of all rows, where the task leaves some out."""
-    first = known = start(task, float(Cs[0]), above)
-    rungs: list[Rung] = []
+    shift = larger_class(task)
+    q = quadratic(task, shift)
+    shape = (len(Cs), len(task.target))
+    found = Ladder(np.zeros(shape), np.zeros(len(Cs)), np.zeros(shape))
+    start = above.beta[0] if above else Cs[0] * evenly(task)
+    at = stride(q, Cs, 0, start, found.beta, found.bias, found.slack)
+    while at < len(Cs):
+        last = found.beta[at - 1] * (Cs[at] / Cs[at - 1]) if at else start
+        rung = slowly(task, float(Cs[at]), last)
+        fit = rung.fit
+        found.beta[at], found.bias[at], found.slack[at] = fit.beta, fit.bias - shift, fit.slack
+        if at + 1 == len(Cs):
+            break
+        at = stride(q, Cs, at + 1, fit.beta, found.beta, found.bias, found.slack)
     for at, C in enumerate(Cs.tolist()):
-        known = next_rung(task, C, known, above.rungs[at] if above else None)
-        rungs.append(known)
-    return Ladder(first, rungs)
+        off = centred(q, C, found.beta[at], found.slack[at], found.bias[at] + shift)
+        found.bias[at] += off
+        found.slack[at] -= off
+    return replace(found, bias=found.bias + shift)
 
 
-def next_rung(task: Task, C: float, known: Rung, full: Rung | None) -> Rung:
-    """On the same segment, by the active set, or by SMO; or a TrialError."""
-    here: Fit | None = None
-    if known.free >= MANY or known.made:
-        here = known.segment.at(C)
-        if not here.wrong:
-            return Rung(task, here, known.segment)
-    tries = without(task, C, full) if full else ahead(task, C, known, here)
-    for found in tries:
-        if not found.fit.wrong:
-            return Rung(task, found.fit, found)
-    rung = by_smo(task, C, known.fit.beta * (C / known.fit.C), full.base if full else None)
-    if rung is None:
-        raise failure(task, C)
-    return rung
+def larger_class(task: Task) -> float:
+    """Its label, which the bias tends to as C goes to 0."""
+    if not task.bias:
+        return 0.0
+    return 1.0 if float(task.box.sum()) > 0 else -1.0
 
 
-def ahead(task: Task, C: float, known: Rung, here: Fit | None) -> Iterator[Segment]:
-    """From the statuses that the tangent asks for."""
-    if here is not None:
-        free = np.count_nonzero(here.asked == FREE)
-        if MANY <= free <= DOUBLED * known.free:
-            yield settle(task, here.asked, C, share=AHEAD)
+def quadratic(task: Task, shift: float) -> Quadratic:
+    """What compiled loops take."""
+    gram = task.gram
+    return Quadratic(
+        *(gram.routines, gram.K, gram.ridge, gram.inverse_diagonal, gram.alone, gram.largest),
+        *(task.target - shift, task.box[0].copy(), task.box[1].copy(), task.bias),
+    )
 
 
-def without(task: Task, C: float, full: Rung) -> Iterator[Segment]:
-    """From the solution of all rows, some of them taken out."""
-    status = np.where(task.box[0] < task.box[1], full.fit.status, PINNED).astype(np.int8)
-    if np.count_nonzero(status == FREE) >= MANY:
-        yield settle(task, status, C, full.base, WITHOUT)
-
-
-def start(task: Task, C: float, above: Ladder | None) -> Rung:
-    """The solution at a C that is small enough for the statuses of the limit C -> 0."""
-    base = above.first.base if above else None
-    segment = solve(task, solve_limit(task, above, base), C, base)
-    for times, see in product(range(TIMES), (segment.at, segment.near_zero)):
-        fit = see(C * SMALLER**times)
-        if not fit.wrong:
-            return Rung(task, fit, segment)
-    raise failure(task, C)
-
-
-def solve_limit(task: Task, above: Ladder | None, base: Base | None) -> Status:
-    """The statuses for C -> 0."""
-    limit = limit_task(task)
-    pinned = limit.box[0] == limit.box[1]
-    guess = above.first.fit.status if above else first_guess(limit)
-    if (guess[~pinned] == PINNED).any():
-        guess = first_guess(limit)
-    status = settle(limit, np.where(pinned, PINNED, guess).astype(np.int8), 1.0, base)
-    if status.fit.wrong:
-        rung = by_smo(limit, 1.0, evenly(limit))
-        if rung is None:
-            raise failure(task, 0.0)
-        found = rung.fit.status
-    else:
-        found = status.status
-    return np.where(limit.pinned != 0, np.sign(limit.pinned), found).astype(np.int8)
-
-
-def limit_task(task: Task) -> Task:
-    """For C -> 0, per unit of C: the smaller class is at C, the larger one minimises ``||f||`` for that sum.
-
-    Each f is below its margin then, and nothing but a scale is left of the target. Without a bias all are at C.
-    """
+def evenly(task: Task) -> Array:
+    """Per unit of C: the smaller class at its ends, of the larger one all rows at the same share of theirs."""
     ends = task.box.sum(axis=0)
-    at_end = ends * (1.0 if ends.sum() < 0 else -1.0) > 0 if task.bias else ends != 0
-    return replace(
-        task,
-        target=np.zeros_like(ends),
-        box=np.where(at_end, 0.0, task.box),
-        pinned=np.where(at_end, ends, 0.0),
-        margin=task.gram.largest,
-    )
+    if not task.bias:
+        return np.asarray(ends)
+    sign = 1.0 if ends.sum() > 0 else -1.0
+    larger = ends * sign > 0
+    whole = float(np.abs(ends[larger]).sum())
+    share = float(np.abs(ends[~larger]).sum()) / whole if whole else 0.0
+    return np.asarray(np.where(larger, share * ends, ends))
 
 
-def evenly(limit: Task) -> Array:
-    """All rows of the larger class at the same share of their box."""
-    ends = limit.box.sum(axis=0)
-    whole = float(ends.sum())
-    share = -float(limit.pinned.sum()) / whole if whole else 0.0
-    return np.asarray(np.where(ends != 0, share * ends, limit.pinned))
-
-
-def first_guess(limit: Task) -> Status:
-    """The statuses that a short SMO leads to from there."""
-    box, beta, gram = limit.closed_box(1.0), evenly(limit), limit.gram
-    movable = box[0] < box[1]
-    if movable.any():
-        g = -gram.times(beta)
-        tolerance = FIRST_TOLERANCE * float(np.ptp(g[movable]))
-        least = LEAST_CURVATURE * gram.largest
-        pairs(gram.K, beta, g, box, least, tolerance, FIRST_STEPS * len(beta))
-    return statuses(beta, box)
-
-
-def failure(task: Task, C: float) -> TrialError:
-    """SMO's limit of iterations was reached."""
-    return TrialError(
-        f"the SVM's solver reached its iteration limit: {task.name} C={show_number(C)}"
-    )
+def slowly(task: Task, C: float, start: Array) -> Rung:
+    """SMO from a start, a TrialError where its limit is reached."""
+    rung = by_smo(task, C, start)
+    if rung is None:
+        raise TrialError(
+            f"the SVM's solver reached its iteration limit: {task.name} C={show_number(C)}"
+        )
+    return rung

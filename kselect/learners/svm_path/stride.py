@@ -1,0 +1,128 @@
+r"""All values of C in one compiled call, from the smallest on.
+
+On the statuses of one C the solution is affine: ``beta(C) = beta_0 + C beta_1``. Where that leaves statuses wrong at the
+next C they are flipped, and if that does not settle the search goes on from there, brought back into the box.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kselect.learners.svm_path.compiled import compiled
+from kselect.learners.svm_path.free import ALL, Free, find, newton, no_free
+from kselect.learners.svm_path.quadratic import (
+    Quadratic,
+    allowance,
+    balance,
+    flip,
+    refresh,
+    residual,
+    subtract,
+    wrongs,
+)
+from kselect.learners.svm_path.rounds import refined, rounds
+from kselect.learners.svm_path.search import MANY, between, search
+from kselect.learners.svm_path.task import Status
+from kselect.numerics.linalg import Array
+
+# Of the free rows, how many may be wrong for flips of all at once to be tried along C.
+AHEAD = 1.25
+# By how much C may have grown since h was computed: its rounding grows as well.
+TRUSTED = 64.0
+
+
+@compiled
+def origin(q: Quadratic, free: Free, beta: Array, load: Array) -> float:
+    """beta_0, ``K beta_0`` and b_0 of the statuses."""
+    f, right = free.sizes[ALL], np.empty(2 * len(beta))
+    beta[:], load[:] = 0.0, 0.0
+    for a in range(f):
+        right[a] = q.target[free.F[a]]
+    # Rows of one class have beta_0 = 0, to the last bit.
+    if not right[:f].any():
+        return 0.0
+    b = newton(q, free, right, 0.0)
+    for a in range(f):
+        beta[free.F[a]] = right[a]
+    subtract(q.K, free.F, right, f, load)
+    load[:] = -load
+    return b
+
+
+@compiled
+def to_box(q: Quadratic, beta: Array, h: Array, C: float) -> None:
+    """Into the box and with the sum zero, h with it."""
+    before, moved = beta.copy(), 0
+    rows, moves = np.empty(len(h), np.int64), np.empty(len(h))
+    balance(q, beta, C)
+    for t in range(len(h)):
+        if beta[t] != before[t]:
+            rows[moved], moves[moved] = t, beta[t] - before[t]
+            moved += 1
+    subtract(q.K, rows, moves, moved, h)
+
+
+@compiled
+def accepted(
+    q: Quadratic, free: Free, status: Status, beta: Array, h: Array, b: float, C: float
+) -> float:
+    """As exact as can be, or not a number."""
+    if np.isnan(b) or not find(q, free, status):
+        return np.nan
+    if free.sizes[ALL] == 0:
+        refresh(q, beta, h)
+        b = between(q, beta, h, C)
+    return float(refined(q, free, status, beta, h, b, C))
+
+
+@compiled
+def stride(
+    q: Quadratic, Cs: Array, at: int, start: Array, betas: Array, biases: Array, slacks: Array
+) -> int:
+    """From a beta for Cs[at]: the solutions at it and all above; the first that is not found.
+
+    ``slacks`` are ``h - b``.
+    """
+    n = len(start)
+    free, status = no_free(n), np.empty(n, np.int8)
+    beta, h, beta_0, load = start.copy(), np.empty(n), np.zeros(n), np.zeros(n)
+    status_2, beta_2, h_2 = np.empty(n, np.int8), np.empty(n), np.empty(n)
+    b = b_0 = 0.0
+    known, anchor = False, 0.0
+    for k in range(at, len(Cs)):
+        C, found = Cs[k], np.nan
+        if k > at:
+            times = C / Cs[k - 1]
+            if not known:
+                b_0 = origin(q, free, beta_0, load)
+                known = True
+            for t in range(n):
+                beta[t] = beta_0[t] + times * (beta[t] - beta_0[t])
+                h[t] = q.target[t] - load[t] - times * (q.target[t] - h[t] - load[t])
+            b = b_0 + times * (b - b_0)
+            allowed = allowance(q, beta, C)
+            wrong = wrongs(q, status, beta, h, b, C, allowed)
+            if wrong == 0:
+                if C <= TRUSTED * anchor and residual(status, h, b) <= allowed:
+                    found = between(q, beta, h, C) if free.sizes[ALL] == 0 else b
+                else:
+                    found, anchor = accepted(q, free, status, beta, h, b, C), C
+            elif MANY <= free.sizes[ALL] and wrong <= AHEAD * free.sizes[ALL]:
+                status_2[:], beta_2[:], h_2[:] = status, beta, h
+                flip(q, status_2, beta_2, h_2, b, C, allowed)
+                found = rounds(q, free, status_2, beta_2, h_2, C, wrong)
+                found = accepted(q, free, status_2, beta_2, h_2, found, C)
+                if not np.isnan(found):
+                    status[:], beta[:], h[:] = status_2, beta_2, h_2
+                    known, anchor = False, C
+        if np.isnan(found):
+            to_box(q, beta, h, C)
+            if k == at:
+                refresh(q, beta, h)
+            found = accepted(q, free, status, beta, h, search(q, free, status, beta, h, C), C)
+            known, anchor = False, C
+        if np.isnan(found):
+            return k
+        b = found
+        betas[k], biases[k], slacks[k] = beta, b, h - b
+    return len(Cs)
