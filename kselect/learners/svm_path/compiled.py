@@ -7,7 +7,9 @@ the other packages, and 0.3 s of import; it is imported with the first path of a
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
@@ -15,13 +17,25 @@ import numba
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def stamp() -> str:
+    """Of all the sources here: a function's code contains that of those that it calls, from whichever module."""
+    sources = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
+
+
+STAMP = stamp()
+
+
 def compiled(loops: F) -> F:
     """The function, compiled once per machine: the code is kept beside the source, or in the user's cache.
 
-    Where neither can be written to, once per process.
+    Where neither can be written to, once per process. numba itself compiles again only when the function's own
+    module has changed, and would go on calling what another one was before.
     """
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     try:
-        found: F = numba.njit(cache=True, nogil=True, error_model="numpy")(loops)
-    except RuntimeError:
-        found = numba.njit(nogil=True, error_model="numpy")(loops)
+        found: F = numba.njit(cache=True, **options)(loops)
+        found._cache._cache_file._source_stamp = STAMP  # type: ignore[attr-defined]
+    except (RuntimeError, AttributeError):
+        found = numba.njit(**options)(loops)
     return found

@@ -19,9 +19,10 @@ class EqualRows:
     @classmethod
     def find(cls, X: Array, y: Array) -> Self:
         """Equal to the last bit, and with them their rows of the kernel matrix to rounding."""
-        known: dict[bytes, int] = {}
-        keyed = np.column_stack([X, y]) + 0.0
-        return cls(np.array([known.setdefault(row.tobytes(), i) for i, row in enumerate(keyed)]))
+        keyed = np.ascontiguousarray(np.column_stack([X, y]) + 0.0)
+        whole = keyed.view(np.dtype((np.void, keyed.dtype.itemsize * keyed.shape[1]))).ravel()
+        _, first, which = np.unique(whole, return_index=True, return_inverse=True)
+        return cls(first[which])
 
     def weights(self, kept: Mask) -> Array:
         """How many of the rows kept each stands for."""

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from kselect.learners.svm_path.compiled import compiled
 from kselect.numerics.linalg import Array
 
-ROUTINES = (("lapack", "dpotrf"), ("lapack", "dpotrs"), ("lapack", "dtrtrs"), ("blas", "dsymv"))
+ROUTINES = (("lapack", "dpotrf"), ("blas", "dtrsv"), ("lapack", "dtrtrs"), ("blas", "dsymv"))
+# From so many columns on the routine for matrices, which makes itself a copy of the factor, is faster.
+SEVERAL = 5
 # Addresses differ between processes: an argument of what is compiled and kept, never a constant in it.
 Addresses = NDArray[np.int64]
 LOWER, PLAIN, TRANSPOSED = ord("L"), ord("N"), ord("T")
@@ -47,11 +49,17 @@ call: Any = intrinsic(_called)
 
 
 @compiled
+def pointer(x: Array) -> int:
+    """Signed, as a sum of signed and unsigned integers would be a float."""
+    return np.int64(x.ctypes.data)  # type: ignore[return-value]
+
+
+@compiled
 def factorise(at: Addresses, A: Array, n: int) -> bool:
     """``A <- L`` with ``A = L L^T``; False where A is not positive definite."""
     sizes, lower = np.array([n, 0], dtype=np.int32), np.full(1, LOWER, dtype=np.uint8)
-    i = sizes.ctypes.data
-    call(at[0], (lower.ctypes.data, i, A.ctypes.data, i, i + 4))
+    i = pointer(sizes)
+    call(at[0], (pointer(lower), i, pointer(A), i, i + 4))
     # Read after the call, which keeps the arrays until then.
     return bool(sizes[1] == 0 and lower[0] == LOWER)
 
@@ -59,22 +67,22 @@ def factorise(at: Addresses, A: Array, n: int) -> bool:
 @compiled
 def solve(at: Addresses, L: Array, n: int, B: Array, columns: int) -> bool:
     """``B <- (L L^T)^{-1} B``."""
-    sizes, lower = np.array([n, columns, 0], dtype=np.int32), np.full(1, LOWER, dtype=np.uint8)
-    i = sizes.ctypes.data
-    call(
-        at[1], (lower.ctypes.data, i, i + 4, L.ctypes.data, i, B.ctypes.data, i, i + 8)
-    )
-    return bool(sizes[2] == 0 and lower[0] == LOWER)
+    there = half_solve(at, L, n, B, columns, False)
+    return half_solve(at, L, n, B, columns, True) and there
 
 
 @compiled
 def half_solve(at: Addresses, L: Array, n: int, B: Array, columns: int, back: bool) -> bool:
     """``B <- L^{-1} B``, or back ``L^{-T} B``."""
-    sizes = np.array([n, columns, 0], dtype=np.int32)
+    sizes = np.array([n, columns, 0, 1], dtype=np.int32)
     letters = np.array([LOWER, TRANSPOSED if back else PLAIN, PLAIN], dtype=np.uint8)
-    i, c = sizes.ctypes.data, letters.ctypes.data
-    call(at[2], (c, c + 1, c + 2, i, i + 4, L.ctypes.data, i, B.ctypes.data, i, i + 8))
-    return bool(sizes[2] == 0 and letters[0] == LOWER)
+    i, c, l, b = pointer(sizes), pointer(letters), pointer(L), pointer(B)
+    if columns < SEVERAL:
+        for column in range(columns):
+            call(at[1], (c, c + 1, c + 2, i, l, i, b + 8 * n * column, i + 12))
+    else:
+        call(at[2], (c, c + 1, c + 2, i, i + 4, l, i, b, i, i + 8))
+    return bool(sizes[0] == n and letters[0] == LOWER and letters[2] == PLAIN)
 
 
 @compiled
@@ -82,10 +90,10 @@ def product(at: Addresses, K: Array, x: Array, out: Array) -> bool:
     """``out <- K x``, from one half of K."""
     sizes, lower = np.array([len(x), 1], dtype=np.int32), np.full(1, LOWER, dtype=np.uint8)
     factors = np.array([1.0, 0.0])
-    i, c, f = sizes.ctypes.data, lower.ctypes.data, factors.ctypes.data
+    i, c, f = pointer(sizes), pointer(lower), pointer(factors)
     one = i + 4
     call(
         at[3],
-        (c, i, f, K.ctypes.data, i, x.ctypes.data, one, f + 8, out.ctypes.data, one),
+        (c, i, f, pointer(K), i, pointer(x), one, f + 8, pointer(out), one),
     )
     return bool(sizes[0] == len(x) and lower[0] == LOWER and factors[0] == 1.0)
