@@ -19,6 +19,8 @@ from kselect.learners.svm_path.task import EPS, LOOSEST, ROUNDINGS, TOLERANCE, S
 from kselect.numerics.linalg import Array, Index
 
 Rows = NDArray[np.int64]
+# Of all rows; more than these are subtracted by a whole product.
+MOST_ROWS = 0.4
 
 
 class Quadratic(NamedTuple):
@@ -37,18 +39,26 @@ class Quadratic(NamedTuple):
 
 
 @compiled
-def subtract(K: Array, rows: Index, moves: Array, count: int, h: Array) -> None:
-    """``h <- h - sum moves_a K[rows_a]``, four rows at once."""
-    a = 0
+def subtract(q: Quadratic, rows: Index, moves: Array, count: int, h: Array) -> None:
+    """``h <- h - sum moves_a K[rows_a]``: four rows at once, or many by a product with one half of K."""
+    K, n, a = q.K, len(h), 0
+    if count > MOST_ROWS * n:
+        x, out = np.zeros(n), np.empty(n)
+        for a in range(count):
+            x[rows[a]] += moves[a]
+        product(q.routines, K, x, out)
+        for t in range(n):
+            h[t] -= out[t]
+        return
     while a + 4 <= count:
         k0, k1, k2, k3 = K[rows[a]], K[rows[a + 1]], K[rows[a + 2]], K[rows[a + 3]]
         m0, m1, m2, m3 = moves[a], moves[a + 1], moves[a + 2], moves[a + 3]
-        for t in range(len(h)):
+        for t in range(n):
             h[t] -= (m0 * k0[t] + m1 * k1[t]) + (m2 * k2[t] + m3 * k3[t])
         a += 4
     while a < count:
         k0, m0 = K[rows[a]], moves[a]
-        for t in range(len(h)):
+        for t in range(n):
             h[t] -= m0 * k0[t]
         a += 1
 
@@ -114,7 +124,7 @@ def flip(
         elif status[t] != 2 and status[t] * (h[t] - b) < -allowed:
             status[t] = 0
             wrong += 1
-    subtract(q.K, rows, moves, moved, h)
+    subtract(q, rows, moves, moved, h)
     return wrong + moved
 
 

@@ -15,7 +15,7 @@ from kselect.learners.svm_path.quadratic import (
     subtract,
     wrongs,
 )
-from kselect.learners.svm_path.task import Status
+from kselect.learners.svm_path.task import TOLERANCE, Status
 from kselect.numerics.linalg import Array
 
 # Active-set steps; they go on while each leaves at most this share of the wrong rows, or few beside the free ones.
@@ -33,7 +33,7 @@ def advance(q: Quadratic, free: Free, beta: Array, h: Array, right: Array) -> fl
     b = newton(q, free, right, beta.sum())
     for a in range(f):
         beta[free.F[a]] += right[a]
-    subtract(q.K, free.F, right, f, h)
+    subtract(q, free.F, right, f, h)
     return b
 
 
@@ -71,7 +71,7 @@ def refined(
         if free.sizes[ALL] == 0:
             break
         off = residual(status, h, b)
-        even = not q.bias or abs(beta.sum()) <= EXACT * allowed * C
+        even = not q.bias or abs(beta.sum()) <= EXACT * TOLERANCE * C
         if (off <= EXACT * allowed and even) or (left == 0 and off <= allowed):
             break
         if left == 0:

@@ -24,8 +24,8 @@ from kselect.numerics.linalg import Array
 FIRST, LESS, TRIES = 0.1, 0.1, 8
 # From so many free rows on steps for all rows at once are tried; up to so many, one row at a time.
 MANY, FEW = 40, 100
-# Blocks for SMO and of exact solutions; SMO's steps.
-BLOCKS, EXACT_BLOCKS, SMO_STEPS = 2000, 12, 400_000
+# Blocks for SMO, and of exact solutions.
+BLOCKS, EXACT_BLOCKS = 2000, 12
 # Relative to the largest K_ii, what a curvature counts at least in SMO: equal rows have none.
 LEAST_CURVATURE = 1e-12
 
@@ -54,16 +54,21 @@ def by_blocks(
                 rows[moved], moves[moved] = t, k.beta[a] - beta[t]
                 beta[t] = k.beta[a]
                 moved += 1
-        subtract(q.K, rows, moves, moved, h)
+        subtract(q, rows, moves, moved, h)
         if left <= 0:
             return -1
     return -1
 
 
 @compiled
-def search(q: Quadratic, free: Free, status: Status, beta: Array, h: Array, C: float) -> float:
-    """b, or not a number; all is changed in place, and ``free`` is that of the statuses."""
-    violation, left = FIRST * min(1.0, C * q.largest), SMO_STEPS
+def search(
+    q: Quadratic, free: Free, status: Status, beta: Array, h: Array, C: float, left: int
+) -> float:
+    """b, or not a number after so many steps of SMO.
+
+    All is changed in place, and ``free`` is that of the statuses.
+    """
+    violation = FIRST * min(1.0, C * q.largest)
     status_2, beta_2, h_2 = np.empty_like(status), np.empty_like(beta), np.empty_like(h)
     for _ in range(TRIES):
         left = by_blocks(q, beta, h, C, violation, False, left)
@@ -76,7 +81,7 @@ def search(q: Quadratic, free: Free, status: Status, beta: Array, h: Array, C: f
                 return b
         if count <= FEW:
             allowed = allowance(q, beta, C)
-            done = by_blocks(q, beta, h, C, allowed, True, SMO_STEPS) >= 0
+            done = by_blocks(q, beta, h, C, allowed, True, left) >= 0
             read_status(q, beta, C, status)
             if done:
                 find(q, free, status)

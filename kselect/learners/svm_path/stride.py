@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from kselect.learners.svm_path.affine import origin
 from kselect.learners.svm_path.compiled import compiled
-from kselect.learners.svm_path.free import ALL, Free, find, newton, no_free
+from kselect.learners.svm_path.events import along
+from kselect.learners.svm_path.free import ALL, Free, find, no_free
 from kselect.learners.svm_path.quadratic import (
     Quadratic,
     allowance,
@@ -27,26 +29,12 @@ from kselect.numerics.linalg import Array
 
 # Of the free rows, how many may be wrong for flips of all at once to be tried along C.
 AHEAD = 1.25
+# Up to which product of free and wrong rows the way row by row is tried at once, and for how many events.
+QUICK, QUICK_EVENTS = 1200, 60
+# SMO's steps before it is tried for longer: with at most so many free rows, and for so many events; SMO's last.
+QUICK_STEPS, MOST_FREE, EVENTS, SMO_STEPS = 3000, 200, 400, 400_000
 # By how much C may have grown since h was computed: its rounding grows as well.
 TRUSTED = 64.0
-
-
-@compiled
-def origin(q: Quadratic, free: Free, beta: Array, load: Array) -> float:
-    """beta_0, ``K beta_0`` and b_0 of the statuses."""
-    f, right = free.sizes[ALL], np.empty(2 * len(beta))
-    beta[:], load[:] = 0.0, 0.0
-    for a in range(f):
-        right[a] = q.target[free.F[a]]
-    # Rows of one class have beta_0 = 0, to the last bit.
-    if not right[:f].any():
-        return 0.0
-    b = newton(q, free, right, 0.0)
-    for a in range(f):
-        beta[free.F[a]] = right[a]
-    subtract(q.K, free.F, right, f, load)
-    load[:] = -load
-    return b
 
 
 @compiled
@@ -59,7 +47,7 @@ def to_box(q: Quadratic, beta: Array, h: Array, C: float) -> None:
         if beta[t] != before[t]:
             rows[moved], moves[moved] = t, beta[t] - before[t]
             moved += 1
-    subtract(q.K, rows, moves, moved, h)
+    subtract(q, rows, moves, moved, h)
 
 
 @compiled
@@ -73,6 +61,53 @@ def accepted(
         refresh(q, beta, h)
         b = between(q, beta, h, C)
     return float(refined(q, free, status, beta, h, b, C))
+
+
+@compiled
+def by_flips(
+    q: Quadratic,
+    free: Free,
+    status: Status,
+    beta: Array,
+    h: Array,
+    b: float,
+    C: float,
+    wrong: int,
+) -> float:
+    """From the tangent, all wrong statuses at once."""
+    count = free.sizes[ALL]
+    if count < MANY or wrong > AHEAD * count:
+        return np.nan
+    flip(q, status, beta, h, b, C, allowance(q, beta, C))
+    return float(accepted(q, free, status, beta, h, rounds(q, free, status, beta, h, C, wrong), C))
+
+
+@compiled
+def by_events(
+    q: Quadratic,
+    free: Free,
+    status: Status,
+    beta: Array,
+    h: Array,
+    b: float,
+    C: float,
+    to: float,
+    most: int,
+) -> float:
+    """From the solution at C, row by row."""
+    return float(
+        accepted(q, free, status, beta, h, along(q, free, status, beta, h, b, C, to, most), to)
+    )
+
+
+@compiled
+def by_search(
+    q: Quadratic, free: Free, status: Status, beta: Array, h: Array, C: float, steps: int
+) -> float:
+    """From a feasible point."""
+    return float(
+        accepted(q, free, status, beta, h, search(q, free, status, beta, h, C, steps), C)
+    )
 
 
 @compiled
@@ -94,7 +129,7 @@ def stride(
         if k > at:
             times = C / Cs[k - 1]
             if not known:
-                b_0 = origin(q, free, beta_0, load)
+                b_0 = origin(q, free, status, beta, h, b, beta_0, load)
                 known = True
             for t in range(n):
                 beta[t] = beta_0[t] + times * (beta[t] - beta_0[t])
@@ -107,11 +142,16 @@ def stride(
                     found = between(q, beta, h, C) if free.sizes[ALL] == 0 else b
                 else:
                     found, anchor = accepted(q, free, status, beta, h, b, C), C
-            elif MANY <= free.sizes[ALL] and wrong <= AHEAD * free.sizes[ALL]:
+            else:
                 status_2[:], beta_2[:], h_2[:] = status, beta, h
-                flip(q, status_2, beta_2, h_2, b, C, allowed)
-                found = rounds(q, free, status_2, beta_2, h_2, C, wrong)
-                found = accepted(q, free, status_2, beta_2, h_2, found, C)
+                found = by_flips(q, free, status_2, beta_2, h_2, b, C, wrong)
+                count = np.count_nonzero(status == 0)
+                if np.isnan(found) and wrong * count <= QUICK:
+                    status_2[:], beta_2[:] = status, betas[k - 1]
+                    h_2[:] = slacks[k - 1] + biases[k - 1]
+                    found = by_events(
+                        q, free, status_2, beta_2, h_2, biases[k - 1], Cs[k - 1], C, QUICK_EVENTS
+                    )
                 if not np.isnan(found):
                     status[:], beta[:], h[:] = status_2, beta_2, h_2
                     known, anchor = False, C
@@ -119,8 +159,19 @@ def stride(
             to_box(q, beta, h, C)
             if k == at:
                 refresh(q, beta, h)
-            found = accepted(q, free, status, beta, h, search(q, free, status, beta, h, C), C)
-            known, anchor = False, C
+            known, anchor, count = False, C, np.count_nonzero(status == 0)
+            steps = SMO_STEPS if k == at else QUICK_STEPS
+            status_2[:] = status
+            found = by_search(q, free, status, beta, h, C, steps)
+            if np.isnan(found) and k > at and count <= MOST_FREE:
+                beta_2[:], h_2[:] = betas[k - 1], slacks[k - 1] + biases[k - 1]
+                found = by_events(
+                    q, free, status_2, beta_2, h_2, biases[k - 1], Cs[k - 1], C, EVENTS
+                )
+                if not np.isnan(found):
+                    status[:], beta[:], h[:] = status_2, beta_2, h_2
+            if np.isnan(found) and k > at:
+                found = by_search(q, free, status, beta, h, C, SMO_STEPS)
         if np.isnan(found):
             return k
         b = found
