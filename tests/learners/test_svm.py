@@ -64,6 +64,11 @@ def folds_of(n: int, k: int, seed: int = 3) -> Folds:
     return numbered(np.random.default_rng(seed), n, k, False)
 
 
+def nowhere(q: object, Cs: object, at: int, *_: object) -> int:
+    """In the place of the compiled ladder: it stops where it starts."""
+    return at
+
+
 def box(p: Problem) -> list[float]:
     """C for each ridge."""
     return [1.0 / (2 * p.n * lam) for lam in p.lams.tolist()]
@@ -124,6 +129,18 @@ def test_no_other_fit_is_better() -> None:
         for _ in range(20):
             other = beta + 1e-3 * np.abs(beta).max() * rng.normal(size=p.n)
             assert slow.objective(p.K, p.y, other, b + 1e-3 * rng.normal(), lam) > least
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("tau", [2.0**-6, 0.5, 2.0**6])
+def test_what_is_slow_and_sure_finds_the_same(
+    tau: float, bias: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the compiled ladder stops, SMO finds the statuses; and it goes on from there."""
+    p = problem("duplicated", Gaussian(tau))
+    fast = svm(p, bias=bias).decision()
+    monkeypatch.setattr(ladder, "stride", nowhere)
+    np.testing.assert_allclose(svm(p, bias=bias).decision(), fast, atol=1e-6)
 
 
 def test_repeated_ridges_and_any_order() -> None:
@@ -203,6 +220,7 @@ def test_a_fold_that_leaves_one_class() -> None:
 
 def test_a_limit_that_is_reached_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Named with the kernel and C."""
+    monkeypatch.setattr(ladder, "stride", nowhere)
     monkeypatch.setattr(settle, "SMO_STEPS", 1)
     monkeypatch.setattr(settle, "STEPS", 1)
     monkeypatch.setattr(descent, "STEPS", 0)

@@ -3,7 +3,10 @@
 A problem (``Task``) is a quadratic programme in a box, with or without ``1^T beta = 0``. Its solution is known once
 the status of each row is: at the lower end of its box, free, or at the upper end.
 
-``gram`` and ``changed`` solve for the free rows, ``segment`` says what given statuses make of every C, ``settle``
-finds the statuses, with ``smo`` and ``polish`` where it starts from far away and ``descent`` where nothing else
-arrives, and ``ladder`` goes through the values of C. ``compiled`` says why numba.
+``ladder`` hands all values of C to ``stride``, which is compiled as a whole. That takes a solution along C
+(``affine``), flips wrong statuses (``rounds``, ``free``), follows the path row by row (``events``), or searches
+from a feasible point (``search``, with SMO in blocks, ``block``, and their exact optimum, ``corner``). Whatever
+it finds is computed anew and checked; a C where it finds nothing is left to ``settle``, with ``segment``, ``smo``,
+``polish`` and ``descent``.
+``lapack`` calls scipy's routines from compiled code, and ``compiled`` says why numba.
 """

@@ -14,10 +14,10 @@ from kselect.numerics.linalg import Array
 @compiled
 def at_no_end(q: Quadratic, status: Status, beta: Array) -> bool:
     """Whether no row is held at C: then the solution is the same for every larger one."""
+    held = 0
     for t in range(len(status)):
-        if (status[t] == 1 or status[t] == -1) and beta[t] != 0.0:
-            return False
-    return True
+        held += (status[t] == 1 or status[t] == -1) and beta[t] != 0.0
+    return held == 0
 
 
 @compiled

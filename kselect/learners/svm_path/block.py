@@ -1,7 +1,7 @@
 r"""Sequential minimal optimisation in blocks (second-order working sets, Fan, Chen and Lin 2005).
 
-A block holds the free rows and those of the others that violate most; within it a step costs what its few rows cost,
-and all of h is brought up to date once a block.
+A block holds the free rows and those of the others that violate most; within it a step costs what its few rows
+cost, and all of h is brought up to date once a block.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from kselect.numerics.linalg import Array
 
 # Of each side so many rows that are not free; they are told apart by so many classes of violation.
 SIDE, CLASSES = 64, 64
+# With more free rows than that they have to violate as well: a block takes memory.
+MOST_FREE = 2048
 # Steps per row of a block, and the share of the violation that they leave.
 STEPS, LEFT = 8, 0.1
 # Less than any h.
@@ -23,7 +25,7 @@ NEVER = 1e300
 
 
 class Block(NamedTuple):
-    """``eighths``: K of the rows W, padded to a multiple of eight, and ``gain`` its inverse curvatures."""
+    """The rows W, padded to a multiple of eight; ``gain`` holds the inverse curvatures of their pairs."""
 
     W: Rows
     K: Array
@@ -36,23 +38,23 @@ class Block(NamedTuple):
 
 
 @compiled
-def choose(
-    q: Quadratic, beta: Array, h: Array, C: float, top: float, bottom: float
-) -> Rows:
+def choose(q: Quadratic, beta: Array, h: Array, C: float, top: float, bottom: float) -> Rows:
     """The free rows, and of those that can rise or fall the ones that violate most."""
     middle = 0.5 * (top + bottom) if q.bias else 0.0
     scale = CLASSES / max(top - middle, middle - bottom)
     counts = np.zeros((2, CLASSES), np.int64)
-    kind, n = np.full(len(h), -1, np.int64), len(h)
+    kind, n, free = np.full(len(h), -1, np.int64), len(h), 0
+    for t in range(n):
+        free += C * q.low[t] < beta[t] < C * q.high[t]
     for t in range(n):
         off = h[t] - middle
         rises, falls = beta[t] < C * q.high[t], beta[t] > C * q.low[t]
-        if rises and falls:
+        if rises and falls and free <= MOST_FREE:
             kind[t] = 2 * CLASSES
         elif (off > 0.0 and rises) or (off < 0.0 and falls):
             at = min(int(abs(off) * scale), CLASSES - 1)
-            kind[t] = at if rises else CLASSES + at
-            counts[0 if rises else 1, at] += 1
+            kind[t] = at if off > 0.0 else CLASSES + at
+            counts[0 if off > 0.0 else 1, at] += 1
     least, left = np.zeros(2, np.int64), np.full(2, 2 * SIDE)
     for side in range(2):
         total, at = counts[side, CLASSES - 1], CLASSES - 1

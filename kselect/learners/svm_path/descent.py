@@ -9,21 +9,21 @@ from __future__ import annotations
 import numpy as np
 
 from kselect.learners.svm_path.gram import Factor
-from kselect.learners.svm_path.segment import Rung, middle
+from kselect.learners.svm_path.segment import middle
 from kselect.learners.svm_path.task import FREE, HIGH, LOW, Fit, Status, Task, judged, statuses
 from kselect.numerics.linalg import Array
 
 STEPS = 1000
 
 
-def descended(task: Task, C: float, start: Array) -> Rung | None:
+def descended(task: Task, C: float, start: Array) -> Fit | None:
     """From a point within the box; None where it does not arrive."""
     beta, box = start.copy(), task.closed_box(C)
     status = statuses(beta, box)
     for _ in range(STEPS):
         fit = judge(task, C, status, beta)
         if not fit.wrong:
-            return Rung(task, fit)
+            return fit
         if fit.solved:
             release(status, fit, task.bias)
         if not advance(task, status, beta, box):

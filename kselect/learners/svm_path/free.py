@@ -5,8 +5,8 @@ With ``L L^T = K_BB + ridge`` and ``F = B - G + N``, and x zero on G by a multip
     V = L^{-1} [I_BG, K_BN],   z = L^{-1} r_B,   w = (nu, x_N)
     ([0, 0; 0, K_NN] - V^T V) w = [0; r_N] - V^T z,   x_B = L^{-T} (z - V w)
 
-The matrix on the left is negative definite on G and positive definite on N: it has a factor ``M D M^T`` in any order.
-Rows that are alone divide by their K_ii; what that leaves the next step takes away.
+The matrix on the left is negative definite on G and positive definite on N: it has a factor ``M D M^T`` in any
+order. Rows that are alone divide by their K_ii; what that leaves the next step takes away.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All values of C, from the smallest on: by compiled strides, and where one stops, that C by what is slow and sure."""
+"""All values of C, from the smallest on: by compiled strides, and a C where one stops by what is slow and sure."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from kselect.grids import show_number
 from kselect.learners.svm_path.gram import Gram
 from kselect.learners.svm_path.middle import centred
 from kselect.learners.svm_path.quadratic import Quadratic
-from kselect.learners.svm_path.segment import Rung
 from kselect.learners.svm_path.settle import by_smo
 from kselect.learners.svm_path.stride import stride
-from kselect.learners.svm_path.task import Task
+from kselect.learners.svm_path.task import Fit, Task
 from kselect.numerics.linalg import Array
 
 
@@ -43,11 +42,8 @@ def climb(task: Task, Cs: Array, above: Ladder | None = None) -> Ladder:
     at = stride(q, Cs, 0, start, found.beta, found.bias, found.slack)
     while at < len(Cs):
         last = found.beta[at - 1] * (Cs[at] / Cs[at - 1]) if at else start
-        rung = slowly(task, float(Cs[at]), last)
-        fit = rung.fit
+        fit = slowly(task, float(Cs[at]), last)
         found.beta[at], found.bias[at], found.slack[at] = fit.beta, fit.bias - shift, fit.slack
-        if at + 1 == len(Cs):
-            break
         at = stride(q, Cs, at + 1, fit.beta, found.beta, found.bias, found.slack)
     for at, C in enumerate(Cs.tolist()):
         off = centred(q, C, found.beta[at], found.slack[at], found.bias[at] + shift)
@@ -84,11 +80,11 @@ def evenly(task: Task) -> Array:
     return np.asarray(np.where(larger, share * ends, ends))
 
 
-def slowly(task: Task, C: float, start: Array) -> Rung:
-    """SMO from a start, a TrialError where its limit is reached."""
-    rung = by_smo(task, C, start)
-    if rung is None:
+def slowly(task: Task, C: float, start: Array) -> Fit:
+    """SMO from a start; a TrialError where its limit is reached."""
+    fit = by_smo(task, C, start)
+    if fit is None:
         raise TrialError(
             f"the SVM's solver reached its iteration limit: {task.name} C={show_number(C)}"
         )
-    return rung
+    return fit

@@ -49,7 +49,7 @@ call: Any = intrinsic(_called)
 
 
 @compiled
-def pointer(x: Array) -> int:
+def pointer(x: NDArray[Any]) -> int:
     """Signed, as a sum of signed and unsigned integers would be a float."""
     return np.int64(x.ctypes.data)  # type: ignore[return-value]
 
@@ -76,12 +76,12 @@ def half_solve(at: Addresses, L: Array, n: int, B: Array, columns: int, back: bo
     """``B <- L^{-1} B``, or back ``L^{-T} B``."""
     sizes = np.array([n, columns, 0, 1], dtype=np.int32)
     letters = np.array([LOWER, TRANSPOSED if back else PLAIN, PLAIN], dtype=np.uint8)
-    i, c, l, b = pointer(sizes), pointer(letters), pointer(L), pointer(B)
+    i, c, f, b = pointer(sizes), pointer(letters), pointer(L), pointer(B)
     if columns < SEVERAL:
         for column in range(columns):
-            call(at[1], (c, c + 1, c + 2, i, l, i, b + 8 * n * column, i + 12))
+            call(at[1], (c, c + 1, c + 2, i, f, i, b + 8 * n * column, i + 12))
     else:
-        call(at[2], (c, c + 1, c + 2, i, i + 4, l, i, b, i, i + 8))
+        call(at[2], (c, c + 1, c + 2, i, i + 4, f, i, b, i, i + 8))
     return bool(sizes[0] == n and letters[0] == LOWER and letters[2] == PLAIN)
 
 

@@ -184,6 +184,6 @@ def balance(q: Quadratic, beta: Array, C: float) -> None:
     some = excess < free[heavy]
     factor = 1.0 - excess / (free[heavy] if some else weights[heavy])
     for t in range(len(beta)):
-        if (beta[t] > 0.0) == (heavy == 1):
-            if not some or C * q.low[t] < beta[t] < C * q.high[t]:
-                beta[t] *= factor
+        free_row = C * q.low[t] < beta[t] < C * q.high[t]
+        if (beta[t] > 0.0) == (heavy == 1) and (free_row or not some):
+            beta[t] *= factor

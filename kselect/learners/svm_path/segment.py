@@ -14,7 +14,6 @@ from functools import cached_property
 
 import numpy as np
 
-from kselect.learners.svm_path.changed import SMALL, Base, Changed, base_of, similar
 from kselect.learners.svm_path.gram import Factor
 from kselect.learners.svm_path.task import FREE, HIGH, LOW, TOLERANCE, Fit, Status, Task, judged
 from kselect.numerics.linalg import Array
@@ -24,13 +23,13 @@ REFINED, REFINEMENTS = 1e-10, 3
 
 
 class Segment:
-    """All C at which the statuses are right; ``fit`` is the one at the C that it is made for."""
+    """What the statuses make of C, and ``fit`` of one."""
 
-    def __init__(self, task: Task, status: Status, C: float, base: Base | None = None) -> None:
+    def __init__(self, task: Task, status: Status, C: float) -> None:
         self.task, self.status = task, status
         self.free = np.flatnonzero(status == FREE)
         self.held = task.held(status)
-        self.factor = Factor(task.gram, self.free) if base is None else Changed(base, self.free)
+        self.factor = Factor(task.gram, self.free)
         self.beta_0, self.beta_1 = np.zeros_like(self.held), self.held.copy()
         self.bias_0 = self.bias_1 = 0.0
         if len(self.free) and not self.factor.failed:
@@ -76,30 +75,6 @@ class Segment:
         return judged(task, C, self.status, beta, self.bias_0 + bias, slack)
 
     @cached_property
-    def pull(self) -> Array:
-        """How fast the slack falls with C."""
-        return self.task.gram.times(self.beta_1) + self.bias_1
-
-    def at(self, C: float) -> Fit:
-        """Along the segment to another C."""
-        fit, more = self.fit, C - self.fit.C
-        if not more:
-            return fit
-        if not len(self.free):
-            return self._without_free(C)
-        beta, bias = fit.beta + more * self.beta_1, fit.bias + more * self.bias_1
-        return judged(self.task, C, self.status, beta, bias, fit.slack - more * self.pull)
-
-    def near_zero(self, C: float) -> Fit:
-        """At a C that is small against that of ``fit``, whose rounding is left out: beta_0 must be zero."""
-        if not len(self.free):
-            return self._without_free(C)
-        slack = self.task.target - self.bias_0 - C * self.pull
-        return judged(
-            self.task, C, self.status, C * self.beta_1, self.bias_0 + C * self.bias_1, slack
-        )
-
-    @cached_property
     def _load(self) -> Array:
         return self.task.gram.times(self.held)
 
@@ -117,11 +92,6 @@ class Segment:
         nearest = [row[np.abs(slack[row]).argmin()] for row in rows if len(row)]
         return replace(fit, pulled=np.unique(np.append(fit.pulled, nearest)))
 
-    @cached_property
-    def base(self) -> Base | None:
-        """What segments of similar statuses start from."""
-        return base_of(self.factor) if isinstance(self.factor, Factor) else None
-
 
 def middle(slack: Array, status: Status) -> float:
     """Of the biases that leave ``slack - b`` at most 0 at the lower ends and at least 0 at the upper ones."""
@@ -130,52 +100,3 @@ def middle(slack: Array, status: Status) -> float:
     if np.isinf(least) or np.isinf(most):
         return float(np.clip(0.0, least, most))
     return float((least + most) / 2)
-
-
-def solve(task: Task, status: Status, C: float, base: Base | None = None) -> Segment:
-    """The segment of the statuses; a base that is too close to singular for them is left aside."""
-    free = np.flatnonzero(status == FREE)
-    if base is not None and len(free) >= SMALL and similar(base, free):
-        found = Segment(task, status, C, base)
-        if found.fit.solved:
-            return found
-    return Segment(task, status, C)
-
-
-class Rung:
-    """A fit, and when it is asked for the segment that it lies on."""
-
-    def __init__(self, task: Task, fit: Fit, segment: Segment | None = None) -> None:
-        self.task, self.fit, self._segment = task, fit, segment
-        self.free = int(np.count_nonzero(fit.status == FREE))
-
-    @cached_property
-    def middled(self) -> tuple[float, Array]:
-        """The bias and the slack; where each free row is at an end to rounding, b is the middle of its interval."""
-        fit, task = self.fit, self.task
-        F = np.flatnonzero(fit.status == FREE)
-        low, high = task.closed_box(fit.C)[:, F]
-        beta, loose = fit.beta[F], task.loose(fit.C)[F]
-        if not task.bias or not len(F) or ((beta > low + loose) & (beta < high - loose)).any():
-            return fit.bias, fit.slack
-        status, slack = fit.status.copy(), fit.slack + fit.bias
-        status[F] = np.where(beta <= low + loose, LOW, HIGH)
-        bias = middle(slack, status)
-        return bias, slack - bias
-
-    @property
-    def made(self) -> bool:
-        """Whether the segment is there."""
-        return self._segment is not None
-
-    @property
-    def segment(self) -> Segment:
-        """Made when first asked for, where the statuses were found without it."""
-        if self._segment is None:
-            self._segment = Segment(self.task, self.fit.status, self.fit.C)
-        return self._segment
-
-    @property
-    def base(self) -> Base | None:
-        """Of its segment, where that has enough free rows."""
-        return self.segment.base if self.free >= SMALL else None

@@ -10,12 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from kselect.errors import TrialError
-from kselect.learners.svm_path.changed import Base
 from kselect.learners.svm_path.descent import descended
 from kselect.learners.svm_path.polish import polish
-from kselect.learners.svm_path.segment import Rung, Segment, solve
+from kselect.learners.svm_path.segment import Segment
 from kselect.learners.svm_path.smo import pairs, singles
-from kselect.learners.svm_path.task import LOOSEST, Status, Task, judged, statuses
+from kselect.learners.svm_path.task import LOOSEST, Fit, Status, Task, judged, statuses
 from kselect.numerics.linalg import Array
 
 # Active-set steps; they go on while each leaves at most this share of the wrong rows, or few beside the free ones.
@@ -27,26 +26,21 @@ VIOLATIONS = (3e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 LEAST_CURVATURE = 1e-12
 
 
-def settle(
-    task: Task, status: Status, C: float, base: Base | None = None, share: float = np.inf
-) -> Segment:
-    """Active-set steps from a guess of the statuses: an optimal segment, or the best that they came by.
-
-    They are not begun where more than that share of the free rows is wrong.
-    """
-    best = at = solve(task, status, C, base)
-    allowed = share * len(at.free) if np.isfinite(share) else np.inf
+def settle(task: Task, status: Status, C: float) -> Fit:
+    """Active-set steps from a guess of the statuses: a solution, or the best that they came by."""
+    best = at = Segment(task, status, C)
+    allowed = np.inf
     for _ in range(STEPS):
         wrong = at.fit.wrong
         if not wrong or wrong > allowed:
             break
         allowed = max(SLOWEST * wrong, FEW * len(at.free))
-        at = solve(task, at.fit.asked, C, base)
+        at = Segment(task, at.fit.asked, C)
         best = at if at.fit.wrong < best.fit.wrong else best
-    return best
+    return best.fit
 
 
-def by_smo(task: Task, C: float, beta: Array, base: Base | None = None) -> Rung | None:
+def by_smo(task: Task, C: float, beta: Array) -> Fit | None:
     """From a beta that is near; None where all limits are reached."""
     gram, box, left = task.gram, task.closed_box(C), SMO_STEPS
     held = balanced(beta, box) if task.bias else np.clip(beta, box[0], box[1])
@@ -54,7 +48,7 @@ def by_smo(task: Task, C: float, beta: Array, base: Base | None = None) -> Rung 
     smo, least = pairs if task.bias else singles, LEAST_CURVATURE * gram.largest
     for violation in VIOLATIONS:
         left = smo(gram.K, held, g, box, least, violation * task.margin, left)
-        found = polished(task, C, held, g) or settled(task, C, held, base)
+        found = polished(task, C, held, g) or settled(task, C, held)
         if found is not None:
             return found
         # As for equal rows with unlike labels in a polynomial kernel of 1e20: more work cannot help.
@@ -65,7 +59,7 @@ def by_smo(task: Task, C: float, beta: Array, base: Base | None = None) -> Rung 
     return descended(task, C, held)
 
 
-def polished(task: Task, C: float, held: Array, g: Array) -> Rung | None:
+def polished(task: Task, C: float, held: Array, g: Array) -> Fit | None:
     """By active-set steps on few free rows; what they find is computed anew and checked."""
     gram, box, beta = task.gram, task.closed_box(C), held.copy()
     status = statuses(beta, box)
@@ -76,13 +70,13 @@ def polished(task: Task, C: float, held: Array, g: Array) -> Rung | None:
     if np.isnan(bias):
         return None
     fit = judged(task, C, status, beta, bias, task.target - gram.times(beta) - bias)
-    return None if fit.wrong else Rung(task, fit)
+    return None if fit.wrong else fit
 
 
-def settled(task: Task, C: float, held: Array, base: Base | None) -> Rung | None:
+def settled(task: Task, C: float, held: Array) -> Fit | None:
     """By active-set steps."""
-    found = settle(task, statuses(held, task.closed_box(C)), C, base)
-    return None if found.fit.wrong else Rung(task, found.fit, found)
+    fit = settle(task, statuses(held, task.closed_box(C)), C)
+    return None if fit.wrong else fit
 
 
 def balanced(beta: Array, box: Array) -> Array:

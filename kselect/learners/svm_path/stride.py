@@ -1,7 +1,8 @@
 r"""All values of C in one compiled call, from the smallest on.
 
-On the statuses of one C the solution is affine: ``beta(C) = beta_0 + C beta_1``. Where that leaves statuses wrong at the
-next C they are flipped, and if that does not settle the search goes on from there, brought back into the box.
+On the statuses of one C the solution is affine: ``beta(C) = beta_0 + C beta_1``. Where that leaves statuses wrong
+at the next C they are flipped all at once, and if that does not settle the path is followed row by row, or a search
+goes on from there, brought back into the box.
 """
 
 from __future__ import annotations
@@ -105,9 +106,7 @@ def by_search(
     q: Quadratic, free: Free, status: Status, beta: Array, h: Array, C: float, steps: int
 ) -> float:
     """From a feasible point."""
-    return float(
-        accepted(q, free, status, beta, h, search(q, free, status, beta, h, C, steps), C)
-    )
+    return float(accepted(q, free, status, beta, h, search(q, free, status, beta, h, C, steps), C))
 
 
 @compiled
@@ -160,7 +159,7 @@ def stride(
             if k == at:
                 refresh(q, beta, h)
             known, anchor, count = False, C, np.count_nonzero(status == 0)
-            steps = SMO_STEPS if k == at else QUICK_STEPS
+            steps = QUICK_STEPS if k > at else SMO_STEPS
             status_2[:] = status
             found = by_search(q, free, status, beta, h, C, steps)
             if np.isnan(found) and k > at and count <= MOST_FREE:

@@ -1,0 +1,229 @@
+"""What the SVM's compiled ladder is made of, against plain linear algebra and against each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kselect.errors import TrialError
+from kselect.kernels import Points
+from kselect.kernels.gaussian import Gaussian
+from kselect.learners.svm_path import compiled, ladder
+from kselect.learners.svm_path.alone import ALONE
+from kselect.learners.svm_path.block import gather
+from kselect.learners.svm_path.corner import descend
+from kselect.learners.svm_path.equal import EqualRows
+from kselect.learners.svm_path.events import along
+from kselect.learners.svm_path.free import ALL, KNOWN, NEW, OUT, Free, find, newton, no_free
+from kselect.learners.svm_path.gram import Gram
+from kselect.learners.svm_path.quadratic import (
+    Quadratic,
+    allowance,
+    read_status,
+    refresh,
+    residual,
+    subtract,
+    wrongs,
+)
+from kselect.learners.svm_path.stride import stride
+from kselect.learners.svm_path.task import Status
+from kselect.numerics.linalg import Array
+
+N = 150
+CS = 2.0 ** np.arange(-6, 11, 2)
+
+
+def made(tau: float, bias: bool = True, seed: int = 0) -> Quadratic:
+    """Of noisy labels, in the plane."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(N, 2))
+    y = np.where(X[:, 0] * X[:, 1] + 0.2 * rng.normal(size=N) > 0, 1.0, -1.0)
+    task = ladder.hinge_task(Gram(Gaussian(tau).gram(Points(X))), y, np.ones(N), bias, "test")
+    return ladder.quadratic(task, ladder.larger_class(task))
+
+
+def solved(q: Quadratic, free: Free, right: Array) -> tuple[Array, float, Array, float]:
+    """x and b by the factor, and by the bordered system as it stands."""
+    F = free.F[: free.sizes[ALL]]
+    f = len(F)
+    both = np.concatenate([right[F], np.ones(f)])
+    b = newton(q, free, both, 0.3)
+    system = np.zeros((f + 1, f + 1))
+    system[:f, :f] = q.K[np.ix_(F, F)] + np.diag(q.ridge[F])
+    system[:f, f] = system[f, :f] = 1.0
+    expected = np.linalg.solve(system, np.append(right[F], -0.3))
+    return both[:f], b, expected[:f], float(expected[f])
+
+
+@pytest.mark.parametrize(("out", "added"), [(0, 0), (5, 0), (0, 6), (4, 7)])
+def test_a_factor_of_similar_rows_solves_as_a_fresh_one(out: int, added: int) -> None:
+    """Rows taken out and added, against the system of the rows that are free then."""
+    q, rng = made(2.0**-6), np.random.default_rng(3)
+    free, status = no_free(N), np.where(np.arange(N) < 100, 0, 1).astype(np.int8)
+    rng.shuffle(status)
+    assert find(q, free, status)
+    status[rng.choice(np.flatnonzero(status == 0), out, replace=False)] = -1
+    status[rng.choice(np.flatnonzero(status == 1), added, replace=False)] = 0
+    assert find(q, free, status)
+    assert (free.sizes[OUT], free.sizes[NEW]) == (out, added)
+    x, b, expected, expected_b = solved(q, free, rng.normal(size=N))
+    np.testing.assert_allclose(x, expected, rtol=1e-7, atol=1e-8 * np.abs(expected).max())
+    np.testing.assert_allclose(b, expected_b, rtol=1e-7)
+
+
+def test_too_many_changes_are_factorised_anew() -> None:
+    """Nothing is left of the rows before."""
+    q, free = made(2.0**-6), no_free(N)
+    assert find(q, free, np.where(np.arange(N) < 75, 0, 1).astype(np.int8))
+    assert find(q, free, np.where(np.arange(N) < 75, 1, 0).astype(np.int8))
+    assert (free.sizes[OUT], free.sizes[NEW]) == (0, 0)
+    x, _, expected, _ = solved(q, free, np.arange(N) * 0.1)
+    np.testing.assert_allclose(x, expected, rtol=1e-7, atol=1e-8 * np.abs(expected).max())
+
+
+def test_a_singular_block_is_said_to_be() -> None:
+    """A kernel that is not positive definite by far."""
+    q = made(1.0)._replace(K=-np.eye(N))
+    free = no_free(N)
+    assert not find(q, free, np.zeros(N, dtype=np.int8))
+    assert not free.sizes[KNOWN]
+
+
+def test_rows_that_are_alone() -> None:
+    """Of a narrow kernel; what is left out of the equations is as small as said."""
+    q = made(2.0**-12)
+    K = q.K - np.diag(np.diagonal(q.K))
+    np.testing.assert_array_equal(q.alone, (np.abs(K) <= ALONE).all(axis=1))
+    assert q.alone.any()
+    assert not q.alone.all()
+    free = no_free(N)
+    assert find(q, free, np.zeros(N, dtype=np.int8))
+    x, b, expected, expected_b = solved(q, free, np.arange(N) * 0.1)
+    np.testing.assert_allclose(x, expected, atol=ALONE * N * np.abs(expected).max())
+    np.testing.assert_allclose(b, expected_b, atol=ALONE * N * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("count", [1, 6, 149])
+def test_rows_subtracted_one_by_one_and_by_a_product(count: int) -> None:
+    """Few, and so many that a whole product is faster."""
+    q, rng = made(1.0), np.random.default_rng(1)
+    rows, moves, h = rng.permutation(N)[:count], rng.normal(size=count), rng.normal(size=N)
+    expected = h - q.K[:, rows] @ moves
+    subtract(q, rows, moves, count, h)
+    np.testing.assert_allclose(h, expected, atol=1e-12)
+
+
+def climbed(q: Quadratic, Cs: Array) -> tuple[Array, Array, Array]:
+    """By strides, all of them."""
+    beta, bias, slack = np.zeros((len(Cs), N)), np.zeros(len(Cs)), np.zeros((len(Cs), N))
+    assert stride(q, Cs, 0, np.zeros(N), beta, bias, slack) == len(Cs)
+    return beta, bias, slack
+
+
+def at(q: Quadratic, beta: Array, C: float) -> tuple[Status, Array]:
+    """The statuses and h of a solution."""
+    status, h = np.empty(N, dtype=np.int8), np.empty(N)
+    read_status(q, beta, C, status)
+    refresh(q, beta, h)
+    return status, h
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("tau", [2.0**-3, 2.0**2, 2.0**6])
+def test_row_by_row_ends_at_the_same_solution(tau: float, bias: bool) -> None:
+    """The exact path from one C of the ladder to the next."""
+    q = made(tau, bias)
+    beta, biases, slack = climbed(q, CS)
+    events = 0
+    for k in range(len(CS) - 1):
+        status, h = at(q, beta[k], CS[k])
+        if not (status == 0).any():
+            continue
+        x, free = beta[k].copy(), no_free(N)
+        b = along(q, free, status, x, h, float(biases[k]), CS[k], CS[k + 1], 1000)
+        allowed = 10 * allowance(q, x, CS[k + 1])
+        assert residual(status, h, b) <= allowed
+        assert wrongs(q, status, x, h, b, CS[k + 1], allowed) == 0
+        np.testing.assert_allclose(h - b, slack[k + 1], atol=1e-6)
+        events += int((status != at(q, beta[k], CS[k])[0]).sum())
+    assert events > 20
+
+
+def test_too_many_events_are_given_up() -> None:
+    """As not a number."""
+    q = made(1.0)
+    beta, biases, _ = climbed(q, CS)
+    status, h = at(q, beta[0], CS[0])
+    b = along(q, no_free(N), status, beta[0], h, float(biases[0]), CS[0], CS[-1], 3)
+    assert np.isnan(b)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_block_is_brought_to_its_optimum(bias: bool) -> None:
+    """All rows as one block, from nothing: the ladder's solution."""
+    q, C = made(2.0**4, bias), 1.0
+    expected = climbed(q, np.array([C]))[2][0]
+    beta, h = np.zeros(N), q.target.copy()
+    block = gather(q, np.arange(N), beta, h, C, 1e-12)
+    for _ in range(10):
+        descend(q, block, 1e-10)
+    status, found = at(q, block.beta[:N].copy(), C)
+    F = status == 0
+    b = float(found[F].mean()) if bias else 0.0
+    np.testing.assert_allclose(found - b, expected, atol=1e-7)
+    np.testing.assert_allclose(block.h[:N], found, atol=1e-8)
+
+
+def test_a_step_of_C_does_not_depend_on_the_ladder() -> None:
+    """Each solution from nothing is that of the path."""
+    q = made(2.0**-1)
+    _, _, slack = climbed(q, CS)
+    for k in range(len(CS)):
+        np.testing.assert_allclose(climbed(q, CS[k : k + 1])[2][0], slack[k], atol=1e-7)
+
+
+def test_many_free_rows_are_searched_in_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The uncompiled choice of a block: without a limit all free rows, beyond it those that violate."""
+    from kselect.learners.svm_path import block
+
+    q = made(1.0)
+    beta, h = 0.5 * (q.low + q.high), np.random.default_rng(0).normal(size=N)
+    choose = block.choose.py_func  # type: ignore[attr-defined]
+    assert len(choose(q, beta, h, 1.0, h.max(), h.min())) == N
+    monkeypatch.setattr(block, "MOST_FREE", 10)
+    monkeypatch.setattr(block, "SIDE", 8)
+    few = choose(q, beta, h, 1.0, h.max(), h.min())
+    assert h.argmax() in few
+    assert h.argmin() in few
+    assert len(few) <= 4 * 8
+
+
+def test_equal_rows_are_found() -> None:
+    """Row by row, with their labels; zeros of either sign are equal."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(-1, 2, size=(60, 2)) * 1.0, rng.choice([-1.0, 1.0], size=60)
+    X[0] *= -1.0
+    first = EqualRows.find(X, y).first
+    for i in range(60):
+        same = [j for j in range(60) if (X[j] == X[i]).all() and y[j] == y[i]]
+        assert first[i] == same[0]
+
+
+def test_the_stamp_is_that_of_all_sources() -> None:
+    """So that no function goes on with what another module was before."""
+    kept = compiled.compiled(newton.py_func)  # type: ignore[attr-defined]
+    assert kept._cache._cache_file._source_stamp == compiled.STAMP  # type: ignore[attr-defined]
+    assert compiled.stamp() == compiled.STAMP
+
+
+def test_a_ladder_that_stops_is_a_failure_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And with the value of C."""
+    monkeypatch.setattr(ladder, "stride", lambda q, Cs, at, *_: max(at, 2))
+    monkeypatch.setattr(ladder, "by_smo", lambda *_: None)
+    rng = np.random.default_rng(0)
+    gram = Gram(Gaussian(1.0).gram(Points(rng.normal(size=(20, 2)))))
+    task = ladder.hinge_task(gram, rng.choice([-1.0, 1.0], 20), np.ones(20), True, "kernel")
+    with pytest.raises(TrialError, match="iteration limit: kernel C=4"):
+        ladder.climb(replace(task), np.array([1.0, 2.0, 4.0]))
