@@ -137,7 +137,7 @@ def stride(
             allowed = allowance(q, beta, C)
             wrong = wrongs(q, status, beta, h, b, C, allowed)
             if wrong == 0:
-                if C <= TRUSTED * anchor and residual(status, h, b) <= allowed:
+                if TRUSTED * anchor >= C and residual(status, h, b) <= allowed:
                     found = between(q, beta, h, C) if free.sizes[ALL] == 0 else b
                 else:
                     found, anchor = accepted(q, free, status, beta, h, b, C), C
