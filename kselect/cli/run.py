@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from kselect.model.experiment import Experiment
 from kselect.model.records import Cell, cells_of
 from kselect.plan import Plan, check_kept, damaged, find_sources, make_plan
 from kselect.report.sections import FIGURES
+from kselect.run.estimate import estimate
 from kselect.run.progress import clock
 from kselect.store.gather import check_leftover
 from kselect.store.jobs import Store
@@ -198,20 +198,3 @@ def describe_candidates(experiment: Experiment) -> str:
     grid = f"{len(experiment.kernels)} kernels x {len(experiment.lam.values)} ridges"
     learned = f"kernels learned by {moved} searches"
     return " and ".join([grid] * bool(experiment.kernels) + [learned] * bool(moved))
-
-
-def estimate(experiment: Experiment, plan: Plan, n_jobs: int) -> float:
-    """Seconds: the plan's cost in eigendecompositions, priced by timing one here."""
-    import numpy as np
-    from threadpoolctl import threadpool_limits
-
-    rows = 500
-    K = np.exp(-np.square(np.subtract.outer(np.linspace(0, 1, rows), np.linspace(0, 1, rows))))
-    with threadpool_limits(1):
-        np.linalg.eigh(K)
-        started = time.perf_counter()
-        np.linalg.eigh(K)
-        price = (time.perf_counter() - started) / rows**3
-    per_kernel_seconds = 2e-3
-    work = sum(1.5 * price * plan.cost(experiment, t) for t in plan.trials)
-    return (work + per_kernel_seconds * len(plan.trials) * len(experiment.kernels)) / n_jobs
