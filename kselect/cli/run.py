@@ -66,7 +66,7 @@ def parse_shard(_: click.Context, __: click.Parameter, value: str) -> tuple[int,
     "-n",
     "--dry-run",
     is_flag=True,
-    help="Check everything, count the jobs, estimate the time; run nothing.",
+    help="Check everything, count the jobs, time parts of them for an estimate; keep nothing.",
 )
 @click.option("-f", "--force", is_flag=True, help="Compute again what is there.")
 @click.option("--retry-failed", is_flag=True, help="Run failed jobs again.")

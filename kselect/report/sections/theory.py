@@ -169,8 +169,8 @@ def explain(figure: Theory) -> str:
     return (
         f"How beta grows with n: beta, and the exponent of n in it between {smallest} of the training rows and all "
         "of them, at the narrowest, a middle and the widest Gaussian. Where K = I, beta = 1 whatever n is "
-        "(exponent 0); where all entries are 1, it is nearly sqrt(n) (1/2), and beta/n falls as 1/sqrt(n). A bound "
-        "with beta/n in it, as in Theorem 1, tends to zero for an exponent below 1."
+        "(exponent 0); where all entries are 1, it is nearly sqrt(n) (1/2), and beta/n falls as 1/sqrt(n). What "
+        "RKS and k-CVKS add, (eta/n) beta (Theorem 7), tends to zero for an exponent below 1."
     )
 
 
