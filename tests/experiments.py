@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from forks import die_with_parent, forks
+
 import kselect
 from kselect.config import load as config_load
 from kselect.config.load import NO_OVERRIDES
@@ -102,17 +104,35 @@ def environment(folder: Path, hook: str = "", **more: str) -> dict[str, str]:
 def start(folder: Path, *arguments: str, hook: str = "", **more: Any) -> subprocess.Popen[str]:
     """``kselect ARGUMENTS`` in a folder, as the leader of a process group of its own."""
     env = environment(folder, hook, **more.pop("env", {}))
+    first: Callable[[], Any] = more.pop("preexec_fn", lambda: None)
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
     command = [sys.executable, "-m", "kselect", *arguments]
     return subprocess.Popen(
-        command, cwd=folder, env=env, text=True, start_new_session=True, **streams
+        command,
+        cwd=folder,
+        env=env,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: (die_with_parent(), first()),
+        **streams,
     )
 
 
 def kselect_in(
     folder: Path, *arguments: str, hook: str = "", **more: Any
 ) -> subprocess.CompletedProcess[str]:
-    """The same, to its end."""
+    """The same, to its end: a fork of a process that has imported kselect, where there is no hook to start with."""
+    if hook or more:
+        return started_in(folder, *arguments, hook=hook, **more)
+    run = forks(os.getpid()).run(arguments, folder, environment(folder), SECONDS)
+    assert "Traceback" not in run.stderr, run.stderr
+    return run
+
+
+def started_in(
+    folder: Path, *arguments: str, hook: str = "", **more: Any
+) -> subprocess.CompletedProcess[str]:
+    """The same in a process that starts from nothing."""
     with start(folder, *arguments, hook=hook, **more) as process:
         try:
             out, err = process.communicate(timeout=SECONDS)

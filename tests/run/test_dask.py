@@ -24,6 +24,7 @@ from experiments import (
     kselect_in,
     records,
     start,
+    started_in,
     statuses,
     until,
     write_config,
@@ -39,7 +40,7 @@ pytest.importorskip(
 
 def test_same_bytes_as_local_workers(tmp_path: Path) -> None:
     write_config(tmp_path)
-    dask = kselect_in(tmp_path, "run", "small.yaml", "-o", "dask", "--backend", "dask", "-j", "2")
+    dask = started_in(tmp_path, "run", "small.yaml", "-o", "dask", "--backend", "dask", "-j", "2")
     assert dask.returncode == 0, dask.stderr
     assert f"{JOBS}/{JOBS} jobs" in dask.stderr
     assert kselect_in(tmp_path, "run", "small.yaml", "-o", "local").returncode == 0
@@ -67,7 +68,7 @@ def test_nobody_listens(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
         flags = ("run", "small.yaml", "-o", "out", "-q", "--backend", "dask")
-        run = kselect_in(tmp_path, *flags, "--scheduler", address)
+        run = started_in(tmp_path, *flags, "--scheduler", address)
     assert run.returncode == 2
     (line,) = run.stderr.splitlines()
     assert line.startswith(f"error: --scheduler {address}: ")
@@ -78,7 +79,7 @@ def test_nobody_listens(tmp_path: Path) -> None:
 def test_what_is_no_address(tmp_path: Path, address: str) -> None:
     write_config(tmp_path)
     flags = ("run", "small.yaml", "-o", "out", "-q", "--backend", "dask")
-    run = kselect_in(tmp_path, *flags, "--scheduler", address)
+    run = started_in(tmp_path, *flags, "--scheduler", address)
     assert run.returncode == 2
     (line,) = run.stderr.splitlines()
     assert line.startswith(f"error: --scheduler {address}: ")

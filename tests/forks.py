@@ -1,0 +1,167 @@
+"""Commands in processes that need not start from nothing: each is a fork of one that has imported kselect.
+
+What a command costs is then what it does. Folder, variables, streams, signals, exit status and the end of the
+interpreter are those of a process of its own; what Python itself does at a start (hooks, safe paths, what is
+imported by what) is not tested this way.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import functools
+import gc
+import json
+import os
+import pkgutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import NoReturn
+
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
+# What commands import when they come to it.
+LATE = (
+    "joblib",
+    "loky",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg",
+    "pandas",
+)
+PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent() -> None:
+    """A test process that is killed takes its commands along, however long they would have gone on."""
+    with contextlib.suppress(OSError, AttributeError):  # Linux knows it, others do not
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class Forks:
+    """The process that is forked, seen from the tests."""
+
+    def __init__(self) -> None:
+        self.line, theirs = socket.socketpair()
+        command = [sys.executable, str(Path(__file__).resolve()), str(theirs.fileno())]
+        paths = os.pathsep.join([str(ROOT), str(TESTS)])
+        env = {**os.environ, "PYTHONPATH": paths}
+        with theirs:
+            number = [theirs.fileno()]
+            self.process = subprocess.Popen(command, env=env, pass_fds=number)
+
+    def run(
+        self, arguments: Sequence[str], folder: Path, env: Mapping[str, str], seconds: float
+    ) -> subprocess.CompletedProcess[str]:
+        """``kselect ARGUMENTS`` to its end."""
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            asked = json.dumps([list(arguments), str(folder), dict(env)]).encode()
+            head = len(asked).to_bytes(4, "big")
+            socket.send_fds(self.line, [head], [out.fileno(), err.fileno()])
+            self.line.sendall(asked)
+            pid, status = self.number(), None
+            try:
+                self.line.settimeout(seconds)
+                status = os.waitstatus_to_exitcode(self.number())
+            finally:
+                self.line.settimeout(None)
+                if status is None:
+                    os.kill(pid, signal.SIGKILL)  # its workers end with it
+                    self.number()
+            out.seek(0)
+            err.seek(0)
+            texts = out.read().decode(), err.read().decode()
+        return subprocess.CompletedProcess(["kselect", *arguments], status, *texts)
+
+    def number(self) -> int:
+        """What is answered next."""
+        if not (found := received(self.line, 8)):
+            raise EOFError(f"the process that is forked has ended: {self.process.wait()}")
+        return int.from_bytes(found, "big")
+
+
+def received(line: socket.socket, size: int) -> bytes:
+    """So many bytes; none at the end."""
+    found = b""
+    while len(found) < size and (more := line.recv(size - len(found))):
+        found += more
+    return found
+
+
+@functools.cache
+def forks(_: int) -> Forks:
+    """One for each process of the tests, by its id."""
+    return Forks()
+
+
+def import_everything() -> None:
+    """What any command imports."""
+    import kselect
+
+    for module in pkgutil.walk_packages(kselect.__path__, "kselect."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    for name in LATE:
+        import_module(name)
+
+
+def serve(line: socket.socket) -> None:
+    """Fork for each command that is asked for, until nobody asks any more."""
+    while True:
+        head, fds, _, _ = socket.recv_fds(line, 4, 2)
+        if not head:
+            return
+        arguments, folder, env = json.loads(received(line, int.from_bytes(head, "big")))
+        pid = os.fork()
+        if not pid:
+            line.close()
+            be_command(arguments, folder, env, fds)
+        for fd in fds:
+            os.close(fd)
+        line.sendall(pid.to_bytes(8, "big"))
+        _, status = os.waitpid(pid, 0)
+        line.sendall(status.to_bytes(8, "big"))
+
+
+def be_command(
+    arguments: list[str], folder: str, env: Mapping[str, str], fds: Sequence[int]
+) -> NoReturn:
+    """The command, as if it had been started in a folder with variables and streams."""
+    from kselect.cli.main import main
+
+    os.setsid()
+    die_with_parent()
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(env)
+    for number, fd in enumerate(fds, 1):
+        os.dup2(fd, number)
+        os.close(fd)
+    sys.argv = ["kselect", *arguments]
+    status = 1
+    try:
+        main()
+    except SystemExit as end:
+        status = int(end.code or 0)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # What follows at an end is the removal of modules: here a copy of all that the fork shares.
+        os._exit(status)
+
+
+if __name__ == "__main__":
+    die_with_parent()
+    import_everything()
+    gc.freeze()
+    serve(socket.socket(fileno=int(sys.argv[1])))
