@@ -15,6 +15,8 @@ from scipy.optimize import lsq_linear
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+MOST_CHANGES = 2000
 
 
 def loss(z: float, h: float) -> float:
@@ -44,8 +46,9 @@ def fit(K: Array, y: Array, lam: float, h: float, w: Array) -> Array:
     """beta with ``f = K beta`` of ``min sum_i w_i V(y_i f_i) + lam ||f||^2``, all w > 0.
 
     Its dual, ``min a^T (Ky + diag(4 h lam / w)) a / 2 - (1 + h) 1^T a`` over ``0 <= a <= w / (2 lam)``, is bounded
-    least squares; scipy's active-set method solves it one row at a time. The zones that it finds are
-    then solved once more, by plain linear algebra.
+    least squares; scipy's active-set method solves it one row at a time. What rounding leaves of that is settled
+    by Murty's rule: of the rows that are on a wrong side, the last one alone changes it. For a positive definite
+    matrix no set of sides comes twice, whatever the start.
     """
     Ky = K * np.outer(y, y)
     A = Ky + np.diag(4 * h * lam / w)
@@ -54,20 +57,42 @@ def fit(K: Array, y: Array, lam: float, h: float, w: Array) -> Array:
     found = lsq_linear(
         L.T, np.linalg.solve(L, np.full(len(y), 1 + h)), (0.0, top), method="bvls", tol=1e-15
     )
-    a = np.clip(found.x, 0.0, top)
-    for _ in range(50):
-        free = (a > 1e-9 * top) & (a < (1 - 1e-9) * top)
-        a = np.where(a >= (1 - 1e-9) * top, top, 0.0)
-        if free.any():
-            right = 1 + h - Ky[free] @ a
-            a[free] = np.linalg.solve(A[np.ix_(free, free)], right)
-        z = Ky @ a
-        pull = -np.array([slope(v, h) for v in z.tolist()])
-        if np.abs(a / top - pull).max() <= 1e-11:
-            return y * a
-        g = A @ a - (1 + h)
-        a = np.clip(np.where((a > 0) & (a < top), a, a - 1e-6 * top * np.sign(g)), 0.0, top)
-    raise AssertionError(f"no minimum: {np.abs(a / top - pull).max()}")
+    side = np.where(found.x <= 1e-9 * top, -1, np.where(found.x >= (1 - 1e-9) * top, 1, 0))
+    for _ in range(MOST_CHANGES):
+        a, wrong = at_sides(A, top, h, side)
+        if not wrong.any():
+            break
+        last = int(np.flatnonzero(wrong)[-1])
+        side[last] = 0 if side[last] else (1 if a[last] > top[last] else -1)
+    a = np.clip(a, 0.0, top)
+    pull = -np.array([slope(v, h) for v in (Ky @ a).tolist()])
+    # V' is as exact as its margin, whose sum may be of large terms.
+    exact = 1e-11 + rounding(A, a, h) / (2 * h)
+    assert (np.abs(a / top - pull) <= exact).all(), "no minimum"
+    return y * a
+
+
+def rounding(A: Array, a: Array, h: float) -> Array:
+    """What the sums ``A a - (1 + h)`` may be off by."""
+    return np.asarray(1e-14 * (np.abs(A) @ np.abs(a) + 1 + h))
+
+
+def at_sides(A: Array, top: Array, h: float, side: NDArray[np.int_]) -> tuple[Array, Mask]:
+    """The minimum over the free rows (0) with the others at 0 (-1) or at their top (1); which are on a wrong side.
+
+    What is wrong by no more than the rounding of the sums is not.
+    """
+    free = side == 0
+    a = np.where(side > 0, top, 0.0)
+    if free.any():
+        inner = A[np.ix_(free, free)]
+        right = 1 + h - A[free] @ a
+        a[free] = np.linalg.solve(inner, right)
+        a[free] += np.linalg.solve(inner, right - inner @ a[free])
+    slack = rounding(A, a, h)
+    g = A @ a - (1 + h)
+    out = np.maximum(-a, a - top) * np.diag(A) > slack
+    return a, np.where(free, out, np.where(side < 0, g < -slack, g > slack))
 
 
 def even(n: int) -> Array:

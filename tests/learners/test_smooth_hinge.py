@@ -70,6 +70,21 @@ def folds_of(n: int, k: int, seed: int = 3, equal: bool = False) -> Folds:
     return numbered(np.random.default_rng(seed), n, k, equal)
 
 
+# --- the definition ------------------------------------------------------------------------------------
+
+
+def test_the_definition_finds_every_minimum() -> None:
+    """Large fits on equal rows, where its statuses once took turns and rounding passed for an error."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        n = int(rng.integers(4, 15))
+        X = np.round(rng.normal(size=(n, 2)), 1)
+        X[-1] = X[0]
+        y, w = rng.choice([-1.0, 1.0], size=n), slow.even(n)
+        beta = slow.fit(X @ X.T, y, 1e-4, 0.01, w)
+        assert slow.violation(X @ X.T, y, beta, 1e-4, 0.01, w) < 1e-9
+
+
 # --- the loss ------------------------------------------------------------------------------------------
 
 
