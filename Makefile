@@ -50,7 +50,7 @@ reproduce-all: $(EXPERIMENTS:%=reproduce-%)
 	$(BIN)/kselect report results/
 
 test: $(VENV)/installed-dev
-	$(BIN)/pytest -n $(TESTERS)
+	$(BIN)/pytest -n $(TESTERS) --dist worksteal
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .

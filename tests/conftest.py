@@ -1,8 +1,12 @@
-"""Settings of every test: hypothesis draws the same examples in each run and never fails on time."""
+"""Settings of every test: one thread for numbers; hypothesis draws the same examples and never fails on time."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
+
+# Before numpy is loaded: the matrices here are small, and threads that wait for each other keep a core busy.
+os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 import pytest
 from hypothesis import settings

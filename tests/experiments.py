@@ -19,6 +19,7 @@ from kselect.config import load as config_load
 from kselect.config.load import NO_OVERRIDES
 from kselect.model.experiment import Experiment
 from kselect.report.sections import FIGURES
+from kselect.run.workers import POOLS
 
 ROOT = Path(kselect.__file__).resolve().parents[1]
 SECONDS = 60.0  # a time-out, not a wait
@@ -89,8 +90,12 @@ def write_config(folder: Path, text: str = SMALL, name: str = "small.yaml") -> P
 
 
 def environment(folder: Path, hook: str = "", **more: str) -> dict[str, str]:
-    """Variables for a run in ``folder``: no data but the embedded, no proxy, and the hook if any."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("KSELECT_", "PYTEST_"))}
+    """Variables for a run in ``folder``: no data but the embedded, no proxy, and the hook if any.
+
+    The threads of the tests are not set for it: it has to limit its own.
+    """
+    ours = ("KSELECT_", "PYTEST_")
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(ours) and k not in POOLS}
     paths = [str(ROOT)]
     if hook:
         hooks = folder / f"hook-{abs(hash(hook))}"

@@ -29,6 +29,7 @@ from experiments import (
     until,
     write_config,
 )
+from forks import die_with_parent
 
 from kselect.run.scheduler import DIED_TWICE
 from kselect.run.workers import worker_died
@@ -99,7 +100,15 @@ def served(folder: Path, *command: str) -> subprocess.Popen[str]:
     code = "from distributed.cli import dask_{0} as m; m.main(standalone_mode=True)"
     line = [sys.executable, "-c", code.format(command[0]), *command[1:]]
     quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen(line, cwd=folder, env=env, text=True, start_new_session=True, **quiet)
+    return subprocess.Popen(
+        line,
+        cwd=folder,
+        env=env,
+        text=True,
+        start_new_session=True,
+        preexec_fn=die_with_parent,
+        **quiet,
+    )
 
 
 @pytest.mark.slow

@@ -27,6 +27,7 @@ from experiments import (
     records,
     stamps,
     start,
+    started_in,
     statuses,
     until,
     workers_of,
@@ -48,7 +49,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The results folder of a full run that nothing disturbed."""
     folder = tmp_path_factory.mktemp("reference")
     write_config(folder)
-    assert kselect_in(folder, "run", "small.yaml", "-o", "out").returncode == 0
+    assert started_in(folder, "run", "small.yaml", "-o", "out").returncode == 0
     return folder / "out"
 
 
