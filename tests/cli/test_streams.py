@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -95,7 +94,6 @@ def test_a_current_folder_that_is_gone(tmp_path: Path) -> None:
 def test_few_open_files(tmp_path: Path, files: int) -> None:
     """A run needs more; at each number another library stumbles first."""
     write_config(tmp_path, SMALL.replace("heart, sonar, liver-disorders", "heart"))
-    started = time.monotonic()
     run = shell(tmp_path, f"ulimit -n {files}; kselect run small.yaml -o out -j 2 -q")
     # How many are enough depends on the machine; here 18 are.
     assert (run.returncode, run.stderr) in (
@@ -103,7 +101,6 @@ def test_few_open_files(tmp_path: Path, files: int) -> None:
         (1, "error: Too many open files (ulimit -n)\n"),
     )
     assert files > 14 or run.returncode == 1
-    assert time.monotonic() - started < 30
 
 
 def test_too_little_memory(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from experiments import (
     JOBS,
+    SECONDS,
     SLOW,
     SMALL,
     command_of,
@@ -101,7 +102,7 @@ def test_interrupted_while_workers_start(tmp_path: Path, attempt: int) -> None:
             pids = workers_of(run.pid)
             until(lambda: all(mapped(pid) > 20 * attempt for pid in pids), "imports")
         os.killpg(run.pid, signal.SIGINT)
-        _, err = run.communicate(timeout=20)
+        _, err = run.communicate(timeout=SECONDS)
     assert run.returncode == 130
     assert "Traceback" not in err, err
     assert "KeyboardInterrupt" not in err, err
@@ -124,7 +125,7 @@ def test_two_interrupts(tmp_path: Path, pause: float) -> None:
         os.killpg(run.pid, signal.SIGINT)
         time.sleep(pause)  # not for anything to happen: to hit different moments of the end
         os.killpg(run.pid, signal.SIGINT)
-        _, err = run.communicate(timeout=20)
+        _, err = run.communicate(timeout=SECONDS)
     assert run.returncode == 130, err
     assert "Traceback" not in err
     until(lambda: not any(map(command_of, workers)), "no workers", GONE_SECONDS)
@@ -175,7 +176,7 @@ def test_two_runs_into_one_folder(tmp_path: Path, expected: bytes) -> None:
         start(tmp_path, "run", "small.yaml", "-o", "out", "-j", "2", hook=SLOW) as two,
     ):
         for run in (one, two):
-            _, err = run.communicate(timeout=60)
+            _, err = run.communicate(timeout=SECONDS)
             assert run.returncode == 0, err
             assert "Traceback" not in err
     assert records(out) == expected
@@ -188,7 +189,7 @@ def test_two_runs_of_different_criteria_into_one_folder(tmp_path: Path, expected
         start(tmp_path, "run", "small.yaml", "-o", "out", "-c", "5-CV") as one,
         start(tmp_path, "run", "small.yaml", "-o", "out", "-c", "5-KS") as two,
     ):
-        assert [run.communicate(timeout=60) and run.returncode for run in (one, two)] == [0, 0]
+        assert [run.communicate(timeout=SECONDS) and run.returncode for run in (one, two)] == [0, 0]
     last = kselect_in(tmp_path, "run", "small.yaml", "-o", "out")
     assert f"0 jobs to run, {JOBS} done already" in last.stderr
     assert records(tmp_path / "out") == expected

@@ -17,6 +17,7 @@ from experiments import (
     JOBS,
     NO_NETWORK,
     ROOT,
+    SECONDS,
     SLOW,
     SMALL,
     forge,
@@ -88,7 +89,7 @@ def test_a_worker_killed_once(tmp_path: Path, reference: Path) -> None:
     with start(tmp_path, "run", "small.yaml", "-o", "out", "-j", "2", hook=SLOW) as run:
         until(lambda: job_files(out), "a job")
         os.kill(workers_of(run.pid)[0], signal.SIGKILL)
-        _, err = run.communicate(timeout=60)
+        _, err = run.communicate(timeout=SECONDS)
     assert run.returncode == 0, err
     assert re.search(r"^a worker died: .*, split \d is tried again$", err, re.MULTILINE)
     assert "Traceback" not in err
@@ -180,10 +181,10 @@ def executor(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
 
 
 def test_one_blas_thread_a_worker(executor) -> None:  # type: ignore[no-untyped-def]
-    threads = executor.submit(blas_threads).result(timeout=60)
+    threads = executor.submit(blas_threads).result(timeout=SECONDS)
     assert threads
     assert set(threads) == {1}
-    assert executor.submit(environment_of_worker).result(timeout=60) == WORKER_ENVIRONMENT
+    assert executor.submit(environment_of_worker).result(timeout=SECONDS) == WORKER_ENVIRONMENT
 
 
 def test_one_blas_thread_in_a_process_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
