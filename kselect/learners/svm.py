@@ -75,9 +75,9 @@ class SVMPath:
         return climb(task, 1.0 / (2 * rows * p.lams[self.order]), above)
 
     def _decisions(self, ladder: Ladder) -> Array:
-        """(n_ridges, n), by ridge."""
+        """(n_ridges, n), by ridge; equal rows have one decision."""
         slacks = np.empty((len(self.order), self.problem.n))
-        slacks[self.order] = ladder.slack
+        slacks[self.order] = ladder.slack[:, self.rows.first]
         return self.problem.y - slacks
 
     def dual(self) -> Dual:

@@ -252,3 +252,46 @@ def test_what_it_does_not_take() -> None:
     p = problem("random", Gaussian(1.0))
     with pytest.raises(ConfigError, match="Nystrom"):
         svm(replace(p, columns=Columns(np.ones((60, 1)), np.ones((1, 1)))))
+
+
+# --- ties ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("kernel", [Gaussian(2.0**-15), Gaussian(2.0**-6), Polynomial(5)])
+def test_the_risk_of_rows_that_are_separated_is_zero(kernel: Kernel, bias: bool) -> None:
+    """To the last bit: what rounding leaves would choose between kernels."""
+    p = problem("noise", kernel, lams=LAMS[-3:])
+    hinge = np.maximum(0.0, 1.0 - p.y * svm(p, bias=bias).decision())
+    assert (hinge == 0.0).all()
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_rows_have_equal_decisions(kind: str, bias: bool) -> None:
+    """The held-out ones, too."""
+    X, y = data(kind)
+    X, y = np.concatenate([X, X[:20]]), np.concatenate([y, y[:20]])
+    p = problem_of(Gaussian(0.5), X, y, LAMS)
+    path = svm(p, bias=bias)
+    np.testing.assert_array_equal(path.decision()[:, :20], path.decision()[:, 60:])
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("tau", TAUS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_row_is_on_its_side(kind: str, tau: float, bias: bool) -> None:
+    """Above the margin where ``a = 0``, below it where ``a = C``, exactly on it between."""
+    p = problem(kind, Gaussian(tau))
+    path = svm(p, bias=bias)
+    slack = 1.0 - p.y * path.decision()
+    for at, C in enumerate(box(p)):
+        a = p.y * path.dual().alpha[at]
+        whole = np.array(
+            [a[(p.X[i] == p.X).all(axis=1) & (p.y == p.y[i])].sum() for i in range(p.n)]
+        )
+        several = np.array(
+            [((p.X[i] == p.X).all(axis=1) & (p.y == p.y[i])).sum() for i in range(p.n)]
+        )
+        assert (slack[at, whole <= 0] <= 0).all()
+        assert (slack[at, whole >= several * C] >= 0).all()

@@ -9,7 +9,7 @@ import numpy as np
 from kselect.errors import TrialError
 from kselect.grids import show_number
 from kselect.learners.svm_path.gram import Gram
-from kselect.learners.svm_path.middle import centred
+from kselect.learners.svm_path.middle import centred, settle_slack
 from kselect.learners.svm_path.quadratic import Quadratic
 from kselect.learners.svm_path.settle import by_smo
 from kselect.learners.svm_path.stride import stride
@@ -49,6 +49,7 @@ def climb(task: Task, Cs: Array, above: Ladder | None = None) -> Ladder:
         off = centred(q, C, found.beta[at], found.slack[at], found.bias[at] + shift)
         found.bias[at] += off
         found.slack[at] -= off
+        settle_slack(q, C, found.beta[at], found.slack[at])
     return replace(found, bias=found.bias + shift)
 
 
