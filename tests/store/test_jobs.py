@@ -13,7 +13,7 @@ from problems import learners
 from kselect.datasets.dataset import Source
 from kselect.errors import StoreError
 from kselect.model.experiment import Experiment
-from kselect.model.job import protocol_of
+from kselect.model.job import LEARNER_VERSIONS, protocol_of
 from kselect.model.method import Choice, Ridges
 from kselect.model.records import cells_of
 from kselect.model.trial import Outcome, Trial
@@ -168,6 +168,17 @@ def test_identity_of_data_and_version(
     assert protocol_of(experiment, "heart", "b") != before
     monkeypatch.setattr("kselect.model.job.RESULT_VERSION", 999)
     assert protocol_of(experiment, "heart", "a") != before
+
+
+def test_identity_of_what_rests_on_one_learner(
+    experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    svm = replace(experiment, learners=learners("svm"))
+    before = [protocol_of(e, "heart", "a") for e in (experiment, svm)]
+    monkeypatch.setitem(LEARNER_VERSIONS, "svm", 999)
+    after = [protocol_of(e, "heart", "a") for e in (experiment, svm)]
+    assert after[0] == before[0]
+    assert after[1] != before[1]
 
 
 @pytest.mark.parametrize(

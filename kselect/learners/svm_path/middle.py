@@ -1,4 +1,4 @@
-"""What rounding leaves open: the bias where it is an interval, and slacks that optimality makes 0 or gives a sign."""
+"""What rounding leaves open: the bias where it is an interval, and slacks that optimality fixes."""
 
 from __future__ import annotations
 
