@@ -39,10 +39,9 @@ IJCAI2018 = paper(
             ),
         ),
         remarks=(
-            "21 of the 48 printed means of 50 splits on classification sets are whole counts of one test part's "
-            "rows (heart 11, 10 and 12 of 81; sonar 11, 10 and 9 of 62): they look like single splits or medians, "
-            "so that distances in standard errors of 50 splits overstate. The distance in standard deviations of a "
-            "single split stands beside them.",
+            "Means of 50 splits that are whole counts look like single splits or medians, so that distances in "
+            "standard errors of 50 splits overstate. The distance in standard deviations of a single split stands "
+            "beside them.",
             "Printed below what even the best choice on the test part reaches under the stated protocol: diabetes, "
             "australian, heart, liver-disorders, breast-cancer, mpg, triazines, eunite2001. Ionosphere (3.9) "
             "would take a bias (5.7 with one, 9.5 without), bodyfat (9.1e-6) a centred target.",

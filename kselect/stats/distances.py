@@ -157,6 +157,15 @@ def count_column(name: str, cells: Sequence[Distance]) -> ColumnCounts:
     return ColumnCounts(name, len(cells), count_verdicts(cells), near)
 
 
+def off_everywhere(found: Iterable[Distance]) -> tuple[str, ...]:
+    """The data sets of which every cell that can be judged is beyond 4 standard errors."""
+    verdicts: dict[str, set[Verdict]] = {}
+    for d in found:
+        if d.verdict not in ("no spread", "missing"):
+            verdicts.setdefault(d.published.dataset, set()).add(d.verdict)
+    return tuple(name for name, seen in verdicts.items() if seen == {"beyond 4"})
+
+
 def count_verdicts(found: Iterable[Distance]) -> dict[Verdict, int]:
     """How many cells have each verdict, in their fixed order."""
     counts = Counter(d.verdict for d in found)

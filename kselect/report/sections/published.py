@@ -17,8 +17,10 @@ from kselect.stats.distances import (
     count_columns,
     count_verdicts,
     distances,
+    off_everywhere,
 )
 from kselect.stats.study import Study
+from kselect.stats.whole_counts import whole_counts
 
 HEAD = (
     *("data set", "setting", "method", "published", "ours"),
@@ -61,9 +63,9 @@ def show(study: Study) -> Shown:
                     f"tables/{name}.tex",
                     latex.write_grid_pages(name, texts, grid, (caption, *notes)),
                 ),
-                File(f"tables/{name}.md", to_markdown(study, name, texts, counts, grid)),
+                File(f"tables/{name}.md", to_markdown(study, name, found, texts, counts, grid)),
             ]
-            elements = tuple(show_loss(study, loss, texts, counts, grid))
+            elements = tuple(show_loss(study, loss, found, texts, counts, grid))
             blocks.append(Block("published", elements))
     nothing = Text("There are no published numbers to set beside these.")
     return Shown(files, blocks or [Block("published", (nothing,))])
@@ -85,10 +87,31 @@ def describe_totals(found: Sequence[Distance]) -> str:
     return f"{len(found)} published cells: {', '.join(counts)}."
 
 
-def remarks(study: Study) -> tuple[Notes, ...]:
-    """What is known of the printed numbers."""
+def remarks(study: Study, found: Sequence[Distance]) -> tuple[Notes, ...]:
+    """What can be read off the printed numbers, and what is known of them."""
     known = study.paper.remarks if study.paper else ()
-    return (Notes(known),) if known else ()
+    lines = (*describe_off(found), *describe_whole(study, found), *known)
+    return (Notes(lines),) if lines else ()
+
+
+def describe_off(found: Sequence[Distance]) -> Iterable[str]:
+    """The data sets that no column comes near."""
+    if names := off_everywhere(found):
+        yield f"Beyond 4 standard errors in every column: {', '.join(names)}."
+
+
+def describe_whole(study: Study, found: Sequence[Distance]) -> Iterable[str]:
+    """The cells that look like a single split's."""
+    whole = whole_counts(study.experiment, found)
+    if whole.many:
+        sets = (
+            f"{one.dataset} {', '.join(f'{n} ({column})' for column, n in one.counts)} of {one.rows}"
+            for one in whole.sets
+        )
+        yield (
+            f"{whole.total} of {whole.cells} printed error rates are, to two decimals, a whole count of one "
+            f"test part's rows, where {whole.expected:.1f} would be so by chance: {'; '.join(sets)}."
+        )
 
 
 def count_grid(study: Study, found: Sequence[Distance]) -> Grid:
@@ -104,7 +127,12 @@ def count_grid(study: Study, found: Sequence[Distance]) -> Grid:
 
 
 def show_loss(
-    study: Study, loss: str, texts: Sequence[str], counts: Grid, grid: Grid
+    study: Study,
+    loss: str,
+    found: Sequence[Distance],
+    texts: Sequence[str],
+    counts: Grid,
+    grid: Grid,
 ) -> Iterable[Element]:
     """The totals, column by column, with every cell behind a line."""
     caption, totals, *notes = texts
@@ -112,7 +140,7 @@ def show_loss(
         yield Heading(f"With the {loss} loss")
     yield Text(totals)
     yield counts
-    yield from remarks(study)
+    yield from remarks(study, found)
     explained = (Notes(tuple(notes)),) if notes else ()
     yield Fold(f"All {len(grid.rows)} cells", (Text(caption, soft=True), *explained, grid))
 
@@ -141,11 +169,18 @@ def show_value(value: float, unit: str, sign: str = "") -> str:
     return f"{value:{sign}.{'2f' if unit == '%' else '3g'}}"
 
 
-def to_markdown(study: Study, name: str, texts: Sequence[str], counts: Grid, grid: Grid) -> str:
+def to_markdown(
+    study: Study,
+    name: str,
+    found: Sequence[Distance],
+    texts: Sequence[str],
+    counts: Grid,
+    grid: Grid,
+) -> str:
     """The whole comparison, with the totals last before the table."""
     caption, totals, *notes = texts
     paragraphs = [Text(text) for text in (caption, *notes, totals)]
-    elements: list[Element] = [Heading(name, 1), *paragraphs, counts, *remarks(study), grid]
+    elements: list[Element] = [Heading(name, 1), *paragraphs, counts, *remarks(study, found), grid]
     return markdown.write(elements) + "\n"
 
 
