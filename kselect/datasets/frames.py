@@ -7,9 +7,9 @@ that was learned from, not by its own looks (``frame_like``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Literal
 
@@ -22,7 +22,7 @@ from kselect.datasets.tables.goal import read_target
 from kselect.datasets.tables.header import is_header
 from kselect.datasets.tables.opening import read_raw
 from kselect.datasets.tables.raw import Form, Place, RawTable, Task
-from kselect.datasets.tables.remarks import absent, remarks, says_missing
+from kselect.datasets.tables.remarks import absent, remarkable, remarks, says_missing
 from kselect.datasets.tables.rows import without_empty_end
 from kselect.numerics.linalg import Array, Index
 
@@ -74,6 +74,14 @@ class Frame:
     def n(self) -> int:
         """The number of rows."""
         return len(self.data[0])
+
+    @cached_property
+    def numbers(self) -> Array | None:
+        """(n, columns) where all are numbers and none is missing, as in svmlight: no column needs a look alone."""
+        if not all(spec.numeric for spec in self.columns):
+            return None
+        values = np.ascontiguousarray(np.array(self.data, dtype=np.float64).T)
+        return None if np.isnan(values).any() else values
 
     def take(self, rows: Index) -> Frame:
         """Some of the rows."""
@@ -159,10 +167,12 @@ def file_commas(raw: RawTable) -> bool | None:
 
 def treat_missing(frame: Frame, missing: Missing) -> Frame:
     """Missing values stay (and are said), or their rows go, or the first is an error."""
-    gaps = [absent(values) for values in frame.data]
     if missing == "impute":
+        if frame.numbers is not None:
+            return frame
         said = map(says_missing, frame.columns, frame.data)
         return with_decisions(frame, [d for d in said if d is not None])
+    gaps = [absent(values) for values in frame.data]
     rows = np.flatnonzero(np.any(gaps, axis=0))
     if not len(rows):
         return frame
@@ -178,10 +188,11 @@ def treat_missing(frame: Frame, missing: Missing) -> Frame:
 
 def remarked(frame: Frame) -> Frame:
     """With what is to be said of the columns that are kept."""
-    pairs = zip(frame.columns, frame.data, strict=True)
-    return with_decisions(
-        frame, [d for spec, values in pairs for d in remarks(spec, values, frame.target)]
-    )
+    looked_at: Iterable[int] = range(len(frame.columns))
+    if frame.numbers is not None:
+        looked_at = remarkable(frame.numbers, frame.target).tolist()
+    said = [remarks(frame.columns[i], frame.data[i], frame.target) for i in looked_at]
+    return with_decisions(frame, [d for found in said for d in found])
 
 
 def with_decisions(frame: Frame, more: Sequence[Decision]) -> Frame:

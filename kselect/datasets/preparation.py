@@ -46,8 +46,12 @@ class Preparation:
         """The rows as numbers, and what did not fit: levels that the training rows do not have."""
         if frame.columns != self.schema.columns:
             raise frame.place.error("its columns are not those that the preparation was fitted on")
-        X = np.hstack(encode(frame, self.medians, self.levels))
+        X = frame.numbers
+        if X is None:
+            X = np.hstack(encode(frame, self.medians, self.levels))
         scaled = np.asarray((0.5 * X - 0.5 * self.shift) / (0.5 * self.divisor))
+        if frame.numbers is not None:
+            return scaled, ()
         said = map(unseen, frame.columns, frame.data, self.levels)
         return scaled, tuple(d for d in said if d is not None)
 
@@ -91,6 +95,10 @@ class Preparation:
 
 def fit_preparation(frame: Frame, scale: Scale, rows: Index | None = None) -> Preparation:
     """What the given rows teach, all by default; the others are not looked at."""
+    if frame.numbers is not None:
+        return fit_numbers(
+            frame.schema, scale, frame.numbers if rows is None else frame.numbers[rows]
+        )
     part = frame if rows is None else frame.take(rows)
     medians, levels = learn(part)
     blocks = encode(part, medians, levels)
@@ -103,6 +111,12 @@ def fit_preparation(frame: Frame, scale: Scale, rows: Index | None = None) -> Pr
     return Preparation(
         frame.schema, scale, medians, levels, np.where(indicators, 0.0, shift), divisor
     )
+
+
+def fit_numbers(schema: Schema, scale: Scale, X: Array) -> Preparation:
+    """The same for numbers without a gap: medians that fill gaps in other rows, and the scale."""
+    levels = (Levels(),) * X.shape[1]
+    return Preparation(schema, scale, np.median(X, axis=0), levels, *fit_scale(X, scale))
 
 
 def pairs(frame: Frame) -> list[tuple[ColumnSpec, Any]]:

@@ -16,6 +16,7 @@ from kselect.datasets.frames import Frame, Schema, read_frame
 from kselect.datasets.preparation import Preparation, fit_preparation
 from kselect.datasets.scaling import Scale, scale_rows
 from kselect.datasets.tables.columns import ColumnSpec
+from kselect.datasets.tables.decisions import decision_lines
 from kselect.datasets.tables.raw import Place
 from kselect.errors import DataError
 
@@ -200,3 +201,44 @@ def test_from_a_file_to_a_matrix(tmp_path: Path) -> None:
     assert made.transform(frame)[0].tolist() == [
         [20, 1, 0, 0, 1], [40, 0, 0, 1, 0], [40, 1, 1, 0, 0], [60, 0, 0, 0, 1],
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("scale", ["zscore", "minmax", "none"])
+def test_numbers_are_looked_at_all_at_once(
+    scale: Scale, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As column by column: what is said, what is learned from some rows, and what comes out, to the bit."""
+    rng = np.random.default_rng(4)
+    y = np.arange(12) % 3
+    columns = [
+        rng.normal(size=12),
+        2.0 * y,
+        np.full(12, 7.0),
+        np.arange(12.0),
+        np.arange(1.0, 13.0),
+    ]
+    columns += [np.round(rng.normal(size=12)), np.r_[np.zeros(11), 1.0], y[::-1] * 1.0]
+    path = tmp_path / "a.svm"
+    lines = zip(y.tolist(), np.transpose(columns).tolist(), strict=True)
+    path.write_text(
+        "".join(
+            f"{c} " + " ".join(f"{i}:{v!r}" for i, v in enumerate(x, 1)) + "\n" for c, x in lines
+        )
+    )
+    found = []
+    for one_by_one in (False, True):
+        if one_by_one:
+            monkeypatch.setattr(Frame, "numbers", None)
+        frame = read_frame(path, None)
+        assert (frame.numbers is None) is one_by_one
+        fitted = [fit_preparation(frame, scale, rows) for rows in (None, np.arange(2, 9))]
+        arrays = [(p.medians, p.shift, p.divisor, p.transform(frame)[0]) for p in fitted]
+        found.append((decision_lines(frame.decisions), fitted[1].levels, arrays))
+    fast, slow = found
+    assert fast[0] == slow[0]
+    assert len(fast[0]) == 3
+    assert fast[1] == slow[1]
+    for pair in zip(fast[2], slow[2], strict=True):
+        for mine, theirs in zip(*pair, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+            assert mine.flags.c_contiguous

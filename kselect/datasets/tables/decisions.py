@@ -41,10 +41,7 @@ def shared_line(same: list[Decision]) -> str:
     """``columns a, b and 3 more: text``."""
     if same[0].column is None or len(same) == 1:
         return str(same[0])
-    names = [decision.name for decision in same]
-    more = len(names) - NAMES_SHOWN
-    if more > 1:
-        listed = f"{', '.join(names[:NAMES_SHOWN])} and {more} more"
-    else:
-        listed = f"{', '.join(names[:-1])} and {names[-1]}"
-    return f"columns {listed}: {printable(same[0].text)}"
+    more = len(same) - NAMES_SHOWN
+    names = [decision.name for decision in (same[:NAMES_SHOWN] if more > 1 else same)]
+    last = f"{more} more" if more > 1 else names.pop()
+    return f"columns {', '.join(names)} and {last}: {printable(same[0].text)}"

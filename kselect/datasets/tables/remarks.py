@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kselect.datasets.tables.columns import ColumnSpec, Texts, shown
 from kselect.datasets.tables.decisions import Decision
 from kselect.grids import show_number
-from kselect.numerics.linalg import Array
+from kselect.numerics.linalg import Array, Index
 
 NAMELESS = re.compile(r"Unnamed: ?[0-9]+|[Ii]ndex|level_0|row[ _.]?(?:names?|ids?|numbers?|nrs?)?")
 IDENTIFIER = re.compile(r"(?:.*[ _.-])?[iI][dD]|.*[a-z]I[dD]")
@@ -55,6 +55,15 @@ def remarks(
         value = show_number(values[0]) if spec.numeric else shown(values[0])
         return [*found, Decision(spec.name, CONSTANT, value)]
     return found if spec.numeric else [*found, says_levels(spec, values.tolist())]
+
+
+def remarkable(values: Array, target: Sequence[str] | Array | None) -> Index:
+    """The columns of (n, columns) numbers that ``remarks`` may have to say something of, found all at once."""
+    rows = np.arange(len(values))[:, None]
+    distinct = 1 + np.count_nonzero(np.diff(np.sort(values, axis=0), axis=0), axis=0)
+    counting = np.all(values == rows, axis=0) | np.all(values == rows + 1, axis=0)
+    classes = 0 if target is None else len(set(target))
+    return np.flatnonzero(counting | (distinct == 1) | (distinct == classes))
 
 
 def mirrors(values: Array | Texts, target: Sequence[str] | Array) -> bool:
