@@ -39,6 +39,8 @@ FLAGS = [
     "--loss zero-one",
     "--ridge per-fold",
     "--learner krr --search pruned",
+    "--learner svm --target code --drop y --task classification",
+    "--learner smooth-hinge --search grid --param h=0.1",
     "--folds folds.txt",
     "--nystrom 8 --seed 4",
     "--seed 3",
