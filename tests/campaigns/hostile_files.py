@@ -1,4 +1,4 @@
-"""Mutated data files through ``kselect select``: no traceback, each within 5 s and 1 GB.
+"""Mutated data files through ``kselect select``, ``fit`` and ``predict``: no traceback, each within 5 s and 1 GB.
 
     OPENBLAS_NUM_THREADS=1 python tests/campaigns/hostile_files.py --count 500 --seed 1
 
@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
+import lzma
 import os
 import random
 import socket
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -31,6 +34,8 @@ TOKENS = [
     b";", b"\t", b'"', b'""', b"'", b"\0", b"\x1b[31m", b"\xff", b"\xef\xbb\xbf", b"\xe2\x80\xae", b"\r", b"\x0b",
     b"\x85", b"\xc2\x85", b"\xe2\x80\xa8", b"\xd9\xa3", b"1e308", b"-1e308", b"1e-320", b"yes", b"z" * 200_000,
     b"=cmd()", b"1,5", b"1 000", b"", b"+", b"1e", b"NA", b"1:1e308", b"2:1e308", b"1:1e-308", b"1e17", b"5:1e200",
+    b"45%", b"4,5 %", b"$5", b"2020-02-30", b"2020-01-01", b"31/12/2020", b"01/02/2020", b"12:30", b"None", b"-",
+    b"?", b"1.234,5", b"1'000", b"007", b"<0.5", b"TRUE", b"\xa0", b"a,b", b"Unnamed: 0", b"\xe4",
 ]  # fmt: skip
 
 
@@ -83,6 +88,32 @@ def table(rng: random.Random) -> bytes:
         names = ["a", "b", "c", "x\x1b[2J", "1", "q'", "n" * 9000]
         lines.insert(0, delimiter.join(rng.choice(names) + str(i) for i in range(width)))
     return rng.choice(["\n", "\r\n", "\r"]).join(lines).encode()
+
+
+def mixed(rng: random.Random) -> bytes:
+    """A CSV file of an ordinary kind: an index, categories, dates, percentages, gaps, numbers in some style."""
+    n, delimiter = rng.choice([4, 12, 60]), rng.choice([",", ";", "\t"])
+    gap = rng.choice(["", "NA", "?", "-", "None"])
+    kinds: list[Callable[[int], str]] = [
+        lambda i: str(i),
+        lambda _: rng.choice(["red", "blue", "gr\u00fcn", '"a, b"', "x" * 50]),
+        lambda _: rng.choice(["yes", "no"]),
+        lambda _: f"{rng.randint(1990, 2030)}-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}",
+        lambda _: f"{rng.randint(1, 28)}/{rng.randint(1, 12)}/2020",
+        lambda _: f"{rng.uniform(0, 100):.1f}%",
+        lambda _: f'"{rng.uniform(0, 9):.2f}"'.replace(".", ","),
+        lambda _: f'"{rng.randint(1000, 10**7):,}"',
+        lambda i: f"id{i}",
+        lambda _: f"{rng.gauss(0, 1):.3f}",
+    ]
+    columns = [*rng.sample(kinds, rng.randint(1, 5)), rng.choice([*kinds[1:3], kinds[-1]])]
+    names = ["", *rng.choices(["age", "Unnamed: 0", "\u00e9tat", "x y", "id", "1"], k=len(columns))]
+    lines = [delimiter.join(f"{name}{j}" for j, name in enumerate(names[: len(columns)]))]
+    for i in range(n):
+        fields = (gap if rng.random() < 0.05 else make(i) for make in columns)
+        lines.append(delimiter.join(fields))
+    text = rng.choice(["\n", "\r\n"]).join(lines)
+    return text.encode(rng.choice(["utf-8", "utf-8-sig", "latin-1", "utf-16"]))
 
 
 def flip(rng: random.Random, data: bytes) -> bytes:
@@ -143,7 +174,20 @@ def other(rng: random.Random, data: bytes) -> bytes:
     ])  # fmt: skip
 
 
-COMPRESS = {"bz2": bz2.compress, "gz": partial(gzip.compress, compresslevel=6)}
+def zipped(data: bytes) -> bytes:
+    """An archive of one file."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.csv", data)
+    return stream.getvalue()
+
+
+COMPRESS = {
+    "bz2": bz2.compress,
+    "gz": partial(gzip.compress, compresslevel=6),
+    "xz": partial(lzma.compress, preset=0),
+    "zip": zipped,
+}
 PIECES = [b"\0", b"1 1:1\n", b"1,2,3\n", b"a", b"\n", b'"', b"1 1:1 "]
 MUTATIONS: list[Mutation] = [*[token] * 6, *[flip] * 3, cut, many, wide, wide, other]
 
@@ -157,7 +201,7 @@ def bomb(kind: str, piece: bytes, megabytes: int) -> bytes:
 def packed(rng: random.Random, data: bytes, usual: str) -> tuple[str, bytes]:
     """An ending, and the data as it says; now and then damaged, or a bomb."""
     ending = rng.choice([usual, usual, usual, ".svm", ".csv", ".txt", "", ".tsv"])
-    kind = rng.choice(["", "", "", "bz2", "gz"])
+    kind = rng.choice(["", "", "", "", *COMPRESS])
     if not kind:
         return ending, data
     bombed = rng.random() < 0.3
@@ -195,7 +239,7 @@ def write_one(rng: random.Random, folder: Path) -> Path:
     """A hostile file."""
     if rng.random() < 0.06:
         return no_file(rng, folder)
-    usual, make = rng.choice([(".svm", svmlight), (".csv", table)])
+    usual, make = rng.choice([(".svm", svmlight), (".csv", table), (".csv", mixed)])
     data = make(rng)
     for _ in range(rng.choice([0, 0, 0, 1, 1, 1, 2, 3])):
         data = rng.choice(MUTATIONS)(rng, data)
@@ -214,7 +258,9 @@ def flags(rng: random.Random) -> list[str]:
         ["--criterion", "9" * 300 + "-CV"], ["--criterion", "ELOO"], ["--learner", "krr"], ["--scale", "none"],
         ["--scale", "minmax"], ["--tau", "9" * 350], ["--lam", "1:" + "9" * 300], ["-j", "2"],
         ["--param", "eta=" + "9" * 4000], ["--seed", "-" + "9" * 400], ["--folds", "/dev/null"],
-        ["--kernel", "linear"], ["--kernel", "polynomial", "--degree", "1:40"],
+        ["--kernel", "linear"], ["--kernel", "polynomial", "--degree", "1:40"], ["--drop", "1"],
+        ["--categorical", "1"], ["--numeric", "1"], ["--missing", "drop"], ["--missing", "error"],
+        ["--compare"], ["--compare", "5-CV,BR"], ["--search", "pruned"], ["--loss", "zero-one"],
     ]  # fmt: skip
     return ["--tau", "0.5,2", "--lam", "0.01,1", *rng.choice(more)]
 
@@ -224,13 +270,23 @@ def attempt(rng: random.Random, number: int, tally: Tally) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = write_one(rng, Path(folder))
         name = path.name if path.parent == Path(folder) else str(path)
-        arguments = ["select", name, *flags(rng)]
-        ending = call(arguments, Path(folder))
-        small = path.parent == Path(folder) and path.is_file() and path.stat().st_size < 2**24
-        tally.add(number, ending, repr(arguments), path.read_bytes() if small else b"")
+        asked = flags(rng)
+        fitted = rng.random() < 0.4 and not {"--json", "--compare"} & set(asked)
+        ways = [["select", name, *asked]]
+        if fitted:
+            ways = [["fit", name, *asked, "-o", "model.npz"]]
+        for arguments in ways:
+            ending = call(arguments, Path(folder))
+            small = path.parent == Path(folder) and path.is_file() and path.stat().st_size < 2**24
+            tally.add(number, ending, repr(arguments), path.read_bytes() if small else b"")
+            if arguments[0] == "fit" and Path(folder, "model.npz").is_file():
+                if small and rng.random() < 0.5:
+                    path.write_bytes(rng.choice(MUTATIONS)(rng, path.read_bytes()))
+                ways.append(["predict", "model.npz", name])
 
 
 if __name__ == "__main__":
+    import kselect.cli.fitting
     import kselect.cli.selecting  # noqa: F401 - each child has it then
 
     campaign("files", 500, attempt)
