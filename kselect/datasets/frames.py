@@ -120,7 +120,8 @@ def read_frame(path: Path, target: str | None, options: TableOptions | None = No
     before = (*raw.decisions, *goal.decisions, *said)
     data = tuple(feature.values for feature in kept)
     whole = Frame(schema, data, goal.values, raw.place, raw.sha256, before)
-    return remarked(treat_missing(whole.take(goal.rows), options.missing))
+    part = whole if len(goal.rows) == whole.n else whole.take(goal.rows)
+    return remarked(treat_missing(part, options.missing))
 
 
 def assign(raw: RawTable, target: str | None, options: TableOptions) -> Roles:

@@ -38,6 +38,8 @@ def column_text(raw: RawTable, i: int, commas: Commas = unknown) -> ColumnText:
 def read_feature(raw: RawTable, i: int, asked: Asked | None, commas: Commas) -> Feature:
     """What the user, the file or the fields say that it is, read so."""
     fields, kind = raw.columns[i], raw.kinds[i]
+    if raw.form == "svmlight" and asked is None and isinstance(fields, np.ndarray):
+        return Feature(ColumnSpec(raw.names[i], "number"), fields, ())  # what is not written is 0
     if isinstance(fields, np.ndarray) and asked != "category":
         return read_typed(raw, i, fields, kind or "number", asked)
     column = column_text(raw, i, commas)
