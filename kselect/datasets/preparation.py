@@ -156,7 +156,10 @@ def column_transformer(frame: Frame, numbers: Sequence[int], others: Sequence[in
     median = SimpleImputer(strategy="median", keep_empty_features=True)
     encoder = OneHotEncoder(drop="if_binary", handle_unknown="ignore", sparse_output=False)
     steps = [("number", median, list(numbers)), ("category", encoder, list(others))]
-    return ColumnTransformer([step for step in steps if step[2]]).fit(table)
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # of the largest numbers; the search says what overflows
+        return ColumnTransformer([step for step in steps if step[2]]).fit(table)
 
 
 def encode(frame: Frame, medians: Array, levels: Sequence[Levels]) -> list[Array]:
