@@ -14,8 +14,8 @@ from kselect.kernels import Kernel
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Polynomial
 from kselect.learners.svm_path import descent, ladder, settle
-from kselect.learners.svm_path.ladder import Ladder
-from kselect.learners.svm_path.task import Task
+from kselect.learners.svm_path.quadratic import Quadratic
+from kselect.learners.svm_path.task import Fit, Task
 from kselect.model.experiment import Experiment
 from kselect.model.method import Choice, Method, Ridges
 from kselect.model.records import Record, count_exclusions
@@ -84,6 +84,11 @@ def noise() -> tuple[Array, Array]:
     return rng.uniform(-1, 1, size=(60, 3)), rng.choice([-1.0, 1.0], size=60)
 
 
+def stopped(q: Quadratic, Cs: Array, at: int, *places: Array) -> int:
+    """The compiled strides find nothing: each C is left to the slow way."""
+    return at
+
+
 def test_margins_lost_in_rounding_are_counted_by_name(run: Run) -> None:
     """At each ridge, for each criterion that trains; what is left is chosen from."""
     for record in run("heart", *unlike(), EXPERIMENT.kernels, SMALL):
@@ -99,6 +104,7 @@ def test_a_limit_that_is_reached_everywhere_is_a_failure(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of the method, with the kernel and C."""
+    monkeypatch.setattr(ladder, "stride", stopped)
     monkeypatch.setattr(settle, "SMO_STEPS", 1)
     monkeypatch.setattr(settle, "STEPS", 1)
     monkeypatch.setattr(descent, "STEPS", 0)
@@ -109,14 +115,13 @@ def test_a_limit_that_is_reached_everywhere_is_a_failure(
 
 def test_a_limit_that_is_reached_once_is_counted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """That kernel is left out by name, and another is chosen."""
-    climb = ladder.climb
+    by_smo = ladder.by_smo
 
-    def limited(task: Task, Cs: Array, above: Ladder | None = None) -> Ladder:
-        if "tau=1" in task.name:
-            raise ladder.failure(task, float(Cs[0]))
-        return climb(task, Cs, above)
+    def limited(task: Task, C: float, beta: Array) -> Fit | None:
+        return None if "tau=1" in task.name else by_smo(task, C, beta)
 
-    monkeypatch.setattr(ladder, "climb", limited)
+    monkeypatch.setattr(ladder, "stride", stopped)
+    monkeypatch.setattr(ladder, "by_smo", limited)
     for record in run("heart", *noise(), (Gaussian(1.0), Gaussian(4.0)), SMALL):
         assert (record.status, record.chosen, record.excluded) == ("ok", "tau=4", 1)
         ((why, count),) = count_exclusions(record.exclusions).items()
