@@ -28,6 +28,8 @@ from kselect.learners.svm_path.search import MANY, between, search
 from kselect.learners.svm_path.task import Status
 from kselect.numerics.linalg import Array
 
+Point = tuple[Status, Array, Array]  # statuses, beta, h
+Last = tuple[Array, Array, float, float]  # beta, h, b and C of the rung before
 # Of the free rows, how many may be wrong for flips of all at once to be tried along C.
 AHEAD = 1.25
 # Up to which product of free and wrong rows the way row by row is tried at once, and for how many events.
@@ -110,6 +112,57 @@ def by_search(
 
 
 @compiled
+def copy(here: Point, there: Point) -> None:
+    """Over what is there."""
+    there[0][:], there[1][:], there[2][:] = here
+
+
+@compiled
+def corrected(
+    q: Quadratic, free: Free, at: Point, spare: Point, last: Last, C: float, b: float, wrong: int
+) -> float:
+    """Along C with some statuses wrong: all flipped, or row by row where that is cheap; else ``at`` is kept."""
+    count = np.count_nonzero(at[0] == 0)
+    copy(at, spare)
+    found = by_flips(q, free, *spare, b, C, wrong)
+    if np.isnan(found) and wrong * count <= QUICK:
+        beta, h, b_last, C_last = last
+        copy((at[0], beta, h), spare)
+        found = by_events(q, free, *spare, b_last, C_last, C, QUICK_EVENTS)
+    if not np.isnan(found):
+        copy(spare, at)
+    return float(found)
+
+
+@compiled
+def searched(q: Quadratic, free: Free, at: Point, spare: Point, last: Last, C: float) -> float:
+    """From a point in the box: for a while, then row by row where few are free, then for as long as it takes."""
+    count = np.count_nonzero(at[0] == 0)
+    spare[0][:] = at[0]
+    found = by_search(q, free, *at, C, QUICK_STEPS)
+    if np.isnan(found) and count <= MOST_FREE:
+        beta, h, b_last, C_last = last
+        spare[1][:], spare[2][:] = beta, h
+        found = by_events(q, free, *spare, b_last, C_last, C, EVENTS)
+        if not np.isnan(found):
+            copy(spare, at)
+    if np.isnan(found):
+        found = by_search(q, free, *at, C, SMO_STEPS)
+    return float(found)
+
+
+@compiled
+def unchanged(
+    q: Quadratic, free: Free, at: Point, b: float, C: float, allowed: float, trusted: bool
+) -> float:
+    """All statuses still right: what the tangent gives, computed anew where its rounding may have grown."""
+    status, beta, h = at
+    if trusted and residual(status, h, b) <= allowed:
+        return float(between(q, beta, h, C)) if free.sizes[ALL] == 0 else b
+    return float(accepted(q, free, status, beta, h, b, C))
+
+
+@compiled
 def stride(
     q: Quadratic, Cs: Array, at: int, start: Array, betas: Array, biases: Array, slacks: Array
 ) -> int:
@@ -120,56 +173,35 @@ def stride(
     n = len(start)
     free, status = no_free(n), np.empty(n, np.int8)
     beta, h, beta_0, load = start.copy(), np.empty(n), np.zeros(n), np.zeros(n)
-    status_2, beta_2, h_2 = np.empty(n, np.int8), np.empty(n), np.empty(n)
+    here, spare = (status, beta, h), (np.empty(n, np.int8), np.empty(n), np.empty(n))
     b = b_0 = 0.0
     known, anchor = False, 0.0
     for k in range(at, len(Cs)):
-        C, found = Cs[k], np.nan
+        C, found, last = Cs[k], np.nan, (beta, h, b, Cs[k])
         if k > at:
+            last = (betas[k - 1], slacks[k - 1] + biases[k - 1], biases[k - 1], Cs[k - 1])
             times = C / Cs[k - 1]
             if not known:
                 b_0 = origin(q, free, status, beta, h, b, beta_0, load)
-                known = True
             for t in range(n):
                 beta[t] = beta_0[t] + times * (beta[t] - beta_0[t])
                 h[t] = q.target[t] - load[t] - times * (q.target[t] - h[t] - load[t])
             b = b_0 + times * (b - b_0)
             allowed = allowance(q, beta, C)
             wrong = wrongs(q, status, beta, h, b, C, allowed)
-            if wrong == 0:
-                if TRUSTED * anchor >= C and residual(status, h, b) <= allowed:
-                    found = between(q, beta, h, C) if free.sizes[ALL] == 0 else b
-                else:
-                    found, anchor = accepted(q, free, status, beta, h, b, C), C
+            known, trusted = wrong == 0, wrong == 0 and TRUSTED * anchor >= C
+            if known:
+                found = unchanged(q, free, here, b, C, allowed, trusted)
             else:
-                status_2[:], beta_2[:], h_2[:] = status, beta, h
-                found = by_flips(q, free, status_2, beta_2, h_2, b, C, wrong)
-                count = np.count_nonzero(status == 0)
-                if np.isnan(found) and wrong * count <= QUICK:
-                    status_2[:], beta_2[:] = status, betas[k - 1]
-                    h_2[:] = slacks[k - 1] + biases[k - 1]
-                    found = by_events(
-                        q, free, status_2, beta_2, h_2, biases[k - 1], Cs[k - 1], C, QUICK_EVENTS
-                    )
-                if not np.isnan(found):
-                    status[:], beta[:], h[:] = status_2, beta_2, h_2
-                    known, anchor = False, C
+                found = corrected(q, free, here, spare, last, C, b, wrong)
+            anchor = anchor if trusted else C
         if np.isnan(found):
+            known, anchor = False, C
             to_box(q, beta, h, C)
-            if k == at:
+            if k > at:
+                found = searched(q, free, here, spare, last, C)
+            else:
                 refresh(q, beta, h)
-            known, anchor, count = False, C, np.count_nonzero(status == 0)
-            steps = QUICK_STEPS if k > at else SMO_STEPS
-            status_2[:] = status
-            found = by_search(q, free, status, beta, h, C, steps)
-            if np.isnan(found) and k > at and count <= MOST_FREE:
-                beta_2[:], h_2[:] = betas[k - 1], slacks[k - 1] + biases[k - 1]
-                found = by_events(
-                    q, free, status_2, beta_2, h_2, biases[k - 1], Cs[k - 1], C, EVENTS
-                )
-                if not np.isnan(found):
-                    status[:], beta[:], h[:] = status_2, beta_2, h_2
-            if np.isnan(found) and k > at:
                 found = by_search(q, free, status, beta, h, C, SMO_STEPS)
         if np.isnan(found):
             return k
