@@ -168,7 +168,10 @@ def ends(q: Quadratic, beta: Array, h: Array, C: float) -> tuple[float, float]:
 
 @compiled
 def balance(q: Quadratic, beta: Array, C: float) -> None:
-    """Within the box and with the sum zero: of the side that outweighs the other the free rows shrink, or all."""
+    """Within the box and with the sum zero: of the side that outweighs the other the free rows shrink, or all.
+
+    What rounding has left of the sum stays: to shrink rows for it would take them from the ends of their box.
+    """
     weights, free = np.zeros(2), np.zeros(2)
     for t in range(len(beta)):
         low, high = C * q.low[t], C * q.high[t]
@@ -177,10 +180,10 @@ def balance(q: Quadratic, beta: Array, C: float) -> None:
         weights[side] += abs(beta[t])
         if low < beta[t] < high:
             free[side] += abs(beta[t])
-    if not q.bias or weights[0] == weights[1]:
-        return
     heavy = 1 if weights[1] > weights[0] else 0
     excess = weights[heavy] - weights[1 - heavy]
+    if not q.bias or excess <= EPS * len(beta) * weights[heavy]:
+        return
     some = excess < free[heavy]
     factor = 1.0 - excess / (free[heavy] if some else weights[heavy])
     for t in range(len(beta)):
