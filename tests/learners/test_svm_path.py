@@ -21,6 +21,7 @@ from kselect.learners.svm_path.gram import Gram
 from kselect.learners.svm_path.quadratic import (
     Quadratic,
     allowance,
+    balance,
     read_status,
     refresh,
     residual,
@@ -182,6 +183,32 @@ def test_a_step_of_C_does_not_depend_on_the_ladder() -> None:
     _, _, slack = climbed(q, CS)
     for k in range(len(CS)):
         np.testing.assert_allclose(climbed(q, CS[k : k + 1])[2][0], slack[k], atol=1e-7)
+
+
+def test_what_rounding_leaves_of_the_sum_takes_no_row_from_its_end() -> None:
+    """The smaller class at its ends, the larger one at the same share of them: so it starts, and so it stays."""
+    q, moved = made(1.0), 0
+    ends = q.low + q.high
+    larger = ends > 0 if ends.sum() > 0 else ends < 0
+    for C in CS:
+        share = -ends[~larger].sum() / ends[larger].sum()
+        beta = C * np.where(larger, share * ends, ends)
+        start = beta.copy()
+        moved += beta.sum() != 0.0
+        balance(q, beta, C)
+        np.testing.assert_array_equal(beta, start)
+    assert moved
+
+
+def test_more_than_rounding_is_balanced() -> None:
+    """The free rows of the heavy side shrink, or all of it where they are too few."""
+    q = made(1.0)
+    for part in (0.25, 1.0):
+        beta = np.where(q.high > 0, part * q.high, 0.5 * q.low)
+        balance(q, beta, 1.0)
+        assert abs(beta.sum()) < 1e-12
+        assert (beta >= q.low).all()
+        assert (beta <= q.high).all()
 
 
 def test_many_free_rows_are_searched_in_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
