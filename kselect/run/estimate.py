@@ -96,9 +96,21 @@ def time_job(experiment: Experiment, trial: Trial) -> float | None:
         small, large = (time_part(experiment, trial, part, n) for n in (few, many))
         if small is None or large is None:
             return None
-        power = min(max(log(large / small) / log(many / few), SLOWEST), FASTEST)
-        seconds += part.times * large * (rows / many) ** power
+        seconds += part.times * large * growth(large / small, many / few, rows / many)
     return seconds
+
+
+def growth(grown: float, by: float, further: float) -> float:
+    """How time goes on when so many times the rows have taken so many times as long: ``a n^2 + b n^3``, or a power.
+
+    Kernels cost n^2 and factors n^3: between the two the power rises with n. Outside of them it is kept.
+    """
+    power = log(grown) / log(by)
+    if not 2.0 < power < 3.0:
+        return further ** min(max(power, SLOWEST), FASTEST)
+    cubic = (grown - by**2) / (by**3 - by**2)
+    share = cubic * by**3 / grown
+    return (1.0 - share) * further**2 + share * further**3
 
 
 def parts_of(experiment: Experiment, trial: Trial) -> Iterable[Part]:
