@@ -107,7 +107,7 @@ def growth(grown: float, by: float, further: float) -> float:
     """
     power = log(grown) / log(by)
     if not 2.0 < power < 3.0:
-        return further ** min(max(power, SLOWEST), FASTEST)
+        return float(further ** min(max(power, SLOWEST), FASTEST))
     cubic = (grown - by**2) / (by**3 - by**2)
     share = cubic * by**3 / grown
     return (1.0 - share) * further**2 + share * further**3
