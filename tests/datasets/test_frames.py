@@ -649,6 +649,23 @@ def test_a_scale_with_words_is_categories(read: Read) -> None:
     assert "column c: words among numbers ('3+'): all are taken as text" in said(found)
 
 
+@pytest.mark.parametrize("code", ["136A", "7b", "c168"])
+def test_digits_with_a_letter_are_codes(read: Read, code: str) -> None:
+    """A family 136A among families 1, 2, ... is no slip in a measurement."""
+    values = [str(i // 3) for i in range(60)]
+    found = column(read, [*values, code])
+    assert kinds(found)["c"] == "category"
+    assert f"column c: words among numbers ('{code}'): all are taken as text" in said(found)
+
+
+@pytest.mark.parametrize("slip", ["12k", "5g", "l0", "O5", "136AB"])
+def test_other_letters_are_slips(read: Read, slip: str) -> None:
+    with pytest.raises(DataError, match=f"column c: '{slip}' is not a finite number"):
+        column(read, [*(str(i // 2) for i in range(60)), slip])
+    with pytest.raises(DataError, match="column c: '13A' is not a finite number"):
+        column(read, [*(f"{i / 2}" for i in range(60)), "13A"])
+
+
 def test_infinity_is_no_category(read: Read) -> None:
     with pytest.raises(DataError, match="column c: '1E400' is not a finite number"):
         column(read, ["1,5", "2,5", "1E400"], ";", numeric=("c",))
@@ -686,6 +703,13 @@ def test_texts_of_their_own_are_left_out(read: Read) -> None:
     assert kinds(column(read, codes)) == {"x": "number"}
     with pytest.raises(DataError, match=r"no feature is left: column c \(30 texts in 30 rows\)"):
         column(read, values, drop=("x",))
+
+
+def test_why_no_feature_is_left(read: Read) -> None:
+    """Every reason is said, not that of the first column alone."""
+    lines = [f"{i},name {i},{i % 2}" for i in range(30)]
+    with pytest.raises(DataError, match=r"no feature is left: column Unnamed: 0: .*; column c \("):
+        read("\n".join([",c,y", *lines]))
 
 
 def test_what_is_asked_of_columns(read: Read) -> None:
