@@ -117,13 +117,14 @@ def choice_lines(chosen: Chosen) -> list[str]:
     named = [name_kernel(found.kernel), f"lam = {show_number(found.lam)}"]
     shown = ", ".join(text for text in named if text)
     ridge = f"{found.lam * len(chosen.data.X):.4g}"
+    seconds = found.seconds + found.seconds_fit
     return [
         f"choice: {shown} (ridge n lam = {ridge}), score {found.score:.6g}",
         f"there: {chosen.quality.text}",
         *(f"warning: {text}" for text in found.edges),
         *(f"excluded: {text}" for text in [describe_exclusions(found.found)] if text),
         *state_lines(found.found),
-        f"{found.seconds:.2f} s for {size} candidate{'' if size == 1 else 's'}, the fit included",
+        f"{seconds:.2f} s for {size} candidate{'' if size == 1 else 's'}, the fit included",
     ]
 
 

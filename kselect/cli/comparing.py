@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from kselect.datasets.tables.decisions import decision_lines
 from kselect.errors import ConfigError
 from kselect.grids import show_number
 from kselect.learners import find_learner
-from kselect.model.method import Method
+from kselect.numerics.linalg import Array
 from kselect.selection.compare import Compared, Comparison, compare
 from kselect.selection.engine import Request
 from kselect.selection.own_data import OwnData, read_own
@@ -27,11 +28,18 @@ def compare_criteria(file: Path, labels: str, flags: Mapping[str, Any], as_json:
     refuse(flags)
     workers = flags["n_jobs"] if flags["nystrom"] is None else None
     data = read_own(file, flags["target"], table_options(flags), flags["scale"], workers)
-    requests = [request for _, request in requests_of(labels, flags, data)]
-    if not requests:
+    asked = list(asked_of(labels, flags, data))
+    if not asked:
         raise ConfigError(f"--compare: none of {labels} fits the learner {flags['learner']}")
-    found = compare(data, requests[0], [request.method for request in requests])
+    requests = [request_for(one, data, data.X) for one in asked]
+    ask = partial(request_for, asked[0], data)
+    found = compare(data, ask, [request.method for request in requests])
     return as_object(found, data) if as_json else "\n".join(describe(found, data, requests[0]))
+
+
+def request_for(flags: Mapping[str, Any], data: OwnData, X: Array) -> Request:
+    """What the flags ask for on some of the rows."""
+    return make_request(flags, data.goal, X)[1]
 
 
 def refuse(flags: Mapping[str, Any]) -> None:
@@ -42,10 +50,8 @@ def refuse(flags: Mapping[str, Any]) -> None:
         raise ConfigError("--compare scores every candidate: leave out --search pruned")
 
 
-def requests_of(
-    labels: str, flags: Mapping[str, Any], data: OwnData
-) -> Iterator[tuple[Method, Request]]:
-    """One request per criterion; those of the usual ones that do not fit the learner are left out."""
+def asked_of(labels: str, flags: Mapping[str, Any], data: OwnData) -> Iterator[dict[str, Any]]:
+    """The flags for each criterion; those of the usual ones that do not fit the learner are left out."""
     names = [split_parameter(text)[0] for text in flags["params"]]
     for label in dict.fromkeys(part.strip() for part in labels.split(",")):
         criterion, folds = find_criterion(label)
@@ -59,7 +65,7 @@ def requests_of(
         asked = {**flags, "criterion": label, "params": params, "search": "grid"}
         if flags["loss"] and criterion.parameter("loss") is None:
             asked["loss"] = None
-        yield make_request(asked, data.goal, data.X)
+        yield asked
 
 
 def describe(found: Comparison, data: OwnData, request: Request) -> Iterator[str]:

@@ -18,7 +18,7 @@ from kselect.datasets.tables.raw import RawTable
 from kselect.datasets.tables.remarks import says_missing
 from kselect.datasets.tables.rows import tidy, without_empty_end
 from kselect.datasets.tables.text import unpack
-from kselect.errors import DataError
+from kselect.errors import DataError, printable
 from kselect.numerics.linalg import Array
 
 
@@ -98,7 +98,13 @@ def read_column(raw: RawTable, spec: ColumnSpec, i: int, commas: Commas) -> Arra
         return fields
     if isinstance(fields, np.ndarray) and spec.numeric:
         return fields
-    return read_as(spec, column_text(raw, i, commas))
+    try:
+        return read_as(spec, column_text(raw, i, commas))
+    except DataError as error:
+        if spec.kind != "number":
+            raise
+        way = f"kselect fit --categorical {printable(spec.name)} takes all as categories"
+        raise DataError(f"{error}, as all are that the model has learned from; {way}") from None
 
 
 def read_target(

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from kselect.datasets.tables.columns import ColumnSpec, Texts, has_commas
-from kselect.datasets.tables.decisions import Decision
+from kselect.datasets.tables.decisions import Decision, decision_lines
 from kselect.datasets.tables.features import Asked, column_text, read_feature
 from kselect.datasets.tables.goal import read_target
 from kselect.datasets.tables.header import is_header
@@ -113,7 +113,8 @@ def read_frame(path: Path, target: str | None, options: TableOptions | None = No
     said = [d for feature in features for d in feature.decisions]
     kept = [feature for feature in features if feature.spec is not None]
     if not kept:
-        raise raw.place.error(f"no feature is left: {said[0] if said else 'all are dropped'}")
+        why = "; ".join(decision_lines(said)) or "all are dropped"
+        raise raw.place.error(f"no feature is left: {why}")
     name = "" if roles.target is None else raw.names[roles.target]
     specs = tuple(feature.spec for feature in kept if feature.spec is not None)
     schema = Schema(raw.form, raw.named, len(raw.names), name, specs)

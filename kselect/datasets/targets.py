@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -67,7 +68,7 @@ def as_numbers(place: Place, fields: Sequence[str], task: Task | None) -> Array 
             if not (good and math.isfinite(float(field))):
                 raise place.error(f"the target {quoted(field)} is not a finite number", row)
         return np.array([float(v) for v in fields])
-    if any(numeric) and task is None:
+    if any(numeric) and task is None and not is_scale(fields, numeric):
         text, number = numeric.index(False), numeric.index(True)
         where = f" in line {place.lines[number]}" if len(place.lines) else ""
         raise place.error(
@@ -78,14 +79,26 @@ def as_numbers(place: Place, fields: Sequence[str], task: Task | None) -> Array 
     return None
 
 
+def is_scale(fields: Sequence[str], numeric: Sequence[bool]) -> bool:
+    """Whether words among numbers are classes, as in ``<5``, ``5``, ``6+``: few values, no word in one row only."""
+    words = Counter(v for v, good in zip(fields, numeric, strict=True) if not good)
+    return len(set(fields)) <= few(len(fields)) and min(words.values()) > 1
+
+
+def few(n: int) -> int:
+    """How many values of n rows may be classes."""
+    return min(MANY_CLASSES, n // 5)
+
+
 def infer_task(numbers: Array | None, distinct: int, n: int) -> tuple[Task, str]:
     """Text, two values, or a few whole numbers are classes; anything else is a regression."""
     if numbers is None:
         return "classification", f"the target is text with {distinct} values"
     if distinct == 2:
         return "classification", "the target has two values"
-    if distinct <= min(MANY_CLASSES, n // 5) and (numbers == np.round(numbers)).all():
-        return "classification", f"the target has {distinct} values, all whole numbers"
+    if distinct <= few(n) and (numbers == np.round(numbers)).all():
+        why = f"the target has {distinct} values, all whole numbers; --task regression takes them as numbers"
+        return "classification", why
     return "regression", f"the target has {distinct} values"
 
 

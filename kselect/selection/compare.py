@@ -1,7 +1,7 @@
 """Several criteria on the same rows: what each chooses, and how good that is on rows that it has not seen.
 
 All criteria are asked about the same paths, so a kernel is factorised once for all of them. The outer
-cross-validation imputes, encodes, scales and chooses on the training part of each fold alone.
+cross-validation imputes, encodes, scales, lays the grid and chooses on the training part of each fold alone.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from kselect.selection.own_data import OwnData
 
 OUTER = 5
 Draw = Callable[[int, int], Folds]
+# A request for some rows: a grid that the user leaves open lies around their distances, and theirs alone.
+Ask = Callable[[Array], Request]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +53,9 @@ class Comparison:
     outer: int
 
 
-def compare(data: OwnData, request: Request, methods: Sequence[Method]) -> Comparison:
+def compare(data: OwnData, ask: Ask, methods: Sequence[Method]) -> Comparison:
     """Every method on all rows, then on the training part of each outer fold."""
-    n, targets = len(data.X), data.goal.values
+    n, targets, request = len(data.X), data.goal.values, ask(data.X)
     draw = partial(seeded, request.seed)
     for method in methods:
         folds = None if method.folds is None else draw(method.folds, n)
@@ -62,7 +64,7 @@ def compare(data: OwnData, request: Request, methods: Sequence[Method]) -> Compa
     best, own = search_all(data.X, targets, request, methods, draw)
     shared = perf_counter() - started - sum(own.values())
     outer = draw_folds(n, min(OUTER, n), stream(request.seed, "outer folds"))
-    decisions = outer_decisions(data, request, methods, outer, draw)
+    decisions = outer_decisions(data, ask, methods, outer, draw)
     lines = (
         Compared(m, found(best[m]), own[m], quality_of(f, targets, data.goal.task, outer))
         for m, f in zip(methods, decisions, strict=True)
@@ -100,7 +102,7 @@ def found(best: Best) -> Found:
 
 
 def outer_decisions(
-    data: OwnData, request: Request, methods: Sequence[Method], outer: Folds, draw: Draw
+    data: OwnData, ask: Ask, methods: Sequence[Method], outer: Folds, draw: Draw
 ) -> Array:
     """(methods, q, n): every row decided by what each method chose without its outer fold."""
     targets = data.goal.values
@@ -108,6 +110,7 @@ def outer_decisions(
     for F in outer.members:
         train = np.setdiff1d(np.arange(len(data.X)), F)
         X, _ = fit_preparation(data.frame, data.preparation.scale, train).transform(data.frame)
+        request = ask(X[train])
         side = training_side(X[train], targets[:, train], request, None)
         best, _ = search_all(X[train], targets[:, train], request, methods, draw)
         support = X[train] if side.landmarks is None else X[train][side.landmarks]

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 
 from kselect.cli.main import cli
 from kselect.cli.selecting import select_command
+from kselect.selection.model_file import decision, read_model
 
 N = 45
 GRID = ("--lam", "0.01,0.1")
@@ -73,13 +75,18 @@ def printed(*arguments: str) -> str:
     return str(run.stdout)
 
 
-def score_of_lines(text: str) -> float:
-    """The lines below "fit it:", run as a script; what they print."""
+def run_lines(text: str) -> tuple[float, dict[str, Any]]:
+    """The lines below "fit it:", run as a script: what they print, and what they leave."""
     script = "\n".join(line[2:] for line in text.partition("fit it:\n")[2].splitlines())
-    out = io.StringIO()
+    out, left = io.StringIO(), dict[str, Any]()
     with contextlib.redirect_stdout(out):
-        exec(script, {})
-    return float(out.getvalue())
+        exec(script, left)
+    return float(out.getvalue()), left
+
+
+def score_of_lines(text: str) -> float:
+    """What the lines print."""
+    return run_lines(text)[0]
 
 
 @pytest.mark.parametrize("typed", FLAGS)
@@ -94,6 +101,21 @@ def test_every_kernel(kernel: str) -> None:
     arguments = ("--kernel", kernel, *KERNELS[kernel].split())
     expected = json.loads(printed(*arguments, "--json"))["best"]["score"]
     assert score_of_lines(printed(*arguments)) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("typed", ["", "--target b", "--nystrom 8", "--learner krr --target a"])
+def test_the_same_fit(typed: str) -> None:
+    """What ``fit`` writes decides as the model of the lines does, where hardly a ridge multiplies all rounding."""
+    flags = ["--drop", "b", "--lam", "1e-9,1e-8,1e-7", "--tau", "16,64", *typed.split()]
+    if "b" in typed.split():
+        flags = [*flags[2:], "--drop", "a"]
+    _, left = run_lines(printed(*flags))
+    X, model = left["table"].X, left["model"]
+    assert CliRunner().invoke(cli, ["fit", "my.csv", "-o", "m.npz", *flags]).exit_code == 0
+    found = read_model(Path("m.npz"))
+    expected = getattr(model, "decision_function", model.predict)(X)
+    mine = decision(found, X)
+    np.testing.assert_allclose(mine, expected.reshape(mine.shape), rtol=0, atol=1e-12)
 
 
 def test_no_flag_is_left_out() -> None:

@@ -86,7 +86,8 @@ def test_an_index_that_was_left_out_may_stay(tmp_path: Path) -> None:
         ("age,sex,zip\n1,m,01\n", "b.csv: without the column 'joined', which the model needs"),
         ("age,y\n1,m\n", "b.csv: without the columns 'sex', 'zip', 'joined', which the model needs"),
         ("1,m,01,2004-01-01\n", "b.csv: no header line with the columns of the model: 'age', 'sex', "),
-        ("sex,zip,joined,age\nm,01,2004-01-01,x\n", "b.csv:2: column age: 'x' is not a finite number"),
+        ("sex,zip,joined,age\nm,01,2004-01-01,x\n", "b.csv:2: column age: 'x' is not a finite number, "
+         "as all are that the model has learned from; kselect fit --categorical age takes all as categories"),
         ("age,sex,zip,joined\n1,m,01,1.1.2004\n", "b.csv:2: column joined: '1.1.2004' is not a date of the"),
         ("age,sex,zip,joined\n", "b.csv: a header and no rows"),
         ("1 1:1 2:5\n", "b.csv: svmlight, but the model has learned from columns"),

@@ -649,6 +649,23 @@ def test_a_scale_with_words_is_categories(read: Read) -> None:
     assert "column c: words among numbers ('3+'): all are taken as text" in said(found)
 
 
+@pytest.mark.parametrize("code", ["136A", "7b", "c168"])
+def test_digits_with_a_letter_are_codes(read: Read, code: str) -> None:
+    """A family 136A among families 1, 2, ... is no slip in a measurement."""
+    values = [str(i // 3) for i in range(60)]
+    found = column(read, [*values, code])
+    assert kinds(found)["c"] == "category"
+    assert f"column c: words among numbers ('{code}'): all are taken as text" in said(found)
+
+
+@pytest.mark.parametrize("slip", ["12k", "5g", "l0", "O5", "136AB"])
+def test_other_letters_are_slips(read: Read, slip: str) -> None:
+    with pytest.raises(DataError, match=f"column c: '{slip}' is not a finite number"):
+        column(read, [*(str(i // 2) for i in range(60)), slip])
+    with pytest.raises(DataError, match="column c: '13A' is not a finite number"):
+        column(read, [*(f"{i / 2}" for i in range(60)), "13A"])
+
+
 def test_infinity_is_no_category(read: Read) -> None:
     with pytest.raises(DataError, match="column c: '1E400' is not a finite number"):
         column(read, ["1,5", "2,5", "1E400"], ";", numeric=("c",))
@@ -688,6 +705,13 @@ def test_texts_of_their_own_are_left_out(read: Read) -> None:
         column(read, values, drop=("x",))
 
 
+def test_why_no_feature_is_left(read: Read) -> None:
+    """Every reason is said, not that of the first column alone."""
+    lines = [f"{i},name {i},{i % 2}" for i in range(30)]
+    with pytest.raises(DataError, match=r"no feature is left: column Unnamed: 0: .*; column c \("):
+        read("\n".join([",c,y", *lines]))
+
+
 def test_what_is_asked_of_columns(read: Read) -> None:
     values = ["3.0", "1", "3", "1.0", "2"]
     found = column(read, values, categorical=("c",))
@@ -721,6 +745,9 @@ def test_what_is_asked_of_columns(read: Read) -> None:
         (["1970-01-01 12:00", "1970-01-02T06:00:00Z", "1970-01-01 01:00+01:00"], "ISO", [0.5, 1.25, 0]),
         (["1970-01", "1970-02", "1971-01"], "ISO", [0, 31, 365]),
         (["1970Q1", "1970Q2", "1971Q1"], "quarter", [0, 90, 365]),
+        (["1970 W02", "1970 W03", "1971-W01"], "week", [4, 11, 368]),
+        (["1970 Jan", "1970 Feb", "1971 Jan"], "%Y %b", [0, 31, 365]),
+        (["1970 January", "1970 February", "1971 May"], "%Y %B", [0, 31, 485]),
         (["01.01.1970", "13.01.1970", "01.02.1970"], "%d.%m.%Y", [0, 12, 31]),
         (["01/01/1970", "13/01/1970", "01/02/1970"], "%d/%m/%Y", [0, 12, 31]),
         (["01/01/1970", "01/13/1970", "02/01/1970"], "%m/%d/%Y", [0, 12, 31]),

@@ -33,7 +33,8 @@ WHOLE = [str(i % 4) for i in range(20)]
         (["b", "a", "c"], "classification", ("a", "b", "c"), "the target is text with 3 values"),
         (["1.5", "-1", "1.5"], "classification", ("-1", "1.5"), "the target has two values"),
         (["10", "9", "10.0"], "classification", ("9", "10"), "the target has two values"),
-        (WHOLE, "classification", ("0", "1", "2", "3"), "the target has 4 values, all whole numbers"),
+        (WHOLE, "classification", ("0", "1", "2", "3"),
+         "the target has 4 values, all whole numbers; --task regression takes them as numbers"),
         (WHOLE[:19], "regression", (), "the target has 4 values"),
         ([*WHOLE[:-1], "0.5"], "regression", (), "the target has 5 values"),
         ([str(i) for i in range(100)], "regression", (), "the target has 100 values"),
@@ -50,6 +51,21 @@ def test_the_limit_of_classes() -> None:
     assert infer_task(np.arange(20.0), 20, 100)[0] == "classification"
     assert infer_task(np.arange(21.0), 21, 1000)[0] == "regression"
     assert infer_task(np.arange(20.0), 20, 99)[0] == "regression"
+
+
+SCALE = ["<5", "5", "6", "7+"] * 6
+
+
+def test_words_among_few_numbers_are_classes() -> None:
+    """Each in more than one row, and few values for so many rows: a lone word is a slip."""
+    found = as_target(table(SCALE), None)
+    assert set(found.classes) == {"5", "6", "7+", "<5"}
+    assert found.why == "the target is text with 4 values"
+    for fields in ([*SCALE, "n.d."], SCALE[:12], ["5", "6", "inf", "x"] * 2):
+        with pytest.raises(DataError, match="is not a number, but"):
+            as_target(table(fields), None)
+    with pytest.raises(DataError, match="the target '<5' is not a finite number"):
+        as_target(table(SCALE), "regression")
 
 
 def test_task_by_the_user() -> None:

@@ -69,6 +69,16 @@ def test_the_files(full: Path) -> None:
     }
 
 
+def test_an_experiment_of_ones_own_speaks_of_no_paper(tmp_path: Path) -> None:
+    """Its page has no chapter of claims that nobody made, nor of numbers that nobody printed."""
+    two = tuple(m for m in full_experiment().methods if m.label in ("10-CV", "ELOO"))
+    spec = full_experiment(**FEW, paper="", methods=two, figures=())
+    report(tmp_path, spec, full_records(spec))
+    page = (tmp_path / "report.html").read_text()
+    assert "What the paper claims" not in page
+    assert "Published and ours" not in page
+
+
 def test_two_reports_are_the_same_bytes_and_the_paths_are_returned(tmp_path: Path) -> None:
     spec = full_experiment(**FEW)
     records = full_records(spec)

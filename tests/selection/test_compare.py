@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import kselect.cli.comparing as command
 import kselect.selection.compare as comparing
 from kselect.cli.main import cli
 from kselect.datasets.frames import TableOptions
@@ -17,8 +18,9 @@ from kselect.datasets.preparation import fit_preparation
 from kselect.kernels import Points
 from kselect.model.method import Choice
 from kselect.numerics.folds import draw_folds
+from kselect.numerics.linalg import Array, squared_distances
 from kselect.numerics.streams import stream
-from kselect.selection.compare import compare, outer_decisions, seeded
+from kselect.selection.compare import Ask, compare, outer_decisions, seeded
 from kselect.selection.engine import Request, select
 from kselect.selection.own_data import OwnData, read_own
 from kselect.selection.request import make_folds, make_kernels, make_lams, make_method
@@ -53,7 +55,7 @@ def request() -> Request:
 def test_each_as_if_alone(tmp_path: Path) -> None:
     data = read(tmp_path, rows())
     X, targets = data.X, data.goal.values
-    found = compare(data, request(), METHODS)
+    found = compare(data, lambda _: request(), METHODS)
     outer = draw_folds(50, 5, stream(0, "outer folds"))
     for line, method in zip(found.lines, METHODS, strict=True):
         asked = Request(Choice("lssvm"), request().kernels, request().lams, method)
@@ -72,7 +74,7 @@ def test_each_as_if_alone(tmp_path: Path) -> None:
     assert found.outer == 5
 
 
-def leaks(folder: Path) -> bool:
+def leaks(folder: Path, ask: Ask = lambda _: request()) -> bool:
     """Whether what is chosen without a fold changes with the features of that fold's rows.
 
     The rows of the first outer fold get other values; the others' decisions are made by fits that held another
@@ -82,18 +84,23 @@ def leaks(folder: Path) -> bool:
     outer = draw_folds(50, 5, stream(0, "outer folds"))
     F = outer.members[0]
     kept, changed = F[0], F[1:]
-    before = first_fold(read(folder, lines), outer)[:, :, kept]
+    before = first_fold(read(folder, lines), outer, ask)[:, :, kept]
     for i in changed.tolist():
         lines[i][0], lines[i][1] = "1000", "XXL"
-    after = first_fold(read(folder, lines), outer)[:, :, kept]
+    after = first_fold(read(folder, lines), outer, ask)[:, :, kept]
     return not np.array_equal(before, after)
 
 
-def first_fold(data: OwnData, outer: Any) -> np.ndarray:
+def first_fold(data: OwnData, outer: Any, ask: Ask) -> np.ndarray:
     """(methods, q, n) decisions."""
-    return np.asarray(
-        outer_decisions(data, request(), METHODS, outer, lambda k, n: seeded(0, k, n))
-    )
+    return np.asarray(outer_decisions(data, ask, METHODS, outer, lambda k, n: seeded(0, k, n)))
+
+
+def around(X: Array) -> Request:
+    """Few candidates, around the rows' own median distance."""
+    middle = np.median(squared_distances(X, X))
+    kernels = make_kernels("gaussian", {"tau": [middle / 8, middle]})
+    return Request(Choice("lssvm"), kernels, make_lams("0.01,0.1"), METHODS[0])
 
 
 def test_an_outer_fold_teaches_nothing(tmp_path: Path) -> None:
@@ -105,6 +112,25 @@ def test_a_planted_leak_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         comparing, "fit_preparation", lambda frame, scale, _: fit_preparation(frame, scale)
     )
     assert leaks(tmp_path)
+
+
+def test_nor_does_it_lay_the_grid(tmp_path: Path) -> None:
+    """A grid that lies around the distances of the rows lies around those of the training part."""
+    assert not leaks(tmp_path, around)
+
+
+def test_the_command_asks_anew_for_each_part(typed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once for all rows per criterion, once for the kernels, once per outer fold."""
+    sizes: list[int] = []
+    real = command.make_request
+
+    def counted(flags: Any, goal: Any, X: Array) -> Any:
+        sizes.append(len(X))
+        return real(flags, goal, X)
+
+    monkeypatch.setattr(command, "make_request", counted)
+    assert typed("--compare", "ELOO").exit_code == 0
+    assert sorted(sizes) == [40] * 5 + [50] * 2
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from kselect.model.method import Choice
 from kselect.model.place import Found, Place
 from kselect.numerics.folds import Folds
 from kselect.numerics.streams import stream
+from kselect.search.side import TrainingSide
 from kselect.selection.engine import Request, Selection, edge, select
 from kselect.selection.request import make_folds, make_kernels, make_lams, make_method
 
@@ -253,6 +254,44 @@ def test_the_fit_is_that_of_the_choice(learner: str) -> None:
     assert found.duals[0].bias[0] == pytest.approx(b, rel=1e-7)
     assert found.seconds > 0
     assert found.seconds_fit >= 0
+
+
+@pytest.mark.parametrize("nystrom", [None, 9])
+@pytest.mark.parametrize("learner", ["lssvm", "krr"])
+def test_the_same_bits_from_whatever_grid(learner: str, nystrom: int | None) -> None:
+    """Few distinct rows and hardly a ridge: what a search rounds otherwise than a lone fit is multiplied."""
+    rng = np.random.default_rng(8)
+    X = rng.integers(0, 3, (120, 2)).astype(float)
+    y = np.where(X[:, 0] + X[:, 1] + rng.normal(size=120) > 2, 1.0, -1.0)
+    lams = (1e-9, 1e-8, 1e-7, 1e-6)
+    request = request_of(learner, tau=(4.0, 16.0, 64.0), lam=lams, nystrom=nystrom)
+    folds = numbered(rng, 120, 5, False)
+    found = select(X, y[None, :], request, folds)
+    one = replace(request, kernels=(found.kernel,), lams=(found.lam,))
+    alone = select(X, y[None, :], one, folds)
+    assert found.duals[0].alpha.tobytes() == alone.duals[0].alpha.tobytes()
+    assert found.duals[0].bias.tobytes() == alone.duals[0].bias.tobytes()
+
+
+def test_a_fit_that_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then that among the others stays."""
+    X, y, folds = data(2, False)
+    request = request_of(labels=False)
+    expected = select(X, y[None, :], request, folds)
+
+    real, asked = TrainingSide.problem, list[Any]()
+
+    def fails_at_last(side: TrainingSide, kernel: Any) -> Any:
+        asked.append(kernel)
+        if len(asked) > len(request.kernels):
+            raise TrialError("not alone")
+        return real(side, kernel)
+
+    monkeypatch.setattr(TrainingSide, "problem", fails_at_last)
+    found = select(X, y[None, :], request, folds)
+    assert len(asked) == len(request.kernels) + 1
+    assert found.position == expected.position
+    np.testing.assert_allclose(found.duals[0].alpha, expected.duals[0].alpha, rtol=1e-6)
 
 
 @pytest.mark.parametrize("nystrom", [None, 9])

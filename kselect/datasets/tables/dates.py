@@ -11,6 +11,7 @@ ISO = re.compile(
     r"\d{4}([-/])\d{2}(?:\1\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?)?"
 )
 QUARTER = re.compile(r"(\d{4})[ -]?[Qq]([1-4])")
+WEEK = re.compile(r"(\d{4})[ -]?[Ww](\d{2})")
 TIMES = ("", " %H:%M", " %H:%M:%S")
 # How the form reads in a decision, and strptime's words for it; the first of two that differ in the
 # order of day and month alone is followed by the other.
@@ -19,7 +20,7 @@ WRITTEN = (
     *(f"%d.%m.%Y{time}" for time in TIMES),
     *(f"{order}{time}" for time in TIMES for order in (DAY_FIRST, MONTH_FIRST)),
     *("%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%b %d %Y", "%b %d, %Y", "%b %Y", "%b-%Y"),
-    *("%d %B %Y", "%B %d, %Y", "%B %d %Y", "%B %Y"),
+    *("%d %B %Y", "%B %d, %Y", "%B %d %Y", "%B %Y", "%Y %b", "%Y-%b", "%Y %B"),
 )
 LOOKS = re.compile(r"(?=.*\d)[0-9A-Za-z.,:/+ -]{6,35}")
 
@@ -32,7 +33,7 @@ def find_form(values: Collection[str]) -> str | None:
     """The form in which all values are dates, None where there is none."""
     if not values or not all(map(LOOKS.fullmatch, values)):
         return None
-    found = [form for form in ("ISO", "quarter", *WRITTEN) if all_read(values, form)]
+    found = [form for form in ("ISO", "quarter", "week", *WRITTEN) if all_read(values, form)]
     if len(found) > 1 and is_either_way(values, found):
         raise Ambiguous(next(iter(values)))
     return found[0] if found else None
@@ -75,6 +76,12 @@ def read_quarter(value: str, _: str) -> datetime | None:
     return match and datetime(int(match[1]), 3 * int(match[2]) - 2, 1)
 
 
+def read_week(value: str, _: str) -> datetime | None:
+    """``1991 W06``: the Monday of ISO 8601's week."""
+    match = WEEK.fullmatch(value)
+    return match and datetime.fromisocalendar(int(match[1]), int(match[2]), 1)
+
+
 def read_written(value: str, form: str) -> datetime:
     """As strptime has it."""
     return datetime.strptime(value, form)
@@ -83,4 +90,5 @@ def read_written(value: str, form: str) -> datetime:
 READERS: dict[str, Callable[[str, str], datetime | None]] = {
     "ISO": read_iso,
     "quarter": read_quarter,
+    "week": read_week,
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kselect.datasets.tables.columns import ColumnSpec, ColumnText, not_plain, number_style, shown
@@ -24,6 +25,10 @@ FEW_VALUES = 20
 FEW_TEXTS = 10
 FEW_WORDS = 5
 STRAY = 0.1
+# A family 136A between 136 and 137, a station c168: numbers of whole things, not measurements. An O, an l and an
+# I before digits are a mistyped 0 or 1, and other letters behind them may be a unit.
+CODE = re.compile("[0-9]+[A-Da-d]|[A-HJ-NP-Za-kmnp-z][0-9]+")
+DIGITS = re.compile("[0-9]+")
 OWN_TEXT = "left out: texts that hardly repeat; --categorical COLUMN keeps it"
 
 
@@ -99,18 +104,26 @@ def judge_words(column: ColumnText) -> Verdict:
 def is_stray(column: ColumnText, words: Mapping[str, int]) -> bool:
     """Whether words among numbers are slips or marks (``<0.5``, ``n.d.``) rather than a scale or codes.
 
-    A scale (``1``, ``2``, ``3+``) has few values; codes (``A12``, ``77``) have many different words.
+    A scale (``1``, ``2``, ``3+``) has few values; codes (``A12``, ``77``) have many different words, or are
+    digits but for one letter (``136A``).
     """
     rows, n_words = sum(column.counts.values()), sum(words.values())
     if 2 * n_words > rows:
         return False
     if any(map(is_number, words)):  # infinity is no class
         return True
+    if all(map(CODE.fullmatch, words)) and are_digits(v for v in column.counts if v not in words):
+        return False
     if len(column.counts) <= min(FEW_VALUES, rows // 5):
         return False
     if n_words < max(FEW_WORDS, STRAY * rows):
         return True
     return len(words) <= FEW_WORDS and len(column.counts) - len(words) > FEW_VALUES
+
+
+def are_digits(values: Iterable[str]) -> bool:
+    """Whether the numbers are written by digits alone."""
+    return all(map(DIGITS.fullmatch, values))
 
 
 def judge_categories(column: ColumnText) -> Verdict:

@@ -38,7 +38,7 @@ NONE = "No claim about these methods is written down for this paper."
 
 @section("claims")
 def show(study: Study) -> Shown:
-    """Every claim under every loss, the experiment's own first."""
+    """Every claim under every loss, the experiment's own first; nothing where neither a paper nor a claim is."""
     title = Heading(f"Claims of {study.experiment.paper}".removesuffix(" of "), 1)
     wording = study.paper.wording if study.paper else ""
     blocks = [Block("", (title,), FILE)]
@@ -55,6 +55,8 @@ def show(study: Study) -> Shown:
         found += len(judgements)
     others = (judge_exactness, judge_ranks, judge_spreads)
     if not found and not any(study.once(judge_others) for judge_others in others):
+        if not study.experiment.paper:
+            return Shown()
         blocks.append(Block("claims", (Text(NONE),), FILE))
     return Shown(blocks=blocks)
 

@@ -46,7 +46,7 @@ WORDS: dict[Verdict, str] = {
 
 @section("published")
 def show(study: Study) -> Shown:
-    """One table per loss, where the paper's table is there."""
+    """One table per loss, where the paper's table is there; nothing of an experiment without a paper."""
     files: list[File] = []
     blocks: list[Block] = []
     for loss in study.experiment.losses:
@@ -67,8 +67,10 @@ def show(study: Study) -> Shown:
             ]
             elements = tuple(show_loss(study, loss, found, texts, counts, grid))
             blocks.append(Block("published", elements))
-    nothing = Text("There are no published numbers to set beside these.")
-    return Shown(files, blocks or [Block("published", (nothing,))])
+    if not blocks and study.experiment.paper:
+        nothing = Text("There are no published numbers to set beside these.")
+        blocks.append(Block("published", (nothing,)))
+    return Shown(files, blocks)
 
 
 def describe(study: Study, loss: str) -> str:
