@@ -5,9 +5,11 @@ Where several processes test, one beside them compiles the SVM's loops, and what
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,14 +30,23 @@ settings.load_profile("kselect")
 
 COMPILER = pytest.StashKey[subprocess.Popen[bytes]]()
 COMPILED = ("svm", "test_excluded_trial")
+SCRIPT = Path(__file__).with_name("compile_loops.py")
+
+
+def uses_loops(item: pytest.Item) -> bool:
+    """Or may do so."""
+    return any(word in item.nodeid for word in COMPILED)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In the process that tests nothing itself."""
-    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
-        script = str(Path(__file__).with_name("compile_loops.py"))
-        env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-        config.stash[COMPILER] = subprocess.Popen([sys.executable, script], env=env)
+    """In the process that tests nothing itself; its script is locked until it ends."""
+    if not getattr(config.option, "numprocesses", None) or hasattr(config, "workerinput"):
+        return
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    with SCRIPT.open() as lock, suppress(BlockingIOError):  # another run of the tests compiles
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        command = [sys.executable, str(SCRIPT)]
+        config.stash[COMPILER] = subprocess.Popen(command, env=env, pass_fds=[lock.fileno()])
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -47,7 +58,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Else in the order in which they are written."""
-    items.sort(key=lambda item: any(word in item.nodeid for word in COMPILED))
+    items.sort(key=uses_loops)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """What another process is about to have compiled is not compiled again."""
+    if uses_loops(item):
+        with SCRIPT.open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH)
 
 
 @pytest.fixture
