@@ -49,7 +49,9 @@ $(EXPERIMENTS:%=reproduce-%): reproduce-%: $(VENV)/installed
 reproduce-all: $(EXPERIMENTS:%=reproduce-%)
 	$(BIN)/kselect report results/
 
+# The tests start kselect some hundred times; where Python may not keep what it compiles, each would compile it.
 test: $(VENV)/installed-dev
+	@$(BIN)/python -m compileall -q kselect
 	$(BIN)/pytest -n $(TESTERS) --dist worksteal
 
 check: $(VENV)/installed-dev

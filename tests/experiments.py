@@ -126,10 +126,10 @@ def start(folder: Path, *arguments: str, hook: str = "", **more: Any) -> subproc
 def kselect_in(
     folder: Path, *arguments: str, hook: str = "", **more: Any
 ) -> subprocess.CompletedProcess[str]:
-    """The same, to its end: a fork of a process that has imported kselect, where there is no hook to start with."""
-    if hook or more:
+    """The same, to its end: a fork of a process that has imported kselect, its workers forks of it."""
+    if more:
         return started_in(folder, *arguments, hook=hook, **more)
-    run = forks(os.getpid()).run(arguments, folder, environment(folder), SECONDS)
+    run = forks(os.getpid()).run(arguments, folder, environment(folder), SECONDS, hook)
     assert "Traceback" not in run.stderr, run.stderr
     return run
 
@@ -137,7 +137,7 @@ def kselect_in(
 def started_in(
     folder: Path, *arguments: str, hook: str = "", **more: Any
 ) -> subprocess.CompletedProcess[str]:
-    """The same in a process that starts from nothing."""
+    """The same in a process that starts from nothing, as do its workers."""
     with start(folder, *arguments, hook=hook, **more) as process:
         try:
             out, err = process.communicate(timeout=SECONDS)

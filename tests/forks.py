@@ -1,8 +1,8 @@
 """Commands in processes that need not start from nothing: each is a fork of one that has imported kselect.
 
 What a command costs is then what it does. Folder, variables, streams, signals, exit status and the end of the
-interpreter are those of a process of its own; what Python itself does at a start (hooks, safe paths, what is
-imported by what) is not tested this way.
+interpreter are those of a process of its own, and loky's workers are forks of it; what Python itself does at a
+start (safe paths, what is imported by what), and workers that start from nothing, are not tested this way.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import ctypes
 import functools
 import gc
 import json
+import multiprocessing
 import os
 import pkgutil
 import signal
@@ -22,6 +23,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -58,11 +60,16 @@ class Forks:
             self.process = subprocess.Popen(command, env=env, pass_fds=number)
 
     def run(
-        self, arguments: Sequence[str], folder: Path, env: Mapping[str, str], seconds: float
+        self,
+        arguments: Sequence[str],
+        folder: Path,
+        env: Mapping[str, str],
+        seconds: float,
+        hook: str,
     ) -> subprocess.CompletedProcess[str]:
-        """``kselect ARGUMENTS`` to its end."""
+        """``kselect ARGUMENTS`` to its end; the hook is code that is run before it."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            asked = json.dumps([list(arguments), str(folder), dict(env)]).encode()
+            asked = json.dumps([list(arguments), str(folder), dict(env), hook]).encode()
             head = len(asked).to_bytes(4, "big")
             socket.send_fds(self.line, [head], [out.fileno(), err.fileno()])
             self.line.sendall(asked)
@@ -118,11 +125,11 @@ def serve(line: socket.socket) -> None:
         head, fds, _, _ = socket.recv_fds(line, 4, 2)
         if not head:
             return
-        arguments, folder, env = json.loads(received(line, int.from_bytes(head, "big")))
+        asked = json.loads(received(line, int.from_bytes(head, "big")))
         pid = os.fork()
         if not pid:
             line.close()
-            be_command(arguments, folder, env, fds)
+            be_command(*asked, fds)
         for fd in fds:
             os.close(fd)
         line.sendall(pid.to_bytes(8, "big"))
@@ -130,10 +137,33 @@ def serve(line: socket.socket) -> None:
         line.sendall(status.to_bytes(8, "big"))
 
 
+def exit_status(end: SystemExit) -> int:
+    """A number as it is, words after printing them: what Python does with both."""
+    if isinstance(end.code, str):
+        print(end.code, file=sys.stderr)  # noqa: T201
+        return 1
+    return int(end.code or 0)
+
+
+def forked_executor(n_jobs: int) -> Executor:
+    """As ``local_executor``, but for what a worker starts as: a fork, with all imports and hooks of its parent."""
+    from loky import ProcessPoolExecutor
+
+    from kselect.run.workers import start_trackers, start_worker
+
+    start_trackers()
+    context = multiprocessing.get_context("fork")
+    executor: Executor = ProcessPoolExecutor(
+        n_jobs, context=context, initializer=start_worker, initargs=(os.getpid(),)
+    )
+    return executor
+
+
 def be_command(
-    arguments: list[str], folder: str, env: Mapping[str, str], fds: Sequence[int]
+    arguments: list[str], folder: str, env: Mapping[str, str], hook: str, fds: Sequence[int]
 ) -> NoReturn:
     """The command, as if it had been started in a folder with variables and streams."""
+    from kselect.cli import execution
     from kselect.cli.main import main
 
     os.setsid()
@@ -145,11 +175,13 @@ def be_command(
         os.dup2(fd, number)
         os.close(fd)
     sys.argv = ["kselect", *arguments]
+    execution.local_executor = forked_executor
     status = 1
     try:
+        exec(hook, {})
         main()
     except SystemExit as end:
-        status = int(end.code or 0)
+        status = exit_status(end)
     except BaseException:
         traceback.print_exc()
     finally:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "kselect"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 
 # Every entry at the root of the package, lowest first: a module may import what stands on a lower
 # line, and its own folder. Parts come before stages, so that what is computed does not know when or why.
@@ -44,13 +42,29 @@ LEVELS = {name: level for level, names in enumerate(LAYERS) for name in names}
 # What is imported under another name than it is installed.
 DISTRIBUTIONS = {"yaml": "pyyaml", "sklearn": "scikit-learn", "pydantic_core": "pydantic"}
 
-EVERY = pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+
+@functools.cache
+def tree(path: Path) -> ast.Module:
+    """A module's syntax, parsed where a test asks for it: every worker imports this file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def imports(path: Path) -> Iterator[str]:
+def offences(of: Callable[[Path], Collection[object]]) -> dict[str, Collection[object]]:
+    """What each module has against a rule: every module in one test, as a look at one takes no time."""
+    found = {str(path.relative_to(PACKAGE)): of(path) for path in MODULES}
+    return {name: wrong for name, wrong in found.items() if wrong}
+
+
+@functools.cache
+def imports(path: Path) -> tuple[str, ...]:
     """Every module that a file imports, anywhere in it, by its full name."""
+    return tuple(imports_in(path))
+
+
+def imports_in(path: Path) -> Iterator[str]:
+    """As they come."""
     package = ["kselect", *path.relative_to(PACKAGE).parent.parts]
-    for node in ast.walk(TREES[path]):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -77,17 +91,20 @@ def test_every_entry_has_a_layer() -> None:
     assert entries == set(LEVELS)
 
 
-@EVERY
-def test_modules_import_lower_layers_only(path: Path) -> None:
-    """Errors below numbers below parts below stages, whatever the import stands in."""
+def imported_from_above(path: Path) -> set[str]:
+    """Rooms at the level of a module's own or higher."""
     here = place(path)
-    assert {r for r in rooms(path) if LEVELS[r] >= LEVELS[here] and r != here} == set()
+    return {r for r in rooms(path) if LEVELS[r] >= LEVELS[here] and r != here}
+
+
+def test_modules_import_lower_layers_only() -> None:
+    """Errors below numbers below parts below stages, whatever the import stands in."""
+    assert offences(imported_from_above) == {}
 
 
 def modules_of(path: Path) -> set[str]:
     """The modules of the package that a module imports."""
-    known = {name_of(p) for p in MODULES}
-    return {name for name in imports(path) if name in known} - {name_of(path)}
+    return {name for name in imports(path) if name in NAMES} - {name_of(path)}
 
 
 def name_of(path: Path) -> str:
@@ -95,23 +112,36 @@ def name_of(path: Path) -> str:
     return ".".join(["kselect", *path.relative_to(PACKAGE).with_suffix("").parts])
 
 
+NAMES = frozenset(map(name_of, MODULES))
+
+
 def test_no_import_goes_in_a_circle() -> None:
     """Not even within a folder, an import inside a function, or one for types alone."""
     graphlib.TopologicalSorter({name_of(p): modules_of(p) for p in MODULES}).prepare()
 
 
-@EVERY
-def test_nothing_shadows_the_standard_library(path: Path) -> None:
-    """Python run inside the folder of a module named ``select`` could not start a process."""
+def shadows(path: Path) -> set[str]:
+    """The modules of Python that a module's name, or a folder's that it is in, is."""
     names = {path.stem, *path.relative_to(PACKAGE).parts[:-1]} - {"__init__", "__main__"}
-    assert not names & sys.stdlib_module_names
+    return names & sys.stdlib_module_names
 
 
-@EVERY
-def test_names_and_lengths(path: Path) -> None:
+def test_nothing_shadows_the_standard_library() -> None:
+    """Python run inside the folder of a module named ``select`` could not start a process."""
+    assert offences(shadows) == {}
+
+
+def too_long(path: Path) -> list[int]:
+    """The number of lines, where it is too many."""
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    return [lines] if lines >= 300 else []
+
+
+def test_names_and_lengths() -> None:
     """No drawer for everything, and no module that cannot be read at a sitting."""
-    assert path.stem not in {"utils", "util", "helpers", "helper", "common", "misc"}
-    assert len(path.read_text(encoding="utf-8").splitlines()) < 300
+    drawers = {"utils", "util", "helpers", "helper", "common", "misc"}
+    assert offences(lambda path: drawers & {path.stem}) == {}
+    assert offences(too_long) == {}
 
 
 def undocumented(node: ast.AST, prefix: str = "") -> Iterator[str]:
@@ -127,19 +157,21 @@ def undocumented(node: ast.AST, prefix: str = "") -> Iterator[str]:
             yield from undocumented(child, f"{child.name}.")
 
 
-@EVERY
-def test_everything_public_is_documented(path: Path) -> None:
+def test_everything_public_is_documented() -> None:
     """The module, and what is public in it."""
-    assert ast.get_docstring(TREES[path])
-    assert list(undocumented(TREES[path])) == []
+    assert offences(lambda path: [] if ast.get_docstring(tree(path)) else ["itself"]) == {}
+    assert offences(lambda path: list(undocumented(tree(path)))) == {}
 
 
-@EVERY
-def test_no_bare_except(path: Path) -> None:
+def bare_excepts(path: Path) -> list[int]:
+    """The lines of ``except:``."""
+    handlers = (n for n in ast.walk(tree(path)) if isinstance(n, ast.ExceptHandler))
+    return [node.lineno for node in handlers if node.type is None]
+
+
+def test_no_bare_except() -> None:
     """``except:`` would take Ctrl-C for a failure."""
-    for node in ast.walk(TREES[path]):
-        if isinstance(node, ast.ExceptHandler):
-            assert node.type is not None, f"line {node.lineno}"
+    assert offences(bare_excepts) == {}
 
 
 def declared(requirements: list[str]) -> set[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from experiments import kselect_in
+from experiments import kselect_in, started_in
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
@@ -502,9 +502,9 @@ atexit.register(lambda: print(*[m for m in heavy if m in sys.modules], file=sys.
 def test_what_is_loaded(here: Here, tmp_path: Path) -> None:
     """Help needs no numbers, and a selection neither frames, figures nor scikit-learn."""
     save(tmp_path, *make(2, 150), "rows.csv")
-    run = kselect_in(tmp_path, "--help", hook=LOADED)
+    run = started_in(tmp_path, "--help", hook=LOADED)
     assert (run.returncode, run.stderr) == (0, "\n")
-    run = kselect_in(tmp_path, "select", "rows.csv", "-j", "2", hook=LOADED)
+    run = started_in(tmp_path, "select", "rows.csv", "-j", "2", hook=LOADED)
     assert run.returncode == 0
     assert run.stderr == "numpy scipy\n"
 

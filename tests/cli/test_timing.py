@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from experiments import NO_NETWORK, kselect_in, litter, write_config
+from experiments import NO_NETWORK, kselect_in, litter, started_in, write_config
 
 from kselect.cli import timing as time
 from kselect.cli.main import main
@@ -49,7 +49,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a measured experiment in ``out``."""
     folder = tmp_path_factory.mktemp("timed")
     write_config(folder, CLASSES)
-    run = kselect_in(folder, "time", "small.yaml", "-o", "out", "--offline", hook=NO_NETWORK)
+    run = started_in(folder, "time", "small.yaml", "-o", "out", "--offline", hook=NO_NETWORK)
     assert run.returncode == 0, run.stderr
     assert run.stdout == ""
     lines = run.stderr.splitlines()

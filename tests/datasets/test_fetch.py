@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from experiments import kselect_in, start, until
+from experiments import start, started_in, until
 from servers import (
     Answer,
     Server,
@@ -373,7 +373,7 @@ def test_a_killed_fetch_leaves_nothing_to_the_next(tmp_path: Path) -> None:
     kill(third)
     assert files(cache) == []
     server.files["/libsvm/toy2_scale"] = serve(toys["toy2_scale"])
-    again = kselect_in(tmp_path, *command, hook=hook)
+    again = started_in(tmp_path, *command, hook=hook)
     assert (again.returncode, again.stderr) == (0, "")
     assert {p.name: p.read_bytes() for p in cache.iterdir()} == toys
     server.close()

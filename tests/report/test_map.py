@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from synthetic import TAUS, experiment, method, record, study
 
 from kselect.model.method import Ridges
@@ -50,6 +51,7 @@ def mapped(rows: bool = True) -> Study:
     return study(spec, made if rows else [])
 
 
+@pytest.mark.usefixtures("pictures_alone")
 def test_a_map_has_two_pictures() -> None:
     """Over the grid and over the parameter; what is infinite is counted, and nothing at all is drawn too."""
     found = mapped()
@@ -65,6 +67,7 @@ def test_a_map_has_two_pictures() -> None:
         assert len({first.wide, first.narrow, empty.wide, empty.narrow}) == 4
 
 
+@pytest.mark.usefixtures("pictures_alone")
 def test_a_map_without_a_parameter_has_one_picture() -> None:
     (figure,) = mapped().experiment.figures
     assert isinstance(figure, Map)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import time
 from pathlib import Path
@@ -21,6 +20,7 @@ from experiments import (
     records,
     stamps,
     start,
+    started_in,
     until,
     workers_of,
     write_config,
@@ -42,7 +42,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 def test_two_workers_give_the_same_bytes(tmp_path: Path, expected: bytes) -> None:
     write_config(tmp_path)
-    assert kselect_in(tmp_path, "run", "small.yaml", "-o", "out", "-j", "2").returncode == 0
+    assert started_in(tmp_path, "run", "small.yaml", "-o", "out", "-j", "2").returncode == 0
     assert records(tmp_path / "out") == expected
 
 
@@ -151,10 +151,8 @@ def test_full_disk(tmp_path: Path, undisturbed: Path, name: str) -> None:
     limit = (undisturbed / name).stat().st_size - 20
     write_config(tmp_path, ONE_CELL)
     out = tmp_path / "out"
-    done = kselect_in(
-        tmp_path, "run", "small.yaml", "-o", "out", "-q",
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-    )  # fmt: skip
+    hook = f"import resource as r; r.setrlimit(r.RLIMIT_FSIZE, ({limit}, {limit}))"
+    done = kselect_in(tmp_path, "run", "small.yaml", "-o", "out", "-q", hook=hook)
     assert done.returncode == (2 if name == WRITTEN[0] else 1)
     assert len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith("error: out/")

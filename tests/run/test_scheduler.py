@@ -102,7 +102,7 @@ def test_a_job_that_kills_its_worker_each_time(
 ) -> None:
     write_config(tmp_path)
     out = tmp_path / "out"
-    run = kselect_in(tmp_path, "run", "small.yaml", "-o", "out", "-j", n_jobs, hook=DEADLY)
+    run = started_in(tmp_path, "run", "small.yaml", "-o", "out", "-j", n_jobs, hook=DEADLY)
     assert run.returncode == 1
     found = statuses(out)
     assert found.pop(("sonar", 1)) == {"failed"}
@@ -126,7 +126,7 @@ def test_a_job_that_kills_its_worker_each_time(
 
 def test_an_exception_in_a_worker(tmp_path: Path) -> None:
     write_config(tmp_path)
-    run = kselect_in(tmp_path, "run", "small.yaml", "-o", "out", hook=BROKEN)
+    run = started_in(tmp_path, "run", "small.yaml", "-o", "out", hook=BROKEN)
     assert run.returncode == 1
     found = job(tmp_path / "out", "sonar", 1)
     reasons = {r["reason"] for r in found["records"]}
@@ -139,7 +139,7 @@ def test_an_exception_in_a_worker(tmp_path: Path) -> None:
 def test_fail_fast(tmp_path: Path) -> None:
     # Of the three sizes, sonar is the smallest and runs last: its split 2 comes after the failure.
     write_config(tmp_path)
-    run = kselect_in(tmp_path, "run", "small.yaml", "-o", "out", "--fail-fast", hook=BROKEN)
+    run = started_in(tmp_path, "run", "small.yaml", "-o", "out", "--fail-fast", hook=BROKEN)
     assert run.returncode == 1
     found = statuses(tmp_path / "out")
     assert found[("sonar", 1)] == {"failed"}
