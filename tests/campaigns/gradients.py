@@ -13,7 +13,8 @@ made ones with equal rows, whole numbers, heavy tails, nearly equal features, co
   value, on one fold and at the widths that ``flkl`` reports;
 * Jacobian: every held-out error in (log lam, log mu), by central differences of minima that are polished by a
   Newton search of the definition's gradient;
-* objective: what ``flkl`` reports, by retraining at the folds' minima that its path ended near.
+* objective: what ``flkl`` reports, by retraining at the folds' minima that its path ended near; not where it counted
+  a jump, as a mismatch is possible there.
 
 Gaps of derivatives are over the largest derivative of the same kind. Differences of several steps are taken and the
 best serves: too short a step shows rounding, too long a one the next derivative. Prints the worst of each,
@@ -324,7 +325,8 @@ def whole(X: Array, y: Array, folds: Folds, *, ard: bool) -> Iterator[tuple[str,
     for F, fit_there in zip(folds.members, ended.point.fits, strict=True):
         theta = fit_there.fold.fit(ended.u, fit_there.theta, near=0.0).theta
         errors[F] = held_out_errors(kernel(D, theta), y, float(np.exp(ended.u[0])), [F])[F]
-    yield "objective", abs(found.objective / float(np.mean(errors**2)) - 1.0)
+    if not found.jumps:
+        yield "objective", abs(found.objective / float(np.mean(errors**2)) - 1.0)
 
 
 def search(X: Array, y: Array, folds: Folds, start: SecondLevel, *, ard: bool) -> Ended[FoldFits]:
