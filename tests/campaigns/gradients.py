@@ -13,7 +13,7 @@ made ones with equal rows, whole numbers, heavy tails, nearly equal features, co
   value, on one fold and at the widths that ``flkl`` reports;
 * Jacobian: every held-out error in (log lam, log mu), by central differences of minima that are polished by a
   Newton search of the definition's gradient;
-* objective: what ``flkl`` reports, by retraining at the folds' minima that its path ended near; not where it counted
+* objective: what ``flkl`` reports, by retraining at the minima that its path ended near; not where it counted
   a jump, as a mismatch is possible there.
 
 Gaps of derivatives are over the largest derivative of the same kind. Differences of several steps are taken and the
