@@ -114,7 +114,8 @@ def model_line(found: Selection) -> str:
 def choice_lines(chosen: Chosen) -> list[str]:
     """What was chosen, whether it is any good, what to beware of, and the time."""
     found, size = chosen.found, chosen.found.scores.size
-    named = [name_kernel(found.kernel), f"lam = {show_number(found.lam)}"]
+    lam = f"{found.lam:.6g}" if found.request.method.search else show_number(found.lam)
+    named = [name_kernel(found.kernel), f"lam = {lam}"]
     shown = ", ".join(text for text in named if text)
     ridge = f"{found.lam * len(chosen.data.X):.4g}"
     seconds = found.seconds + found.seconds_fit

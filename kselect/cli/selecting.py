@@ -64,4 +64,4 @@ def select_command(
     if plot:
         from kselect.selection.surface import draw_surface
 
-        draw_surface(chosen.found, plot, file.name)
+        draw_surface(chosen.found, plot, file.name, chosen.data.preparation.names)

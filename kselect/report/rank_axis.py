@@ -36,7 +36,12 @@ def make_canvas(found: Ranked, paper: str, width: float) -> Canvas:
         ax.set_axis_off()
         ax.set_title(f"{title}, {len(ranks.datasets)} data sets", fontsize=9, loc="left")
         if ranks.datasets:
-            draw(ax, found.labels, ranks, OUTSIDE if width >= WIDEST else OUTSIDE_NARROW)
+            draw(
+                ax,
+                tuple(map(found.mark, found.labels)),
+                ranks,
+                OUTSIDE if width >= WIDEST else OUTSIDE_NARROW,
+            )
         else:
             say_no_data(ax)
     return canvas
@@ -81,4 +86,11 @@ def draw_critical(ax: Axes, ranks: Ranks) -> None:
     ax.plot([1, 1 + limit], [0.55, 0.55], color=INK, linewidth=1.1)
     for end in (1, 1 + limit):
         ax.plot([end, end], [0.5, 0.6], color=INK, linewidth=1.1)
-    ax.text(1 + limit + 0.04, 0.55, f"CD {limit:.2f}", ha="left", va="center", fontsize=8)
+    ax.text(
+        1 + limit + 0.04,
+        0.55,
+        f"CD {limit:.2f} at {100 * LEVEL:g} %",
+        ha="left",
+        va="center",
+        fontsize=8,
+    )

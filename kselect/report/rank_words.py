@@ -28,7 +28,7 @@ PAIRS = (
 def head(study: Study, found: Ranked) -> tuple[str, ...]:
     """The columns' names, those of the literature marked."""
     marked = (
-        f"{m} (lit.)" if m in found.literature else mark_label(m, study.reconstructed)
+        found.mark(m) if m in found.literature else mark_label(m, study.reconstructed)
         for m in found.labels
     )
     return ("data set", *marked)
@@ -105,9 +105,13 @@ def describe_ranks(ranks: Ranks) -> str:
         f"{c:.2f} at {100 * a:g} %" for c, a in zip(ranks.critical, LEVELS, strict=True)
     )
     test = ranks.friedman
+    shown, plain = (
+        [f"{v:.2f}" for v in pair] for pair in ((test.chi_squared, test.f), test.uncorrected)
+    )
+    ties = "" if shown == plain else f"; without the correction for ties {' and '.join(plain)}"
     return (
-        f"{len(ranks.datasets)} data sets, Friedman's chi-squared {test.chi_squared:.2f}, Iman and Davenport's "
-        f"F {test.f:.2f} (p {as_p(test.p_value)}), Nemenyi's critical difference {limits}."
+        f"{len(ranks.datasets)} data sets, Friedman's chi-squared {shown[0]}, Iman and Davenport's "
+        f"F {shown[1]} (p {as_p(test.p_value)}{ties}), Nemenyi's critical difference {limits}."
     )
 
 
@@ -131,7 +135,7 @@ def pairs_grid(found: Ranked) -> Grid:
     """Every pair with every test."""
     rows = tuple(
         (
-            f"{c.first} and {c.second}",
+            f"{found.mark(c.first)} and {found.mark(c.second)}",
             f"{c.difference:+.2f}",
             *("differ" if seen else "no difference" for seen in c.nemenyi),
             show_p(c.p_holm),
@@ -158,7 +162,7 @@ def describe_diagram(found: Ranked) -> str:
     """The caption of the diagram."""
     beside = "; below, of the published numbers" if found.published.datasets else ""
     return (
-        f"Critical-difference diagram of {', '.join(found.labels)}: mean ranks over "
+        f"Critical-difference diagram of {', '.join(map(found.mark, found.labels))}: mean ranks over "
         f"{len(found.ranks.datasets)} data sets{beside}. "
         "A bar joins what Nemenyi's test at 10 % does not tell apart."
     )

@@ -119,6 +119,12 @@ class Point:
         """The convex model of L around here."""
         return Quadratic.of(self)
 
+    def moved(self, p: Array) -> Point:
+        """The point after a move of the free widths."""
+        theta = self.theta.copy()
+        theta[self.free] = np.maximum(theta[self.free] + p, 0.0)
+        return self.problem.at(theta)
+
     @property
     def unsettled(self) -> float:
         """The largest component of the projected gradient, over that of the gradient's two terms."""
@@ -214,6 +220,9 @@ def settle(problem: Inner, start: Array, near: float = 0.0, *, unseen: bool = Fa
             return Settled(point, still, used, "converged", straight)
         before = now
         found, tried, state = descend(point, p)
+        if found is None and state == "converged":
+            found, more = flatter(point, p)
+            tried += more
         used += tried
         straight = straight and tried <= 1 and not point.quadratic.indefinite
         if found is None:
@@ -230,11 +239,18 @@ def descend(point: Point, p: Array) -> tuple[Point | None, int, State]:
         if promised <= ROUNDING * point.value:
             stuck = model.promised(whole) > SETTLED * point.value
             return None, tried, "no further descent" if stuck else "converged"
-        theta = point.theta.copy()
-        theta[point.free] = np.maximum(theta[point.free] + p, 0.0)
-        trial = point.problem.at(theta)
+        trial = point.moved(p)
         if point.value - trial.value >= SHARE * promised - NOISE * point.value:
             return trial, tried + 1, "converged"
         shift = max(4.0 * shift, model.curvature(p) / float(p @ p))
         p = model.move(shift)
     return None, ATTEMPTS, "no further descent"
+
+
+def flatter(point: Point, p: Array) -> tuple[Point | None, int]:
+    """As ``descend``, for a move that L is too flat to judge: the gradient does, as it must fall."""
+    if np.linalg.norm(p) <= ROUNDING * max(float(np.linalg.norm(point.theta)), SMALLEST):
+        return None, 0
+    trial = point.moved(p)
+    level = trial.value <= (1.0 + NOISE) * point.value
+    return (trial if level and trial.unsettled < 0.5 * point.unsettled else None), 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,11 @@ NEAR = 0.05
 REACH = 10.0
 
 
-def draw_surface(found: Selection, path: Path, data: str = "") -> Path:
-    """One coloured cell a candidate: ridges across, kernels up; a learned kernel as bars. PNG, PDF or SVG."""
+def draw_surface(found: Selection, path: Path, data: str = "", names: Sequence[str] = ()) -> Path:
+    """One coloured cell a candidate: ridges across, kernels up. PNG, PDF or SVG.
+
+    A learned kernel is drawn as bars, each with the name of its feature.
+    """
     kind = check_plot(path)
     import io
 
@@ -42,7 +46,7 @@ def draw_surface(found: Selection, path: Path, data: str = "") -> Path:
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     if found.kernel.learned:
-        draw_bars(axes, found)
+        draw_bars(axes, found, data, names)
     else:
         draw_cells(figure, axes, found, data)
     target = io.BytesIO()
@@ -85,7 +89,7 @@ def draw_cells(figure: Any, axes: Any, found: Selection, data: str) -> None:
     add_legend(figure, axes, missing=bool(np.isnan(scores).any()))
     best = ", ".join(filter(None, (found.kernel.text, f"lam={show_number(found.lam)}")))
     heading = f"{found.request.method.label}, {found.request.learner.name}: {best}"
-    axes.set_title("\n".join(filter(None, (data, heading))), fontsize=10)
+    axes.set_title("\n".join(filter(None, (data, heading))), fontsize=10, parse_math=False)
 
 
 def colour_scale(scores: Array) -> tuple[Any, bool]:

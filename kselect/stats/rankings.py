@@ -75,6 +75,10 @@ class Ranked:
     absent: tuple[str, ...]
     stand_ins: frozenset[str]
 
+    def mark(self, label: str) -> str:
+        """``MKL (lit.)`` where a column is from the literature."""
+        return f"{label} (lit.)" if label in self.literature else label
+
 
 def rank_columns(study: Study, figure: Ranking) -> Ranked:
     """All of it from the records of the experiment's own loss and the published numbers."""

@@ -16,11 +16,15 @@ LEVELS = (0.05, 0.1)
 
 @dataclass(frozen=True)
 class Friedman:
-    """Friedman's chi-squared, and the F of Iman and Davenport that is made from it."""
+    """Friedman's chi-squared, and the F of Iman and Davenport that is made from it.
+
+    ``uncorrected`` are chi-squared and F without the correction for ties, as Demsar prints them.
+    """
 
     chi_squared: float
     f: float
     p_value: float
+    uncorrected: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,16 @@ def friedman(table: Array) -> Friedman:
     spread = float(np.square(table - centre).sum())
     between = count**2 * float(np.square(table.mean(axis=0) - centre).sum())
     chi = (k - 1) * between / spread if spread else 0.0
+    f = iman_davenport(chi, count, k)
+    plain = 12 * between / (count * k * (k + 1))
+    p = float(fdtrc(k - 1, (k - 1) * (count - 1), f))
+    return Friedman(chi, f, p, (plain, iman_davenport(plain, count, k)))
+
+
+def iman_davenport(chi: float, count: int, k: int) -> float:
+    """F of a chi-squared; infinite where that is as large as it can be."""
     rest = count * (k - 1) - chi
-    f = (count - 1) * chi / rest if rest > 1e-9 * count * k else math.inf
-    return Friedman(chi, f, float(fdtrc(k - 1, (k - 1) * (count - 1), f)))
+    return (count - 1) * chi / rest if rest > 1e-9 * count * k else math.inf
 
 
 def nemenyi(k: int, count: int, level: float) -> float:

@@ -126,6 +126,32 @@ def test_settles_at_a_minimum(n: int, d: int, one: bool, mu: float) -> None:
         assert np.linalg.eigvalsh(found.point.hessian)[0] > 0.0
 
 
+@pytest.mark.parametrize(
+    ("n", "d", "one", "lam", "mu"),
+    [
+        (60, 4, True, 1000.0, 0.1),
+        (60, 4, False, 300.0, 1e4),
+        (120, 10, True, 300.0, 0.01),
+        (200, 20, True, 0.5, 0.01),
+        (200, 20, True, 30.0, 1.0),
+    ],
+)
+def test_settles_where_l_is_flat_to_rounding(
+    n: int, d: int, one: bool, lam: float, mu: float
+) -> None:
+    """L says nothing any more, its gradient does: below 1e-6 of the larger of its two terms."""
+    X, y = rows(n, d)
+    problem = inner(X, y, lam, mu, one=one)
+    found = settle(problem, np.full(problem.widths.size, 1.0 / d))
+    assert found.state == "converged"
+    D = differences(X, X, one=one)
+    K = kernel(D, found.theta)
+    alpha, _ = fit(K, y, lam)
+    pull, weight = 0.5 * lam * np.einsum("i,rij,j->r", alpha, K * D, alpha), mu * found.theta
+    slope = np.where(found.theta > 0.0, pull + weight, np.minimum(pull + weight, 0.0))
+    assert np.abs(slope).max() < 1e-6 * np.maximum(np.abs(pull), weight).max()
+
+
 @settings(max_examples=15)
 @given(st.integers(0, 2**32 - 1), st.floats(-2, 1), st.floats(-2, 3))
 def test_is_no_worse_than_l_bfgs(seed: int, power: float, other: float) -> None:

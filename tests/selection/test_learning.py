@@ -124,6 +124,23 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert sum(r["share"] for r in found["relevances"]) == pytest.approx(1.0)
 
 
+def test_the_picture_has_the_names_of_the_columns(tmp_path: Path) -> None:
+    """Those of the table and of the file, none taken for a formula; a ridge in six digits beside it."""
+    X, y = problem()
+    file = tmp_path / "my $x^{$.csv"
+    names = ["age", "$\\frac$", "sex"][: X.shape[1]] + [f"f{j}" for j in range(3, X.shape[1])]
+    lines = [",".join(map(repr, [*x.tolist(), int(t)])) for x, t in zip(X, y, strict=True)]
+    file.write_text("\n".join([",".join([*names, "label"]), *lines]) + "\n")
+    plot = tmp_path / "r.svg"
+    told = ["select", str(file), "--kernel", "ard", "--criterion", "FLKL", "--plot", str(plot)]
+    shown = CliRunner().invoke(cli, told, catch_exceptions=False)
+    drawn = plot.read_text()  # matplotlib writes every text as a comment beside its outlines
+    assert all(f"<!-- {name} -->" in drawn for name in names)
+    assert "my $x^{$.csv" in drawn
+    assert "feature 1" not in drawn
+    assert re.search(r"lam = \d[\d.e+-]{0,11} \(ridge", shown.output)
+
+
 def bad_files() -> dict[str, tuple[Array, Array]]:
     """Rows and labels as somebody's file may hold them."""
     X, y = problem()

@@ -63,6 +63,12 @@ def test_files(tmp_path: Path, kind: str, scores: Any, kernel: str) -> None:
     assert [p.name for p in tmp_path.iterdir()] == [f"a.{kind}"]
 
 
+def test_a_file_name_is_no_formula(tmp_path: Path) -> None:
+    """A dollar sign in it starts nothing."""
+    path = draw_surface(selection(WAVES), tmp_path / "a.png", "my $x^{$.csv")
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
 def test_the_choice_is_marked() -> None:
     found = selection(WAVES)
     figure = Figure()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from kselect.numerics.linalg import Array
@@ -37,15 +39,26 @@ def ranked(errors: Array) -> Ranks:
 
 
 def test_demsars_example() -> None:
-    """His ranks, F and critical differences to the last printed digit; his chi-squared has no term for ties."""
+    """His ranks, chi-squared, F and critical differences to the last printed digit; p of F is below 5 %.
+
+    He does not correct for ties; scipy does, as what is tested does.
+    """
     found = ranked(1.0 - AUC)
     assert [f"{m:.3f}" for m in found.mean] == ["3.143", "2.000", "2.893", "1.964"]
     assert found.critical is not None
     assert [f"{c:.2f}" for c in found.critical] == ["1.25", "1.12"]
-    count, k = AUC.shape
-    printed = 12 * count / (k * (k + 1)) * (sum(m**2 for m in found.mean) - k * (k + 1) ** 2 / 4)
-    assert printed == pytest.approx(9.28, abs=5e-3)
-    assert (count - 1) * printed / (count * (k - 1) - printed) == pytest.approx(3.69, abs=5e-3)
+    assert found.friedman is not None
+    assert [f"{v:.2f}" for v in found.friedman.uncorrected] == ["9.28", "3.69"]
+    theirs = stats.friedmanchisquare(*(1.0 - AUC).T).statistic
+    assert found.friedman.chi_squared == pytest.approx(theirs, rel=1e-12)
+    assert found.friedman.p_value < 0.05
+
+
+@given(st.integers(2, 12), st.integers(3, 6), st.integers(0, 999))
+def test_without_ties_there_is_nothing_to_correct(count: int, k: int, seed: int) -> None:
+    found = ranked(np.random.default_rng(seed).normal(size=(count, k))).friedman
+    assert found is not None
+    assert found.uncorrected == pytest.approx((found.chi_squared, found.f), rel=1e-9)
 
 
 def test_demsars_verdicts() -> None:

@@ -16,6 +16,7 @@ from kselect.report.sections import FIGURES
 from kselect.timing.moved import Moved
 from kselect.timing.run import Settings, failed, measure_moved
 from kselect.timing.selections import Training, training_part
+from kselect.timing.table import make_sheet
 
 CONFIG = Path(__file__).resolve().parents[2] / "configs/flkl2014.yaml"
 
@@ -68,3 +69,13 @@ def test_a_failure_is_a_cell_with_its_reason(training: Training) -> None:
     cell = measure_moved(ours, failed(ours.method, "", Settings(1e-3, "")))
     assert "all rows are equal" in cell.failure
     assert ours.method.search == Choice("flkl")
+
+
+def test_the_caption_speaks_of_searches(training: Training) -> None:
+    """No grid, no ridges of it, no closed forms: nothing of these is timed here."""
+    made = make_sheet(training.experiment, [], ["a CPU"], [])
+    caption = " ".join(made.grids[0].caption)
+    assert "all values of their parameters and of the ridge" in caption
+    assert "FLKL, paper's: Nelder-Mead" in caption
+    for word in ("grid", "0 ridges", "BIF", "one factorisation"):
+        assert word not in caption

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kselect.report.panels import colour, lay_out
@@ -14,30 +14,42 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 WIDEST = 7.2
-# Inches a bar, and of what stands above and below.
-BAR, FRAME = 0.27, 0.75
+# Inches a bar, of the axis below, and a line of the legend above.
+BAR, FRAME, LEGEND = 0.27, 0.75, 0.2
 # Shares that have room for their number.
 READABLE, READABLE_NARROW = 0.06, 0.2
 
 
-def draw_posteriors(found: Sequence[Posterior], width: float) -> Canvas:
-    """One bar for each pair, its methods at its two ends."""
-    canvas, (ax,) = lay_out(1, 1, min(WIDEST, width), FRAME + BAR * len(found))
+def draw_posteriors(
+    found: Sequence[Posterior], width: float, show: Callable[[str], str] = str
+) -> Canvas:
+    """One bar for each pair, its methods at its two ends as they are to be shown."""
+    from matplotlib.patches import Patch
+
+    lines = 1 if width >= WIDEST else 3
+    height = FRAME + LEGEND * lines + BAR * len(found)
+    canvas, (ax,) = lay_out(1, 1, min(WIDEST, width), height)
     readable = READABLE if width >= WIDEST else READABLE_NARROW
     for row, pair in enumerate(found):
         draw_bar(ax, row, pair, readable)
     rows = range(len(found))
-    ax.set_yticks(rows, [p.first for p in found])
+    ax.set_yticks(rows, [show(p.first) for p in found])
     ax.set_ylim(len(found) - 0.5, -0.5)
     ax.set_xlim(0.0, 1.0)
     ax.set_xticks([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "", "0.5", "", "1"])
     other = ax.secondary_yaxis("right")
-    other.set_yticks(rows, [p.second for p in found])
+    other.set_yticks(rows, [show(p.second) for p in found])
     for axis in (ax, other):
         axis.tick_params(axis="y", length=0, labelsize=8)
         axis.spines[:].set_visible(False)
     ax.tick_params(axis="x", labelsize=8)
-    ax.set_xlabel(f"left better; the same within {ROPE:g} point; right better", fontsize=8)
+    ax.set_xlabel("probability", fontsize=8)
+    names = ("left better", f"the same within {ROPE:g} point", "right better")
+    handles = [Patch(facecolor=fill) for fill in (colour(0), LINE, colour(1))]
+    columns = len(names) // lines
+    canvas.legend(
+        handles, names, loc="outside upper center", ncols=columns, frameon=False, fontsize=8
+    )
     return canvas
 
 

@@ -119,7 +119,7 @@ def show_posteriors(name: str, found: Ranked) -> Shown:
         return Shown([], [])
     return show_figure(
         f"{name}-pairs",
-        lambda width: draw_posteriors(found.posteriors, width),
+        lambda width: draw_posteriors(found.posteriors, width, found.mark),
         f"How likely each of {', '.join(found.labels)} is better than each other, or the same",
         describe_posteriors(found),
     )
