@@ -12,7 +12,7 @@ from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners.svm_path import compiled, ladder
 from kselect.learners.svm_path.alone import ALONE
-from kselect.learners.svm_path.block import gather
+from kselect.learners.svm_path.block import gather, pairs, singles
 from kselect.learners.svm_path.corner import descend
 from kselect.learners.svm_path.equal import EqualRows
 from kselect.learners.svm_path.events import along
@@ -28,6 +28,7 @@ from kselect.learners.svm_path.quadratic import (
     subtract,
     wrongs,
 )
+from kselect.learners.svm_path.search import search
 from kselect.learners.svm_path.stride import stride
 from kselect.learners.svm_path.task import Status
 from kselect.numerics.linalg import Array
@@ -175,6 +176,28 @@ def test_a_block_is_brought_to_its_optimum(bias: bool) -> None:
     b = float(found[F].mean()) if bias else 0.0
     np.testing.assert_allclose(found - b, expected, atol=1e-7)
     np.testing.assert_allclose(block.h[:N], found, atol=1e-8)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_steps_within_a_block_end_near_its_optimum(bias: bool) -> None:
+    """Pairs with a bias, single rows without one; they end at once where nothing violates."""
+    q, C = made(2.0**-4, bias), 1.0
+    expected = climbed(q, np.array([C]))[2][0]
+    beta, h = np.zeros(N), q.target.copy()
+    block, steps = gather(q, np.arange(N), beta, h, C, 1e-12), pairs if bias else singles
+    assert 0 < steps(block, 1e-9, 100_000) < 100_000
+    assert steps(block, 1e-9, 100_000) == 0
+    status, found = at(q, block.beta[:N].copy(), C)
+    b = float(found[status == 0].mean()) if bias else 0.0
+    np.testing.assert_allclose(found - b, expected, atol=1e-7)
+
+
+def test_many_free_rows_without_a_bias_take_no_step_each() -> None:
+    """Nearly K = I: as many equations as rows, factorised once or twice and not row by row."""
+    q = made(2.0**-9, False)
+    beta, h = np.zeros(N), q.target.copy()
+    assert search(q, no_free(N), np.zeros(N, np.int8), beta, h, 2.0, 10 * N) == 0.0
+    assert np.abs(h).max() < 1e-9
 
 
 def test_a_step_of_C_does_not_depend_on_the_ladder() -> None:

@@ -156,3 +156,27 @@ def pairs(k: Block, tolerance: float, limit: int) -> int:
             h[t] -= shift * (row[t] - other[t])
             tops[t] = h[t] + up[t]
     return limit
+
+
+@compiled
+def singles(k: Block, tolerance: float, limit: int) -> int:
+    """As ``pairs`` without a bias: the row of the largest decrease moves alone; the steps made."""
+    h = k.h
+    for step in range(limit):
+        i, worst, most = -1, 0.0, 0.0
+        for t in range(len(k.W)):
+            if k.beta[t] < k.high[t] if h[t] > 0.0 else k.beta[t] > k.low[t]:
+                worst = max(worst, abs(h[t]))
+                decrease = h[t] * h[t] / (k.K[t, t] + k.ridge[t])
+                if decrease > most:
+                    i, most = t, decrease
+        if worst <= tolerance or i < 0:
+            return step
+        row = k.K[i]
+        moved = k.beta[i] + h[i] / (row[i] + k.ridge[i])
+        moved = min(max(moved, k.low[i]), k.high[i])
+        shift = moved - k.beta[i]
+        k.beta[i] = moved
+        for t in range(len(h)):
+            h[t] -= shift * row[t]
+    return limit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kselect.learners.svm_path.block import LEFT, choose, gather, pairs
+from kselect.learners.svm_path.block import LEFT, choose, gather, pairs, singles
 from kselect.learners.svm_path.block import STEPS as BLOCK_STEPS
 from kselect.learners.svm_path.compiled import compiled
 from kselect.learners.svm_path.corner import descend
@@ -42,10 +42,10 @@ def by_blocks(
         if top - bottom <= tolerance:
             return left
         k = gather(q, choose(q, beta, h, C, top, bottom), beta, h, C, floor)
-        if q.bias:
-            within = max(LEFT * (top - bottom), 0.5 * tolerance)
-            left -= pairs(k, within, min(left, BLOCK_STEPS * len(k.W)))
-        if exact or not q.bias:
+        within = max(LEFT * (top - bottom), 0.5 * tolerance)
+        most = min(left, BLOCK_STEPS * len(k.W))
+        left -= pairs(k, within, most) if q.bias else singles(k, within, most)
+        if exact:
             descend(q, k, 0.25 * tolerance)
         moved = 0
         for a in range(len(k.W)):
