@@ -192,12 +192,16 @@ def test_steps_within_a_block_end_near_its_optimum(bias: bool) -> None:
     np.testing.assert_allclose(found - b, expected, atol=1e-7)
 
 
-def test_many_free_rows_without_a_bias_take_no_step_each() -> None:
-    """Nearly K = I: as many equations as rows, factorised once or twice and not row by row."""
-    q = made(2.0**-9, False)
-    beta, h = np.zeros(N), q.target.copy()
-    assert search(q, no_free(N), np.zeros(N, np.int8), beta, h, 2.0, 10 * N) == 0.0
-    assert np.abs(h).max() < 1e-9
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_search_from_nothing(bias: bool) -> None:
+    """Nearly K = I, so that most rows are free: none is wrong, and their slack is zero."""
+    q, C = made(2.0**-9, bias), 2.0
+    status, beta, h = np.zeros(N, np.int8), np.zeros(N), q.target.copy()
+    b = search(q, no_free(N), status, beta, h, C, 10 * N)
+    allowed = allowance(q, beta, C)
+    assert (status == 0).sum() > 0.8 * N
+    assert wrongs(q, status, beta, h, b, C, allowed) == 0
+    assert residual(status, h, b) <= allowed
 
 
 def test_a_step_of_C_does_not_depend_on_the_ladder() -> None:
