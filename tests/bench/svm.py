@@ -127,7 +127,7 @@ def check(name: str, X: Array, y: Array, taus: Array, Cs: Array) -> None:
         gram = kernel.gram(points).astype(np.float32).astype(np.float64)
         try:
             path = svm(Problem(X, y, kernel, gram, lams))
-            decision, dual = path.decision(), path.dual()
+            decision = path.decision()
         except TrialError as error:
             failed += 1
             print(error)
@@ -135,9 +135,6 @@ def check(name: str, X: Array, y: Array, taus: Array, Cs: Array) -> None:
         for i, C in enumerate(Cs.tolist()):
             model = SVC(C=C, kernel="precomputed", tol=1e-8).fit(gram, y)
             expected = model.decision_function(gram)
-            a = y * dual.alpha[i]
-            if not ((a > 1e-9 * C) & (a < C * (1 - 1e-9))).any():
-                expected += np.median(decision[i] - expected)  # the bias is an interval
             off = np.abs(decision[i] - expected) / np.maximum(1.0, np.abs(expected))
             worst.append((float(off.max()), tau, C))
     above = sum(w[0] > 1e-5 for w in worst)

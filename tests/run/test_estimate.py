@@ -16,7 +16,7 @@ from kselect.model.method import Choice, Method
 from kselect.model.trial import Outcome, Trial
 from kselect.plan import Plan
 from kselect.run import estimate as module
-from kselect.run.estimate import PATIENCE, estimate
+from kselect.run.estimate import PATIENCE, estimate, growth
 
 KERNELS = tuple(Gaussian(2.0**p) for p in range(-12, 12))
 CV = method("5-CV", "k-CV", 5, loss="squared")
@@ -82,25 +82,21 @@ def test_it_is_the_time_that_the_jobs_take(clock: Clock, methods: tuple[Method, 
     assert estimate(spec, plan, 2) == pytest.approx(truth(clock, spec, plan) / 2, rel=0.01)
 
 
-@pytest.mark.parametrize("power", [1.6, 2.0, 3.0])
-def test_many_rows_are_not_tried(clock: Clock, power: float) -> None:
-    """Their time goes on as it grew between two samples; cpusmall trains on 5734 rows."""
-    clock.power, clock.slow = power, 10.0 ** (4 - 2 * power)
+@pytest.mark.parametrize(("power", "per_pair"), [(3.0, 0.0), (3.0, 1.0), (2.5, 0.0)])
+def test_many_rows_are_not_tried(clock: Clock, power: float, per_pair: float) -> None:
+    """Their time goes on from two samples, within the factor that is promised; cpusmall trains on 5734 rows."""
+    clock.power, clock.slow, clock.per_pair = power, 10.0 ** (6 - 3 * power), per_pair
     spec = experiment(kernels=KERNELS, methods=(CV,), datasets=("cpusmall",), train=0.7)
     plan = planned(spec, "cpusmall", splits=1)
     found, spent = estimate(spec, plan, 1), clock.now
     whole = truth(clock, spec, plan)
-    assert found == pytest.approx(whole, rel=0.02)
+    assert whole / 1.5 < found < 1.5 * whole
     assert spent < 0.5 * whole
 
 
-def test_what_grows_slowly_hides_what_grows_fast(clock: Clock) -> None:
-    """At 1000 rows half of the time is that of pairs, half that of their cube: at 5734 most is the cube's."""
-    clock.power, clock.slow, clock.per_pair = 3.0, 1e-3, 1.0
-    spec = experiment(kernels=KERNELS, methods=(CV,), datasets=("cpusmall",), train=0.7)
-    plan = planned(spec, "cpusmall", splits=1)
-    found = estimate(spec, plan, 1)
-    assert found == pytest.approx(truth(clock, spec, plan), rel=0.02)
+def test_what_was_measured_on_abalone() -> None:
+    """Seconds of seven kernels: those of 2924 rows from those of 487 and 975."""
+    assert 26.2 / 1.5 < 1.5 * growth(1.5 / 0.41, 975 / 487, 2924 / 975) < 26.2 * 1.5
 
 
 def test_no_less_than_the_longest_job(clock: Clock) -> None:
