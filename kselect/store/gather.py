@@ -5,8 +5,9 @@ records.csv is kept where jobs are not (a clone has none): rows that no job repl
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,8 @@ from kselect.store.table import csv_text, read_records, records_text
 
 SECONDS_COLUMNS = ("dataset", "split", "environment", "search", "test")
 NOT_RUN = "not run yet"
+Split = tuple[str, int]  # of a data set
+Row = Sequence[object]
 NO_FACTS: Mapping[str, Any] = {}
 
 
@@ -126,18 +129,31 @@ def check_kept_rows(
             )
 
 
-def seconds_text(jobs: Iterable[Job]) -> str:
-    """seconds.csv: what differs between two runs of the same config stands here and in the manifest alone."""
-    rows = (
-        [
-            j.dataset,
-            j.split,
-            j.environment,
-            *(round(j.seconds.get(k, 0.0), 4) for k in ("search", "test")),
-        ]
-        for j in jobs
-    )
-    return csv_text(SECONDS_COLUMNS, rows)
+def seconds_text(experiment: Experiment, found: Gathered, held: Mapping[Split, Row]) -> str:
+    """seconds.csv: what differs between two runs of the same config stands here and in the manifest alone.
+
+    Rows of jobs that are not here stay as long as their records do.
+    """
+    here = {(r.dataset, r.split) for r in found.records}
+    rows = {key: row for key, row in held.items() if key in here}
+    for j in found.jobs:
+        spent = (round(j.seconds.get(k, 0.0), 4) for k in ("search", "test"))
+        rows[j.dataset, j.split] = [j.dataset, j.split, j.environment, *spent]
+    order = {name: position for position, name in enumerate(experiment.datasets)}
+    ordered = sorted(rows, key=lambda key: (order[key[0]], key[1]))
+    return csv_text(SECONDS_COLUMNS, (rows[key] for key in ordered))
+
+
+def held_seconds(store: Store) -> dict[Split, Row]:
+    """The rows of seconds.csv; none where it is not there or not as it is written here."""
+    try:
+        with (store.folder / "seconds.csv").open(encoding="utf-8", newline="") as file:
+            columns, *rows = csv.reader(file)
+        if tuple(columns) != SECONDS_COLUMNS:
+            return {}
+        return {(row[0], int(row[1])): row for row in rows if len(row) == len(columns)}
+    except (OSError, ValueError, csv.Error):
+        return {}
 
 
 def manifest(
@@ -224,7 +240,7 @@ def write_gathered(
         if found.records:
             store.write("records.csv", records_text(found.records))
         if found.jobs:
-            store.write("seconds.csv", seconds_text(found.jobs))
+            store.write("seconds.csv", seconds_text(experiment, found, held_seconds(store)))
         if found.records:
             store.write_json("manifest.json", facts)
     return Gathered(found.jobs, found.records, facts)

@@ -95,6 +95,24 @@ def test_seconds_have_a_file_of_their_own(tmp_path: Path, experiment: Experiment
     }  # fmt: skip
 
 
+def test_seconds_of_jobs_that_are_not_here_stay_with_their_records(
+    tmp_path: Path, experiment: Experiment
+) -> None:
+    """A clone has records.csv and seconds.csv and no jobs; what runs there anew replaces its own row alone."""
+    store = Store(tmp_path)
+    fill(experiment, store, PAIRS, "env")
+    write_gathered(experiment, store)
+    before = (tmp_path / "seconds.csv").read_text()
+    shutil.rmtree(tmp_path / "jobs")
+    fill(experiment, store, [("heart", 2)], "other")
+    write_gathered(experiment, store)
+    assert (tmp_path / "seconds.csv").read_text() == before.replace("heart,2,env", "heart,2,other")
+    for damaged in ("", "dataset,split\nheart,2\n", before.replace("heart,1", "heart,one")):
+        (tmp_path / "seconds.csv").write_text(damaged)
+        write_gathered(experiment, store)
+        assert (tmp_path / "seconds.csv").read_text().splitlines()[1:] == ["heart,2,other,2,0.5"]
+
+
 def test_environments_of_a_run_in_parts(tmp_path: Path, experiment: Experiment) -> None:
     """Machines that shared a run are all in the manifest, each with its number of jobs."""
     from kselect.store.environment import digest
