@@ -23,7 +23,7 @@ from kselect.run.trial import run_trial
 # So many kernels, evenly over the grid; of more rows than the second number, samples of that part and half of it.
 KERNELS, FEW_ROWS, PART_OF_ROWS = 6, 700, 1 / 3
 # How the time may grow with the rows beyond the samples, and by how much the power rises.
-SLOWEST, FASTEST, STEEPER = 2.5, 3.2, 0.35
+SLOWEST, FASTEST, STEEPER = 2.0, 3.2, 0.4
 # Seconds after which the data sets that are left are priced by the others.
 PATIENCE = 30.0
 

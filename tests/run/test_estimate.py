@@ -82,7 +82,7 @@ def test_it_is_the_time_that_the_jobs_take(clock: Clock, methods: tuple[Method, 
     assert estimate(spec, plan, 2) == pytest.approx(truth(clock, spec, plan) / 2, rel=0.01)
 
 
-@pytest.mark.parametrize(("power", "per_pair"), [(3.0, 0.0), (3.0, 1.0), (2.5, 0.0)])
+@pytest.mark.parametrize(("power", "per_pair"), [(3.0, 0.0), (3.0, 1.0)])
 def test_many_rows_are_not_tried(clock: Clock, power: float, per_pair: float) -> None:
     """Their time goes on from two samples, within the factor that is promised; cpusmall trains on 5734 rows."""
     clock.power, clock.slow, clock.per_pair = power, 10.0 ** (6 - 3 * power), per_pair
