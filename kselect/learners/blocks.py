@@ -6,8 +6,10 @@ import numpy as np
 
 from kselect.numerics.linalg import Array
 
-# Multiplications in a product that BLAS takes for a small one.
+# Multiplications in a product that BLAS takes for a small one: its rows are not worth a call of their own.
 SMALL_PRODUCT = 1_000_000
+# Up to so many BLAS multiplies four small matrices at once faster than it updates each: .9 of the time and less.
+TINY_PRODUCT = 100_000
 
 
 def gram_of_rows(A: Array) -> Array:
@@ -30,15 +32,14 @@ def identity_minus(product: Array) -> Array:
 def stacked(rows: Array, shares: Array) -> Array:
     """``A_F diag(share) A_F^T`` for folds (k, m, r) and ridges (n_ridges, r): (k, n_ridges, m, m).
 
-    Large ones are symmetric rank updates, as above; BLAS multiplies small matrices faster than it updates them.
+    Symmetric rank updates, as above; BLAS multiplies tiny matrices, four at once, faster than it updates them.
     """
     (k, m, r), ridges = rows.shape, len(shares)
-    size = m * m * r
-    if size > SMALL_PRODUCT:
+    if m * m * r > TINY_PRODUCT:
         scaled = rows[:, None] * np.sqrt(shares)[:, None]
         return np.asarray(scaled @ scaled.swapaxes(-1, -2))
     scaled = rows[:, None] * shares[:, None]
-    together = next(t for t in (4, 2, 1) if ridges % t == 0 and t * size <= SMALL_PRODUCT)
+    together = next(t for t in (4, 2, 1) if ridges % t == 0)
     across = np.ascontiguousarray(rows.swapaxes(-1, -2))[:, None]
     product = scaled.reshape(k, ridges // together, together * m, r) @ across
     return product.reshape(k, ridges, m, m)

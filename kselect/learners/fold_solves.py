@@ -16,8 +16,9 @@ from scipy.linalg.lapack import dposv
 from kselect.errors import TrialError
 from kselect.learners.blocks import SMALL_PRODUCT
 from kselect.learners.factor import Factor, ScatteredFactor, weights
+from kselect.learners.large_ridges import LargeRidges
 from kselect.numerics.folds import Folds
-from kselect.numerics.linalg import Array, Index
+from kselect.numerics.linalg import Array, Index, Mask
 
 # Numbers in a stack of scaled eigenvectors: two megabytes.
 STACK_SIZE = 250_000
@@ -35,6 +36,11 @@ class Solutions:
     alpha: Array
     b: Array
     q: Array
+
+    def at(self, ridges: Mask) -> Solutions:
+        """Those at some of the ridges."""
+        alpha, b = self.alpha[:, ridges], self.b[:, ridges]
+        return Solutions(self.gammas[ridges], alpha, b, self.q[ridges])
 
 
 def solve_all(factor: Factor, gammas: Array, targets: Array, bias: bool) -> Solutions:
@@ -64,13 +70,29 @@ class FoldErrors:
 class FoldSolver:
     """The folds of one kernel matrix, with or without a bias."""
 
-    def __init__(self, factor: Factor, bias: bool, folds: Folds) -> None:
-        self.factor, self.bias, self.folds = factor, bias, folds
+    def __init__(self, K: Array, factor: Factor, bias: bool, folds: Folds) -> None:
+        self.K, self.factor, self.bias, self.folds = K, factor, bias, folds
 
-    def solve(self, fits: dict[int, Solutions]) -> FoldErrors:
+    def solve(self, targets: Array, fits: dict[int, Solutions]) -> FoldErrors:
         """All folds; ``fits`` are those with the ridges at which a fold of each size is held out."""
-        if isinstance(self.factor, ScatteredFactor) and not self.bias:
+        if self.bias:
+            return self._by_blocks(fits)
+        if isinstance(self.factor, ScatteredFactor):
             return FoldErrors(self._scattered(self.factor, fits), fits, None)
+        gammas = {m: fit.gammas for m, fit in fits.items()}
+        large = LargeRidges.of(self.factor.eigenvalues(), self.folds, gammas, len(targets))
+        if not large.count:
+            return self._by_blocks(fits)
+        errors, others = np.empty((len(targets), len(large.served), self.folds.n)), ~large.served
+        errors[:, large.served] = targets[:, None] - large.predictions(self.K, targets)
+        if not others.any():
+            return FoldErrors(errors, fits, None)
+        rest = self._by_blocks({m: fit.at(others) for m, fit in fits.items()})
+        errors[:, others] = rest.errors
+        return FoldErrors(errors, fits, rest.edges)  # the smallest ridge is not a large one
+
+    def _by_blocks(self, fits: dict[int, Solutions]) -> FoldErrors:
+        """One block for each fold and ridge."""
         errors, edges = np.empty_like(next(iter(fits.values())).alpha), list[Array]()
         for m, positions in self.folds.by_size.items():
             if m * m * self.folds.n <= SMALL_PRODUCT:

@@ -233,4 +233,5 @@ class SquareLossPath:
             m: self._solutions((n - m) * self.problem.lams if per_fold else self.gammas)
             for m in folds.by_size
         }
-        return FoldSolver(self.factor, self.bias, folds).solve(fits)
+        solver = FoldSolver(self.problem.K, self.factor, self.bias, folds)
+        return solver.solve(self.problem.right_sides, fits)

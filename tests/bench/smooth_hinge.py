@@ -134,8 +134,9 @@ def verdict(chosen: Pruned, scores: Array) -> str:
     """Whether the pair is the surface's, and what was trained for it."""
     lowest = float(scores.min())
     same = scores[chosen.kernel, chosen.ridge] <= lowest + 3e-12 * max(1.0, lowest)
+    off = abs(chosen.score - lowest) / lowest
     return (
-        f"{'same pair' if same else 'OTHER PAIR'}, value off by {abs(chosen.score - lowest):.0e}, "
+        f"{'same pair' if same else 'OTHER PAIR'}, value off by {off:.0e} of it, "
         f"{chosen.work.kernels_fitted} kernels and {chosen.work.pairs} pairs fitted, {chosen.work.folds} folds"
     )
 
