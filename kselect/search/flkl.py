@@ -19,11 +19,13 @@ from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.search.continuous import FirstLevel, SecondLevel, State, Unit, require_targets
 from kselect.search.first_level import Inner, Settled, settle
-from kselect.search.held_out_fits import Fold, FoldFit, follow
+from kselect.search.held_out_fits import NEAR, Fold, FoldFit, follow_all
 from kselect.search.kinds import Solutions, search_kind
 from kselect.search.least_squares import Ended, least_squares
 from kselect.search.quasi_newton import minimise_k_fold, rbf
 
+# At the start, which the search leaves, a fold's widths may be farther than NEAR from their minimum.
+ROUGH = 0.01
 # Where (lam, mu) may be, in the unit's features.
 LIMITS = np.log([[1e-5, 1e3], [1e-6, 1e7]])
 
@@ -45,6 +47,11 @@ class FoldFits:
         return np.concatenate([fit.jacobian for fit in self.fits])
 
     @property
+    def theta(self) -> Array:
+        """The mean of the folds' widths."""
+        return np.asarray(np.mean([fit.theta for fit in self.fits], axis=0))
+
+    @property
     def jumps(self) -> int:
         """The folds whose minimum is another than the one they came from."""
         return sum(fit.jumped for fit in self.fits)
@@ -59,13 +66,13 @@ class Follower:
 
     def __call__(self, u: Array, s: Array, here: FoldFits) -> FoldFits:
         """The fits at ``u + s``."""
-        return self.counted(FoldFits(tuple(follow(fit, s) for fit in here.fits)))
+        return self.counted(FoldFits(follow_all(here.fits, s)))
 
-    def first(self, folds: Sequence[Fold], u: Array, theta: Array) -> FoldFits:
+    def first(self, folds: Sequence[Fold], u: Array, theta: Array, near: float = NEAR) -> FoldFits:
         """The fits at the start; each fold starts where the one before it ended."""
         fits: list[FoldFit] = []
         for fold in folds:
-            fits.append(fold.fit(u, fits[-1].theta if fits else theta))
+            fits.append(fold.fit(u, fits[-1].theta if fits else theta, near))
         return self.counted(FoldFits(tuple(fits)))
 
     def counted(self, found: FoldFits) -> FoldFits:
@@ -85,9 +92,10 @@ def flkl(
     u, theta = beginning(unit, widths, y, start or minimise_k_fold(X, y, folds))
     follower = Follower()
     parts = [Fold.of(widths, y, F) for F in folds.members]
-    first = follower.first(parts, u, theta)
-    ended = least_squares(follower, u, first, LIMITS)
-    final = of_all_rows(Inner(widths, y, *np.exp(ended.u).tolist()), ended.point)
+    begun = follower.first(parts, u, theta, ROUGH)
+    ended = least_squares(follower, u, begun, LIMITS)
+    more = 1.0 if ard else larger(theta, begun.theta)
+    final = of_all_rows(Inner(widths, y, *np.exp(ended.u).tolist()), more * ended.point.theta)
     return summary(unit, ard, ended, final, follower)
 
 
@@ -112,9 +120,14 @@ def stationary(widths: Widths, y: Array, theta: Array, lam: float) -> Array:
     return np.array([np.log(lam), np.log(mu) if mu else -np.inf])
 
 
-def of_all_rows(problem: Inner, found: FoldFits) -> Settled:
-    """The widths of all rows, from the mean of the folds'."""
-    return settle(problem, np.mean([fit.theta for fit in found.fits], axis=0), unseen=True)
+def larger(theta: Array, folds: Array) -> float:
+    """How much larger the width of all rows is than the folds': at the start RBF's is a minimum as it is."""
+    return float(theta[0] / folds[0]) if folds[0] > 0.0 else 1.0
+
+
+def of_all_rows(problem: Inner, start: Array) -> Settled:
+    """The widths of all rows."""
+    return settle(problem, start, unseen=True)
 
 
 def summary(
@@ -166,5 +179,5 @@ def at_hyper_parameters(
     u = np.log([lam, mu / unit.square**2])
     follower = Follower()
     found = follower.first([Fold.of(widths, y, F) for F in folds.members], u, theta)
-    final = of_all_rows(Inner(widths, y, *np.exp(u).tolist()), found)
+    final = of_all_rows(Inner(widths, y, *np.exp(u).tolist()), found.theta)
     return summary(unit, ard, Ended(u, found, (), 0, "converged"), final, follower)

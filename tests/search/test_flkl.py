@@ -16,18 +16,24 @@ from kselect.numerics.folds import draw_folds
 from kselect.search import flkl as module
 from kselect.search.continuous import FirstLevel, SecondLevel, Unit
 from kselect.search.first_level import Inner, settle
-from kselect.search.flkl import LIMITS, FoldFits, beginning, flkl, stationary
+from kselect.search.flkl import LIMITS, FoldFits, Follower, beginning, flkl, larger, stationary
 from kselect.search.held_out_fits import Fold
 from kselect.search.least_squares import Ended
 from kselect.search.quasi_newton import minimise_k_fold, minimise_press, minimise_regularised
 
 
+@pytest.mark.parametrize("n", [80, 150])
 @pytest.mark.parametrize("ard", [True, False])
-def test_what_is_found(ard: bool) -> None:
-    """The objective is that of retraining, the widths those of a minimum of L on all rows."""
-    X, y, folds = problem()
+def test_what_is_found(ard: bool, n: int) -> None:
+    """The objective is that of retraining, the widths those of a minimum of L on all rows.
+
+    With ARD on 80 rows the objective bends so sharply that the search may say so, with exact inner minima too.
+    """
+    X, y, folds = problem(n)
     found = flkl(X, y, folds, ard=ard)
-    assert (found.state, found.jumps) == ("converged", 0)
+    sharp = {"no further descent"} if ard and n == 80 else set()
+    assert found.state in {"converged"} | sharp
+    assert found.jumps == 0
     at, theta = np.log([found.lam, found.mu]), found.theta
     assert found.objective == pytest.approx(outer(X, y, folds, at, theta, ard=ard), rel=1e-5)
     widths = Unit.of(X).widths(ard=ard)
@@ -64,6 +70,25 @@ def test_start_at_hand_changes_nothing() -> None:
     X, y, folds = problem()
     given = flkl(X, y, folds, start=minimise_k_fold(X, y, folds))
     np.testing.assert_array_equal(given.theta, flkl(X, y, folds).theta)
+
+
+def test_the_width_of_all_rows_is_foreseen() -> None:
+    """RBF's start is a minimum on all rows: what the folds' widths are of that one, they stay nearly."""
+    X, y, folds = problem(150, 4)
+    widths = Unit.of(X).widths(ard=False)
+    u, theta = beginning(Unit.of(X), widths, y, minimise_k_fold(X, y, folds))
+    parts = [Fold.of(widths, y, F) for F in folds.members]
+    begun = Follower().first(parts, u, theta)
+    there = Follower()(u, np.array([0.3, -0.5]), begun)
+    inner = Inner(widths, y, *np.exp(there.fits[0].u).tolist())
+    plain = settle(inner, there.theta).theta
+    foreseen = larger(theta, begun.theta) * there.theta
+    assert np.abs(foreseen - plain) < 0.5 * np.abs(there.theta - plain)
+
+
+def test_no_width_at_all_foresees_nothing() -> None:
+    """Folds whose width is zero, where a linear kernel is left."""
+    assert larger(np.array([0.2]), np.zeros(1)) == 1.0
 
 
 def test_starts_where_rbf_is_stationary() -> None:

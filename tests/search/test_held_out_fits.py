@@ -9,7 +9,7 @@ from problems_flkl import rows
 
 from kselect.kernels.widths import OneWidth, WidthPerFeature
 from kselect.search.first_level import settle
-from kselect.search.held_out_fits import Fold, FoldFit, follow
+from kselect.search.held_out_fits import Fold, FoldFit, between, follow, follow_all
 
 
 def fold(n: int, d: int, *, one: bool) -> tuple[Fold, Array, Array]:
@@ -84,6 +84,28 @@ def test_follows_its_minimum(one: bool) -> None:
     np.testing.assert_allclose(there.theta, by_steps.theta, atol=1e-3 * largest)
 
 
+@pytest.mark.parametrize("one", [True, False])
+def test_folds_follow_together(one: bool) -> None:
+    """To the same minima as each alone, for fewer factors: the later ones know how the first ones bent."""
+    X, y = rows(100, 4)
+    widths = OneWidth.of(X) if one else WidthPerFeature(X)
+    folds = [Fold.of(widths, y, np.arange(k, 100, 5)) for k in range(5)]
+    u, s = np.log([0.5, 3.0]), np.array([0.4, -1.0])
+    here = [fold.fit(u, start(4, one=one)) for fold in folds]
+    together, alone = follow_all(here, s), [follow(fit, s) for fit in here]
+    for both, by_itself in zip(together, alone, strict=True):
+        np.testing.assert_allclose(both.theta, by_itself.theta, atol=1e-3 * by_itself.theta.max())
+    assert not any(fit.jumped for fit in together + tuple(alone))
+    assert together[0].evaluations == alone[0].evaluations
+    assert sum(f.evaluations for f in together) < sum(f.evaluations for f in alone)
+
+
+def test_the_bend_of_a_width_at_its_bound() -> None:
+    """None: neither for one that has left it nor for one that has come to it."""
+    found = between(np.array([1.0, 0.0, 2.0, 0.0]), np.array([np.e, 1.0, 0.0, 0.0]))
+    np.testing.assert_allclose(found, [1.0, 0.0, 0.0, 0.0], atol=1e-15)
+
+
 def two_minima() -> Fold:
     """A slow trend under a fast wave: at small mu there is a wide and a narrow minimum, at large mu one."""
     rng = np.random.default_rng(0)
@@ -111,3 +133,15 @@ def test_a_lost_minimum_is_named() -> None:
     assert lost.jumped
     assert lost.theta[0] < 1.0
     assert lost.evaluations > still.evaluations
+
+
+def test_a_lost_minimum_misleads_no_other() -> None:
+    """The fold after one that jumped starts from its own tangent's end."""
+    part = two_minima()
+    lost_there = np.array([0.0, np.log(1e5)])
+    narrow, wide = (part.fit(np.log([1.0, 1e-4]), np.array([t])) for t in (36.0, 0.5))
+    alone = follow(wide, lost_there)
+    lost, after = follow_all([narrow, wide], lost_there)
+    assert lost.jumped
+    assert after.evaluations == alone.evaluations
+    np.testing.assert_array_equal(after.theta, alone.theta)
