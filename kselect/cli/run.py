@@ -20,7 +20,7 @@ from kselect.model.experiment import Experiment
 from kselect.model.records import Cell, cells_of
 from kselect.plan import Plan, check_kept, damaged, find_sources, make_plan
 from kselect.report.sections import FIGURES
-from kselect.run.estimate import estimate
+from kselect.run.estimate import PATIENCE, estimate
 from kselect.run.progress import clock
 from kselect.store.gather import check_leftover
 from kselect.store.jobs import Store
@@ -157,6 +157,8 @@ def run_one(
     check_leftover(loaded.whole, store, planned_cells(experiment, plan))
     describe(f"{experiment.name}{variant and f', variant {variant}'}", experiment, plan, store, how)
     if how.dry_run:
+        if plan.trials and not how.quiet:
+            click.echo(f"timing parts of them, for some {clock(PATIENCE)} at most", err=True)
         seconds = estimate(experiment, plan, how.n_jobs)
         told = f"about {clock(seconds)}" if seconds >= 1 else "a second"
         click.echo(f"{told} with -j {how.n_jobs}")
@@ -173,8 +175,8 @@ def describe(name: str, experiment: Experiment, plan: Plan, store: Store, how: F
     if how.quiet:
         return
     if how.verbose or how.dry_run:
-        for name, source in plan.sources.items():
-            click.echo(f"{name}: {source.kind}, {source.path}", err=True)
+        for dataset, source in plan.sources.items():
+            click.echo(f"{dataset}: {source.kind}, {source.path}", err=True)
     columns = ", ".join(experiment.labels)
     click.echo(
         f"{name}: {len(plan.trials)} jobs to run, {plan.done} done already; "

@@ -1,42 +1,59 @@
 """What a plan will take: parts of its own jobs, timed before anything is run.
 
 Of a job on each data set some kernels are tried, and one of those fixed places that a figure looks at; the time is
-scaled to all of them. Many rows are not tried: their time follows from that of two samples, larger ones where there
-are more rows, as in a small one what grows like the cube of the rows is hidden by what does not.
+scaled to all of them. Where there are many rows the samples double, of fewer kernels when they become slow, as far
+as ALLOWANCE lets them; what is left follows from how the time has grown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import groupby
-from math import log
+from functools import partial
+from itertools import groupby, pairwise
+from math import ceil, log, log2
 from time import perf_counter
 
 from kselect.errors import KselectError
+from kselect.kernels import Kernel
 from kselect.model.experiment import Experiment
 from kselect.model.method import Method
 from kselect.model.trial import Trial
 from kselect.plan import Plan
 from kselect.run.trial import run_trial
 
-# So many kernels, evenly over the grid; of more rows than the second number, samples of that part and half of it.
-KERNELS, FEW_ROWS, PART_OF_ROWS = 6, 700, 1 / 3
-# How the time may grow with the rows beyond the samples, and by how much the power rises.
-SLOWEST, FASTEST, STEEPER = 2.0, 3.2, 0.4
+# So many kernels, evenly over the grid: an SVM takes ten times as long with some as with others. Where samples are
+# slow, fewer.
+KERNELS, FEWEST = 14, 2
+# More rows than these are halved for the first sample; the next takes the kernels that fit into so many seconds.
+MANY_ROWS, ALLOWANCE = 700, 12.0
+# Between these powers of the rows any time grows: every entry of K, and a factor of K. The power rises with the
+# rows, as large matrices leave the processor's cache; beyond the samples as it did last, by so much at most.
+SQUARE, CUBE, STEEPER = 2.0, 3.0, 0.4
 # Seconds after which the data sets that are left are priced by the others.
-PATIENCE = 30.0
+PATIENCE = 90.0
 
 Key = tuple[str, tuple[Method, ...]]
 
 
 @dataclass(frozen=True)
 class Part:
-    """Methods that are timed together, on some kernels, and by what that is to be multiplied."""
+    """Methods that are timed together on some kernels, and by what that is to be multiplied."""
 
     methods: tuple[Method, ...]
-    stride: int
+    kernels: tuple[Kernel, ...]
     times: float
+
+    def on(self, count: int) -> Part:
+        """On fewer kernels."""
+        return replace(self, kernels=evenly(self.kernels, count))
+
+
+def evenly(kernels: tuple[Kernel, ...], count: int) -> tuple[Kernel, ...]:
+    """At most so many."""
+    stride = max(1, ceil(len(kernels) / count))
+    return kernels[stride // 2 :: stride]
 
 
 def estimate(experiment: Experiment, plan: Plan, n_jobs: int) -> float:
@@ -52,13 +69,16 @@ def key_of(trial: Trial) -> Key:
 
 
 def price(experiment: Experiment, plan: Plan) -> Mapping[Key, float]:
-    """Seconds per job; what costs most is timed first, and what patience leaves by its share of the work."""
+    """Seconds per job; what costs most is timed first, and what patience leaves by its share of the work.
+
+    Before all else the cheapest job of each task is tried, as tasks have learners of their own.
+    """
     trials = {key_of(trial): trial for trial in plan.trials}
     costs = {key: plan.cost(experiment, trial) for key, trial in trials.items()}
     order = sorted(trials, key=lambda key: -costs[key])
     found: dict[Key, float] = {}
-    if order:
-        warm_up(experiment, trials[order[-1]])
+    for trial in {experiment.task(key[0]): trials[key] for key in order}.values():
+        warm_up(experiment, trial)
     started = perf_counter()
     for key in order:
         if perf_counter() - started > PATIENCE:
@@ -76,38 +96,54 @@ def price(experiment: Experiment, plan: Plan) -> Mapping[Key, float]:
 
 def warm_up(experiment: Experiment, trial: Trial) -> None:
     """What a worker does once: imports, and the loops that are compiled."""
-    for part in parts_of(experiment, trial):
-        few = Part(part.methods, max(1, len(experiment.kernels)), 1.0)
-        time_part(experiment, trial, few, FEW_ROWS // 2)
+    with suppress(KselectError):
+        for part in parts_of(experiment, trial):
+            once = replace(part, kernels=evenly(experiment.kernels, 1))
+            time_part(experiment, trial, once, MANY_ROWS // 2)
 
 
 def time_job(experiment: Experiment, trial: Trial) -> float | None:
     """Seconds of a job, None where its data cannot be read."""
+    try:
+        return sum(climb(experiment, trial, part) for part in parts_of(experiment, trial))
+    except KselectError:
+        return None
+
+
+def climb(experiment: Experiment, trial: Trial, part: Part) -> float:
+    """Seconds of a part on all training rows, by samples that double until they are slow."""
+    seconds = partial(time_part, experiment, trial)
+    sizes = samples(experiment, trial)
+    here, times = seconds(part, sizes[0]), part.times
+    powers = (CUBE, CUBE)
+    for few, many in pairwise(sizes):
+        longer = growth(powers, many / few)
+        fitting = int(len(part.kernels) * ALLOWANCE / (here * longer))
+        if fitting < min(FEWEST, len(part.kernels)):
+            return times * here * growth(powers, sizes[-1] / few)
+        if fitting < len(part.kernels):
+            part, of_more = part.on(fitting), here
+            here = seconds(part, few)
+            times *= of_more / here
+        before, here = here, seconds(part, many)
+        powers = (powers[-1], log(here / before) / log(many / few))
+    return times * here
+
+
+def samples(experiment: Experiment, trial: Trial) -> Sequence[int]:
+    """Numbers of training rows: all, half of them and so on down to MANY_ROWS, the least first."""
     rows = experiment.train_rows(trial.dataset)
-    many = max(FEW_ROWS, round(PART_OF_ROWS * rows))
-    few, seconds = many // 2, 0.0
-    for part in parts_of(experiment, trial):
-        if experiment.train is None or rows <= many:
-            found = time_part(experiment, trial, part, rows)
-            if found is None:
-                return None
-            seconds += part.times * found
-            continue
-        small, large = (time_part(experiment, trial, part, n) for n in (few, many))
-        if small is None or large is None:
-            return None
-        seconds += part.times * large * growth(large / small, many / few, rows / many)
-    return seconds
+    if experiment.train is None:
+        return (rows,)
+    halvings = max(0, ceil(log2(rows / MANY_ROWS)))
+    return tuple(ceil(rows / 2**k) for k in range(halvings, -1, -1))
 
 
-def growth(grown: float, by: float, further: float) -> float:
-    """How time goes on when so many times the rows have taken so many times as long.
-
-    The power rises with the rows: kernels cost n^2, factors n^3, and large matrices leave the processor's cache. On
-    abalone it is 1.9 from 487 to 975 rows, 2.2 from there to 1462 and 2.8 to 2924.
-    """
-    power = log(grown) / log(by) + STEEPER
-    return float(further ** min(max(power, SLOWEST), FASTEST))
+def growth(powers: tuple[float, float], further: float) -> float:
+    """How many times as long so many times the rows take, after the powers of the last two doublings."""
+    before, last = powers
+    rise = min(max(last - before, 0.0), STEEPER)
+    return float(further ** min(max(last + rise, SQUARE), CUBE))
 
 
 def parts_of(experiment: Experiment, trial: Trial) -> Iterable[Part]:
@@ -117,29 +153,25 @@ def parts_of(experiment: Experiment, trial: Trial) -> Iterable[Part]:
     searched = tuple(m for m in trial.methods if m.search or m.at in moved)
     grid = tuple(m for m in trial.methods if m not in fixed and m not in searched)
     if grid:
-        stride = max(1, len(experiment.kernels) // KERNELS)
-        count = len(experiment.kernels[stride // 2 :: stride])
-        yield Part(grid, stride, len(experiment.kernels) / count)
+        some = evenly(experiment.kernels, KERNELS)
+        yield Part(grid, some, len(experiment.kernels) / len(some))
     if searched:
-        yield Part(searched, 1, 1.0)
+        yield Part(searched, experiment.kernels, 1.0)
     ordered = sorted(fixed, key=lambda m: (m.part, m.label))
     for _, group in groupby(ordered, key=lambda m: (m.part, m.label)):
         alike = list(group)
-        yield Part((alike[len(alike) // 2],), len(experiment.kernels) or 1, float(len(alike)))
+        yield Part((alike[len(alike) // 2],), evenly(experiment.kernels, 1), float(len(alike)))
 
 
-def time_part(experiment: Experiment, trial: Trial, part: Part, rows: int) -> float | None:
+def time_part(experiment: Experiment, trial: Trial, part: Part, rows: int) -> float:
     """Seconds of some methods on some kernels and training rows."""
     from threadpoolctl import threadpool_limits
 
-    some = replace(experiment, kernels=experiment.kernels[part.stride // 2 :: part.stride])
+    some = replace(experiment, kernels=part.kernels)
     if experiment.train is not None:
         whole = experiment.info(trial.dataset).rows
         some = replace(some, train=min(experiment.train, rows / whole))
-    try:
-        with threadpool_limits(1):
-            started = perf_counter()
-            run_trial(some, replace(trial, methods=part.methods))
-    except KselectError:
-        return None
+    with threadpool_limits(1):
+        started = perf_counter()
+        run_trial(some, replace(trial, methods=part.methods))
     return perf_counter() - started
