@@ -8,7 +8,7 @@ solution with ``mu = -g^T theta / theta^T theta``, where RBF is stationary along
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,8 +24,9 @@ from kselect.search.kinds import Solutions, search_kind
 from kselect.search.least_squares import Ended, least_squares
 from kselect.search.quasi_newton import minimise_k_fold, rbf
 
-# At the start, which the search leaves, a fold's widths may be farther than NEAR from their minimum.
-ROUGH = 0.01
+# At the start, which the search leaves, a fold's widths may be farther from their minimum than NEAR later on. A
+# search that ends without having converged is followed by a second one, for which they are nearer.
+ROUGH, SHARP = 0.01, 3e-4
 # Where (lam, mu) may be, in the unit's features.
 LIMITS = np.log([[1e-5, 1e3], [1e-6, 1e7]])
 
@@ -61,18 +62,26 @@ class FoldFits:
 class Follower:
     """Moves all folds along their minima, and counts what that costs."""
 
+    near: float = NEAR
     evaluations: int = 0
     jumps: int = 0
 
     def __call__(self, u: Array, s: Array, here: FoldFits) -> FoldFits:
         """The fits at ``u + s``."""
-        return self.counted(FoldFits(follow_all(here.fits, s)))
+        return self.counted(FoldFits(follow_all(here.fits, s, self.near)))
 
     def first(self, folds: Sequence[Fold], u: Array, theta: Array, near: float = NEAR) -> FoldFits:
-        """The fits at the start; each fold starts where the one before it ended."""
-        fits: list[FoldFit] = []
+        """The fits at the start; each fold starts from the mean of those before it."""
+        found = FoldFits(())
         for fold in folds:
-            fits.append(fold.fit(u, fits[-1].theta if fits else theta, near))
+            fit = fold.fit(u, found.theta if found.fits else theta, near)
+            found = FoldFits((*found.fits, fit))
+        return self.counted(found)
+
+    def sharper(self, found: FoldFits) -> FoldFits:
+        """The same place, each fold from where it is, and nearer to its minimum; as all that follow."""
+        self.near = SHARP
+        fits = (fit.fold.fit(fit.u, fit.theta, SHARP) for fit in found.fits)
         return self.counted(FoldFits(tuple(fits)))
 
     def counted(self, found: FoldFits) -> FoldFits:
@@ -93,10 +102,19 @@ def flkl(
     follower = Follower()
     parts = [Fold.of(widths, y, F) for F in folds.members]
     begun = follower.first(parts, u, theta, ROUGH)
-    ended = least_squares(follower, u, begun, LIMITS)
+    ended = search(follower, u, begun)
     more = 1.0 if ard else larger(theta, begun.theta)
     final = of_all_rows(Inner(widths, y, *np.exp(ended.u).tolist()), more * ended.point.theta)
     return summary(unit, ard, ended, final, follower)
+
+
+def search(follower: Follower, u: Array, begun: FoldFits) -> Ended[FoldFits]:
+    """Levenberg-Marquardt; where steps break their promise, once more with the folds nearer to their minima."""
+    ended = least_squares(follower, u, begun, LIMITS)
+    if ended.state == "converged":
+        return ended
+    again = least_squares(follower, ended.u, follower.sharper(ended.point), LIMITS)
+    return replace(again, steps=ended.steps + again.steps)
 
 
 def beginning(unit: Unit, widths: Widths, y: Array, rbf: SecondLevel) -> tuple[Array, Array]:

@@ -131,7 +131,7 @@ def tangent(point: Point) -> Array:
     return moves
 
 
-def follow_all(fits: Sequence[FoldFit], s: Array) -> tuple[FoldFit, ...]:
+def follow_all(fits: Sequence[FoldFit], s: Array, near: float = NEAR) -> tuple[FoldFit, ...]:
     """All folds at ``u + s``.
 
     The folds share most of their rows, and so the bend of their minima: each starts from its tangent's end with
@@ -141,7 +141,7 @@ def follow_all(fits: Sequence[FoldFit], s: Array) -> tuple[FoldFit, ...]:
     bends: list[Array] = []
     for fit in fits:
         bend = np.mean(bends, axis=0) if bends else np.zeros_like(fit.theta)
-        there = follow(fit, s, bend)
+        there = follow(fit, s, bend, near)
         found.append(there)
         if not there.jumped:
             bends.append(between(fit.ahead(s), there.theta))
@@ -155,22 +155,24 @@ def between(ahead: Array, theta: Array) -> Array:
     return np.asarray(np.log(np.where(both, ratio, 1.0)))
 
 
-def follow(fit: FoldFit, s: Array, bend: Array | float = 0.0) -> FoldFit:
+def follow(fit: FoldFit, s: Array, bend: Array | float = 0.0, near: float = NEAR) -> FoldFit:
     """The fit at ``u + s``: Newton from the tangent's end, or in parts where that was not a plain descent.
 
     ``bend`` is how far from the tangent's end the widths are expected, as logarithms.
     """
-    direct, plain = leap(fit, s, bend)
-    return direct if plain else in_parts(fit, s, direct)
+    direct, plain = leap(fit, s, bend, near)
+    return direct if plain else in_parts(fit, s, direct, near)
 
 
-def leap(fit: FoldFit, s: Array, bend: Array | float = 0.0) -> tuple[FoldFit, bool]:
+def leap(
+    fit: FoldFit, s: Array, bend: Array | float = 0.0, near: float = NEAR
+) -> tuple[FoldFit, bool]:
     """The fit from the tangent's end, and whether it surely is the same minimum.
 
     It is if Newton had to make no more than a correction, and the widths are not all others at once.
     """
     ahead = fit.ahead(s)
-    found = fit.fold.fit(fit.u + s, ahead * np.exp(bend))
+    found = fit.fold.fit(fit.u + s, ahead * np.exp(bend), near)
     old, new = fit.theta, found.theta
     sizes = np.linalg.norm(old), np.linalg.norm(new)
     moved = np.linalg.norm(new - old)
@@ -179,12 +181,12 @@ def leap(fit: FoldFit, s: Array, bend: Array | float = 0.0) -> tuple[FoldFit, bo
     return found, found.straight and alike and corrected <= 0.5 * moved + SMALL * max(sizes)
 
 
-def in_parts(fit: FoldFit, s: Array, direct: FoldFit) -> FoldFit:
+def in_parts(fit: FoldFit, s: Array, direct: FoldFit, near: float) -> FoldFit:
     """The way to ``u + s`` in parts, halved where Newton leaves them; the direct fit if the minimum is lost."""
     here, done, part, used = fit, 0.0, 0.5, direct.evaluations
     while done < 1.0:
         part = min(part, 1.0 - done)
-        there, plain = leap(here, part * s)
+        there, plain = leap(here, part * s, near=near)
         used += there.evaluations
         if plain:
             here, done = there, done + part

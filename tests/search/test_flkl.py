@@ -138,6 +138,47 @@ def test_a_lost_minimum_on_the_way() -> None:
     assert found.state == "branch change"
 
 
+def started(near: float) -> tuple[Follower, Array, FoldFits]:
+    """All folds of a problem at a place, so near to their minima."""
+    X, y, folds = problem(100)
+    widths, follower, u = Unit.of(X).widths(ard=True), Follower(), np.zeros(2)
+    parts = [Fold.of(widths, y, F) for F in folds.members]
+    return follower, u, follower.first(parts, u, np.full(4, 0.2), near)
+
+
+def test_sharper_fits() -> None:
+    """The same folds at the same place, nearer to their minima, and so are those that they are followed to."""
+    follower, u, rough = started(0.1)
+    _, _, exact = started(0.0)
+    sharp, s = follower.sharper(rough), np.array([0.1, -0.1])
+    assert np.abs(sharp.errors - exact.errors).max() < 1e-6
+    assert np.abs(rough.errors - exact.errors).max() > 1e-5
+    there, exactly = follower(u, s, sharp), Follower(near=0.0)(u, s, exact)
+    assert np.abs(there.errors - exactly.errors).max() < 1e-6
+
+
+@pytest.mark.parametrize("state", ["converged", "no further descent", "iteration limit"])
+def test_a_second_search(monkeypatch: pytest.MonkeyPatch, state: str) -> None:
+    """Where the first did not converge, from where it ended, with sharper fits; its steps are counted."""
+    follower, u, begun = started(0.1)
+    asked: list[tuple[Array, FoldFits]] = []
+
+    def search(_: Follower, u: Array, point: FoldFits, __: Array) -> Ended[FoldFits]:
+        asked.append((u, point))
+        first = len(asked) == 1
+        return Ended(u + 1.0, point, (), 3 if first else 4, state if first else "converged")  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "least_squares", search)
+    ended = module.search(follower, u, begun)
+    again = state != "converged"
+    assert (len(asked), ended.steps, ended.state) == (1 + again, 3 + 4 * again, "converged")
+    np.testing.assert_array_equal(ended.u, u + 1.0 + again)
+    assert asked[0][1] is begun
+    if again:
+        np.testing.assert_array_equal(asked[1][0], u + 1.0)
+        assert np.abs(asked[1][1].errors - begun.errors).max() > 1e-5
+
+
 def ended_with(refused_jumps: int, state: str) -> Ended[FoldFits]:
     """A search that refused one point, at which so many of two folds had jumped."""
     X, y, _ = problem(20)
