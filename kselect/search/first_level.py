@@ -199,6 +199,12 @@ class Settled:
         """The widths after the last move."""
         return np.maximum(self.point.theta + self.pending, 0.0)
 
+    @property
+    def unmade(self) -> float:
+        """The last move's length as a share of the widths before it."""
+        move, widths = np.linalg.norm(self.pending), np.linalg.norm(self.point.theta)
+        return float(move / (widths or 1.0))
+
 
 def settle(problem: Inner, start: Array, near: float = 0.0, *, unseen: bool = False) -> Settled:
     """Projected Newton from a start, until the gradient is flat or a step no longer than ``near`` times theta.

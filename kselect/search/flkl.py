@@ -24,9 +24,12 @@ from kselect.search.kinds import Solutions, search_kind
 from kselect.search.least_squares import Ended, least_squares
 from kselect.search.quasi_newton import minimise_k_fold, rbf
 
-# At the start, which the search leaves, a fold's widths may be farther from their minimum than NEAR later on. A
-# search that ends without having converged is followed by a second one, for which they are nearer.
-ROUGH, SHARP = 0.01, 3e-4
+# Where the search is still on its way a fold's widths may be farther from their minimum than NEAR: by this share of
+# the way they were followed, and so far at the start. A single width bends alike in all folds, many do not.
+ON_THE_WAY = 0.05
+ROUGH_ONE, ROUGH_MANY = 0.04, 0.02
+# A search that ends without having converged is followed by a second one, for which all fits are so near.
+SHARP = 3e-4
 # Where (lam, mu) may be, in the unit's features.
 LIMITS = np.log([[1e-5, 1e3], [1e-6, 1e7]])
 
@@ -53,6 +56,11 @@ class FoldFits:
         return np.asarray(np.mean([fit.theta for fit in self.fits], axis=0))
 
     @property
+    def unmade(self) -> float:
+        """The largest last move of a fold's widths that was made in the errors alone, as a share of them."""
+        return max(fit.unmade for fit in self.fits)
+
+    @property
     def jumps(self) -> int:
         """The folds whose minimum is another than the one they came from."""
         return sum(fit.jumped for fit in self.fits)
@@ -60,29 +68,36 @@ class FoldFits:
 
 @dataclass(eq=False)
 class Follower:
-    """Moves all folds along their minima, and counts what that costs."""
+    """Moves all folds along their minima, and counts what that costs.
+
+    ``near`` is how near to its minimum a fold is in the end, ``rough`` at the start and after a long step.
+    """
 
     near: float = NEAR
+    rough: float = NEAR
     evaluations: int = 0
     jumps: int = 0
 
     def __call__(self, u: Array, s: Array, here: FoldFits) -> FoldFits:
         """The fits at ``u + s``."""
-        return self.counted(FoldFits(follow_all(here.fits, s, self.near)))
+        return self.counted(FoldFits(follow_all(here.fits, s, self.after(s))))
 
-    def first(self, folds: Sequence[Fold], u: Array, theta: Array, near: float = NEAR) -> FoldFits:
+    def after(self, s: Array) -> float:
+        """How near to its minimum a fold has to be after a step: the last ones are short."""
+        return max(self.near, min(self.rough, ON_THE_WAY * float(np.abs(s).max())))
+
+    def first(self, folds: Sequence[Fold], u: Array, theta: Array) -> FoldFits:
         """The fits at the start; each fold starts from the mean of those before it."""
         found = FoldFits(())
         for fold in folds:
-            fit = fold.fit(u, found.theta if found.fits else theta, near)
+            fit = fold.fit(u, found.theta if found.fits else theta, self.rough)
             found = FoldFits((*found.fits, fit))
         return self.counted(found)
 
-    def sharper(self, found: FoldFits) -> FoldFits:
-        """The same place, each fold from where it is, and nearer to its minimum; as all that follow."""
-        self.near = SHARP
-        fits = (fit.fold.fit(fit.u, fit.theta, SHARP) for fit in found.fits)
-        return self.counted(FoldFits(tuple(fits)))
+    def sharper(self, found: FoldFits, near: float) -> FoldFits:
+        """The same place, no fold farther from its minimum than ``near``; as all that follow."""
+        self.near = self.rough = near
+        return self.counted(FoldFits(tuple(fit.sharper(near) for fit in found.fits)))
 
     def counted(self, found: FoldFits) -> FoldFits:
         """The same fits."""
@@ -99,21 +114,34 @@ def flkl(
     unit = Unit.of(X)
     widths = unit.widths(ard=ard)
     u, theta = beginning(unit, widths, y, start or minimise_k_fold(X, y, folds))
-    follower = Follower()
-    parts = [Fold.of(widths, y, F) for F in folds.members]
-    begun = follower.first(parts, u, theta, ROUGH)
-    ended = search(follower, u, begun)
-    more = 1.0 if ard else larger(theta, begun.theta)
-    final = of_all_rows(Inner(widths, y, *np.exp(ended.u).tolist()), more * ended.point.theta)
+    ended, follower, foreseen = outer(widths, y, folds, u, theta)
+    final = of_all_rows(Inner(widths, y, *np.exp(ended.u).tolist()), foreseen)
     return summary(unit, ard, ended, final, follower)
 
 
+def outer(
+    widths: Widths, y: Array, folds: Folds, u: Array, theta: Array
+) -> tuple[Ended[FoldFits], Follower, Array]:
+    """The search over ``(log lam, log mu)``, what it cost, and the widths that all rows are foreseen to have."""
+    single = widths.size == 1
+    follower = Follower(rough=ROUGH_ONE if single else ROUGH_MANY)
+    begun = follower.first([Fold.of(widths, y, F) for F in folds.members], u, theta)
+    ended = search(follower, u, begun)
+    more = larger(theta, begun.theta) if single else 1.0
+    return ended, follower, more * ended.point.theta
+
+
 def search(follower: Follower, u: Array, begun: FoldFits) -> Ended[FoldFits]:
-    """Levenberg-Marquardt; where steps break their promise, once more with the folds nearer to their minima."""
+    """Levenberg-Marquardt; where it ended on its way, or steps broke their promise, once more with nearer fits."""
     ended = least_squares(follower, u, begun, LIMITS)
-    if ended.state == "converged":
-        return ended
-    again = least_squares(follower, ended.u, follower.sharper(ended.point), LIMITS)
+    if ended.point.unmade > NEAR:
+        ended = once_more(follower, ended, NEAR)
+    return ended if ended.state == "converged" else once_more(follower, ended, SHARP)
+
+
+def once_more(follower: Follower, ended: Ended[FoldFits], near: float) -> Ended[FoldFits]:
+    """The search from where one ended, with nearer fits; the steps of both."""
+    again = least_squares(follower, ended.u, follower.sharper(ended.point, near), LIMITS)
     return replace(again, steps=ended.steps + again.steps)
 
 

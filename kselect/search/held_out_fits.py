@@ -63,7 +63,7 @@ class FoldFit:
 
     It keeps what the outer search asks for and none of the matrices behind it, whose room the next fit takes.
     ``tangent`` is ``d theta / d (log lam, log mu)``; ``errors`` are ``y - f`` on the rows held out, ``jacobian``
-    theirs; widths and errors are those after the last move.
+    theirs; widths and errors are those after the last move, which is ``unmade`` times as long as the widths.
     """
 
     fold: Fold
@@ -75,6 +75,7 @@ class FoldFit:
     state: State
     straight: bool
     evaluations: int
+    unmade: float
     jumped: bool = False
 
     @classmethod
@@ -92,7 +93,14 @@ class FoldFit:
             found.state,
             found.straight,
             found.evaluations,
+            found.unmade,
         )
+
+    def sharper(self, near: float) -> FoldFit:
+        """The same minimum, the last move made if it was longer than ``near``; counting from here on."""
+        if self.unmade > near:
+            return self.fold.fit(self.u, self.theta, near)
+        return replace(self, evaluations=0, jumped=False)
 
     def ahead(self, s: Array) -> Array:
         """Where the tangent puts the widths at ``u + s``; in logarithms, as they stay positive there."""

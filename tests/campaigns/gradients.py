@@ -50,12 +50,11 @@ from kselect.errors import TrialError
 from kselect.kernels.widths import Widths
 from kselect.learners.held_out_errors import KFold, LeaveOneOut, slope
 from kselect.numerics.folds import Folds, draw_folds
-from kselect.search.continuous import SecondLevel, Unit
+from kselect.search.continuous import Unit
 from kselect.search.first_level import Inner
-from kselect.search.flkl import LIMITS as BOX
-from kselect.search.flkl import FoldFits, Follower, beginning, flkl
+from kselect.search.flkl import beginning, flkl
+from kselect.search.flkl import outer as outer_search
 from kselect.search.held_out_fits import Fold
-from kselect.search.least_squares import Ended, least_squares
 from kselect.search.quasi_newton import Objective, minimise_k_fold
 
 LIMITS = {
@@ -319,24 +318,15 @@ def whole(X: Array, y: Array, folds: Folds, *, ard: bool) -> Iterator[tuple[str,
     found = flkl(X, y, folds, ard=ard, start=start)
     D = differences(X, X, one=not ard)
     yield "widths", unsettled(D, y, found.lam, found.mu, found.theta)
-    ended = search(X, y, folds, start, ard=ard)
     unit, errors = Unit.of(X), np.empty_like(y)
+    widths = unit.widths(ard=ard)
+    ended, _, _ = outer_search(widths, y, folds, *beginning(unit, widths, y, start))
     D = differences(unit.X, unit.X, one=not ard)
     for F, fit_there in zip(folds.members, ended.point.fits, strict=True):
         theta = fit_there.fold.fit(ended.u, fit_there.theta, near=0.0).theta
         errors[F] = held_out_errors(kernel(D, theta), y, float(np.exp(ended.u[0])), [F])[F]
     if not found.jumps:
         yield "objective", abs(found.objective / float(np.mean(errors**2)) - 1.0)
-
-
-def search(X: Array, y: Array, folds: Folds, start: SecondLevel, *, ard: bool) -> Ended[FoldFits]:
-    """The path of ``flkl``, which keeps no fold's minimum."""
-    unit = Unit.of(X)
-    widths = unit.widths(ard=ard)
-    u, theta = beginning(unit, widths, y, start)
-    follower = Follower()
-    first = follower.first([Fold.of(widths, y, F) for F in folds.members], u, theta)
-    return least_squares(follower, u, first, BOX)
 
 
 def compare(number: int, *, ard: bool) -> Iterator[tuple[str, float]]:

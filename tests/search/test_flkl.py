@@ -17,7 +17,7 @@ from kselect.search import flkl as module
 from kselect.search.continuous import FirstLevel, SecondLevel, Unit
 from kselect.search.first_level import Inner, settle
 from kselect.search.flkl import LIMITS, FoldFits, Follower, beginning, flkl, larger, stationary
-from kselect.search.held_out_fits import Fold
+from kselect.search.held_out_fits import Fold, FoldFit
 from kselect.search.least_squares import Ended
 from kselect.search.quasi_newton import minimise_k_fold, minimise_press, minimise_regularised
 
@@ -141,42 +141,132 @@ def test_a_lost_minimum_on_the_way() -> None:
 def started(near: float) -> tuple[Follower, Array, FoldFits]:
     """All folds of a problem at a place, so near to their minima."""
     X, y, folds = problem(100)
-    widths, follower, u = Unit.of(X).widths(ard=True), Follower(), np.zeros(2)
+    widths, follower, u = Unit.of(X).widths(ard=True), Follower(near, near), np.zeros(2)
     parts = [Fold.of(widths, y, F) for F in folds.members]
-    return follower, u, follower.first(parts, u, np.full(4, 0.2), near)
+    return follower, u, follower.first(parts, u, np.full(4, 0.2))
+
+
+def test_nearer_as_steps_become_short() -> None:
+    """A share of the step, between what is asked for in the end and at the start; all the same once sharper."""
+    follower, steps = Follower(near=0.001, rough=0.02), np.array([1.0, 0.2, 0.1, 1e-3])
+    asked = [follower.after(np.array([0.01, -1.0]) * step) for step in steps]
+    np.testing.assert_allclose(asked, [0.02, 0.01, 0.005, 0.001])
+    follower.sharper(FoldFits(()), module.SHARP)
+    assert {follower.after(np.array([0.0, step])) for step in steps} == {module.SHARP}
+
+
+def test_rough_at_the_start() -> None:
+    """No nearer to their minima than the start asks for, whatever is asked for in the end."""
+    follower, u, exact = started(0.0)
+    follower.rough = 0.1
+    rough = follower.first([fit.fold for fit in exact.fits], u, np.full(4, 0.2))
+    assert exact.unmade < 1e-6 < 1e-3 < rough.unmade < 0.1
+
+
+@pytest.mark.parametrize("features", [1, 4])
+@pytest.mark.parametrize("ard", [True, False])
+def test_how_rough(monkeypatch: pytest.MonkeyPatch, ard: bool, features: int) -> None:
+    """A single width may be followed more roughly, whether it is one for all features or one's own."""
+    X, y, folds = problem(150)
+    unit = Unit.of(X[:, :features])
+    widths = unit.widths(ard=ard)
+    start = beginning(unit, widths, y, minimise_k_fold(X[:, :features], y, folds))
+    rough: list[float] = []
+
+    def search(follower: Follower, u: Array, begun: FoldFits) -> Ended[FoldFits]:
+        rough.append(follower.rough)
+        return Ended(u, begun, (), 0, "converged")
+
+    monkeypatch.setattr(module, "search", search)
+    module.outer(widths, y, folds, *start)
+    assert rough == [module.ROUGH_MANY if ard and features > 1 else module.ROUGH_ONE]
+
+
+def test_fits_are_as_near_as_the_step_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Roughly at the start and after a long step, nearer after a short one."""
+    follower, u, begun = started(0.0)
+    follower.near, follower.rough = 0.001, 0.02
+    asked: list[float] = []
+
+    def followed(fits: tuple[FoldFit, ...], s: Array, near: float) -> tuple[FoldFit, ...]:
+        asked.append(near)
+        return fits
+
+    monkeypatch.setattr(module, "follow_all", followed)
+    for step in (1.0, 0.1):
+        follower(u, np.array([step, 0.0]), begun)
+    np.testing.assert_allclose(asked, [0.02, 0.005])
 
 
 def test_sharper_fits() -> None:
     """The same folds at the same place, nearer to their minima, and so are those that they are followed to."""
     follower, u, rough = started(0.1)
     _, _, exact = started(0.0)
-    sharp, s = follower.sharper(rough), np.array([0.1, -0.1])
+    sharp, s = follower.sharper(rough, module.SHARP), np.array([0.1, -0.1])
     assert np.abs(sharp.errors - exact.errors).max() < 1e-6
     assert np.abs(rough.errors - exact.errors).max() > 1e-5
-    there, exactly = follower(u, s, sharp), Follower(near=0.0)(u, s, exact)
+    there, exactly = follower(u, s, sharp), Follower(0.0, 0.0)(u, s, exact)
     assert np.abs(there.errors - exactly.errors).max() < 1e-6
 
 
-@pytest.mark.parametrize("state", ["converged", "no further descent", "iteration limit"])
-def test_a_second_search(monkeypatch: pytest.MonkeyPatch, state: str) -> None:
-    """Where the first did not converge, from where it ended, with sharper fits; its steps are counted."""
-    follower, u, begun = started(0.1)
-    asked: list[tuple[Array, FoldFits]] = []
+def test_only_what_is_too_rough_is_made_sharper() -> None:
+    """A fold that is near enough costs nothing again, and is not counted twice where it had jumped."""
+    follower, _, rough = started(0.1)
+    fits = sorted(rough.fits, key=lambda fit: fit.unmade)
+    fits[0] = replace(fits[0], jumped=True)
+    between = 0.5 * (fits[-2].unmade + fits[-1].unmade)
+    before = follower.evaluations
+    sharp = follower.sharper(FoldFits(tuple(fits)), between)
+    assert (follower.evaluations - before, follower.jumps) == (1, 0)
+    assert sharp.fits[0].errors is fits[0].errors
+    assert sharp.unmade <= between < rough.unmade
+
+
+def test_what_the_last_move_is_worth() -> None:
+    """``unmade`` is its length over that of the widths which were evaluated."""
+    _, _, rough = started(0.1)
+    X, y, folds = problem(100)
+    fold = Fold.of(Unit.of(X).widths(ard=True), y, folds.members[0])
+    found = settle(fold.inner(np.zeros(2)), np.full(4, 0.2), 0.1)
+    before = found.theta - found.pending
+    expected = np.sqrt(np.sum(found.pending**2) / np.sum(before**2))
+    assert rough.fits[0].unmade == pytest.approx(expected)
+    assert expected > module.NEAR
+
+
+@pytest.mark.parametrize(
+    ("near", "states", "asked"),
+    [
+        (0.0, ["converged"], []),
+        (0.1, ["converged", "converged"], [module.NEAR]),
+        (0.0, ["no further descent", "converged"], [module.SHARP]),
+        (0.0, ["iteration limit", "no further descent"], [module.SHARP]),
+        (0.1, ["no further descent", "converged"], [module.NEAR]),
+        (0.1, ["converged", "no further descent", "converged"], [module.NEAR, module.SHARP]),
+    ],
+)
+def test_searches_after_the_first(
+    monkeypatch: pytest.MonkeyPatch, near: float, states: list[str], asked: list[float]
+) -> None:
+    """With nearer fits where it ended with rough ones, and with sharp ones where it did not converge."""
+    follower, u, begun = started(near)
+    follower.near = follower.rough = 0.2
+    searches: list[tuple[float, Array, FoldFits]] = []
 
     def search(_: Follower, u: Array, point: FoldFits, __: Array) -> Ended[FoldFits]:
-        asked.append((u, point))
-        first = len(asked) == 1
-        return Ended(u + 1.0, point, (), 3 if first else 4, state if first else "converged")  # type: ignore[arg-type]
+        state = states[len(searches)]
+        searches.append((follower.near, u, point))
+        return Ended(u + 1.0, point, (), len(searches), state)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "least_squares", search)
     ended = module.search(follower, u, begun)
-    again = state != "converged"
-    assert (len(asked), ended.steps, ended.state) == (1 + again, 3 + 4 * again, "converged")
-    np.testing.assert_array_equal(ended.u, u + 1.0 + again)
-    assert asked[0][1] is begun
-    if again:
-        np.testing.assert_array_equal(asked[1][0], u + 1.0)
-        assert np.abs(asked[1][1].errors - begun.errors).max() > 1e-5
+    assert [one[0] for one in searches] == [0.2, *asked]
+    np.testing.assert_array_equal([one[1] for one in searches], [u + k for k in range(len(states))])
+    assert searches[0][2] is begun
+    assert all(point.unmade <= allowed for allowed, _, point in searches[1:])
+    assert ended.state == states[-1]
+    assert ended.steps == sum(range(1 + len(states)))
+    np.testing.assert_array_equal(ended.u, u + len(states))
 
 
 def ended_with(refused_jumps: int, state: str) -> Ended[FoldFits]:
