@@ -184,9 +184,9 @@ def leap(
     old, new = fit.theta, found.theta
     sizes = np.linalg.norm(old), np.linalg.norm(new)
     moved = np.linalg.norm(new - old)
-    corrected = np.linalg.norm(new - ahead)
-    alike = sizes[0] <= CHANGE * sizes[1] and sizes[1] <= CHANGE * sizes[0]
-    return found, found.straight and alike and corrected <= 0.5 * moved + SMALL * max(sizes)
+    small = bool(np.linalg.norm(new - ahead) <= 0.5 * moved + SMALL * max(sizes))
+    alike = bool(sizes[0] <= CHANGE * sizes[1] and sizes[1] <= CHANGE * sizes[0])
+    return found, found.straight and alike and small
 
 
 def in_parts(fit: FoldFit, s: Array, direct: FoldFit, near: float) -> FoldFit:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from oracles_flkl import Array, differences, fit, gradient, kernel
@@ -9,7 +11,7 @@ from problems_flkl import rows
 
 from kselect.kernels.widths import OneWidth, WidthPerFeature
 from kselect.search.first_level import settle
-from kselect.search.held_out_fits import Fold, FoldFit, between, follow, follow_all
+from kselect.search.held_out_fits import Fold, FoldFit, between, follow, follow_all, leap
 
 
 def fold(n: int, d: int, *, one: bool) -> tuple[Fold, Array, Array]:
@@ -98,6 +100,18 @@ def test_folds_follow_together(one: bool) -> None:
     assert not any(fit.jumped for fit in together + tuple(alone))
     assert together[0].evaluations == alone[0].evaluations
     assert sum(f.evaluations for f in together) < sum(f.evaluations for f in alone)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "plain"), [(1.0, True), (0.8, True), (-1.0, False), (3.0, False)]
+)
+def test_a_correction_as_long_as_the_way_is_not_plain(wrong: float, plain: bool) -> None:
+    """Newton came straight to a minimum of the same size, yet not where the tangent said that it would be."""
+    part, _, _ = fold(100, 4, one=False)
+    here = part.fit(np.log([0.5, 3.0]), start(4, one=False), near=0.0)
+    found, surely = leap(replace(here, tangent=wrong * here.tangent), np.array([0.2, -0.4]))
+    assert found.straight
+    assert surely is plain
 
 
 def test_the_bend_of_a_width_at_its_bound() -> None:
