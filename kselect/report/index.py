@@ -13,6 +13,7 @@ from kselect.report.sections.published import describe_totals
 from kselect.stats.claims import judge
 from kselect.stats.distances import distances
 from kselect.stats.exactness import judge_exactness
+from kselect.stats.rank_claims import judge_ranks, judge_spreads
 from kselect.stats.study import Study
 
 
@@ -39,6 +40,8 @@ def index_entry(study: Study, href: str) -> IndexEntry:
     found = study.once(distances, experiment.loss)
     claims = [(j.claim.text, j.verdict) for j in study.once(judge, experiment.loss)]
     claims += [(name_claim(e), e.verdict) for e in study.once(judge_exactness)]
+    claims += [(r.claim.text, r.verdict) for r in study.once(judge_ranks)]
+    claims += [(s.claim.text, s.verdict) for s in study.once(judge_spreads)]
     return IndexEntry(
         experiment.name,
         experiment.title,

@@ -12,6 +12,7 @@ from kselect.config.load import load_config
 from kselect.kernels.ard import Ard
 from kselect.model.experiment import Experiment
 from kselect.model.records import Record
+from kselect.report.index import index_entry
 from kselect.report.sections import FIGURES, SECTIONS
 from kselect.stats.endings import endings
 from kselect.stats.learned import Learned, learned
@@ -66,6 +67,14 @@ def test_the_papers_own_ranks_give_its_own_verdicts() -> None:
     first = found["With ARD, FLKL ranks before LOO and XVAL"]
     assert [f"{r:.2f}" for r in first.ranked.ranks.mean] == ["1.21", "2.64", "2.14"]
     assert f"{first.limit:.2f}" == "0.78"
+
+
+def test_all_verdicts_stand_on_the_page_over_all_experiments() -> None:
+    study = printed()
+    judged = (*judge_ranks(study), *judge_spreads(study))
+    expected = [(found.claim.text, found.verdict) for found in judged]
+    assert {verdict for _, verdict in expected} == {"supported", "no numbers"}
+    assert index_entry(study, "flkl2014/report.html").verdicts == tuple(expected)
 
 
 def test_another_table_gives_other_verdicts() -> None:
