@@ -8,12 +8,10 @@ from pathlib import Path
 
 from kselect.files import write_whole
 from kselect.report.page import environment
-from kselect.report.sections.exactness import name_claim
 from kselect.report.sections.published import describe_totals
 from kselect.stats.claims import judge
+from kselect.stats.claims_without_loss import verdicts_without_loss
 from kselect.stats.distances import distances
-from kselect.stats.exactness import judge_exactness
-from kselect.stats.rank_claims import judge_ranks, judge_spreads
 from kselect.stats.study import Study
 
 
@@ -38,17 +36,14 @@ def index_entry(study: Study, href: str) -> IndexEntry:
     experiment, facts = study.experiment, study.facts
     state = f"{facts.jobs} jobs, {facts.failed} failed records"
     found = study.once(distances, experiment.loss)
-    claims = [(j.claim.text, j.verdict) for j in study.once(judge, experiment.loss)]
-    claims += [(name_claim(e), e.verdict) for e in study.once(judge_exactness)]
-    claims += [(r.claim.text, r.verdict) for r in study.once(judge_ranks)]
-    claims += [(s.claim.text, s.verdict) for s in study.once(judge_spreads)]
+    claims = ((j.claim.text, j.verdict) for j in study.once(judge, experiment.loss))
     return IndexEntry(
         experiment.name,
         experiment.title,
         experiment.paper,
         href,
         state,
-        tuple(claims),
+        (*claims, *verdicts_without_loss(study)),
         describe_totals(found) if found else "",
     )
 

@@ -115,7 +115,7 @@ def flkl(
     widths = unit.widths(ard=ard)
     u, theta = beginning(unit, widths, y, start or minimise_k_fold(X, y, folds))
     ended, follower, foreseen = outer(widths, y, folds, u, theta)
-    final = of_all_rows(Inner(widths, y, *np.exp(ended.u).tolist()), foreseen)
+    final = settle(Inner(widths, y, *np.exp(ended.u).tolist()), foreseen, unseen=True)
     return summary(unit, ard, ended, final, follower)
 
 
@@ -171,11 +171,6 @@ def larger(theta: Array, folds: Array) -> float:
     return float(theta[0] / folds[0]) if folds[0] > 0.0 else 1.0
 
 
-def of_all_rows(problem: Inner, start: Array) -> Settled:
-    """The widths of all rows."""
-    return settle(problem, start, unseen=True)
-
-
 def summary(
     unit: Unit, ard: bool, ended: Ended[FoldFits], final: Settled, follower: Follower
 ) -> FirstLevel:
@@ -225,5 +220,5 @@ def at_hyper_parameters(
     u = np.log([lam, mu / unit.square**2])
     follower = Follower()
     found = follower.first([Fold.of(widths, y, F) for F in folds.members], u, theta)
-    final = of_all_rows(Inner(widths, y, *np.exp(u).tolist()), found.theta)
+    final = settle(Inner(widths, y, *np.exp(u).tolist()), found.theta, unseen=True)
     return summary(unit, ard, Ended(u, found, (), 0, "converged"), final, follower)

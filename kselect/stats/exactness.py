@@ -44,6 +44,11 @@ class Exactness:
     worst: Worst
 
     @property
+    def claim(self) -> str:
+        """What the paper says."""
+        return f"The series is exact for orders t >= {self.order}"
+
+    @property
     def verdict(self) -> Verdict:
         """By ``RULE``."""
         if too_few(self.numbers, self.planned):

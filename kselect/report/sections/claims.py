@@ -16,8 +16,7 @@ from kselect.report.words import (
     name_setting,
 )
 from kselect.stats.claims import RULES, Judgement, Line, Tally, judge
-from kselect.stats.exactness import judge_exactness
-from kselect.stats.rank_claims import judge_ranks, judge_spreads
+from kselect.stats.claims_without_loss import verdicts_without_loss
 from kselect.stats.study import Study
 from kselect.stats.verdicts import Verdict
 
@@ -53,8 +52,7 @@ def show(study: Study) -> Shown:
             blocks.append(Block("", tuple(introduce(study, loss)), FILE))
             blocks += [Block("claims", tuple(show_claim(study, j)), FILE) for j in judgements]
         found += len(judgements)
-    others = (judge_exactness, judge_ranks, judge_spreads)
-    if not found and not any(study.once(judge_others) for judge_others in others):
+    if not found and not verdicts_without_loss(study):
         if not study.experiment.paper:
             return Shown()
         blocks.append(Block("claims", (Text(NONE),), FILE))

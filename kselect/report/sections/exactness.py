@@ -22,15 +22,10 @@ def show(study: Study) -> Shown:
 
 def show_verdict(study: Study, found: Exactness) -> Iterable[Element]:
     """The claim, the verdict in a sentence, the rule."""
-    yield Heading(name_claim(found), 3)
+    yield Heading(found.claim, 3)
     edges = describe_edges(leaning(study, study.experiment.loss, found.figure.at))
     yield Text(" ".join(filter(None, (describe(found), edges))), found.verdict)
     yield Text(f"The rule. {RULE.format(order=found.order)}", soft=True)
-
-
-def name_claim(found: Exactness) -> str:
-    """What the paper says."""
-    return f"The series is exact for orders t >= {found.order}"
 
 
 def describe(found: Exactness) -> str:
