@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from kselect.core.experiment import Experiment
+from kselect.core.job import Job, Jobs, Trial, protocol_of
 from kselect.datasets.dataset import Source
 from kselect.datasets.fetch import Places
 from kselect.datasets.own import source_of
 from kselect.errors import ConfigError, DamagedJob, DataError, StoreError
-from kselect.model.experiment import Experiment
-from kselect.model.job import Job, Jobs, protocol_of
-from kselect.model.trial import Trial
 
 # Eigendecompositions that take as long as one continuous search: 5 to 8 on the sets of flkl2014.
 SEARCH_COST = 6

@@ -17,7 +17,7 @@ from forks import die_with_parent, forks
 import kselect
 from kselect.config import load as config_load
 from kselect.config.load import NO_OVERRIDES
-from kselect.model.experiment import Experiment
+from kselect.core.experiment import Experiment
 from kselect.report.sections import FIGURES
 from kselect.run.workers import POOLS
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from kselect.core.method import Choice, LamGrid
 from kselect.datasets.registry import Task
 from kselect.kernels import KERNELS, Kernel, Points, find_kernel
 from kselect.learners import Path, Problem, find_learner
-from kselect.model.method import Choice, Ridges
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.streams import stream
@@ -133,7 +133,7 @@ def side_of(
     streams = partial(stream, seed)
     facts: dict[str, Any] = {
         "task": "classification" if np.isin(y, (-1.0, 1.0)).all() else "regression",
-        "ridges": Ridges(tuple(lams), "select"),
+        "ridges": LamGrid(tuple(lams), "select"),
         "ridge": "fixed",
         "folds": folds_from(streams, len(X)),
         "stream": streams,

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from kselect.core.experiment import Experiment
+from kselect.core.method import Choice, LamGrid, Method
+from kselect.core.record import METRICS, Record
 from kselect.kernels.gaussian import Gaussian
-from kselect.model.experiment import Experiment
-from kselect.model.method import Choice, Method, Ridges
-from kselect.model.records import METRICS, Record
 from kselect.stats.facts import Facts
 from kselect.stats.study import Study, study_of
 from kselect.stats.sweeps import Sweep
@@ -51,7 +51,7 @@ def experiment(**changes: Any) -> Experiment:
         "splits": tuple(range(10)),
         "seed": 1,
         "kernels": TAUS,
-        "lam": Ridges((0.001,), "fixed"),
+        "lam": LamGrid((0.001,), "fixed"),
         "ridge": "fixed",
         "loss": "squared",
         "methods": (
@@ -127,7 +127,7 @@ def full_experiment(**changes: Any) -> Experiment:
         **{
             "methods": tuple(methods),
             "datasets": tuple(ERRORS),
-            "lam": Ridges(LAMS, "fixed"),
+            "lam": LamGrid(LAMS, "fixed"),
             "figures": (Sweep("eta-sweep", ("5-KS", "10-KS"), "eta", values, 0.001),),
             **changes,
         }
@@ -169,7 +169,7 @@ def regression_experiment(**changes: Any) -> Experiment:
             "title": "Efficient approximation of cross-validation",
             "scale": "minmax",
             "datasets": (*list(ERRORS)[:4], *SQUARED),
-            "lam": Ridges(LAMS, "select"),
+            "lam": LamGrid(LAMS, "select"),
             **changes,
         }
     )

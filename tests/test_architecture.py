@@ -26,7 +26,7 @@ LAYERS = (
     {"kernels", "datasets"},
     {"learners"},
     {"criteria"},
-    {"model"},
+    {"core"},
     {"search", "papers"},
     {"config"},
     {"plan"},

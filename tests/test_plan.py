@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 from experiments import load_config, write_config
 
+from kselect.core.experiment import Experiment, Fewer
+from kselect.core.job import Trial, protocol_of
 from kselect.datasets.dataset import Source
 from kselect.datasets.fetch import Places
 from kselect.errors import ConfigError
-from kselect.model.experiment import Experiment, Fewer
-from kselect.model.job import protocol_of
-from kselect.model.trial import Trial
 from kselect.plan import Plan, check_kept, find_sources, make_plan
 from kselect.run.trial import failed_outcome
 from kselect.store.jobs import Store

@@ -11,13 +11,13 @@ import numpy as np
 from kselect.cli.choosing import Chosen
 from kselect.cli.python_lines import python_lines
 from kselect.cli.relevances import name_kernel, relevance_facts, relevance_lines, state_lines
+from kselect.core.method import show
+from kselect.core.record import describe_exclusions
 from kselect.datasets.tables.decisions import decision_lines
 from kselect.datasets.targets import Target
 from kselect.errors import brief
 from kselect.grids import show_number
 from kselect.kernels.ard import Ard
-from kselect.model.method import show
-from kselect.model.records import describe_exclusions
 from kselect.search.pruned import Work
 from kselect.selection.engine import Selection
 
@@ -29,8 +29,8 @@ def as_object(chosen: Chosen) -> dict[str, Any]:
     return {
         **choice_facts(chosen),
         "excluded": [
-            {**place.kernel.parameters, "lam": place.lam, "reason": reason}
-            for place, reason in found.found.excluded
+            {**point.kernel.parameters, "lam": point.lam, "reason": reason}
+            for point, reason in found.found.excluded
         ],
         "scores": score_objects(found),
         "seconds": found.seconds,

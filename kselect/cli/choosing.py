@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from kselect.cli.watching import Watch, nystrom_hint
+from kselect.core.method import Method
 from kselect.datasets.content import content_limit
 from kselect.datasets.frames import TableOptions
 from kselect.datasets.targets import Target
 from kselect.errors import ConfigError, DataError, printable, quoted
 from kselect.files import read_regular, reason
 from kselect.learners import find_learner
-from kselect.model.method import Method
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 from kselect.selection.engine import Request, Selection, select

@@ -94,8 +94,8 @@ def describe(found: Comparison, data: OwnData, request: Request) -> Iterator[str
 
 def cells(line: Compared) -> tuple[str, ...]:
     """One criterion."""
-    place, quality = line.found.place, line.quality
-    values = {**place.kernel.parameters, "lam": place.lam}
+    point, quality = line.found.point, line.quality
+    values = {**point.kernel.parameters, "lam": point.lam}
     return (
         line.method.label,
         ", ".join(f"{name} = {show_number(value)}" for name, value in values.items()),
@@ -122,8 +122,8 @@ def as_object(found: Comparison, data: OwnData) -> dict[str, Any]:
                 "criterion": line.method.label,
                 "params": dict(line.method.params),
                 "best": {
-                    **line.found.place.kernel.parameters,
-                    "lam": line.found.place.lam,
+                    **line.found.point.kernel.parameters,
+                    "lam": line.found.point.lam,
                     "score": line.found.score,
                 },
                 "outer": asdict(line.quality),

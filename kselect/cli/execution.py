@@ -13,9 +13,9 @@ import click
 
 from kselect.config.kept import held_protocol
 from kselect.config.load import Loaded
+from kselect.core.experiment import Experiment
+from kselect.core.record import Record, record_keys
 from kselect.errors import ConfigError, StoreError
-from kselect.model.experiment import Experiment
-from kselect.model.records import Record, cells_of
 from kselect.plan import Plan
 from kselect.run.claims import Claims
 from kselect.run.scheduler import Settings, run_plan
@@ -102,13 +102,15 @@ def lost_jobs(
     experiment: Experiment, plan: Plan, records: Iterable[Record], *, stopped: bool
 ) -> list[str]:
     """The jobs of the plan that are not there: somebody removed or moved the folder under way."""
-    here = {(r.dataset, r.split, r.cell) for r in records}
+    here = {(r.dataset, r.split, r.key) for r in records}
     planned = {} if stopped else {t.name: t for t in plan.trials}
     return [
         name
         for name, t in planned.items()
         if any(
-            (t.dataset, t.split, c) not in here for m in t.methods for c in cells_of(experiment, m)
+            (t.dataset, t.split, c) not in here
+            for m in t.methods
+            for c in record_keys(experiment, m)
         )
     ]
 

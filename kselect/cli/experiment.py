@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kselect.config.load import Loaded, load, load_config
-from kselect.model.experiment import Experiment
+from kselect.core.experiment import Experiment
 from kselect.report.sections import FIGURES
 
 RESULTS = Path("results")

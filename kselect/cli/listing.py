@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import click
 
+from kselect.core.method import show
 from kselect.errors import nearest
-from kselect.model.method import show
 from kselect.registry import Part
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kselect.core.grid_point import BestPoint
 from kselect.grids import show_number
 from kselect.kernels import Kernel
 from kselect.kernels.ard import Ard
-from kselect.model.place import Found
 
 WIDTH = 40
 MOST = 60
@@ -33,14 +33,14 @@ def relevance_lines(kernel: Ard, names: Sequence[str] = ()) -> list[str]:
     return lines
 
 
-def relevance_facts(kernel: Kernel, found: Found) -> dict[str, Any]:
+def relevance_facts(kernel: Kernel, found: BestPoint) -> dict[str, Any]:
     """The same for a program: share and width by feature number, the most relevant first."""
     if not isinstance(kernel, Ard):
         return {}
     shares, theta = kernel.relevances().tolist(), kernel.vector().tolist()
     order = sorted(range(len(shares)), key=lambda j: -shares[j])
     every = [{"feature": j + 1, "share": shares[j], "theta": theta[j]} for j in order]
-    return {"relevances": every, "state": found.state, **dict(found.place.tuned)}
+    return {"relevances": every, "state": found.state, **dict(found.point.tuned)}
 
 
 def name_kernel(kernel: Kernel) -> str:
@@ -51,7 +51,7 @@ def name_kernel(kernel: Kernel) -> str:
     return ", ".join(f"{k} = {show_number(v)}" for k, v in kernel.parameters.items())
 
 
-def state_lines(found: Found) -> list[str]:
+def state_lines(found: BestPoint) -> list[str]:
     """How a search ended, where it did not converge."""
     if found.state in ("", "converged"):
         return []

@@ -12,9 +12,9 @@ from kselect.cli.experiment import KEPT, VARIANTS, kept_experiment
 from kselect.config.document import read_document
 from kselect.config.kept import held_protocol, protocol_text
 from kselect.config.variants import variant_of
+from kselect.core.experiment import Experiment
 from kselect.datasets.fetch import packaged
 from kselect.errors import ConfigError, DataError, StoreError
-from kselect.model.experiment import Experiment
 from kselect.report.blocks import Block
 from kselect.report.index import IndexEntry, index_entry, write_index
 from kselect.report.writer import write_report

@@ -14,10 +14,10 @@ from kselect.cli.experiment import read_experiment, results_folder
 from kselect.cli.interrupts import hear_interrupts
 from kselect.cli.options import column_options, place_options, places
 from kselect.config.load import load_config
+from kselect.core.experiment import Experiment
+from kselect.core.record import RecordKey, record_keys
 from kselect.datasets.fetch import Places
 from kselect.errors import ConfigError, DataError
-from kselect.model.experiment import Experiment
-from kselect.model.records import Cell, cells_of
 from kselect.plan import Plan, check_kept, damaged, find_sources, make_plan
 from kselect.report.sections import FIGURES
 from kselect.run.estimate import PATIENCE, estimate
@@ -186,11 +186,11 @@ def describe(name: str, experiment: Experiment, plan: Plan, store: Store, how: F
     )
 
 
-def planned_cells(experiment: Experiment, plan: Plan) -> Iterator[tuple[str, int, Cell]]:
+def planned_cells(experiment: Experiment, plan: Plan) -> Iterator[tuple[str, int, RecordKey]]:
     """What the plan computes."""
     for trial in plan.trials:
         for method in trial.methods:
-            for cell in cells_of(experiment, method):
+            for cell in record_keys(experiment, method):
                 yield trial.dataset, trial.split, cell
 
 

@@ -12,10 +12,10 @@ import click
 from kselect.cli.experiment import KEPT, read_experiment, results_folder
 from kselect.cli.interrupts import hear_interrupts
 from kselect.cli.options import column_options, place_options, places
+from kselect.core.experiment import Experiment
 from kselect.datasets.dataset import Source
 from kselect.datasets.fetch import packaged
 from kselect.errors import DataError
-from kselect.model.experiment import Experiment
 from kselect.plan import check_folds, find_sources
 from kselect.store.environment import describe_environment, digest
 from kselect.store.jobs import Store

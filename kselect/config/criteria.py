@@ -9,12 +9,12 @@ from typing import Any
 from kselect.config.document import Location
 from kselect.config.fields import TASKS, attempt, describe, fail
 from kselect.config.parts import own_parameters
+from kselect.core.method import Choice, Method, show
 from kselect.criteria import Criterion, find_criterion
 from kselect.datasets.registry import Task
 from kselect.errors import ConfigError
 from kselect.grids import parse_grid
 from kselect.learners import find_learner
-from kselect.model.method import Choice, Method, show
 from kselect.search.kinds import SEARCHES
 
 SCORED_BY = "scored-by"

@@ -12,11 +12,11 @@ from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from kselect.config.document import Location
+from kselect.core.experiment import Fewer
+from kselect.core.method import TABLE, LamGrid, LamMode, LamUnit
 from kselect.datasets.registry import Task, find_dataset
 from kselect.errors import ConfigError, nearest, quoted
 from kselect.grids import LARGEST_GRID, parse_grid
-from kselect.model.experiment import Fewer
-from kselect.model.method import TABLE, LamMode, LamUnit, Ridges
 from kselect.papers import PAPERS
 
 TASKS: tuple[Task, ...] = ("classification", "regression")
@@ -166,7 +166,7 @@ def positive_grid(value: object) -> tuple[float, ...]:
     return values
 
 
-def read_ridges(value: object) -> Ridges:
+def read_ridges(value: object) -> LamGrid:
     """``{fixed: grid}`` or ``{select: grid}``; with ``unit: n lam`` the grid is one of ridges."""
     modes: tuple[LamMode, ...] = get_args(LamMode)
     if not isinstance(value, dict) or not value:
@@ -182,7 +182,7 @@ def read_ridges(value: object) -> Ridges:
     values, wrong = attempt(positive_grid, value[named[0]])
     if values is None:
         fail(((named[0],), wrong))
-    return Ridges(values, named[0], read_unit(value.get("unit", "lam")))
+    return LamGrid(values, named[0], read_unit(value.get("unit", "lam")))
 
 
 def read_unit(value: object) -> LamUnit:

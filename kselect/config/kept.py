@@ -11,10 +11,10 @@ from kselect.config.document import Document, read_document, write_yaml
 from kselect.config.own_sets import take_own, written_entry
 from kselect.config.rules import read_config
 from kselect.config.schema import ConfigFile
+from kselect.core.method import Choice
 from kselect.datasets.own import OwnInfo
 from kselect.errors import ConfigError
 from kselect.grids import show_number
-from kselect.model.method import Choice
 
 # What all results of a folder share: a config that differs in one of these does not belong to it.
 PROTOCOL = (

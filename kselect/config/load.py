@@ -18,9 +18,9 @@ from kselect.config.rules import read_config
 from kselect.config.schema import ConfigFile
 from kselect.config.sizes import MOST_SWEPT, check_methods
 from kselect.config.variants import described, variant_of
+from kselect.core.experiment import Experiment, Figure, FigureContext, FigureKind
+from kselect.core.method import Method
 from kselect.errors import ConfigError, nearest
-from kselect.model.experiment import Columns, Experiment, Figure, FigureKind
-from kselect.model.method import Method
 
 Kinds = Mapping[str, FigureKind]
 NO_OVERRIDES: Mapping[str, object] = MappingProxyType({})
@@ -153,17 +153,17 @@ def build(document: Document, kinds: Kinds) -> Experiment:
     )
 
 
-def needed_methods(figures: list[Figure], kinds: Kinds, columns: Columns) -> list[Method]:
+def needed_methods(figures: list[Figure], kinds: Kinds, columns: FigureContext) -> list[Method]:
     """What the figures need, a little more than is allowed at most."""
     every = (m for figure in figures for m in kinds[figure.kind].methods(figure, columns))
     return list(islice(every, MOST_SWEPT + 1))
 
 
-def columns_of(config: ConfigFile, document: Document) -> Columns:
+def columns_of(config: ConfigFile, document: Document) -> FigureContext:
     """The columns of the table, one method per loss, every parameter written out."""
     by_task = dict(config.learner)
     tasks = {name: document.dataset(name).task for name in config.datasets}
-    return Columns(
+    return FigureContext(
         {config.label(one): tuple(methods_of(one, config)) for one in config.criteria},
         config.lam,
         tuple(config.datasets),
@@ -183,7 +183,7 @@ def methods_of(one: Entry, config: ConfigFile) -> Iterable[Method]:
 
 
 def read_figures(
-    config: ConfigFile, document: Document, kinds: Kinds, columns: Columns
+    config: ConfigFile, document: Document, kinds: Kinds, columns: FigureContext
 ) -> list[Figure]:
     """Every figure by its kind: the one that it names, or is named after, or else a sweep."""
     found = []

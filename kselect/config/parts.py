@@ -10,12 +10,12 @@ from typing import Any
 
 from kselect.config.document import Location
 from kselect.config.fields import TASKS, Wrong, as_text, attempt, describe, fail
+from kselect.core.method import Choice
 from kselect.datasets.registry import Task
 from kselect.errors import ConfigError, nearest
 from kselect.grids import LARGEST_GRID, parse_grid
 from kselect.kernels import Kernel, find_kernel
 from kselect.learners import find_learner
-from kselect.model.method import Choice
 from kselect.registry import Part
 
 

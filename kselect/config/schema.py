@@ -31,14 +31,14 @@ from kselect.config.fields import (
     read_tune_folds,
 )
 from kselect.config.parts import read_kernels, read_learners
+from kselect.core.experiment import Fewer
+from kselect.core.method import Choice, LamGrid, SearchName
 from kselect.criteria.base import Aggregation
 from kselect.datasets.registry import Task
 from kselect.datasets.scaling import Scale
 from kselect.errors import nearest
 from kselect.kernels import Kernel
 from kselect.learners.base import RidgeMode
-from kselect.model.experiment import Fewer
-from kselect.model.method import Choice, Ridges, SearchName
 from kselect.numerics.losses import Loss
 
 Text = Annotated[str, PlainValidator(field(as_text))]
@@ -56,7 +56,7 @@ KINDS = {
     "model_type": "a mapping, as in {key: value}",
 }
 # Where no grid is searched.
-ALL_RIDGES = Ridges((), "select")
+ALL_RIDGES = LamGrid((), "select")
 
 
 class ConfigFile(BaseModel):
@@ -82,7 +82,7 @@ class ConfigFile(BaseModel):
     fewer_splits: Annotated[tuple[Fewer, ...], PlainValidator(read_fewer)] = ()
     seed: Annotated[int, PlainValidator(field(read_seed))] = 0
     kernels: Annotated[tuple[Kernel, ...], PlainValidator(field(read_kernels))] = ()
-    lam: Annotated[Ridges, PlainValidator(field(read_ridges))] = ALL_RIDGES
+    lam: Annotated[LamGrid, PlainValidator(field(read_ridges))] = ALL_RIDGES
     ridge: RidgeMode = "fixed"
     loss: Loss = "squared"
     also_loss: list[Loss] = []

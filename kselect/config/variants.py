@@ -15,10 +15,10 @@ from kselect.config.criteria import read_entry
 from kselect.config.document import Document, Location
 from kselect.config.fields import describe
 from kselect.config.schema import KEYS
+from kselect.core.experiment import Variant
+from kselect.core.method import show
 from kselect.criteria import Criterion, find_criterion
 from kselect.errors import ConfigError, nearest
-from kselect.model.experiment import Variant
-from kselect.model.method import show
 
 PARAMS = "params"
 OF_ALL = ("name", "paper", "title", "figures", "variants")

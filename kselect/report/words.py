@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from kselect.core.experiment import Experiment
+from kselect.core.method import REGRESSION_LOSS, Choice, Method, Setting, show
 from kselect.criteria import CRITERIA
 from kselect.grids import show_number
-from kselect.model.experiment import Experiment
-from kselect.model.method import REGRESSION_LOSS, Choice, Method, Setting, show
 from kselect.report.cells import show_p
 from kselect.stats.comparison import Block, Comparison
 from kselect.stats.coverage import Coverage

@@ -15,11 +15,11 @@ from itertools import groupby, pairwise
 from math import ceil, log, log2
 from time import perf_counter
 
+from kselect.core.experiment import Experiment
+from kselect.core.job import Trial
+from kselect.core.method import Method
 from kselect.errors import KselectError
 from kselect.kernels import Kernel
-from kselect.model.experiment import Experiment
-from kselect.model.method import Method
-from kselect.model.trial import Trial
 from kselect.plan import Plan
 from kselect.run.trial import run_trial
 

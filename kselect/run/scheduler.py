@@ -8,9 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass, field, replace
 
-from kselect.model.experiment import Experiment
-from kselect.model.job import Jobs, protocol_of
-from kselect.model.trial import Outcome, Trial
+from kselect.core.experiment import Experiment
+from kselect.core.job import Jobs, Outcome, Trial, protocol_of
 from kselect.plan import Plan, still_pending
 from kselect.run.claims import Claims
 from kselect.run.progress import Progress

@@ -10,6 +10,11 @@ from time import perf_counter
 
 import numpy as np
 
+from kselect.core.experiment import Experiment
+from kselect.core.grid_point import BestPoint, GridPoint, SearchFailure
+from kselect.core.job import Outcome, Trial
+from kselect.core.method import Method, Setting
+from kselect.core.record import METRICS, Record, RecordBuilder
 from kselect.datasets.dataset import DataSet, Source, read_dataset
 from kselect.datasets.own import OwnInfo, read_own_dataset
 from kselect.datasets.preparation import fit_preparation
@@ -18,11 +23,6 @@ from kselect.datasets.scaling import scale_rows
 from kselect.datasets.splits import Split, draw_split, require_two_classes
 from kselect.errors import TrialError
 from kselect.kernels import Kernel, Points
-from kselect.model.experiment import Experiment
-from kselect.model.method import Method, Setting
-from kselect.model.place import Failure, Found, Place
-from kselect.model.records import METRICS, Record, Row
-from kselect.model.trial import Outcome, Trial
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import LOSSES, TEST_LOSSES
 from kselect.numerics.streams import stream
@@ -63,7 +63,9 @@ def run_trial(experiment: Experiment, trial: Trial) -> Outcome:
     demand = experiment.demand(searched(experiment, trial))
     found = search(side, demand, experiment.tune_folds, OVER_GRID[experiment.search])
     done = perf_counter()
-    row = Row(trial.dataset, trial.split, METRICS[data.task], len(parts.train), len(parts.test))
+    row = RecordBuilder(
+        trial.dataset, trial.split, METRICS[data.task], len(parts.train), len(parts.test)
+    )
     records = [
         *tested(row, trial, side, parts, found),
         *probed(experiment, row, trial, side, found),
@@ -141,29 +143,29 @@ def searched(experiment: Experiment, trial: Trial) -> tuple[Method, ...]:
 
 
 def tested(
-    row: Row, trial: Trial, side: TrainingSide, parts: Parts, found: Results
+    row: RecordBuilder, trial: Trial, side: TrainingSide, parts: Parts, found: Results
 ) -> Iterator[Record]:
     """The test error of what each method chose; one test kernel matrix is alive at a time."""
     error = tester(side, parts)
     mine = [(m, s, f) for (m, s), f in found.items() if m in trial.methods]
     order = {kernel: position for position, kernel in enumerate(side.kernels)}
     for method, setting, result in sorted(mine, key=lambda one: kernel_order(order, one[2])):
-        if isinstance(result, Failure):
+        if isinstance(result, SearchFailure):
             yield row.failure(method, setting, result)
             continue
         try:
             yield row.record(method, setting, result, error(result))
         except FloatingPointError as overflow:
-            why = f"at {result.place.text}: {reason(overflow)}"
-            yield row.failure(method, setting, Failure(why))
+            why = f"at {result.point.text}: {reason(overflow)}"
+            yield row.failure(method, setting, SearchFailure(why))
 
 
-def kernel_order(order: Mapping[Kernel, int], result: Found | Failure) -> int:
+def kernel_order(order: Mapping[Kernel, int], result: BestPoint | SearchFailure) -> int:
     """The position of the kernel, so that places with the same one follow each other."""
-    return order.get(result.place.kernel, len(order)) if isinstance(result, Found) else -1
+    return order.get(result.point.kernel, len(order)) if isinstance(result, BestPoint) else -1
 
 
-def tester(side: TrainingSide, parts: Parts) -> Callable[[Found], float]:
+def tester(side: TrainingSide, parts: Parts) -> Callable[[BestPoint], float]:
     """What gives the mean test loss of a fit; it keeps the last kernel matrix."""
     points = Points(parts.test, parts.train)
 
@@ -171,9 +173,9 @@ def tester(side: TrainingSide, parts: Parts) -> Callable[[Found], float]:
     def gram(kernel: Kernel) -> Array:
         return kernel.gram(points)
 
-    def error(found: Found) -> float:
+    def error(found: BestPoint) -> float:
         with np.errstate(invalid="raise", over="raise"):
-            K = gram(found.place.kernel)
+            K = gram(found.point.kernel)
             decisions = np.array([dual.decision(0, K) for dual in found.duals])
             return mean_error(side.task, parts.targets_test, decisions)
 
@@ -189,59 +191,59 @@ def mean_error(task: Task, targets: Array, decisions: Array) -> float:
 
 
 def probed(
-    experiment: Experiment, row: Row, trial: Trial, side: TrainingSide, found: Results
+    experiment: Experiment, row: RecordBuilder, trial: Trial, side: TrainingSide, found: Results
 ) -> Iterator[Record]:
     """What is found at given kernels and at the best of columns: places in order, one path alive at a time."""
     wanted = at_fixed(experiment, trial, side)
     for method in trial.methods:
         for setting in experiment.settings_of(method) if method.at else ():
             best = found[experiment.column(side.task, method.at), setting]
-            if isinstance(best, Failure):
+            if isinstance(best, SearchFailure):
                 yield row.failure(method, setting, best)
             else:
-                wanted.setdefault(best.place, []).append((method, setting, best))
-    for place, sights in wanted.items():
-        values = look_at(side, place, [method for method, _, _ in sights])
+                wanted.setdefault(best.point, []).append((method, setting, best))
+    for point, sights in wanted.items():
+        values = look_at(side, point, [method for method, _, _ in sights])
         for method, setting, best in sights:
             value = values[method]
             if isinstance(value, str):
-                yield row.failure(method, setting, Failure(value))
+                yield row.failure(method, setting, SearchFailure(value))
             else:
-                yield row.record(method, setting, Found(best.place, value, ()), None)
+                yield row.record(method, setting, BestPoint(best.point, value, ()), None)
 
 
-def surveyed(row: Row, trial: Trial, side: TrainingSide) -> Iterator[Record]:
+def surveyed(row: RecordBuilder, trial: Trial, side: TrainingSide) -> Iterator[Record]:
     """The scores of the methods that are kept everywhere; an infinite one is a failure with its reason."""
     methods = tuple(m for m in trial.methods if m.everywhere)
     for visit in walk(side, methods) if methods else ():
-        places = [Place(visit.kernel, lam) for lam in side.lams]
+        points = [GridPoint(visit.kernel, lam) for lam in side.lams]
         for method in methods:
             scores, reasons = visit.scores[method].tolist(), visit.reasons[method]
-            for i, setting in enumerate(side.ridges.places(visit.kernel.text)):
+            for i, setting in enumerate(side.ridges.settings_at(visit.kernel.text)):
                 if i in reasons:
-                    yield row.without_score(method, setting, places[i], reasons[i])
+                    yield row.without_score(method, setting, points[i], reasons[i])
                 else:
-                    yield row.record(method, setting, Found(places[i], scores[i], ()), None)
+                    yield row.record(method, setting, BestPoint(points[i], scores[i], ()), None)
 
 
 def at_fixed(
     experiment: Experiment, trial: Trial, side: TrainingSide
-) -> dict[Place, list[tuple[Method, Setting, Found]]]:
+) -> dict[GridPoint, list[tuple[Method, Setting, BestPoint]]]:
     """The places of methods that choose nothing."""
-    wanted: dict[Place, list[tuple[Method, Setting, Found]]] = {}
+    wanted: dict[GridPoint, list[tuple[Method, Setting, BestPoint]]] = {}
     for method in trial.methods:
         for setting in experiment.settings_of(method) if method.fixed else ():
             assert method.fixed is not None
-            place = Place(method.fixed, side.lams[setting.position or 0])
-            wanted.setdefault(place, []).append((method, setting, Found(place, 0.0, ())))
+            point = GridPoint(method.fixed, side.lams[setting.position or 0])
+            wanted.setdefault(point, []).append((method, setting, BestPoint(point, 0.0, ())))
     return wanted
 
 
 def failed_outcome(experiment: Experiment, trial: Trial, why: str, traceback: str = "") -> Outcome:
     """A trial without numbers: a failed record in every cell that it should have filled."""
-    row = Row(trial.dataset, trial.split, METRICS[experiment.task(trial.dataset)], 0, 0)
+    row = RecordBuilder(trial.dataset, trial.split, METRICS[experiment.task(trial.dataset)], 0, 0)
     records = tuple(
-        row.failure(method, setting, Failure(why))
+        row.failure(method, setting, SearchFailure(why))
         for method in trial.methods
         for setting in experiment.settings_of(method)
     )

@@ -14,9 +14,9 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kselect.core.experiment import Experiment
+from kselect.core.job import Outcome, Trial
 from kselect.errors import StoreError
-from kselect.model.experiment import Experiment
-from kselect.model.trial import Outcome, Trial
 from kselect.run.trial import failed_outcome, run_trial
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kselect.model.method import SearchName
+from kselect.core.method import SearchName
 from kselect.search.grid import Demand, Results, search_grid
 from kselect.search.kinds import search_continuously
 from kselect.search.minimum import search_pruned

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from kselect.core.grid_point import GridPoint
+from kselect.core.method import Choice, Method
 from kselect.criteria import CRITERIA, PROBES
 from kselect.criteria.guards import Guarded
 from kselect.errors import KselectError, TrialError
 from kselect.kernels import Kernel
 from kselect.learners import Dual, Path, Problem, find_learner
-from kselect.model.method import Choice, Method
-from kselect.model.place import Place
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.memory import keep_freed_memory
@@ -251,12 +251,12 @@ def reason(error: BaseException) -> str:
 
 
 def look_at(
-    side: TrainingSide, place: Place, probes: Sequence[Method]
+    side: TrainingSide, point: GridPoint, probes: Sequence[Method]
 ) -> dict[Method, float | str]:
     """What probes find at one place: a value each, or why there is none."""
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
-            problem = side.problem(place.kernel).changed(lams=np.array([place.lam]))
+            problem = side.problem(point.kernel).changed(lams=np.array([point.lam]))
     except NUMERICAL as error:
         return dict.fromkeys(probes, reason(error))
     found: dict[Method, float | str] = {}

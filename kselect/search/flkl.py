@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
+from kselect.core.method import Method
 from kselect.kernels.widths import Widths
-from kselect.model.method import Method
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.search.continuous import FirstLevel, SecondLevel, State, Unit, require_targets

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from kselect.core.grid_point import BestPoint, GridPoint, SearchFailure
+from kselect.core.method import Method, Setting
 from kselect.learners import Dual
-from kselect.model.method import Method, Setting
-from kselect.model.place import Failure, Found, Place
 from kselect.numerics.linalg import Array
 from kselect.search.engine import Visit, walk
 from kselect.search.side import TrainingSide
 
 Demand = Mapping[Method, tuple[Setting, ...]]
-Results = dict[tuple[Method, Setting], Found | Failure]
+Results = dict[tuple[Method, Setting], BestPoint | SearchFailure]
 
 
 @dataclass
@@ -27,10 +27,10 @@ class Best:
 
     setting: Setting
     score: float = np.inf
-    place: Place | None = None
+    point: GridPoint | None = None
     duals: tuple[Dual, ...] = ()
     held_out: Array | None = None
-    excluded: list[tuple[Place, str]] = field(default_factory=list)
+    excluded: list[tuple[GridPoint, str]] = field(default_factory=list)
 
     def see(self, side: TrainingSide, visit: Visit, method: Method) -> None:
         """One more kernel."""
@@ -39,28 +39,28 @@ class Best:
         ridges = range(len(lams)) if one is None else (one,)
         for ridge, why in sorted(visit.reasons[method].items()):
             if ridge in ridges:
-                self.excluded.append((Place(visit.kernel, lams[ridge]), why))
+                self.excluded.append((GridPoint(visit.kernel, lams[ridge]), why))
         ridge = int(np.argmin(scores)) if one is None else one
         if scores[ridge] < self.score:
             self.score = float(scores[ridge])
-            self.place = Place(visit.kernel, lams[ridge])
+            self.point = GridPoint(visit.kernel, lams[ridge])
             self.duals = tuple(dual.at(ridge) for dual in visit.duals)
             held = visit.held_out.get(method)
             self.held_out = None if held is None else np.array([each[ridge] for each in held])
 
-    def result(self) -> Found | Failure:
+    def result(self) -> BestPoint | SearchFailure:
         """What was found."""
-        if self.place is None:
-            return Failure(nothing_left(self.excluded))
-        return Found(self.place, self.score, self.duals, tuple(self.excluded))
+        if self.point is None:
+            return SearchFailure(nothing_left(self.excluded))
+        return BestPoint(self.point, self.score, self.duals, tuple(self.excluded))
 
 
-def nothing_left(excluded: list[tuple[Place, str]]) -> str:
+def nothing_left(excluded: list[tuple[GridPoint, str]]) -> str:
     """Why a method has nothing to choose: the first candidate's reason speaks for the others."""
     if not excluded:
         return "there is no kernel to choose from"
-    place, why = excluded[0]
-    return f"no kernel and ridge has a finite score; at {place.text}: {why}"
+    point, why = excluded[0]
+    return f"no kernel and ridge has a finite score; at {point.text}: {why}"
 
 
 def search_grid(side: TrainingSide, demand: Demand, n_jobs: int = 1) -> Results:

@@ -12,14 +12,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from kselect.core.grid_point import BestPoint, GridPoint, SearchFailure
+from kselect.core.method import Method, Setting
 from kselect.errors import TrialError
 from kselect.kernels import Kernel
 from kselect.kernels.ard import Ard
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import Dual
 from kselect.learners.bordered import Bordered
-from kselect.model.method import Method, Setting
-from kselect.model.place import Failure, Found, Place
 from kselect.numerics.linalg import Array
 from kselect.numerics.memory import keep_freed_memory
 from kselect.registry import Part, Registry, read_parameters
@@ -95,18 +95,18 @@ def search_kind(name: str, *, paper: str, criteria: tuple[str, ...]) -> Callable
 
 def search_continuously(
     side: TrainingSide, demand: Mapping[Method, tuple[Setting, ...]]
-) -> dict[tuple[Method, Setting], Found | Failure]:
+) -> dict[tuple[Method, Setting], BestPoint | SearchFailure]:
     """Every method by its own search, those of one kernel parameter first: the others start from them."""
     keep_freed_memory()
     solutions = Solutions(side)
-    found: dict[tuple[Method, Setting], Found | Failure] = {}
+    found: dict[tuple[Method, Setting], BestPoint | SearchFailure] = {}
     for method in sorted(demand, key=lambda m: m.kernel == "ard"):
         result = look(solutions, method)
         found |= {(method, setting): result for setting in demand[method]}
     return found
 
 
-def look(solutions: Solutions, method: Method) -> Found | Failure:
+def look(solutions: Solutions, method: Method) -> BestPoint | SearchFailure:
     """What one search finds, or why it finds nothing."""
     assert method.search is not None
     function = SEARCHES[method.search.name].function
@@ -114,10 +114,10 @@ def look(solutions: Solutions, method: Method) -> Found | Failure:
         solution = function(solutions, method, **dict(method.search.params))
         return as_found(solutions, method, solution)
     except NUMERICAL as error:
-        return Failure(reason(error))
+        return SearchFailure(reason(error))
 
 
-def as_found(solutions: Solutions, method: Method, solution: Solution) -> Found:
+def as_found(solutions: Solutions, method: Method, solution: Solution) -> BestPoint:
     """A solution as a place with its fit; its lam is n times that of a place."""
     side = solutions.side
     kernel = kernel_of(method.kernel, solution.theta)
@@ -126,8 +126,8 @@ def as_found(solutions: Solutions, method: Method, solution: Solution) -> Found:
     score = solution.objective if isinstance(solution, FirstLevel) else solution.value
     other = ("mu", solution.mu) if isinstance(solution, FirstLevel) else ("held", solution.held)
     dual = Dual(fit.alpha[None], np.array([fit.bias]))
-    return Found(
-        Place(kernel, solution.lam / side.n, (other,)), score, (dual,), state=solution.state
+    return BestPoint(
+        GridPoint(kernel, solution.lam / side.n, (other,)), score, (dual,), state=solution.state
     )
 
 

@@ -12,12 +12,12 @@ from functools import partial
 
 import numpy as np
 
+from kselect.core.grid_point import BestPoint, GridPoint
+from kselect.core.method import Method
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import Dual, find_learner
 from kselect.learners.factor import Factor, factorise
-from kselect.model.method import Method
-from kselect.model.place import Found, Place
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Index
 from kselect.search.engine import NUMERICAL
@@ -41,7 +41,7 @@ EXACT = {"smooth-hinge": ("k-CV",), "krr": ("k-CV", "k-Newton")}
 class Minimum:
     """What was found, and how much was fitted for it."""
 
-    found: Found
+    found: BestPoint
     work: Work
 
 
@@ -81,8 +81,8 @@ def find_minimum(side: TrainingSide, k: int | None) -> Minimum | None:
             chosen = select_minimum(side, folds)
             if chosen.excluded:
                 return None
-            place = Place(side.kernels[chosen.kernel], side.lams[chosen.ridge])
-            return Minimum(Found(place, chosen.score, (fit_at(side, place),)), chosen.work)
+            point = GridPoint(side.kernels[chosen.kernel], side.lams[chosen.ridge])
+            return Minimum(BestPoint(point, chosen.score, (fit_at(side, point),)), chosen.work)
     except NUMERICAL:
         return None
 
@@ -123,7 +123,7 @@ def visiting_order(kernels: Sequence[Kernel], points: Points) -> list[int]:
     return outward(nearest_to_median(points.squared_distances, taus), len(kernels))
 
 
-def fit_at(side: TrainingSide, place: Place) -> Dual:
+def fit_at(side: TrainingSide, point: GridPoint) -> Dual:
     """The fit on all rows at one place."""
-    problem = side.problem(place.kernel).changed(lams=np.array([place.lam]))
+    problem = side.problem(point.kernel).changed(lams=np.array([point.lam]))
     return find_learner(side.learner.name).path(problem, **dict(side.learner.params)).dual()

@@ -13,10 +13,10 @@ from functools import partial
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
+from kselect.core.method import Method
 from kselect.errors import TrialError
 from kselect.kernels.widths import OneWidth, Widths
 from kselect.learners.held_out_errors import Criterion, KFold, LeaveOneOut, slope
-from kselect.model.method import Method
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.search.continuous import (

@@ -8,13 +8,13 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from kselect.core.method import Choice, LamGrid
 from kselect.datasets.registry import Task
 from kselect.kernels import Kernel, Points
 from kselect.kernels.nystrom import nystrom_columns
 from kselect.learners import Problem
 from kselect.learners.base import RidgeMode
 from kselect.learners.factor import Factor
-from kselect.model.method import Choice, Ridges
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array, Index
 
@@ -34,7 +34,7 @@ class TrainingSide:
     targets: Array
     task: Task
     kernels: tuple[Kernel, ...]
-    ridges: Ridges
+    ridges: LamGrid
     learner: Choice
     ridge: RidgeMode
     folds: Callable[[int], Folds]

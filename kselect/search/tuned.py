@@ -12,9 +12,9 @@ from itertools import product
 
 import numpy as np
 
+from kselect.core.grid_point import BestPoint, SearchFailure
+from kselect.core.method import Method, Setting
 from kselect.kernels import Points
-from kselect.model.method import Method, Setting
-from kselect.model.place import Failure, Found
 from kselect.numerics.folds import draw_folds
 from kselect.numerics.linalg import Index
 from kselect.numerics.losses import LOSSES, TEST_LOSSES
@@ -83,20 +83,24 @@ def inner_errors(
     return errors
 
 
-def test_error(side: TrainingSide, part: TrainingSide, F: Index, found: Found | Failure) -> float:
+def test_error(
+    side: TrainingSide, part: TrainingSide, F: Index, found: BestPoint | SearchFailure
+) -> float:
     """The summed test loss of a fit on the rows of an inner fold, over all targets."""
-    if isinstance(found, Failure):
+    if isinstance(found, SearchFailure):
         return float("inf")
-    K = found.place.kernel.gram(Points(side.X[F], part.points.Z))
+    K = found.point.kernel.gram(Points(side.X[F], part.points.Z))
     loss = LOSSES[TEST_LOSSES[side.task]]
     pairs = zip(side.targets, found.duals, strict=True)
     return float(sum(loss(y[F], dual.decision(0, K)).sum() for y, dual in pairs))
 
 
-def with_tuned(found: Found | Failure, asked: Method, settled: Method) -> Found | Failure:
+def with_tuned(
+    found: BestPoint | SearchFailure, asked: Method, settled: Method
+) -> BestPoint | SearchFailure:
     """What was found, with the values of the tuned parameters in its place."""
-    if isinstance(found, Failure) or asked == settled:
+    if isinstance(found, SearchFailure) or asked == settled:
         return found
     values = dict(settled.params)
     tuned = tuple((name, float(values[name])) for name, _ in asked.tuned)
-    return replace(found, place=replace(found.place, tuned=tuned))
+    return replace(found, point=replace(found.point, tuned=tuned))

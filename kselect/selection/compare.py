@@ -14,11 +14,11 @@ from time import perf_counter
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from kselect.core.grid_point import BestPoint, SearchFailure
+from kselect.core.method import SELECTED, Method
 from kselect.datasets.preparation import fit_preparation
 from kselect.errors import TrialError
 from kselect.kernels import Points
-from kselect.model.method import SELECTED, Method
-from kselect.model.place import Failure, Found
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.streams import stream
@@ -39,7 +39,7 @@ class Compared:
     """One criterion: what it finds on all rows, its own seconds there, and its quality on outer folds."""
 
     method: Method
-    found: Found
+    found: BestPoint
     seconds: float
     quality: Quality
 
@@ -93,10 +93,10 @@ def search_all(
     return best, seconds
 
 
-def found(best: Best) -> Found:
+def found(best: Best) -> BestPoint:
     """What a method has chosen, or the reason why it could not."""
     result = best.result()
-    if isinstance(result, Failure):
+    if isinstance(result, SearchFailure):
         raise TrialError(result.reason)
     return result
 
@@ -116,6 +116,6 @@ def outer_decisions(
         support = X[train] if side.landmarks is None else X[train][side.landmarks]
         for i, method in enumerate(methods):
             result = found(best[method])
-            K = result.place.kernel.gram(Points(X[F], support))
+            K = result.point.kernel.gram(Points(X[F], support))
             decisions[i][:, F] = [dual.decision(0, K) for dual in result.duals]
     return decisions

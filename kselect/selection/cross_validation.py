@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from kselect.core.method import Method
 from kselect.errors import ConfigError, quoted
-from kselect.model.method import Method
 from kselect.numerics.linalg import Array, Index
 
 WAYS = "an int, a splitter, a list of (train, test) pairs, or one whole fold number a row"

@@ -10,6 +10,8 @@ from time import perf_counter
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from kselect.core.grid_point import BestPoint, SearchFailure
+from kselect.core.method import SELECTED, Choice, LamGrid, Method, SearchName
 from kselect.criteria import CRITERIA
 from kselect.datasets.registry import Task
 from kselect.errors import ConfigError, DataError, TrialError
@@ -18,8 +20,6 @@ from kselect.kernels import Kernel, Points
 from kselect.kernels.nystrom import draw_landmarks
 from kselect.learners import Dual, find_learner
 from kselect.learners.base import RidgeMode
-from kselect.model.method import SELECTED, Choice, Method, Ridges, SearchName
-from kselect.model.place import Failure, Found
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.memory import available_memory, gib
@@ -70,7 +70,7 @@ class Selection:
 
     request: Request
     scores: Array
-    found: Found
+    found: BestPoint
     landmarks: Index | None
     seconds: float
     seconds_fit: float
@@ -80,12 +80,12 @@ class Selection:
     @property
     def kernel(self) -> Kernel:
         """The kernel that was chosen."""
-        return self.found.place.kernel
+        return self.found.point.kernel
 
     @property
     def lam(self) -> float:
         """The ridge that was chosen, as lam."""
-        return self.found.place.lam
+        return self.found.point.lam
 
     @property
     def score(self) -> float:
@@ -144,10 +144,10 @@ def by_learning(side: TrainingSide, request: Request, started: float) -> Selecti
     """What a search through all values finds, as a selection from the grid of that one place."""
     cells = search_continuously(side, {request.method: (SELECTED,)})
     found = cells[request.method, SELECTED]
-    if isinstance(found, Failure):
+    if isinstance(found, SearchFailure):
         raise TrialError(found.reason)
-    place = found.place
-    one = replace(request, kernels=(place.kernel,), lams=(place.lam,))
+    point = found.point
+    one = replace(request, kernels=(point.kernel,), lams=(point.lam,))
     return Selection(one, np.array([[found.score]]), found, None, perf_counter() - started, 0.0)
 
 
@@ -158,9 +158,9 @@ def by_bounds(side: TrainingSide, request: Request, started: float) -> Selection
     minimum = find_minimum(side, request.method.folds)
     if minimum is None:
         return None
-    place = minimum.found.place
+    point = minimum.found.point
     scores = np.full((len(request.kernels), len(request.lams)), np.nan)
-    scores[request.kernels.index(place.kernel), request.lams.index(place.lam)] = minimum.found.score
+    scores[request.kernels.index(point.kernel), request.lams.index(point.lam)] = minimum.found.score
     seconds = perf_counter() - started
     return Selection(request, scores, minimum.found, None, seconds, 0.0, minimum.work)
 
@@ -176,7 +176,7 @@ def on_grid(side: TrainingSide, request: Request, started: float, watch: Watch) 
         watch(len(scores), len(request.kernels))
     searched = perf_counter()
     found = best.result()
-    if isinstance(found, Failure):
+    if isinstance(found, SearchFailure):
         raise TrialError(found.reason)
     if len(request.kernels) * len(request.lams) > 1:
         found = replace(found, duals=fit_alone(side, found))
@@ -191,17 +191,17 @@ def on_grid(side: TrainingSide, request: Request, started: float, watch: Watch) 
     )
 
 
-def fit_alone(side: TrainingSide, found: Found) -> tuple[Dual, ...]:
+def fit_alone(side: TrainingSide, found: BestPoint) -> tuple[Dual, ...]:
     """The fits at the choice, as if nothing else had been asked for: the same bits from whatever grid it came.
 
     All ridges at once are rounded otherwise, and a ridge far below a singular kernel multiplies that: 5e-9 of
     the decisions on a table of categories at ``n lam = 4e-5``. It takes one path more, of one ridge.
     """
     learner, params = find_learner(side.learner.name), dict(side.learner.params)
-    lams, targets = np.array([found.place.lam]), range(len(side.targets))
+    lams, targets = np.array([found.point.lam]), range(len(side.targets))
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
-            problem = side.problem(found.place.kernel)
+            problem = side.problem(found.point.kernel)
             paths = [learner.path(problem.of_target(t, lams), **params) for t in targets]
             return tuple(path.dual() for path in paths)
     except NUMERICAL:  # it went well among others
@@ -219,7 +219,7 @@ def training_side(X: Array, targets: Array, request: Request, folds: Folds | Non
         targets=targets,
         task=request.task,
         kernels=request.kernels,
-        ridges=Ridges(request.lams, "select"),
+        ridges=LamGrid(request.lams, "select"),
         learner=request.learner,
         ridge=request.ridge,
         folds=lambda _: require(folds),

@@ -12,12 +12,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from kselect.core.method import Choice, Method
 from kselect.datasets.targets import one_against_rest
 from kselect.errors import ConfigError, KselectError
 from kselect.kernels import Points
 from kselect.kernels.ard import Ard
 from kselect.learners import find_learner
-from kselect.model.method import Choice, Method
 from kselect.numerics.linalg import Array
 from kselect.selection.calibration import probabilities
 from kselect.selection.candidates import results

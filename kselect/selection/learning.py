@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from kselect.core.method import Choice
 from kselect.errors import ConfigError
 from kselect.kernels import KERNELS
-from kselect.model.method import Choice
 from kselect.search.kinds import LEARNER, SEARCHES
 from kselect.selection.engine import Request
 from kselect.selection.request import FLKL, LAM, make_lams

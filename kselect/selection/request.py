@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from kselect.core.method import Choice, Method
 from kselect.criteria import Criterion, find_criterion
 from kselect.errors import ConfigError, nearest
 from kselect.grids import parse_grid
 from kselect.kernels import KERNELS, Kernel, Points, find_kernel
 from kselect.learners import Learner
-from kselect.model.method import Choice, Method
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import CLASSIFICATION_LOSSES

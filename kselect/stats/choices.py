@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import isclose
 from typing import TYPE_CHECKING
 
+from kselect.core.experiment import Experiment
 from kselect.kernels import Kernel
-from kselect.model.experiment import Experiment
 from kselect.search.edges import edges_of
 from kselect.stats.comparison import labels_of
 from kselect.stats.edges import ridges

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import add
 
-from kselect.model.method import Setting
+from kselect.core.method import Setting
 from kselect.papers.base import Claim, Kind
 from kselect.stats.counts import NOTHING, Duel, WinTieLoss, among
 from kselect.stats.edges import EdgeShares, leaning

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kselect.model.experiment import Experiment
-from kselect.model.method import Setting
-from kselect.model.records import significant
+from kselect.core.experiment import Experiment
+from kselect.core.method import Setting
+from kselect.core.record import significant
 from kselect.stats.counts import Duel, compare_means, duel
 from kselect.stats.ranks import Ranks, rank
 from kselect.stats.samples import (

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kselect.model.experiment import Experiment
-from kselect.model.method import Setting
+from kselect.core.experiment import Experiment
+from kselect.core.method import Setting
 from kselect.papers import Paper
 from kselect.stats.comparison import Cell
 from kselect.stats.published import Published

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from kselect.core.experiment import Experiment
 from kselect.kernels import Kernel
-from kselect.model.experiment import Experiment
 from kselect.search.edges import Axis, Edge, End, edges_of
 from kselect.stats.comparison import labels_of
 from kselect.stats.samples import table_records

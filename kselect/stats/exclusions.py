@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from kselect.model.records import count_exclusions
+from kselect.core.record import count_exclusions
 from kselect.stats.samples import table_records
 from kselect.stats.study import Study
 

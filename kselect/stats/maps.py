@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kselect.core.method import Method
 from kselect.grids import show_number
-from kselect.model.method import Method
 from kselect.numerics.linalg import Array
 from kselect.stats.samples import within
 
@@ -130,7 +130,7 @@ def own_methods(study: Study, dataset: str) -> Sequence[Method]:
 def scores_of(study: Study, rows: pd.DataFrame) -> Array:
     """(splits, kernels, ridges): infinite where a record has no score, or is not there."""
     experiment = study.experiment
-    settings = [s.text for k in experiment.kernels for s in experiment.lam.places(k.text)]
+    settings = [s.text for k in experiment.kernels for s in experiment.lam.settings_at(k.text)]
     table = rows.pivot(index="split", columns="setting", values="score")
     whole = table.reindex(columns=settings).to_numpy(float)
     shape = (len(table), len(experiment.kernels), len(experiment.lam.values))

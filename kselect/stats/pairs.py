@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kselect.model.experiment import Experiment
+from kselect.core.experiment import Experiment
 from kselect.papers import PAPERS
 from kselect.papers.base import Claim
 

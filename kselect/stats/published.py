@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
+from kselect.core.method import SELECTED, Setting
 from kselect.errors import DataError
-from kselect.model.method import SELECTED, Setting
 
 Spread = Literal["sd", "se"]
 NAMES = ("lambda", "n lambda")

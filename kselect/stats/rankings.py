@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from kselect.model.method import SELECTED
-from kselect.model.records import significant
+from kselect.core.method import SELECTED
+from kselect.core.record import significant
 from kselect.numerics.linalg import Array
 from kselect.stats.pairwise import Contrast, contrasts, wilcoxon
 from kselect.stats.published import Published

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kselect.core.experiment import Experiment
+from kselect.core.method import TABLE, Setting
+from kselect.core.record import COLUMNS, Metric, Record
 from kselect.errors import StoreError
-from kselect.model.experiment import Experiment
-from kselect.model.method import TABLE, Setting
-from kselect.model.records import COLUMNS, Metric, Record
 from kselect.numerics.linalg import Array
 
 if TYPE_CHECKING:

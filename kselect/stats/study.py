@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
+from kselect.core.experiment import Experiment
+from kselect.core.method import Method
+from kselect.core.record import Record
 from kselect.criteria import CRITERIA
-from kselect.model.experiment import Experiment
-from kselect.model.method import Method
-from kselect.model.records import Record
 from kselect.papers import PAPERS, Paper
 from kselect.stats.comparison import Comparison, compare
 from kselect.stats.coverage import Coverage, cover

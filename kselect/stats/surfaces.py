@@ -10,13 +10,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from kselect.core.method import Choice, Method
 from kselect.datasets.fetch import Places, default_cache, resolve
 from kselect.errors import KselectError
 from kselect.kernels import Points
 from kselect.kernels.ard import Ard
 from kselect.kernels.base import read_parameters
 from kselect.learners.bordered import Bordered
-from kselect.model.method import Choice, Method
 from kselect.numerics.linalg import Array
 from kselect.run.trial import Parts, load, prepare, split_of
 from kselect.stats.learned import learned_records

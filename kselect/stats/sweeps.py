@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kselect.model.experiment import Experiment
+from kselect.core.experiment import Experiment
 from kselect.stats.samples import Pairs, Sample, match, sample, select, table_records, within
 from kselect.stats.ttest import half_width, paired
 

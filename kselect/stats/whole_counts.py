@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from kselect.core.experiment import Experiment
 from kselect.datasets.splits import count_train
-from kselect.model.experiment import Experiment
 from kselect.stats.distances import Distance
 
 # Printed percentages have two decimals: so many different ones there are.

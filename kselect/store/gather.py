@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kselect.core.experiment import Experiment
+from kselect.core.job import RESULT_VERSION, Job, protocol_of
+from kselect.core.record import Record, RecordKey, record_keys
 from kselect.errors import StoreError
 from kselect.files import locked
 from kselect.grids import show_number
-from kselect.model.experiment import Experiment
-from kselect.model.job import RESULT_VERSION, Job, protocol_of
-from kselect.model.records import Cell, Record, cells_of
 from kselect.store.environment import digest
 from kselect.store.jobs import Store, checksum
 from kselect.store.table import csv_text, read_records, records_text
@@ -56,22 +56,22 @@ def ordered_records(experiment: Experiment, records: Iterable[Record]) -> list[R
         name: {
             cell: position
             for position, cell in enumerate(
-                cell for m in experiment.methods_on(name) for cell in cells_of(experiment, m)
+                cell for m in experiment.methods_on(name) for cell in record_keys(experiment, m)
             )
         }
         for name in experiment.datasets
     }
-    mine = [r for r in records if r.cell in cells.get(r.dataset, {})]
-    return sorted(mine, key=lambda r: (positions[r.dataset], r.split, cells[r.dataset][r.cell]))
+    mine = [r for r in records if r.key in cells.get(r.dataset, {})]
+    return sorted(mine, key=lambda r: (positions[r.dataset], r.split, cells[r.dataset][r.key]))
 
 
 def gather(experiment: Experiment, store: Store) -> Gathered:
     """What the jobs hold, and beside it the rows of records.csv that no job replaces."""
     jobs = wanted_jobs(experiment, store.jobs())
     held = read_manifest(store)
-    fresh = {(r.dataset, r.split, r.cell): r for job in jobs for r in job.records}
+    fresh = {(r.dataset, r.split, r.key): r for job in jobs for r in job.records}
     kept = {
-        (r.dataset, r.split, r.cell): r
+        (r.dataset, r.split, r.key): r
         for r in ordered_records(experiment, held_records(store, held))
         if r.split in experiment.splits
     }
@@ -82,7 +82,7 @@ def gather(experiment: Experiment, store: Store) -> Gathered:
 
 
 def check_leftover(
-    experiment: Experiment, store: Store, planned: Iterable[tuple[str, int, Cell]]
+    experiment: Experiment, store: Store, planned: Iterable[tuple[str, int, RecordKey]]
 ) -> None:
     """Before any work: rows of records.csv that the plan does not compute anew must rest on this config."""
     held = read_manifest(store)
@@ -90,9 +90,9 @@ def check_leftover(
     trials = {(dataset, split) for dataset, split, _ in again}
     for dataset, split in store.stored():
         if (dataset, split) not in trials and (job := store.read(dataset, split)):
-            again |= {(dataset, split, r.cell) for r in job.records}
+            again |= {(dataset, split, r.key) for r in job.records}
     rows = ordered_records(experiment, held_records(store, held))
-    left = [r for r in rows if (r.dataset, r.split, r.cell) not in again]
+    left = [r for r in rows if (r.dataset, r.split, r.key) not in again]
     check_kept_rows(experiment, left, held)
 
 

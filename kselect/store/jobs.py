@@ -9,11 +9,10 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
+from kselect.core.job import RESULT_VERSION, Job, Outcome, Trial
+from kselect.core.record import Record, RecordKey
 from kselect.errors import DamagedJob, StoreError
 from kselect.files import locked, write_whole
-from kselect.model.job import RESULT_VERSION, Job
-from kselect.model.records import Cell, Record
-from kselect.model.trial import Outcome, Trial
 
 TYPES: dict[str, tuple[type, ...]] = {
     "str": (str,),
@@ -151,8 +150,8 @@ def listed(folder: Path) -> list[Path]:
 
 def merged(old: Iterable[Record], new: Iterable[Record]) -> tuple[Record, ...]:
     """Old records, replaced where a new one fills the same cell."""
-    cells: dict[Cell, Record] = {r.cell: r for r in old}
-    cells.update({r.cell: r for r in new})
+    cells: dict[RecordKey, Record] = {r.key: r for r in old}
+    cells.update({r.key: r for r in new})
     return tuple(cells.values())
 
 

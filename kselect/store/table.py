@@ -9,8 +9,8 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
+from kselect.core.record import COLUMNS, DIGITS, Record
 from kselect.errors import StoreError
-from kselect.model.records import COLUMNS, DIGITS, Record
 
 READERS: dict[str, Callable[[str], Any]] = {
     "int": int,

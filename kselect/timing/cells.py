@@ -6,11 +6,11 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from kselect.core.experiment import Experiment
+from kselect.core.job import protocol_of
+from kselect.core.method import Method
 from kselect.datasets.dataset import Source
 from kselect.errors import ConfigError, StoreError
-from kselect.model.experiment import Experiment
-from kselect.model.job import protocol_of
-from kselect.model.method import Method
 from kselect.store.jobs import Store
 from kselect.timing.measure import Seconds
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kselect.model.experiment import Experiment
-from kselect.model.job import protocol_of
+from kselect.core.experiment import Experiment
+from kselect.core.job import protocol_of
 from kselect.store.jobs import Store
 from kselect.timing.cells import Timings, read_timings
 from kselect.timing.formats import to_csv, to_latex, to_markdown

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kselect.core.grid_point import SearchFailure
+from kselect.core.method import SELECTED, Choice, Method
 from kselect.errors import TrialError
-from kselect.model.method import SELECTED, Choice, Method
-from kselect.model.place import Failure
 from kselect.numerics.linalg import Array
 from kselect.search.kinds import search_continuously
 from kselect.timing.selections import Training
@@ -28,7 +28,7 @@ class Moved:
         """The score at the end of the search, (1, 1)."""
         cells = search_continuously(self.training.bare(), {self.method: (SELECTED,)})
         found = cells[self.method, SELECTED]
-        if isinstance(found, Failure):
+        if isinstance(found, SearchFailure):
             raise TrialError(found.reason)
         return np.array([[found.score]])
 

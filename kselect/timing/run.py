@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from kselect.core.experiment import Experiment
+from kselect.core.job import protocol_of
+from kselect.core.method import TABLE, Method
 from kselect.datasets.dataset import Source
 from kselect.errors import ConfigError, StoreError, TrialError
-from kselect.model.experiment import Experiment
-from kselect.model.job import protocol_of
-from kselect.model.method import TABLE, Method
 from kselect.numerics.linalg import Array
 from kselect.search.engine import NUMERICAL, reason
 from kselect.store.jobs import Store

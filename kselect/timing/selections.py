@@ -8,9 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
+from kselect.core.experiment import Experiment
+from kselect.core.method import Choice, Method
 from kselect.datasets.dataset import Source
-from kselect.model.experiment import Experiment
-from kselect.model.method import Choice, Method
 from kselect.numerics.linalg import Array
 from kselect.run.trial import Parts, load, prepare, split_of, training_side
 from kselect.search.engine import Paths, score

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from kselect.model.experiment import Experiment
+from kselect.core.experiment import Experiment
 from kselect.papers import PAPERS
 from kselect.papers.base import Faster
 from kselect.timing.ratios import Duel

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kselect.model.experiment import Experiment
+from kselect.core.experiment import Experiment
 from kselect.papers.base import TimedPair
 from kselect.report.words import DASH, SCALES, SCALES_ON, describe_kernels, describe_learners
 from kselect.timing.measure import REPEATS, Seconds

@@ -24,10 +24,10 @@ import numpy as np
 
 from kselect.cli.experiment import FIGURES
 from kselect.config.load import load_config
+from kselect.core.experiment import Experiment
+from kselect.core.job import Trial
 from kselect.datasets.fetch import Places, default_cache
 from kselect.kernels import Points
-from kselect.model.experiment import Experiment
-from kselect.model.trial import Trial
 from kselect.numerics.linalg import symmetric_eigh
 from kselect.plan import find_sources
 from kselect.run.trial import load, prepare, run_trial, split_of

@@ -60,8 +60,8 @@ def report(folder: Path) -> Callable[[], object]:
 def trial() -> Callable[[], object]:
     """Return the work of one trial: every method of quickstart on the first split of heart."""
     from kselect.cli.experiment import read_experiment
+    from kselect.core.job import Trial
     from kselect.datasets.fetch import Places, resolve
-    from kselect.model.trial import Trial
     from kselect.run.trial import run_trial
 
     experiment = read_experiment(ROOT / "configs" / "quickstart.yaml", {}).asked

@@ -28,9 +28,9 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.svm import SVC
 
+from kselect.core.method import SELECTED, Choice, LamGrid
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.model.method import SELECTED, Choice, Ridges
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.streams import stream
@@ -101,7 +101,7 @@ def all_criteria(X: Array, y: Array, learner: str) -> float:
         targets=y[None],
         task="classification",
         kernels=tuple(Gaussian(tau) for tau in TAUS),
-        ridges=Ridges(tuple(LAMS), "select"),
+        ridges=LamGrid(tuple(LAMS), "select"),
         learner=Choice(learner),
         ridge="fixed",
         folds=folds.__getitem__,

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from paper_fbif import contestants
 
+from kselect.core.method import Choice, LamGrid, Method
 from kselect.datasets.dataset import read_dataset
 from kselect.datasets.fetch import Places, default_cache, resolve
 from kselect.datasets.registry import find_dataset
@@ -38,7 +39,6 @@ from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import Problem
 from kselect.learners.smooth_hinge import smooth_hinge
-from kselect.model.method import Choice, Method, Ridges
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.streams import stream
@@ -91,7 +91,7 @@ def square_surface(X: Array, y: Array, folds: Folds) -> Array:
         targets=y[None],
         task="regression",
         kernels=tuple(Gaussian(tau) for tau in TAUS.tolist()),
-        ridges=Ridges(tuple(LAMS.tolist()), "select"),
+        ridges=LamGrid(tuple(LAMS.tolist()), "select"),
         learner=Choice("krr"),
         ridge="per-fold",
         folds={k: folds}.__getitem__,

@@ -10,7 +10,7 @@ import pytest
 
 import kselect.cli.watching as watching
 from kselect.cli.watching import Watch, nystrom_hint
-from kselect.model.method import Choice
+from kselect.core.method import Choice
 from kselect.selection.engine import Request, select
 from kselect.selection.request import make_folds, make_kernels, make_lams, make_method
 

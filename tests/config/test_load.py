@@ -19,14 +19,14 @@ from problems import learners
 from kselect.config import load as config_load
 from kselect.config.document import read_document, write_yaml
 from kselect.config.load import NO_OVERRIDES
+from kselect.core.experiment import Experiment
+from kselect.core.method import Choice, LamGrid
 from kselect.criteria import CRITERIA
 from kselect.errors import ConfigError
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.linear import Linear
 from kselect.kernels.polynomial import Polynomial
 from kselect.learners import LEARNERS
-from kselect.model.experiment import Experiment
-from kselect.model.method import Choice, Ridges
 from kselect.report.sections import FIGURES
 from kselect.stats.discrepancy import Discrepancy
 from kselect.stats.sweeps import Sweep
@@ -107,7 +107,7 @@ def test_defaults() -> None:
     )
     assert found.splits == tuple(range(10))
     assert found.kernels == (Gaussian(0.5), Gaussian(1.0), Gaussian(2.0))
-    assert found.lam == Ridges((0.001, 0.01), "fixed")
+    assert found.lam == LamGrid((0.001, 0.01), "fixed")
     assert (found.ridge, found.loss, found.figures) == ("fixed", "squared", ())
     assert found.labels == ("5-CV", "5-KS", "ELOO")
 
@@ -137,8 +137,8 @@ def test_defaults() -> None:
         ("seed: 7", "seed", 7),
         ("ridge: per-fold", "ridge", "per-fold"),
         ("loss: hinge", "loss", "hinge"),
-        ("lam: {select: 10^-2:10^-1}", "lam", Ridges((0.01, 0.1), "select")),
-        ("lam: {fixed: 1e-4}", "lam", Ridges((0.0001,), "fixed")),
+        ("lam: {select: 10^-2:10^-1}", "lam", LamGrid((0.01, 0.1), "select")),
+        ("lam: {fixed: 1e-4}", "lam", LamGrid((0.0001,), "fixed")),
         ("datasets: [a2a]", "datasets", ("a2a",)),
         ("kernels: {gaussian: {tau: [4, 2^-1]}}", "kernels", (Gaussian(4.0), Gaussian(0.5))),
         ("kernels: {gaussian: {tau: 4}}", "kernels", (Gaussian(4.0),)),
@@ -536,7 +536,7 @@ def test_fewer_splits_on_some_data_sets() -> None:
 def test_ridges_in_units_of_n_lam() -> None:
     """The unit stands beside the grid, and in the setting."""
     found = load("lam: {fixed: [0.1, 10], unit: n lam}")
-    assert found.lam == Ridges((0.1, 10.0), "fixed", "n lam")
+    assert found.lam == LamGrid((0.1, 10.0), "fixed", "n lam")
     assert [s.text for s in found.settings] == ["n lam=0.1", "n lam=10"]
     assert found.lam.lams(50) == (0.002, 0.2)
     assert "lam.unit: must be lam or n lam, not the text 'n'" in complaint(
@@ -724,7 +724,7 @@ def test_configs_read_back(name: str) -> None:
     assert experiment.name == name
     assert experiment.labels == ("5-CV", "5-KS", "10-CV", "10-KS", "ELOO", "BR", "EP")
     assert experiment.kernels == tuple(Gaussian(2.0**e) for e in range(-10, 11))
-    assert experiment.lam == Ridges((0.0001, 0.001, 0.01, 0.1), "fixed")
+    assert experiment.lam == LamGrid((0.0001, 0.001, 0.01, 0.1), "fixed")
     assert experiment.losses == ("squared", "zero-one")
     assert_reads_back(ROOT / "configs" / f"{name}.yaml")
 
@@ -736,7 +736,7 @@ def test_icml2014_protocol() -> None:
     assert (found.train, len(found.splits), len(found.datasets)) == (0.5, 10, 20)
     assert (found.scale, found.ridge, found.loss) == ("minmax", "per-fold", "zero-one")
     assert found.kernels == tuple(Gaussian(2.0**e) for e in range(-6, 9))
-    assert found.lam == Ridges(tuple(2.0**e for e in range(-7, 3)), "select")
+    assert found.lam == LamGrid(tuple(2.0**e for e in range(-7, 3)), "select")
     assert len(found.labels) == 8
     orders = {dict(m.params)["order"] for m in found.methods if m.criterion == "BIF-k-CV"}
     assert orders == {3}
@@ -761,7 +761,7 @@ def test_ijcai2018_protocol() -> None:
     assert learners["classification"] == Choice("smooth-hinge", (("h", 0.05),))
     assert learners["regression"].name == "krr"
     assert found.kernels == tuple(Gaussian(2.0**e) for e in range(-15, 16))
-    assert found.lam == Ridges(tuple(2.0**e for e in range(-15, 16, 2)), "select")
+    assert found.lam == LamGrid(tuple(2.0**e for e in range(-15, 16, 2)), "select")
     assert {d: len(found.splits_on(d)) for d in ("heart", "mg", "a2a", "abalone", "cpusmall")} == {
         "heart": 50, "mg": 50, "a2a": 10, "abalone": 10, "cpusmall": 10,
     }  # fmt: skip

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from kselect.config.load import load, load_config
+from kselect.core.experiment import Experiment
+from kselect.core.method import Choice
 from kselect.errors import ConfigError
-from kselect.model.experiment import Experiment
-from kselect.model.method import Choice
 from kselect.report.sections import FIGURES
 
 HEAD = "name: c\ntrain: given\nlearner: lssvm\n"

@@ -11,9 +11,9 @@ from kselect.config.document import read_document
 from kselect.config.kept import protocol_text, resolved
 from kselect.config.load import load
 from kselect.config.variants import changes, variant_of
+from kselect.core.experiment import Experiment, Variant
 from kselect.errors import ConfigError
 from kselect.kernels.gaussian import Gaussian
-from kselect.model.experiment import Experiment, Variant
 from kselect.report.sections import FIGURES
 
 BASE = """\

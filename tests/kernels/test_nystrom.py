@@ -19,7 +19,7 @@ MEMORY = """
 import numpy as np
 from kselect.selection.request import make_folds, make_kernels, make_lams, make_method
 from kselect.selection.engine import Request, select
-from kselect.model.method import Choice
+from kselect.core.method import Choice
 def peak():
     lines = open("/proc/self/status").read().splitlines()
     return 1024 * int(next(l for l in lines if l.startswith("VmHWM")).split()[1])

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from synthetic import TAUS, experiment, method, record, study
 
-from kselect.model.method import Ridges
+from kselect.core.method import LamGrid
 from kselect.report.blocks import Picture
 from kselect.report.drawings.map import short
 from kselect.report.sections import FIGURES
@@ -36,7 +36,7 @@ def mapped(rows: bool = True) -> Study:
     spec = experiment(
         methods=(exact, fbif, *kept),
         figures=(figure,),
-        lam=Ridges((0.1, 1.0), "select"),
+        lam=LamGrid((0.1, 1.0), "select"),
         kernels=TAUS[:3],
     )
     made = [

@@ -6,7 +6,7 @@ import re
 
 from synthetic import full_experiment, full_records, study
 
-from kselect.model.method import Setting
+from kselect.core.method import Setting
 from kselect.report.blocks import Fold, Picture
 from kselect.report.panels import NARROW, WIDE
 from kselect.report.schemes import DARK, LINE, PAPER, shorter

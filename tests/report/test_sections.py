@@ -12,8 +12,8 @@ import pytest
 from synthetic import TAUS, experiment, method, record, study
 
 import kselect.report
-from kselect.model.experiment import Columns
-from kselect.model.method import Method, Ridges
+from kselect.core.experiment import FigureContext
+from kselect.core.method import LamGrid, Method
 from kselect.report.blocks import Block, File, Fold, Picture, Shown, Text
 from kselect.report.drawings.discrepancy import LOWEST, in_percent
 from kselect.report.panels import METADATA, render
@@ -42,10 +42,12 @@ def toy() -> Iterator[str]:
 
     @figure("toy")
     class ToyFigure:
-        def read(self, name: str, written: Mapping[str, Any], columns: Columns, wrong: Any) -> Toy:
+        def read(
+            self, name: str, written: Mapping[str, Any], columns: FigureContext, wrong: Any
+        ) -> Toy:
             return Toy(name)
 
-        def methods(self, figure: Toy, columns: Columns) -> tuple[Method, ...]:
+        def methods(self, figure: Toy, columns: FigureContext) -> tuple[Method, ...]:
             return ()
 
         def keep(self, figure: Toy, labels: frozenset[str]) -> Toy:
@@ -190,7 +192,7 @@ def test_what_is_as_good_as_exact_stays_below_the_axis() -> None:
 def test_exclusions_name_their_reasons(tmp_path: Path) -> None:
     why = "2: no factor (tau=4;lam=0.1, ...)"
     rows = [record("heart", 0, "5-CV", 0.1, excluded=2, exclusions=why)]
-    spec = experiment(kernels=TAUS[:3], lam=Ridges((0.001,), "fixed"))
+    spec = experiment(kernels=TAUS[:3], lam=LamGrid((0.001,), "fixed"))
     write_report(study(spec, rows), tmp_path)
     text = (tmp_path / "tables/claims.md").read_text()
     assert "of 3:" in text

@@ -11,8 +11,8 @@ from experiments import load_config, write_config
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kselect.core.experiment import Experiment
 from kselect.errors import ConfigError
-from kselect.model.experiment import Experiment
 from kselect.report.drawings.theory import FEWEST, MOST, draw_theory, find_ticks, show_tick
 from kselect.report.formats import markdown
 from kselect.report.sections import FIGURES

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from synthetic import experiment, method, regression_experiment
 
+from kselect.core.experiment import Fewer
+from kselect.core.method import SELECTED, Choice, Setting
 from kselect.kernels.polynomial import Polynomial
-from kselect.model.experiment import Fewer
-from kselect.model.method import SELECTED, Choice, Setting
 from kselect.papers import PAPERS
 from kselect.papers.base import Claim
 from kselect.report.sections.sensitivity import name_claim

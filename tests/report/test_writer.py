@@ -20,9 +20,9 @@ from synthetic import (
     study,
 )
 
-from kselect.model.experiment import Experiment
-from kselect.model.method import Setting
-from kselect.model.records import Record
+from kselect.core.experiment import Experiment
+from kselect.core.method import Setting
+from kselect.core.record import Record
 from kselect.report.index import IndexEntry, index_entry, write_index
 from kselect.report.writer import write_report
 from kselect.stats.facts import DataFile, Facts

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from synthetic import experiment, method
 
+from kselect.core.experiment import Experiment
+from kselect.core.job import Outcome, Trial
+from kselect.core.method import Choice, Method
 from kselect.datasets.dataset import Source
 from kselect.errors import DataError
 from kselect.kernels.gaussian import Gaussian
-from kselect.model.experiment import Experiment
-from kselect.model.method import Choice, Method
-from kselect.model.trial import Outcome, Trial
 from kselect.plan import Plan
 from kselect.run import estimate as module
 from kselect.run.estimate import ALLOWANCE, PATIENCE, estimate, growth

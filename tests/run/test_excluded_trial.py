@@ -9,6 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kselect.core.experiment import Experiment
+from kselect.core.job import Trial
+from kselect.core.method import Choice, LamGrid, Method
+from kselect.core.record import Record, count_exclusions
 from kselect.datasets.dataset import DataSet, Source
 from kselect.kernels import Kernel
 from kselect.kernels.gaussian import Gaussian
@@ -16,10 +20,6 @@ from kselect.kernels.polynomial import Polynomial
 from kselect.learners.svm_path import descent, ladder, settle
 from kselect.learners.svm_path.quadratic import Quadratic
 from kselect.learners.svm_path.task import Fit, Task
-from kselect.model.experiment import Experiment
-from kselect.model.method import Choice, Method, Ridges
-from kselect.model.records import Record, count_exclusions
-from kselect.model.trial import Trial
 from kselect.numerics.linalg import Array
 from kselect.run import trial as trial_module
 from kselect.run.trial import run_trial
@@ -45,15 +45,15 @@ EXPERIMENT = Experiment(
     splits=(0,),
     seed=5,
     kernels=(Gaussian(1.0), Polynomial(1), Polynomial(10)),
-    lam=Ridges((1.0,), "fixed"),
+    lam=LamGrid((1.0,), "fixed"),
     ridge="fixed",
     loss="hinge",
     methods=METHODS,
     datasets=("heart", "mpg"),
 )
-Run = Callable[[str, Array, Array, tuple[Kernel, ...], Ridges], tuple[Record, ...]]
-SMALL = Ridges((0.1, 10.0), "fixed", "n lam")
-LARGE = Ridges((1e-4, 1e-3), "fixed", "n lam")
+Run = Callable[[str, Array, Array, tuple[Kernel, ...], LamGrid], tuple[Record, ...]]
+SMALL = LamGrid((0.1, 10.0), "fixed", "n lam")
+LARGE = LamGrid((1e-4, 1e-3), "fixed", "n lam")
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     """A trial on rows that are given, under the name of a data set of that task."""
 
     def once(
-        name: str, X: Array, y: Array, kernels: tuple[Kernel, ...], lam: Ridges
+        name: str, X: Array, y: Array, kernels: tuple[Kernel, ...], lam: LamGrid
     ) -> tuple[Record, ...]:
         spec = replace(EXPERIMENT, kernels=kernels, lam=lam, stratify=name == "heart")
         data = DataSet(name, spec.task(name), X, y, "0" * 64)

@@ -11,13 +11,13 @@ import pytest
 
 import kselect.run.trial as trial
 from kselect.config.load import load_config
+from kselect.core.experiment import Experiment
+from kselect.core.grid_point import BestPoint
+from kselect.core.job import Trial
 from kselect.datasets.fetch import Places
 from kselect.datasets.own import source_of
 from kselect.datasets.preparation import fit_preparation
 from kselect.kernels import Points
-from kselect.model.experiment import Experiment
-from kselect.model.place import Found
-from kselect.model.trial import Trial
 from kselect.plan import find_sources
 from kselect.report.sections import FIGURES
 from kselect.run.trial import Parts, load, prepare, run_trial, split_of
@@ -88,19 +88,19 @@ def test_the_error_of_three_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     experiment = write(tmp_path, rows())
     sources, _ = find_sources(experiment, Places(tmp_path))
     parts, _ = parts_of(experiment)
-    found: list[Found] = []
+    found: list[BestPoint] = []
     real: Callable[..., Any] = trial.search
 
     def kept(*arguments: Any) -> Any:
         results = real(*arguments)
-        found.extend(r for r in results.values() if isinstance(r, Found))
+        found.extend(r for r in results.values() if isinstance(r, BestPoint))
         return results
 
     monkeypatch.setattr(trial, "search", kept)
     outcome = run_trial(experiment, Trial("my", 0, experiment.methods, sources["my"]))
     assert {r.status for r in outcome.records} == {"ok"}
     for record, result in zip(outcome.records, found, strict=True):
-        K = result.place.kernel.gram(Points(parts.test, parts.train))
+        K = result.point.kernel.gram(Points(parts.test, parts.train))
         decisions = np.array([dual.decision(0, K) for dual in result.duals])
         wrong = decisions.argmax(axis=0) != parts.targets_test.argmax(axis=0)
         assert record.error == pytest.approx(wrong.mean())

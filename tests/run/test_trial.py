@@ -13,6 +13,10 @@ import oracles
 import pytest
 from problems import learners
 
+from kselect.core.experiment import Experiment
+from kselect.core.job import Outcome, Trial
+from kselect.core.method import Choice, LamGrid, Method
+from kselect.core.record import Record, significant
 from kselect.datasets.dataset import DataSet, Source, read_dataset
 from kselect.datasets.fetch import packaged
 from kselect.datasets.registry import find_dataset
@@ -22,10 +26,6 @@ from kselect.kernels import Kernel
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.linear import Linear
 from kselect.kernels.polynomial import Polynomial
-from kselect.model.experiment import Experiment
-from kselect.model.method import Choice, Method, Ridges
-from kselect.model.records import Record, significant
-from kselect.model.trial import Outcome, Trial
 from kselect.numerics.folds import draw_folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.streams import stream
@@ -49,13 +49,13 @@ BASE = Experiment(
     splits=(0, 1),
     seed=5,
     kernels=tuple(Gaussian(2.0**p) for p in (-2, 0, 2, 4)),
-    lam=Ridges(LAMS, "fixed"),
+    lam=LamGrid(LAMS, "fixed"),
     ridge="fixed",
     loss="squared",
     methods=(CV, ELOO),
     datasets=("heart",),
 )
-SELECT = replace(BASE, lam=Ridges(LAMS, "select"))
+SELECT = replace(BASE, lam=LamGrid(LAMS, "select"))
 
 
 @functools.cache
@@ -200,7 +200,7 @@ def test_choice_and_score_are_those_of_retraining(serve: Serve) -> None:
 
 def choices(outcome: Outcome) -> list[tuple[Any, ...]]:
     """All of the records but the test error."""
-    return [(r.cell, r.chosen, r.lam, r.score) for r in outcome.records]
+    return [(r.key, r.chosen, r.lam, r.score) for r in outcome.records]
 
 
 @pytest.mark.parametrize("experiment", [BASE, SELECT], ids=["fixed", "select"])
@@ -247,7 +247,7 @@ def test_test_features_choose_only_through_the_scale(serve: Serve) -> None:
         {"train": 0.5},
         {"stratify": True},
         {"ridge": "per-fold"},
-        {"lam": Ridges((2e-3, 2e-2, 2e-1), "fixed")},
+        {"lam": LamGrid((2e-3, 2e-2, 2e-1), "fixed")},
     ],
     ids=lambda change: next(iter(change)),
 )
@@ -270,10 +270,10 @@ def test_repeatable_and_other_on_another_split(serve: Serve) -> None:
 def test_methods_do_not_influence_each_other(serve: Serve) -> None:
     """A method alone has the records that it has among others, whatever the order."""
     serve(heart())
-    together = {r.cell: r for r in run(replace(BASE, methods=(ELOO, EP, CV))).records}
+    together = {r.key: r for r in run(replace(BASE, methods=(ELOO, EP, CV))).records}
     for method in (CV, ELOO, EP):
         for record in run(replace(BASE, methods=(method,))).records:
-            assert record == together[record.cell]
+            assert record == together[record.key]
 
 
 def test_split_checksum() -> None:
@@ -292,7 +292,7 @@ def test_one_class_in_training_is_a_failed_record(serve: Serve) -> None:
     y[train] = -1.0
     serve(replace(data, y=y))
     outcome = run(BASE)
-    assert [r.cell for r in outcome.records] == [r.cell for r in failed_outcome_of(BASE).records]
+    assert [r.key for r in outcome.records] == [r.key for r in failed_outcome_of(BASE).records]
     assert len(outcome.records) == 6
     for record in outcome.records:
         assert record.status == "failed"
@@ -313,7 +313,7 @@ def test_failed_outcome_fills_the_cells_of_a_good_one(serve: Serve) -> None:
     serve(heart())
     for experiment in (BASE, SELECT):
         failed = failed_outcome_of(experiment)
-        assert [r.cell for r in failed.records] == [r.cell for r in run(experiment).records]
+        assert [r.key for r in failed.records] == [r.key for r in run(experiment).records]
         assert {r.reason for r in failed.records} == {"died"}
         assert failed.traceback == "Trace"
 
@@ -323,14 +323,14 @@ def test_what_a_criterion_does_not_know_is_excluded(serve: Serve) -> None:
     serve(heart())
     both, one = (Gaussian(4.0), Polynomial(2)), (Gaussian(4.0),)
     records = run(replace(BASE, kernels=both, methods=(CV, EP))).records
-    alone = {r.cell: r for r in run(replace(BASE, kernels=one, methods=(EP,))).records}
+    alone = {r.key: r for r in run(replace(BASE, kernels=one, methods=(EP,))).records}
     for record in records:
         assert record.status == "ok"
         if record.method == "EP":
-            assert (record.excluded, alone[record.cell].excluded) == (1, 0)
+            assert (record.excluded, alone[record.key].excluded) == (1, 0)
             assert record.exclusions.startswith("1: EP knows the integral operator")
             assert f"(degree=2;lam={record.lam:g})" in record.exclusions
-            assert record.score == alone[record.cell].score
+            assert record.score == alone[record.key].score
 
 
 def test_one_method_fails_alone(serve: Serve) -> None:
@@ -431,10 +431,8 @@ def test_probes_look_at_the_best_of_their_column(serve: Serve, experiment: Exper
         assert 0 < rate < 1
         assert thirtieth < 1e-3 * first
     alone = run_trial(probing, Trial("heart", 0, PROBES, NOWHERE)).records
-    assert [r.cell for r in alone] == [r.cell for r in records if r.part == "figure"]
-    assert {r.cell: r.score for r in alone} == {
-        r.cell: r.score for r in records if r.part != "table"
-    }
+    assert [r.key for r in alone] == [r.key for r in records if r.part == "figure"]
+    assert {r.key: r.score for r in alone} == {r.key: r.score for r in records if r.part != "table"}
 
 
 def test_a_probe_of_a_failed_column_fails_with_its_reason(serve: Serve) -> None:
@@ -449,9 +447,9 @@ def test_a_probe_of_a_failed_column_fails_with_its_reason(serve: Serve) -> None:
 def test_ridges_in_units_of_n_lam(serve: Serve) -> None:
     """The same fits as with lam / n; the setting says what was written."""
     serve(heart())
-    ridges = Ridges((0.1, 1.0), "fixed", "n lam")
+    ridges = LamGrid((0.1, 1.0), "fixed", "n lam")
     found = run(replace(BASE, lam=ridges)).records
-    same = run(replace(BASE, lam=Ridges((0.1 / 84, 1.0 / 84), "fixed"))).records
+    same = run(replace(BASE, lam=LamGrid((0.1 / 84, 1.0 / 84), "fixed"))).records
     assert [r.setting for r in found] == ["n lam=0.1", "n lam=1"] * 2
     assert [(r.lam, r.score, r.error) for r in found] == [(r.lam, r.score, r.error) for r in same]
 

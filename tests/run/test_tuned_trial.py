@@ -10,6 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kselect.core.experiment import Experiment
+from kselect.core.grid_point import BestPoint, SearchFailure
+from kselect.core.job import Trial
+from kselect.core.method import Choice, LamGrid, Method
+from kselect.core.record import Record
 from kselect.datasets.dataset import DataSet, Source, read_dataset
 from kselect.datasets.fetch import packaged
 from kselect.datasets.registry import find_dataset
@@ -17,11 +22,6 @@ from kselect.datasets.splits import Split
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Polynomial
-from kselect.model.experiment import Experiment
-from kselect.model.method import Choice, Method, Ridges
-from kselect.model.place import Failure, Found
-from kselect.model.records import Record
-from kselect.model.trial import Trial
 from kselect.numerics.linalg import Array, Index
 from kselect.run import trial as trial_module
 from kselect.run.trial import Parts, run_trial, split_of
@@ -56,7 +56,7 @@ EXPERIMENT = Experiment(
     splits=SPLITS,
     seed=5,
     kernels=(*(Gaussian(2.0**p) for p in (-4, -1, 2, 5)), Polynomial(1), Polynomial(3)),
-    lam=Ridges((0.1, 10.0), "fixed", "n lam"),
+    lam=LamGrid((0.1, 10.0), "fixed", "n lam"),
     ridge="fixed",
     loss="hinge",
     methods=METHODS,
@@ -133,10 +133,12 @@ def test_a_planted_leak_is_caught(
         seen.append(prepare(experiment, data, split))
         return seen[-1]
 
-    def leaking(side: TrainingSide, part: TrainingSide, F: Index, found: Found | Failure) -> float:
-        if isinstance(found, Failure):
+    def leaking(
+        side: TrainingSide, part: TrainingSide, F: Index, found: BestPoint | SearchFailure
+    ) -> float:
+        if isinstance(found, SearchFailure):
             return float("inf")
-        K = found.place.kernel.gram(Points(seen[-1].test, part.points.Z))
+        K = found.point.kernel.gram(Points(seen[-1].test, part.points.Z))
         wrong: Array = seen[-1].targets_test[0] * found.duals[0].decision(0, K) <= 0
         return float(wrong.sum())
 

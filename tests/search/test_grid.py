@@ -15,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from problems import numbered, problem_of, rows, side_of
 
+from kselect.core.grid_point import BestPoint, GridPoint, SearchFailure
+from kselect.core.method import SELECTED, LamGrid, Method
 from kselect.criteria import CRITERIA
 from kselect.criteria.guards import NEAR_IDENTITY
 from kselect.errors import TrialError
@@ -24,8 +26,6 @@ from kselect.kernels.linear import Linear
 from kselect.kernels.polynomial import Polynomial
 from kselect.learners import Dual, Path, Problem, find_learner
 from kselect.learners.square_loss import SquareLossPath
-from kselect.model.method import SELECTED, Method, Ridges
-from kselect.model.place import Failure, Found, Place
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.streams import stream
@@ -52,7 +52,7 @@ def side(kernels: Sequence[Kernel] = KERNELS, points: Array = X, lams: Any = LAM
     return side_of(kernels, points, Y, tuple(lams), folds=folds_of)
 
 
-EACH = Ridges(tuple(LAMS), "fixed").settings
+EACH = LamGrid(tuple(LAMS), "fixed").settings
 
 
 def method(criterion: str, label: str = "", folds: int | None = None, **params: Any) -> Method:
@@ -100,15 +100,15 @@ def test_choice_is_that_of_brute_force(column: Method) -> None:
     found = search_grid(side(), {column: (SELECTED, *EACH)})
     kernel, ridge = oracles.grid_search(score, len(KERNELS), 4)
     best = found[column, SELECTED]
-    assert isinstance(best, Found)
-    assert best.place == Place(KERNELS[kernel], LAMS[ridge])
+    assert isinstance(best, BestPoint)
+    assert best.point == GridPoint(KERNELS[kernel], LAMS[ridge])
     assert (best.score, best.excluded) == (values[kernel, ridge], ())
     for ridge, setting in enumerate(EACH):
         kernel, _ = oracles.grid_search(lambda k, _: score(k, ridge), len(KERNELS), 1)  # noqa: B023
         one = found[column, setting]
-        assert isinstance(one, Found)
-        assert (one.place, one.score) == (
-            Place(KERNELS[kernel], LAMS[ridge]),
+        assert isinstance(one, BestPoint)
+        assert (one.point, one.score) == (
+            GridPoint(KERNELS[kernel], LAMS[ridge]),
             values[kernel, ridge],
         )
 
@@ -117,8 +117,8 @@ def test_duals_are_the_fits_of_their_places() -> None:
     """That of the learner's path at the kernel and ridge, alone."""
     for setting in EACH:
         found = search_grid(side(), {ELOO: (setting,)})[ELOO, setting]
-        assert isinstance(found, Found)
-        whole = SquareLossPath(problem_of(found.place.kernel, X, Y, LAMS), bias=True).dual()
+        assert isinstance(found, BestPoint)
+        whole = SquareLossPath(problem_of(found.point.kernel, X, Y, LAMS), bias=True).dual()
         (dual,) = found.duals
         np.testing.assert_array_equal(dual.alpha[0], whole.alpha[setting.position])
         assert dual.bias.tolist() == [whole.bias[setting.position]]
@@ -149,11 +149,11 @@ def test_ties_and_infinities(rows_of: list[list[float]]) -> None:
         best.see(side(lams=LAMS[:3]), visit, ELOO)
     found = best.result()
     if np.isinf(rows_of).all():
-        assert isinstance(found, Failure)
+        assert isinstance(found, SearchFailure)
         return
     kernel, ridge = oracles.grid_search(lambda k, r: rows_of[k][r], len(rows_of), 3)
-    assert isinstance(found, Found)
-    assert found.place == Place(KERNELS[kernel], LAMS[ridge])
+    assert isinstance(found, BestPoint)
+    assert found.point == GridPoint(KERNELS[kernel], LAMS[ridge])
     assert found.score == np.min(rows_of)
 
 
@@ -162,10 +162,10 @@ def test_infinite_at_one_ridge_only(fake: Callable[[Fake], Method]) -> None:
     column = fake(lambda p: np.where(p.problem.lams == LAMS[0], np.inf, 1.0))
     found = search_grid(side(), {column: EACH})
     first = found[column, EACH[0]]
-    assert first == Failure(
+    assert first == SearchFailure(
         "no kernel and ridge has a finite score; at tau=0.25;lam=0.001: infinite score"
     )
-    assert all(isinstance(found[column, s], Found) for s in EACH[1:])
+    assert all(isinstance(found[column, s], BestPoint) for s in EACH[1:])
 
 
 @pytest.fixture
@@ -184,8 +184,8 @@ def test_infinity_is_a_score(fake: Callable[[Fake], Method]) -> None:
     """A criterion's 'not this one' is skipped and counted, not a failure."""
     column = fake(lambda p: np.where(np.isin(p.problem.lams, LAMS[[0, 2]]), np.inf, p.problem.lams))
     found = search_grid(side(), {column: (SELECTED,)})[column, SELECTED]
-    assert isinstance(found, Found)
-    assert (found.place, found.score) == (Place(KERNELS[0], LAMS[1]), LAMS[1])
+    assert isinstance(found, BestPoint)
+    assert (found.point, found.score) == (GridPoint(KERNELS[0], LAMS[1]), LAMS[1])
     assert len(found.excluded) == 2 * len(KERNELS)
     assert {why for _, why in found.excluded} == {"infinite score"}
 
@@ -196,9 +196,9 @@ def test_a_guard_is_a_reason() -> None:
     narrow = side((Gaussian(1e-4), *KERNELS))
     found = search_grid(narrow, {bif: (SELECTED,), free: (SELECTED,)})
     guarded, unguarded = found[bif, SELECTED], found[free, SELECTED]
-    assert isinstance(guarded, Found)
-    assert isinstance(unguarded, Found)
-    at_narrow = [(Place(Gaussian(1e-4), lam), NEAR_IDENTITY) for lam in LAMS]
+    assert isinstance(guarded, BestPoint)
+    assert isinstance(unguarded, BestPoint)
+    at_narrow = [(GridPoint(Gaussian(1e-4), lam), NEAR_IDENTITY) for lam in LAMS]
     assert [e for e in guarded.excluded if e[0].kernel == Gaussian(1e-4)] == at_narrow
     assert NEAR_IDENTITY not in {why for _, why in unguarded.excluded}
 
@@ -215,7 +215,7 @@ def test_a_guard_is_a_reason_ridge_by_ridge(fake: Callable[[Fake], Method]) -> N
     acts = lambda path, **_: {"a guard": path.problem.lams == LAMS[1]}  # noqa: E731
     CRITERIA["fake"] = replace(CRITERIA["fake"], guards=acts)
     found = search_grid(side(), {column: (SELECTED,)})[column, SELECTED]
-    assert isinstance(found, Found)
+    assert isinstance(found, BestPoint)
     why = ["not here", "a guard"] * len(KERNELS)
     assert [reason for _, reason in found.excluded] == why
 
@@ -249,16 +249,16 @@ def test_a_candidate_that_fails_is_excluded_by_name(
     column = fake(function)
     found = search_grid(side(), {column: (SELECTED,), CV: (SELECTED,)})
     mine = found[column, SELECTED]
-    assert isinstance(mine, Found)
-    assert mine.place == Place(KERNELS[0], LAMS[1])
+    assert isinstance(mine, BestPoint)
+    assert mine.point == GridPoint(KERNELS[0], LAMS[1])
     assert mine.excluded == (
-        (Place(KERNELS[0], LAMS[0]), why),
-        *((Place(KERNELS[1], lam), why) for lam in LAMS),
+        (GridPoint(KERNELS[0], LAMS[0]), why),
+        *((GridPoint(KERNELS[1], lam), why) for lam in LAMS),
     )
     alone, beside = search_grid(side(), {CV: (SELECTED,)})[CV, SELECTED], found[CV, SELECTED]
-    assert isinstance(alone, Found)
-    assert isinstance(beside, Found)
-    assert (alone.place, alone.score) == (beside.place, beside.score)
+    assert isinstance(alone, BestPoint)
+    assert isinstance(beside, BestPoint)
+    assert (alone.point, alone.score) == (beside.point, beside.score)
 
 
 @pytest.mark.parametrize(
@@ -283,8 +283,8 @@ def test_a_method_without_a_candidate_fails(
     column = fake(function)
     found = search_grid(side(), {column: (SELECTED,), ELOO: (SELECTED,)})
     start = "no kernel and ridge has a finite score; at tau=0.25;lam=0.001: "
-    assert found[column, SELECTED] == Failure(start + why)
-    assert isinstance(found[ELOO, SELECTED], Found)
+    assert found[column, SELECTED] == SearchFailure(start + why)
+    assert isinstance(found[ELOO, SELECTED], BestPoint)
 
 
 def test_a_mistake_in_the_code_is_no_failure(fake: Callable[[Fake], Method]) -> None:
@@ -307,7 +307,7 @@ def test_kernel_that_overflows(points: Array, kernel: Kernel, why: str) -> None:
     """Every method fails with the reason; no warning and no NaN goes on."""
     found = search_grid(side((kernel,), points), {CV: (SELECTED,), ELOO: (SELECTED,)})
     for result in found.values():
-        assert isinstance(result, Failure)
+        assert isinstance(result, SearchFailure)
         assert why in result.reason
 
 
@@ -315,8 +315,8 @@ def test_degrees_1_2_300_leave_a_choice() -> None:
     """One rule for select and run: what overflows is excluded, and the method goes on with the rest."""
     kernels = (Polynomial(1), Polynomial(2), Polynomial(300))
     found = search_grid(side(kernels, 100 * X), {CV: (SELECTED,)})[CV, SELECTED]
-    assert isinstance(found, Found)
-    assert {place.kernel for place, _ in found.excluded} == {Polynomial(300)}
+    assert isinstance(found, BestPoint)
+    assert {point.kernel for point, _ in found.excluded} == {Polynomial(300)}
 
 
 @pytest.mark.parametrize("lam", [0.0, 1e-323, 1e-300, 1e-20, 1e-10])
@@ -325,10 +325,10 @@ def test_singular_kernel(lam: float) -> None:
     one = side((Linear(),), np.ones((14, 1)), [lam])
     found = search_grid(one, {CV: (SELECTED,), ELOO: (SELECTED,)})
     for result in found.values():
-        if isinstance(result, Found):
+        if isinstance(result, BestPoint):
             assert np.isfinite(result.score)
         if lam == 0.0:
-            assert isinstance(result, Failure)
+            assert isinstance(result, SearchFailure)
             assert "singular kernel" in result.reason
 
 
@@ -337,9 +337,9 @@ def test_threads_find_the_same() -> None:
     one, two = (search_grid(side(), {CV: (SELECTED, *EACH)}, n_jobs=n) for n in (1, 2))
     for cell, found in one.items():
         other = two[cell]
-        assert isinstance(found, Found)
-        assert isinstance(other, Found)
-        assert (found.place, found.score) == (other.place, other.score)
+        assert isinstance(found, BestPoint)
+        assert isinstance(other, BestPoint)
+        assert (found.point, found.score) == (other.point, other.score)
 
 
 @pytest.mark.parametrize("learner", ["lssvm", "krr", "smooth-hinge"])

@@ -7,11 +7,11 @@ import pytest
 from oracles_flkl import Array, differences, fit, held_out_errors, kernel
 from problems_flkl import outer, rows
 
+from kselect.core.grid_point import BestPoint, SearchFailure
+from kselect.core.method import SELECTED, Choice, LamGrid, Method
 from kselect.kernels import Points
 from kselect.kernels.ard import Ard
 from kselect.kernels.gaussian import Gaussian
-from kselect.model.method import SELECTED, Choice, Method, Ridges
-from kselect.model.place import Failure, Found
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.search import search
 from kselect.search.continuous import SecondLevel
@@ -31,7 +31,7 @@ def side(X: Array, targets: Array, seed: int = 0) -> TrainingSide:
         targets=targets,
         task="classification",
         kernels=(Gaussian(1.0),),
-        ridges=Ridges((0.1,), "select"),
+        ridges=LamGrid((0.1,), "select"),
         learner=Choice("lssvm"),
         ridge="fixed",
         folds=lambda _: folds,
@@ -53,16 +53,16 @@ def method(criterion: str, search_name: str, kernel_name: str, **params: object)
     return Method(label, criterion, folds, given, search=choice, kernel=kernel_name)
 
 
-def find(at: TrainingSide, one: Method) -> Found:
+def find(at: TrainingSide, one: Method) -> BestPoint:
     found = search_continuously(at, {one: (SELECTED,)})[one, SELECTED]
-    assert isinstance(found, Found), found
+    assert isinstance(found, BestPoint), found
     return found
 
 
-def widths(found: Found) -> Array:
+def widths(found: BestPoint) -> Array:
     """The place's kernel as one theta per feature."""
-    place = found.place.kernel
-    return place.vector() if isinstance(place, Ard) else np.full(D, 0.5 / place.tau)  # type: ignore[attr-defined]
+    point = found.point.kernel
+    return point.vector() if isinstance(point, Ard) else np.full(D, 0.5 / point.tau)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("kernel_name", ["gaussian", "ard"])
@@ -73,7 +73,7 @@ def test_the_score_is_the_error_of_retrained_models(criterion: str, kernel_name:
     found = find(at, method(criterion, "quasi-newton", kernel_name))
     K = kernel(differences(at.X, at.X, one=False), widths(found))
     members = at.folds(5).members if criterion == "k-CV" else [np.array([i]) for i in range(N)]
-    errors = held_out_errors(K, at.targets[0], N * found.place.lam, members)
+    errors = held_out_errors(K, at.targets[0], N * found.point.lam, members)
     assert found.score == pytest.approx(np.mean(errors**2), rel=1e-7)
     assert found.state == "converged"
 
@@ -84,10 +84,10 @@ def test_the_score_of_the_first_level(name: str, kernel_name: str) -> None:
     """The k-fold error of models whose widths are learned in each fold anew; mu stands with the place."""
     at = problem()
     found = find(at, method("k-CV", name, kernel_name))
-    (parameter, mu), start = found.place.tuned[0], widths(found)
+    (parameter, mu), start = found.point.tuned[0], widths(found)
     assert parameter == "mu"
     ard = kernel_name == "ard"
-    u = np.log([N * found.place.lam, mu])
+    u = np.log([N * found.point.lam, mu])
     error = outer(at.X, at.targets[0], at.folds(5), u, start if ard else start[:1], ard=ard)
     assert found.score == pytest.approx(error, rel=1e-3)
 
@@ -95,12 +95,12 @@ def test_the_score_of_the_first_level(name: str, kernel_name: str) -> None:
 def test_a_point_of_the_surface() -> None:
     """At the (lam, mu) that the search found the error is the search's own; elsewhere it is no lower."""
     at, best = problem(), find(problem(), method("k-CV", "flkl", "ard"))
-    mu = dict(best.place.tuned)["mu"]
+    mu = dict(best.point.tuned)["mu"]
 
     def error(factor: float) -> float:
-        place = Choice("flkl-at", (("lam", factor * N * best.place.lam), ("mu", mu)))
+        point = Choice("flkl-at", (("lam", factor * N * best.point.lam), ("mu", mu)))
         one = method("k-CV", "flkl-at", "ard")
-        return find(at, Method(**{**vars(one), "search": place})).score
+        return find(at, Method(**{**vars(one), "search": point})).score
 
     assert error(1.0) == pytest.approx(best.score, rel=1e-3)
     assert min(error(0.1), error(10.0)) > best.score
@@ -110,16 +110,16 @@ def test_the_fit_is_that_of_the_place() -> None:
     at = problem()
     found = find(at, method("k-CV", "flkl", "ard"))
     K = kernel(differences(at.X, at.X, one=False), widths(found))
-    alpha, bias = fit(K, at.targets[0], N * found.place.lam)
+    alpha, bias = fit(K, at.targets[0], N * found.point.lam)
     np.testing.assert_allclose(found.duals[0].alpha[0], alpha, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(found.duals[0].bias[0], bias, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(found.place.kernel.gram(Points(at.X)), K, rtol=1e-12)
+    np.testing.assert_allclose(found.point.kernel.gram(Points(at.X)), K, rtol=1e-12)
 
 
 def test_bayesian_regularisation_counts_what_a_limit_holds() -> None:
     found = find(problem(), method("BR", "quasi-newton", "ard"))
     floor = min(widths(found))
-    (name, held), _ = found.place.tuned[0], None
+    (name, held), _ = found.point.tuned[0], None
     assert name == "held"
     assert held >= sum(widths(found) == floor) - 1
 
@@ -154,10 +154,10 @@ def test_a_grid_and_a_search_side_by_side() -> None:
     both = search(at, {grid: (SELECTED,), moved: (SELECTED,)})
     alone = search_tuned(at, {grid: (SELECTED,)})[grid, SELECTED]
     one, other = both[grid, SELECTED], both[moved, SELECTED]
-    assert isinstance(one, Found)
-    assert isinstance(alone, Found)
-    assert isinstance(other, Found)
-    assert (one.place, one.score) == (alone.place, alone.score)
+    assert isinstance(one, BestPoint)
+    assert isinstance(alone, BestPoint)
+    assert isinstance(other, BestPoint)
+    assert (one.point, one.score) == (alone.point, alone.score)
     assert other.score < one.score
 
 
@@ -165,7 +165,7 @@ def test_more_classes_have_no_kernel_in_common() -> None:
     X, y = rows(N, D)
     one = method("k-CV", "flkl", "ard")
     found = search_continuously(side(X, np.stack([y, -y, y])), {one: (SELECTED,)})[one, SELECTED]
-    assert isinstance(found, Failure)
+    assert isinstance(found, SearchFailure)
     assert "two classes or one number" in found.reason
 
 
@@ -216,7 +216,7 @@ def test_bad_input_is_a_result_or_a_named_failure(kind: str, criterion: str, nam
     """No warning, no exception, no number that is none."""
     one = method(criterion, name, "ard")
     found = search_continuously(bad(kind), {one: (SELECTED,)})[one, SELECTED]
-    if isinstance(found, Failure):
+    if isinstance(found, SearchFailure):
         assert len(found.reason) > 10
         assert NAMED.get(kind, "") in found.reason
         assert kind in NAMED or kind == "two classes of one row"

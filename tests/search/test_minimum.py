@@ -10,12 +10,12 @@ import oracles
 import pytest
 from problems import rows, side_of
 
+from kselect.core.grid_point import BestPoint, SearchFailure
+from kselect.core.method import SELECTED, Choice, LamGrid, Method, Setting
 from kselect.errors import TrialError
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Polynomial
 from kselect.learners.factor import factorise
-from kselect.model.method import SELECTED, Choice, Method, Ridges, Setting
-from kselect.model.place import Failure, Found
 from kselect.search import OVER_GRID, TrainingSide, minimum
 from kselect.search.minimum import find_minimum, prunes, search_pruned
 
@@ -35,9 +35,9 @@ def k_cv(loss: str, folds: int = 4, **more: Any) -> Method:
     return Method(f"{folds}-CV", "k-CV", folds, tuple(sorted(params.items())))
 
 
-def found(results: Any, method: Method) -> Found:
+def found(results: Any, method: Method) -> BestPoint:
     one = results[method, SELECTED]
-    assert isinstance(one, Found)
+    assert isinstance(one, BestPoint)
     return one
 
 
@@ -51,7 +51,7 @@ def test_it_finds_what_the_grid_finds(learner: str, loss: str, ridge: Any) -> No
     assert pruned.keys() == grid.keys()
     for method in demand:
         a, b = found(pruned, method), found(grid, method)
-        assert a.place == b.place
+        assert a.point == b.point
         assert a.score == pytest.approx(b.score, abs=1e-10)
         np.testing.assert_allclose(a.duals[0].alpha, b.duals[0].alpha, rtol=1e-6, atol=1e-7)
 
@@ -60,8 +60,8 @@ def test_the_score_is_that_of_retraining() -> None:
     """KRR, every model trained anew."""
     one, method = side("krr"), k_cv("squared")
     best = found(search_pruned(one, {method: (SELECTED,)}), method)
-    K, y = one.problem(best.place.kernel).K, one.targets[0]
-    held = oracles.held_out(K, y, one.folds(4).members, best.place.lam, False, False)
+    K, y = one.problem(best.point.kernel).K, one.targets[0]
+    held = oracles.held_out(K, y, one.folds(4).members, best.point.lam, False, False)
     assert best.score == pytest.approx(np.mean((y - held) ** 2))
 
 
@@ -69,8 +69,8 @@ def test_kernels_without_a_width_start_in_the_middle() -> None:
     """And are all there."""
     one = side("krr", kernels=[Polynomial(float(d)) for d in (1, 2, 3)])
     demand = {k_cv("squared"): (SELECTED,)}
-    place = found(search_pruned(one, demand), k_cv("squared")).place
-    assert place == found(OVER_GRID["grid"](one, demand), k_cv("squared")).place
+    point = found(search_pruned(one, demand), k_cv("squared")).point
+    assert point == found(OVER_GRID["grid"](one, demand), k_cv("squared")).point
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_kernels_without_a_width_start_in_the_middle() -> None:
         ({}, k_cv("hinge", average="folds")),
         ({}, Method("GCV", "GCV", None, ())),
         ({}, replace(k_cv("hinge"), scored_by=(("classification", Choice("krr")),))),
-        ({"ridges": Ridges(LAMS, "fixed")}, k_cv("hinge")),
+        ({"ridges": LamGrid(LAMS, "fixed")}, k_cv("hinge")),
         ({"learner": "lssvm"}, k_cv("squared")),
         ({"learner": "krr", "y": np.ones((2, 30))}, k_cv("squared")),
         ({"learner": "krr", "landmarks": np.array([0, 3, 4])}, k_cv("squared")),
@@ -99,11 +99,11 @@ def test_the_rest_is_searched_on_the_grid() -> None:
     assert len(results) == 2
     same = OVER_GRID["grid"](one, {other: (SELECTED,)})
     assert found(results, other).score == found(same, other).score
-    fixed = side(ridges=Ridges(LAMS, "fixed"))
+    fixed = side(ridges=LamGrid(LAMS, "fixed"))
     at = Setting(2, LAMS[2])
-    place = search_pruned(fixed, {k_cv("hinge"): (at,)})[k_cv("hinge"), at]
-    assert isinstance(place, Found)
-    assert place.place.lam == LAMS[2]
+    point = search_pruned(fixed, {k_cv("hinge"): (at,)})[k_cv("hinge"), at]
+    assert isinstance(point, BestPoint)
+    assert point.point.lam == LAMS[2]
 
 
 def test_a_newton_step_is_exact_for_the_square_loss_alone() -> None:
@@ -131,7 +131,7 @@ def test_a_candidate_that_fails_is_named_by_the_grid() -> None:
     """A target whose square overflows has no error anywhere: every candidate is excluded, and the method fails."""
     y = rows(30)[1] * 1e200
     result = search_pruned(side("krr", y=y), {k_cv("squared"): (SELECTED,)})
-    assert isinstance(result[k_cv("squared"), SELECTED], Failure)
+    assert isinstance(result[k_cv("squared"), SELECTED], SearchFailure)
 
 
 def test_little_of_it_is_trained() -> None:
@@ -166,7 +166,7 @@ def test_searches_share_the_factors_that_there_is_room_for(monkeypatch: pytest.M
     some = search_pruned(one, demand)
     assert len(made) > len(TAUS)
     for method in demand:
-        assert found(shared, method).place == found(some, method).place
+        assert found(shared, method).point == found(some, method).point
         np.testing.assert_allclose(
             found(shared, method).duals[0].alpha, found(some, method).duals[0].alpha, rtol=1e-9
         )

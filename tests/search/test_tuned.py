@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from problems import side_of
 
+from kselect.core.grid_point import BestPoint, SearchFailure
+from kselect.core.method import SELECTED, LamGrid, Method
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.model.method import SELECTED, Method, Ridges
-from kselect.model.place import Failure, Found
 from kselect.numerics.folds import draw_folds
 from kselect.numerics.linalg import Array
 from kselect.search.grid import Demand, Results, search_grid
@@ -24,7 +24,7 @@ ETAS = (0.03125, 1.0, 32.0, 1024.0)
 PARAMS = (("average", "folds"), ("eta", 1.0), ("loss", "squared"))
 TUNED = Method("3-KS", "k-KS", 3, PARAMS, tuned=(("eta", ETAS),))
 PLAIN = Method("3-CV", "k-CV", 3, (("average", "folds"), ("loss", "squared")))
-EACH = Ridges(LAMS, "fixed").settings
+EACH = LamGrid(LAMS, "fixed").settings
 
 
 def two_moons(seed: int, n: int = 60) -> tuple[Array, Array]:
@@ -49,8 +49,8 @@ def by_double_loop(one: TrainingSide, setting: int | None) -> list[float]:
             method = TUNED.with_params(eta=eta)
             chosen = SELECTED if setting is None else EACH[setting]
             found = search_grid(part, {method: (chosen,)})[method, chosen]
-            assert isinstance(found, Found)
-            K = found.place.kernel.gram(Points(one.X[F], part.X))
+            assert isinstance(found, BestPoint)
+            K = found.point.kernel.gram(Points(one.X[F], part.X))
             decision = found.duals[0].decision(0, K)
             totals[i] += float((one.targets[0, F] * decision <= 0).sum())
     return totals
@@ -65,12 +65,12 @@ def test_the_value_is_that_of_a_double_loop(seed: int, setting: int | None) -> N
     totals = by_double_loop(one, setting)
     eta = ETAS[int(np.argmin(totals))]
     found = search_tuned(one, {TUNED: (cell,)})[TUNED, cell]
-    assert isinstance(found, Found)
-    assert found.place.tuned == (("eta", eta),)
+    assert isinstance(found, BestPoint)
+    assert found.point.tuned == (("eta", eta),)
     fixed = TUNED.with_params(eta=eta)
     expected = search_grid(one, {fixed: (cell,)})[fixed, cell]
-    assert isinstance(expected, Found)
-    assert (found.place.kernel, found.place.lam) == (expected.place.kernel, expected.place.lam)
+    assert isinstance(expected, BestPoint)
+    assert (found.point.kernel, found.point.lam) == (expected.point.kernel, expected.point.lam)
     assert found.score == expected.score
 
 
@@ -79,8 +79,8 @@ def test_values_differ_somewhere() -> None:
     chosen = set()
     for seed in range(8):
         found = search_tuned(side(seed), {TUNED: (SELECTED,)})[TUNED, SELECTED]
-        assert isinstance(found, Found)
-        chosen.add(found.place.tuned)
+        assert isinstance(found, BestPoint)
+        chosen.add(found.point.tuned)
     assert len(chosen) > 1
 
 
@@ -91,9 +91,9 @@ def test_what_is_not_tuned_is_as_ever() -> None:
     alone = search_grid(one, {PLAIN: (SELECTED, *EACH)})
     for cell, expected in alone.items():
         found = together[cell]
-        assert isinstance(found, Found)
-        assert isinstance(expected, Found)
-        assert (found.place, found.score) == (expected.place, expected.score)
+        assert isinstance(found, BestPoint)
+        assert isinstance(expected, BestPoint)
+        assert (found.point, found.score) == (expected.point, expected.score)
     assert settle(one, {}, 3, search_grid) == {}
 
 
@@ -108,9 +108,9 @@ def test_inner_folds_do_not_see_what_they_test() -> None:
     assert (part.X[:, 2] == 0).all()
     seen = search_grid(part, {PLAIN: (SELECTED,)})[PLAIN, SELECTED]
     blind = search_grid(side_part(one, F), {PLAIN: (SELECTED,)})[PLAIN, SELECTED]
-    assert isinstance(seen, Found)
-    assert isinstance(blind, Found)
-    assert seen.place == blind.place
+    assert isinstance(seen, BestPoint)
+    assert isinstance(blind, BestPoint)
+    assert seen.point == blind.point
 
 
 def leaking(whole: TrainingSide) -> SearchFunction:
@@ -122,7 +122,7 @@ def leaking(whole: TrainingSide) -> SearchFunction:
         return {
             cell: replace(mine, score=theirs.score)
             for cell, (mine, theirs) in pairs.items()
-            if isinstance(mine, Found) and isinstance(theirs, Found)
+            if isinstance(mine, BestPoint) and isinstance(theirs, BestPoint)
         }
 
     return search
@@ -134,7 +134,7 @@ def first_scores(search: SearchFunction, one: TrainingSide) -> list[float]:
 
     def watched(part: TrainingSide, demand: Demand) -> Results:
         found = search(part, demand)
-        seen.append([f.score for f in found.values() if isinstance(f, Found)])
+        seen.append([f.score for f in found.values() if isinstance(f, BestPoint)])
         return found
 
     search_tuned(one, {TUNED: (SELECTED,)}, search=watched)
@@ -161,10 +161,10 @@ def test_a_value_that_finds_nothing_is_not_chosen() -> None:
     """An infinite eta makes every score infinite; with nothing else there is a named failure."""
     some = replace(TUNED, tuned=(("eta", (float("inf"), 1.0)),))
     found = search_tuned(side(), {some: (SELECTED,)})[some, SELECTED]
-    assert isinstance(found, Found)
-    assert found.place.tuned == (("eta", 1.0),)
+    assert isinstance(found, BestPoint)
+    assert found.point.tuned == (("eta", 1.0),)
     none = replace(TUNED, tuned=(("eta", (float("inf"),)),))
-    assert isinstance(search_tuned(side(), {none: (SELECTED,)})[none, SELECTED], Failure)
+    assert isinstance(search_tuned(side(), {none: (SELECTED,)})[none, SELECTED], SearchFailure)
 
 
 def test_inner_folds_are_counted() -> None:
@@ -173,7 +173,7 @@ def test_inner_folds_are_counted() -> None:
     for folds in (2, 3, 5, 6):
         for seed in range(6):
             result = search_tuned(side(seed), {TUNED: (SELECTED,)}, folds)[TUNED, SELECTED]
-            assert isinstance(result, Found)
-            found.append((seed, folds, result.place.tuned))
+            assert isinstance(result, BestPoint)
+            found.append((seed, folds, result.point.tuned))
     by_folds = {folds: [t for _, f, t in found if f == folds] for folds in (2, 3, 5, 6)}
     assert len({str(v) for v in by_folds.values()}) > 1

@@ -13,10 +13,10 @@ from click.testing import CliRunner
 import kselect.cli.comparing as command
 import kselect.selection.compare as comparing
 from kselect.cli.main import cli
+from kselect.core.method import Choice
 from kselect.datasets.frames import TableOptions
 from kselect.datasets.preparation import fit_preparation
 from kselect.kernels import Points
-from kselect.model.method import Choice
 from kselect.numerics.folds import draw_folds
 from kselect.numerics.linalg import Array, squared_distances
 from kselect.numerics.streams import stream
@@ -60,7 +60,7 @@ def test_each_as_if_alone(tmp_path: Path) -> None:
     for line, method in zip(found.lines, METHODS, strict=True):
         asked = Request(Choice("lssvm"), request().kernels, request().lams, method)
         alone = select(X, targets, asked, make_folds(method, 50, 0, None))
-        assert line.found.place == alone.found.place
+        assert line.found.point == alone.found.point
         assert line.found.score == pytest.approx(alone.score)
         right = 0
         for F in outer.members:

@@ -15,11 +15,11 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
 import kselect.selection.engine as module
+from kselect.core.grid_point import BestPoint, GridPoint
+from kselect.core.method import Choice
 from kselect.errors import ConfigError, DataError, TrialError
 from kselect.kernels import Points
 from kselect.kernels.nystrom import draw_landmarks, nystrom_columns
-from kselect.model.method import Choice
-from kselect.model.place import Found, Place
 from kselect.numerics.folds import Folds
 from kselect.numerics.streams import stream
 from kselect.search.side import TrainingSide
@@ -352,7 +352,7 @@ def chosen(taus: Any, lams: Any, row: int, column: int) -> Selection:
     scores = np.ones((len(request.kernels), len(request.lams)))
     scores[row, column] = 0.0
     kernel, lam = request.kernels[row], request.lams[column]
-    return Selection(request, scores, Found(Place(kernel, lam), 0.0, ()), None, 0.0, 0.0)
+    return Selection(request, scores, BestPoint(GridPoint(kernel, lam), 0.0, ()), None, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
 
-from kselect.model.method import Choice
+from kselect.core.method import Choice
 from kselect.selection.engine import Request, select
 from kselect.selection.estimator import (
     EdgeWarning,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import r2_score
 
+from kselect.core.method import Choice
 from kselect.kernels import Points
-from kselect.model.method import Choice
 from kselect.numerics.folds import draw_folds
 from kselect.selection.engine import Request, select
 from kselect.selection.held_out import folds_for, held_out_decisions, quality_of

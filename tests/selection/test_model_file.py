@@ -19,13 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kselect.selection.model_file as model_file
+from kselect.core.method import Choice
 from kselect.datasets.frame_like import read_like
 from kselect.datasets.frames import read_frame
 from kselect.datasets.preparation import fit_preparation
 from kselect.datasets.targets import as_target
 from kselect.errors import DataError
 from kselect.kernels import Points
-from kselect.model.method import Choice
 from kselect.selection.calibration import fit_slope
 from kselect.selection.engine import Request, Selection, select
 from kselect.selection.model_file import (

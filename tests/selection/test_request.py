@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kselect.core.method import Choice
 from kselect.criteria import CRITERIA
 from kselect.errors import ConfigError
 from kselect.kernels import KERNELS
 from kselect.kernels.linear import Linear
 from kselect.kernels.polynomial import Polynomial
 from kselect.learners import find_learner
-from kselect.model.method import Choice
 from kselect.selection.request import (
     LAM,
     kernel_grids,

@@ -10,10 +10,10 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from kselect.core.grid_point import BestPoint, GridPoint
+from kselect.core.method import Choice
 from kselect.errors import ConfigError
 from kselect.kernels import KERNELS
-from kselect.model.method import Choice
-from kselect.model.place import Found, Place
 from kselect.selection.engine import Request, Selection
 from kselect.selection.request import make_kernels, make_lams, make_method
 from kselect.selection.surface import borders, colour_scale, draw_cells, draw_surface, nearly_best
@@ -39,7 +39,7 @@ def selection(scores: Any, kernel: str = "gaussian") -> Selection:
     place = (row, column)
     best = float(scores[place])
     kernel_, lam = request.kernels[row], request.lams[column]
-    return Selection(request, scores, Found(Place(kernel_, lam), best, ()), None, 0.0, 0.0)
+    return Selection(request, scores, BestPoint(GridPoint(kernel_, lam), best, ()), None, 0.0, 0.0)
 
 
 WAVES = 0.5 + 0.3 * np.cos(np.arange(12).reshape(3, 4))

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from synthetic import TAUS, experiment, record, study
 
+from kselect.core.experiment import Experiment
+from kselect.core.method import LamGrid
+from kselect.core.record import Record, significant
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Polynomial
-from kselect.model.experiment import Experiment
-from kselect.model.method import Ridges
-from kselect.model.records import Record, significant
 from kselect.stats.choices import Cell, ChoiceMap, choice_maps, families
 
-SELECT = Ridges((0.1, 1.0, 10.0), "select")
+SELECT = LamGrid((0.1, 1.0, 10.0), "select")
 
 
 def choice(label: str, split: int, kernel: Any, lam: float, **more: Any) -> Record:
@@ -35,7 +35,7 @@ def test_shares_by_hand() -> None:
 
 
 def test_under_a_fixed_ridge_each_has_its_own_shares() -> None:
-    spec = experiment(lam=Ridges((1.0, 0.1), "fixed"))
+    spec = experiment(lam=LamGrid((1.0, 0.1), "fixed"))
     rows = [choice("5-CV", s, TAUS[4 + s], 0.1, setting="lam=0.1") for s in (0, 1)]
     rows.append(choice("5-CV", 0, TAUS[4], 1.0, setting="lam=1"))
     (found,) = maps(spec, *rows)
@@ -69,7 +69,7 @@ def test_a_continuous_search_has_no_map() -> None:
 
 
 def test_a_ridge_in_units_of_n_lam_and_the_digits_of_a_record() -> None:
-    spec = experiment(lam=Ridges((1 / 3, 1.0, 9.0), "select", "n lam"))
+    spec = experiment(lam=LamGrid((1 / 3, 1.0, 9.0), "select", "n lam"))
     (found,) = maps(spec, choice("5-CV", 0, TAUS[5], significant(1 / 3 / 70)))
     assert found.cells == (Cell(5, 0, pytest.approx(1.0), True),)
 

@@ -16,7 +16,7 @@ from synthetic import (
     study,
 )
 
-from kselect.model.method import Ridges
+from kselect.core.method import LamGrid
 from kselect.stats.claims import Tally, judge
 from kselect.stats.counts import WinTieLoss
 from kselect.stats.pairs import all_pairs
@@ -115,7 +115,7 @@ def test_a_failure_is_no_number() -> None:
 
 def test_a_verdict_names_the_columns_that_choose_at_an_edge() -> None:
     """5-KS at the smallest width on two of three splits; 5-CV on one."""
-    spec = experiment(splits=(0, 1, 2), datasets=("heart",), lam=Ridges((0.001,), "fixed"))
+    spec = experiment(splits=(0, 1, 2), datasets=("heart",), lam=LamGrid((0.001,), "fixed"))
     low = {"chosen": TAUS[0].text}
     records = [record("heart", s, "5-KS", 0.1, **(low if s else {})) for s in range(3)]
     records += [record("heart", s, "5-CV", 0.2, **({} if s else low)) for s in range(3)]

@@ -14,9 +14,9 @@ from synthetic import (
     sample_records,
 )
 
-from kselect.model.experiment import Experiment, Fewer
-from kselect.model.method import Ridges, Setting
-from kselect.model.records import Record
+from kselect.core.experiment import Experiment, Fewer
+from kselect.core.method import LamGrid, Setting
+from kselect.core.record import Record
 from kselect.stats import comparison
 from kselect.stats.comparison import Comparison
 from kselect.stats.samples import frame
@@ -142,7 +142,7 @@ def test_pairs_are_an_argument() -> None:
 
 def test_every_setting_is_a_block() -> None:
     records = sample_records({("heart", "5-CV"): A}, setting="lam=0.1")
-    spec = experiment(lam=Ridges((0.1, 1.0), "fixed"))
+    spec = experiment(lam=LamGrid((0.1, 1.0), "fixed"))
     found = compare(spec, records, "squared", [])
     assert [b.setting for b in found.blocks] == [Setting(0, 0.1), Setting(1, 1.0)]
     assert [b.cells["heart", "5-CV"].runs for b in found.blocks] == [3, 0]

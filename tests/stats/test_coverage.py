@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from synthetic import experiment, sample_records, study
 
-from kselect.model.experiment import Fewer
+from kselect.core.experiment import Fewer
 from kselect.stats.coverage import Coverage, group_failures, short_of
 from kselect.stats.samples import frame
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from synthetic import experiment, method, record, study
 
-from kselect.model.experiment import Experiment
-from kselect.model.method import Method, Ridges
-from kselect.model.records import Record
+from kselect.core.experiment import Experiment
+from kselect.core.method import LamGrid, Method
+from kselect.core.record import Record
 from kselect.papers import PAPERS
 from kselect.stats.discrepancy import RATE, VALUE, Discrepancy, Panel, follow
 from kselect.stats.exactness import Exactness, Worst, judge_exactness
@@ -32,7 +32,7 @@ def make_experiment(**changes: Any) -> Experiment:
         "methods": methods,
         "figures": (FIGURE,),
         "datasets": ("heart", "mpg"),
-        "lam": Ridges((0.1, 1.0, 10.0), "select"),
+        "lam": LamGrid((0.1, 1.0, 10.0), "select"),
         "loss": "zero-one",
         "splits": (0, 1),
     }

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from synthetic import experiment, sample_records, study
 
+from kselect.core.method import SELECTED, LamGrid, Setting
 from kselect.errors import DataError
-from kselect.model.method import SELECTED, Ridges, Setting
 from kselect.papers import PAPERS, Paper
 from kselect.stats.distances import Distance, count_columns, count_verdicts, distances
 from kselect.stats.published import Published, read_published
@@ -124,7 +124,7 @@ def test_columns_are_counted(four: str) -> None:
 
 def test_a_selected_ridge_matches_an_empty_setting(four: str) -> None:
     records = sample_records({("heart", "5-CV"): OURS}, setting="selected")
-    spec = experiment(paper=four, lam=Ridges((0.1, 1.0), "select"))
+    spec = experiment(paper=four, lam=LamGrid((0.1, 1.0), "select"))
     (d,) = distances(
         study(spec, records, published=(printed(20.0, 1.0, setting=SELECTED),)), "squared"
     )

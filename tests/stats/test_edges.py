@@ -6,14 +6,14 @@ from typing import Any
 
 from synthetic import TAUS, experiment, method, record, study
 
+from kselect.core.experiment import Experiment
+from kselect.core.method import LamGrid
+from kselect.core.record import Record, significant
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Polynomial
-from kselect.model.experiment import Experiment
-from kselect.model.method import Ridges
-from kselect.model.records import Record, significant
 from kselect.stats.edges import EdgeShares, edge_shares, leaning
 
-SELECT = Ridges((0.1, 1.0, 10.0), "select")
+SELECT = LamGrid((0.1, 1.0, 10.0), "select")
 LOW, MIDDLE, HIGH = TAUS[0], TAUS[5], TAUS[-1]
 
 
@@ -43,7 +43,7 @@ def test_shares_by_hand() -> None:
 
 
 def test_a_fixed_ridge_is_no_choice() -> None:
-    spec = experiment(lam=Ridges((0.1, 1.0), "fixed"))
+    spec = experiment(lam=LamGrid((0.1, 1.0), "fixed"))
     rows = [choice("5-CV", 0, LOW, 0.1, setting="lam=0.1")]
     rows.append(choice("5-CV", 0, MIDDLE, 1.0, setting="lam=1"))
     found = shares(spec, *rows)["5-CV"]
@@ -52,21 +52,21 @@ def test_a_fixed_ridge_is_no_choice() -> None:
 
 
 def test_a_grid_of_one_value_has_no_edge() -> None:
-    spec = experiment(kernels=(MIDDLE,), lam=Ridges((0.1,), "select"))
+    spec = experiment(kernels=(MIDDLE,), lam=LamGrid((0.1,), "select"))
     found = shares(spec, choice("5-CV", 0, MIDDLE, 0.1))["5-CV"]
     assert found == EdgeShares("5-CV", 1, (None,) * 4, None)
 
 
 def test_a_ridge_in_units_of_n_lam_and_the_digits_of_a_record() -> None:
     """A third is recorded with twelve digits; 70 rows make lam of it."""
-    spec = experiment(lam=Ridges((1 / 3, 1.0, 9.0), "select", "n lam"))
+    spec = experiment(lam=LamGrid((1 / 3, 1.0, 9.0), "select", "n lam"))
     found = shares(spec, choice("5-CV", 0, MIDDLE, significant(1 / 3 / 70)))["5-CV"]
     assert found.shares == (0.0, 0.0, 1.0, 0.0)
 
 
 def test_each_kind_of_kernel_has_its_own_edges() -> None:
     kernels = (Gaussian(1.0), Gaussian(9.0), Polynomial(2), Polynomial(3), Polynomial(4))
-    spec = experiment(kernels=kernels, lam=Ridges((0.1,), "select"))
+    spec = experiment(kernels=kernels, lam=LamGrid((0.1,), "select"))
     rows = [choice("5-CV", s, kernels[s], 0.1) for s in (0, 2, 3, 4)]
     assert shares(spec, *rows)["5-CV"] == EdgeShares("5-CV", 4, (0.5, 0.25, None, None), 0.75)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from synthetic import experiment, record, study
 
+from kselect.core.method import LamGrid
 from kselect.kernels.gaussian import Gaussian
-from kselect.model.method import Ridges
 from kselect.stats.exclusions import candidates, count_excluded
 
 WHY = "2: no factor (degree=9;lam=0.1, degree=10;lam=0.1)"
@@ -31,6 +31,6 @@ def test_the_mean_over_splits_and_the_first_reasons() -> None:
 
 @pytest.mark.parametrize(("mode", "count"), [("select", 6), ("fixed", 2)])
 def test_candidates(mode: str, count: int) -> None:
-    lam = Ridges((0.1, 1.0, 10.0), mode)  # type: ignore[arg-type]
+    lam = LamGrid((0.1, 1.0, 10.0), mode)  # type: ignore[arg-type]
     spec = experiment(kernels=(Gaussian(1.0), Gaussian(2.0)), lam=lam)
     assert candidates(study(spec, [])) == count

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from synthetic import experiment, method, record, study
 
-from kselect.model.method import Ridges
-from kselect.model.records import Record
+from kselect.core.method import LamGrid
+from kselect.core.record import Record
 from kselect.report.sections import FIGURES
 from kselect.stats.likeness import LikenessFigure, compare_choices, totals
 from kselect.stats.study import Study
@@ -28,7 +28,7 @@ def study_of(*rows: Record, **more: Any) -> Study:
         method("5-CV", "k-CV", 5, loss="squared"),
         method("5-KS", "k-KS", 5, eta=1.0, loss="squared"),
     )
-    spec = experiment(methods=methods, figures=(FIGURE,), lam=Ridges((0.1, 1.0), "select"), **more)
+    spec = experiment(methods=methods, figures=(FIGURE,), lam=LamGrid((0.1, 1.0), "select"), **more)
     return study(spec, rows)
 
 

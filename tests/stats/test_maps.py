@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from synthetic import experiment, method, record, study
 
+from kselect.core.experiment import Experiment
+from kselect.core.method import LamGrid, Method
+from kselect.core.record import Record
 from kselect.kernels.gaussian import Gaussian
-from kselect.model.experiment import Experiment
-from kselect.model.method import Method, Ridges
-from kselect.model.records import Record
 from kselect.stats.maps import Map, kernel_names, survey
 
 FIGURE = Map("map", ("5-FBIF", "5-BIF"), "5-CV", "c", (0.1, 1.0), ("heart", "sonar"))
@@ -32,7 +32,7 @@ def spec(**more: Any) -> Experiment:
         "methods": (EXACT, FBIF, BIF, everywhere(EXACT), *swept),
         "figures": (FIGURE,),
         "kernels": (Gaussian(1.0), Gaussian(4.0)),
-        "lam": Ridges((0.1, 1.0, 10.0), "select"),
+        "lam": LamGrid((0.1, 1.0, 10.0), "select"),
         "loss": "hinge",
         "splits": (0, 1),
     }

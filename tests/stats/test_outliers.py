@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from synthetic import experiment, record, study
 
-from kselect.model.method import Setting
+from kselect.core.method import Setting
 from kselect.stats.outliers import Outlier, Point, agreement, outliers
 from kselect.stats.published import Published
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from kselect.config.load import load_config
+from kselect.core.experiment import Experiment
+from kselect.core.record import Record
 from kselect.kernels.ard import Ard
-from kselect.model.experiment import Experiment
-from kselect.model.records import Record
 from kselect.report.index import index_entry
 from kselect.report.sections import FIGURES, SECTIONS
 from kselect.stats.endings import endings

@@ -8,10 +8,10 @@ from fractions import Fraction
 import pytest
 from synthetic import experiment, record, regression_experiment
 
+from kselect.core.experiment import Fewer
+from kselect.core.method import LamGrid, Setting
+from kselect.core.record import COLUMNS, significant
 from kselect.errors import StoreError
-from kselect.model.experiment import Fewer
-from kselect.model.method import Ridges, Setting
-from kselect.model.records import COLUMNS, significant
 from kselect.stats.samples import (
     count_splits,
     frame,
@@ -43,7 +43,7 @@ def test_a_frame_of_nothing_has_its_columns_and_types() -> None:
 
 
 def test_settings_are_looked_up_not_parsed() -> None:
-    spec = experiment(lam=Ridges((0.1, 10.0), "fixed", "n lam"))
+    spec = experiment(lam=LamGrid((0.1, 10.0), "fixed", "n lam"))
     rows = [record("heart", 0, "5-CV", 0.2, setting="n lam=10", lam=10 / 70)]
     rows.append(record("heart", 0, "5-CV", 0.9, setting="n lam=3"))
     samples = read_samples(table_records(frame(rows), spec, "squared"), spec)

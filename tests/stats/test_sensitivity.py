@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 from synthetic import experiment, method, record
 
-from kselect.model.experiment import Experiment, Variant
-from kselect.model.records import Record
+from kselect.core.experiment import Experiment, Variant
+from kselect.core.record import Record
 from kselect.papers import PAPERS
 from kselect.stats.published import Published
 from kselect.stats.sensitivity import not_run, sensitivities

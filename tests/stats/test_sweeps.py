@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 from synthetic import experiment, method, record, study
 
-from kselect.model.experiment import Experiment
-from kselect.model.method import Method, Ridges
-from kselect.model.records import Record
+from kselect.core.experiment import Experiment
+from kselect.core.method import LamGrid, Method
+from kselect.core.record import Record
 from kselect.stats.sweeps import Curves, Sweep, trace
 
 SWEEP = Sweep("eta-sweep", ("5-KS",), "eta", (0.5, 2.0), 0.001)
@@ -28,7 +28,7 @@ def make_experiment(*etas: float, **changes: object) -> Experiment:
         method("10-CV", "k-CV", 10, loss="squared"),
         *map(swept_method, etas),
     )
-    lam = Ridges((0.001, 0.1), "fixed")
+    lam = LamGrid((0.001, 0.1), "fixed")
     return experiment(**{"methods": methods, "figures": (SWEEP,), "lam": lam, **changes})
 
 
@@ -82,7 +82,7 @@ def test_the_reference_has_the_folds_and_the_ridge_of_the_sweep() -> None:
 
 def test_the_reference_under_a_selected_ridge() -> None:
     rows = [record("heart", 0, "5-CV", 0.25, setting="selected")]
-    found = curves(rows, lam=Ridges((0.1,), "select"))
+    found = curves(rows, lam=LamGrid((0.1,), "select"))
     assert [(r.method, r.mean) for r in found.panels[0].references] == [("5-CV", 25.0)]
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from synthetic import experiment, method, record, study
 
+from kselect.core.method import Choice, LamGrid, Method
 from kselect.kernels.gaussian import Gaussian
-from kselect.model.method import Choice, Method, Ridges
 from kselect.stats.theory import BETA, UNBIASED, UNIFORM, Panel, Theory, rising, study_theory
 
 TAUS, SHARES = (1.0, 2.0, 4.0), (0.25, 1.0)
@@ -98,7 +98,7 @@ def test_uniform_stability_with_and_without_the_bias() -> None:
     assert (width.uniform, width.unbiased) == pytest.approx((0.62, 0.42))
     # 70 rows train, and the ridge is lam; then the ridge is n lam.
     assert (panel.bound(), panel.bound(3.0)) == pytest.approx((1 / 0.14, 3 / 0.14))
-    whole = replace(spec, lam=Ridges((0.001,), "fixed", "n lam"))
+    whole = replace(spec, lam=LamGrid((0.001,), "fixed", "n lam"))
     (panel,) = study_theory(study(whole, found), figure)
     assert panel.bound() == pytest.approx(500.0)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from synthetic import experiment
 
-from kselect.model.method import SELECTED
+from kselect.core.method import SELECTED
 from kselect.stats.distances import Distance, Verdict, off_everywhere
 from kselect.stats.published import Published
 from kselect.stats.whole_counts import count_of, whole_counts

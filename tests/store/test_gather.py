@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 from experiments import load_config, write_config
 
+from kselect.core.experiment import Experiment
+from kselect.core.job import Outcome, Trial, protocol_of
+from kselect.core.record import COLUMNS
 from kselect.datasets.dataset import Source
 from kselect.errors import StoreError
-from kselect.model.experiment import Experiment
-from kselect.model.job import protocol_of
-from kselect.model.records import COLUMNS
-from kselect.model.trial import Outcome, Trial
 from kselect.run.trial import failed_outcome
 from kselect.store.gather import gathered_records, read_manifest, write_gathered
 from kselect.store.jobs import Store

@@ -10,13 +10,12 @@ import pytest
 from experiments import forge, load_config, write_config
 from problems import learners
 
+from kselect.core.experiment import Experiment
+from kselect.core.job import LEARNER_VERSIONS, Outcome, Trial, protocol_of
+from kselect.core.method import Choice, LamGrid
+from kselect.core.record import record_keys
 from kselect.datasets.dataset import Source
 from kselect.errors import StoreError
-from kselect.model.experiment import Experiment
-from kselect.model.job import LEARNER_VERSIONS, protocol_of
-from kselect.model.method import Choice, Ridges
-from kselect.model.records import cells_of
-from kselect.model.trial import Outcome, Trial
 from kselect.run.trial import failed_outcome
 from kselect.store.jobs import Store, job_text, merged
 
@@ -104,7 +103,7 @@ def test_pending(tmp_path: Path, experiment: Experiment) -> None:
     assert job.pending(experiment, (cv, ks), False) == (ks,)
     assert job.pending(experiment, (cv, ks), True) == (cv, ks)
     # A lam more in the config: its cell is empty.
-    more = replace(experiment, lam=Ridges((*experiment.lam.values, 1.0), "fixed"))
+    more = replace(experiment, lam=LamGrid((*experiment.lam.values, 1.0), "fixed"))
     assert job.pending(more, (cv,), False) == (cv,)
 
 
@@ -131,7 +130,7 @@ def test_merging_replaces_the_same_cell(experiment: Experiment) -> None:
     old = outcome(experiment, trial, 0.25).records
     new = outcome(experiment, trial, 0.5).records[:1]
     assert [r.error for r in merged(old, new)] == [0.5, 0.25]
-    assert {r.cell for r in old} == set(cells_of(experiment, trial.methods[0]))
+    assert {r.key for r in old} == set(record_keys(experiment, trial.methods[0]))
 
 
 CHANGES: list[Callable[[Experiment], Experiment]] = [
@@ -141,14 +140,14 @@ CHANGES: list[Callable[[Experiment], Experiment]] = [
     lambda e: replace(e, train=0.6),
     lambda e: replace(e, train=None),
     lambda e: replace(e, tune_folds=5),
-    lambda e: replace(e, lam=Ridges(e.lam.values, "fixed", "n lam")),
+    lambda e: replace(e, lam=LamGrid(e.lam.values, "fixed", "n lam")),
     lambda e: replace(e, stratify=not e.stratify),
     lambda e: replace(e, seed=1),
     lambda e: replace(e, ridge="per-fold"),
     lambda e: replace(e, kernels=e.kernels[1:]),
     lambda e: replace(e, kernels=e.kernels[::-1]),
-    lambda e: replace(e, lam=Ridges(e.lam.values, "select")),
-    lambda e: replace(e, lam=Ridges(e.lam.values[:1], "fixed")),
+    lambda e: replace(e, lam=LamGrid(e.lam.values, "select")),
+    lambda e: replace(e, lam=LamGrid(e.lam.values[:1], "fixed")),
 ]
 
 
@@ -166,7 +165,7 @@ def test_identity_of_data_and_version(
 ) -> None:
     before = protocol_of(experiment, "heart", "a")
     assert protocol_of(experiment, "heart", "b") != before
-    monkeypatch.setattr("kselect.model.job.RESULT_VERSION", 999)
+    monkeypatch.setattr("kselect.core.job.RESULT_VERSION", 999)
     assert protocol_of(experiment, "heart", "a") != before
 
 

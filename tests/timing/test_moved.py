@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from kselect.config.load import load_config
+from kselect.core.method import Choice
 from kselect.datasets.fetch import Places, resolve
 from kselect.errors import TrialError
-from kselect.model.method import Choice
 from kselect.report.sections import FIGURES
 from kselect.timing.moved import Moved
 from kselect.timing.run import Settings, failed, measure_moved

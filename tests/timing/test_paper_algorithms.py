@@ -12,12 +12,12 @@ import pytest
 from problems import BIAS, any_kernel, numbered, problem_of, rows
 from threadpoolctl import threadpool_limits
 
+from kselect.core.method import Method
 from kselect.criteria import CRITERIA
 from kselect.errors import TrialError
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import LEARNERS
-from kselect.model.method import Method
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.timing.paper import ALGORITHMS, Task, bif, fbif

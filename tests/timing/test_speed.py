@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from problems import learners
 
+from kselect.core.experiment import Experiment
+from kselect.core.method import LamGrid, Method
 from kselect.kernels.gaussian import Gaussian
-from kselect.model.experiment import Experiment
-from kselect.model.method import Method, Ridges
 from kselect.papers import PAPERS
 from kselect.report.blocks import Fold, Grid, Heading, Notes, Text
 from kselect.timing.cells import Cell
@@ -27,7 +27,7 @@ def experiment(paper: str = "ijcai2018", **more: Any) -> Experiment:
     """Of which the table needs the protocol alone."""
     made = Experiment(
         "toy", paper, "", learners("krr"), "minmax", "all", 0.5, False, (0,), 0,
-        (Gaussian(1.0),), Ridges((0.1, 1.0), "select"), "fixed", "squared", (), ("heart",),
+        (Gaussian(1.0),), LamGrid((0.1, 1.0), "select"), "fixed", "squared", (), ("heart",),
     )  # fmt: skip
     return replace(made, **more)
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from problems import learners
 
+from kselect.core.experiment import Experiment
+from kselect.core.method import LamGrid
 from kselect.datasets.fetch import packaged
 from kselect.errors import DataError
 from kselect.kernels.gaussian import Gaussian
-from kselect.model.experiment import Experiment
-from kselect.model.method import Ridges
 from kselect.timing.cells import Cell
 from kselect.timing.formats import to_csv, to_latex, to_markdown
 from kselect.timing.measure import Seconds
@@ -31,7 +31,7 @@ def experiment() -> Experiment:
     """An experiment of which the table needs the protocol alone."""
     return Experiment(
         "toy", "icml2014", "", learners("lssvm"), "minmax", "all", 0.5, False, (0,), 0,
-        (Gaussian(1.0), Gaussian(2.0)), Ridges((0.1, 1.0), "select"), "fixed", "squared",
+        (Gaussian(1.0), Gaussian(2.0)), LamGrid((0.1, 1.0), "select"), "fixed", "squared",
         (), ("heart",),
     )  # fmt: skip
 

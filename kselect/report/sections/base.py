@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
+from kselect.core.experiment import FigureContext, FigureKind
 from kselect.criteria import Criterion
 from kselect.errors import ConfigError, nearest
 from kselect.grids import parse_grid
-from kselect.model.experiment import Columns, FigureKind
 from kselect.registry import Registry
 from kselect.report.blocks import Shown
 from kselect.stats.study import Study
@@ -54,7 +54,9 @@ def figure(name: str) -> Callable[[K], K]:
     return register
 
 
-def read_labels(key: str, written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> list[str]:
+def read_labels(
+    key: str, written: Mapping[str, Any], columns: FigureContext, wrong: Wrong
+) -> list[str]:
     """Columns of the table that a key lists; another one, or one that stands twice, is wrong."""
     found: list[str] = []
     for i, label in enumerate(read_list(key, written, wrong)):
@@ -67,7 +69,7 @@ def read_labels(key: str, written: Mapping[str, Any], columns: Columns, wrong: W
     return found
 
 
-def read_label(key: str, written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> str:
+def read_label(key: str, written: Mapping[str, Any], columns: FigureContext, wrong: Wrong) -> str:
     """One column of the table."""
     label = written.get(key)
     if label is None:
@@ -93,7 +95,9 @@ def read_list(key: str, written: Mapping[str, Any], wrong: Wrong) -> list[str]:
     return []
 
 
-def read_datasets(written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> tuple[str, ...]:
+def read_datasets(
+    written: Mapping[str, Any], columns: FigureContext, wrong: Wrong
+) -> tuple[str, ...]:
     """The data sets that a figure names, or all of the experiment."""
     if written.get("datasets") is None:
         return columns.datasets

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from kselect.core.experiment import FigureContext
+from kselect.core.method import Method
 from kselect.criteria import PROBES
-from kselect.model.experiment import Columns
-from kselect.model.method import Method
 from kselect.report.blocks import Shown
 from kselect.report.drawings.discrepancy import draw_discrepancy
 from kselect.report.panels import show_figure
@@ -32,7 +32,7 @@ class DiscrepancyFigure:
     """``{kind: discrepancy, at: [5-CV, 10-CV], order: 1:10, datasets: [heart]}``."""
 
     def read(
-        self, name: str, written: Mapping[str, Any], columns: Columns, wrong: Wrong
+        self, name: str, written: Mapping[str, Any], columns: FigureContext, wrong: Wrong
     ) -> Discrepancy:
         """Each column has folds, and the order is a whole number."""
         parameter, values = read_sweep(written, KEYS, wrong)
@@ -45,7 +45,7 @@ class DiscrepancyFigure:
         )
         return Discrepancy(name, tuple(labels), orders, read_datasets(written, columns, wrong))
 
-    def methods(self, figure: Discrepancy, columns: Columns) -> Iterable[Method]:
+    def methods(self, figure: Discrepancy, columns: FigureContext) -> Iterable[Method]:
         """The difference at each order, and the rate once."""
         # A flag may have left none of its data sets, and a method without any stands for all.
         for label in figure.at if figure.datasets else ():

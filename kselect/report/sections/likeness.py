@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kselect.model.experiment import Columns
-from kselect.model.method import Method
+from kselect.core.experiment import FigureContext
+from kselect.core.method import Method
 from kselect.report.blocks import Block, Element, File, Fold, Grid, Heading, Shown, Text
 from kselect.report.formats import latex, markdown, tidy
 from kselect.report.sections.base import Wrong, figure, read_label, read_labels
@@ -33,7 +33,7 @@ class LikenessTable:
     """``{kind: likeness, of: [5-FBIF, 5-Newton], against: 5-CV}``."""
 
     def read(
-        self, name: str, written: Mapping[str, Any], columns: Columns, wrong: Wrong
+        self, name: str, written: Mapping[str, Any], columns: FigureContext, wrong: Wrong
     ) -> LikenessFigure:
         """Columns of the table."""
         for key in written:
@@ -42,7 +42,7 @@ class LikenessTable:
         labels = read_labels("of", written, columns, wrong)
         return LikenessFigure(name, tuple(labels), read_label("against", written, columns, wrong))
 
-    def methods(self, figure: LikenessFigure, columns: Columns) -> Iterable[Method]:
+    def methods(self, figure: LikenessFigure, columns: FigureContext) -> Iterable[Method]:
         """Nothing beside the table's."""
         return ()
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from kselect.core.experiment import FigureContext
+from kselect.core.method import Method
 from kselect.criteria import CRITERIA
-from kselect.model.experiment import Columns
-from kselect.model.method import Method
 from kselect.report.blocks import Shown
 from kselect.report.drawings.map import FLOOR, draw_curves, draw_maps
 from kselect.report.panels import show_figure
@@ -32,7 +32,9 @@ KEYS = ("of", "against", "datasets")
 class MapFigure:
     """``{kind: map, of: [5-FBIF, 5-BIF], against: 5-CV, c: [0.1, 1], datasets: [heart]}``."""
 
-    def read(self, name: str, written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> Map:
+    def read(
+        self, name: str, written: Mapping[str, Any], columns: FigureContext, wrong: Wrong
+    ) -> Map:
         """Columns of the table; the parameter, if there is one, is one that some of them have."""
         swept = set(written) - set(KEYS)
         parameter, values = read_sweep(written, KEYS, wrong) if swept else ("", ())
@@ -50,7 +52,7 @@ class MapFigure:
         datasets = read_datasets(written, columns, wrong)
         return Map(name, tuple(labels), against, parameter, values, datasets)
 
-    def methods(self, figure: Map, columns: Columns) -> Iterable[Method]:
+    def methods(self, figure: Map, columns: FigureContext) -> Iterable[Method]:
         """Each column as it is and with every value of the parameter, scored everywhere."""
         for label in (figure.against, *figure.of) if figure.datasets else ():
             method = replace(
@@ -90,7 +92,7 @@ class MapFigure:
         return Shown([*maps.files, *curves.files], [*maps.blocks, *curves.blocks])
 
 
-def has(columns: Columns, label: str, parameter: str) -> bool:
+def has(columns: FigureContext, label: str, parameter: str) -> bool:
     """Whether a column's criterion has a parameter of that name."""
     return CRITERIA[columns.first(label).criterion].parameter(parameter) is not None
 

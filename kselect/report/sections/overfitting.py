@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kselect.model.experiment import Columns
-from kselect.model.method import Method
+from kselect.core.experiment import FigureContext
+from kselect.core.method import Method
 from kselect.report.blocks import Shown
 from kselect.report.panels import (
     colour,
@@ -47,7 +47,7 @@ class OverfittingFigure:
     """``{kind: overfitting, criteria: [ARD-XVAL, ARD-FLKL]}``; the criteria should have one unit."""
 
     def read(
-        self, name: str, written: Mapping[str, Any], columns: Columns, wrong: Wrong
+        self, name: str, written: Mapping[str, Any], columns: FigureContext, wrong: Wrong
     ) -> Overfitting:
         """Columns of the table."""
         for key in written:
@@ -56,7 +56,7 @@ class OverfittingFigure:
         labels = read_labels("criteria", written, columns, wrong)
         return Overfitting(name, tuple(labels), read_datasets(written, columns, wrong))
 
-    def methods(self, figure: Overfitting, columns: Columns) -> Iterable[Method]:
+    def methods(self, figure: Overfitting, columns: FigureContext) -> Iterable[Method]:
         """Nothing beside the table's."""
         return ()
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kselect.model.experiment import Columns
-from kselect.model.method import Method
+from kselect.core.experiment import FigureContext
+from kselect.core.method import Method
 from kselect.report.blocks import (
     Block,
     Element,
@@ -65,7 +65,7 @@ class RankingFigure:
     """
 
     def read(
-        self, name: str, written: Mapping[str, Any], columns: Columns, wrong: Wrong
+        self, name: str, written: Mapping[str, Any], columns: FigureContext, wrong: Wrong
     ) -> Ranking:
         """Columns of the table, and others with a number per data set."""
         for key in written:
@@ -81,7 +81,7 @@ class RankingFigure:
         own = tuple(read_columns(given, columns, wrong)) if isinstance(given, dict) else ()
         return Ranking(name, labels, printed, own, str(written.get("table", "")))
 
-    def methods(self, figure: Ranking, columns: Columns) -> Iterable[Method]:
+    def methods(self, figure: Ranking, columns: FigureContext) -> Iterable[Method]:
         """Nothing beside the table's."""
         return ()
 
@@ -125,7 +125,9 @@ def show_posteriors(name: str, found: Ranked) -> Shown:
     )
 
 
-def read_columns(given: Mapping[str, Any], columns: Columns, wrong: Wrong) -> Iterator[Column]:
+def read_columns(
+    given: Mapping[str, Any], columns: FigureContext, wrong: Wrong
+) -> Iterator[Column]:
     """``{MKL: {heart: 16.7, banana: [10.5, 0.5]}}``: a mean, or a mean with its spread."""
     for label, values in given.items():
         if not isinstance(values, dict):

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+from kselect.core.experiment import FigureContext
+from kselect.core.method import Method
 from kselect.errors import ConfigError
 from kselect.grids import parse_grid
-from kselect.model.experiment import Columns
-from kselect.model.method import Method
 from kselect.report.blocks import Shown
 from kselect.report.panels import colour, columns_in, lay_out, say_no_data, show_figure
 from kselect.report.schemes import INK
@@ -31,7 +31,7 @@ class SurfacesFigure:
     """``{kind: surfaces, at: ARD-FLKL, dataset: synthetic, lam: 10^-2:10^2, mu: 10^-1:10^4}``."""
 
     def read(
-        self, name: str, written: Mapping[str, Any], columns: Columns, wrong: Wrong
+        self, name: str, written: Mapping[str, Any], columns: FigureContext, wrong: Wrong
     ) -> Surfaces:
         """A column of the first level, one data set, one split, two grids of positive numbers."""
         for key in written:
@@ -48,7 +48,7 @@ class SurfacesFigure:
         grids = [read_grid(key, written, wrong) for key in ("lam", "mu")]
         return Surfaces(name, str(label), str(dataset), split, *grids)
 
-    def methods(self, figure: Surfaces, columns: Columns) -> Iterable[Method]:
+    def methods(self, figure: Surfaces, columns: FigureContext) -> Iterable[Method]:
         """One per point of the surface."""
         there = figure.dataset in columns.datasets
         return figure.methods(columns.first(figure.at)) if there else ()

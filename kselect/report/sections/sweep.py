@@ -7,11 +7,11 @@ from dataclasses import replace
 from math import isclose
 from typing import Any
 
+from kselect.core.experiment import Experiment, FigureContext
+from kselect.core.method import Method, Setting
 from kselect.criteria import CRITERIA
 from kselect.errors import ConfigError
 from kselect.grids import parse_number, show_number
-from kselect.model.experiment import Columns, Experiment
-from kselect.model.method import Method, Setting
 from kselect.report.blocks import Shown
 from kselect.report.drawings.sweep import draw_errors, draw_gaps
 from kselect.report.panels import show_figure
@@ -34,7 +34,9 @@ KEYS = ("criteria", "lam", "datasets")
 class SweepFigure:
     """``{kind: sweep, criteria: [5-KS], eta: 2^-10:2^10, lam: 0.001}``, on some ``datasets`` or all."""
 
-    def read(self, name: str, written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> Sweep:
+    def read(
+        self, name: str, written: Mapping[str, Any], columns: FigureContext, wrong: Wrong
+    ) -> Sweep:
         """Each criterion is a column of the table and has the parameter; the lam is one of the grid."""
         parameter, values = read_sweep(written, KEYS, wrong)
         labels = read_labels("criteria", written, columns, wrong)
@@ -46,7 +48,7 @@ class SweepFigure:
         lam = read_lam(written, columns, wrong)
         return Sweep(name, tuple(labels), parameter, values, lam, datasets)
 
-    def methods(self, figure: Sweep, columns: Columns) -> Iterable[Method]:
+    def methods(self, figure: Sweep, columns: FigureContext) -> Iterable[Method]:
         """One method per criterion and value, with the experiment's own loss."""
         # A flag may have left none of its data sets, and a method without any stands for all.
         for label in figure.criteria if figure.datasets != () else ():
@@ -141,7 +143,7 @@ def describe_errors(figure: Sweep, curves: Curves, ridge: str) -> str:
     )
 
 
-def read_lam(written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> float:
+def read_lam(written: Mapping[str, Any], columns: FigureContext, wrong: Wrong) -> float:
     """One value of the grid of fixed ridges."""
     if columns.lam.mode == "select":
         wrong(("lam",), "a figure needs a fixed lam; this config selects it")

@@ -7,13 +7,13 @@ from dataclasses import replace
 from math import isnan
 from typing import Any
 
+from kselect.core.experiment import FigureContext
+from kselect.core.method import Choice, Method
 from kselect.criteria import PROBES
 from kselect.errors import ConfigError, nearest
 from kselect.grids import parse_grid
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import find_learner
-from kselect.model.experiment import Columns
-from kselect.model.method import Choice, Method
 from kselect.report.blocks import Block, File, Grid, Shown, Text
 from kselect.report.drawings.theory import draw_theory
 from kselect.report.formats import tidy
@@ -50,7 +50,9 @@ SHOWN = (0.0, 0.5, 1.0)
 class TheoryFigure:
     """``{kind: theory, criterion: 5-CV, tau: 2^-15:2^15, shares: [0.25, 0.5, 1], lam: 1}``."""
 
-    def read(self, name: str, written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> Theory:
+    def read(
+        self, name: str, written: Mapping[str, Any], columns: FigureContext, wrong: Wrong
+    ) -> Theory:
         """The criterion is a column with folds; ``uniform`` names data sets for uniform stability."""
         for key in written:
             if key not in KEYS:
@@ -71,7 +73,7 @@ class TheoryFigure:
             read_values("uniform-tau", written, wrong) if some else (),
         )
 
-    def methods(self, figure: Theory, columns: Columns) -> Iterable[Method]:
+    def methods(self, figure: Theory, columns: FigureContext) -> Iterable[Method]:
         """At each width the column's score, beta on each share of the rows, and uniform stability."""
         base = columns.first(figure.criterion)
         for tau in figure.taus if figure.datasets else ():
@@ -107,7 +109,9 @@ class TheoryFigure:
         return Shown(files, [*shown.blocks, table, uniform])
 
 
-def read_uniform(written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> tuple[str, ...]:
+def read_uniform(
+    written: Mapping[str, Any], columns: FigureContext, wrong: Wrong
+) -> tuple[str, ...]:
     """The data sets of uniform stability, whose learner must have fits without single rows."""
     names = read_list("uniform", written, wrong)
     for i, name in enumerate(names):
@@ -122,7 +126,7 @@ def read_uniform(written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> 
     return tuple(name for name in names if name in columns.datasets)
 
 
-def uniform_methods(at: Method, figure: Theory, columns: Columns) -> Iterable[Method]:
+def uniform_methods(at: Method, figure: Theory, columns: FigureContext) -> Iterable[Method]:
     """The learner's own uniform stability, and that without its bias: the theorems have none."""
     probe = replace(
         at,

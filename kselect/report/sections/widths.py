@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kselect.model.experiment import Columns
-from kselect.model.method import Method
+from kselect.core.experiment import FigureContext
+from kselect.core.method import Method
 from kselect.report.blocks import Shown
 from kselect.report.panels import colour, columns_in, lay_out, say_no_data, show_figure, tidy_up
 from kselect.report.schemes import INK
@@ -39,7 +39,9 @@ class Widths:
 class WidthsFigure:
     """``{kind: widths, criteria: [ARD-XVAL, ARD-FLKL], datasets: [thyroid]}``."""
 
-    def read(self, name: str, written: Mapping[str, Any], columns: Columns, wrong: Wrong) -> Widths:
+    def read(
+        self, name: str, written: Mapping[str, Any], columns: FigureContext, wrong: Wrong
+    ) -> Widths:
         """Columns that learn a kernel."""
         for key in written:
             if key not in KEYS:
@@ -50,7 +52,7 @@ class WidthsFigure:
                 wrong(("criteria",), f"{label} tries a grid and learns no kernel")
         return Widths(name, tuple(labels), read_datasets(written, columns, wrong))
 
-    def methods(self, figure: Widths, columns: Columns) -> Iterable[Method]:
+    def methods(self, figure: Widths, columns: FigureContext) -> Iterable[Method]:
         """Nothing beside the table's."""
         return ()
 

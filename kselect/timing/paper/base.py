@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from kselect.core.method import Method
 from kselect.errors import TrialError
 from kselect.kernels import Kernel
 from kselect.learners.base import RidgeMode
-from kselect.model.method import Method
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import LOSSES

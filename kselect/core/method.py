@@ -57,7 +57,7 @@ SELECTED = Setting()
 
 
 @dataclass(frozen=True)
-class Ridges:
+class LamGrid:
     """The lam grid: each value a setting of its own (``fixed``), or one more thing to choose (``select``)."""
 
     values: tuple[float, ...]
@@ -69,9 +69,9 @@ class Ridges:
         """Each fixed value, or the one setting under which it is selected."""
         if self.mode == "select":
             return (SELECTED,)
-        return self.places("")
+        return self.settings_at("")
 
-    def places(self, kernel: str) -> tuple[Setting, ...]:
+    def settings_at(self, kernel: str) -> tuple[Setting, ...]:
         """Every value with a kernel of that text."""
         return tuple(Setting(i, value, self.unit, kernel) for i, value in enumerate(self.values))
 

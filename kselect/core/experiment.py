@@ -6,17 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
+from kselect.core.method import TABLE, Choice, LamGrid, Method, SearchName, Setting
 from kselect.datasets.registry import DataSetInfo, Task, find_dataset
 from kselect.datasets.splits import count_train
 from kselect.kernels import Kernel
-from kselect.model.method import (
-    TABLE,
-    Choice,
-    Method,
-    Ridges,
-    SearchName,
-    Setting,
-)
 from kselect.numerics.losses import Loss
 
 
@@ -70,7 +63,7 @@ class Experiment:
     splits: tuple[int, ...]
     seed: int
     kernels: tuple[Kernel, ...]
-    lam: Ridges
+    lam: LamGrid
     ridge: Literal["fixed", "per-fold"]
     loss: Loss
     methods: tuple[Method, ...]
@@ -156,7 +149,7 @@ class Experiment:
     def settings_of(self, method: Method) -> tuple[Setting, ...]:
         """The settings that a method fills: all, the one ridge of a figure, or every place of the grid."""
         if method.everywhere:
-            return tuple(s for kernel in self.kernels for s in self.lam.places(kernel.text))
+            return tuple(s for kernel in self.kernels for s in self.lam.settings_at(kernel.text))
         if self.lam.mode == "select" or method.lam is None:
             return self.settings
         return tuple(s for s in self.settings if s.value == method.lam)
@@ -167,11 +160,11 @@ class Experiment:
 
 
 @dataclass(frozen=True)
-class Columns:
+class FigureContext:
     """What a figure may refer to: the columns of the table, by label, and the grids around them."""
 
     methods: Mapping[str, tuple[Method, ...]]
-    lam: Ridges
+    lam: LamGrid
     datasets: tuple[str, ...]
     narrowed: bool
     """Whether a flag left out data sets, so that a figure may name some that are not there."""
@@ -186,11 +179,13 @@ class Columns:
 class FigureKind(Protocol):
     """How a kind of figure is read from a config, and which methods it needs beside the table's."""
 
-    def read(self, name: str, written: Mapping[str, Any], columns: Columns, wrong: Any) -> Figure:
+    def read(
+        self, name: str, written: Mapping[str, Any], columns: FigureContext, wrong: Any
+    ) -> Figure:
         """The figure; what is wrong with it is told to ``wrong(keys, text)``."""
         ...
 
-    def methods(self, figure: Any, columns: Columns) -> Iterable[Method]:
+    def methods(self, figure: Any, columns: FigureContext) -> Iterable[Method]:
         """What has to be computed for it."""
         ...
 

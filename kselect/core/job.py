@@ -9,16 +9,41 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from kselect.core.experiment import Experiment
+from kselect.core.method import Method
+from kselect.core.record import Record, record_keys
+from kselect.datasets.dataset import Source
 from kselect.grids import show_number
-from kselect.model.experiment import Experiment
-from kselect.model.method import Method
-from kselect.model.records import Record, cells_of
-from kselect.model.trial import Outcome, Trial
 
 # Raise it whenever a change makes the same config give other numbers: old results are then not mixed in.
 RESULT_VERSION = 7
 # The same for what rests on one learner alone.
 LEARNER_VERSIONS = {"svm": 2}  # slacks that optimality makes 0 are 0: equal risks are ties
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Every pending method on one split of one data set."""
+
+    dataset: str
+    split: int
+    methods: tuple[Method, ...]
+    source: Source
+
+    @property
+    def name(self) -> str:
+        """``heart, split 3``."""
+        return f"{self.dataset}, split {self.split}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a trial gives back: its records, the split's checksum, and the seconds of each stage."""
+
+    records: tuple[Record, ...]
+    split_sha256: str
+    seconds: dict[str, float]
+    traceback: str = ""
 
 
 @dataclass(frozen=True)
@@ -39,8 +64,8 @@ class Job:
         self, experiment: Experiment, methods: Iterable[Method], retry_failed: bool
     ) -> tuple[Method, ...]:
         """The methods with a cell that is empty, or failed where failures are to be tried again."""
-        here = {r.cell for r in self.records if not (retry_failed and r.status == "failed")}
-        return tuple(m for m in methods if not here.issuperset(cells_of(experiment, m)))
+        here = {r.key for r in self.records if not (retry_failed and r.status == "failed")}
+        return tuple(m for m in methods if not here.issuperset(record_keys(experiment, m)))
 
 
 class Jobs(Protocol):

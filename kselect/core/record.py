@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass, fields, replace
 from typing import Literal
 
+from kselect.core.experiment import Experiment
+from kselect.core.grid_point import BestPoint, GridPoint, SearchFailure
+from kselect.core.method import Method, Setting
 from kselect.datasets.registry import Task
-from kselect.model.experiment import Experiment
-from kselect.model.method import Method, Setting
-from kselect.model.place import Failure, Found, Place
 
-Cell = tuple[str, str, str, str]
+RecordKey = tuple[str, str, str, str]
 Metric = Literal["zero-one", "mse"]
 METRICS: dict[Task, Metric] = {"classification": "zero-one", "regression": "mse"}
 DIGITS = 12
@@ -51,7 +51,7 @@ class Record:
     state: str = ""
 
     @property
-    def cell(self) -> Cell:
+    def key(self) -> RecordKey:
         """Where it belongs within its job."""
         return (self.part, self.method, self.params, self.setting)
 
@@ -59,14 +59,14 @@ class Record:
 COLUMNS = tuple(f.name for f in fields(Record))
 
 
-def cell_of(method: Method, setting: Setting) -> Cell:
+def record_key(method: Method, setting: Setting) -> RecordKey:
     """The cell that a method fills under a setting."""
     return (method.part, method.label, method.text, setting.text)
 
 
-def cells_of(experiment: Experiment, method: Method) -> tuple[Cell, ...]:
+def record_keys(experiment: Experiment, method: Method) -> tuple[RecordKey, ...]:
     """The cells of a job that a method fills."""
-    return tuple(cell_of(method, s) for s in experiment.settings_of(method))
+    return tuple(record_key(method, s) for s in experiment.settings_of(method))
 
 
 def significant(value: float) -> float:
@@ -75,7 +75,7 @@ def significant(value: float) -> float:
 
 
 @dataclass(frozen=True)
-class Row:
+class RecordBuilder:
     """What the records of a job share: the split, how errors are counted, and on how many rows."""
 
     dataset: str
@@ -84,31 +84,35 @@ class Row:
     n_train: int
     n_test: int
 
-    def record(self, method: Method, setting: Setting, found: Found, error: float | None) -> Record:
+    def record(
+        self, method: Method, setting: Setting, found: BestPoint, error: float | None
+    ) -> Record:
         """A record of a place that was found."""
-        place = found.place
+        point = found.point
         return self._record(
             method,
             setting,
-            kernel=place.kernel.name,
-            chosen=place.kernel.text,
-            lam=significant(place.lam),
+            kernel=point.kernel.name,
+            chosen=point.kernel.text,
+            lam=significant(point.lam),
             score=significant(found.score),
             error=None if error is None else significant(error),
             excluded=len(found.excluded),
             status="ok",
             reason="",
-            tuned=";".join(f"{k}={v:g}" for k, v in place.tuned),
+            tuned=";".join(f"{k}={v:g}" for k, v in point.tuned),
             exclusions=describe_exclusions(found),
             state=found.state,
         )
 
-    def without_score(self, method: Method, setting: Setting, place: Place, reason: str) -> Record:
+    def without_score(
+        self, method: Method, setting: Setting, point: GridPoint, reason: str
+    ) -> Record:
         """A record of a place that a criterion could not choose, or would not: no failure of the method."""
-        nothing = self.record(method, setting, Found(place, 0.0, ()), None)
+        nothing = self.record(method, setting, BestPoint(point, 0.0, ()), None)
         return replace(nothing, score=None, reason=reason)
 
-    def failure(self, method: Method, setting: Setting, failure: Failure) -> Record:
+    def failure(self, method: Method, setting: Setting, failure: SearchFailure) -> Record:
         """A record of a method that found nothing."""
         nothing = dict.fromkeys(("lam", "score", "error"))
         return self._record(
@@ -143,11 +147,11 @@ class Row:
 DESCRIBED = re.compile(r"(\d+): (.*?) \([^()]*\)(?:; |$)")
 
 
-def describe_exclusions(found: Found) -> str:
+def describe_exclusions(found: BestPoint) -> str:
     """``12: no factor (degree=9;lam=0.1, ...)``: each reason with its count and the first that it names."""
     by_reason: dict[str, list[str]] = {}
-    for place, reason in found.excluded:
-        by_reason.setdefault(reason, []).append(place.text)
+    for point, reason in found.excluded:
+        by_reason.setdefault(reason, []).append(point.text)
     return "; ".join(
         f"{len(names)}: {reason} ({', '.join(names[:MOST_NAMES])}{', ...' * (len(names) > MOST_NAMES)})"
         for reason, names in by_reason.items()

@@ -10,7 +10,7 @@ from kselect.learners import Dual
 
 
 @dataclass(frozen=True)
-class Place:
+class GridPoint:
     """A kernel, a ridge, and what was found with them: a criterion's parameters, or what a search counted."""
 
     kernel: Kernel
@@ -24,22 +24,22 @@ class Place:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class BestPoint:
     """The best place of a method, its score and its fit: one dual per target.
 
     ``state`` is how a search ended that does not try all there is.
     ``excluded`` are the candidates that it could not choose, each with the reason: no factor, a guard, an overflow.
     """
 
-    place: Place
+    point: GridPoint
     score: float
     duals: tuple[Dual, ...]
-    excluded: tuple[tuple[Place, str], ...] = ()
+    excluded: tuple[tuple[GridPoint, str], ...] = ()
     state: str = ""
 
 
 @dataclass(frozen=True)
-class Failure:
+class SearchFailure:
     """No candidate is left, and why."""
 
     reason: str
