@@ -17,7 +17,7 @@ from kselect.learners import Path, Problem, find_learner
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.streams import stream
-from kselect.search.side import TrainingSide, folds_from
+from kselect.search.training_context import TrainingContext, folds_from
 
 BIAS = {"lssvm": True, "krr": False}
 
@@ -128,7 +128,7 @@ def side_of(
     learner: str = "lssvm",
     seed: int = 0,
     **more: Any,
-) -> TrainingSide:
+) -> TrainingContext:
     """A training side that selects kernel and ridge, its folds drawn from a seeded stream."""
     streams = partial(stream, seed)
     facts: dict[str, Any] = {
@@ -141,7 +141,7 @@ def side_of(
     }
     targets = y[None] if y.ndim == 1 else y
     choice = Choice(learner, tuple(sorted(find_learner(learner).defaults.items())))
-    return TrainingSide(X=X, targets=targets, kernels=tuple(kernels), learner=choice, **facts)
+    return TrainingContext(X=X, targets=targets, kernels=tuple(kernels), learner=choice, **facts)
 
 
 def learners(name: str, **params: Any) -> tuple[tuple[Task, Choice], ...]:

@@ -18,7 +18,7 @@ DROPPED = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class NystromColumns:
     """``V`` (n, r), and ``root = W^{-1/2}`` (c, r): ``f(x) = k(x, landmarks) root beta``."""
 
     V: Array
@@ -32,16 +32,16 @@ def draw_landmarks(n: int, c: int, rng: np.random.Generator) -> Index:
     return np.sort(rng.choice(n, size=c, replace=False)).astype(np.intp)
 
 
-def nystrom_columns(kernel: Kernel, points: Points, landmarks: Index) -> Columns:
+def nystrom_columns(kernel: Kernel, points: Points, landmarks: Index) -> NystromColumns:
     """The columns of one kernel; ``points`` are all rows against the landmarks, which must not all be 0 to it."""
     return project(kernel.gram(points), landmarks)
 
 
-def project(C: Array, landmarks: Index) -> Columns:
+def project(C: Array, landmarks: Index) -> NystromColumns:
     """``V = C W^{-1/2}`` of the columns C of a kernel matrix at some rows."""
     s, U = symmetric_eigh(C[landmarks])
     if s[-1] <= 0:  # rows of zeros under a linear kernel: nothing is left to project on
         raise TrialError("the kernel is 0 between all Nystrom landmarks")
     kept = s > DROPPED * s[-1]
     root = U[:, kept] / np.sqrt(s[kept])
-    return Columns(C @ root, root)
+    return NystromColumns(C @ root, root)

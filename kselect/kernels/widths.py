@@ -32,7 +32,7 @@ class Moments(Protocol):
         """``a' (W o D_r o D_s) a`` for r and s among some; W symmetric, both sets of rows the same."""
 
 
-class Widths(Protocol):
+class KernelWidths(Protocol):
     """Two sets of rows, and the sums over their pairs that theta's derivatives are made of."""
 
     @property
@@ -48,7 +48,7 @@ class Widths(Protocol):
     def moments(self, W: Array, a: Array) -> Moments:
         """What ``(W o D_r) a`` and, for a symmetric W, ``a' (W o D_r o D_s) a`` are made of."""
 
-    def part(self, rows: Index, columns: Index) -> Widths:
+    def part(self, rows: Index, columns: Index) -> KernelWidths:
         """The same for some rows against some columns."""
 
 

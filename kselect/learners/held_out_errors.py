@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg.lapack import dposv, dpotrs
 
 from kselect.errors import TrialError
-from kselect.kernels.widths import Widths
+from kselect.kernels.widths import KernelWidths
 from kselect.learners.bordered import Bordered
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
@@ -32,7 +32,7 @@ class HeldOutErrors(Protocol):
         """M with ``d(0.5 sum e^2) = sum_ij dK_ij M_ij``; not symmetric."""
 
 
-class Criterion(Protocol):
+class ErrorFunction(Protocol):
     """What makes the errors of a kernel matrix, a target and a ridge."""
 
     def __call__(self, K: Array, y: Array, lam: float) -> HeldOutErrors:
@@ -101,7 +101,9 @@ class Slope:
     lam: float
 
 
-def slope(criterion: Criterion, widths: Widths, y: Array, theta: Array, lam: float) -> Slope:
+def slope(
+    criterion: ErrorFunction, widths: KernelWidths, y: Array, theta: Array, lam: float
+) -> Slope:
     """``Q = 0.5 sum e^2`` and its gradient: O(n^3) for the factor, O(n^2 d) for all widths."""
     K = widths.gram(theta)
     held = criterion(K, y, lam)

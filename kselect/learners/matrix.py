@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kselect.kernels.nystrom import Columns
+from kselect.kernels.nystrom import NystromColumns
 from kselect.learners.factor import Factor, factorise
 from kselect.numerics.linalg import Array, Index, symmetric_eigh
 
@@ -70,7 +70,7 @@ class Dense:
 class LowRank:
     """``B B^T`` with ``B^T B = diag(s)``: the columns along the eigenvectors of ``V^T V``, ``B = V Q``."""
 
-    columns: Columns
+    columns: NystromColumns
 
     @cached_property
     def rotation(self) -> tuple[Array, Array]:

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self, TypeVar
 import numpy as np
 
 from kselect.kernels import Kernel
-from kselect.kernels.nystrom import Columns
+from kselect.kernels.nystrom import NystromColumns
 from kselect.learners.factor import Factor
 from kselect.learners.matrix import Dense, LowRank
 from kselect.numerics.linalg import Array, Index
@@ -37,7 +37,7 @@ class Problem:
     K: Array
     lams: Array
     ridge: RidgeMode = "fixed"
-    columns: Columns | None = None
+    columns: NystromColumns | None = None
     order: Index | None = None
     targets: Array | None = None
     mine: int | None = None

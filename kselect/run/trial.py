@@ -26,9 +26,9 @@ from kselect.kernels import Kernel, Points
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import LOSSES, TEST_LOSSES
 from kselect.numerics.streams import stream
-from kselect.search import OVER_GRID, Results, TrainingSide, search
+from kselect.search import OVER_GRID, Results, TrainingContext, search
 from kselect.search.engine import look_at, reason, walk
-from kselect.search.side import folds_from
+from kselect.search.training_context import folds_from
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,11 +117,13 @@ def rows_of(experiment: Experiment, data: DataSet, split: Split) -> Array:
     return scale_rows(data.X, experiment.scale, fit_rows)
 
 
-def training_side(experiment: Experiment, dataset: str, split: int, parts: Parts) -> TrainingSide:
+def training_side(
+    experiment: Experiment, dataset: str, split: int, parts: Parts
+) -> TrainingContext:
     """What a search may see of a split: everything on the training rows alone."""
     task = experiment.task(dataset)
     streams = partial(stream, experiment.seed, dataset, split)
-    return TrainingSide(
+    return TrainingContext(
         X=parts.train,
         targets=parts.targets_train,
         task=task,
@@ -143,7 +145,7 @@ def searched(experiment: Experiment, trial: Trial) -> tuple[Method, ...]:
 
 
 def tested(
-    row: RecordBuilder, trial: Trial, side: TrainingSide, parts: Parts, found: Results
+    row: RecordBuilder, trial: Trial, side: TrainingContext, parts: Parts, found: Results
 ) -> Iterator[Record]:
     """The test error of what each method chose; one test kernel matrix is alive at a time."""
     error = tester(side, parts)
@@ -165,7 +167,7 @@ def kernel_order(order: Mapping[Kernel, int], result: BestPoint | SearchFailure)
     return order.get(result.point.kernel, len(order)) if isinstance(result, BestPoint) else -1
 
 
-def tester(side: TrainingSide, parts: Parts) -> Callable[[BestPoint], float]:
+def tester(side: TrainingContext, parts: Parts) -> Callable[[BestPoint], float]:
     """What gives the mean test loss of a fit; it keeps the last kernel matrix."""
     points = Points(parts.test, parts.train)
 
@@ -191,7 +193,7 @@ def mean_error(task: Task, targets: Array, decisions: Array) -> float:
 
 
 def probed(
-    experiment: Experiment, row: RecordBuilder, trial: Trial, side: TrainingSide, found: Results
+    experiment: Experiment, row: RecordBuilder, trial: Trial, side: TrainingContext, found: Results
 ) -> Iterator[Record]:
     """What is found at given kernels and at the best of columns: places in order, one path alive at a time."""
     wanted = at_fixed(experiment, trial, side)
@@ -212,7 +214,7 @@ def probed(
                 yield row.record(method, setting, BestPoint(best.point, value, ()), None)
 
 
-def surveyed(row: RecordBuilder, trial: Trial, side: TrainingSide) -> Iterator[Record]:
+def surveyed(row: RecordBuilder, trial: Trial, side: TrainingContext) -> Iterator[Record]:
     """The scores of the methods that are kept everywhere; an infinite one is a failure with its reason."""
     methods = tuple(m for m in trial.methods if m.everywhere)
     for visit in walk(side, methods) if methods else ():
@@ -227,7 +229,7 @@ def surveyed(row: RecordBuilder, trial: Trial, side: TrainingSide) -> Iterator[R
 
 
 def at_fixed(
-    experiment: Experiment, trial: Trial, side: TrainingSide
+    experiment: Experiment, trial: Trial, side: TrainingContext
 ) -> dict[GridPoint, list[tuple[Method, Setting, BestPoint]]]:
     """The places of methods that choose nothing."""
     wanted: dict[GridPoint, list[tuple[Method, Setting, BestPoint]]] = {}

@@ -6,21 +6,21 @@ from kselect.core.method import SearchName
 from kselect.search.grid import Demand, Results, search_grid
 from kselect.search.kinds import search_continuously
 from kselect.search.minimum import search_pruned
-from kselect.search.side import TrainingSide
+from kselect.search.training_context import TrainingContext
 from kselect.search.tuned import SearchFunction, search_tuned
 
 OVER_GRID: Mapping[SearchName, SearchFunction] = {"grid": search_grid, "pruned": search_pruned}
 
-__all__ = ["OVER_GRID", "Demand", "Results", "TrainingSide", "search"]
+__all__ = ["OVER_GRID", "Demand", "Results", "TrainingContext", "search"]
 
 
 def search(
-    side: TrainingSide,
+    context: TrainingContext,
     demand: Demand,
     tune_folds: int = 3,
     over_grid: SearchFunction = search_grid,
 ) -> Results:
     """Every method by its search: one loop over the grid for all that try one, and each other by its own."""
     grid = {m: s for m, s in demand.items() if m.search is None}
-    found = search_tuned(side, grid, tune_folds, over_grid) if grid else {}
-    return found | search_continuously(side, {m: s for m, s in demand.items() if m.search})
+    found = search_tuned(context, grid, tune_folds, over_grid) if grid else {}
+    return found | search_continuously(context, {m: s for m, s in demand.items() if m.search})

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kselect.errors import TrialError
-from kselect.kernels.widths import OneWidth, WidthPerFeature, Widths
+from kselect.kernels.widths import KernelWidths, OneWidth, WidthPerFeature
 from kselect.numerics.linalg import Array
 
 State = Literal["converged", "iteration limit", "no further descent", "branch change"]
@@ -59,7 +59,7 @@ class Unit:
         """The number of varying features."""
         return int(self.X.shape[1])
 
-    def widths(self, *, ard: bool) -> Widths:
+    def widths(self, *, ard: bool) -> KernelWidths:
         """The derivatives' sums for one width, or for one per varying feature."""
         return WidthPerFeature(self.X) if ard else OneWidth.of(self.X)
 
@@ -70,7 +70,7 @@ class Unit:
         )
 
     def outside(self, theta: Array, *, ard: bool) -> Array:
-        """Widths of this unit as a user's theta, zero for constant features."""
+        """KernelWidths of this unit as a user's theta, zero for constant features."""
         if not ard:
             return theta / self.square
         found = np.zeros(len(self.varying))

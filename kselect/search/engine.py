@@ -23,7 +23,7 @@ from kselect.learners import Dual, Path, Problem, find_learner
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.memory import keep_freed_memory
-from kselect.search.side import TrainingSide
+from kselect.search.training_context import TrainingContext
 
 NUMERICAL = (TrialError, np.linalg.LinAlgError, FloatingPointError, MemoryError)
 INFINITE = "infinite score"
@@ -48,8 +48,8 @@ class Visit:
 class Paths:
     """The paths of one kernel: made when they are first asked for, shared by all methods."""
 
-    def __init__(self, side: TrainingSide, problem: Problem) -> None:
-        self.side = side
+    def __init__(self, context: TrainingContext, problem: Problem) -> None:
+        self.context = context
         self.problem = problem
         self._made: dict[tuple[Choice, int, int | None], Path] = {}
         self._broken: dict[Choice, Exception] = {}
@@ -71,35 +71,35 @@ class Paths:
 
     def all_targets(self, learner: Choice, ridge: int | None) -> Iterator[Path]:
         """One path per target."""
-        return (self.of(learner, t, ridge) for t in range(len(self.side.targets)))
+        return (self.of(learner, t, ridge) for t in range(len(self.context.targets)))
 
 
-def walk(side: TrainingSide, methods: Sequence[Method], n_jobs: int = 1) -> Iterator[Visit]:
+def walk(context: TrainingContext, methods: Sequence[Method], n_jobs: int = 1) -> Iterator[Visit]:
     """Every kernel in turn, one path alive per thread; threads are enough, as LAPACK releases the interpreter."""
     keep_freed_memory()
     if n_jobs == 1:
-        yield from (visit(side, kernel, methods) for kernel in side.kernels)
+        yield from (visit(context, kernel, methods) for kernel in context.kernels)
         return
     from joblib import Parallel, delayed
 
     parallel = Parallel(n_jobs, prefer="threads", return_as="generator")
-    yield from parallel(delayed(visit)(side, kernel, methods) for kernel in side.kernels)
+    yield from parallel(delayed(visit)(context, kernel, methods) for kernel in context.kernels)
 
 
-def visit(side: TrainingSide, kernel: Kernel, methods: Iterable[Method]) -> Visit:
+def visit(context: TrainingContext, kernel: Kernel, methods: Iterable[Method]) -> Visit:
     """Ask every method about one kernel, and keep the fits."""
     with np.errstate(divide="raise", invalid="raise", over="raise"):
         try:
-            paths = Paths(side, side.problem(kernel))
+            paths = Paths(context, context.problem(kernel))
         except NUMERICAL as error:
-            return nothing(side, kernel, methods, reason(error))
+            return nothing(context, kernel, methods, reason(error))
         duals, unfit = fits(paths)
         found, seconds = {}, {}
         for method in methods:
             started = perf_counter()
             found[method] = merged(score(paths, method), unfit)
             seconds[method] = perf_counter() - started
-        held = held_out(paths, found) if side.keeps_held_out else {}
+        held = held_out(paths, found) if context.keeps_held_out else {}
     scores = {m: values for m, (values, _) in found.items()}
     return Visit(kernel, scores, {m: why for m, (_, why) in found.items()}, duals, seconds, held)
 
@@ -110,44 +110,46 @@ def held_out(paths: Paths, methods: Iterable[Method]) -> dict[Method, tuple[Arra
     for method in methods:
         if method.folds and CRITERIA[method.criterion].holds_out and not method.scored_by:
             try:
-                every = paths.all_targets(paths.side.learner, None)
-                made[method] = tuple(p.held_out(paths.side.folds(method.folds)) for p in every)
+                every = paths.all_targets(paths.context.learner, None)
+                made[method] = tuple(p.held_out(paths.context.folds(method.folds)) for p in every)
             except NUMERICAL:  # scored ridge by ridge
                 continue
     return made
 
 
-def nothing(side: TrainingSide, kernel: Kernel, methods: Iterable[Method], why: str) -> Visit:
+def nothing(context: TrainingContext, kernel: Kernel, methods: Iterable[Method], why: str) -> Visit:
     """A kernel without a matrix: every candidate is excluded."""
-    count = len(side.lams)
+    count = len(context.lams)
     names = list(methods)
     scores = {m: np.full(count, np.inf) for m in names}
     reasons = {m: dict.fromkeys(range(count), why) for m in names}
     return Visit(kernel, scores, reasons, (), dict.fromkeys(names, 0.0))
 
 
-def scorer(side: TrainingSide, method: Method) -> Choice:
+def scorer(context: TrainingContext, method: Method) -> Choice:
     """The learner whose path a method asks."""
-    return dict(method.scored_by).get(side.task, side.learner)
+    return dict(method.scored_by).get(context.task, context.learner)
 
 
 def score(paths: Paths, method: Method) -> tuple[Array, dict[int, str]]:
     """The scores of one method for every ridge, the mean over targets; infinite where there is a reason why not."""
-    learner = scorer(paths.side, method)
+    learner = scorer(paths.context, method)
 
     def values(ridge: int | None) -> Array:
         every = paths.all_targets(learner, ridge)
-        return np.asarray(np.mean([evaluate(method, p, paths.side.folds) for p in every], axis=0))
+        return np.asarray(
+            np.mean([evaluate(method, p, paths.context.folds) for p in every], axis=0)
+        )
 
-    scores, reasons = ridge_by_ridge(values, len(paths.side.lams))
+    scores, reasons = ridge_by_ridge(values, len(paths.context.lams))
     infinite = [i for i in np.flatnonzero(np.isposinf(scores)).tolist() if i not in reasons]
     if not infinite:
         return scores, reasons
     if not reasons:  # the path over all ridges answered
-        acts = guards_acting(method, paths.all_targets(learner, None), paths.side.folds)
+        acts = guards_acting(method, paths.all_targets(learner, None), paths.context.folds)
         return scores, {i: first_acting(acts, i) for i in infinite}
     for i in infinite:
-        acts = guards_acting(method, paths.all_targets(learner, i), paths.side.folds)
+        acts = guards_acting(method, paths.all_targets(learner, i), paths.context.folds)
         reasons[i] = first_acting(acts, 0)
     return scores, reasons
 
@@ -174,10 +176,10 @@ def fits(paths: Paths) -> tuple[tuple[Dual, ...], dict[int, str]]:
     duals: dict[int | None, list[Dual]] = {}
 
     def fit(ridge: int | None) -> Array:
-        duals[ridge] = [p.dual() for p in paths.all_targets(paths.side.learner, ridge)]
+        duals[ridge] = [p.dual() for p in paths.all_targets(paths.context.learner, ridge)]
         return np.zeros(len(duals[ridge][0].bias))
 
-    count = len(paths.side.lams)
+    count = len(paths.context.lams)
     _, unfit = ridge_by_ridge(fit, count)
     if None in duals:
         return tuple(duals[None]), unfit
@@ -251,23 +253,23 @@ def reason(error: BaseException) -> str:
 
 
 def look_at(
-    side: TrainingSide, point: GridPoint, probes: Sequence[Method]
+    context: TrainingContext, point: GridPoint, probes: Sequence[Method]
 ) -> dict[Method, float | str]:
     """What probes find at one place: a value each, or why there is none."""
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
-            problem = side.problem(point.kernel).changed(lams=np.array([point.lam]))
+            problem = context.problem(point.kernel).changed(lams=np.array([point.lam]))
     except NUMERICAL as error:
         return dict.fromkeys(probes, reason(error))
     found: dict[Method, float | str] = {}
-    for learner in dict.fromkeys(scorer(side, probe) for probe in probes):
-        mine = [probe for probe in probes if scorer(side, probe) == learner]
-        found |= look_along(side, problem, learner, mine)
+    for learner in dict.fromkeys(scorer(context, probe) for probe in probes):
+        mine = [probe for probe in probes if scorer(context, probe) == learner]
+        found |= look_along(context, problem, learner, mine)
     return found
 
 
 def look_along(
-    side: TrainingSide, problem: Problem, learner: Choice, probes: Sequence[Method]
+    context: TrainingContext, problem: Problem, learner: Choice, probes: Sequence[Method]
 ) -> dict[Method, float | str]:
     """What probes find on one learner's path."""
     try:
@@ -278,7 +280,7 @@ def look_along(
     found: dict[Method, float | str] = {}
     for probe in probes:
         try:
-            found[probe] = float(evaluate(probe, path, side.folds)[0])
+            found[probe] = float(evaluate(probe, path, context.folds)[0])
         except NUMERICAL as error:
             found[probe] = reason(error)
     return found

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import nnls
 
-from kselect.kernels.widths import Moments, Widths
+from kselect.kernels.widths import KernelWidths, Moments
 from kselect.learners.bordered import Bordered
 from kselect.numerics.linalg import Array, Index
 from kselect.search.continuous import State
@@ -47,7 +47,7 @@ SMALLEST = 1e-3
 class Inner:
     """The inner problem: widths over the training rows, their targets, and the two hyper-parameters."""
 
-    widths: Widths
+    widths: KernelWidths
     y: Array
     lam: float
     mu: float

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from kselect.core.method import Method
-from kselect.kernels.widths import Widths
+from kselect.kernels.widths import KernelWidths
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.search.continuous import FirstLevel, SecondLevel, State, Unit, require_targets
@@ -120,7 +120,7 @@ def flkl(
 
 
 def outer(
-    widths: Widths, y: Array, folds: Folds, u: Array, theta: Array
+    widths: KernelWidths, y: Array, folds: Folds, u: Array, theta: Array
 ) -> tuple[Ended[FoldFits], Follower, Array]:
     """The search over ``(log lam, log mu)``, what it cost, and the widths that all rows are foreseen to have."""
     single = widths.size == 1
@@ -145,7 +145,7 @@ def once_more(follower: Follower, ended: Ended[FoldFits], near: float) -> Ended[
     return replace(again, steps=ended.steps + again.steps)
 
 
-def beginning(unit: Unit, widths: Widths, y: Array, rbf: SecondLevel) -> tuple[Array, Array]:
+def beginning(unit: Unit, widths: KernelWidths, y: Array, rbf: SecondLevel) -> tuple[Array, Array]:
     """``(log lam, log mu)`` and theta, from RBF-XVAL's solution.
 
     That may lie in the limit of a linear kernel, theta and lam both near zero, where mu has no bound: theta
@@ -159,7 +159,7 @@ def beginning(unit: Unit, widths: Widths, y: Array, rbf: SecondLevel) -> tuple[A
     return np.clip(u, *LIMITS.T), np.full(widths.size, theta)
 
 
-def stationary(widths: Widths, y: Array, theta: Array, lam: float) -> Array:
+def stationary(widths: KernelWidths, y: Array, theta: Array, lam: float) -> Array:
     """``(log lam, log mu)`` with ``mu = -g^T theta / theta^T theta``; minus infinity where no mu balances g."""
     pull = Inner(widths, y, lam, 0.0).at(theta).gradient
     mu = max(0.0, -float(pull @ theta) / float(theta @ theta))
@@ -200,10 +200,10 @@ def ending(ended: Ended[FoldFits], final: Settled) -> State:
 @search_kind("flkl", paper="flkl2014", criteria=("k-CV",))
 def first_level(solutions: Solutions, method: Method) -> FirstLevel:
     """The first level: widths by projected Newton with the exact Hessian, (lam, mu) by Levenberg-Marquardt."""
-    side = solutions.side
+    context = solutions.context
     assert method.folds is not None
-    folds, start = side.folds(method.folds), rbf(solutions, method.folds)
-    return flkl(side.X, solutions.y, folds, ard=method.kernel == "ard", start=start)
+    folds, start = context.folds(method.folds), rbf(solutions, method.folds)
+    return flkl(context.X, solutions.y, folds, ard=method.kernel == "ard", start=start)
 
 
 @search_kind("flkl-at", paper="flkl2014", criteria=("k-CV",))
@@ -211,10 +211,10 @@ def at_hyper_parameters(
     solutions: Solutions, method: Method, *, lam: float = 1.0, mu: float = 1.0
 ) -> FirstLevel:
     """The widths alone, at one (lam, mu): a point of the surface that flkl looks for the least of."""
-    side, y, ard = solutions.side, solutions.y, method.kernel == "ard"
+    context, y, ard = solutions.context, solutions.y, method.kernel == "ard"
     assert method.folds is not None
-    require_targets(side.X, y)
-    folds, unit = side.folds(method.folds), Unit.of(side.X)
+    require_targets(context.X, y)
+    folds, unit = context.folds(method.folds), Unit.of(context.X)
     widths = unit.widths(ard=ard)
     _, theta = beginning(unit, widths, y, rbf(solutions, method.folds))
     u = np.log([lam, mu / unit.square**2])

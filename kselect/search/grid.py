@@ -12,7 +12,7 @@ from kselect.core.method import Method, Setting
 from kselect.learners import Dual
 from kselect.numerics.linalg import Array
 from kselect.search.engine import Visit, walk
-from kselect.search.side import TrainingSide
+from kselect.search.training_context import TrainingContext
 
 Demand = Mapping[Method, tuple[Setting, ...]]
 Results = dict[tuple[Method, Setting], BestPoint | SearchFailure]
@@ -32,9 +32,9 @@ class Best:
     held_out: Array | None = None
     excluded: list[tuple[GridPoint, str]] = field(default_factory=list)
 
-    def see(self, side: TrainingSide, visit: Visit, method: Method) -> None:
+    def see(self, context: TrainingContext, visit: Visit, method: Method) -> None:
         """One more kernel."""
-        scores, lams = visit.scores[method], side.lams
+        scores, lams = visit.scores[method], context.lams
         one = self.setting.position
         ridges = range(len(lams)) if one is None else (one,)
         for ridge, why in sorted(visit.reasons[method].items()):
@@ -63,10 +63,10 @@ def nothing_left(excluded: list[tuple[GridPoint, str]]) -> str:
     return f"no kernel and ridge has a finite score; at {point.text}: {why}"
 
 
-def search_grid(side: TrainingSide, demand: Demand, n_jobs: int = 1) -> Results:
+def search_grid(context: TrainingContext, demand: Demand, n_jobs: int = 1) -> Results:
     """Every method at every kernel and ridge; the best of each cell."""
     best = {(m, s): Best(s) for m, settings in demand.items() for s in settings}
-    for visit in walk(side, tuple(demand), n_jobs):
+    for visit in walk(context, tuple(demand), n_jobs):
         for (method, _), cell in best.items():
-            cell.see(side, visit, method)
+            cell.see(context, visit, method)
     return {cell: found.result() for cell, found in best.items()}

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kselect.kernels.widths import Widths
+from kselect.kernels.widths import KernelWidths
 from kselect.numerics.linalg import Array, Index
 from kselect.search.continuous import State
 from kselect.search.first_level import Inner, Point, Settled, settle
@@ -37,13 +37,13 @@ SHORTEST = 1.0 / 32.0
 class Fold:
     """The inner problem on the rows that are left when a fold is held out, and the fold's rows."""
 
-    widths: Widths
-    across: Widths
+    widths: KernelWidths
+    across: KernelWidths
     y: Array
     targets: Array
 
     @classmethod
-    def of(cls, widths: Widths, y: Array, held: Index) -> Fold:
+    def of(cls, widths: KernelWidths, y: Array, held: Index) -> Fold:
         """Training and validation rows of one fold."""
         rest = np.delete(np.arange(len(y)), held)
         return cls(widths.part(rest, rest), widths.part(held, rest), y[rest], y[held])

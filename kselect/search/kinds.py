@@ -25,7 +25,7 @@ from kselect.numerics.memory import keep_freed_memory
 from kselect.registry import Part, Registry, read_parameters
 from kselect.search.continuous import FirstLevel, SecondLevel
 from kselect.search.engine import NUMERICAL, reason
-from kselect.search.side import TrainingSide
+from kselect.search.training_context import TrainingContext
 
 Solution = SecondLevel | FirstLevel
 S = TypeVar("S", bound=Solution)
@@ -35,20 +35,20 @@ LEARNER = "lssvm"
 
 
 class Solutions:
-    """What has been found on a training side: searches start from each other's solutions."""
+    """What has been found on a training context: searches start from each other's solutions."""
 
-    def __init__(self, side: TrainingSide) -> None:
-        self.side = side
+    def __init__(self, context: TrainingContext) -> None:
+        self.context = context
         self._known: dict[object, Any] = {}
 
     @property
     def y(self) -> Array:
         """The target; several of them, one per class, have no kernel in common."""
-        if len(self.side.targets) != 1:
+        if len(self.context.targets) != 1:
             raise TrialError(
                 "a kernel is learned for two classes or one number, not for more classes"
             )
-        target: Array = self.side.targets[0]
+        target: Array = self.context.targets[0]
         return target
 
     def once(self, key: object, compute: Callable[[], S]) -> S:
@@ -94,11 +94,11 @@ def search_kind(name: str, *, paper: str, criteria: tuple[str, ...]) -> Callable
 
 
 def search_continuously(
-    side: TrainingSide, demand: Mapping[Method, tuple[Setting, ...]]
+    context: TrainingContext, demand: Mapping[Method, tuple[Setting, ...]]
 ) -> dict[tuple[Method, Setting], BestPoint | SearchFailure]:
     """Every method by its own search, those of one kernel parameter first: the others start from them."""
     keep_freed_memory()
-    solutions = Solutions(side)
+    solutions = Solutions(context)
     found: dict[tuple[Method, Setting], BestPoint | SearchFailure] = {}
     for method in sorted(demand, key=lambda m: m.kernel == "ard"):
         result = look(solutions, method)
@@ -119,15 +119,15 @@ def look(solutions: Solutions, method: Method) -> BestPoint | SearchFailure:
 
 def as_found(solutions: Solutions, method: Method, solution: Solution) -> BestPoint:
     """A solution as a place with its fit; its lam is n times that of a place."""
-    side = solutions.side
+    context = solutions.context
     kernel = kernel_of(method.kernel, solution.theta)
     with np.errstate(over="raise", invalid="raise", divide="raise"):
-        fit = Bordered(kernel.gram(side.points), solutions.y, solution.lam)
+        fit = Bordered(kernel.gram(context.points), solutions.y, solution.lam)
     score = solution.objective if isinstance(solution, FirstLevel) else solution.value
     other = ("mu", solution.mu) if isinstance(solution, FirstLevel) else ("held", solution.held)
     dual = Dual(fit.alpha[None], np.array([fit.bias]))
     return BestPoint(
-        GridPoint(kernel, solution.lam / side.n, (other,)), score, (dual,), state=solution.state
+        GridPoint(kernel, solution.lam / context.n, (other,)), score, (dual,), state=solution.state
     )
 
 

@@ -29,7 +29,7 @@ from kselect.search.exact_selection import (
 )
 from kselect.search.grid import Demand, Results, search_grid
 from kselect.search.pruned import Pruned, Work, order_of, outward
-from kselect.search.side import TrainingSide
+from kselect.search.training_context import TrainingContext
 
 # Bytes of factors that are kept for the searches that follow.
 ROOM = 2**30
@@ -45,73 +45,73 @@ class Minimum:
     work: Work
 
 
-def search_pruned(side: TrainingSide, demand: Demand) -> Results:
+def search_pruned(context: TrainingContext, demand: Demand) -> Results:
     """The minimum by bounds where they hold, everything else on the grid."""
-    pruned = [method for method, settings in demand.items() if settings and prunes(side, method)]
+    pruned = [method for method, settings in demand.items() if settings and prunes(context, method)]
     try:
-        minima = {k: find_minimum(side, k) for k in dict.fromkeys(m.folds for m in pruned)}
+        minima = {k: find_minimum(context, k) for k in dict.fromkeys(m.folds for m in pruned)}
         known = {m: one for m in pruned if (one := minima[m.folds]) is not None}
         rest = {m: settings for m, settings in demand.items() if m not in known}
-        results = search_grid(side, rest) if rest else {}
+        results = search_grid(context, rest) if rest else {}
     finally:
-        side.factors.clear()
+        context.factors.clear()
     return results | {(m, s): one.found for m, one in known.items() for s in demand[m]}
 
 
-def prunes(side: TrainingSide, method: Method) -> bool:
-    """Whether the bounds hold for a method on this side: an exact k-CV whose loss is the learner's own."""
+def prunes(context: TrainingContext, method: Method) -> bool:
+    """Whether the bounds hold for a method on this context: an exact k-CV whose loss is the learner's own."""
     params = dict(method.params)
     return (
-        method.criterion in EXACT.get(side.learner.name, ())
+        method.criterion in EXACT.get(context.learner.name, ())
         and not method.scored_by
-        and params["loss"] == PRUNED_LOSSES.get(side.learner.name)  # type: ignore[call-overload]
+        and params["loss"] == PRUNED_LOSSES.get(context.learner.name)  # type: ignore[call-overload]
         and params["average"] == "points"
-        and side.ridges.mode == "select"
-        and len(side.targets) == 1
-        and side.landmarks is None
+        and context.ridges.mode == "select"
+        and len(context.targets) == 1
+        and context.landmarks is None
     )
 
 
-def find_minimum(side: TrainingSide, k: int | None) -> Minimum | None:
+def find_minimum(context: TrainingContext, k: int | None) -> Minimum | None:
     """The best place by exact k-fold cross-validation with its fit; None where something failed on the way."""
     assert k is not None
-    folds = side.folds(k)
+    folds = context.folds(k)
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
-            chosen = select_minimum(side, folds)
+            chosen = select_minimum(context, folds)
             if chosen.excluded:
                 return None
-            point = GridPoint(side.kernels[chosen.kernel], side.lams[chosen.ridge])
-            return Minimum(BestPoint(point, chosen.score, (fit_at(side, point),)), chosen.work)
+            point = GridPoint(context.kernels[chosen.kernel], context.lams[chosen.ridge])
+            return Minimum(BestPoint(point, chosen.score, (fit_at(context, point),)), chosen.work)
     except NUMERICAL:
         return None
 
 
-def select_minimum(side: TrainingSide, folds: Folds) -> Pruned:
+def select_minimum(context: TrainingContext, folds: Folds) -> Pruned:
     """The rows in the order of the folds, the kernels from the most promising outward."""
-    learner: PrunedLearner = side.learner.name  # type: ignore[assignment]
+    learner: PrunedLearner = context.learner.name  # type: ignore[assignment]
     order = order_of(folds)
-    points = Points(side.X[order])
+    points = Points(context.X[order])
     return select_exactly(
-        [partial(kernel.gram, points) for kernel in side.kernels],
-        side.targets[0][order],
-        np.array(side.lams),
+        [partial(kernel.gram, points) for kernel in context.kernels],
+        context.targets[0][order],
+        np.array(context.lams),
         Folds.from_numbers(folds.numbers[order]),
         learner,
-        ridge=side.ridge,
-        visit=visiting_order(side.kernels, points),
-        factors=[partial(factor_of, side, kernel, order) for kernel in side.kernels],
-        **dict(side.learner.params),
+        ridge=context.ridge,
+        visit=visiting_order(context.kernels, points),
+        factors=[partial(factor_of, context, kernel, order) for kernel in context.kernels],
+        **dict(context.learner.params),
     )
 
 
-def factor_of(side: TrainingSide, kernel: Kernel, order: Index) -> Factor:
+def factor_of(context: TrainingContext, kernel: Kernel, order: Index) -> Factor:
     """That of a kernel matrix with its rows in another order, made once while there is room to keep it."""
-    factor = side.factors.get(kernel)
+    factor = context.factors.get(kernel)
     if factor is None:
-        factor = factorise(kernel.gram(side.points))
-        if (len(side.factors) + 1) * 8 * side.n**2 <= ROOM:
-            side.factors[kernel] = factor
+        factor = factorise(kernel.gram(context.points))
+        if (len(context.factors) + 1) * 8 * context.n**2 <= ROOM:
+            context.factors[kernel] = factor
     return factor.reordered(order)
 
 
@@ -123,7 +123,7 @@ def visiting_order(kernels: Sequence[Kernel], points: Points) -> list[int]:
     return outward(nearest_to_median(points.squared_distances, taus), len(kernels))
 
 
-def fit_at(side: TrainingSide, point: GridPoint) -> Dual:
+def fit_at(context: TrainingContext, point: GridPoint) -> Dual:
     """The fit on all rows at one place."""
-    problem = side.problem(point.kernel).changed(lams=np.array([point.lam]))
-    return find_learner(side.learner.name).path(problem, **dict(side.learner.params)).dual()
+    problem = context.problem(point.kernel).changed(lams=np.array([point.lam]))
+    return find_learner(context.learner.name).path(problem, **dict(context.learner.params)).dual()

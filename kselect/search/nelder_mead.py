@@ -92,7 +92,9 @@ def nested_nelder_mead(
 @search_kind("nelder-mead", paper="flkl2014", criteria=("k-CV",))
 def by_nelder_mead(solutions: Solutions, method: Method) -> FirstLevel:
     """FLKL as the paper searched: Nelder-Mead over (lam, mu), the widths by gradient descent inside."""
-    side = solutions.side
+    context = solutions.context
     assert method.folds is not None
-    folds, start = side.folds(method.folds), rbf(solutions, method.folds)
-    return nested_nelder_mead(side.X, solutions.y, folds, ard=method.kernel == "ard", start=start)
+    folds, start = context.folds(method.folds), rbf(solutions, method.folds)
+    return nested_nelder_mead(
+        context.X, solutions.y, folds, ard=method.kernel == "ard", start=start
+    )

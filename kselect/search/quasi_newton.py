@@ -15,8 +15,8 @@ from scipy.optimize import Bounds, minimize
 
 from kselect.core.method import Method
 from kselect.errors import TrialError
-from kselect.kernels.widths import OneWidth, Widths
-from kselect.learners.held_out_errors import Criterion, KFold, LeaveOneOut, slope
+from kselect.kernels.widths import KernelWidths, OneWidth
+from kselect.learners.held_out_errors import ErrorFunction, KFold, LeaveOneOut, slope
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.search.continuous import (
@@ -54,8 +54,8 @@ class Region:
 class Objective:
     """``log Q``, plus ``(prior / n) log Omega``, over ``u = (log theta, log lam)``."""
 
-    criterion: Criterion
-    widths: Widths
+    criterion: ErrorFunction
+    widths: KernelWidths
     y: Array
     prior: float = 0.0
 
@@ -100,7 +100,7 @@ def descend(objective: Objective, start: Array, bounds: Array, steps: int = STEP
     )
 
 
-def best_start(criterion: Criterion, widths: OneWidth, y: Array, features: int) -> Array:
+def best_start(criterion: ErrorFunction, widths: OneWidth, y: Array, features: int) -> Array:
     """``(log theta, log lam)`` of the least held-out error on the grid of starts."""
     found: list[tuple[float, float, float]] = []
     for theta in np.array(START_THETAS) / features:
@@ -153,7 +153,13 @@ def minimise_regularised(
 
 
 def minimise(
-    criterion: Criterion, X: Array, y: Array, *, ard: bool, start: SecondLevel | None, steps: int
+    criterion: ErrorFunction,
+    X: Array,
+    y: Array,
+    *,
+    ard: bool,
+    start: SecondLevel | None,
+    steps: int,
 ) -> SecondLevel:
     """The least held-out error: RBF from the grid of starts, ARD from RBF."""
     require_targets(X, y)
@@ -179,24 +185,24 @@ def logs(unit: Unit, found: SecondLevel, size: int) -> Array:
 @search_kind("quasi-newton", paper="flkl2014", criteria=("k-CV", "ELOO", "BR"))
 def quasi_newton(solutions: Solutions, method: Method, *, steps: int = STEPS) -> SecondLevel:
     """The second level: L-BFGS over all widths and the ridge, with analytic gradients."""
-    side, ard = solutions.side, method.kernel == "ard"
+    context, ard = solutions.context, method.kernel == "ard"
     if method.criterion == "BR":
         loo = rbf(solutions, None)
-        return minimise_regularised(side.X, solutions.y, ard=ard, start=loo, steps=steps)
+        return minimise_regularised(context.X, solutions.y, ard=ard, start=loo, steps=steps)
     if not ard and steps == STEPS:
         return rbf(solutions, method.folds)
     start = rbf(solutions, method.folds) if ard else None
     if method.folds is None:
-        return minimise_press(side.X, solutions.y, ard=ard, start=start, steps=steps)
-    folds = side.folds(method.folds)
-    return minimise_k_fold(side.X, solutions.y, folds, ard=ard, start=start, steps=steps)
+        return minimise_press(context.X, solutions.y, ard=ard, start=start, steps=steps)
+    folds = context.folds(method.folds)
+    return minimise_k_fold(context.X, solutions.y, folds, ard=ard, start=start, steps=steps)
 
 
 def rbf(solutions: Solutions, folds: int | None) -> SecondLevel:
     """The RBF solution of LOO, or of XVAL with so many folds: what every other search starts from."""
-    side = solutions.side
+    context = solutions.context
     if folds is None:
-        return solutions.once("RBF-LOO", lambda: minimise_press(side.X, solutions.y))
+        return solutions.once("RBF-LOO", lambda: minimise_press(context.X, solutions.y))
     return solutions.once(
-        ("RBF-XVAL", folds), lambda: minimise_k_fold(side.X, solutions.y, side.folds(folds))
+        ("RBF-XVAL", folds), lambda: minimise_k_fold(context.X, solutions.y, context.folds(folds))
     )

@@ -1,7 +1,7 @@
 """Parameters of a criterion chosen by an inner cross-validation on the training rows (tcyb2018, ijcai2018).
 
 Per value of the parameter: on each inner training part the criterion chooses a kernel and a ridge, and the fit is
-tested on the inner fold. The value with the lowest mean test error serves on the whole training side.
+tested on the inner fold. The value with the lowest mean test error serves on the whole training context.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from kselect.numerics.folds import draw_folds
 from kselect.numerics.linalg import Index
 from kselect.numerics.losses import LOSSES, TEST_LOSSES
 from kselect.search.grid import Demand, Results, search_grid
-from kselect.search.side import TrainingSide
+from kselect.search.training_context import TrainingContext
 
-SearchFunction = Callable[[TrainingSide, Demand], Results]
+SearchFunction = Callable[[TrainingContext, Demand], Results]
 
 
 def search_tuned(
-    side: TrainingSide, demand: Demand, folds: int = 3, search: SearchFunction = search_grid
+    context: TrainingContext, demand: Demand, folds: int = 3, search: SearchFunction = search_grid
 ) -> Results:
     """The demand with every tuned parameter settled, then searched at once with what needs no tuning."""
-    settled = settle(side, {m: s for m, s in demand.items() if m.tuned}, folds, search)
+    settled = settle(context, {m: s for m, s in demand.items() if m.tuned}, folds, search)
     wanted: dict[Method, tuple[Setting, ...]] = {}
     for method, settings in demand.items():
         for setting in settings:
             chosen = settled.get((method, setting), method)
             wanted[chosen] = (*wanted.get(chosen, ()), setting)
-    found = search(side, {m: tuple(dict.fromkeys(s)) for m, s in wanted.items()})
+    found = search(context, {m: tuple(dict.fromkeys(s)) for m, s in wanted.items()})
     return {
         (m, s): with_tuned(found[settled.get((m, s), m), s], m, settled.get((m, s), m))
         for m, settings in demand.items()
@@ -43,13 +43,13 @@ def search_tuned(
 
 
 def settle(
-    side: TrainingSide, demand: Demand, folds: int, search: SearchFunction
+    context: TrainingContext, demand: Demand, folds: int, search: SearchFunction
 ) -> dict[tuple[Method, Setting], Method]:
     """Each tuned cell -> the method with the values that did best on the inner folds, the first of equals."""
     if not demand:
         return {}
     candidates = {m: tuple(values_of(m)) for m in demand}
-    errors = inner_errors(side, demand, candidates, folds, search)
+    errors = inner_errors(context, demand, candidates, folds, search)
     return {
         (m, s): min(candidates[m], key=lambda c, s=s: errors[c, s])  # type: ignore[misc]
         for m, settings in demand.items()
@@ -65,7 +65,7 @@ def values_of(method: Method) -> Iterator[Method]:
 
 
 def inner_errors(
-    side: TrainingSide,
+    context: TrainingContext,
     demand: Demand,
     candidates: dict[Method, tuple[Method, ...]],
     folds: int,
@@ -74,24 +74,24 @@ def inner_errors(
     """The summed test error over the inner folds; infinite where a candidate found nothing."""
     wanted = {c: demand[m] for m, every in candidates.items() for c in every}
     errors = {(c, s): 0.0 for c, settings in wanted.items() for s in settings}
-    inner = draw_folds(side.n, folds, side.stream("inner folds"))
+    inner = draw_folds(context.n, folds, context.stream("inner folds"))
     for number, F in enumerate(inner.members):
-        rows = np.setdiff1d(np.arange(side.n), F)
-        part = side.part(rows, f"inner {number}")
+        rows = np.setdiff1d(np.arange(context.n), F)
+        part = context.part(rows, f"inner {number}")
         for cell, found in search(part, wanted).items():
-            errors[cell] += test_error(side, part, F, found)
+            errors[cell] += test_error(context, part, F, found)
     return errors
 
 
 def test_error(
-    side: TrainingSide, part: TrainingSide, F: Index, found: BestPoint | SearchFailure
+    context: TrainingContext, part: TrainingContext, F: Index, found: BestPoint | SearchFailure
 ) -> float:
     """The summed test loss of a fit on the rows of an inner fold, over all targets."""
     if isinstance(found, SearchFailure):
         return float("inf")
-    K = found.point.kernel.gram(Points(side.X[F], part.points.Z))
-    loss = LOSSES[TEST_LOSSES[side.task]]
-    pairs = zip(side.targets, found.duals, strict=True)
+    K = found.point.kernel.gram(Points(context.X[F], part.points.Z))
+    loss = LOSSES[TEST_LOSSES[context.task]]
+    pairs = zip(context.targets, found.duals, strict=True)
     return float(sum(loss(y[F], dual.decision(0, K)).sum() for y, dual in pairs))
 
 

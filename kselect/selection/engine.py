@@ -29,7 +29,7 @@ from kselect.search.grid import Best
 from kselect.search.kinds import search_continuously
 from kselect.search.minimum import find_minimum, prunes
 from kselect.search.pruned import Work
-from kselect.search.side import TrainingSide
+from kselect.search.training_context import TrainingContext
 
 # Distances, the kernel, its eigenvectors and LAPACK's workspace, in n-by-n matrices of doubles.
 MATRICES_SHARED = 1
@@ -140,7 +140,7 @@ def select(
         return on_grid(side, request, started, watch)
 
 
-def by_learning(side: TrainingSide, request: Request, started: float) -> Selection:
+def by_learning(side: TrainingContext, request: Request, started: float) -> Selection:
     """What a search through all values finds, as a selection from the grid of that one place."""
     cells = search_continuously(side, {request.method: (SELECTED,)})
     found = cells[request.method, SELECTED]
@@ -151,7 +151,7 @@ def by_learning(side: TrainingSide, request: Request, started: float) -> Selecti
     return Selection(one, np.array([[found.score]]), found, None, perf_counter() - started, 0.0)
 
 
-def by_bounds(side: TrainingSide, request: Request, started: float) -> Selection | None:
+def by_bounds(side: TrainingContext, request: Request, started: float) -> Selection | None:
     """The minimum without the surface, where that is asked for and can be had."""
     if request.search == "grid" or not prunes(side, request.method):
         return None
@@ -165,7 +165,7 @@ def by_bounds(side: TrainingSide, request: Request, started: float) -> Selection
     return Selection(request, scores, minimum.found, None, seconds, 0.0, minimum.work)
 
 
-def on_grid(side: TrainingSide, request: Request, started: float, watch: Watch) -> Selection:
+def on_grid(side: TrainingContext, request: Request, started: float, watch: Watch) -> Selection:
     """Every candidate scored."""
     best = Best(SELECTED)
     scores = []
@@ -191,7 +191,7 @@ def on_grid(side: TrainingSide, request: Request, started: float, watch: Watch) 
     )
 
 
-def fit_alone(side: TrainingSide, found: BestPoint) -> tuple[Dual, ...]:
+def fit_alone(side: TrainingContext, found: BestPoint) -> tuple[Dual, ...]:
     """The fits at the choice, as if nothing else had been asked for: the same bits from whatever grid it came.
 
     All ridges at once are rounded otherwise, and a ridge far below a singular kernel multiplies that: 5e-9 of
@@ -208,13 +208,15 @@ def fit_alone(side: TrainingSide, found: BestPoint) -> tuple[Dual, ...]:
         return found.duals
 
 
-def training_side(X: Array, targets: Array, request: Request, folds: Folds | None) -> TrainingSide:
+def training_side(
+    X: Array, targets: Array, request: Request, folds: Folds | None
+) -> TrainingContext:
     """All rows are training rows; the folds are those given."""
     streams = partial(stream, request.seed)
     landmarks = None
     if request.nystrom is not None:
         landmarks = draw_landmarks(len(X), request.nystrom, streams("landmarks"))
-    return TrainingSide(
+    return TrainingContext(
         X=X,
         targets=targets,
         task=request.task,

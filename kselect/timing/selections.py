@@ -15,7 +15,7 @@ from kselect.numerics.linalg import Array
 from kselect.run.trial import Parts, load, prepare, split_of, training_side
 from kselect.search.engine import Paths, score
 from kselect.search.minimum import prunes, select_minimum
-from kselect.search.side import TrainingSide
+from kselect.search.training_context import TrainingContext
 from kselect.timing.paper.base import BIAS, Algorithm, Task
 
 # Prepared widths that are kept while others are visited: beyond it they are prepared again.
@@ -32,11 +32,11 @@ class Training:
     dataset: str
     parts: Parts
 
-    def bare(self) -> TrainingSide:
+    def bare(self) -> TrainingContext:
         """A fresh training side in which nothing is remembered."""
         return training_side(self.experiment, self.dataset, self.experiment.splits[0], self.parts)
 
-    def side(self) -> TrainingSide:
+    def side(self) -> TrainingContext:
         """The same whose points have what all kernels start from; nothing else is remembered in it."""
         side = self.bare()
         for kernel in side.kernels:

@@ -38,7 +38,7 @@ from kselect.report.drawings.agreement import spread_out
 from kselect.report.panels import STYLE, WIDE, tidy_up
 from kselect.report.schemes import INK, SERIES, SOFT
 from kselect.search.grid import search_grid
-from kselect.search.side import TrainingSide
+from kselect.search.training_context import TrainingContext
 from kselect.selection.engine import Request, select
 from kselect.selection.request import make_method
 from kselect.store.environment import describe_environment
@@ -96,7 +96,7 @@ def all_criteria(X: Array, y: Array, learner: str) -> float:
     methods = tuple(make_method(label, None, {}, classification=True) for label in ALL)
     folds: dict[int, Folds] = {k: draw_folds(len(X), k, stream(0, "folds", k)) for k in (5, 10)}
     started = time.perf_counter()
-    side = TrainingSide(
+    side = TrainingContext(
         X=X,
         targets=y[None],
         task="classification",

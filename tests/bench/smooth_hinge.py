@@ -45,7 +45,7 @@ from kselect.numerics.streams import stream
 from kselect.search.engine import walk
 from kselect.search.exact_selection import PrunedLearner, nearest_to_median, select_exactly
 from kselect.search.pruned import Pruned, order_of, outward
-from kselect.search.side import TrainingSide
+from kselect.search.training_context import TrainingContext
 
 TAUS = 2.0 ** np.arange(-15, 16)
 LAMS = 2.0 ** np.arange(-15, 16, 2)
@@ -86,7 +86,7 @@ def hinge_surface(X: Array, y: Array, folds: Folds) -> Array:
 def square_surface(X: Array, y: Array, folds: Folds) -> Array:
     """(widths, ridges): every grid point as a search of the grid has it."""
     k = len(folds.members)
-    side = TrainingSide(
+    side = TrainingContext(
         X=X,
         targets=y[None],
         task="regression",

@@ -47,7 +47,7 @@ from oracles_flkl import (
 from sklearn import datasets
 
 from kselect.errors import TrialError
-from kselect.kernels.widths import Widths
+from kselect.kernels.widths import KernelWidths
 from kselect.learners.held_out_errors import KFold, LeaveOneOut, slope
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.search.continuous import Unit
@@ -231,7 +231,7 @@ def reach(D: Array) -> Array:
 
 
 def second_level(
-    widths: Widths, D: Array, y: Array, folds: Folds, theta: Array, lam: float
+    widths: KernelWidths, D: Array, y: Array, folds: Folds, theta: Array, lam: float
 ) -> Iterator[tuple[str, float]]:
     """LOO, k-CV and BR at one place."""
     K, n = kernel(D, theta), len(y)
@@ -253,7 +253,7 @@ def second_level(
     yield "BR'", regularised(widths, D, y, np.maximum(theta, 0.01 / len(theta)), lam)
 
 
-def regularised(widths: Widths, D: Array, y: Array, theta: Array, lam: float) -> float:
+def regularised(widths: KernelWidths, D: Array, y: Array, theta: Array, lam: float) -> float:
     """``(n/2) log Q + (d/2) log Omega`` in the logarithms; the search's is 2/n of that."""
     press, n = half_squares(loo_errors, D, y), len(y)
 
@@ -268,7 +268,7 @@ def regularised(widths: Widths, D: Array, y: Array, theta: Array, lam: float) ->
 
 
 def inner(
-    widths: Widths, D: Array, y: Array, theta: Array, lam: float, mu: float
+    widths: KernelWidths, D: Array, y: Array, theta: Array, lam: float, mu: float
 ) -> Iterator[tuple[str, float]]:
     """L's gradient and Hessian at one place, in the unit of what a step changes."""
     point, far = Inner(widths, y, lam, mu).at(theta), reach(D)
@@ -289,7 +289,7 @@ def inner(
 
 
 def outer(
-    widths: Widths, X: Array, y: Array, held: Index, start: Array, u: Array, *, ard: bool
+    widths: KernelWidths, X: Array, y: Array, held: Index, start: Array, u: Array, *, ard: bool
 ) -> Iterator[tuple[str, float]]:
     """One fold: the minimum that the search ends at, and how its errors move with (log lam, log mu)."""
     rest = np.setdiff1d(np.arange(len(y)), held)

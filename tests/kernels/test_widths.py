@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from oracles_flkl import Array, differences, kernel
 
 from kselect.kernels import widths as module
-from kselect.kernels.widths import OneWidth, WidthPerFeature, Widths
+from kselect.kernels.widths import KernelWidths, OneWidth, WidthPerFeature
 
 
-def made(X: Array, *, one: bool) -> Widths:
+def made(X: Array, *, one: bool) -> KernelWidths:
     """All rows against all rows."""
     return OneWidth.of(X) if one else WidthPerFeature(X)
 

@@ -10,7 +10,7 @@ from oracles_flkl import Array, derivative, differences, gradient, held_out_erro
 
 from kselect.errors import TrialError
 from kselect.kernels.widths import OneWidth, WidthPerFeature
-from kselect.learners.held_out_errors import Criterion, KFold, LeaveOneOut, slope
+from kselect.learners.held_out_errors import ErrorFunction, KFold, LeaveOneOut, slope
 from kselect.numerics.folds import Folds, draw_folds
 
 SIZES = [(40, 1), (40, 5), (90, 12), (200, 20)]
@@ -52,7 +52,7 @@ def test_equal_retraining(n: int, d: int, lam: float) -> None:
 def test_slope(n: int, d: int, one: bool, kind: str) -> None:
     """All derivatives by theta and lam to 1e-6 of the largest, thetas at zero among them."""
     X, y, folds = problem(n, d, 5)
-    criterion: Criterion = LeaveOneOut if kind == "LOO" else partial(KFold, folds=folds)
+    criterion: ErrorFunction = LeaveOneOut if kind == "LOO" else partial(KFold, folds=folds)
     theta, lam = thetas(d, one=one), 0.3
     D = differences(X, X, one=one)
 

@@ -18,7 +18,7 @@ from kselect.errors import ConfigError, TrialError
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.linear import Linear
-from kselect.kernels.nystrom import Columns
+from kselect.kernels.nystrom import NystromColumns
 from kselect.learners import LEARNERS, Problem, active_set
 from kselect.learners.active_set import Start, train
 from kselect.learners.quadratic_svr import QuadraticSVRPath, quadratic_svr
@@ -520,7 +520,7 @@ def test_eps_that_cannot_be(eps: float) -> None:
 
 
 def test_nystrom_columns_are_refused() -> None:
-    columns = Columns(np.ones((24, 1)), np.ones((1, 1)))
+    columns = NystromColumns(np.ones((24, 1)), np.ones((1, 1)))
     with pytest.raises(ConfigError, match="does not work with Nystrom columns"):
         LEARNERS["quadratic-svr"].path(replace(regression(), columns=columns))
 

@@ -15,7 +15,7 @@ from problems import Case, cases, numbered, problem_of
 from kselect.errors import ConfigError, TrialError
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.linear import Linear
-from kselect.kernels.nystrom import Columns
+from kselect.kernels.nystrom import NystromColumns
 from kselect.learners import LEARNERS, Problem, block_pivoting, hinge_folds
 from kselect.learners.base import HatMatrix, Series
 from kselect.learners.block_pivoting import Signed, Task, all_top, settle, violation
@@ -193,7 +193,7 @@ def test_refusals() -> None:
     with pytest.raises(ConfigError, match="labelled -1 and"):
         smooth_hinge(replace(p, y=p.y + 1))
     with pytest.raises(ConfigError, match="Nystrom"):
-        smooth_hinge(replace(p, columns=Columns(p.K, p.K)))
+        smooth_hinge(replace(p, columns=NystromColumns(p.K, p.K)))
     with pytest.raises(TrialError, match="needs a ridge"):
         smooth_hinge(replace(p, lams=np.array([0.0]))).decision()
 

@@ -15,7 +15,7 @@ from kselect.errors import ConfigError, TrialError
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.linear import Linear
-from kselect.kernels.nystrom import Columns
+from kselect.kernels.nystrom import NystromColumns
 from kselect.kernels.polynomial import Polynomial
 from kselect.learners import Problem
 from kselect.learners.svm import svm
@@ -251,7 +251,7 @@ def test_what_it_does_not_take() -> None:
         svm(problem_of(Gaussian(1.0), X, X[:, 0]))
     p = problem("random", Gaussian(1.0))
     with pytest.raises(ConfigError, match="Nystrom"):
-        svm(replace(p, columns=Columns(np.ones((60, 1)), np.ones((1, 1)))))
+        svm(replace(p, columns=NystromColumns(np.ones((60, 1)), np.ones((1, 1)))))
 
 
 # --- ties ----------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from kselect.numerics.linalg import Array, Index
 from kselect.run import trial as trial_module
 from kselect.run.trial import Parts, run_trial, split_of
 from kselect.search import tuned
-from kselect.search.side import TrainingSide
+from kselect.search.training_context import TrainingContext
 
 VALUES = (0.03125, 1.0, 32.0, 1024.0)
 LOSS = ("loss", "hinge")
@@ -134,7 +134,7 @@ def test_a_planted_leak_is_caught(
         return seen[-1]
 
     def leaking(
-        side: TrainingSide, part: TrainingSide, F: Index, found: BestPoint | SearchFailure
+        side: TrainingContext, part: TrainingContext, F: Index, found: BestPoint | SearchFailure
     ) -> float:
         if isinstance(found, SearchFailure):
             return float("inf")

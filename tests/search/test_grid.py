@@ -31,7 +31,7 @@ from kselect.numerics.linalg import Array
 from kselect.numerics.streams import stream
 from kselect.search.engine import Visit, evaluate, walk
 from kselect.search.grid import Best, search_grid
-from kselect.search.side import TrainingSide
+from kselect.search.training_context import TrainingContext
 
 X, Y = rows(14)
 KERNELS: tuple[Kernel, ...] = (
@@ -47,7 +47,9 @@ def folds_of(k: int) -> Folds:
     return numbered(np.random.default_rng(k), 14, k, False)
 
 
-def side(kernels: Sequence[Kernel] = KERNELS, points: Array = X, lams: Any = LAMS) -> TrainingSide:
+def side(
+    kernels: Sequence[Kernel] = KERNELS, points: Array = X, lams: Any = LAMS
+) -> TrainingContext:
     """The LSSVM on the rows."""
     return side_of(kernels, points, Y, tuple(lams), folds=folds_of)
 

@@ -17,16 +17,16 @@ from kselect.search import search
 from kselect.search.continuous import SecondLevel
 from kselect.search.kinds import SEARCHES, Solutions, kernel_of, search_continuously
 from kselect.search.quasi_newton import rbf
-from kselect.search.side import TrainingSide
+from kselect.search.training_context import TrainingContext
 from kselect.search.tuned import search_tuned
 
 N, D = 50, 3
 
 
-def side(X: Array, targets: Array, seed: int = 0) -> TrainingSide:
+def side(X: Array, targets: Array, seed: int = 0) -> TrainingContext:
     """A training side with nothing to try on a grid."""
     folds = draw_folds(len(X), 5, np.random.default_rng(seed))
-    return TrainingSide(
+    return TrainingContext(
         X=X,
         targets=targets,
         task="classification",
@@ -39,7 +39,7 @@ def side(X: Array, targets: Array, seed: int = 0) -> TrainingSide:
     )
 
 
-def problem() -> TrainingSide:
+def problem() -> TrainingContext:
     X, y = rows(N, D)
     return side(X / X.std(axis=0, ddof=1), y[None])
 
@@ -53,7 +53,7 @@ def method(criterion: str, search_name: str, kernel_name: str, **params: object)
     return Method(label, criterion, folds, given, search=choice, kernel=kernel_name)
 
 
-def find(at: TrainingSide, one: Method) -> BestPoint:
+def find(at: TrainingContext, one: Method) -> BestPoint:
     found = search_continuously(at, {one: (SELECTED,)})[one, SELECTED]
     assert isinstance(found, BestPoint), found
     return found
@@ -169,7 +169,7 @@ def test_more_classes_have_no_kernel_in_common() -> None:
     assert "two classes or one number" in found.reason
 
 
-def bad(kind: str) -> TrainingSide:
+def bad(kind: str) -> TrainingContext:
     """What a table of somebody's may hold."""
     X, y = rows(N, D)
     if kind == "a constant feature":
@@ -191,11 +191,11 @@ def bad(kind: str) -> TrainingSide:
     return side(X, y[None]) if len(X) >= 5 else tiny(X, y)
 
 
-def tiny(X: Array, y: Array) -> TrainingSide:
+def tiny(X: Array, y: Array) -> TrainingContext:
     """Fewer rows than folds."""
     found = side(np.repeat(X, 3, axis=0), np.repeat(y, 3)[None])
     halves = Folds.from_numbers(np.array([0, 1]))
-    return TrainingSide(**{**vars(found), "X": X, "targets": y[None], "folds": lambda _: halves})
+    return TrainingContext(**{**vars(found), "X": X, "targets": y[None], "folds": lambda _: halves})
 
 
 NAMED = {"equal rows": "all rows are equal", "an infinite feature": "not a finite number"}

@@ -16,7 +16,7 @@ from kselect.errors import TrialError
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Polynomial
 from kselect.learners.factor import factorise
-from kselect.search import OVER_GRID, TrainingSide, minimum
+from kselect.search import OVER_GRID, TrainingContext, minimum
 from kselect.search.minimum import find_minimum, prunes, search_pruned
 
 TAUS = 2.0 ** np.arange(-9, 10, 3)
@@ -24,7 +24,7 @@ LAMS = tuple(2.0 ** np.arange(-9, 4, 3))
 OWN = [("smooth-hinge", "hinge"), ("krr", "squared")]
 
 
-def side(learner: str = "smooth-hinge", n: int = 30, **more: Any) -> TrainingSide:
+def side(learner: str = "smooth-hinge", n: int = 30, **more: Any) -> TrainingContext:
     X, y = rows(n)
     kernels = more.pop("kernels", [Gaussian(float(tau)) for tau in TAUS])
     return side_of(kernels, X, more.pop("y", y), LAMS, learner=learner, **more)

@@ -15,7 +15,7 @@ from kselect.kernels.gaussian import Gaussian
 from kselect.numerics.folds import draw_folds
 from kselect.numerics.linalg import Array
 from kselect.search.grid import Demand, Results, search_grid
-from kselect.search.side import TrainingSide
+from kselect.search.training_context import TrainingContext
 from kselect.search.tuned import SearchFunction, search_tuned, settle
 
 KERNELS: tuple[Kernel, ...] = tuple(Gaussian(2.0**p) for p in range(-3, 5))
@@ -34,12 +34,12 @@ def two_moons(seed: int, n: int = 60) -> tuple[Array, Array]:
     return X, np.where(np.sin(3 * X[:, 0]) + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
 
 
-def side(seed: int = 0) -> TrainingSide:
+def side(seed: int = 0) -> TrainingContext:
     """A training side of 60 rows."""
     return side_of(KERNELS, *two_moons(seed), LAMS)
 
 
-def by_double_loop(one: TrainingSide, setting: int | None) -> list[float]:
+def by_double_loop(one: TrainingContext, setting: int | None) -> list[float]:
     """Per eta the number of wrong signs on the inner folds, every fold searched by itself."""
     totals = [0.0] * len(ETAS)
     inner = draw_folds(one.n, 3, one.stream("inner folds"))
@@ -113,10 +113,10 @@ def test_inner_folds_do_not_see_what_they_test() -> None:
     assert seen.point == blind.point
 
 
-def leaking(whole: TrainingSide) -> SearchFunction:
+def leaking(whole: TrainingContext) -> SearchFunction:
     """A search whose scores are those of all rows, the inner fold's included."""
 
-    def search(part: TrainingSide, demand: Demand) -> Results:
+    def search(part: TrainingContext, demand: Demand) -> Results:
         other = search_grid(whole, demand)
         pairs = {cell: (found, other[cell]) for cell, found in search_grid(part, demand).items()}
         return {
@@ -128,11 +128,11 @@ def leaking(whole: TrainingSide) -> SearchFunction:
     return search
 
 
-def first_scores(search: SearchFunction, one: TrainingSide) -> list[float]:
+def first_scores(search: SearchFunction, one: TrainingContext) -> list[float]:
     """What each value of the parameter scores on the first inner training part."""
     seen: list[list[float]] = []
 
-    def watched(part: TrainingSide, demand: Demand) -> Results:
+    def watched(part: TrainingContext, demand: Demand) -> Results:
         found = search(part, demand)
         seen.append([f.score for f in found.values() if isinstance(f, BestPoint)])
         return found
@@ -152,7 +152,7 @@ def test_a_planted_leak_is_caught() -> None:
     assert first_scores(leaking(one), one) != first_scores(leaking(other), other)
 
 
-def side_part(one: TrainingSide, F: Array) -> TrainingSide:
+def side_part(one: TrainingContext, F: Array) -> TrainingContext:
     """The first inner training part without the planted feature."""
     return one.part(np.setdiff1d(np.arange(one.n), F), "inner 0")
 

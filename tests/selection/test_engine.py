@@ -22,7 +22,7 @@ from kselect.kernels import Points
 from kselect.kernels.nystrom import draw_landmarks, nystrom_columns
 from kselect.numerics.folds import Folds
 from kselect.numerics.streams import stream
-from kselect.search.side import TrainingSide
+from kselect.search.training_context import TrainingContext
 from kselect.selection.engine import Request, Selection, edge, select
 from kselect.selection.request import make_folds, make_kernels, make_lams, make_method
 
@@ -279,15 +279,15 @@ def test_a_fit_that_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     request = request_of(labels=False)
     expected = select(X, y[None, :], request, folds)
 
-    real, asked = TrainingSide.problem, list[Any]()
+    real, asked = TrainingContext.problem, list[Any]()
 
-    def fails_at_last(side: TrainingSide, kernel: Any) -> Any:
+    def fails_at_last(side: TrainingContext, kernel: Any) -> Any:
         asked.append(kernel)
         if len(asked) > len(request.kernels):
             raise TrialError("not alone")
         return real(side, kernel)
 
-    monkeypatch.setattr(TrainingSide, "problem", fails_at_last)
+    monkeypatch.setattr(TrainingContext, "problem", fails_at_last)
     found = select(X, y[None, :], request, folds)
     assert len(asked) == len(request.kernels) + 1
     assert found.position == expected.position

@@ -1,4 +1,4 @@
-"""The training side of a split: everything that a search may see."""
+"""The training context of a split: everything that a search may see."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Streams = Callable[..., np.random.Generator]
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingSide:
+class TrainingContext:
     """Training rows, what to choose from, and the folds to choose by.
 
     ``targets`` is (q, n): one row in a regression or for two classes, one row per class for more. ``stream``
@@ -83,8 +83,8 @@ class TrainingSide:
         """A random order of the rows, the same for every kernel and method that draws some of them."""
         return self.stream("columns").permutation(self.n).astype(np.intp)
 
-    def part(self, rows: Index, name: str) -> TrainingSide:
-        """Some of the rows as a training side of their own, with random streams of their own."""
+    def part(self, rows: Index, name: str) -> TrainingContext:
+        """Some of the rows as a training context of their own, with random streams of their own."""
         stream = partial(self.stream, name)
         return replace(
             self,
