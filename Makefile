@@ -1,4 +1,4 @@
-# With nothing but Python (>= 3.11, with venv) and make: every target sets up .venv first.
+# Needs only Python (>= 3.11, with venv) and make: every target creates .venv first.
 
 PYTHON ?= python3
 JOBS ?= 2
@@ -9,19 +9,20 @@ BIN := $(VENV)/bin
 EXPERIMENTS := $(filter-out quickstart,$(basename $(notdir $(wildcard configs/*.yaml))))
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev quickstart test check format bench bench-experiment reproduce-all clean $(EXPERIMENTS:%=reproduce-%)
+.PHONY: help install dev quickstart test coverage check format bench bench-experiment reproduce-all clean $(EXPERIMENTS:%=reproduce-%)
 
 help:  ## show this list
-	@echo "make quickstart          three small data sets, seven criteria, a report: needs no network but the packages'"
+	@echo "make quickstart          three small data sets, seven criteria, a report; downloads packages only"
 	@echo "make reproduce-NAME      run configs/NAME.yaml and write its report; NAME: $(EXPERIMENTS)"
-	@echo "make reproduce-all       all of them, and results/index.html"
-	@echo "make test                the tests"
-	@echo "make check               ruff format, ruff, mypy --strict"
-	@echo "make format              apply ruff's format and fixes"
-	@echo "make bench               a selection's time against bare LAPACK and scikit-learn, in one run"
-	@echo "make bench-experiment    the time of ecml2014 against bare LAPACK (FLAGS='--mirror DIR' for a2a)"
-	@echo "make clean               remove .venv and caches; results stay"
-	@echo "Settings: JOBS=2 (worker processes), TESTERS=3 (of make test), FLAGS='--mirror DIR' or '--offline --skip-missing', PYTHON=python3"
+	@echo "make reproduce-all       run all experiments and write results/index.html"
+	@echo "make test                run the tests"
+	@echo "make coverage            run the tests and print the line coverage of kselect"
+	@echo "make check               run ruff format --check, ruff and mypy --strict"
+	@echo "make format              apply ruff's formatting and fixes"
+	@echo "make bench               time a selection against bare LAPACK and scikit-learn in one run"
+	@echo "make bench-experiment    time ecml2014 against bare LAPACK (FLAGS='--mirror DIR' for a2a)"
+	@echo "make clean               remove .venv and caches; keep results"
+	@echo "Settings: JOBS=2 (worker processes), TESTERS=3 (test processes), FLAGS='--mirror DIR' or '--offline --skip-missing', PYTHON=python3"
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kselect needs Python 3.11 or newer")'
@@ -30,12 +31,12 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,dask]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-install: $(VENV)/installed  ## the package alone
+install: $(VENV)/installed  ## install the package
 
-dev: $(VENV)/installed-dev  ## the package with what tests and checks need
+dev: $(VENV)/installed-dev  ## install the package and what tests and checks need
 
 quickstart: $(VENV)/installed
 	$(BIN)/kselect run configs/quickstart.yaml --offline -j $(JOBS)
@@ -49,10 +50,13 @@ $(EXPERIMENTS:%=reproduce-%): reproduce-%: $(VENV)/installed
 reproduce-all: $(EXPERIMENTS:%=reproduce-%)
 	$(BIN)/kselect report results/
 
-# The tests start kselect some hundred times; where Python may not keep what it compiles, each would compile it.
+# The tests start kselect about a hundred times; compiling the package first saves doing so in each process.
 test: $(VENV)/installed-dev
 	@$(BIN)/python -m compileall -q kselect
 	$(BIN)/pytest -n $(TESTERS) --dist worksteal
+
+coverage: $(VENV)/installed-dev
+	$(BIN)/pytest -n $(TESTERS) --dist worksteal --cov=kselect --cov-report=term:skip-covered
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
