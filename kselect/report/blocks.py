@@ -7,15 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kselect.report.cells import Row
-
-
-@dataclass(frozen=True)
-class Heading:
-    """A heading of Markdown's level; a chapter's own has level 2 on the page, so that these stand below it."""
-
-    kind: ClassVar[str] = "heading"
-    text: str
-    level: int = 2
+from kselect.report.elements import File as File
+from kselect.report.elements import Heading as Heading
+from kselect.report.elements import Notes as Notes
+from kselect.report.elements import Picture as Picture
 
 
 @dataclass(frozen=True)
@@ -26,14 +21,6 @@ class Text:
     text: str
     verdict: str = ""
     soft: bool = False
-
-
-@dataclass(frozen=True)
-class Notes:
-    """A list of sentences."""
-
-    kind: ClassVar[str] = "notes"
-    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -61,20 +48,6 @@ class Measures:
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A figure with the caption that is its own, as SVG for a wide and a narrow screen.
-
-    ``alt`` is for those who cannot see it.
-    """
-
-    kind: ClassVar[str] = "picture"
-    wide: bytes
-    narrow: bytes
-    alt: str
-    caption: str
-
-
-@dataclass(frozen=True)
 class Fold:
     """Elements behind a line that opens them; Markdown shows them as they are."""
 
@@ -84,14 +57,6 @@ class Fold:
 
 
 Element = Heading | Text | Notes | Grid | Measures | Picture | Fold
-
-
-@dataclass(frozen=True)
-class File:
-    """A file of the report: its name below the folder, and its content."""
-
-    name: str
-    content: str | bytes
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kselect.report.blocks import Block, Element
+from kselect.core.table import Measure
+from kselect.report.blocks import Block
+from kselect.report.blocks import Element as OldElement
+from kselect.report.elements import Element, Passage
 from kselect.report.schemes import data_uri
 from kselect.report.words import describe_coverage, describe_protocol
 from kselect.stats.study import Study
@@ -39,10 +42,10 @@ class Chapter:
     anchor: str
     short: str
     title: str
-    elements: tuple[Element, ...]
+    elements: tuple[Element | OldElement, ...]
 
 
-def write_page(study: Study, blocks: Iterable[Block]) -> str:
+def write_page(study: Study, blocks: Iterable[Block | Passage]) -> str:
     """The whole page."""
     experiment = study.experiment
     coverages = [(loss, describe_coverage(study.coverage(loss))) for loss in experiment.losses]
@@ -55,12 +58,12 @@ def write_page(study: Study, blocks: Iterable[Block]) -> str:
     )
 
 
-def make_chapters(blocks: Iterable[Block]) -> Iterator[Chapter]:
+def make_chapters(blocks: Iterable[Block | Passage]) -> Iterator[Chapter]:
     """The chapters that have something in them, each with its blocks in the order of the sections.
 
     One that has no place in ``CHAPTERS`` comes last, under its own name.
     """
-    elements: dict[str, list[Element]] = {anchor: [] for anchor in CHAPTERS}
+    elements: dict[str, list[Element | OldElement]] = {anchor: [] for anchor in CHAPTERS}
     for block in blocks:
         elements.setdefault(block.chapter, []).extend(block.elements)
     for anchor, found in elements.items():
@@ -82,4 +85,6 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     found.filters["data_uri"] = data_uri
+    found.filters["kind"] = lambda element: type(element).__name__.lower()
+    found.tests["measure"] = lambda value: isinstance(value, Measure)
     return found

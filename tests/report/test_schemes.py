@@ -8,6 +8,7 @@ from synthetic import full_experiment, full_records, study
 
 from kselect.core.method import Setting
 from kselect.report.blocks import Fold, Picture
+from kselect.report.elements import File
 from kselect.report.panels import NARROW, WIDE
 from kselect.report.schemes import DARK, LINE, PAPER, shorter
 from kselect.report.writer import show_sections
@@ -23,7 +24,9 @@ def pictures() -> list[Picture]:
     """Every picture of a small experiment, with all sections that have any."""
     spec = full_experiment(datasets=("heart", "sonar"), splits=(0, 1))
     found = study(spec, full_records(spec), published=THEIRS)
-    elements = [e for s in show_sections(found) for b in s.blocks for e in b.elements]
+    elements = [
+        e for item in show_sections(found) if not isinstance(item, File) for e in item.elements
+    ]
     opened = [i for e in elements for i in (e.elements if isinstance(e, Fold) else (e,))]
     return [e for e in opened if isinstance(e, Picture)]
 

@@ -34,7 +34,7 @@ def show_element(element: Element) -> Iterator[str]:
         case Fold():
             yield write(element.elements)
         case _:
-            raise TypeError(f"{element.kind} has no form in Markdown")
+            raise TypeError(f"{type(element).__name__.lower()} has no form in Markdown")
 
 
 def write_sheet(sheet: Sheet) -> str:

@@ -5,7 +5,7 @@ A figure also says how a config asks for it and which methods it needs. Either i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from kselect.core.experiment import FigureContext, FigureKind
@@ -14,15 +14,18 @@ from kselect.errors import ConfigError, nearest
 from kselect.grids import parse_grid
 from kselect.registry import Registry
 from kselect.report.blocks import Shown
+from kselect.report.elements import File, Passage
 from kselect.stats.study import Study
 
-Section = Callable[[Study], Shown]
+# What a section or a figure yields; the old ``Shown`` is being replaced.
+Output = Shown | Iterable[File | Passage]
+Section = Callable[[Study], Output]
 
 
 class FigureSection(FigureKind, Protocol):
     """A kind of figure that can be shown."""
 
-    def show(self, figure: Any, study: Study) -> Shown:
+    def show(self, figure: Any, study: Study) -> Output:
         """The files of a figure and its place on the page, with its own caption."""
         ...
 

@@ -1,0 +1,166 @@
+r"""The one table of the package: its columns, its rows of raw values, and what it says about itself.
+
+A section of a report states the columns of its table once, and fills in numbers and texts::
+
+    COLUMNS = (
+        Column("method", "method", align="left"),
+        Column("choices", "choices"),
+        Column("any edge", "any", percent),  # percent(0.938) is "93.8 %"
+        Column(csv="loss"),  # stands in the CSV only
+    )
+    rows = (("5-CV", 360, 0.938, "squared"), ("EP", 360, None, "squared"))
+    table = Table("edges", COLUMNS, (Group(rows),), ("Share of the choices at an edge of the grid.",))
+    yield from table_files(table)  # tables/edges.csv, tables/edges.md, tables/edges.tex
+    yield Passage("edges", (table,))  # the chapter of the page that shows it
+
+A column with a heading is printed (Markdown, LaTeX, page); a column with a CSV name is written to the CSV. Many
+columns have both. If the printed table and the CSV have different rows, a section makes two tables of one name and
+calls ``table_files(printed, tidy=table_for_csv)``. ``None`` and NaN are missing values: a dash in print, an empty
+field in the CSV. Mean test errors are ``Measure`` values in columns with ``align="measure"``.
+
+``kselect.report.writers`` has the writers of CSV, Markdown and LaTeX; ``report.html.j2`` shows the same table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Mark = Literal["best", "close", ""]
+# "prose" lets a text break its lines; "verdict" colours the words of a verdict on the page.
+Align = Literal["left", "right", "prose", "verdict", "measure"]
+DASH = "–"  # noqa: RUF001
+LARGEST_FIXED = 1e5
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A mean with its deviation, both printed with ``digits`` decimals; NaN if there is no number.
+
+    ``mark`` is the cell's mark within its row (``Table.best`` and ``Table.close`` say what the marks mean),
+    ``failures`` the number of failed runs, and ``hint`` the text that the page shows under the mouse.
+    """
+
+    mean: float
+    sd: float = math.nan
+    digits: int = 2
+    mark: Mark = ""
+    failures: int = 0
+    hint: str = ""
+
+    @property
+    def mean_text(self) -> str:
+        """Return the mean as text, empty without a number."""
+        return show_fixed(self.mean, self.digits)
+
+    @property
+    def sd_text(self) -> str:
+        """Return the deviation as text, empty without a number."""
+        return show_fixed(self.sd, self.digits)
+
+
+Value = str | float | int | bool | None | Measure
+Values = tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    ``heading`` is its name in print, ``csv`` its name in the CSV; a column without one of them does not appear
+    there. ``format`` prints a number: a format specification such as ``".2f"``, or a function. ``csv_format``
+    writes a number to the CSV: ten digits are enough for any use, and the same on every machine.
+    """
+
+    heading: str = ""
+    csv: str = ""
+    format: str | Callable[[Any], str] = ""
+    align: Align = "right"
+    csv_format: str = ".10g"
+
+    def text(self, value: Value) -> str:
+        """Return a value as it is printed."""
+        if is_missing(value):
+            return DASH
+        if isinstance(value, str):
+            return value
+        return format(value, self.format) if isinstance(self.format, str) else self.format(value)
+
+    def field(self, value: Value) -> str:
+        """Return a value as it stands in the CSV."""
+        if is_missing(value):
+            return ""
+        if isinstance(value, bool):
+            return str(value).lower()
+        return format(value, self.csv_format) if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows that belong together; ``foot`` holds their last rows, such as mean ranks, which no CSV contains."""
+
+    rows: tuple[Values, ...]
+    title: str = ""
+    foot: tuple[Values, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with its caption and with the notes below it.
+
+    ``name`` is the stem of its files and its label in LaTeX. ``best`` and ``close`` say what the marks of measured
+    cells mean; the writers add how they print a mark.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    groups: tuple[Group, ...]
+    caption: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    best: str = ""
+    close: str = ""
+
+    @property
+    def printed(self) -> tuple[tuple[int, Column], ...]:
+        """Return the columns that are printed, with their positions in a row."""
+        return tuple((i, column) for i, column in enumerate(self.columns) if column.heading)
+
+    @property
+    def titled(self) -> tuple[tuple[str, tuple[Group, ...]], ...]:
+        """Return the groups of each title: groups of one title share a grid on the page and in Markdown."""
+        titles = dict.fromkeys(group.title for group in self.groups)
+        return tuple((t, tuple(g for g in self.groups if g.title == t)) for t in titles)
+
+    @property
+    def rows(self) -> tuple[Values, ...]:
+        """Return the rows of all groups, without the feet."""
+        return tuple(row for group in self.groups for row in group.rows)
+
+    def legend(self, best: str, close: str, failures: str) -> tuple[str, ...]:
+        """Return a sentence for each mark that occurs; the arguments say how a writer prints the marks."""
+        cells = [cell for row in self.rows for cell in row if isinstance(cell, Measure)]
+        marks = {cell.mark for cell in cells}
+        found = [f"{best}: {self.best}."] if self.best else []
+        found += [f"{close}: {self.close}."] if self.close and "close" in marks else []
+        if any(cell.failures for cell in cells):
+            found.append(f"{failures} failed runs, which the mean leaves out.")
+        return tuple(found)
+
+
+def is_missing(value: Value) -> bool:
+    """Return whether a value is None or NaN."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def show_fixed(value: float, decimals: int) -> str:
+    """Return ``14.30``; very large values as ``1.2e+08``; an empty text for NaN."""
+    if math.isnan(value):
+        return ""
+    return f"{value:.{decimals}f}" if abs(value) < LARGEST_FIXED else f"{value:.1e}"
+
+
+def percent(share: float) -> str:
+    """Return a proportion as ``93.8 %``."""
+    return f"{100 * share:.1f} %"
