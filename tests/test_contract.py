@@ -72,7 +72,7 @@ def test_every_learner_answers_what_every_learner_must(name: str) -> None:
     assert path.decision().shape == path.held_out(folds).shape == (2, 18)
     np.testing.assert_array_equal(path.held_out(folds), path.held_out(folds))
     for ridge in range(2):
-        fitted = path.dual().decision(ridge, K)
+        fitted = path.fit().decision(ridge, K)
         np.testing.assert_allclose(fitted, path.decision()[ridge], atol=1e-6)
     np.testing.assert_array_equal(p.K, K)
 
@@ -90,7 +90,7 @@ def test_held_out_predictions_do_not_see_their_fold(name: str) -> None:
         alone = LEARNERS[name].path(problem_of(kernel, X[rest], targets[rest], (0.05, 0.2)))
         across = kernel.gram(Points(X[F], X[rest]))
         for ridge in range(2):
-            predicted = alone.dual().decision(ridge, across)
+            predicted = alone.fit().decision(ridge, across)
             np.testing.assert_allclose(held[ridge, F], predicted, atol=1e-6)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kselect.grids import show_number
 from kselect.kernels import Kernel
-from kselect.learners import Dual
+from kselect.learners import Fit
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class BestPoint:
 
     point: GridPoint
     score: float
-    duals: tuple[Dual, ...]
+    fits: tuple[Fit, ...]
     excluded: tuple[tuple[GridPoint, str], ...] = ()
     state: str = ""
 

@@ -2,11 +2,11 @@
 
 from kselect.learners.base import (
     LEARNERS,
-    Dual,
+    Fit,
     Learner,
     Path,
     Problem,
     find_learner,
 )
 
-__all__ = ["LEARNERS", "Dual", "Learner", "Path", "Problem", "find_learner"]
+__all__ = ["LEARNERS", "Fit", "Learner", "Path", "Problem", "find_learner"]

@@ -40,7 +40,7 @@ ARMIJO = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class TubeProblem:
     """What to minimise: the sum runs over the rows kept; ``name`` says which kernel and ridge in an error."""
 
     K: Array
@@ -79,7 +79,7 @@ class Start:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class TubeSolution:
     """``f = K alpha``, b, and the zones whose linear system they solve: alpha is 0 where the zone is."""
 
     alpha: Array
@@ -98,7 +98,7 @@ class Fit:
         return self.values + self.b
 
 
-class Bordered:
+class TubeSystem:
     r"""``[[K_AA + gamma I, 1], [1^T, 0]]`` by one Cholesky factor ``C C^T = K_AA + gamma I``.
 
     ``G = (C C^T)^{-1}, p = G 1, P = G - p p^T / (1^T p)``: the top left block of the inverse is P.
@@ -132,19 +132,19 @@ class Bordered:
         return np.asarray(rows.T @ rows - np.outer(self.p[F], self.p[F]) / self.total)
 
 
-def constant(task: Task) -> Fit:
+def constant(task: TubeProblem) -> TubeSolution:
     """No residual leaves the tube: f = 0, and of the b that do as well the middle of the targets' range."""
     zero = np.zeros_like(task.y)
-    return Fit(zero, task.centre[0], zero, zero)
+    return TubeSolution(zero, task.centre[0], zero, zero)
 
 
-def middle(task: Task) -> Start:
+def middle(task: TubeProblem) -> Start:
     """f = 0 and the middle of the range: both ends of it are outside the tube, or none is."""
     return Start(np.zeros_like(task.y), task.centre[0], 0.0)
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def train(task: Task, start: Start | None = None) -> Fit:
+def train(task: TubeProblem, start: Start | None = None) -> TubeSolution:
     """The minimum, or a TrialError; where it starts decides on nothing but the number of steps.
 
     The minimum is unique but for b where all targets fit into the tube, which is seen from them alone. At
@@ -168,9 +168,9 @@ def train(task: Task, start: Start | None = None) -> Fit:
     return fit
 
 
-def descend(task: Task, at: Start) -> Fit:
+def descend(task: TubeProblem, at: Start) -> TubeSolution:
     """Newton's method with back-tracking until the zones stand still, which takes 3 steps in icml2014."""
-    best: Fit | None = None
+    best: TubeSolution | None = None
     for _ in range(STEPS):
         zones = task.zones(task.y - at.values - at.b)
         fit = newton_step(task, at, zones)
@@ -185,19 +185,19 @@ def descend(task: Task, at: Start) -> Fit:
     return best
 
 
-def newton_step(task: Task, at: Start, zones: Array) -> Fit:
+def newton_step(task: TubeProblem, at: Start, zones: Array) -> TubeSolution:
     """The minimum of the problem with the zones kept; without any row outside, f = 0 and the same bias."""
     A = np.flatnonzero(zones)
     alpha, b = np.zeros_like(task.y), at.b
     if len(A):
-        system = Bordered(task.K, A, task.gamma, task.name)
+        system = TubeSystem(task.K, A, task.gamma, task.name)
         right = task.y[A] - task.eps * zones[A]
         alpha[A], closed = system.solve(right)
         b = settled_bias(task, A, right, alpha[A], float(closed))
-    return Fit(alpha, b, task.K @ alpha, zones)
+    return TubeSolution(alpha, b, task.K @ alpha, zones)
 
 
-def settled_bias(task: Task, A: Index, right: Array, alpha: Array, b: float) -> float:
+def settled_bias(task: TubeProblem, A: Index, right: Array, alpha: Array, b: float) -> float:
     """b, or, where its rounding hides it, ``1^T (z_A - (K_AA - kappa I) alpha) / |A|``; see below_rounding.py."""
     scale = float(np.abs(right).max())
     if abs(b) > DOUBTFUL * scale:
@@ -208,20 +208,20 @@ def settled_bias(task: Task, A: Index, right: Array, alpha: Array, b: float) -> 
     return float(small.settled[0, 0]) if small.size[0, 0] <= SMALL * scale else b
 
 
-def objective(task: Task, at: Start) -> float:
+def objective(task: TubeProblem, at: Start) -> float:
     """``sum V + gamma ||f||^2``: n times the primal objective."""
     excess = task.excess(task.y - at.values - at.b)
     return float(excess @ excess) + task.gamma * at.square_norm
 
 
-def between(at: Start, fit: Fit, t: float) -> Start:
+def between(at: Start, fit: TubeSolution, t: float) -> Start:
     """``(1 - t) at + t fit``; ``<f, K alpha> = alpha^T f`` whatever f is, by the reproducing property."""
     mixed = 2 * t * (1 - t) * float(fit.alpha @ at.values)
     norm = (1 - t) ** 2 * at.square_norm + mixed + t**2 * float(fit.alpha @ fit.values)
     return Start((1 - t) * at.values + t * fit.values, (1 - t) * at.b + t * fit.b, norm)
 
 
-def back_track(task: Task, at: Start, fit: Fit) -> Start | None:
+def back_track(task: TubeProblem, at: Start, fit: TubeSolution) -> Start | None:
     """The first of the points 1, 1/2, 1/4, ... of the way that brings the objective down; None: none does."""
     now = objective(task, at)
     ahead = fit.values + fit.b - at.values - at.b
@@ -240,18 +240,18 @@ def back_track(task: Task, at: Start, fit: Fit) -> Start | None:
     return None
 
 
-def scale(task: Task) -> float:
+def scale(task: TubeProblem) -> float:
     """Half the targets' range."""
     return task.centre[1]
 
 
-def violation(task: Task, fit: Fit) -> float:
+def violation(task: TubeProblem, fit: TubeSolution) -> float:
     """How far the optimality conditions are off, in the units of y."""
     off = np.abs(task.gamma * fit.alpha - task.excess(task.y - fit.decision)).max()
     return float(max(off, task.gamma * abs(fit.alpha.sum())))
 
 
-def is_optimal(task: Task, fit: Fit) -> bool:
+def is_optimal(task: TubeProblem, fit: TubeSolution) -> bool:
     """Whether to the tolerance, or to the rounding of ``K alpha`` where that is larger."""
     rounding = 10 * EPS * float(np.diagonal(task.K).max()) * float(np.abs(fit.alpha).sum())
     limit = TOLERANCE * scale(task) + min(rounding, LOOSEST * scale(task))

@@ -18,7 +18,7 @@ from kselect.learners.capabilities import (
     Series,
     lacks,
 )
-from kselect.learners.problem import Dual, Problem, RidgeMode
+from kselect.learners.problem import Fit, Problem, RidgeMode
 from kselect.numerics.losses import Loss
 from kselect.registry import Part, Registry, read_parameters
 
@@ -84,7 +84,7 @@ def find_learner(name: str) -> Learner:
 __all__ = [
     "ANY_TASK",
     "LEARNERS",
-    "Dual",
+    "Fit",
     "HatMatrix",
     "Learner",
     "LeaveOneOut",

@@ -48,7 +48,7 @@ REFINED = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
-class Signed:
+class SignedKernel:
     """``Ky``, one for all ridges and folds of a kernel; ``name`` says which kernel in an error."""
 
     Ky: Array
@@ -56,7 +56,7 @@ class Signed:
     name: str
 
     @classmethod
-    def of(cls, K: Array, y: Array, h: float, name: str) -> Signed:
+    def of(cls, K: Array, y: Array, h: float, name: str) -> SignedKernel:
         """``y_i K_ij y_j``."""
         Ky = K * y
         Ky *= y[:, None]
@@ -74,10 +74,10 @@ class Signed:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class HingeProblem:
     """One ridge ``gamma = 2 lam n``; the sum runs over the rows kept, None: all."""
 
-    signed: Signed
+    signed: SignedKernel
     gamma: float
     kept: Mask | None = None
 
@@ -108,7 +108,7 @@ class Zones(NamedTuple):
     sums: Array
 
 
-class Fit(NamedTuple):
+class HingeSolution(NamedTuple):
     """``a`` with the zones whose equations it solves, and the margins ``z = Ky a`` of all rows."""
 
     a: Array
@@ -116,18 +116,18 @@ class Fit(NamedTuple):
     zones: Zones
 
 
-def all_top(signed: Signed) -> Zones:
+def all_top(signed: SignedKernel) -> Zones:
     """Every row at C, what a large ridge ends with: every other ridge may start from there."""
     n = len(signed.Ky)
     return Zones(np.zeros(n, dtype=np.bool_), np.ones(n, dtype=np.bool_), signed.sums)
 
 
-def zones_of(signed: Signed, free: Mask, top: Mask) -> Zones:
+def zones_of(signed: SignedKernel, free: Mask, top: Mask) -> Zones:
     """Zones with their sums."""
     return Zones(free, top, signed.Ky @ top)
 
 
-def without(signed: Signed, zones: Zones, F: Index) -> Zones:
+def without(signed: SignedKernel, zones: Zones, F: Index) -> Zones:
     """The zones with the rows F left out."""
     free, top = zones.free.copy(), zones.top.copy()
     free[F], top[F] = False, False
@@ -136,7 +136,7 @@ def without(signed: Signed, zones: Zones, F: Index) -> Zones:
     return Zones(free, top, sums)
 
 
-def carried_over(task: Task, fit: Fit | None) -> Zones:
+def carried_over(task: HingeProblem, fit: HingeSolution | None) -> Zones:
     """Where to start from a fit at another ridge: a grows with C, then wrong rows at a bound become free."""
     zones = fit.zones if fit else all_top(task.signed)
     z = fit.z * growth(task, fit) if fit else task.top * zones.sums
@@ -146,13 +146,13 @@ def carried_over(task: Task, fit: Fit | None) -> Zones:
     return moved(task.signed, zones, free, top)
 
 
-def growth(task: Task, fit: Fit) -> float:
+def growth(task: HingeProblem, fit: HingeSolution) -> float:
     """``C`` over that of the fit; 1 where no row is at it, and a no longer depends on it but through rho."""
     top = fit.a[fit.zones.top]
     return task.top / float(top[0]) if len(top) else 1.0
 
 
-def moved(signed: Signed, zones: Zones, free: Mask, top: Mask) -> Zones:
+def moved(signed: SignedKernel, zones: Zones, free: Mask, top: Mask) -> Zones:
     """Other zones; the sums follow from the rows that reached or left the top."""
     rows = (top != zones.top).nonzero()[0]
     if not len(rows):
@@ -163,14 +163,14 @@ def moved(signed: Signed, zones: Zones, free: Mask, top: Mask) -> Zones:
     return Zones(free, top, zones.sums + signs @ signed.Ky.take(rows, 0))
 
 
-def solve(task: Task, zones: Zones, shared: SharedFactor | None = None) -> Fit:
+def solve(task: HingeProblem, zones: Zones, shared: SharedFactor | None = None) -> HingeSolution:
     """``(Ky_QQ + rho I) a_Q = (1 + h) 1 - C Ky_QL 1`` on the free rows Q, L being those at the top."""
     Ky, C = task.signed.Ky, task.top
     Q = zones.free.nonzero()[0]
     fixed = C * zones.sums
     a = np.where(zones.top, C, 0.0)
     if not len(Q):
-        return Fit(a, fixed, zones)
+        return HingeSolution(a, fixed, zones)
     right = (1.0 + task.signed.h) - fixed.take(Q)
     if shared is not None:
         a[Q] = shared.solve(Q, right)
@@ -179,13 +179,13 @@ def solve(task: Task, zones: Zones, shared: SharedFactor | None = None) -> Fit:
         if np.abs(residual).max() > REFINED:
             a[Q] += shared.solve(Q, residual)
             z = Ky @ a
-        return Fit(a, z, zones)
+        return HingeSolution(a, z, zones)
     rows = Ky.take(Q, 0)
     a[Q] = x = positive_solution(rows.take(Q, 1), task, right)
-    return Fit(a, fixed + x @ rows if 3 * len(Q) < len(a) else Ky @ a, zones)
+    return HingeSolution(a, fixed + x @ rows if 3 * len(Q) < len(a) else Ky @ a, zones)
 
 
-def positive_solution(block: Array, task: Task, right: Array) -> Array:
+def positive_solution(block: Array, task: HingeProblem, right: Array) -> Array:
     """``(block + rho I)^{-1} right``; the block is overwritten."""
     block.ravel()[:: len(block) + 1] += task.rho
     _, x, failed = dposv(block.T, right, lower=1, overwrite_a=1)
@@ -194,7 +194,7 @@ def positive_solution(block: Array, task: Task, right: Array) -> Array:
     return np.asarray(x)
 
 
-def turned(task: Task, fit: Fit) -> tuple[Mask, Mask]:
+def turned(task: HingeProblem, fit: HingeSolution) -> tuple[Mask, Mask]:
     """``(free, top)`` after every wrong row has changed its zone."""
     a, (was_free, was_top, _) = fit.a, fit.zones
     rising = task.rho * a + fit.z > 1.0 + task.signed.h
@@ -205,7 +205,7 @@ def turned(task: Task, fit: Fit) -> tuple[Mask, Mask]:
     return free, top
 
 
-def settle(task: Task, zones: Zones, shared: SharedFactor | None = None) -> Fit:
+def settle(task: HingeProblem, zones: Zones, shared: SharedFactor | None = None) -> HingeSolution:
     """The minimum, or a TrialError; where it starts decides on nothing but the number of steps."""
     fewest, patience = len(zones.free) + 1, PATIENCE
     for _ in range(STEPS):
@@ -223,13 +223,13 @@ def settle(task: Task, zones: Zones, shared: SharedFactor | None = None) -> Fit:
     return fit if is_optimal(task, fit) else descend(task, fit)
 
 
-def violation(task: Task, fit: Fit) -> float:
+def violation(task: HingeProblem, fit: HingeSolution) -> float:
     """``max |gamma a - pull(z)|`` over the rows kept: how far the slope is off."""
     off = np.abs(task.gamma * fit.a - pull(fit.z, task.signed.h))
     return float(off.max() if task.kept is None else off.max(where=task.kept, initial=0.0))
 
 
-def is_optimal(task: Task, fit: Fit) -> bool:
+def is_optimal(task: HingeProblem, fit: HingeSolution) -> bool:
     """Whether to the tolerance, or to the rounding of ``Ky a`` where that is larger."""
     found = violation(task, fit)
     if found <= TOLERANCE:
@@ -238,7 +238,7 @@ def is_optimal(task: Task, fit: Fit) -> bool:
     return found <= TOLERANCE + min(rounding, LOOSEST)
 
 
-def descend(task: Task, start: Fit) -> Fit:
+def descend(task: HingeProblem, start: HingeSolution) -> HingeSolution:
     """Newton's method in the primal, each step cut where the objective stops falling."""
     signed = task.signed
     a = np.clip(start.a, 0.0, task.top)
@@ -257,7 +257,7 @@ def descend(task: Task, start: Fit) -> Fit:
     )
 
 
-def step_length(task: Task, a: Array, z: Array, fit: Fit) -> float:
+def step_length(task: HingeProblem, a: Array, z: Array, fit: HingeSolution) -> float:
     """The share of the way to ``fit`` at which the objective's derivative is about to turn positive.
 
     Along the way the derivative, over C, rises: ``sum -pull(z + t d) d + gamma (a + t (a' - a))^T d``. A whole step

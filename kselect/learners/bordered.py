@@ -15,7 +15,7 @@ from kselect.errors import TrialError
 from kselect.numerics.linalg import Array
 
 
-class Bordered:
+class LSSVMSolution:
     """The solution for a kernel matrix, a target and a ridge, and P for whoever asks."""
 
     def __init__(self, K: Array, y: Array, lam: float) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeVar
 
-from kselect.learners.problem import Dual, Problem
+from kselect.learners.problem import Fit, Problem
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Mask
 
@@ -41,7 +41,7 @@ class Path(Protocol):
         """(n_ridges, n): each row predicted by exact k-fold cross-validation."""
         ...
 
-    def dual(self) -> Dual:
+    def fit(self) -> Fit:
         """The fit itself."""
         ...
 

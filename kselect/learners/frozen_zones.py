@@ -22,12 +22,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from kselect.learners.active_set import Bordered, Fit, Task
+from kselect.learners.active_set import TubeProblem, TubeSolution, TubeSystem
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 
 
-def taylor_series(task: Task, fit: Fit, folds: Folds, order: int) -> Array:
+def taylor_series(task: TubeProblem, fit: TubeSolution, folds: Folds, order: int) -> Array:
     """(order + 1, n): each row predicted by its fold's series of order 0, 1, ...
 
     One Cholesky factor, and a solve with a column a fold for each order.
@@ -36,7 +36,7 @@ def taylor_series(task: Task, fit: Fit, folds: Folds, order: int) -> Array:
     A = np.flatnonzero(fit.zones)
     if not len(A):
         return out  # L's pseudo-inverse: f = 0, and nothing says which way b would go
-    system = Bordered(task.K, A, task.gamma, task.name)
+    system = TubeSystem(task.K, A, task.gamma, task.name)
     D = perturbation(folds, folds.n)[A]
     rho = (task.gamma * fit.alpha[A])[:, None]
     beta, b = np.zeros_like(D), np.zeros(len(folds.members))
@@ -58,12 +58,12 @@ def perturbation(folds: Folds, n: int) -> Array:
     return D
 
 
-def largest_rate(task: Task, fit: Fit, folds: Folds) -> float:
+def largest_rate(task: TubeProblem, fit: TubeSolution, folds: Folds) -> float:
     """``max_F lambda_max(S_FF)``, S on the rows outside the tube; 0 where a fold has none of them."""
     A = np.flatnonzero(fit.zones)
     if not len(A):
         return 0.0
-    system = Bordered(task.K, A, task.gamma, task.name)
+    system = TubeSystem(task.K, A, task.gamma, task.name)
     place = np.full(folds.n, -1, dtype=np.intp)
     place[A] = np.arange(len(A))
     rate = 0.0

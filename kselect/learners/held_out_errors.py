@@ -16,7 +16,7 @@ from scipy.linalg.lapack import dposv, dpotrs
 
 from kselect.errors import TrialError
 from kselect.kernels.widths import KernelWidths
-from kselect.learners.bordered import Bordered
+from kselect.learners.bordered import LSSVMSolution
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 
@@ -39,11 +39,11 @@ class ErrorFunction(Protocol):
         """The errors at one kernel and ridge."""
 
 
-class LeaveOneOut:
+class LeaveOneOutErrors:
     """``e_i = alpha_i / P_ii`` (Cawley 2006); the sum of squares is PRESS."""
 
     def __init__(self, K: Array, y: Array, lam: float) -> None:
-        self.system = Bordered(K, y, lam)
+        self.system = LSSVMSolution(K, y, lam)
         self._diagonal = np.diagonal(self.system.P)
         if not self._diagonal.min() > 0.0:
             raise TrialError("leave-one-out has a row that no other rows determine")
@@ -62,11 +62,11 @@ class LeaveOneOut:
         return M
 
 
-class KFold:
+class KFoldErrors:
     """``e_F = P_FF^{-1} alpha_F`` for each fold F."""
 
     def __init__(self, K: Array, y: Array, lam: float, folds: Folds) -> None:
-        self.system = Bordered(K, y, lam)
+        self.system = LSSVMSolution(K, y, lam)
         self._folds = folds
         self.errors: Array = np.empty_like(y)
         self._weights = np.empty_like(y)

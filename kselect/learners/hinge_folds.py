@@ -12,7 +12,15 @@ from functools import cached_property
 
 import numpy as np
 
-from kselect.learners.block_pivoting import Fit, Signed, Task, Zones, settle, solve, without
+from kselect.learners.block_pivoting import (
+    HingeProblem,
+    HingeSolution,
+    SignedKernel,
+    Zones,
+    settle,
+    solve,
+    without,
+)
 from kselect.learners.downdating import SharedFactor
 from kselect.numerics.linalg import Array, Index
 
@@ -28,7 +36,7 @@ class Ceiling:
     reach: Array
 
     @classmethod
-    def of(cls, signed: Signed, members: Sequence[Index]) -> Ceiling:
+    def of(cls, signed: SignedKernel, members: Sequence[Index]) -> Ceiling:
         """``own_i = Ky_{iT} 1`` for i in its fold, and for each fold the largest of the rows of T."""
         own, reach = np.empty_like(signed.sums), np.empty(len(members))
         for j, F in enumerate(members):
@@ -47,7 +55,7 @@ FOLDS_SHARING = 3
 class FoldTrainer:
     """The folds at one ridge ``gamma``, so many of them, from the zones of the fit on all rows."""
 
-    def __init__(self, signed: Signed, zones: Zones, gamma: float, folds: int) -> None:
+    def __init__(self, signed: SignedKernel, zones: Zones, gamma: float, folds: int) -> None:
         self.signed, self.zones, self.gamma, self.folds = signed, zones, gamma, folds
 
     @cached_property
@@ -58,13 +66,13 @@ class FoldTrainer:
             return None
         return SharedFactor(self.signed.Ky, U, 2.0 * self.signed.h * self.gamma)
 
-    def task(self, F: Index) -> Task:
+    def task(self, F: Index) -> HingeProblem:
         """The problem without the rows F."""
         kept = np.ones(len(self.signed.Ky), dtype=np.bool_)
         kept[F] = False
-        return Task(self.signed, self.gamma, kept)
+        return HingeProblem(self.signed, self.gamma, kept)
 
-    def fit(self, F: Index) -> Fit:
+    def fit(self, F: Index) -> HingeSolution:
         """The minimum without the rows F."""
         return settle(self.task(F), without(self.signed, self.zones, F), self.shared)
 

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from kselect.errors import TrialError
-from kselect.learners.block_pivoting import Fit, Task
+from kselect.learners.block_pivoting import HingeProblem, HingeSolution
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 
@@ -37,7 +37,7 @@ def perturbation(folds: Folds) -> Array:
     return D
 
 
-def factor_of_free(task: Task, Q: Index) -> Array:
+def factor_of_free(task: HingeProblem, Q: Index) -> Array:
     """The Cholesky factor of ``Ky_QQ + rho I``."""
     block = task.signed.Ky.take(Q, 0).take(Q, 1)
     block.ravel()[:: len(Q) + 1] += task.rho
@@ -47,7 +47,7 @@ def factor_of_free(task: Task, Q: Index) -> Array:
     return np.asarray(factor)
 
 
-def taylor_series(task: Task, fit: Fit, folds: Folds, order: int) -> Array:
+def taylor_series(task: HingeProblem, fit: HingeSolution, folds: Folds, order: int) -> Array:
     """(order + 1, n): the margins of each row by its fold's series of order 0, 1, ...
 
     One Cholesky factor, and a solve with a column per fold for each order.
@@ -70,7 +70,7 @@ def taylor_series(task: Task, fit: Fit, folds: Folds, order: int) -> Array:
     return out
 
 
-def largest_rate(task: Task, fit: Fit, members: Sequence[Index]) -> float:
+def largest_rate(task: HingeProblem, fit: HingeSolution, members: Sequence[Index]) -> float:
     """``max_F lambda_max(S_FF)``, ``S = I - rho (Ky_QQ + rho I)^{-1}``; 0 where a fold has no free row."""
     Q = fit.zones.free.nonzero()[0]
     if not len(Q):

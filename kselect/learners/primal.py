@@ -22,7 +22,7 @@ from kselect.learners.below_rounding import batches
 from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.factor import weights
 from kselect.learners.matrix import LowRank
-from kselect.learners.problem import Dual, Problem
+from kselect.learners.problem import Fit, Problem
 from kselect.learners.small_terms import (
     Sums,
     bias,
@@ -83,10 +83,10 @@ class PrimalPath:
         b = bias(totals, terms, (self.problem.n - w @ Bone**2)[:, None])
         return w * (Bz - b.settled * Bone), Sums(b.settled, b.size)
 
-    def dual(self) -> Dual:
+    def fit(self) -> Fit:
         """Coefficients of the kernel against the landmarks."""
         beta, b = self._fit
-        return Dual(beta @ self.matrix.root.T, b.values[:, 0])
+        return Fit(beta @ self.matrix.root.T, b.values[:, 0])
 
     def decision(self) -> Array:
         """``B beta + b``."""

@@ -135,7 +135,7 @@ def spectrum(problem: Problem) -> Array:
 
 
 @dataclass(frozen=True)
-class Dual:
+class Fit:
     """``f(x) = sum_i alpha_i k(x, x_i) + bias`` for every ridge: (n_ridges, n) and (n_ridges,)."""
 
     alpha: Array
@@ -145,6 +145,6 @@ class Dual:
         """The decision values at rows whose kernel against the training rows is K (rows, n)."""
         return np.asarray(K @ self.alpha[ridge] + self.bias[ridge])
 
-    def at(self, ridge: int) -> Dual:
+    def at(self, ridge: int) -> Fit:
         """The fit at one ridge alone."""
-        return Dual(self.alpha[[ridge]].copy(), self.bias[[ridge]].copy())
+        return Fit(self.alpha[[ridge]].copy(), self.bias[[ridge]].copy())

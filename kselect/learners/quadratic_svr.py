@@ -9,8 +9,8 @@ import numpy as np
 
 from kselect.errors import ConfigError
 from kselect.grids import show_number
-from kselect.learners.active_set import Fit, Start, Task, train
-from kselect.learners.base import Dual, Problem, RidgeMode, learner
+from kselect.learners.active_set import Start, TubeProblem, TubeSolution, train
+from kselect.learners.base import Fit, Problem, RidgeMode, learner
 from kselect.learners.frozen_zones import largest_rate, taylor_series
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, Mask
@@ -28,7 +28,9 @@ class QuadraticSVRPath:
         self._series: dict[Folds, Array] = {}
         self._rates: dict[Folds, Array] = {}
 
-    def task(self, ridge: int, left_out: Index | None = None, *, rows: int | None = None) -> Task:
+    def task(
+        self, ridge: int, left_out: Index | None = None, *, rows: int | None = None
+    ) -> TubeProblem:
         """The problem at a ridge ``rows lam`` (default: n), without the rows left out."""
         p = self.problem
         lam = float(p.lams[ridge])
@@ -36,21 +38,21 @@ class QuadraticSVRPath:
         if left_out is not None:
             kept[left_out] = False
         name = f"{p.kernel.name} {p.kernel.text} lam={show_number(lam)}".replace("  ", " ")
-        return Task(p.K, p.y, (rows or p.n) * lam, self.eps, kept, name)
+        return TubeProblem(p.K, p.y, (rows or p.n) * lam, self.eps, kept, name)
 
     @cached_property
-    def fits(self) -> list[Fit]:
+    def fits(self) -> list[TubeSolution]:
         """From the largest ridge, whose solution is the smoothest, down; in the order of the problem."""
-        found: dict[int, Fit] = {}
+        found: dict[int, TubeSolution] = {}
         start: Start | None = None
         for ridge in np.argsort(-self.problem.lams, kind="stable").tolist():
             found[ridge] = train(self.task(ridge), start)
             start = found[ridge].start
         return [found[ridge] for ridge in range(len(found))]
 
-    def dual(self) -> Dual:
+    def fit(self) -> Fit:
         """alpha and b for every ridge."""
-        return Dual(np.array([f.alpha for f in self.fits]), np.array([f.b for f in self.fits]))
+        return Fit(np.array([f.alpha for f in self.fits]), np.array([f.b for f in self.fits]))
 
     def decision(self) -> Array:
         """``K alpha + b``."""

@@ -9,8 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kselect.errors import ConfigError
-from kselect.learners.base import Dual, Problem, RidgeMode, RightSide, learner
-from kselect.learners.block_pivoting import Fit, Signed, Task, carried_over, settle
+from kselect.learners.base import Fit, Problem, RidgeMode, RightSide, learner
+from kselect.learners.block_pivoting import (
+    HingeProblem,
+    HingeSolution,
+    SignedKernel,
+    carried_over,
+    settle,
+)
 from kselect.learners.hinge_folds import Ceiling, FoldTrainer
 from kselect.learners.hinge_series import largest_rate, taylor_series
 from kselect.learners.nystrom_series import NystromFactor, fbif_smooth_hinge
@@ -36,29 +42,29 @@ class SmoothHingePath:
         self._rates: dict[Folds, Array] = {}
 
     @cached_property
-    def signed(self) -> Signed:
+    def signed(self) -> SignedKernel:
         """``y_i K_ij y_j``."""
         p = self.problem
-        return Signed.of(p.K, p.y, self.h, f"{p.kernel.name} {p.kernel.text}")
+        return SignedKernel.of(p.K, p.y, self.h, f"{p.kernel.name} {p.kernel.text}")
 
-    def task(self, ridge: int) -> Task:
+    def task(self, ridge: int) -> HingeProblem:
         """The problem on all rows at a ridge."""
-        return Task(self.signed, 2.0 * float(self.problem.lams[ridge]) * self.problem.n)
+        return HingeProblem(self.signed, 2.0 * float(self.problem.lams[ridge]) * self.problem.n)
 
     @cached_property
-    def fits(self) -> list[Fit]:
+    def fits(self) -> list[HingeSolution]:
         """From the largest ridge, where every row is at the top, down; in the order of the problem."""
-        found: dict[int, Fit] = {}
-        fit: Fit | None = None
+        found: dict[int, HingeSolution] = {}
+        fit: HingeSolution | None = None
         for ridge in np.argsort(-self.problem.lams, kind="stable").tolist():
             task = self.task(ridge)
             found[ridge] = fit = settle(task, carried_over(task, fit))
         return [found[ridge] for ridge in range(len(found))]
 
-    def dual(self) -> Dual:
+    def fit(self) -> Fit:
         """``alpha = y a`` for every ridge; no bias."""
         alpha = self.problem.y * np.array([f.a for f in self.fits])
-        return Dual(alpha, np.zeros(len(alpha)))
+        return Fit(alpha, np.zeros(len(alpha)))
 
     def decision(self) -> Array:
         """``f = y z``."""

@@ -28,7 +28,7 @@ from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definit
 from kselect.learners.factor import Factor
 from kselect.learners.fold_solves import FoldErrors, FoldSolver, Solutions, chunks, solve_all
 from kselect.learners.matrix import Dense
-from kselect.learners.problem import Dual, Problem
+from kselect.learners.problem import Fit, Problem
 from kselect.learners.small_terms import Fitted, closed_form_rounding
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, Mask
@@ -88,10 +88,10 @@ class SquareLossPath:
         K, y = self.problem.K, self.problem.y
         return Fitted(K, y, gammas, alpha, push, rounding, inverse, self.bias)
 
-    def dual(self) -> Dual:
+    def fit(self) -> Fit:
         """alpha and b for every ridge."""
         alpha, b, _ = self._fit
-        return Dual(alpha, b)
+        return Fit(alpha, b)
 
     def decision(self) -> Array:
         """``S y = y - gamma alpha``: the fitted values; small ones ``K alpha + b``."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from kselect.errors import ConfigError, TrialError
-from kselect.learners.base import Dual, Problem, learner
+from kselect.learners.base import Fit, Problem, learner
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, Mask
 
@@ -80,13 +80,13 @@ class SVMPath:
         slacks[self.order] = ladder.slack[:, self.rows.first]
         return self.problem.y - slacks
 
-    def dual(self) -> Dual:
+    def fit(self) -> Fit:
         """``beta = y alpha`` and b for every ridge."""
         alpha, bias = np.empty((len(self.order), self.problem.n)), np.empty(len(self.order))
         bias[self.order] = self.ladder.bias
         for ridge, beta in zip(self.order, self.ladder.beta, strict=True):
             alpha[ridge] = self.rows.spread(beta)
-        return Dual(alpha, bias)
+        return Fit(alpha, bias)
 
     def decision(self) -> Array:
         """``K beta + b``."""
@@ -116,7 +116,7 @@ class SVMPath:
 
     def without(self, row: int) -> Array:
         """The model without a row; one with ``beta = 0`` at every C has no say."""
-        if not self.dual().alpha[:, row].any():
+        if not self.fit().alpha[:, row].any():
             return self.decision()
         return self._without(np.array([row]), self.problem.n)
 

@@ -178,7 +178,7 @@ def tester(side: TrainingContext, parts: Parts) -> Callable[[BestPoint], float]:
     def error(found: BestPoint) -> float:
         with np.errstate(invalid="raise", over="raise"):
             K = gram(found.point.kernel)
-            decisions = np.array([dual.decision(0, K) for dual in found.duals])
+            decisions = np.array([dual.decision(0, K) for dual in found.fits])
             return mean_error(side.task, parts.targets_test, decisions)
 
     return error

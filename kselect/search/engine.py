@@ -19,7 +19,7 @@ from kselect.criteria import CRITERIA, PROBES
 from kselect.criteria.guards import Guarded
 from kselect.errors import KselectError, TrialError
 from kselect.kernels import Kernel
-from kselect.learners import Dual, Path, Problem, find_learner
+from kselect.learners import Fit, Path, Problem, find_learner
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.memory import keep_freed_memory
@@ -40,7 +40,7 @@ class Visit:
     kernel: Kernel
     scores: Mapping[Method, Array]
     reasons: Mapping[Method, Mapping[int, str]]
-    duals: tuple[Dual, ...]
+    fits: tuple[Fit, ...]
     seconds: Mapping[Method, float]
     held_out: Mapping[Method, tuple[Array, ...]] = field(default_factory=dict)
 
@@ -171,12 +171,12 @@ def first_acting(acts: Iterable[Guarded], ridge: int) -> str:
     return next(names, INFINITE)
 
 
-def fits(paths: Paths) -> tuple[tuple[Dual, ...], dict[int, str]]:
+def fits(paths: Paths) -> tuple[tuple[Fit, ...], dict[int, str]]:
     """Each target's fit for every ridge; where a ridge has none, why not."""
-    duals: dict[int | None, list[Dual]] = {}
+    duals: dict[int | None, list[Fit]] = {}
 
     def fit(ridge: int | None) -> Array:
-        duals[ridge] = [p.dual() for p in paths.all_targets(paths.context.learner, ridge)]
+        duals[ridge] = [p.fit() for p in paths.all_targets(paths.context.learner, ridge)]
         return np.zeros(len(duals[ridge][0].bias))
 
     count = len(paths.context.lams)
@@ -186,15 +186,15 @@ def fits(paths: Paths) -> tuple[tuple[Dual, ...], dict[int, str]]:
     if not duals:
         return (), unfit
     some = next(iter(duals.values()))
-    blank = [Dual(np.zeros_like(d.alpha), np.zeros_like(d.bias)) for d in some]
+    blank = [Fit(np.zeros_like(d.alpha), np.zeros_like(d.bias)) for d in some]
     rows = [duals.get(ridge, blank) for ridge in range(count)]
     return tuple(stacked(ds) for ds in zip(*rows, strict=True)), unfit
 
 
-def stacked(duals: Iterable[Dual]) -> Dual:
+def stacked(duals: Iterable[Fit]) -> Fit:
     """Fits at one ridge each as a fit at all of them."""
     parts = list(duals)
-    return Dual(np.concatenate([d.alpha for d in parts]), np.concatenate([d.bias for d in parts]))
+    return Fit(np.concatenate([d.alpha for d in parts]), np.concatenate([d.bias for d in parts]))
 
 
 def ridge_by_ridge(

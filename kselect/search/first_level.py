@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from kselect.kernels.widths import KernelWidths, Moments
-from kselect.learners.bordered import Bordered
+from kselect.learners.bordered import LSSVMSolution
 from kselect.numerics.linalg import Array, Index
 from kselect.search.continuous import State
 
@@ -55,7 +55,7 @@ class Inner:
     def at(self, theta: Array) -> Point:
         """The dual solution at a theta: one Cholesky factor."""
         K = self.widths.gram(theta)
-        return Point(self, theta, K, Bordered(K, self.y, self.lam))
+        return Point(self, theta, K, LSSVMSolution(K, self.y, self.lam))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class Point:
     problem: Inner
     theta: Array
     K: Array
-    solution: Bordered
+    solution: LSSVMSolution
 
     @cached_property
     def value(self) -> float:

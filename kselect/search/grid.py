@@ -9,7 +9,7 @@ import numpy as np
 
 from kselect.core.grid_point import BestPoint, GridPoint, SearchFailure
 from kselect.core.method import Method, Setting
-from kselect.learners import Dual
+from kselect.learners import Fit
 from kselect.numerics.linalg import Array
 from kselect.search.engine import Visit, walk
 from kselect.search.training_context import TrainingContext
@@ -28,7 +28,7 @@ class Best:
     setting: Setting
     score: float = np.inf
     point: GridPoint | None = None
-    duals: tuple[Dual, ...] = ()
+    fits: tuple[Fit, ...] = ()
     held_out: Array | None = None
     excluded: list[tuple[GridPoint, str]] = field(default_factory=list)
 
@@ -44,7 +44,7 @@ class Best:
         if scores[ridge] < self.score:
             self.score = float(scores[ridge])
             self.point = GridPoint(visit.kernel, lams[ridge])
-            self.duals = tuple(dual.at(ridge) for dual in visit.duals)
+            self.fits = tuple(dual.at(ridge) for dual in visit.fits)
             held = visit.held_out.get(method)
             self.held_out = None if held is None else np.array([each[ridge] for each in held])
 
@@ -52,7 +52,7 @@ class Best:
         """What was found."""
         if self.point is None:
             return SearchFailure(nothing_left(self.excluded))
-        return BestPoint(self.point, self.score, self.duals, tuple(self.excluded))
+        return BestPoint(self.point, self.score, self.fits, tuple(self.excluded))
 
 
 def nothing_left(excluded: list[tuple[GridPoint, str]]) -> str:

@@ -18,8 +18,8 @@ from kselect.errors import TrialError
 from kselect.kernels import Kernel
 from kselect.kernels.ard import Ard
 from kselect.kernels.gaussian import Gaussian
-from kselect.learners import Dual
-from kselect.learners.bordered import Bordered
+from kselect.learners import Fit
+from kselect.learners.bordered import LSSVMSolution
 from kselect.numerics.linalg import Array
 from kselect.numerics.memory import keep_freed_memory
 from kselect.registry import Part, Registry, read_parameters
@@ -122,10 +122,10 @@ def as_found(solutions: Solutions, method: Method, solution: Solution) -> BestPo
     context = solutions.context
     kernel = kernel_of(method.kernel, solution.theta)
     with np.errstate(over="raise", invalid="raise", divide="raise"):
-        fit = Bordered(kernel.gram(context.points), solutions.y, solution.lam)
+        fit = LSSVMSolution(kernel.gram(context.points), solutions.y, solution.lam)
     score = solution.objective if isinstance(solution, FirstLevel) else solution.value
     other = ("mu", solution.mu) if isinstance(solution, FirstLevel) else ("held", solution.held)
-    dual = Dual(fit.alpha[None], np.array([fit.bias]))
+    dual = Fit(fit.alpha[None], np.array([fit.bias]))
     return BestPoint(
         GridPoint(kernel, solution.lam / context.n, (other,)), score, (dual,), state=solution.state
     )

@@ -16,7 +16,7 @@ from kselect.core.grid_point import BestPoint, GridPoint
 from kselect.core.method import Method
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.learners import Dual, find_learner
+from kselect.learners import Fit, find_learner
 from kselect.learners.factor import Factor, factorise
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Index
@@ -123,7 +123,7 @@ def visiting_order(kernels: Sequence[Kernel], points: Points) -> list[int]:
     return outward(nearest_to_median(points.squared_distances, taus), len(kernels))
 
 
-def fit_at(context: TrainingContext, point: GridPoint) -> Dual:
+def fit_at(context: TrainingContext, point: GridPoint) -> Fit:
     """The fit on all rows at one place."""
     problem = context.problem(point.kernel).changed(lams=np.array([point.lam]))
-    return find_learner(context.learner.name).path(problem, **dict(context.learner.params)).dual()
+    return find_learner(context.learner.name).path(problem, **dict(context.learner.params)).fit()

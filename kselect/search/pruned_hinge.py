@@ -15,7 +15,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kselect.learners.block_pivoting import Fit, Signed, Task, carried_over, settle, zones_of
+from kselect.learners.block_pivoting import (
+    HingeProblem,
+    HingeSolution,
+    SignedKernel,
+    carried_over,
+    settle,
+    zones_of,
+)
 from kselect.learners.hinge_folds import FoldTrainer
 from kselect.learners.smooth_hinge_loss import value
 from kselect.numerics.linalg import Array
@@ -29,11 +36,11 @@ class HingeWidth:
 
     def __init__(self, K: Array, grid: Grid, near: Trail | None, *, h: float) -> None:
         self.grid, self.h = grid, h
-        self.signed = Signed.of(K, grid.y, h, "the kernel")
+        self.signed = SignedKernel.of(K, grid.y, h, "the kernel")
         self.ridges = grid.ridges(2.0)
         self.near = near
         self.survivors = 0
-        self.fits: dict[int, Fit] = {}
+        self.fits: dict[int, HingeSolution] = {}
         self.trainers: dict[tuple[int, float], FoldTrainer] = {}
 
     def untrained(self, best: float) -> Array:
@@ -50,10 +57,10 @@ class HingeWidth:
         """(ridges, folds): the hinge losses of margins (n, ridges)."""
         return self.grid.by_fold(np.maximum(0.0, 1.0 - z.T))
 
-    def fit(self, ridge: int) -> Fit:
+    def fit(self, ridge: int) -> HingeSolution:
         """The fit on all rows at the smallest ridge of a fold."""
         if ridge not in self.fits:
-            task = Task(self.signed, float(self.ridges.least[ridge]))
+            task = HingeProblem(self.signed, float(self.ridges.least[ridge]))
             if self.near and ridge in self.near.zones:
                 zones = zones_of(self.signed, *self.near.zones[ridge])
             else:

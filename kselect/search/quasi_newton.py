@@ -16,7 +16,7 @@ from scipy.optimize import Bounds, minimize
 from kselect.core.method import Method
 from kselect.errors import TrialError
 from kselect.kernels.widths import KernelWidths, OneWidth
-from kselect.learners.held_out_errors import ErrorFunction, KFold, LeaveOneOut, slope
+from kselect.learners.held_out_errors import ErrorFunction, KFoldErrors, LeaveOneOutErrors, slope
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.search.continuous import (
@@ -118,7 +118,7 @@ def minimise_press(
 
     ``start`` is the RBF solution where it is at hand; ARD looks for it otherwise.
     """
-    return minimise(LeaveOneOut, X, y, ard=ard, start=start, steps=steps)
+    return minimise(LeaveOneOutErrors, X, y, ard=ard, start=start, steps=steps)
 
 
 def minimise_k_fold(
@@ -131,7 +131,7 @@ def minimise_k_fold(
     steps: int = STEPS,
 ) -> SecondLevel:
     """XVAL: the least k-fold error, the ridge lam kept in every fold; the value is the mean squared error."""
-    return minimise(partial(KFold, folds=folds), X, y, ard=ard, start=start, steps=steps)
+    return minimise(partial(KFoldErrors, folds=folds), X, y, ard=ard, start=start, steps=steps)
 
 
 def minimise_regularised(
@@ -144,7 +144,7 @@ def minimise_regularised(
     require_targets(X, y)
     unit = Unit.of(X)
     size = unit.features if ard else 1
-    objective = Objective(LeaveOneOut, unit.widths(ard=ard), y, prior=size)
+    objective = Objective(LeaveOneOutErrors, unit.widths(ard=ard), y, prior=size)
     bounds = Region(theta=(LEAST_THETA / unit.features, Region().theta[1])).logs(size)
     u = logs(unit, start or minimise_press(X, y), size)
     result = descend(objective, u, bounds, steps)

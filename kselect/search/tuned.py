@@ -91,7 +91,7 @@ def test_error(
         return float("inf")
     K = found.point.kernel.gram(Points(context.X[F], part.points.Z))
     loss = LOSSES[TEST_LOSSES[context.task]]
-    pairs = zip(context.targets, found.duals, strict=True)
+    pairs = zip(context.targets, found.fits, strict=True)
     return float(sum(loss(y[F], dual.decision(0, K)).sum() for y, dual in pairs))
 
 

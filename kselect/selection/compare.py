@@ -117,5 +117,5 @@ def outer_decisions(
         for i, method in enumerate(methods):
             result = found(best[method])
             K = result.point.kernel.gram(Points(X[F], support))
-            decisions[i][:, F] = [dual.decision(0, K) for dual in result.duals]
+            decisions[i][:, F] = [dual.decision(0, K) for dual in result.fits]
     return decisions

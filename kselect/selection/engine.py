@@ -18,7 +18,7 @@ from kselect.errors import ConfigError, DataError, TrialError
 from kselect.grids import LARGEST_SEARCH, show_number
 from kselect.kernels import Kernel, Points
 from kselect.kernels.nystrom import draw_landmarks
-from kselect.learners import Dual, find_learner
+from kselect.learners import Fit, find_learner
 from kselect.learners.base import RidgeMode
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
@@ -93,9 +93,9 @@ class Selection:
         return self.found.score
 
     @property
-    def duals(self) -> tuple[Dual, ...]:
+    def fits(self) -> tuple[Fit, ...]:
         """The fits, one per target."""
-        return self.found.duals
+        return self.found.fits
 
     @property
     def position(self) -> tuple[int, int]:
@@ -179,7 +179,7 @@ def on_grid(side: TrainingContext, request: Request, started: float, watch: Watc
     if isinstance(found, SearchFailure):
         raise TrialError(found.reason)
     if len(request.kernels) * len(request.lams) > 1:
-        found = replace(found, duals=fit_alone(side, found))
+        found = replace(found, fits=fit_alone(side, found))
     return Selection(
         request,
         np.array(scores),
@@ -191,7 +191,7 @@ def on_grid(side: TrainingContext, request: Request, started: float, watch: Watc
     )
 
 
-def fit_alone(side: TrainingContext, found: BestPoint) -> tuple[Dual, ...]:
+def fit_alone(side: TrainingContext, found: BestPoint) -> tuple[Fit, ...]:
     """The fits at the choice, as if nothing else had been asked for: the same bits from whatever grid it came.
 
     All ridges at once are rounded otherwise, and a ridge far below a singular kernel multiplies that: 5e-9 of
@@ -203,9 +203,9 @@ def fit_alone(side: TrainingContext, found: BestPoint) -> tuple[Dual, ...]:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
             problem = side.problem(found.point.kernel)
             paths = [learner.path(problem.of_target(t, lams), **params) for t in targets]
-            return tuple(path.dual() for path in paths)
+            return tuple(path.fit() for path in paths)
     except NUMERICAL:  # it went well among others
-        return found.duals
+        return found.fits
 
 
 def training_side(

@@ -202,7 +202,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     def _keep(self, X: Array, found: Selection, targets: Array) -> None:
         """The fitted attributes."""
         self.kernel_ = found.kernel
-        self.dual_ = found.duals
+        self.dual_ = found.fits
         self.support_ = X if found.landmarks is None else X[found.landmarks]
         scores = as_scored(found.scores, self.scoring, targets)
         shown = in_gamma if self.gamma is not None else None

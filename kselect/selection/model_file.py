@@ -25,7 +25,7 @@ from kselect.datasets.targets import Target
 from kselect.errors import DataError, KselectError
 from kselect.files import write_whole
 from kselect.kernels import Kernel, Points, find_kernel
-from kselect.learners import Dual
+from kselect.learners import Fit
 from kselect.numerics.linalg import Array
 from kselect.selection.calibration import probabilities
 from kselect.selection.engine import Selection
@@ -80,7 +80,7 @@ def model_of(
 ) -> SavedModel:
     """The fit of a selection on the prepared rows X; rows with a coefficient of 0 are left out."""
     support = X if found.landmarks is None else X[found.landmarks]
-    alpha = np.stack([dual.alpha[0] for dual in found.duals])
+    alpha = np.stack([dual.alpha[0] for dual in found.fits])
     used = np.any(alpha != 0, axis=0)
     used[:1] |= not used.any()  # a kernel needs a row, even where the bias is all there is
     return SavedModel(
@@ -95,7 +95,7 @@ def model_of(
         choice=choice,
         preparation=preparation,
         alpha=alpha[:, used],
-        bias=np.array([dual.bias[0] for dual in found.duals]),
+        bias=np.array([dual.bias[0] for dual in found.fits]),
         support=support[used],
         slope=slope,
     )
@@ -104,7 +104,7 @@ def model_of(
 def decision(model: SavedModel, X: Array) -> Array:
     """(rows, q) decision values of prepared rows, a block at a time: memory does not grow with them."""
     kernel, block = model.kernel, min(ROWS_AT_ONCE, max(1, ENTRIES_AT_ONCE // len(model.support)))
-    duals = [Dual(a[None], b[None]) for a, b in zip(model.alpha, model.bias, strict=True)]
+    duals = [Fit(a[None], b[None]) for a, b in zip(model.alpha, model.bias, strict=True)]
     found = [np.empty((0, len(duals)))]
     for start in range(0, len(X), block):
         K = kernel.gram(Points(X[start : start + block], model.support))

@@ -16,7 +16,7 @@ from kselect.errors import KselectError
 from kselect.kernels import Points
 from kselect.kernels.ard import Ard
 from kselect.kernels.base import read_parameters
-from kselect.learners.bordered import Bordered
+from kselect.learners.bordered import LSSVMSolution
 from kselect.numerics.linalg import Array
 from kselect.run.trial import Parts, load, prepare, split_of
 from kselect.stats.learned import learned_records
@@ -136,7 +136,7 @@ def decide(
 
 def over_the_plane(parts: Parts, kernel: Ard, lam: float) -> Decision:
     """The fit at the place, on a grid around the training rows."""
-    fit = Bordered(kernel.gram(Points(parts.train)), parts.y_train, lam)
+    fit = LSSVMSolution(kernel.gram(Points(parts.train)), parts.y_train, lam)
     low, high = parts.train.min(axis=0), parts.train.max(axis=0)
     pad = MARGIN * (high - low)
     x, y = (np.linspace(low[j] - pad[j], high[j] + pad[j], STEPS) for j in (0, 1))

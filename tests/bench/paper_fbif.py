@@ -18,9 +18,9 @@ from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners.block_pivoting import (
     TOLERANCE,
-    Fit,
-    Signed,
-    Task,
+    HingeProblem,
+    HingeSolution,
+    SignedKernel,
     all_top,
     carried_over,
     settle,
@@ -33,12 +33,12 @@ from kselect.learners.smooth_hinge_loss import pull, value
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 
-Trainer = Callable[[Task], Fit]
+Trainer = Callable[[HingeProblem], HingeSolution]
 ARMIJO = 1e-4
 H = 0.05
 
 
-def newton(task: Task) -> Fit:
+def newton(task: HingeProblem) -> HingeSolution:
     """The paper's trainer."""
     signed, h = task.signed, task.signed.h
     a, z = np.zeros(len(signed.Ky)), np.zeros(len(signed.Ky))
@@ -62,7 +62,7 @@ def newton(task: Task) -> Fit:
     raise RuntimeError(f"Newton's method left {violation(task, fit):.1e}")
 
 
-def from_nothing(task: Task) -> Fit:
+def from_nothing(task: HingeProblem) -> HingeSolution:
     """kselect's trainer, told nothing."""
     return settle(task, carried_over(task, None))
 
@@ -112,9 +112,9 @@ def hinge_fbif(
     """(widths, ridges): the hinge loss by FBIF."""
     scores = []
     for K in matrices(X, taus):
-        signed, formula = Signed.of(K, y, H, ""), Formula.of(K, landmarks, folds)
+        signed, formula = SignedKernel.of(K, y, H, ""), Formula.of(K, landmarks, folds)
         for lam in lams.tolist():
-            z = train(Task(signed, 2.0 * lam * len(y))).z
+            z = train(HingeProblem(signed, 2.0 * lam * len(y))).z
             curved = (np.abs(1.0 - z) <= H).nonzero()[0]
             f = formula.predict(y * z, y * pull(z, H), curved, 4.0 * len(y) * lam * H, lam)
             scores.append(np.maximum(0.0, 1.0 - y * f).mean())
@@ -135,9 +135,9 @@ def hinge_cv(X: Array, y: Array, taus: Array, lams: Array, folds: Folds, train: 
         held = np.empty((len(lams), len(y)))
         for F in folds.members:
             T, inner, outer = without(K, F)
-            signed = Signed.of(inner, y[T], H, "")
+            signed = SignedKernel.of(inner, y[T], H, "")
             for i, lam in enumerate(lams.tolist()):
-                held[i, F] = outer @ (y[T] * train(Task(signed, 2.0 * lam * len(T))).a)
+                held[i, F] = outer @ (y[T] * train(HingeProblem(signed, 2.0 * lam * len(T))).a)
         rows.append(np.maximum(0.0, 1.0 - y * held).mean(axis=1))
     return np.array(rows)
 

@@ -38,7 +38,7 @@ from sklearn import datasets
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import Problem
-from kselect.learners.block_pivoting import Signed, Task
+from kselect.learners.block_pivoting import HingeProblem, SignedKernel
 from kselect.learners.krr import krr
 from kselect.learners.nystrom_series import nystrom_factor, woodbury
 from kselect.learners.smooth_hinge import smooth_hinge
@@ -141,7 +141,7 @@ def over(gap: Array, size: Array) -> float:
 
 def optimality(p: Problem, _: Folds) -> float:
     """The slope of a row with the largest pull is 1."""
-    dual = smooth_hinge(p).dual()
+    dual = smooth_hinge(p).fit()
     even = slow.even(p.n)
     found = (
         slow.violation(p.K, p.y, a, lam, H, even) for a, lam in zip(dual.alpha, LAMS, strict=True)
@@ -154,10 +154,10 @@ def trained(p: Problem, folds: Folds, hinge: bool) -> Array:
     out = np.empty((len(LAMS), p.n))
     for F in folds.members:
         T, inner, outer = without(p.K, F)
-        signed = Signed.of(inner, p.y[T], H, "")
+        signed = SignedKernel.of(inner, p.y[T], H, "")
         for i, lam in enumerate(LAMS.tolist()):
             if hinge:
-                beta = p.y[T] * newton(Task(signed, 2.0 * lam * len(T))).a
+                beta = p.y[T] * newton(HingeProblem(signed, 2.0 * lam * len(T))).a
             else:
                 beta = np.linalg.solve(inner + len(T) * lam * np.eye(len(T)), p.y[T])
             out[i, F] = outer @ beta

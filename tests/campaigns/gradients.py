@@ -48,7 +48,7 @@ from sklearn import datasets
 
 from kselect.errors import TrialError
 from kselect.kernels.widths import KernelWidths
-from kselect.learners.held_out_errors import KFold, LeaveOneOut, slope
+from kselect.learners.held_out_errors import KFoldErrors, LeaveOneOutErrors, slope
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.search.continuous import Unit
 from kselect.search.first_level import Inner
@@ -239,9 +239,9 @@ def second_level(
     members = list(folds.members)
     k_fold = partial(held_out_errors, members=members)
     at, far = np.append(theta, lam), np.append(reach(D), lam)
-    kinds = (("LOO", LeaveOneOut, rows, loo_errors), ("k-CV", KFold, members, k_fold))
+    kinds = (("LOO", LeaveOneOutErrors, rows, loo_errors), ("k-CV", KFoldErrors, members, k_fold))
     for name, criterion, left_out, errors in kinds:
-        make = criterion if name == "LOO" else partial(KFold, folds=folds)
+        make = criterion if name == "LOO" else partial(KFoldErrors, folds=folds)
         expected = held_out_errors(K, y, lam, left_out)
         yield name, over(make(widths.gram(theta), y, lam).errors - expected, expected)
         found = slope(make, widths, y, theta, lam)
@@ -263,7 +263,7 @@ def regularised(widths: KernelWidths, D: Array, y: Array, theta: Array, lam: flo
         return 0.5 * n * np.log(press(at)) + 0.5 * len(theta) * np.log(omega)
 
     u = np.log(np.append(theta, lam))
-    found = Objective(LeaveOneOut, widths, y, prior=len(theta))(u)[1] * 0.5 * n
+    found = Objective(LeaveOneOutErrors, widths, y, prior=len(theta))(u)[1] * 0.5 * n
     return against(found, value, u, np.ones_like(u))
 
 

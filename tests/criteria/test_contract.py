@@ -127,7 +127,7 @@ def test_nothing_is_modified(criterion: Criterion, learner: str, kernel: str) ->
             path.decision(),
             path.held_out(folds),
             path.problem.spectrum(),
-            path.dual().alpha,
+            path.fit().alpha,
         ]
 
     before = [a.copy() for a in answers()]
@@ -265,7 +265,7 @@ def test_what_a_criterion_needs_is_its_annotation() -> None:
     class Plain:
         def decision(self) -> None: ...
         def held_out(self) -> None: ...
-        def dual(self) -> None: ...
+        def fit(self) -> None: ...
 
     def plain(problem: object) -> Plain:
         raise AssertionError

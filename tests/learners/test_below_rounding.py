@@ -107,7 +107,7 @@ def test_signs_of_the_fit(learner: str, case: Small) -> None:
     p, path = case.problem, LEARNERS[learner].path(case.problem)
     truth = exact.fitted(p.K, p.y, case.gamma, learner == "lssvm", False)
     assert not exact.beyond(p.y, path.decision()[0], *truth).any()
-    assert not exact.beyond(p.y, path.dual().decision(0, p.K), *truth).any()
+    assert not exact.beyond(p.y, path.fit().decision(0, p.K), *truth).any()
 
 
 @BOTH
@@ -341,7 +341,7 @@ def test_a_row_that_moves_its_neighbours_is_taken_out() -> None:
     """Two votes that cancel, but not while the row itself takes part: there is no short way."""
     X, y = np.array([[0.0], [1.0], [-1.0]]), np.array([1.0, 1.0, -1.0])
     path = LEARNERS["krr"].path(problem_of(Gaussian(1 / 6), X, y, [1e-3, 0.1]))
-    assert np.abs(path.problem.K[0, 1:] @ path.dual().alpha[1, 1:]) > 1e-3
+    assert np.abs(path.problem.K[0, 1:] @ path.fit().alpha[1, 1:]) > 1e-3
     assert (path.loo()[:, 0] == 0).all()
 
 
@@ -370,11 +370,11 @@ def test_the_bias_of_the_fit_is_a_sum_too() -> None:
     """As many labels of either sign and no neighbour: 0, or what the few neighbours say, to their own rounding."""
     apart = 100.0 * np.arange(8.0)[:, None]
     p = problem_of(Gaussian(0.01), apart, LABELS, [0.1, 10.0])
-    assert (LEARNERS["lssvm"].path(p).dual().bias == 0).all()
+    assert (LEARNERS["lssvm"].path(p).fit().bias == 0).all()
     X, y = np.array([[0.0], [1.0], [10.0], [20.0]]), np.array([1.0, 1.0, -1.0, -1.0])
     path = LEARNERS["lssvm"].path(problem_of(Gaussian(0.01), X, y, [0.1]))
     _, b = exact.fit(exact.exactly(path.problem.K), y, range(4), 0.4, True)
-    assert path.dual().bias[0] == pytest.approx(float(b), rel=1e-12, abs=0.0)
+    assert path.fit().bias[0] == pytest.approx(float(b), rel=1e-12, abs=0.0)
     assert abs(float(b)) < 1e-20
 
 

@@ -41,8 +41,8 @@ def test_each_target_as_if_alone(learner: str, ridge: Any, kernel: Kernel) -> No
             np.testing.assert_allclose(
                 mine.held_out(folds), alone.held_out(folds), rtol=1e-8, atol=1e-12
             )
-        np.testing.assert_array_equal(mine.dual().alpha, alone.dual().alpha)
-        np.testing.assert_array_equal(mine.dual().bias, alone.dual().bias)
+        np.testing.assert_array_equal(mine.fit().alpha, alone.fit().alpha)
+        np.testing.assert_array_equal(mine.fit().bias, alone.fit().bias)
         np.testing.assert_array_equal(mine.decision(), alone.decision())
         np.testing.assert_array_equal(mine.loo(), alone.loo())
         np.testing.assert_array_equal(mine.leverages(), alone.leverages())

@@ -10,7 +10,7 @@ from oracles_flkl import Array, derivative, differences, gradient, held_out_erro
 
 from kselect.errors import TrialError
 from kselect.kernels.widths import OneWidth, WidthPerFeature
-from kselect.learners.held_out_errors import ErrorFunction, KFold, LeaveOneOut, slope
+from kselect.learners.held_out_errors import ErrorFunction, KFoldErrors, LeaveOneOutErrors, slope
 from kselect.numerics.folds import Folds, draw_folds
 
 SIZES = [(40, 1), (40, 5), (90, 12), (200, 20)]
@@ -41,9 +41,9 @@ def test_equal_retraining(n: int, d: int, lam: float) -> None:
     K = kernel(differences(X, X, one=False), thetas(d, one=False))
     close = {"rtol": 1e-10, "atol": 1e-10}
     expected = held_out_errors(K, y, lam, [np.array([i]) for i in range(n)])
-    np.testing.assert_allclose(LeaveOneOut(K, y, lam).errors, expected, **close)
+    np.testing.assert_allclose(LeaveOneOutErrors(K, y, lam).errors, expected, **close)
     expected = held_out_errors(K, y, lam, folds.members)
-    np.testing.assert_allclose(KFold(K, y, lam, folds).errors, expected, **close)
+    np.testing.assert_allclose(KFoldErrors(K, y, lam, folds).errors, expected, **close)
 
 
 @pytest.mark.parametrize(("n", "d"), SIZES)
@@ -52,7 +52,9 @@ def test_equal_retraining(n: int, d: int, lam: float) -> None:
 def test_slope(n: int, d: int, one: bool, kind: str) -> None:
     """All derivatives by theta and lam to 1e-6 of the largest, thetas at zero among them."""
     X, y, folds = problem(n, d, 5)
-    criterion: ErrorFunction = LeaveOneOut if kind == "LOO" else partial(KFold, folds=folds)
+    criterion: ErrorFunction = (
+        LeaveOneOutErrors if kind == "LOO" else partial(KFoldErrors, folds=folds)
+    )
     theta, lam = thetas(d, one=one), 0.3
     D = differences(X, X, one=one)
 
@@ -76,7 +78,7 @@ def test_slope_of_the_definition() -> None:
     def value(t: Array) -> float:
         return 0.5 * float(np.sum(held_out_errors(kernel(D, t), y, lam, folds.members) ** 2))
 
-    found = slope(partial(KFold, folds=folds), WidthPerFeature(X), y, theta, lam)
+    found = slope(partial(KFoldErrors, folds=folds), WidthPerFeature(X), y, theta, lam)
     expected = gradient(value, theta, 3e-5)
     np.testing.assert_allclose(found.theta, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
@@ -84,12 +86,12 @@ def test_slope_of_the_definition() -> None:
 def test_two_rows() -> None:
     """Each model is a constant: the other row's label."""
     K, y = np.array([[1.0, 0.2], [0.2, 1.0]]), np.array([1.0, -1.0])
-    np.testing.assert_allclose(LeaveOneOut(K, y, 0.1).errors, [2.0, -2.0])
+    np.testing.assert_allclose(LeaveOneOutErrors(K, y, 0.1).errors, [2.0, -2.0])
     folds = Folds.from_numbers(np.array([0, 1]))
-    np.testing.assert_allclose(KFold(K, y, 0.1, folds).errors, [2.0, -2.0])
+    np.testing.assert_allclose(KFoldErrors(K, y, 0.1, folds).errors, [2.0, -2.0])
 
 
 def test_a_row_alone() -> None:
     """Nothing is left to predict it from."""
     with pytest.raises(TrialError, match="no other rows"):
-        LeaveOneOut(np.ones((1, 1)), np.ones(1), 0.1)
+        LeaveOneOutErrors(np.ones((1, 1)), np.ones(1), 0.1)

@@ -23,4 +23,4 @@ def test_fit_and_cross_validation(case: Case) -> None:
         expected = oracles.held_out(p.K, p.y, case.folds.members, lam, False, case.per_fold)
         bound = oracles.held_out_bound(p.K, p.y, case.folds.members, lam, False, case.per_fold)
         assert (np.abs(held[ridge] - expected) <= bound).all()
-    assert (path.dual().bias == 0).all()
+    assert (path.fit().bias == 0).all()

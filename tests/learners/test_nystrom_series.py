@@ -133,7 +133,7 @@ def test_far_from_every_column_it_is_the_jackknife(learner: str) -> None:
     X[0] += 1e3
     p = problem_of(Gaussian(1.0), X, p.y, p.lams)
     path, folds = path_of(learner, p), folds_of()
-    found, alpha = fbif(learner, p, [0], folds), path.dual().alpha
+    found, alpha = fbif(learner, p, [0], folds), path.fit().alpha
     for F in folds.members:
         T = oracles.without(F, 30)
         rows = np.setdiff1d(F, [0])

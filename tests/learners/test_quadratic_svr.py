@@ -65,7 +65,7 @@ def test_optimality_conditions(case: Case, eps: float) -> None:
     """
     p = case.problem
     path = quadratic_svr(p, eps=eps)
-    dual = path.dual()
+    dual = path.fit()
     for at, lam in enumerate(p.lams.tolist()):
         r = p.y - p.K @ dual.alpha[at] - dual.bias[at]
         excess = np.array([oracles_svr.first(a, eps) / 2 for a in r.tolist()])
@@ -78,7 +78,7 @@ def test_optimality_conditions(case: Case, eps: float) -> None:
 def test_optimality_conditions_without_any_allowance() -> None:
     p = regression()
     for eps in (0.0, 0.1, 0.4):
-        dual = quadratic_svr(p, eps=eps).dual()
+        dual = quadratic_svr(p, eps=eps).fit()
         for at, lam in enumerate(p.lams.tolist()):
             r = p.y - dual.decision(at, p.K)
             excess = np.array([oracles_svr.first(a, eps) / 2 for a in r.tolist()])
@@ -91,7 +91,7 @@ def test_fit_is_the_minimum_that_scipy_finds(case: Case, eps: float) -> None:
     """Nothing is lower, and ``lam ||f - f*||^2`` is at most the excess of the objective over the minimum."""
     p = case.problem
     path = quadratic_svr(p, eps=eps)
-    dual, w = path.dual(), np.full(p.n, 1 / p.n)
+    dual, w = path.fit(), np.full(p.n, 1 / p.n)
     for at, lam in enumerate(p.lams.tolist()):
         ours = oracles_svr.primal(p.K, p.y, lam, eps, w, dual.alpha[at], float(dual.bias[at]))
         f, b = oracles_svr.minimise(p.K, p.y, lam, eps, w)
@@ -109,7 +109,7 @@ def test_fit_is_the_minimum_that_scipy_finds(case: Case, eps: float) -> None:
 def test_the_objective_is_flat_at_the_fit(eps: float) -> None:
     """Central differences along every alpha and b vanish, and one beside the fit is not flat."""
     p = regression(10)
-    dual, w, h = quadratic_svr(p, eps=eps).dual(), np.full(10, 0.1), 1e-5
+    dual, w, h = quadratic_svr(p, eps=eps).fit(), np.full(10, 0.1), 1e-5
     for at, lam in enumerate(p.lams.tolist()):
         x = np.append(dual.alpha[at], dual.bias[at])
 
@@ -193,7 +193,7 @@ def test_the_norm_between_two_functions() -> None:
     rng = np.random.default_rng(5)
     one, two = rng.normal(size=24), rng.normal(size=24)
     at = Start(p.K @ one, 1.0, float(one @ p.K @ one))
-    fit = active_set.Fit(two, 3.0, p.K @ two, np.ones(24))
+    fit = active_set.TubeSolution(two, 3.0, p.K @ two, np.ones(24))
     for t in (0.0, 0.25, 1.0):
         mixed = (1 - t) * one + t * two
         found = active_set.between(at, fit, t)
@@ -256,7 +256,7 @@ def test_without_a_tube_it_is_the_lssvm(case: Case) -> None:
         (path.loo(), square.loo()),
         (path.bif(folds, 3), square.bif(folds, 3)),
         (path.rates(folds), square.rates(folds)),
-        (path.dual().bias, square.dual().bias),
+        (path.fit().bias, square.fit().bias),
     ]
     for ours, theirs in pairs:
         assert np.abs(ours - theirs).max() <= limit
@@ -407,7 +407,7 @@ def test_all_targets_within_the_tube() -> None:
     p, folds = regression(), folds_of()
     path = quadratic_svr(p, eps=10.0)
     middle = (p.y.min() + p.y.max()) / 2
-    assert (path.dual().alpha == 0).all()
+    assert (path.fit().alpha == 0).all()
     assert path.decision() == pytest.approx(np.full((3, 24), middle), abs=1e-14)
     np.testing.assert_array_equal(path.bif(folds, 5), path.decision())
     assert path.rates(folds).tolist() == [0, 0, 0]
@@ -472,7 +472,7 @@ def test_two_rows(eps: float) -> None:
     path = quadratic_svr(p, eps=eps)
     # K = diag(0, 1): f = (0, -d), and d (1 + 2 * 2 * 0.25) = 3 - 2 eps from the difference of both rows.
     d = max(0.0, 3 - 2 * eps) / 2
-    assert path.dual().alpha[0] == pytest.approx([d, -d], abs=1e-14)
+    assert path.fit().alpha[0] == pytest.approx([d, -d], abs=1e-14)
     both = Folds.from_numbers(np.array([0, 1]))
     assert path.held_out(both)[0] == pytest.approx([-2.0, 1.0], abs=1e-12)
     assert path.loo()[0] == pytest.approx([-2.0, 1.0], abs=1e-12)
@@ -503,7 +503,7 @@ def test_singular_kernel(kind: str, lam: float, eps: float) -> None:
 def test_no_ridge_is_an_error() -> None:
     path = quadratic_svr(regression(lams=[0.1, 0.0]))
     with pytest.raises(TrialError, match=r"needs a ridge: gaussian tau=0.5 lam=0"):
-        path.dual()
+        path.fit()
 
 
 def test_not_converging_is_an_error_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -561,7 +561,7 @@ def test_equal_rows_with_other_targets(exponent: int) -> None:
     y = np.array([-0.704, -1.265, -0.623, 0.041])
     kernel, lam = Gaussian(1.0), 10.0**exponent
     p = Problem(X, y, kernel, kernel.gram(Points(X)), np.array([lam]))
-    dual = quadratic_svr(p, eps=0.003).dual()
+    dual = quadratic_svr(p, eps=0.003).fit()
     r = y - dual.decision(0, p.K)
     excess = np.sign(r) * np.maximum(np.abs(r) - 0.003, 0.0)
     assert np.abs(4 * lam * dual.alpha[0] - excess).max() <= 1e-10 + rounding(p, lam)

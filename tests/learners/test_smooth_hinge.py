@@ -18,7 +18,7 @@ from kselect.kernels.linear import Linear
 from kselect.kernels.nystrom import NystromColumns
 from kselect.learners import LEARNERS, Problem, block_pivoting, hinge_folds
 from kselect.learners.base import HatMatrix, Series
-from kselect.learners.block_pivoting import Signed, Task, all_top, settle, violation
+from kselect.learners.block_pivoting import HingeProblem, SignedKernel, all_top, settle, violation
 from kselect.learners.smooth_hinge import smooth_hinge
 from kselect.learners.smooth_hinge_loss import curvature, pull, value
 from kselect.numerics.folds import Folds
@@ -120,7 +120,7 @@ def test_derivatives_by_finite_differences(z: float, h: float) -> None:
 def test_optimality_on_the_papers_ridges(kind: str, tau: float) -> None:
     """``2 lam beta + V'/n = 0`` to 1e-9 of the slope."""
     p = problem(kind, tau)
-    dual = smooth_hinge(p).dual()
+    dual = smooth_hinge(p).fit()
     for at, lam in enumerate(p.lams.tolist()):
         assert slow.violation(p.K, p.y, dual.alpha[at], lam, 0.05, slow.even(p.n)) <= 1e-9
     assert not dual.bias.any()
@@ -136,7 +136,7 @@ def test_fit_is_the_minimum(case: Case, h: float) -> None:
         scale = 1 + np.abs(f).max()
         np.testing.assert_allclose(path.decision()[at], f, atol=tolerance(p, lam) * scale)
         np.testing.assert_allclose(
-            path.decision()[at], p.K @ path.dual().alpha[at], atol=1e-9 * scale
+            path.decision()[at], p.K @ path.fit().alpha[at], atol=1e-9 * scale
         )
 
 
@@ -148,10 +148,10 @@ def tolerance(p: Problem, lam: float) -> float:
 def test_every_start_leads_to_the_same_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     """From nothing, from a neighbour, and by the primal alone."""
     p = problem("random", 1.0)
-    signed = Signed.of(p.K, p.y, 0.05, "")
+    signed = SignedKernel.of(p.K, p.y, 0.05, "")
     path = smooth_hinge(p)
     for at, lam in enumerate(p.lams.tolist()):
-        task = Task(signed, 2 * lam * p.n)
+        task = HingeProblem(signed, 2 * lam * p.n)
         cold = settle(task, all_top(signed))
         monkeypatch.setattr(block_pivoting, "PATIENCE", -1)
         monkeypatch.setattr(block_pivoting, "STEPS", 1)
@@ -172,7 +172,7 @@ def test_the_order_of_the_ridges_is_the_problems() -> None:
 def test_a_large_ridge_has_every_row_at_the_top() -> None:
     """``beta = y / (2 lam n)``, and cross-validation needs no training."""
     p = problem("random", 1.0, lams=np.array([1e4]))
-    alpha = smooth_hinge(p).dual().alpha[0]
+    alpha = smooth_hinge(p).fit().alpha[0]
     np.testing.assert_array_equal(alpha, p.y / (2e4 * p.n))
 
 
@@ -233,10 +233,10 @@ def test_held_out_on_the_papers_ridges(
     held = smooth_hinge(p).held_out(folds)
     for F in folds.members:
         T = oracles.without(F, p.n)
-        signed = Signed.of(p.K[np.ix_(T, T)], p.y[T], 0.05, "")
+        signed = SignedKernel.of(p.K[np.ix_(T, T)], p.y[T], 0.05, "")
         for at, lam in enumerate(p.lams.tolist()):
             gamma = 2 * lam * (len(T) if ridge == "per-fold" else p.n)
-            fit = settle(Task(signed, gamma), all_top(signed))
+            fit = settle(HingeProblem(signed, gamma), all_top(signed))
             f = p.K[np.ix_(F, T)] @ (p.y[T] * fit.a)
             np.testing.assert_allclose(held[at, F], f, atol=1e-8 * (1 + np.abs(f).max()))
 
@@ -372,6 +372,6 @@ def test_linear_kernel_with_more_rows_than_rank() -> None:
     p = problem_of(Linear(), X, y, PAPER[:10], ridge="per-fold")
     path, folds = smooth_hinge(p), folds_of(50, 5)
     for at, lam in enumerate(p.lams.tolist()):
-        assert slow.violation(p.K, p.y, path.dual().alpha[at], lam, 0.05, slow.even(50)) <= 1e-9
+        assert slow.violation(p.K, p.y, path.fit().alpha[at], lam, 0.05, slow.even(50)) <= 1e-9
         f = slow.held_out(p.K, p.y, folds.members, lam, 0.05, per_fold=True)
         np.testing.assert_allclose(path.held_out(folds)[at], f, atol=1e-8 * (1 + np.abs(f).max()))

@@ -27,7 +27,7 @@ BOTH = pytest.mark.parametrize("bias", [True, False], ids=["lssvm", "krr"])
 def test_fit_is_the_solution_of_the_linear_system(case: Case) -> None:
     """alpha, b and the fitted values of every ridge, within the bound of both computations."""
     p, path = case.problem, case.path()
-    dual, decision = path.dual(), path.decision()
+    dual, decision = path.fit(), path.decision()
     for at, lam in enumerate(p.lams):
         gamma = p.n * lam
         alpha, b = oracles.fit(p.K, p.y, gamma, case.bias)
@@ -148,7 +148,7 @@ def test_a_path_answers_in_the_shapes_of_its_protocol(name: str) -> None:
     path = LEARNERS[name].path(p)
     assert path.decision().shape == path.loo().shape == path.held_out(folds).shape == (3, 18)
     assert p.spectrum().shape == (18,)
-    dual = path.dual()
+    dual = path.fit()
     for ridge in range(3):
         # y - gamma alpha and K alpha + b: the same up to the bound of a fit, on both sides.
         bound = oracles.fit_bound(p.K, y, 18 * p.lams[ridge], bias_of(name))[1]
@@ -213,7 +213,7 @@ def test_lapack_failure_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
 def answers(problem: Problem, bias: bool, folds: Folds) -> Array:
     """All that a path says, for every ridge."""
     path = SquareLossPath(problem, bias=bias)
-    return np.hstack([path.decision(), path.loo(), path.held_out(folds), path.dual().alpha])
+    return np.hstack([path.decision(), path.loo(), path.held_out(folds), path.fit().alpha])
 
 
 @BOTH
@@ -262,7 +262,7 @@ def test_singular_kernel_without_a_ridge(bias: bool, n: int, kind: str) -> None:
     X = np.ones((n, 1)) if kind == "equal rows" else np.random.default_rng(n).normal(size=(n, 1))
     path = SquareLossPath(problem_of(Linear(), X, X[:, 0], [0.0]), bias=bias)
     with pytest.raises(TrialError, match="singular kernel"):
-        path.dual()
+        path.fit()
 
 
 @BOTH

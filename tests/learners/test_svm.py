@@ -97,7 +97,7 @@ def test_optimality(kind: str, kernel: Kernel, bias: bool) -> None:
     """To 1e-8, or where K beta is large to its rounding."""
     p = problem(kind, kernel)
     path = svm(p, bias=bias)
-    dual = path.dual()
+    dual = path.fit()
     for at, C in enumerate(box(p)):
         beta, b = dual.alpha[at], float(dual.bias[at])
         rounding = 1e-14 * np.abs(p.K).max() * np.abs(beta).sum()
@@ -111,7 +111,7 @@ def test_optimality(kind: str, kernel: Kernel, bias: bool) -> None:
 def test_any_problem(case: Case, bias: bool) -> None:
     """Any kernel, any ridges in any order, one class alone among the labels too."""
     p = case.problem
-    dual = svm(p, bias=bias).dual()
+    dual = svm(p, bias=bias).fit()
     for at, C in enumerate(box(p)):
         beta, b = dual.alpha[at], float(dual.bias[at])
         rounding = 1e-13 * np.abs(p.K).max() * np.abs(beta).sum()
@@ -121,7 +121,7 @@ def test_any_problem(case: Case, bias: bool) -> None:
 def test_no_other_fit_is_better() -> None:
     """C is 1 / (2 n lam): the objective of the papers is at its minimum."""
     p = problem("random", Gaussian(0.5))
-    dual = svm(p).dual()
+    dual = svm(p).fit()
     rng = np.random.default_rng(0)
     for at, lam in enumerate(p.lams.tolist()):
         beta, b = dual.alpha[at], float(dual.bias[at])
@@ -191,7 +191,7 @@ def test_held_out_is_training_without_the_fold(kernel: Kernel, bias: bool) -> No
     held = svm(p, bias=bias).held_out(folds)
     for F in folds.members:
         rest = np.setdiff1d(np.arange(p.n), F)
-        alone = svm(problem_of(kernel, p.X[rest], p.y[rest], p.lams), bias=bias).dual()
+        alone = svm(problem_of(kernel, p.X[rest], p.y[rest], p.lams), bias=bias).fit()
         across = kernel.gram(Points(p.X[F], p.X[rest]))
         for at in range(len(p.lams)):
             np.testing.assert_allclose(held[at, F], alone.decision(at, across), atol=1e-6)
@@ -238,7 +238,7 @@ def test_a_failure_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(ladder, "climb", fails)
     path = svm(problem("random", Gaussian(1.0)))
-    for ask in (path.decision, path.dual, path.decision):
+    for ask in (path.decision, path.fit, path.decision):
         with pytest.raises(TrialError, match="no fit"):
             ask()
     assert len(asked) == 1
@@ -286,7 +286,7 @@ def test_each_row_is_on_its_side(kind: str, tau: float, bias: bool) -> None:
     path = svm(p, bias=bias)
     slack = 1.0 - p.y * path.decision()
     for at, C in enumerate(box(p)):
-        a = p.y * path.dual().alpha[at]
+        a = p.y * path.fit().alpha[at]
         whole = np.array(
             [a[(p.X[i] == p.X).all(axis=1) & (p.y == p.y[i])].sum() for i in range(p.n)]
         )

@@ -101,7 +101,7 @@ def test_the_error_of_three_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert {r.status for r in outcome.records} == {"ok"}
     for record, result in zip(outcome.records, found, strict=True):
         K = result.point.kernel.gram(Points(parts.test, parts.train))
-        decisions = np.array([dual.decision(0, K) for dual in result.duals])
+        decisions = np.array([dual.decision(0, K) for dual in result.fits])
         wrong = decisions.argmax(axis=0) != parts.targets_test.argmax(axis=0)
         assert record.error == pytest.approx(wrong.mean())
 

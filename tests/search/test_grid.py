@@ -24,7 +24,7 @@ from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.linear import Linear
 from kselect.kernels.polynomial import Polynomial
-from kselect.learners import Dual, Path, Problem, find_learner
+from kselect.learners import Fit, Path, Problem, find_learner
 from kselect.learners.square_loss import SquareLossPath
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array
@@ -120,8 +120,8 @@ def test_duals_are_the_fits_of_their_places() -> None:
     for setting in EACH:
         found = search_grid(side(), {ELOO: (setting,)})[ELOO, setting]
         assert isinstance(found, BestPoint)
-        whole = SquareLossPath(problem_of(found.point.kernel, X, Y, LAMS), bias=True).dual()
-        (dual,) = found.duals
+        whole = SquareLossPath(problem_of(found.point.kernel, X, Y, LAMS), bias=True).fit()
+        (dual,) = found.fits
         np.testing.assert_array_equal(dual.alpha[0], whole.alpha[setting.position])
         assert dual.bias.tolist() == [whole.bias[setting.position]]
 
@@ -136,7 +136,7 @@ SCORES = st.lists(
 
 def visited(rows_of: list[list[float]]) -> list[Visit]:
     """Kernels whose scores are these."""
-    blank = Dual(np.zeros((3, 14)), np.zeros(3))
+    blank = Fit(np.zeros((3, 14)), np.zeros(3))
     return [
         Visit(k, {ELOO: np.array(r)}, {ELOO: {}}, (blank,), {ELOO: 0.0})
         for k, r in zip(KERNELS, rows_of, strict=False)

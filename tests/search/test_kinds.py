@@ -111,8 +111,8 @@ def test_the_fit_is_that_of_the_place() -> None:
     found = find(at, method("k-CV", "flkl", "ard"))
     K = kernel(differences(at.X, at.X, one=False), widths(found))
     alpha, bias = fit(K, at.targets[0], N * found.point.lam)
-    np.testing.assert_allclose(found.duals[0].alpha[0], alpha, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(found.duals[0].bias[0], bias, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.fits[0].alpha[0], alpha, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.fits[0].bias[0], bias, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(found.point.kernel.gram(Points(at.X)), K, rtol=1e-12)
 
 
@@ -223,7 +223,7 @@ def test_bad_input_is_a_result_or_a_named_failure(kind: str, criterion: str, nam
     else:
         assert kind not in NAMED
         assert np.isfinite(found.score)
-        assert np.isfinite(found.duals[0].alpha).all()
+        assert np.isfinite(found.fits[0].alpha).all()
 
 
 def test_misfits() -> None:

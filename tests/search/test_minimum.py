@@ -53,7 +53,7 @@ def test_it_finds_what_the_grid_finds(learner: str, loss: str, ridge: Any) -> No
         a, b = found(pruned, method), found(grid, method)
         assert a.point == b.point
         assert a.score == pytest.approx(b.score, abs=1e-10)
-        np.testing.assert_allclose(a.duals[0].alpha, b.duals[0].alpha, rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(a.fits[0].alpha, b.fits[0].alpha, rtol=1e-6, atol=1e-7)
 
 
 def test_the_score_is_that_of_retraining() -> None:
@@ -168,5 +168,5 @@ def test_searches_share_the_factors_that_there_is_room_for(monkeypatch: pytest.M
     for method in demand:
         assert found(shared, method).point == found(some, method).point
         np.testing.assert_allclose(
-            found(shared, method).duals[0].alpha, found(some, method).duals[0].alpha, rtol=1e-9
+            found(shared, method).fits[0].alpha, found(some, method).fits[0].alpha, rtol=1e-9
         )

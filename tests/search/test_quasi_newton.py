@@ -10,7 +10,7 @@ from oracles_flkl import Array, differences, gradient, held_out_errors, kernel
 
 from kselect.errors import TrialError
 from kselect.kernels.widths import OneWidth, WidthPerFeature
-from kselect.learners.held_out_errors import KFold, LeaveOneOut
+from kselect.learners.held_out_errors import KFoldErrors, LeaveOneOutErrors
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.search.continuous import SecondLevel
 from kselect.search.quasi_newton import (
@@ -46,7 +46,7 @@ def test_gradient_in_logs(prior: float, ard: bool) -> None:
     """What L-BFGS is told, BR's term included, to 1e-6."""
     X, y, folds = problem()
     widths = WidthPerFeature(X) if ard else OneWidth.of(X)
-    objective = Objective(partial(KFold, folds=folds), widths, y, prior)
+    objective = Objective(partial(KFoldErrors, folds=folds), widths, y, prior)
     u = np.log(np.append(np.linspace(0.05, 0.4, widths.size), 0.3))
     expected = gradient(lambda at: objective(at)[0], u, 1e-3)
     np.testing.assert_allclose(objective(u)[1], expected, atol=1e-6 * np.abs(expected).max())
@@ -98,7 +98,7 @@ def test_ard_starts_from_rbf_and_is_no_worse() -> None:
 def test_starts_at_the_best_of_the_grid() -> None:
     """``theta in {.01, .1, 1, 10} / d``, ``lam in {.01, .1, 1}``."""
     X, y, _ = problem()
-    theta, lam = np.exp(best_start(LeaveOneOut, OneWidth.of(X), y, D))
+    theta, lam = np.exp(best_start(LeaveOneOutErrors, OneWidth.of(X), y, D))
     places = [(t / D, ridge) for t in (0.01, 0.1, 1.0, 10.0) for ridge in (0.01, 0.1, 1.0)]
     rows = [np.array([i]) for i in range(N)]
 
@@ -144,6 +144,6 @@ def test_any_unit(scale: float) -> None:
 
 def test_no_error_left() -> None:
     """A target that each model predicts exactly has no logarithm."""
-    objective = Objective(LeaveOneOut, WidthPerFeature(np.ones((2, 1))), np.zeros(2))
+    objective = Objective(LeaveOneOutErrors, WidthPerFeature(np.ones((2, 1))), np.zeros(2))
     with pytest.raises(TrialError, match="held-out error is zero"):
         objective(np.zeros(2))

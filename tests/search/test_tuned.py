@@ -51,7 +51,7 @@ def by_double_loop(one: TrainingContext, setting: int | None) -> list[float]:
             found = search_grid(part, {method: (chosen,)})[method, chosen]
             assert isinstance(found, BestPoint)
             K = found.point.kernel.gram(Points(one.X[F], part.X))
-            decision = found.duals[0].decision(0, K)
+            decision = found.fits[0].decision(0, K)
             totals[i] += float((one.targets[0, F] * decision <= 0).sum())
     return totals
 

@@ -70,7 +70,7 @@ def fitted(folder: Path, classes: int = 2, **more: Any) -> tuple[SavedModel, Any
     found = select(X, goal.values, request, folds)
     support = X if found.landmarks is None else X[found.landmarks]
     K = found.kernel.gram(Points(X, support))
-    held_out = np.array([dual.decision(0, K) for dual in found.duals])
+    held_out = np.array([dual.decision(0, K) for dual in found.fits])
     slope = fit_slope(held_out, goal.values) if classes else None
     facts = {"criterion": "5-CV", "score": found.score, "warnings": found.edges, "nothing": None}
     return model_of(found, X, goal, preparation, facts, slope), X, found
@@ -103,7 +103,7 @@ def test_what_comes_back(tmp_path: Path, classes: int, more: dict[str, Any]) -> 
     # The decisions of the selection's own fit, on the rows of the file.
     support = X if found.landmarks is None else X[found.landmarks]
     K = found.kernel.gram(Points(X, support))
-    values = np.stack([dual.decision(0, K) for dual in found.duals], axis=1)
+    values = np.stack([dual.decision(0, K) for dual in found.fits], axis=1)
     np.testing.assert_allclose(decision(back, X), values, rtol=1e-12, atol=1e-12)
     prepared, _ = back.preparation.transform(
         read_like(tmp_path / f"{classes}.csv", back.preparation.schema)
@@ -147,10 +147,10 @@ def test_classes_and_probabilities(tmp_path: Path) -> None:
 
 def test_rows_without_a_coefficient_are_left_out(tmp_path: Path) -> None:
     model, X, found = fitted(tmp_path)
-    (dual,) = found.duals
+    (dual,) = found.fits
     for kept in (3, 0):
         alpha = np.where(np.arange(len(X)) < kept, dual.alpha, 0.0)
-        fit = replace(found.found, duals=(replace(dual, alpha=alpha),))
+        fit = replace(found.found, fits=(replace(dual, alpha=alpha),))
         sparse = replace(found, found=fit)
         goal = as_target(read_frame(tmp_path / "2.csv", None), None)
         small = model_of(sparse, X, goal, model.preparation, {})

@@ -11,8 +11,8 @@ import numpy as np
 
 from kselect.criteria.fbif import NO_MARGIN
 from kselect.kernels import Kernel
-from kselect.learners.block_pivoting import Signed
-from kselect.learners.block_pivoting import Task as Training
+from kselect.learners.block_pivoting import HingeProblem as Training
+from kselect.learners.block_pivoting import SignedKernel
 from kselect.learners.hinge_series import perturbation
 from kselect.learners.nystrom_series import nystrom_factor, woodbury, wrong_where_exploded
 from kselect.learners.smooth_hinge_loss import curvature, pull
@@ -76,7 +76,7 @@ def fast_cross_validation(task: Task, kernel: Kernel, K: Array) -> Score:
 def fast_cross_validation_of_hinge(task: Task, kernel: Kernel, K: Array) -> Score:
     """For the smoothed hinge: Newton's method at every grid point."""
     series, y, h = Series(task, K), task.y, task.h
-    signed = Signed.of(K, y, h, f"{kernel.name} {kernel.text}")
+    signed = SignedKernel.of(K, y, h, f"{kernel.name} {kernel.text}")
 
     def score(lam: float) -> float:
         z = newton(Training(signed, 2.0 * lam * task.n)).z
@@ -89,11 +89,11 @@ def fast_cross_validation_of_hinge(task: Task, kernel: Kernel, K: Array) -> Scor
 @algorithm("k-CV", HINGE)
 def cross_validation_of_hinge(task: Task, kernel: Kernel, K: Array) -> Score:
     """k-CV of the smoothed hinge: k trainings by Newton's method for every grid point."""
-    signed = Signed.of(K, task.y, task.h, f"{kernel.name} {kernel.text}")
+    signed = SignedKernel.of(K, task.y, task.h, f"{kernel.name} {kernel.text}")
     return lambda lam: task.mean_loss(held_out(task, signed, lam))
 
 
-def held_out(task: Task, signed: Signed, lam: float) -> Array:
+def held_out(task: Task, signed: SignedKernel, lam: float) -> Array:
     """Every row predicted by the model that is trained from nothing without its fold."""
     out = np.empty(task.n)
     for F in task.folds.members:

@@ -9,7 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from kselect.errors import TrialError
-from kselect.learners.block_pivoting import TOLERANCE, Fit, Task, solve, violation, zones_of
+from kselect.learners.block_pivoting import (
+    TOLERANCE,
+    HingeProblem,
+    HingeSolution,
+    solve,
+    violation,
+    zones_of,
+)
 from kselect.learners.smooth_hinge_loss import pull, value
 from kselect.numerics.linalg import Array, Mask
 
@@ -18,7 +25,7 @@ STEPS = 500
 SHORTEST = 1e-12
 
 
-def newton(task: Task) -> Fit:
+def newton(task: HingeProblem) -> HingeSolution:
     """The minimum over the rows kept, with the margins of all rows."""
     signed, h = task.signed, task.signed.h
     n = len(signed.Ky)
@@ -35,7 +42,7 @@ def newton(task: Task) -> Fit:
 
 
 def back_tracked(
-    task: Task, kept: Mask, start: tuple[Array, Array], fit: Fit
+    task: HingeProblem, kept: Mask, start: tuple[Array, Array], fit: HingeSolution
 ) -> tuple[Array, Array]:
     """``(a, z)`` on the way from a start to a fit, where the objective is lower by enough."""
     (a, z), gamma, h = start, task.gamma, task.signed.h
