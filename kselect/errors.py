@@ -1,4 +1,4 @@
-"""What a user can do wrong: one base class, one line each. Anything else keeps its traceback."""
+"""Errors that a user can correct, printed in one line without a traceback, and how messages quote user input."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import difflib
 import reprlib
 from collections.abc import Iterable
 
-LONGEST_ECHO = 72  # characters of what somebody wrote, in a message
+LONGEST_ECHO = 72  # characters of user input in a message
 MOST_NAMES = 30  # valid names that a message lists
 
 
 class KselectError(Exception):
-    """A problem that the user can act on; printed as one line, exit status 2."""
+    """An error that the user can correct; printed as one line, exit status 2."""
 
 
 class ConfigError(KselectError):
-    """A config or a flag that cannot be meant."""
+    """An invalid config or flag."""
 
 
 class DataError(KselectError):
-    """A data file that is missing, malformed or not what the registry says."""
+    """A data file that is missing, malformed, or different from its entry in the registry."""
 
 
 class StoreError(KselectError):
@@ -27,31 +27,31 @@ class StoreError(KselectError):
 
 
 class DamagedJob(StoreError):
-    """A job file that is not what was written: it is said, and run again."""
+    """A job file whose content does not match its checksum; it is reported and computed again."""
 
 
 class TrialError(KselectError):
-    """A (data set, split, method) that has no number; recorded with its reason."""
+    """A (data set, split, method) without a result; recorded with its reason."""
 
 
 def quoted(value: object) -> str:
-    """What somebody wrote, as a message shows it: in quotes, on one line, the middle left out where it is long."""
+    """Return user input for a message: in quotes, on one line, with the middle cut out if it is long."""
     short = reprlib.Repr()
     short.maxlevel, short.maxstring, short.maxlong, short.maxother = 2, *[LONGEST_ECHO] * 3
     try:
         text = short.repr(value)
-    except ValueError:  # Python does not write out an integer of thousands of digits
+    except ValueError:  # Python refuses to print an integer with thousands of digits
         return "a number of thousands of digits"
     return text if len(text) <= LONGEST_ECHO else cut(text, LONGEST_ECHO)
 
 
 def printable(text: object) -> str:
-    """Text whose control characters are escaped: it can neither start a line nor colour a terminal."""
+    """Return text with escaped control characters: it can neither start a line nor colour a terminal."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
 
 
 def cut(text: str, most: int) -> str:
-    """Text of at most so many characters, both ends of it where it has more."""
+    """Return the text, or both ends of it if it has more than ``most`` characters."""
     if len(text) <= most:
         return text
     head = (most - 3) * 2 // 3
@@ -59,12 +59,12 @@ def cut(text: str, most: int) -> str:
 
 
 def brief(text: object) -> str:
-    """A name within a message: printable, and not long."""
+    """Return a name for a message: printable and not too long."""
     return cut(printable(text), LONGEST_ECHO)
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
-    """'; did you mean X?' for the closest valid name, else the list of them."""
+    """Return '; did you mean X?' for the closest valid name, or the list of valid names."""
     names = sorted(str(v) for v in valid)
     word = name.lower()[: 2 * LONGEST_ECHO]
     close = difflib.get_close_matches(word, [n.lower() for n in names], n=1, cutoff=0.5)

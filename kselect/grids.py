@@ -1,4 +1,4 @@
-"""Grids as people write them: ``0.5,1,2``, ``2^-6:2^8`` (all powers), ``1:9:2`` (steps of 2)."""
+"""Numbers and grids in text form: ``0.5,1,2``, ``2^-6:2^8`` (all powers of 2), ``1:9:2`` (steps of 2)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ POWER = re.compile(r"(\d+(?:\.\d+)?)\^(-?\d+)")
 LARGEST_GRID = 10_000
 LARGEST_SEARCH = 1_000_000  # candidates: kernels times ridges
 TOO_MANY = f"the grid has more than {LARGEST_GRID} values"
-LONGEST_NUMBER = 400  # characters; the longest float has some 330 digits
+LONGEST_NUMBER = 400  # characters; the longest float has about 330 digits
 
 
 def parse_number(text: str | int | float) -> float:
-    """``'2^-3'``, ``'1e-4'``, ``0.5`` -> float; anything else is a ConfigError."""
+    """Return ``'2^-3'``, ``'1e-4'`` or ``0.5`` as a float; anything else is a ConfigError."""
     if isinstance(text, bool) or not isinstance(text, (str, int, float)):
         raise ConfigError(f"{quoted(text)} is not a number")
     if isinstance(text, str) and len(text) > LONGEST_NUMBER:
@@ -35,15 +35,15 @@ def parse_number(text: str | int | float) -> float:
 
 
 def raised(base: str, exponent: int) -> float:
-    """A power; one of 10 is read as text, so that ``10^23`` is ``1e23`` to the last bit."""
+    """Return a power; a power of 10 is read as text, so that ``10^23`` equals ``1e23`` to the last bit."""
     return float(f"1e{exponent}") if base == "10" else float(base) ** exponent
 
 
 def parse_grid(grid: Any) -> tuple[float, ...]:
-    """The values of a grid in the order written; ranges are expanded."""
+    """Return the values of a grid in the order written, with ranges expanded."""
     if not isinstance(grid, (str, list, tuple)):
         return (parse_number(grid),)
-    # What is beyond the limit stays one part, which is not looked at.
+    # Text beyond the limit stays one part and is never parsed.
     parts = grid.split(",", LARGEST_GRID) if isinstance(grid, str) else grid
     if len(parts) > LARGEST_GRID:
         raise ConfigError(TOO_MANY)
@@ -61,7 +61,7 @@ def parse_grid(grid: Any) -> tuple[float, ...]:
 
 
 def expand(text: str) -> list[float]:
-    """``base^low:base^high[:step]`` or ``low:high[:step]`` of whole numbers, both ends included."""
+    """Return the values of ``base^low:base^high[:step]`` or ``low:high[:step]``, both ends included."""
     if len(text) > LONGEST_NUMBER:
         raise ConfigError(f"{quoted(text)} is too long for a range")
     ends = [part.strip() for part in text.split(":")]
@@ -70,7 +70,7 @@ def expand(text: str) -> list[float]:
     step = whole(ends[2], text) if len(ends) == 3 else 1
     low, high = POWER.fullmatch(ends[0]), POWER.fullmatch(ends[1])
     if low and high and low[1] == high[1]:
-        for end in ends[:2]:  # powers ascend or descend: between two numbers lie numbers
+        for end in ends[:2]:  # powers are monotone: if both ends are finite, so are all between
             parse_number(end)
         exponents = steps(whole(low[2], text), whole(high[2], text), step, text)
         return [raised(low[1], exponent) for exponent in exponents]
@@ -81,7 +81,7 @@ def expand(text: str) -> list[float]:
 
 
 def steps(low: int, high: int, step: int, text: str) -> range:
-    """The whole numbers from low to high; an empty or enormous range is an error."""
+    """Return the whole numbers from low to high; an empty or enormous range is a ConfigError."""
     if step < 1:
         raise ConfigError(f"{quoted(text)}: the step must be 1 or more")
     if high < low:
@@ -92,7 +92,7 @@ def steps(low: int, high: int, step: int, text: str) -> range:
 
 
 def whole(part: str, text: str) -> int:
-    """An integer, or a ConfigError that shows the whole range."""
+    """Return an integer; other text is a ConfigError that shows the whole range."""
     try:
         return int(part)
     except ValueError:
@@ -101,6 +101,6 @@ def whole(part: str, text: str) -> int:
 
 
 def show_number(value: float) -> str:
-    """The shortest text that reads back as the same number: ``0.001``, ``1024``."""
+    """Return the shortest text that reads back as the same number: ``0.001``, ``1024``."""
     short = f"{value:g}"
     return short if float(short) == value else repr(float(value))

@@ -1,6 +1,6 @@
-"""All that has a name: criteria, learners, kernels, search methods, papers, each found by looking into its folder.
+"""The registry of criteria, learners, kernels, searches, papers and figures, and their parameters.
 
-A new file in the folder is registered without an edit elsewhere.
+A registry imports every module of its folder, so that a new file is registered without an edit elsewhere.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Registry(MutableMapping[str, T], Generic[T]):
-    """Name -> thing, in the order of the files; the folder is imported when it is first looked into."""
+    """A mapping of names to registered objects in the order of the files; the first use imports the folder."""
 
     def __init__(self, kind: str, folder: str, shown_by: str = "") -> None:
         self.kind, self.folder, self.shown_by = kind, folder, shown_by
@@ -28,7 +28,7 @@ class Registry(MutableMapping[str, T], Generic[T]):
 
     def _all(self) -> dict[str, T]:
         if not self._loaded:
-            self._loaded = True  # before the imports: a module may look something up while it loads
+            self._loaded = True  # before the imports: a module may use the registry while it loads
             path = importlib.import_module(self.folder).__path__
             for module in sorted(m.name for m in pkgutil.iter_modules(path)):
                 importlib.import_module(f"{self.folder}.{module}")
@@ -50,7 +50,7 @@ class Registry(MutableMapping[str, T], Generic[T]):
         return len(self._all())
 
     def find(self, name: str) -> T:
-        """The thing of a name, or a ConfigError with the nearest one."""
+        """Return the object of a name; an unknown name is a ConfigError that names the nearest one."""
         if name not in self:
             hint = f" ({self.shown_by})" if self.shown_by else ""
             raise ConfigError(f"unknown {self.kind} {quoted(name)}{nearest(name, self)}{hint}")
@@ -59,7 +59,7 @@ class Registry(MutableMapping[str, T], Generic[T]):
 
 @dataclass(frozen=True)
 class Parameter:
-    """A keyword of a criterion or a learner: its default, its choices or its kind of number, or a switch."""
+    """A keyword parameter of a registered function: one of some choices, a number, or a switch."""
 
     name: str
     default: Any
@@ -68,7 +68,7 @@ class Parameter:
     switch: bool = False
 
     def parse(self, value: object) -> Any:
-        """The value as the function takes it, or a ConfigError that says what it takes."""
+        """Return the value as the function takes it; an invalid value is a ConfigError."""
         if self.choices:
             if value not in self.choices:
                 raise ConfigError(
@@ -94,7 +94,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Part:
-    """What criteria and learners share: a function, the paper behind it, and its keywords."""
+    """The base class of criteria, learners and searches: a function, its paper and its parameters."""
 
     name: str
     function: Callable[..., Any]
@@ -108,16 +108,16 @@ class Part:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """Every parameter at its default."""
+        """The default of each parameter."""
         return {p.name: p.default for p in self.parameters}
 
     def parameter(self, name: str) -> Parameter | None:
-        """The parameter of a name, None where there is none."""
+        """Return the parameter of a name, or None."""
         return next((p for p in self.parameters if p.name == name), None)
 
 
 def read_parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
-    """The keyword-only arguments of a function, from its signature."""
+    """Return the keyword-only arguments of a function, from its signature."""
     hints = get_type_hints(function)
     keywords = (
         p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY
@@ -135,7 +135,7 @@ def read_parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
 
 
 def parse_switch(name: str, value: object) -> bool:
-    """``true`` or ``false``, as YAML has them or as text."""
+    """Return the value of ``true`` or ``false``, given as YAML reads them or as text."""
     found = {"true": True, "false": False}.get(str(value).lower())
     if found is None or not isinstance(value, bool | str):
         raise ConfigError(f"{name} must be true or false, not {quoted(value)}")

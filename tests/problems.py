@@ -14,9 +14,8 @@ from kselect.core.method import Choice, LamGrid
 from kselect.datasets.registry import Task
 from kselect.kernels import KERNELS, Kernel, Points, find_kernel
 from kselect.learners import Path, Problem, find_learner
-from kselect.numerics.folds import Folds
+from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array
-from kselect.numerics.streams import stream
 from kselect.search.training_context import TrainingContext, folds_from
 
 BIAS = {"lssvm": True, "krr": False}

@@ -11,8 +11,8 @@ from typing import TextIO
 import numpy as np
 
 from kselect.errors import KselectError
+from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array
-from kselect.numerics.streams import stream
 from kselect.run.progress import clock, is_terminal
 from kselect.selection.engine import Request, select
 from kselect.selection.request import make_folds

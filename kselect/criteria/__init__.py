@@ -1,5 +1,5 @@
-"""Criteria: one file each; the names here are the names in a config and in a table."""
+"""Criteria and probes, registered under the names that configs and tables use."""
 
-from kselect.criteria.base import CRITERIA, PROBES, Criterion, find_criterion, find_probe
+from kselect.criteria.base import CRITERIA, PROBES, Criterion, find_criterion
 
-__all__ = ["CRITERIA", "PROBES", "Criterion", "find_criterion", "find_probe"]
+__all__ = ["CRITERIA", "PROBES", "Criterion", "find_criterion"]

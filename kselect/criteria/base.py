@@ -1,66 +1,67 @@
-"""What a criterion is: a function of a path that gives one score for every ridge, the lower the better.
+"""The registry of criteria and probes, and the steps that several criteria share.
 
-A probe is a criterion of another role: it is not minimised but looked at where a criterion has its best.
+A criterion is a function of a path. It returns one score for each ridge; the lowest score is the best. A probe is
+a function of the same form. It is not minimised: it is evaluated at the grid point that a criterion chose.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_type_hints
 
-from kselect.criteria.guards import GuardFunction
 from kselect.errors import ConfigError, nearest
 from kselect.learners import Learner
 from kselect.learners.capabilities import WORDS, Path
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array, Mask
+from kselect.numerics.losses import LOSSES, Loss
 from kselect.registry import Part, Registry, read_parameters
 
 Aggregation = Literal["points", "folds"]
 Remarks = tuple[tuple[str, str], ...]
+Guarded = Mapping[str, Mask]
+GuardFunction = Callable[..., Guarded]
 
 
 @dataclass(frozen=True)
 class Criterion(Part):
-    """A registered criterion; in its name a ``k`` stands for the number of folds.
+    """A registered criterion; a ``k`` in its name stands for the number of folds.
 
-    ``need`` is the protocol of the paths that it asks, read off its first argument; ``kernels`` are those that it
-    knows, None for all; ``guards`` names the reasons of its infinite scores. ``remarks``: for a kernel, what
-    the criterion amounts to on it, which every table says.
+    ``need`` is the protocol that its paths must offer, read from the annotation of the first argument. ``kernels``
+    names the kernels that it supports; None means all. ``guards`` returns, under the name of each guard, the
+    ridges that the guard excludes; the search reports these names as the reasons of infinite scores. ``remarks``
+    says for a kernel what the criterion amounts to there; every table that searches this kernel shows the remark.
     """
 
     need: type[Any]
-    folded: bool
+    takes_folds: bool
     kernels: frozenset[str] | None = None
     reconstructed: str = ""
     guards: GuardFunction | None = None
     remarks: Remarks = ()
 
     @property
-    def takes_folds(self) -> bool:
-        """Whether its name, and its function, have folds."""
-        return self.folded
-
-    @property
     def holds_out(self) -> bool:
-        """Whether all that it asks of a path with folds are the predictions of exact cross-validation."""
-        return self.folded and self.need is Path
+        """Whether the criterion uses exact held-out predictions and nothing else that depends on the folds."""
+        return self.takes_folds and self.need is Path
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """``k-KS`` -> matches ``5-KS``."""
+        """The pattern of its labels: that of ``k-KS`` matches ``5-KS``."""
         parts = [r"(\d+)" if part == "k" else re.escape(part) for part in self.name.split("-")]
         return re.compile("-".join(parts))
 
     def label(self, folds: int | None) -> str:
-        """``k-KS`` with 5 folds -> ``5-KS``."""
+        """Return the label for a number of folds: ``k-KS`` with 5 folds is ``5-KS``."""
         return "-".join(str(folds) if part == "k" else part for part in self.name.split("-"))
 
     def misfits(
         self, name: str, learner: Learner, kernels: Iterable[str], columns: bool = False
     ) -> Iterator[str]:
-        """Why it cannot be used with a learner or a kernel: the one place where that is decided."""
+        """Yield the reasons why the criterion does not work with a learner or with one of the kernels."""
         if learner.lacks(self.need, columns=columns):
             where = " on Nystrom columns" if columns else ""
             yield f"{name} needs {WORDS[self.need]}, which {learner.name} does not have{where}"
@@ -83,61 +84,59 @@ def criterion(
     reconstructed: str = "",
     guards: GuardFunction | None = None,
     remarks: Remarks = (),
+    registry: Registry[Criterion] = CRITERIA,
 ) -> Callable[[F], F]:
     """Register ``function(path[, folds], *, parameter=default...)`` under the name that tables use.
 
-    The annotation of ``path`` says what it needs of a learner. ``reconstructed`` names what is, where the
-    defining paper was not to be had; it is shown everywhere, and so are ``remarks`` where their kernel is searched.
+    The annotation of ``path`` says what the criterion needs of a learner. ``reconstructed`` says which part of the
+    criterion is our reconstruction because the defining paper could not be obtained; every table shows it.
     """
-    return registering(CRITERIA, name, paper, kernels, reconstructed, guards, remarks)
-
-
-def probe(name: str, *, paper: str) -> Callable[[F], F]:
-    """Register a function of the same form as a probe."""
-    return registering(PROBES, name, paper)
-
-
-def registering(
-    registry: Registry[Criterion],
-    name: str,
-    paper: str,
-    kernels: frozenset[str] | None = None,
-    reconstructed: str = "",
-    guards: GuardFunction | None = None,
-    remarks: Remarks = (),
-) -> Callable[[F], F]:
-    """A decorator that reads a function's signature and keeps it."""
 
     def register(function: F) -> F:
         need = get_type_hints(function)["path"]
-        folded = "folds" in inspect.signature(function).parameters
-        parameters = read_parameters(function)
-        registry[name] = Criterion(
-            name, function, paper, parameters, need, folded, kernels, reconstructed, guards, remarks
-        )
+        takes_folds = "folds" in inspect.signature(function).parameters
+        own = (name, function, paper, read_parameters(function), need, takes_folds)
+        registry[name] = Criterion(*own, kernels, reconstructed, guards, remarks)
         return function
 
     return register
 
 
+def probe(name: str, *, paper: str) -> Callable[[F], F]:
+    """Register a function of the same form as a probe."""
+    return criterion(name, paper=paper, registry=PROBES)
+
+
 def find_criterion(label: str) -> tuple[Criterion, int | None]:
-    """``5-KS`` -> (the criterion k-KS, 5 folds); an unknown one is a ConfigError with the nearest name."""
+    """Return the criterion of a label and its folds: k-KS and 5 for ``5-KS``.
+
+    An unknown label is a ConfigError that names the nearest valid one.
+    """
     for candidate in CRITERIA.values():
         if match := candidate.pattern.fullmatch(label):
             folds = int(match[1]) if candidate.takes_folds else None
             if folds is not None and folds < 2:
                 raise ConfigError(f"{label!r}: cross-validation needs 2 folds or more")
             return candidate, folds
-    known = [c.label(number_in(label)) if c.takes_folds else c.name for c in CRITERIA.values()]
+    number = re.search(r"\d+", label)  # the folds that the user seems to mean
+    folds = int(number[0]) if number and int(number[0]) > 1 else 5
+    known = [c.label(folds) for c in CRITERIA.values()]
     raise ConfigError(f"unknown criterion {label!r}{nearest(label, known)} (kselect list criteria)")
 
 
-def find_probe(name: str) -> Criterion:
-    """The probe of a name, or a ConfigError with the nearest one."""
-    return PROBES.find(name)
+def empirical_risk(path: Path, loss: Loss) -> Array:
+    """Return ``R_emp = (1/n) sum_i V(y_i, f(x_i))`` on the training rows for every ridge."""
+    risk: Array = LOSSES[loss](path.problem.y, path.decision()).mean(axis=-1)
+    return risk
 
 
-def number_in(label: str) -> int:
-    """The number of folds that somebody seems to have meant; 5 where there is none."""
-    found = re.search(r"\d+", label)
-    return int(found[0]) if found and int(found[0]) > 1 else 5
+def fold_error(
+    path: Path, predicted: Array, folds: Folds, loss: Loss, average: Aggregation
+) -> Array:
+    """Return the mean loss of held-out predictions (n_ridges, n) for every ridge.
+
+    ``points`` averages over all rows (icml2014, ijcai2018), ``folds`` over the folds' means (ecml2014, tcyb2018).
+    """
+    values = LOSSES[loss](path.problem.y, predicted)
+    error: Array = folds.average(values) if average == "folds" else values.mean(axis=-1)
+    return error

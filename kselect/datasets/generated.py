@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array, Index
-from kselect.numerics.streams import stream
 
 Drawn = tuple[Array, Array]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from kselect.datasets.registry import Given
 from kselect.errors import TrialError
+from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array, Index
-from kselect.numerics.streams import stream
 
 
 @dataclass(frozen=True, eq=False)

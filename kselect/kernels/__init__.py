@@ -1,4 +1,4 @@
-"""Kernels: one file each; the names here are the names in a config."""
+"""Kernels, registered under the names that configs use."""
 
 from kselect.kernels.base import KERNELS, Kernel, Points, find_kernel
 

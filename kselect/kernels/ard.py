@@ -1,4 +1,4 @@
-"""The Gaussian kernel with a width per feature (automatic relevance determination)."""
+"""The Gaussian kernel with one width per feature (automatic relevance determination)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kselect.numerics.linalg import Array
 class Ard(Kernel):
     r"""ARD kernel ``exp(-sum_j theta_j (x_j - z_j)^2)``; ``theta_j = 0`` ignores feature j.
 
-    With all theta equal it is the Gaussian kernel of ``tau = 1 / (2 theta)``.
+    If all theta are equal it is the Gaussian kernel of ``tau = 1 / (2 theta)``.
     """
 
     theta: tuple[float, ...]
@@ -43,32 +43,26 @@ class Ard(Kernel):
 
     @classmethod
     def of(cls, parameters: Mapping[str, float]) -> Ard:
-        """The kernel of ``theta1``, ``theta2``, ..."""
+        """Return the kernel of ``theta1``, ``theta2``, ..."""
         names = [f"theta{j}" for j in range(1, len(parameters) + 1)]
         if set(names) != set(parameters):
             raise ConfigError("theta must be numbered from 1 without a gap")
         return cls(tuple(float(parameters[name]) for name in names))
 
     def vector(self) -> Array:
-        """theta as an array: what a continuous search moves."""
+        """Return theta as an array."""
         return np.array(self.theta, dtype=np.float64)
 
     def relevances(self) -> Array:
-        """Each feature's share of the sum of all widths; zeros where no feature matters."""
+        """Return each theta as a share of their sum; zeros if all theta are zero."""
         theta = self.vector()
         total = float(theta.sum())
         return theta / total if total > 0.0 else theta
 
-    def at(self, theta: Array) -> Ard:
-        """The kernel of another theta of the same length."""
-        if np.shape(theta) != (len(self.theta),):
-            raise ConfigError(f"theta must hold {len(self.theta)} numbers, not {np.size(theta)}")
-        return Ard(tuple(float(value) for value in theta))
-
     def gram(self, points: Points) -> Array:
-        """From differences, not inner products: features of any scale and offset lose no digits.
+        """Return the kernel matrix from differences, so that features of any scale and offset keep all digits.
 
-        Values below 1e-100 are zero, as in the Gaussian kernel and for its reasons.
+        Values below 1e-100 are zero, as in the Gaussian kernel and for the same reasons.
         """
         theta = self.vector()
         if points.X.shape[1] != len(theta):

@@ -1,4 +1,4 @@
-"""What a kernel is: a frozen set of parameters that turns points into a Gram matrix."""
+"""The base class of kernels, the points that they compare, and the registry of kernels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SMALLEST_POWER, LARGEST_POWER = -300, 300  # of two, in a grid
 
 
 class Points:
-    """Two sets of rows and what the kernels of every parameter share; computed when first asked for."""
+    """Two sets of rows, and the matrices that kernels of all parameters share; each is computed on first use."""
 
     def __init__(self, X: Array, Z: Array | None = None) -> None:
         self.X = X
@@ -35,7 +35,7 @@ class Points:
         return {}
 
     def once(self, compute: Callable[[Points], R]) -> R:
-        """``compute(points)``, remembered: what a kernel of a new file shares between its parameters."""
+        """Return ``compute(points)`` and cache it, so that a kernel computes it once for all parameters."""
         if compute not in self._memo:
             self._memo[compute] = compute(self)
         found: R = self._memo[compute]
@@ -43,40 +43,40 @@ class Points:
 
     @cached_property
     def squared_distances(self) -> Array:
-        """``||x - z||^2`` for all pairs, once for all widths."""
+        """``||x - z||^2`` for all pairs."""
         return squared_distances(self.X, self.Z)
 
     @cached_property
     def largest_squared_distance(self) -> float:
-        """What tells whether a narrow kernel underflows."""
+        """The largest squared distance, which says whether a narrow kernel underflows."""
         return float(self.squared_distances.max(initial=0.0))
 
     @cached_property
     def distance_rounding(self) -> float:
-        """What the squared distances may be off."""
+        """The largest rounding error of the squared distances."""
         return distance_rounding(self.X, self.Z)
 
     def squared_differences(self) -> Array:
-        """The squared distances to full relative accuracy; computed anew, for the few kernels that need it."""
+        """Return the squared distances to full relative accuracy; not cached, since few kernels need them."""
         return squared_differences(self.X, self.Z)
 
     @cached_property
     def inner_products(self) -> Array:
-        """``x.z`` for all pairs, once for all degrees."""
+        """``x.z`` for all pairs."""
         return np.asarray(self.X @ self.Z.T)
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """Base of the kernels; the fields of a subclass are its parameters, each a positive number."""
+    """The base class of kernels; the fields of a subclass are its parameters, each a positive number."""
 
     name: ClassVar[str] = ""
     paper: ClassVar[str] = ""
     grids: ClassVar[Mapping[str, str]] = {}
-    """Parameter -> the grid that is searched where nobody names one."""
+    """The default grid of each parameter."""
     whole: ClassVar[frozenset[str]] = frozenset()
     learned: ClassVar[bool] = False
-    """Whether its parameters, one per feature, are found by a search of their own and have no grids."""
+    """Whether a continuous search finds its parameters, one per feature; such a kernel has no grids."""
 
     def __post_init__(self) -> None:
         for parameter, value in self.parameters.items():
@@ -87,48 +87,40 @@ class Kernel:
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Parameter name -> value, in the order of the fields."""
+        """The value of each parameter, in the order of the fields."""
         return {f.name: float(getattr(self, f.name)) for f in fields(self)}
-
-    def vector(self) -> Array:
-        """The parameters as a vector, for searches that move through a space of them."""
-        return np.array(list(self.parameters.values()))
-
-    def at(self, theta: Array) -> Self:
-        """The kernel of the same kind with other parameters."""
-        return type(self)(*map(float, theta))
 
     @classmethod
     def of(cls, parameters: Mapping[str, float]) -> Self:
-        """The kernel with these ``parameters``."""
+        """Return the kernel with these parameters."""
         return cls(**parameters)
 
     @property
     def text(self) -> str:
-        """``tau=4``: how records and messages write the parameters."""
+        """The parameters as records and messages write them: ``tau=4``."""
         return ";".join(f"{name}={show_number(v)}" for name, v in self.parameters.items())
 
     @staticmethod
     def around(points: Points) -> Mapping[str, str]:
-        """Parameter -> the grid that is searched by default on such points, for parameters that have a scale."""
+        """Return the default grid on these points of each parameter that has a scale."""
         return {}
 
     @staticmethod
     def shared(points: Points) -> object:
-        """Have the points compute what all kernels of this kind start from, before threads ask for it."""
+        """Compute the matrices that all kernels of this class share, before several threads need them."""
         return points
 
     def gram(self, points: Points) -> Array:
-        """``K_ij = k(x_i, z_j)``; a fresh array that the caller may change."""
+        """Return ``K_ij = k(x_i, z_j)`` as a new array that the caller may change."""
         raise TypeError(f"{type(self).__name__} has no Gram matrix")
 
     def regularised(self) -> tuple[float, ...]:
-        """The raw parameters that Bayesian regularisation (BR) penalises."""
+        """Return the raw parameters that Bayesian regularisation (BR) penalises."""
         return tuple(self.parameters.values())
 
 
 def read_parameters(text: str) -> dict[str, float]:
-    """``tau=4`` -> its parameters: the inverse of ``Kernel.text``, for what records hold."""
+    """Return the parameters of a text such as ``tau=4``, the inverse of ``Kernel.text``."""
     pairs = (part.partition("=") for part in text.split(";") if part)
     return {name: float(value) for name, _, value in pairs}
 
@@ -138,7 +130,7 @@ K = TypeVar("K", bound=type[Kernel])
 
 
 def powers_around(distances: Array, below: int, above: int) -> str:
-    """The powers of two around the median of the distances between different rows: ``2^-4:2^10``."""
+    """Return a grid of powers of two around the median distance of different rows: ``2^-4:2^10``."""
     apart = distances[np.triu_indices_from(distances, 1)]
     apart = apart[(apart > 0) & np.isfinite(apart)]
     centre = round(float(np.log2(np.median(apart)))) if apart.size else 0
@@ -147,7 +139,7 @@ def powers_around(distances: Array, below: int, above: int) -> str:
 
 
 def kernel(name: str, *, paper: str = "") -> Callable[[K], K]:
-    """Register a kernel class under the name that configs and tables use; ``paper``: where it is used."""
+    """Register a kernel class under the name that configs and tables use; ``paper`` says who uses it."""
 
     def register(cls: K) -> K:
         cls.name, cls.paper = name, paper
@@ -158,5 +150,5 @@ def kernel(name: str, *, paper: str = "") -> Callable[[K], K]:
 
 
 def find_kernel(name: str) -> type[Kernel]:
-    """The kernel class of a name, or a ConfigError with the nearest one."""
+    """Return the kernel class of a name; an unknown name is a ConfigError that names the nearest one."""
     return KERNELS.find(name)

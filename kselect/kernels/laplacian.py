@@ -14,7 +14,7 @@ from kselect.numerics.linalg import Array
 
 
 def manhattan_distances(points: Points) -> Array:
-    """``sum_j |x_j - z_j|`` for all pairs, once for all widths."""
+    """Return ``sum_j |x_j - z_j|`` for all pairs."""
     return np.asarray(cdist(points.X, points.Z, "cityblock"))
 
 
@@ -28,20 +28,20 @@ class Laplacian(Kernel):
 
     @staticmethod
     def around(points: Points) -> Mapping[str, str]:
-        """The width from 2^-4 to 2^8 times the median distance."""
+        """Return the width from 2^-4 to 2^8 times the median distance."""
         return {"width": powers_around(manhattan_distances(points), 4, 8)}
 
     @staticmethod
     def shared(points: Points) -> object:
-        """What every Laplacian kernel starts from."""
+        """Compute the distances."""
         return points.once(manhattan_distances)
 
     def gram(self, points: Points) -> Array:
-        """One pass over the shared distances; values below 1e-100 are zero, as for the Gaussian."""
+        """Return the kernel matrix; values below 1e-100 are zero, as in the Gaussian kernel."""
         K = np.exp(np.maximum(points.once(manhattan_distances) / -self.width, -300.0))
         K *= K > 1e-100
         return np.asarray(K)
 
     def regularised(self) -> tuple[float, ...]:
-        r"""``eta = 1 / width``, the factor of the distance."""
+        r"""Return ``eta = 1 / width``, the factor of the distance."""
         return (1.0 / self.width,)

@@ -1,7 +1,7 @@
 r"""The Nystrom approximation: ``K ~ V V^T`` from c landmark rows, ``V = C W^{-1/2}``.
 
-``C`` is the kernel of all rows against the landmarks, ``W`` of the landmarks among themselves; eigenvalues of
-W below 1e-12 of the largest are dropped (mathematics, section 6).
+``C`` is the kernel of all rows against the landmarks, ``W`` the kernel of the landmarks against each other.
+Eigenvalues of W below 1e-12 of the largest are dropped (mathematics, section 6).
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ DROPPED = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class NystromColumns:
-    """``V`` (n, r), and ``root = W^{-1/2}`` (c, r): ``f(x) = k(x, landmarks) root beta``."""
+    """The factor ``V`` (n, r) and ``root = W^{-1/2}`` (c, r); then ``f(x) = k(x, landmarks) root beta``."""
 
     V: Array
     root: Array
 
 
 def draw_landmarks(n: int, c: int, rng: np.random.Generator) -> Index:
-    """c rows without replacement, ascending."""
+    """Draw c rows without replacement; return them in ascending order."""
     if not 1 <= c <= n:
         raise ConfigError(f"{c} Nystrom columns of {n} rows: write 1 to {n}")
     return np.sort(rng.choice(n, size=c, replace=False)).astype(np.intp)
 
 
 def nystrom_columns(kernel: Kernel, points: Points, landmarks: Index) -> NystromColumns:
-    """The columns of one kernel; ``points`` are all rows against the landmarks, which must not all be 0 to it."""
+    """Return the columns of one kernel; ``points`` are all rows against the landmarks."""
     return project(kernel.gram(points), landmarks)
 
 
 def project(C: Array, landmarks: Index) -> NystromColumns:
-    """``V = C W^{-1/2}`` of the columns C of a kernel matrix at some rows."""
+    """Return ``V = C W^{-1/2}`` for the columns C of a kernel matrix at the landmarks."""
     s, U = symmetric_eigh(C[landmarks])
-    if s[-1] <= 0:  # rows of zeros under a linear kernel: nothing is left to project on
+    if s[-1] <= 0:  # for example rows of zeros with a linear kernel
         raise TrialError("the kernel is 0 between all Nystrom landmarks")
     kept = s > DROPPED * s[-1]
     root = U[:, kept] / np.sqrt(s[kept])

@@ -1,4 +1,4 @@
-"""The polynomial kernel."""
+"""The kernels of inner products: linear and polynomial."""
 
 from __future__ import annotations
 
@@ -8,6 +8,21 @@ from typing import ClassVar
 
 from kselect.kernels.base import Kernel, Points, kernel
 from kselect.numerics.linalg import Array
+
+
+@kernel("linear", paper="in none of the papers")
+@dataclass(frozen=True)
+class Linear(Kernel):
+    r"""Linear kernel ``x.z``; it has no parameter, only the ridge is chosen."""
+
+    @staticmethod
+    def shared(points: Points) -> object:
+        """Compute the inner products."""
+        return points.inner_products
+
+    def gram(self, points: Points) -> Array:
+        """Return a copy of the shared inner products."""
+        return points.inner_products.copy()
 
 
 @kernel("polynomial", paper="tcyb2018")
@@ -21,10 +36,10 @@ class Polynomial(Kernel):
 
     @staticmethod
     def shared(points: Points) -> object:
-        """What every polynomial kernel starts from."""
+        """Compute the inner products."""
         return points.inner_products
 
     def gram(self, points: Points) -> Array:
-        """One pass over the shared inner products."""
+        """Return the powers of the shared inner products."""
         K: Array = (1.0 + points.inner_products) ** int(self.degree)
         return K

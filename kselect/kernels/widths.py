@@ -1,8 +1,8 @@
 r"""Derivatives of the Gaussian kernels with respect to their widths, without an n-by-n-by-d array.
 
-``k = exp(-sum_r theta_r D_r)`` has ``dK/dtheta_r = -K o D_r`` and ``d2K/dtheta_r dtheta_s = K o D_r o D_s``, where
-``D_r`` holds one number per pair of rows: ``(x_r - z_r)^2`` (ARD) or ``||x - z||^2`` (RBF, one theta). All that a
-search needs of them are three sums, written once for one width and once for a width per feature.
+``k = exp(-sum_r theta_r D_r)`` has ``dK/dtheta_r = -K o D_r`` and ``d2K/dtheta_r dtheta_s = K o D_r o D_s``.
+``D_r`` holds one number per pair of rows: ``(x_r - z_r)^2`` (ARD) or ``||x - z||^2`` (RBF, one theta). A search
+needs only three sums over these derivatives: ``totals``, ``applied`` and ``pairs``.
 """
 
 from __future__ import annotations
@@ -15,41 +15,41 @@ from scipy.linalg.blas import dtrmm
 
 from kselect.numerics.linalg import Array, Index, squared_distances
 
-# Below it exp is below 1e-100: as good as zero, and far from the slow subnormal numbers.
+# Below this exponent exp is less than 1e-100: close enough to zero, and far from the slow subnormal numbers.
 LOWEST = -230.0
 # Columns of products of two features that are multiplied at a time.
 COLUMNS = 512
 
 
 class Moments(Protocol):
-    """Sums for a matrix W and a vector a."""
+    """Sums over the derivatives for a matrix W and a vector a."""
 
     @property
     def applied(self) -> Array:
         """``(W o D_r) a`` for every r, as columns."""
 
     def pairs(self, among: Index) -> Array:
-        """``a' (W o D_r o D_s) a`` for r and s among some; W symmetric, both sets of rows the same."""
+        """Return ``a' (W o D_r o D_s) a`` for the r and s in ``among``; W symmetric, both sets of rows equal."""
 
 
 class KernelWidths(Protocol):
-    """Two sets of rows, and the sums over their pairs that theta's derivatives are made of."""
+    """Two sets of rows, and the sums over their pairs that form the derivatives with respect to theta."""
 
     @property
     def size(self) -> int:
         """The number of widths."""
 
     def gram(self, theta: Array) -> Array:
-        """``K``, (rows, columns)."""
+        """Return ``K``, (rows, columns)."""
 
     def totals(self, W: Array) -> Array:
-        """``sum_ij W_ij D_r,ij`` for every r."""
+        """Return ``sum_ij W_ij D_r,ij`` for every r."""
 
     def moments(self, W: Array, a: Array) -> Moments:
-        """What ``(W o D_r) a`` and, for a symmetric W, ``a' (W o D_r o D_s) a`` are made of."""
+        """Return the sums for a matrix and a vector."""
 
     def part(self, rows: Index, columns: Index) -> KernelWidths:
-        """The same for some rows against some columns."""
+        """Return the same for some rows against some columns."""
 
 
 class OneWidth:
@@ -63,29 +63,29 @@ class OneWidth:
 
     @classmethod
     def of(cls, X: Array) -> OneWidth:
-        """All rows against all rows."""
+        """Return the width for all rows against all rows."""
         return cls(squared_distances(X, X))
 
     def gram(self, theta: Array) -> Array:
-        """``exp(-theta D)``."""
+        """Return ``exp(-theta D)``."""
         exponents = self.distances * -theta[0]
         return exponential(exponents, float(self._largest * theta[0]))
 
     def totals(self, W: Array) -> Array:
-        """``sum_ij W_ij D_ij``."""
+        """Return ``sum_ij W_ij D_ij``."""
         return np.array([np.vdot(W, self.distances)])
 
     def moments(self, W: Array, a: Array) -> Moments:
-        """For ``(W o D) a``."""
+        """Return the sums for a matrix and a vector."""
         return DistanceMoments(self.distances, W, a)
 
     def part(self, rows: Index, columns: Index) -> OneWidth:
-        """The same for some rows against some columns."""
+        """Return the same for some rows against some columns."""
         return OneWidth(self.distances.take(rows, axis=0).take(columns, axis=1))
 
 
 class WidthPerFeature:
-    """ARD: products of matrices, after ``(x - z)^2 = x^2 - 2 x z + z^2``; the rows should be centred."""
+    """ARD: matrix products, after ``(x - z)^2 = x^2 - 2 x z + z^2``; the rows should be centred."""
 
     def __init__(self, X: Array, Z: Array | None = None) -> None:
         self.X = X
@@ -97,7 +97,7 @@ class WidthPerFeature:
         return int(self.X.shape[1])
 
     def gram(self, theta: Array) -> Array:
-        """``exp(-sum_r theta_r (x_r - z_r)^2)``, its exponents by one product of matrices."""
+        """Return ``exp(-sum_r theta_r (x_r - z_r)^2)``; one matrix product gives all exponents."""
         root = np.sqrt(theta)
         left, right = self.X * root, self.Z * root
         x, z = (np.einsum("ir,ir->i", A, A)[:, None] for A in (left, right))
@@ -106,22 +106,22 @@ class WidthPerFeature:
         return exponential(exponents, 2.0 * float(x.max(initial=0.0) + z.max(initial=0.0)))
 
     def totals(self, W: Array) -> Array:
-        """``x^2' W 1 + z^2' W' 1 - 2 sum x o W z``: O(n^2 d) for all features."""
+        """Return ``x^2' W 1 + z^2' W' 1 - 2 sum x o W z``: O(n^2 d) for all features."""
         squares = np.square(self.X).T @ W.sum(axis=1) + np.square(self.Z).T @ W.sum(axis=0)
         return np.asarray(squares - 2.0 * np.einsum("ir,ir->r", self.X, W @ self.Z))
 
     def moments(self, W: Array, a: Array) -> Moments:
-        """For ``(W o D_r) a``."""
+        """Return the sums for a matrix and a vector."""
         return FeatureMoments(self.X, self.Z, W, a)
 
     def part(self, rows: Index, columns: Index) -> WidthPerFeature:
-        """The same for some rows against some columns."""
+        """Return the same for some rows against some columns."""
         X = self.X[rows]
         return WidthPerFeature(X, None if rows is columns else self.Z[columns])
 
 
 class DistanceMoments:
-    """With one distance for all features."""
+    """The sums for one distance."""
 
     def __init__(self, D: Array, W: Array, a: Array) -> None:
         self.D, self.a = D, a
@@ -133,13 +133,13 @@ class DistanceMoments:
         return np.asarray(self.weighted @ self.a)[:, None]
 
     def pairs(self, among: Index) -> Array:
-        """``a' (W o D o D) a``, (1, 1), or nothing where the width is not among them."""
+        """Return ``a' (W o D o D) a`` as (1, 1), or as (0, 0) if ``among`` is empty."""
         total = self.a @ ((self.weighted * self.D) @ self.a)
         return np.full((len(among), len(among)), total)
 
 
 class FeatureMoments:
-    """With a distance per feature: ``W a``, ``W (a o z)`` and ``W (a o z^2)`` by one product of matrices."""
+    """The sums for one distance per feature: one product gives ``W a``, ``W (a o z)``, ``W (a o z^2)``."""
 
     def __init__(self, X: Array, Z: Array, W: Array, a: Array) -> None:
         self.X, self.W, self.a = X, W, a
@@ -153,9 +153,10 @@ class FeatureMoments:
         return (self.X * self.zero - 2.0 * self.one) * self.X + self.two
 
     def pairs(self, among: Index) -> Array:
-        """With ``V = a a' o W, x = x_ir, z = x_jr, u = x_is, v = x_js`` the sum over V of
+        """Return ``a' (W o D_r o D_s) a`` in O(n^2 d^2), which is the cost of the last term.
 
-        ``2 x^2 u^2 + 2 x^2 v^2 - 4 x^2 u v - 4 u^2 x z + 4 (x u)(z v)``: O(n^2 d^2) by the last term.
+        With ``V = a a' o W, x = x_ir, z = x_jr, u = x_is, v = x_js`` this is the sum over V of
+        ``2 x^2 u^2 + 2 x^2 v^2 - 4 x^2 u v - 4 u^2 x z + 4 (x u)(z v)``.
         """
         X, a = self.X[:, among], self.a[:, None]
         Q = a * X**2
@@ -166,7 +167,7 @@ class FeatureMoments:
 
 
 def products(columns: Array, W: Array, a: Array) -> Array:
-    """``sum_ij (a_i x_ir x_is) W_ij (a_j x_jr x_js)``, each pair r, s once, by the lower triangle of W."""
+    """Return ``sum_ij (a_i x_ir x_is) W_ij (a_j x_jr x_js)``, each pair r, s once, from the lower triangle of W."""
     first, second = np.triu_indices(len(columns))
     values, weighted, diagonal = np.empty(len(first)), a * columns, np.diagonal(W)
     for start in range(0, len(first), COLUMNS):
@@ -182,7 +183,7 @@ def products(columns: Array, W: Array, a: Array) -> Array:
 
 
 def exponential(exponents: Array, largest: float) -> Array:
-    """``exp`` in place; cut off first where the largest distance could lead to numbers too small."""
+    """Compute ``exp`` in place; clip the exponents first if the largest distance could give too small numbers."""
     if largest > -LOWEST:
         np.maximum(exponents, LOWEST, out=exponents)
     return np.exp(exponents, out=exponents)

@@ -1,1 +1,1 @@
-"""Arrays, losses, folds and random streams that several parts share."""
+"""Numerical steps that several parts of the package share."""

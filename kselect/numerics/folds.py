@@ -1,7 +1,8 @@
-"""Folds of cross-validation: a partition of the rows, hashable: paths remember what they held out."""
+"""Named random streams, and the folds of cross-validation."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,15 +13,25 @@ from kselect.errors import ConfigError
 from kselect.numerics.linalg import Array, Index
 
 
+def stream(seed: int, *names: str | int) -> np.random.Generator:
+    """Return the generator of (seed, data set, split, purpose); equal names give equal numbers on every machine."""
+    text = "\x1f".join(str(name) for name in (seed, *names))
+    words = np.frombuffer(hashlib.sha256(text.encode()).digest(), dtype="<u4")
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words.tolist())))
+
+
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """``members[i]`` are the rows of fold i, ascending; every row is in exactly one fold."""
+    """A partition of the rows; ``members[i]`` are the rows of fold i, ascending.
+
+    Folds are hashable, so that a path can cache the predictions that it made for them.
+    """
 
     members: tuple[Index, ...]
 
     @classmethod
     def from_numbers(cls, numbers: Index) -> Folds:
-        """One fold number a row, 0..k-1 each used; anything else is a ConfigError."""
+        """Return the folds for one fold number per row; the numbers must be 0, ..., k - 1 without a gap."""
         numbers = np.asarray(numbers, dtype=np.intp)
         present = np.unique(numbers)
         if len(present) < 2:
@@ -47,36 +58,33 @@ class Folds:
 
     @cached_property
     def by_size(self) -> dict[int, tuple[int, ...]]:
-        """Size -> positions of the folds of that size: equal folds are solved in one batch."""
+        """The positions of the folds of each size; folds of equal size are solved in one batch."""
         sizes = [len(F) for F in self.members]
         return {m: tuple(i for i, s in enumerate(sizes) if s == m) for m in sorted(set(sizes))}
 
     def average(self, values: Array) -> Array:
-        """The mean over folds of the folds' means, along the last axis (ecml2014, tcyb2018).
+        r"""Return the mean over folds of the folds' means along the last axis (ecml2014, tcyb2018).
 
-        Of whole numbers, as the zero-one loss gives, it is one division of two whole numbers, so that equal
-        fractions are equal scores and the first of them is chosen.
+        The zero-one loss has whole numbers c_F as sums. Their mean is one division of two whole numbers, ``sum_F
+        c_F (L / m_F) / (k L)`` with the least common multiple L of the fold sizes m_F, so that equal fractions are
+        equal scores and the first of them is chosen.
         """
-        if (values == np.rint(values)).all():
-            return self._average_of_counts(values)
-        means = [values[..., F].mean(axis=-1) for F in self.members]
-        return np.asarray(np.mean(means, axis=0))
-
-    def _average_of_counts(self, values: Array) -> Array:
-        r"""``(1/k) sum_F c_F / m_F = sum_F c_F (L / m_F) / (k L)``, L the least common multiple of the sizes."""
+        if not (values == np.rint(values)).all():
+            means = [values[..., F].mean(axis=-1) for F in self.members]
+            return np.asarray(np.mean(means, axis=0))
         multiple = math.lcm(*self.by_size)
         whole = [
             (multiple // m, sum(values[..., self.members[i]].sum(axis=-1) for i in at))
             for m, at in self.by_size.items()
         ]
         divisor = multiple * len(self.members)
-        # Python's whole numbers: any fold sizes may be given, and their multiple be of any length.
+        # Python's integers, because the least common multiple of arbitrary fold sizes can have any length.
         totals = sum(weight * counts.astype(int).astype(object) for weight, counts in whole)
         return np.asarray(np.asarray(totals, dtype=object) / divisor, dtype=np.float64)
 
 
 def draw_folds(n: int, k: int, rng: np.random.Generator) -> Folds:
-    """k random folds of n rows whose sizes differ by at most one."""
+    """Draw k random folds of n rows whose sizes differ by at most one."""
     if k > n:
         raise ConfigError(f"{k} folds need at least {k} rows, not {n}")
     return Folds.from_numbers(rng.permutation(np.arange(n, dtype=np.intp) % k))

@@ -1,4 +1,4 @@
-"""Arrays and the few linear-algebra steps that several parts share."""
+"""Array types, distances between rows, and the eigendecomposition that never fails silently."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-# A shift is worth its rounding where it shortens the longest row by this factor, squared.
+# Rows are centred only if that shortens the longest row by this factor, squared; centring itself rounds.
 FAR_FROM_ZERO = 4.0
 
 
 def squared_distances(X: Array, Z: Array) -> Array:
-    r"""``||x_i - z_j||^2`` as ``|x|^2 + |z|^2 - 2 x.z``, cut off at 0 where rounding makes it negative.
+    r"""Return ``||x_i - z_j||^2`` as ``|x|^2 + |z|^2 - 2 x.z``, clipped at 0 because rounding can make it negative.
 
-    Each is off by some (d + 3) eps of the longest row's square, which is at most ``FAR_FROM_ZERO`` times the
-    square of the largest distance: rows far from zero are centred first.
+    The error of each entry is about (d + 3) eps times the square of the longest row. Rows far from zero are centred
+    first, so that this square is at most ``FAR_FROM_ZERO`` times the square of the largest distance.
     """
     X, Z = near_zero(X, Z)
     D = X @ Z.T
@@ -33,9 +33,9 @@ def squared_distances(X: Array, Z: Array) -> Array:
 
 
 def near_zero(X: Array, Z: Array) -> tuple[Array, Array]:
-    """The rows less the mean of Z where they are far from zero, and as they are otherwise.
+    """Subtract the mean of Z from all rows if they are far from zero.
 
-    Rows near zero keep every bit: centring them would gain nothing.
+    Rows near zero keep every bit, because centring would gain nothing.
     """
     if not len(Z):
         return X, Z
@@ -46,19 +46,19 @@ def near_zero(X: Array, Z: Array) -> tuple[Array, Array]:
 
 
 def longest_square(X: Array, Z: Array) -> float:
-    """The largest ``|x|^2`` of two sets of rows."""
+    """Return the largest ``|x|^2`` of two sets of rows."""
     return max(float(np.einsum("ij,ij->i", A, A).max(initial=0.0)) for A in (X, Z))
 
 
 def distance_rounding(X: Array, Z: Array) -> float:
-    """What ``squared_distances`` may be off in any entry, but for a factor of the order of 1."""
+    """Return the order of magnitude of the largest error in ``squared_distances``."""
     return 2.0 * float(np.finfo(np.float64).eps) * longest_square(*near_zero(X, Z))
 
 
 def squared_differences(X: Array, Z: Array) -> Array:
-    """``||x_i - z_j||^2`` difference by difference: each to a relative (d + 2) eps, O(d) slower than a product.
+    """Return ``||x_i - z_j||^2`` from the differences, each to a relative (d + 2) eps; O(d) slower than a product.
 
-    For what ``squared_distances`` cannot tell from zero: close rows where others are far away.
+    This serves close rows among distant ones, which ``squared_distances`` cannot tell from equal rows.
     """
     from scipy.spatial.distance import cdist
 
@@ -66,9 +66,9 @@ def squared_differences(X: Array, Z: Array) -> Array:
 
 
 def symmetric_eigh(K: Array) -> tuple[Array, Array]:
-    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix.
+    """Return the ascending eigenvalues and the eigenvectors of a symmetric matrix.
 
-    LAPACK's divide and conquer is the fastest by far but may fail to converge; the QR iteration then serves.
+    LAPACK's divide and conquer is by far the fastest method, but it may fail to converge. The fallback is QR.
     """
     try:
         s, U = np.linalg.eigh(K)

@@ -1,4 +1,4 @@
-"""Losses of a decision value against its target, point by point; each works on a whole path (ridges, n)."""
+"""Losses of decision values against targets, entry by entry, for one row of ridges or a whole path (ridges, n)."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ Loss = Literal["zero-one", "squared", "hinge"]
 
 
 def zero_one(y: Array, f: Array) -> Array:
-    """``1[y f <= 0]`` for labels -1, +1: a decision of exactly 0 counts as wrong.
+    """Return ``1[y f <= 0]`` for labels -1, +1: a decision of exactly 0 counts as wrong.
 
-    A path forms small predictions as sums of small terms, so that their signs mean something however small
-    they are, and says 0 where one is within the rounding of its own terms, as votes that cancel are.
+    A path computes small predictions as sums of small terms, so that their signs are meaningful at any size. A
+    prediction within the rounding error of its own terms, such as votes that cancel, is exactly 0.
     """
     return (y * f <= 0).astype(np.float64)
 
 
 def squared(y: Array, f: Array) -> Array:
-    """``(y - f)^2``."""
+    """Return ``(y - f)^2``."""
     return np.square(y - f)
 
 
 def hinge(y: Array, f: Array) -> Array:
-    """``max(0, 1 - y f)`` for labels -1, +1."""
+    """Return ``max(0, 1 - y f)`` for labels -1, +1."""
     return np.maximum(0.0, 1.0 - y * f)
 
 
@@ -37,5 +37,5 @@ LOSSES: dict[str, Callable[[Array, Array], Array]] = {
     "hinge": hinge,
 }
 CLASSIFICATION_LOSSES = frozenset({"zero-one", "hinge"})
-# What a fit is tested by: the share of wrong signs, or the mean squared error.
+# The loss on the test rows: the share of wrong signs, or the mean squared error.
 TEST_LOSSES: dict[str, Loss] = {"classification": "zero-one", "regression": "squared"}

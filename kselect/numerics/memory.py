@@ -1,4 +1,4 @@
-"""How much memory there is, asked before allocating: what would not fit is refused in one line."""
+"""Free memory, checked before an allocation, and a setting that keeps freed memory in the process."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 
 def gib(size: float) -> str:
-    """``3.2 GiB``."""
+    """Return a size in bytes as text: ``3.2 GiB``."""
     return f"{size / 2**30:.1f} GiB"
 
 
 def available_memory() -> int:
-    """Bytes that can be had without swapping: on the machine, in the container, within ``ulimit -v``."""
+    """Return the bytes that are free without swapping: on the machine, in the container, within ``ulimit -v``."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         fields = dict(line.split(":", 1) for line in lines)
@@ -28,7 +28,7 @@ def available_memory() -> int:
 
 
 def container_memory(group: Path, unlimited: int) -> int:
-    """What a control group has left of its limit."""
+    """Return the bytes below the limit of a control group."""
     try:
         limit = int((group / "memory.max").read_text(encoding="ascii"))
         used = int((group / "memory.current").read_text(encoding="ascii"))
@@ -38,7 +38,7 @@ def container_memory(group: Path, unlimited: int) -> int:
 
 
 def address_space(unlimited: int) -> int:
-    """What this process has left of its own limit, as batch systems set one."""
+    """Return the bytes below the limit of this process; batch systems set such a limit."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return unlimited
@@ -49,17 +49,17 @@ def address_space(unlimited: int) -> int:
     return max(0, limit - pages * os.sysconf("SC_PAGE_SIZE"))
 
 
-# mallopt's names for: return the free top of the heap beyond this size; serve larger requests by mmap.
+# The options of mallopt: free heap up to this size is kept; larger requests go to mmap.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 KEPT_BYTES, MAPPED_BYTES = 512 * 2**20, 32 * 2**20
 
 
 @cache
 def keep_freed_memory() -> bool:
-    """Have glibc keep what a kernel's matrices leave for the next kernel's; elsewhere nothing happens.
+    """Tell glibc to keep the memory of one kernel's matrices for the next kernel; return whether that worked.
 
-    Given back to the system, the same pages are faulted in again per kernel: 26,000 faults and a tenth of
-    the time of a selection on 500 rows. Whether that happens hangs by chance on what else lies on the heap.
+    Otherwise the same pages may be returned to the system and faulted in again for each kernel: 26,000 faults and a
+    tenth of the time of a selection on 500 rows. Whether this happens depends on what else is on the heap.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

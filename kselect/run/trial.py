@@ -23,9 +23,9 @@ from kselect.datasets.scaling import scale_rows
 from kselect.datasets.splits import Split, draw_split, require_two_classes
 from kselect.errors import TrialError
 from kselect.kernels import Kernel, Points
+from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import LOSSES, TEST_LOSSES
-from kselect.numerics.streams import stream
 from kselect.search import OVER_GRID, Results, TrainingContext, search
 from kselect.search.engine import look_at, reason, walk
 from kselect.search.training_context import folds_from

@@ -16,7 +16,7 @@ import numpy as np
 from kselect.core.grid_point import GridPoint
 from kselect.core.method import Choice, Method
 from kselect.criteria import CRITERIA, PROBES
-from kselect.criteria.guards import Guarded
+from kselect.criteria.base import Guarded
 from kselect.errors import KselectError, TrialError
 from kselect.kernels import Kernel
 from kselect.learners import Fit, Path, Problem, find_learner

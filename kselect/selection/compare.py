@@ -19,9 +19,8 @@ from kselect.core.method import SELECTED, Method
 from kselect.datasets.preparation import fit_preparation
 from kselect.errors import TrialError
 from kselect.kernels import Points
-from kselect.numerics.folds import Folds, draw_folds
+from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array
-from kselect.numerics.streams import stream
 from kselect.search.engine import walk
 from kselect.search.grid import Best
 from kselect.selection.engine import Request, check, training_side, warm

@@ -20,10 +20,9 @@ from kselect.kernels import Kernel, Points
 from kselect.kernels.nystrom import draw_landmarks
 from kselect.learners import Fit, find_learner
 from kselect.learners.base import RidgeMode
-from kselect.numerics.folds import Folds
+from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.memory import available_memory, gib
-from kselect.numerics.streams import stream
 from kselect.search.engine import NUMERICAL, walk
 from kselect.search.grid import Best
 from kselect.search.kinds import search_continuously

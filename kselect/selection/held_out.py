@@ -16,9 +16,8 @@ from threadpoolctl import threadpool_limits
 
 from kselect.datasets.registry import Task
 from kselect.learners import find_learner
-from kselect.numerics.folds import Folds, draw_folds
+from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array, Index
-from kselect.numerics.streams import stream
 from kselect.selection.calibration import fit_slope
 from kselect.selection.engine import Selection, training_side
 

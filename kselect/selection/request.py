@@ -16,10 +16,9 @@ from kselect.errors import ConfigError, nearest
 from kselect.grids import parse_grid
 from kselect.kernels import KERNELS, Kernel, Points, find_kernel
 from kselect.learners import Learner
-from kselect.numerics.folds import Folds, draw_folds
+from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import CLASSIFICATION_LOSSES
-from kselect.numerics.streams import stream
 from kselect.registry import Parameter
 
 Grid = str | int | float | Sequence[str | int | float]

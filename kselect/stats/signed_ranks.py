@@ -19,8 +19,8 @@ from itertools import combinations
 
 import numpy as np
 
+from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array
-from kselect.numerics.streams import stream
 
 # Percentage points of error below which two methods are the same in practice.
 ROPE = 1.0

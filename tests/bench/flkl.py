@@ -26,10 +26,9 @@ from kselect.datasets.dataset import read_dataset
 from kselect.datasets.fetch import Places, default_cache, resolve
 from kselect.datasets.generated import generate
 from kselect.datasets.registry import find_dataset
-from kselect.numerics.folds import Folds, draw_folds
+from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array
 from kselect.numerics.memory import keep_freed_memory
-from kselect.numerics.streams import stream
 from kselect.search.continuous import FirstLevel, SecondLevel, Unit
 from kselect.search.flkl import Follower, beginning, flkl
 from kselect.search.held_out_fits import Fold

@@ -31,9 +31,8 @@ from sklearn.svm import SVC
 from kselect.core.method import SELECTED, Choice, LamGrid
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.numerics.folds import Folds, draw_folds
+from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array
-from kselect.numerics.streams import stream
 from kselect.report.drawings.agreement import spread_out
 from kselect.report.panels import STYLE, WIDE, tidy_up
 from kselect.report.schemes import INK, SERIES, SOFT

@@ -39,9 +39,8 @@ from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import Problem
 from kselect.learners.smooth_hinge import smooth_hinge
-from kselect.numerics.folds import Folds, draw_folds
+from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array
-from kselect.numerics.streams import stream
 from kselect.search.engine import walk
 from kselect.search.exact_selection import PrunedLearner, nearest_to_median, select_exactly
 from kselect.search.pruned import Pruned, order_of, outward

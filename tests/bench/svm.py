@@ -37,9 +37,8 @@ from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import Problem
 from kselect.learners.svm import svm
-from kselect.numerics.folds import Folds, draw_folds
+from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array
-from kselect.numerics.streams import stream
 
 TAUS = 2.0 ** np.arange(-15, 16)
 DATA_SETS = ("australian", "diabetes", "german.numer")

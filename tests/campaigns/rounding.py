@@ -37,9 +37,8 @@ from numpy.typing import NDArray
 from kselect.errors import KselectError
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.kernels.linear import Linear
 from kselect.kernels.nystrom import nystrom_columns
-from kselect.kernels.polynomial import Polynomial
+from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.learners import LEARNERS, Problem
 from kselect.learners import Path as LearnerPath
 from kselect.numerics.folds import Folds

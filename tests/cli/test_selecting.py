@@ -20,8 +20,7 @@ import kselect.selection.engine as selection
 from kselect.cli.main import main
 from kselect.datasets.scaling import scale_rows
 from kselect.grids import show_number
-from kselect.numerics.folds import draw_folds
-from kselect.numerics.streams import stream
+from kselect.numerics.folds import draw_folds, stream
 
 N = 40
 GRID = ("--tau", "0.5,2,8", "--lam", "0.001,0.01,0.1")

@@ -24,8 +24,7 @@ from kselect.core.method import Choice, LamGrid
 from kselect.criteria import CRITERIA
 from kselect.errors import ConfigError
 from kselect.kernels.gaussian import Gaussian
-from kselect.kernels.linear import Linear
-from kselect.kernels.polynomial import Polynomial
+from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.learners import LEARNERS
 from kselect.report.sections import FIGURES
 from kselect.stats.discrepancy import Discrepancy

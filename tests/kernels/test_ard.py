@@ -67,11 +67,10 @@ def test_symmetric_with_a_diagonal_of_ones_and_no_subnormal_numbers() -> None:
     assert (K == 0.0).any()
 
 
-def test_vector_and_back() -> None:
-    """What a search moves."""
+def test_parameters_as_a_vector_and_as_text() -> None:
+    """Theta as an array, in records, and as BR penalises it."""
     kernel = Ard((0.5, 0.0))
     np.testing.assert_array_equal(kernel.vector(), [0.5, 0.0])
-    assert kernel.at(np.array([1.0, 2.0])) == Ard((1.0, 2.0))
     assert kernel.text == "theta1=0.5;theta2=0"
     assert kernel.regularised() == (0.5, 0.0)
     assert hash(kernel) == hash(Ard((0.5, 0.0)))
@@ -93,11 +92,9 @@ def test_refuses(theta: tuple[float, ...], message: str) -> None:
 
 
 def test_refuses_the_wrong_number() -> None:
-    """Of thetas, for the features or for another point."""
+    """As many thetas as features are needed."""
     with pytest.raises(ConfigError, match="2 thetas for rows of 3 features"):
         Ard((1.0, 1.0)).gram(Points(np.ones((4, 3))))
-    with pytest.raises(ConfigError, match="must hold 2 numbers, not 3"):
-        Ard((1.0, 1.0)).at(np.ones(3))
 
 
 def test_registered_as_learned() -> None:

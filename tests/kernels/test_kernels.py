@@ -14,8 +14,7 @@ from problems import any_kernel, rows
 from kselect.errors import ConfigError
 from kselect.kernels import KERNELS, Kernel, Points, find_kernel
 from kselect.kernels.gaussian import HARMLESS, NEGLIGIBLE, Gaussian
-from kselect.kernels.linear import Linear
-from kselect.kernels.polynomial import Polynomial
+from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.numerics.linalg import Array
 
 EVERY = pytest.mark.parametrize("name", sorted(k for k in KERNELS if not KERNELS[k].learned))

@@ -11,8 +11,8 @@ from problems import any_kernel, rows
 
 from kselect.errors import ConfigError, TrialError
 from kselect.kernels import KERNELS, Points
-from kselect.kernels.linear import Linear
 from kselect.kernels.nystrom import draw_landmarks, nystrom_columns
+from kselect.kernels.polynomial import Linear
 
 # What a fresh process needs beyond its imports, for n rows; VmHWM is its peak.
 MEMORY = """

@@ -1,4 +1,4 @@
-"""The polynomial kernel, entry by entry."""
+"""The linear and the polynomial kernel, entry by entry."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from problems import rows
 
 from kselect.kernels import Points
-from kselect.kernels.polynomial import Polynomial
+from kselect.kernels.polynomial import Linear, Polynomial
 
 
 @pytest.mark.parametrize("value", [1, 2, 5])
@@ -18,3 +18,13 @@ def test_every_entry(value: float) -> None:
     Z = X[:4] + 0.5
     expected = oracles.gram(oracles.polynomial(int(value)), X, Z)
     np.testing.assert_allclose(Polynomial(value).gram(Points(X, Z)), expected, rtol=1e-12)
+
+
+def test_every_entry_linear() -> None:
+    """Between two sets of rows, by a double loop; the result is the caller's to change."""
+    X, _ = rows(9)
+    points = Points(X, X[:4] + 0.5)
+    found = Linear().gram(points)
+    np.testing.assert_allclose(found, oracles.gram(oracles.linear(), X, X[:4] + 0.5), rtol=1e-12)
+    found += 1.0
+    assert not np.array_equal(found, Linear().gram(points))

@@ -12,9 +12,8 @@ from kselect.kernels.nystrom import draw_landmarks, nystrom_columns
 from kselect.learners import Path, Problem, find_learner
 from kselect.learners.base import RidgeMode
 from kselect.learners.bouligand import rates_reaching
-from kselect.numerics.folds import Folds, draw_folds
+from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array
-from kselect.numerics.streams import stream
 
 N = 50
 LAMS = np.array([1.0, 1e-3, 1e-2, 0.1])

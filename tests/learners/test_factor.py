@@ -8,7 +8,7 @@ import pytest
 from kselect.errors import TrialError
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.kernels.linear import Linear
+from kselect.kernels.polynomial import Linear
 from kselect.learners.factor import (
     Factor,
     ScatteredFactor,
@@ -18,8 +18,8 @@ from kselect.learners.factor import (
     find_core,
 )
 from kselect.learners.pivoted import EPS, pivoted_cholesky, thin_columns
+from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array
-from kselect.numerics.streams import stream
 
 GAMMAS = np.array([1e-3, 0.5, 20.0])
 

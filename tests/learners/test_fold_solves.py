@@ -11,7 +11,7 @@ import pytest
 import kselect.learners.fold_solves as fold_solves
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.kernels.linear import Linear
+from kselect.kernels.polynomial import Linear
 from kselect.learners import Problem, find_learner
 from kselect.learners.factor import SpectralFactor
 from kselect.numerics.folds import Folds, draw_folds

@@ -11,8 +11,7 @@ import pytest
 import kselect.learners.large_ridges as large_ridges
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.kernels.linear import Linear
-from kselect.kernels.polynomial import Polynomial
+from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.learners import Problem, find_learner
 from kselect.learners.factor import SpectralFactor
 from kselect.learners.large_ridges import LargeRidges, Spread, worthwhile

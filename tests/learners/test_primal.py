@@ -15,9 +15,8 @@ from kselect.learners import Path, Problem, find_learner
 from kselect.learners.base import RidgeMode
 from kselect.learners.primal import PrimalPath
 from kselect.learners.square_loss import SquareLossPath
-from kselect.numerics.folds import draw_folds
+from kselect.numerics.folds import draw_folds, stream
 from kselect.numerics.linalg import Array
-from kselect.numerics.streams import stream
 
 N, C = 90, 25
 LAMS = np.array([1e-4, 1e-2, 1.0])

@@ -17,8 +17,8 @@ from problems import Case, cases, numbered, problem_of
 from kselect.errors import ConfigError, TrialError
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.kernels.linear import Linear
 from kselect.kernels.nystrom import NystromColumns
+from kselect.kernels.polynomial import Linear
 from kselect.learners import LEARNERS, Problem, active_set
 from kselect.learners.active_set import Start, train
 from kselect.learners.quadratic_svr import QuadraticSVRPath, quadratic_svr

@@ -14,8 +14,8 @@ from problems import Case, cases, numbered, problem_of
 
 from kselect.errors import ConfigError, TrialError
 from kselect.kernels.gaussian import Gaussian
-from kselect.kernels.linear import Linear
 from kselect.kernels.nystrom import NystromColumns
+from kselect.kernels.polynomial import Linear
 from kselect.learners import LEARNERS, Problem, block_pivoting, hinge_folds
 from kselect.learners.base import HatMatrix, Series
 from kselect.learners.block_pivoting import HingeProblem, SignedKernel, all_top, settle, violation

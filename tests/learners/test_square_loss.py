@@ -14,7 +14,7 @@ from problems import Case, any_kernel, bias_of, cases, numbered, problem_of, row
 from kselect.errors import TrialError
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.kernels.linear import Linear
+from kselect.kernels.polynomial import Linear
 from kselect.learners import LEARNERS, Problem
 from kselect.learners.square_loss import SquareLossPath
 from kselect.numerics.folds import Folds

@@ -14,9 +14,8 @@ from problems import Case, cases, numbered, problem_of, rows
 from kselect.errors import ConfigError, TrialError
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.kernels.linear import Linear
 from kselect.kernels.nystrom import NystromColumns
-from kselect.kernels.polynomial import Polynomial
+from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.learners import Problem
 from kselect.learners.svm import svm
 from kselect.learners.svm_path import descent, ladder, settle

@@ -24,11 +24,9 @@ from kselect.datasets.scaling import scale_rows
 from kselect.datasets.splits import Split, draw_split
 from kselect.kernels import Kernel
 from kselect.kernels.gaussian import Gaussian
-from kselect.kernels.linear import Linear
-from kselect.kernels.polynomial import Polynomial
-from kselect.numerics.folds import draw_folds
+from kselect.kernels.polynomial import Linear, Polynomial
+from kselect.numerics.folds import draw_folds, stream
 from kselect.numerics.linalg import Array
-from kselect.numerics.streams import stream
 from kselect.run.trial import failed_outcome, run_trial, split_sha256
 
 CV = Method("4-CV", "k-CV", 4, (("average", "folds"), ("loss", "squared")))

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from kselect.core.record import significant
 from kselect.kernels import Kernel
 from kselect.kernels.gaussian import Gaussian
-from kselect.kernels.linear import Linear
-from kselect.kernels.polynomial import Polynomial
+from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.search.edges import Edge, edges_of
 
 GRIDS = st.lists(st.integers(-12, 12), min_size=1, max_size=6, unique=True)

@@ -18,17 +18,15 @@ from problems import numbered, problem_of, rows, side_of
 from kselect.core.grid_point import BestPoint, GridPoint, SearchFailure
 from kselect.core.method import SELECTED, LamGrid, Method
 from kselect.criteria import CRITERIA
-from kselect.criteria.guards import NEAR_IDENTITY
+from kselect.criteria.bouligand import NEAR_IDENTITY
 from kselect.errors import TrialError
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.kernels.linear import Linear
-from kselect.kernels.polynomial import Polynomial
+from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.learners import Fit, Path, Problem, find_learner
 from kselect.learners.square_loss import SquareLossPath
-from kselect.numerics.folds import Folds, draw_folds
+from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array
-from kselect.numerics.streams import stream
 from kselect.search.engine import Visit, evaluate, walk
 from kselect.search.grid import Best, search_grid
 from kselect.search.training_context import TrainingContext

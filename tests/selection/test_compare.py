@@ -17,9 +17,8 @@ from kselect.core.method import Choice
 from kselect.datasets.frames import TableOptions
 from kselect.datasets.preparation import fit_preparation
 from kselect.kernels import Points
-from kselect.numerics.folds import draw_folds
+from kselect.numerics.folds import draw_folds, stream
 from kselect.numerics.linalg import Array, squared_distances
-from kselect.numerics.streams import stream
 from kselect.selection.compare import Ask, compare, outer_decisions, seeded
 from kselect.selection.engine import Request, select
 from kselect.selection.own_data import OwnData, read_own

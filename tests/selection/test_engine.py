@@ -20,8 +20,7 @@ from kselect.core.method import Choice
 from kselect.errors import ConfigError, DataError, TrialError
 from kselect.kernels import Points
 from kselect.kernels.nystrom import draw_landmarks, nystrom_columns
-from kselect.numerics.folds import Folds
-from kselect.numerics.streams import stream
+from kselect.numerics.folds import Folds, stream
 from kselect.search.training_context import TrainingContext
 from kselect.selection.engine import Request, Selection, edge, select
 from kselect.selection.request import make_folds, make_kernels, make_lams, make_method

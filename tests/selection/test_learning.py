@@ -43,8 +43,7 @@ def test_the_estimator_learns_relevances(criterion: str) -> None:
 def test_the_estimator_finds_what_the_search_finds() -> None:
     X, y = problem()
     model = KernelSelectClassifierCV(kernel="ard", criterion="FLKL").fit(X, y)
-    from kselect.numerics.folds import draw_folds
-    from kselect.numerics.streams import stream
+    from kselect.numerics.folds import draw_folds, stream
 
     found = flkl(X, y, draw_folds(60, 5, stream(0, "folds")))
     np.testing.assert_allclose(model.kernel_.vector(), found.theta, rtol=1e-6, atol=1e-12)

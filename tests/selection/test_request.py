@@ -14,8 +14,7 @@ from kselect.core.method import Choice
 from kselect.criteria import CRITERIA
 from kselect.errors import ConfigError
 from kselect.kernels import KERNELS
-from kselect.kernels.linear import Linear
-from kselect.kernels.polynomial import Polynomial
+from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.learners import find_learner
 from kselect.selection.request import (
     LAM,

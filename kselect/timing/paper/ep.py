@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kselect.criteria.ep import log_integral_eigenvalues
+from kselect.criteria.penalised_risk import log_integral_eigenvalues
 from kselect.errors import TrialError
 from kselect.kernels import Kernel
 from kselect.kernels.gaussian import Gaussian

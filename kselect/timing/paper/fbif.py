@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kselect.criteria.fbif import NO_MARGIN
+from kselect.criteria.shortcuts import NO_MARGIN
 from kselect.kernels import Kernel
 from kselect.learners.block_pivoting import HingeProblem as Training
 from kselect.learners.block_pivoting import SignedKernel

@@ -1,4 +1,4 @@
-"""Kernel stability by singular values, uniform stability by training without each row."""
+"""RKS, SPS and the probes of stability against their definitions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,53 @@ import oracles_svm
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import problem_of, rows
+from problems import Case, cases, problem_of, rows
 
-from kselect.criteria.stability_probes import beta, uniform_stability
+from kselect.criteria.stable_risk import beta, spectral_perturbation, stable_risk, uniform_stability
 from kselect.kernels.gaussian import Gaussian
+from kselect.learners import LEARNERS
 from kselect.learners.svm import svm
+
+
+@given(cases(labels=True), st.floats(0.0, 8.0))
+def test_risk_plus_penalty(case: Case, eta: float) -> None:
+    """``R_emp + (eta / n) beta`` with that loss."""
+    path, p = case.path(), case.problem
+    penalty = eta / p.n * oracles.stability(p.K)
+    for loss in ("squared", "zero-one", "hinge"):
+        found = stable_risk(path, eta=eta, loss=loss)
+        for score, fitted in zip(found, path.decision(), strict=True):
+            risk = oracles.losses(loss, p.y, fitted).mean()
+            np.testing.assert_allclose(score, risk + penalty, rtol=1e-12)
+
+
+def test_defaults(labelled: Case) -> None:
+    """eta 1, the squared loss."""
+    path = labelled.path()
+    np.testing.assert_array_equal(stable_risk(path), stable_risk(path, eta=1.0, loss="squared"))
+
+
+@given(cases(labels=True), st.floats(0.0, 8.0))
+def test_the_closed_form_is_the_double_sum(case: Case, delta: float) -> None:
+    """``R_emp + (delta / n^2) sum_ij |sigma_j(K) - sigma_j(K^i)|``."""
+    path, p = case.path(), case.problem
+    penalty = delta * oracles.spectral_perturbation(p.K)
+    for loss in ("squared", "zero-one", "hinge"):
+        found = spectral_perturbation(path, delta=delta, loss=loss)
+        for score, fitted in zip(found, path.decision(), strict=True):
+            risk = oracles.losses(loss, p.y, fitted).mean()
+            np.testing.assert_allclose(score, risk + penalty, rtol=1e-10)
+
+
+def test_no_gaussian_has_another_penalty() -> None:
+    """What the report says of its rows: among Gaussian kernels delta changes nothing."""
+    X, y = rows()
+    differences = []
+    for tau in (0.1, 1.0, 10.0):
+        path = LEARNERS["svm"].path(problem_of(Gaussian(tau), X, y))
+        with_, without = (spectral_perturbation(path, delta=d, loss="hinge") for d in (32.0, 0.0))
+        differences.append(with_ - without)
+    np.testing.assert_allclose(differences, 32.0 / len(y), rtol=1e-12)
 
 
 @pytest.mark.parametrize("share", [0.25, 1.0])

@@ -1,4 +1,4 @@
-"""The BIF criterion: its options, its guard, and that it is not k-CV."""
+"""BIF-k-CV: its options and guards, and the probes of its series, against the series by its definition."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import numpy as np
 import oracles
 import oracles_series
 import pytest
+from problems import Case
 
-from kselect.criteria.bif import bouligand_cross_validation
-from kselect.criteria.cv import cross_validation
-from kselect.criteria.guards import distance_to_identity
+from kselect.criteria.bouligand import (
+    bouligand_cross_validation,
+    discrepancy,
+    distance_to_identity,
+    rate,
+)
+from kselect.criteria.cross_validation import cross_validation
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.kernels.linear import Linear
 from kselect.kernels.nystrom import nystrom_columns
-from kselect.kernels.polynomial import Polynomial
+from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.learners import Path, Problem, find_learner
-from kselect.numerics.folds import draw_folds
-from kselect.numerics.streams import stream
+from kselect.numerics.folds import draw_folds, stream
 
 LAMS = np.array([1e-4, 1e-2, 1.0])
 RNG = stream(0, "bif")
@@ -109,3 +112,28 @@ def test_every_option_changes_the_score(option: dict[str, object]) -> None:
     usual = bouligand_cross_validation(path, FOLDS)
     other = bouligand_cross_validation(path, FOLDS, **option)  # type: ignore[arg-type]
     assert not np.array_equal(usual, other)
+
+
+@pytest.mark.parametrize("order", [0, 1, 3, 7])
+def test_mean_square_difference(labelled: Case, order: int) -> None:
+    """Order-t series against retraining, the mean over all rows."""
+    p, folds = labelled.problem, labelled.folds
+    found = discrepancy(labelled.path(), folds, order=order)  # type: ignore[arg-type]
+    for value, lam in zip(found, p.lams, strict=True):
+        held = oracles.held_out(p.K, p.y, folds.members, lam, True, False)
+        squares = [
+            (oracles_series.series(p.K, p.y, F, lam, True, order) - held[F]) ** 2
+            for F in folds.members
+        ]
+        assert value == pytest.approx(np.concatenate(squares).mean(), rel=1e-8)
+
+
+def test_rate_is_the_largest_over_folds(labelled: Case) -> None:
+    """``max_F lambda_max(S_FF)``."""
+    p = labelled.problem
+    found = rate(labelled.path(), labelled.folds)  # type: ignore[arg-type]
+    expected = [
+        max(oracles_series.rate(p.K, F, lam, True) for F in labelled.folds.members)
+        for lam in p.lams
+    ]
+    assert found == pytest.approx(expected, rel=1e-9)

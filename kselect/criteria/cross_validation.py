@@ -1,0 +1,112 @@
+"""k-fold cross-validation (k-CV), and its sum with kernel stability (k-KS, BIF-k-KS of ecml2014 and tcyb2018)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from kselect.criteria.base import Aggregation, criterion, fold_error
+from kselect.criteria.bouligand import bouligand_cross_validation, guards
+from kselect.kernels.nystrom import draw_landmarks, project
+from kselect.learners.base import Path, Problem, Series
+from kselect.numerics.folds import Folds, stream
+from kselect.numerics.linalg import Array
+from kselect.numerics.losses import Loss
+
+Estimate = Literal["exact", "nystrom", "projection"]
+
+
+@criterion("k-CV", paper="all five papers")
+def cross_validation(
+    path: Path, folds: Folds, *, loss: Loss = "squared", average: Aggregation = "points"
+) -> Array:
+    r"""Exact k-fold cross-validation error: the mean loss of the held-out predictions.
+
+    ``average: points`` is (1/n) sum_i V(y_i, f_{-F(i)}(x_i)) (icml2014, ijcai2018); ``folds`` is the mean of the
+    folds' means (ecml2014, tcyb2018). The two differ only if the folds differ in size.
+    """
+    return fold_error(path, path.held_out(folds), folds, loss, average)
+
+
+def largest_change(diagonal: Array, row_squares: Array) -> float:
+    r"""Return ``max_i ||K - K^i||_2``, where K^i is K with row and column i set to zero.
+
+    The difference has rank two. Its norm is the closed form of ecml2014, Theorem 4:
+    ``(K_ii + sqrt(K_ii^2 + 4 sum_{j != i} K_ij^2)) / 2``. Oracle: the largest singular value.
+    """
+    others = np.maximum(row_squares - diagonal**2, 0.0)
+    return float(np.max(diagonal + np.sqrt(diagonal**2 + 4.0 * others)) / 2.0)
+
+
+def stability(problem: Problem) -> float:
+    """Return ``max_i ||K - K^i||_2`` of K in O(n^2), or of the c columns that approximate K in O(n c^2)."""
+    return largest_change(problem.diagonal(), problem.row_squares())
+
+
+@dataclass(frozen=True)
+class EstimatedStability:
+    """``max_i ||K - K^i||_2`` from estimated row norms of K; the diagonal is exact.
+
+    ``nystrom`` takes the row norms of a Nystrom factor of m = ``c n`` columns, ``diag(V V^T V V^T)``, in O(n m^2).
+    ``projection`` takes those of K times m random columns, ``||(K R)_i||^2`` with ``E R R^T = I``; it is unbiased
+    and costs O(n^2 m), or O(n m r) on Nystrom columns. The same columns are drawn every time.
+    """
+
+    kind: Estimate
+    c: float
+
+    def __call__(self, problem: Problem) -> float:
+        """Return the estimate, for ``problem.once``."""
+        n = problem.n
+        count, rng = min(n, max(1, round(self.c * n))), stream(0, "row norms", n)
+        if self.kind == "projection":
+            R = rng.normal(size=(n, count)) / np.sqrt(count)
+            squares = np.square(problem.matrix.times(R)).sum(axis=1)
+        else:
+            landmarks = draw_landmarks(n, count, rng)
+            V = project(problem.matrix.at(landmarks), landmarks).V
+            squares = np.einsum("ij,ij->i", V @ (V.T @ V), V)
+        return largest_change(problem.diagonal(), squares)
+
+
+@criterion("k-CVKS", paper="tcyb2018; the same as k-KS of ecml2014")
+@criterion("k-KS", paper="ecml2014, section 5; tcyb2018 calls it k-CVKS")
+def kernel_stability(
+    path: Path,
+    folds: Folds,
+    *,
+    eta: float = 1.0,
+    loss: Loss = "squared",
+    average: Aggregation = "folds",
+) -> Array:
+    r"""k-fold cross-validation error plus (eta / n) max_i ||K - K^i||_2."""
+    penalty = eta / path.problem.n * path.problem.once(stability)
+    return cross_validation(path, folds, loss=loss, average=average) + penalty
+
+
+@criterion("BIF-k-KS", paper="ecml2014, Remark 2; tcyb2018, Remark 9", guards=guards)
+def series_kernel_stability(
+    path: Series,
+    folds: Folds,
+    *,
+    eta: float = 1.0,
+    order: int = 3,
+    identity: float = 0.1,
+    cap: float = np.inf,
+    estimate: Estimate = "exact",
+    c: float = 0.1,
+    loss: Loss = "squared",
+    average: Aggregation = "folds",
+) -> Array:
+    r"""k-KS with BIF-k-CV instead of k-CV, and max_i ||K - K^i||_2 from all of K or estimated.
+
+    ``estimate`` says where the row norms of K come from: all of K, ``c n`` columns of a Nystrom factor, or a random
+    projection to ``c n`` columns. On Nystrom columns (``select --nystrom``) K is the product of these columns.
+    """
+    series = bouligand_cross_validation(
+        path, folds, order=order, identity=identity, cap=cap, loss=loss, average=average
+    )
+    compute = stability if estimate == "exact" else EstimatedStability(estimate, c)
+    return series + eta / path.problem.n * path.problem.once(compute)

@@ -1,0 +1,57 @@
+"""The empirical risk plus a stability penalty (RKS, SPS of tcyb2018), and probes of these stabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kselect.criteria.base import criterion, empirical_risk, probe
+from kselect.criteria.cross_validation import largest_change, stability
+from kselect.learners.base import LeaveOut, Path
+from kselect.numerics.linalg import Array
+from kselect.numerics.losses import LOSSES, Loss
+
+CONSTANT = (
+    "its penalty, delta tr(K) / n^2, is the same for every Gaussian kernel: among these SPS is the empirical risk, "
+    "whatever delta is"
+)
+
+
+@criterion("RKS", paper="tcyb2018, Theorem 7")
+def stable_risk(path: Path, *, eta: float = 1.0, loss: Loss = "squared") -> Array:
+    r"""Empirical risk plus (eta / n) max_i ||K - K^i||_2."""
+    penalty = eta / path.problem.n * path.problem.once(stability)
+    return empirical_risk(path, loss) + penalty
+
+
+@criterion("SPS", paper="tcyb2018; Liu and Liao 2014", remarks=(("gaussian", CONSTANT),))
+def spectral_perturbation(path: Path, *, delta: float = 1.0, loss: Loss = "squared") -> Array:
+    r"""Empirical risk plus (delta / n^2) sum_ij |sigma_j(K) - sigma_j(K^i)|, which is delta tr(K) / n^2.
+
+    K^i is K with row and column i set to zero. Its sorted eigenvalues are at most the sorted eigenvalues of K
+    (Cauchy's interlacing), so that the inner sum is ``tr K - tr K^i = K_ii``. A kernel with a constant diagonal,
+    such as the Gaussian, has the same penalty everywhere: there SPS is the empirical risk. Oracle: the
+    eigenvalues.
+    """
+    n = path.problem.n
+    penalty = delta * float(path.problem.diagonal().sum()) / n**2
+    return empirical_risk(path, loss) + penalty
+
+
+@probe("beta", paper="ecml2014, Theorem 4; tcyb2018, Theorem 7")
+def beta(path: Path, *, share: float = 1.0) -> Array:
+    r"""max_i ||K - K^i||_2 on a share of the training rows: the first rows, which a random split has ordered."""
+    rows = max(1, round(share * path.problem.n))
+    K = path.problem.K[:rows, :rows]
+    found = largest_change(np.diagonal(K), np.einsum("ij,ij->i", K, K))
+    return np.full(len(path.problem.lams), found)
+
+
+@probe("uniform-stability", paper="tcyb2018, Remark 1")
+def uniform_stability(path: LeaveOut, *, loss: Loss = "hinge") -> Array:
+    r"""max_i max_z |V(f_S, z) - V(f_{S without i}, z)| over the training rows: an estimate from below."""
+    y, fitted, worst = path.problem.y, path.decision(), np.zeros(len(path.problem.lams))
+    base = LOSSES[loss](y, fitted)
+    for i in range(path.problem.n):
+        other = LOSSES[loss](y, path.without(i))
+        worst = np.maximum(worst, np.abs(base - other).max(axis=1))
+    return worst
