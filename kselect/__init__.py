@@ -1,21 +1,43 @@
-"""kselect: choosing a kernel machine's kernel and ridge, by the criteria of published papers."""
+"""Choose the kernel and ridge of a kernel machine by the criteria of published papers.
+
+The public names are loaded on first use, so that the command line starts without scikit-learn.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kselect.selection.estimator import KernelSelectClassifierCV, KernelSelectRegressorCV
+    from kselect.selection.own_data import read_table
+    from kselect.selection.sklearn_terms import EdgeWarning, ScaleWarning
 
 __version__ = "0.1.0"
-ESTIMATORS = ("EdgeWarning", "KernelSelectClassifierCV", "KernelSelectRegressorCV", "ScaleWarning")
+__all__ = [
+    "EdgeWarning",
+    "KernelSelectClassifierCV",
+    "KernelSelectRegressorCV",
+    "ScaleWarning",
+    "__version__",
+    "read_table",
+]
+MODULES = {
+    "EdgeWarning": "sklearn_terms",
+    "KernelSelectClassifierCV": "estimator",
+    "KernelSelectRegressorCV": "estimator",
+    "ScaleWarning": "sklearn_terms",
+    "read_table": "own_data",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """The estimators, imported when they are asked for: the command line need not wait for scikit-learn."""
-    if name == "read_table":
-        from kselect.selection import own_data
-
-        return own_data.read_table
-    if name not in ESTIMATORS:
+    """Import a public name from its module."""
+    if name not in MODULES:
         raise AttributeError(f"module 'kselect' has no attribute {name!r}")
-    from kselect.selection import estimator
+    return getattr(import_module(f"kselect.selection.{MODULES[name]}"), name)
 
-    return getattr(estimator, name)
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted(__all__)

@@ -1,4 +1,4 @@
-"""``python -m kselect``."""
+"""Entry point of ``python -m kselect``."""
 
 from kselect.cli.main import main
 

@@ -30,15 +30,15 @@ def as_object(chosen: Chosen) -> dict[str, Any]:
         **choice_facts(chosen),
         "excluded": [
             {**point.kernel.parameters, "lam": point.lam, "reason": reason}
-            for point, reason in found.found.excluded
+            for point, reason in found.best.excluded
         ],
         "scores": score_objects(found),
         "seconds": found.seconds,
         "seconds_fit": found.seconds_fit,
         "nystrom": request.nystrom,
         "scale": data.preparation.scale,
-        "task": data.goal.task,
-        "classes": data.goal.classes,
+        "task": data.target.task,
+        "classes": data.target.classes,
         "features": data.preparation.names,
     }
 
@@ -57,7 +57,7 @@ def choice_facts(chosen: Chosen) -> dict[str, Any]:
         "seed": request.seed,
         "n": len(data.X),
         "best": {**found.kernel.parameters, "lam": found.lam, "score": found.score},
-        **relevance_facts(found.kernel, found.found),
+        **relevance_facts(found.kernel, found.best),
         "held_out": asdict(chosen.quality),
         "warnings": found.edges,
         "decisions": decision_lines(data.frame.decisions),
@@ -79,7 +79,7 @@ def describe(chosen: Chosen, flags: Mapping[str, Any]) -> str:
     """What a person reads."""
     found, data = chosen.found, chosen.data
     lines = [
-        f"{data.size}, {kind_of_task(data.goal)}",
+        f"{data.size}, {kind_of_task(data.target)}",
         *(f"  {line}" for line in decision_lines(data.frame.decisions)),
         model_line(found),
         "",
@@ -123,8 +123,8 @@ def choice_lines(chosen: Chosen) -> list[str]:
         f"choice: {shown} (ridge n lam = {ridge}), score {found.score:.6g}",
         f"there: {chosen.quality.text}",
         *(f"warning: {text}" for text in found.edges),
-        *(f"excluded: {text}" for text in [describe_exclusions(found.found)] if text),
-        *state_lines(found.found),
+        *(f"excluded: {text}" for text in [describe_exclusions(found.best)] if text),
+        *state_lines(found.best),
         f"{seconds:.2f} s for {size} candidate{'' if size == 1 else 's'}, the fit included",
     ]
 

@@ -13,29 +13,20 @@ from typing import Any
 import numpy as np
 
 from kselect.cli.watching import Watch, nystrom_hint
-from kselect.core.method import Method
 from kselect.datasets.content import content_limit
 from kselect.datasets.frames import TableOptions
-from kselect.datasets.targets import Target
+from kselect.datasets.registry import Task
 from kselect.errors import ConfigError, DataError, printable, quoted
 from kselect.files import read_regular, reason
 from kselect.learners import find_learner
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
-from kselect.selection.engine import Request, Selection, select
+from kselect.selection.engine import Selection, select
 from kselect.selection.held_out import Quality, folds_for, held_out_decisions, quality_of
-from kselect.selection.learning import as_learned
 from kselect.selection.own_data import OwnData, read_own
-from kselect.selection.request import (
-    kernel_grids,
-    make_folds,
-    make_kernels,
-    make_lams,
-    make_method,
-    split_parameters,
-    usual_loss,
-)
+from kselect.selection.request import Request, kernel_grids, make_folds, make_kernels, make_request
 
+REQUEST_FLAGS = ("loss", "ridge", "nystrom", "n_jobs", "seed", "search")
 FOLD = re.compile(r"[0-9]{1,12}")
 
 
@@ -50,12 +41,12 @@ class Chosen:
     @cached_property
     def held_out(self) -> Array:
         """(q, n) decision values that each row gets from the fit on the other folds."""
-        return held_out_decisions(self.found, self.data.X, self.data.goal.values, self.folds)
+        return held_out_decisions(self.found, self.data.X, self.data.target.values, self.folds)
 
     @property
     def quality(self) -> Quality:
         """How good they are."""
-        goal = self.data.goal
+        goal = self.data.target
         return quality_of(self.held_out, goal.values, goal.task, self.folds)
 
 
@@ -64,12 +55,12 @@ def choose(file: Path, flags: Mapping[str, Any]) -> Chosen:
     find_learner(flags["learner"])
     workers = flags["n_jobs"] if flags["nystrom"] is None else None
     data = read_own(file, flags["target"], table_options(flags), flags["scale"], workers)
-    method, request = make_request(flags, data.goal, data.X)
+    request = request_of(flags, data.target.task, data.X)
     numbers = read_folds(flags["folds"])
     with naming(file if numbers is None else flags["folds"]):
-        folds = make_folds(method, len(data.X), request.seed, numbers)
-    watch = Watch(nystrom_hint(data.X, data.goal.values, request))
-    found = select(data.X, data.goal.values, request, folds, watch)
+        folds = make_folds(request.method, len(data.X), request.seed, numbers)
+    watch = Watch(nystrom_hint(data.X, data.target.values, request))
+    found = select(data.X, data.target.values, request, folds, watch)
     return Chosen(data, found, folds_for(found, len(data.X), folds))
 
 
@@ -99,30 +90,18 @@ def naming(path: Path) -> Iterator[None]:
         raise type(error)(f"{printable(path)}: {error}") from None
 
 
-def make_request(flags: Mapping[str, Any], goal: Target, X: Array) -> tuple[Method, Request]:
-    """The flags as a request."""
-    params = dict(split_parameter(text) for text in flags["params"])
-    learner = find_learner(flags["learner"])
-    params, choice = split_parameters(learner, flags["criterion"], params)
-    loss = usual_loss(learner, flags["criterion"], flags["loss"])
-    method = make_method(flags["criterion"], loss, params, goal.task == "classification")
-    if goal.task not in learner.tasks:
-        raise ConfigError(
-            f"the learner {learner.name} is for {' and '.join(learner.tasks)}, not {goal.task}"
-        )
-    request = Request(
-        choice,
+def request_of(flags: Mapping[str, Any], task: Task, X: Array) -> Request:
+    """Return the request that the flags make for the rows X."""
+    return make_request(
+        flags["learner"],
+        flags["criterion"],
+        flags["kernel"],
         make_kernels(flags["kernel"], {name: flags[name] for name in kernel_grids()}, X),
-        make_lams(flags["lam"]),
-        method,
-        flags["ridge"],
-        flags["nystrom"],
-        flags["n_jobs"],
-        flags["seed"],
-        goal.task,
-        flags["search"],
+        flags["lam"],
+        task=task,
+        params=dict(split_parameter(text) for text in flags["params"]),
+        **{name: flags[name] for name in REQUEST_FLAGS},
     )
-    return method, as_learned(request, flags["kernel"], flags["criterion"])
 
 
 def split_parameter(text: str) -> tuple[str, str]:

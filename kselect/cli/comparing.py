@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from kselect.cli.choice import kind_of_task
-from kselect.cli.choosing import make_request, split_parameter, table_options
+from kselect.cli.choosing import request_of, split_parameter, table_options
 from kselect.criteria import find_criterion
 from kselect.datasets.tables.decisions import decision_lines
 from kselect.errors import ConfigError
 from kselect.grids import show_number
 from kselect.learners import find_learner
 from kselect.numerics.linalg import Array
-from kselect.selection.compare import Compared, Comparison, compare
-from kselect.selection.engine import Request
+from kselect.selection.compare import ComparedCriterion, CriteriaComparison, compare
 from kselect.selection.own_data import OwnData, read_own
+from kselect.selection.request import Request
 
 USUAL = "5-CV,10-CV,ELOO,GCV,5-KS,BR"
 
@@ -39,7 +39,7 @@ def compare_criteria(file: Path, labels: str, flags: Mapping[str, Any], as_json:
 
 def request_for(flags: Mapping[str, Any], data: OwnData, X: Array) -> Request:
     """What the flags ask for on some of the rows."""
-    return make_request(flags, data.goal, X)[1]
+    return request_of(flags, data.target.task, X)
 
 
 def refuse(flags: Mapping[str, Any]) -> None:
@@ -68,13 +68,13 @@ def asked_of(labels: str, flags: Mapping[str, Any], data: OwnData) -> Iterator[d
         yield asked
 
 
-def describe(found: Comparison, data: OwnData, request: Request) -> Iterator[str]:
+def describe(found: CriteriaComparison, data: OwnData, request: Request) -> Iterator[str]:
     """The table."""
-    yield f"{data.size}, {kind_of_task(data.goal)}"
+    yield f"{data.size}, {kind_of_task(data.target)}"
     yield from (f"  {line}" for line in decision_lines(data.frame.decisions))
     yield f"{request.learner.name}, {request.kernels[0].name} kernel"
     yield ""
-    quality = found.lines[0].quality
+    quality = found.criteria[0].quality
     heads = (
         "criterion",
         "choice",
@@ -82,24 +82,23 @@ def describe(found: Comparison, data: OwnData, request: Request) -> Iterator[str
         f"{quality.measure} ({found.outer} outer folds)",
         "seconds",
     )
-    yield from aligned([heads, *(cells(line) for line in found.lines)])
+    yield from aligned([heads, *(cells(line) for line in found.criteria)])
     yield ""
-    trivial = "the most frequent class" if quality.measure == "accuracy" else "the mean"
-    yield f"{quality.measure} of {trivial} alone: {quality.trivial:.4g}"
+    yield f"{quality.measure} of {quality.trivial_name} only: {quality.trivial:.4g}"
     yield (
         f"seconds: each criterion's own on all rows; {found.shared:.2f} s are shared by all. An outer fold is "
         "predicted by what was imputed, encoded, scaled and chosen without it."
     )
 
 
-def cells(line: Compared) -> tuple[str, ...]:
+def cells(line: ComparedCriterion) -> tuple[str, ...]:
     """One criterion."""
-    point, quality = line.found.point, line.quality
+    point, quality = line.best.point, line.quality
     values = {**point.kernel.parameters, "lam": point.lam}
     return (
         line.method.label,
         ", ".join(f"{name} = {show_number(value)}" for name, value in values.items()),
-        f"{line.found.score:.6g}",
+        f"{line.best.score:.6g}",
         f"{quality.value:.4f} +- {quality.spread:.4f}",
         f"{line.seconds:.2f}",
     )
@@ -114,7 +113,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield "  ".join([*left, *right])
 
 
-def as_object(found: Comparison, data: OwnData) -> dict[str, Any]:
+def as_object(found: CriteriaComparison, data: OwnData) -> dict[str, Any]:
     """The same for ``--json``."""
     return {
         "criteria": [
@@ -122,14 +121,14 @@ def as_object(found: Comparison, data: OwnData) -> dict[str, Any]:
                 "criterion": line.method.label,
                 "params": dict(line.method.params),
                 "best": {
-                    **line.found.point.kernel.parameters,
-                    "lam": line.found.point.lam,
-                    "score": line.found.score,
+                    **line.best.point.kernel.parameters,
+                    "lam": line.best.point.lam,
+                    "score": line.best.score,
                 },
                 "outer": asdict(line.quality),
                 "seconds": line.seconds,
             }
-            for line in found.lines
+            for line in found.criteria
         ],
         "seconds_shared": found.shared,
         "n": len(data.X),

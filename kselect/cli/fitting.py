@@ -17,9 +17,16 @@ from kselect.datasets.frame_like import read_like
 from kselect.datasets.tables.decisions import decision_lines
 from kselect.errors import DataError, printable
 from kselect.files import reason, write_whole
-from kselect.selection.calibration import fit_slope
-from kselect.selection.model_file import SavedModel, model_of, read_model, write_model
-from kselect.selection.prediction import Prediction, agreement, predict
+from kselect.selection.held_out import fit_slope
+from kselect.selection.model_file import (
+    Prediction,
+    SavedModel,
+    agreement,
+    model_of,
+    predict,
+    read_model,
+    write_model,
+)
 
 FIT_EPILOG = """\b
 Examples:
@@ -53,7 +60,7 @@ def fit_command(file: Path, output: Path, **flags: Any) -> None:
     flags["search"] = how_to_search(flags, None, as_json=False)
     chosen = choose(file, flags)
     write_model(output, as_model(chosen))
-    click.echo(f"{chosen.data.size}, {kind_of_task(chosen.data.goal)}")
+    click.echo(f"{chosen.data.size}, {kind_of_task(chosen.data.target)}")
     for line in decision_lines(chosen.data.frame.decisions):
         click.echo(f"  {line}")
     for line in (model_line(chosen.found), *choice_lines(chosen)):
@@ -71,7 +78,7 @@ def require_writable(path: Path) -> None:
 
 def as_model(chosen: Chosen) -> SavedModel:
     """The fit with its preparation, and what makes probabilities of decisions where there are classes."""
-    data, goal = chosen.data, chosen.data.goal
+    data, goal = chosen.data, chosen.data.target
     slope = fit_slope(chosen.held_out, goal.values) if goal.classes else None
     return model_of(chosen.found, data.X, goal, data.preparation, choice_facts(chosen), slope)
 
@@ -96,7 +103,7 @@ def predict_command(model: Path, file: Path, output: Path | None) -> None:
     saved = read_model(model)
     frame = read_like(file, saved.preparation.schema)
     found = predict(saved, frame)
-    for line in decision_lines((*frame.decisions, *found.said)):
+    for line in decision_lines((*frame.decisions, *found.notes)):
         click.echo(f"note: {line}", err=True)
     agreed = agreement(saved, frame, found)
     if agreed:
@@ -132,7 +139,8 @@ def value_rows(found: Prediction) -> Iterator[list[Any]]:
     for i, predicted in enumerate(found.predictions):
         row: list[Any] = [predicted]
         if not isinstance(predicted, float):
-            row += found.values_of(i)
+            likely = [] if found.probabilities is None else found.probabilities[i].tolist()
+            row += [*found.values[i].tolist(), *likely]
         yield row
 
 

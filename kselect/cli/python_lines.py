@@ -25,7 +25,7 @@ TABLE_DEFAULTS: Mapping[str, Any] = {
 
 def python_lines(chosen: Chosen, flags: Mapping[str, Any]) -> list[str]:
     """Whole lines that run as they are, in the folder in which the command was typed."""
-    task = chosen.data.goal.task
+    task = chosen.data.target.task
     form = f"KernelSelect{'Classifier' if task == 'classification' else 'Regressor'}CV"
     folds = flags["folds"]
     numbers = ["import numpy as np"] if folds else []

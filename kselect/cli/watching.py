@@ -14,8 +14,8 @@ from kselect.errors import KselectError
 from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array
 from kselect.run.progress import clock, is_terminal
-from kselect.selection.engine import Request, select
-from kselect.selection.request import make_folds
+from kselect.selection.engine import select
+from kselect.selection.request import Request, make_folds
 
 QUIET_SECONDS = 2.0
 LONG_SECONDS = 60.0

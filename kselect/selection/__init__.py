@@ -1,1 +1,1 @@
-"""A user's own data: request, engine, estimator."""
+"""Kernel and ridge for a user's own data: request, engine, estimators, model files."""

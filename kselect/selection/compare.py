@@ -1,120 +1,105 @@
-"""Several criteria on the same rows: what each chooses, and how good that is on rows that it has not seen.
+"""Several criteria on the same rows: the choice of each, and its quality on rows that the choice has not seen.
 
-All criteria are asked about the same paths, so a kernel is factorised once for all of them. The outer
-cross-validation imputes, encodes, scales, lays the grid and chooses on the training part of each fold alone.
+All criteria share the same paths, so that each kernel is factorised only once. The outer cross-validation imputes,
+encodes, scales, lays the grid and chooses using the training part of each fold only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from time import perf_counter
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from kselect.core.grid_point import BestPoint, SearchFailure
+from kselect.core.grid_point import BestPoint
 from kselect.core.method import SELECTED, Method
 from kselect.datasets.preparation import fit_preparation
-from kselect.errors import TrialError
-from kselect.kernels import Points
 from kselect.numerics.folds import Folds, draw_folds, stream
-from kselect.numerics.linalg import Array
+from kselect.numerics.linalg import Array, Index
 from kselect.search.engine import walk
 from kselect.search.grid import Best
-from kselect.selection.engine import Request, check, training_side, warm
+from kselect.selection.engine import check, decision_values, require, training_context, warm
 from kselect.selection.held_out import Quality, quality_of
 from kselect.selection.own_data import OwnData
+from kselect.selection.request import Request, make_folds
 
 OUTER = 5
-Draw = Callable[[int, int], Folds]
-# A request for some rows: a grid that the user leaves open lies around their distances, and theirs alone.
-Ask = Callable[[Array], Request]
+# Makes the request for given rows: "auto" grids depend on the distances of these rows only.
+RequestFor = Callable[[Array], Request]
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
-    """One criterion: what it finds on all rows, its own seconds there, and its quality on outer folds."""
+class ComparedCriterion:
+    """One criterion: its choice on all rows, the seconds spent on it only, and its quality on outer folds."""
 
     method: Method
-    found: BestPoint
+    best: BestPoint
     seconds: float
     quality: Quality
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
-    """The criteria in their order; ``shared`` are the seconds that belong to no criterion alone."""
+class CriteriaComparison:
+    """The criteria in their order; ``shared`` are the seconds of work that all criteria use."""
 
-    lines: tuple[Compared, ...]
+    criteria: tuple[ComparedCriterion, ...]
     shared: float
     outer: int
 
 
-def compare(data: OwnData, ask: Ask, methods: Sequence[Method]) -> Comparison:
-    """Every method on all rows, then on the training part of each outer fold."""
-    n, targets, request = len(data.X), data.goal.values, ask(data.X)
-    draw = partial(seeded, request.seed)
+def compare(
+    data: OwnData, request_for: RequestFor, methods: Sequence[Method]
+) -> CriteriaComparison:
+    """Apply every method to all rows, then to the training part of each outer fold."""
+    n, target, request = len(data.X), data.target, request_for(data.X)
     for method in methods:
-        folds = None if method.folds is None else draw(method.folds, n)
-        check(replace(request, method=method), n, folds)
+        check(replace(request, method=method), n, make_folds(method, n, request.seed, None))
     started = perf_counter()
-    best, own = search_all(data.X, targets, request, methods, draw)
-    shared = perf_counter() - started - sum(own.values())
+    chosen, seconds, _ = search_all(data.X, target.values, request, methods)
+    shared = perf_counter() - started - sum(seconds.values())
     outer = draw_folds(n, min(OUTER, n), stream(request.seed, "outer folds"))
-    decisions = outer_decisions(data, ask, methods, outer, draw)
-    lines = (
-        Compared(m, found(best[m]), own[m], quality_of(f, targets, data.goal.task, outer))
+    decisions = outer_decisions(data, request_for, methods, outer)
+    criteria = (
+        ComparedCriterion(
+            m, chosen[m], seconds[m], quality_of(f, target.values, target.task, outer)
+        )
         for m, f in zip(methods, decisions, strict=True)
     )
-    return Comparison(tuple(lines), shared, len(outer.members))
-
-
-def seeded(seed: int, k: int, n: int) -> Folds:
-    """The folds that a selection by one criterion draws."""
-    return draw_folds(n, k, stream(seed, "folds"))
+    return CriteriaComparison(tuple(criteria), shared, len(outer.members))
 
 
 def search_all(
-    X: Array, targets: Array, request: Request, methods: Sequence[Method], draw: Draw
-) -> tuple[dict[Method, Best], dict[Method, float]]:
-    """The best place of every method, and the seconds that each has taken for itself."""
-    side = training_side(X, targets, request, None)
-    side = replace(side, folds=cache(lambda k: draw(k, len(X))), keeps_held_out=False)
+    X: Array, targets: Array, request: Request, methods: Sequence[Method]
+) -> tuple[dict[Method, BestPoint], dict[Method, float], Index | None]:
+    """Return the choice of every method, the seconds spent on each method only, and the landmark rows."""
+    folds = cache(lambda k: draw_folds(len(X), k, stream(request.seed, "folds")))
+    context = replace(training_context(X, targets, request, folds), keeps_held_out=False)
     best, seconds = {m: Best(SELECTED) for m in methods}, dict.fromkeys(methods, 0.0)
     with threadpool_limits(1):
-        warm(side.points, request.kernels)
-        for visit in walk(side, tuple(methods), request.n_jobs):
+        warm(context.points, request.kernels)
+        for visit in walk(context, tuple(methods), request.n_jobs):
             for method in methods:
-                best[method].see(side, visit, method)
+                best[method].see(context, visit, method)
                 seconds[method] += visit.seconds[method]
-    return best, seconds
-
-
-def found(best: Best) -> BestPoint:
-    """What a method has chosen, or the reason why it could not."""
-    result = best.result()
-    if isinstance(result, SearchFailure):
-        raise TrialError(result.reason)
-    return result
+    return {m: require(best[m].result()) for m in methods}, seconds, context.landmarks
 
 
 def outer_decisions(
-    data: OwnData, ask: Ask, methods: Sequence[Method], outer: Folds, draw: Draw
+    data: OwnData, request_for: RequestFor, methods: Sequence[Method], outer: Folds
 ) -> Array:
-    """(methods, q, n): every row decided by what each method chose without its outer fold."""
-    targets = data.goal.values
+    """Return (methods, q, n) decision values: each row's by the choices made without its outer fold."""
+    targets = data.target.values
     decisions = np.zeros((len(methods), *targets.shape))
     for F in outer.members:
         train = np.setdiff1d(np.arange(len(data.X)), F)
         X, _ = fit_preparation(data.frame, data.preparation.scale, train).transform(data.frame)
-        request = ask(X[train])
-        side = training_side(X[train], targets[:, train], request, None)
-        best, _ = search_all(X[train], targets[:, train], request, methods, draw)
-        support = X[train] if side.landmarks is None else X[train][side.landmarks]
+        request = request_for(X[train])
+        chosen, _, landmarks = search_all(X[train], targets[:, train], request, methods)
+        support = X[train] if landmarks is None else X[train][landmarks]
         for i, method in enumerate(methods):
-            result = found(best[method])
-            K = result.point.kernel.gram(Points(X[F], support))
-            decisions[i][:, F] = [dual.decision(0, K) for dual in result.fits]
+            found = chosen[method]
+            decisions[i][:, F] = decision_values(found.point.kernel, found.fits, support, X[F]).T
     return decisions

@@ -1,4 +1,4 @@
-"""Kernel and ridge for somebody's own rows: the paths and criteria of an experiment, without its stages."""
+"""Selection of kernel and ridge on arrays: scores every candidate, keeps the best and fits it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from kselect.core.grid_point import BestPoint, SearchFailure
-from kselect.core.method import SELECTED, Choice, LamGrid, Method, SearchName
+from kselect.core.method import SELECTED, LamGrid
 from kselect.criteria import CRITERIA
-from kselect.datasets.registry import Task
 from kselect.errors import ConfigError, DataError, TrialError
 from kselect.grids import LARGEST_SEARCH, show_number
 from kselect.kernels import Kernel, Points
 from kselect.kernels.nystrom import draw_landmarks
 from kselect.learners import Fit, find_learner
-from kselect.learners.base import RidgeMode
 from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.memory import available_memory, gib
@@ -29,47 +27,28 @@ from kselect.search.kinds import search_continuously
 from kselect.search.minimum import find_minimum, prunes
 from kselect.search.pruned import Work
 from kselect.search.training_context import TrainingContext
+from kselect.selection.request import Request
 
 # Distances, the kernel, its eigenvectors and LAPACK's workspace, in n-by-n matrices of doubles.
 MATRICES_SHARED = 1
 MATRICES_PER_WORKER = 6
-
-
-Watch = Callable[[int, int], None]
-
-
-def unwatched(done: int, total: int) -> None:
-    """Nobody is told."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """What to choose from and by what."""
-
-    learner: Choice
-    kernels: tuple[Kernel, ...]
-    lams: tuple[float, ...]
-    method: Method
-    ridge: RidgeMode = "fixed"
-    nystrom: int | None = None
-    n_jobs: int = 1
-    seed: int = 0
-    task: Task = "classification"
-    search: SearchName = "grid"
+# Limits of one block of new rows against the rows of a fit: 2^25 entries are a quarter of a gigabyte.
+ROWS_AT_ONCE = 4096
+ENTRIES_AT_ONCE = 2**25
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The scores over the grid, the best place, and the fit there: one dual per target.
+    """The scores over the grid, the best candidate, and its fit: coefficients and bias per target.
 
-    ``seconds_fit`` are those of the fit of the choice alone. A search by bounds knows no score but the best, and
-    has ``work``: how little it fitted. ``held_out`` (q, n) are the predictions for the choice by the criterion's
-    own cross-validation, where it made one.
+    ``seconds_fit`` is the time of the final fit only. A search by bounds knows only the best score, and has
+    ``work``: the small part of the candidates that it had to fit. ``held_out`` (q, n) are the predictions of the
+    criterion's own cross-validation at the choice, if the criterion made any.
     """
 
     request: Request
     scores: Array
-    found: BestPoint
+    best: BestPoint
     landmarks: Index | None
     seconds: float
     seconds_fit: float
@@ -78,83 +57,88 @@ class Selection:
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel that was chosen."""
-        return self.found.point.kernel
+        """The chosen kernel."""
+        return self.best.point.kernel
 
     @property
     def lam(self) -> float:
-        """The ridge that was chosen, as lam."""
-        return self.found.point.lam
+        """The chosen lam."""
+        return self.best.point.lam
 
     @property
     def score(self) -> float:
-        """The criterion's value there."""
-        return self.found.score
+        """The value of the criterion for the choice."""
+        return self.best.score
 
     @property
     def fits(self) -> tuple[Fit, ...]:
         """The fits, one per target."""
-        return self.found.fits
+        return self.best.fits
 
     @property
     def position(self) -> tuple[int, int]:
-        """Where the choice stands among kernels and ridges."""
+        """Index of the choice among the kernels and among the ridges."""
         return self.request.kernels.index(self.kernel), self.request.lams.index(self.lam)
 
     @property
     def edges(self) -> list[str]:
-        """What of the choice lies on the edge of its grid, in words; a grid of one value has no edge."""
-        found = []
+        """One sentence per parameter chosen at the boundary of its grid; a grid of one value has no boundary."""
         same = [k for k in self.request.kernels if k.name == self.kernel.name]
-        for name, value in self.kernel.parameters.items():
-            values = sorted({k.parameters[name] for k in same})
-            found += edge(name, value, values)
-        return found + edge("lam", self.lam, sorted(self.request.lams))
-
-
-def edge(name: str, value: float, values: Sequence[float]) -> list[str]:
-    """``['tau = 256 is the largest of its grid']``, or nothing."""
-    if len(values) < 2 or value not in (values[0], values[-1]):
-        return []
-    end = "smallest" if value == values[0] else "largest"
-    return [f"{name} = {show_number(value)} is the {end} of its grid: widen it"]
+        chosen = [
+            (name, value, sorted({k.parameters[name] for k in same}))
+            for name, value in self.kernel.parameters.items()
+        ]
+        return [
+            f"{name} = {show_number(value)} is the {'smallest' if value == values[0] else 'largest'} "
+            "of its grid: widen it"
+            for name, value, values in [*chosen, ("lam", self.lam, sorted(self.request.lams))]
+            if len(values) > 1 and value in (values[0], values[-1])
+        ]
 
 
 def select(
-    X: Array, targets: Array, request: Request, folds: Folds | None, watch: Watch = unwatched
+    X: Array,
+    targets: Array,
+    request: Request,
+    folds: Folds | None,
+    watch: Callable[[int, int], None] = lambda done, total: None,
 ) -> Selection:
-    """Score every kernel and ridge and keep the best; ``watch`` is told after each kernel how many are done.
+    """Score every kernel and ridge, choose the best and fit it.
 
-    ``targets`` is (q, n): one row in a regression or for two classes, one per class (-1, +1) for more; their
-    scores are averaged. A criterion without folds takes ``folds`` None.
+    ``targets`` is (q, n): one row for a regression or two classes, one row per class (-1, +1) for more classes;
+    the scores of the rows are averaged. ``folds`` is None for a criterion without folds. ``watch`` is called after
+    each kernel with the number of kernels done and their total.
     """
     check(request, len(X), folds)
-    side = training_side(X, targets, request, folds)
+
+    def given(_: int) -> Folds:
+        if folds is None:
+            raise ConfigError(f"{request.method.label} needs folds: draw them with make_folds")
+        return folds
+
+    context = training_context(X, targets, request, given)
     started = perf_counter()
     with threadpool_limits(1):  # one BLAS thread for each of our own threads
         if request.method.search:
-            return by_learning(side, request, started)
-        if found := by_bounds(side, request, started):
+            return by_learning(context, request, started)
+        if found := by_bounds(context, request, started):
             return found
-        return on_grid(side, request, started, watch)
+        return on_grid(context, request, started, watch)
 
 
-def by_learning(side: TrainingContext, request: Request, started: float) -> Selection:
-    """What a search through all values finds, as a selection from the grid of that one place."""
-    cells = search_continuously(side, {request.method: (SELECTED,)})
-    found = cells[request.method, SELECTED]
-    if isinstance(found, SearchFailure):
-        raise TrialError(found.reason)
-    point = found.point
-    one = replace(request, kernels=(point.kernel,), lams=(point.lam,))
+def by_learning(context: TrainingContext, request: Request, started: float) -> Selection:
+    """Search all values of a learned kernel; return a selection from a grid of the one candidate found."""
+    cells = search_continuously(context, {request.method: (SELECTED,)})
+    found = require(cells[request.method, SELECTED])
+    one = replace(request, kernels=(found.point.kernel,), lams=(found.point.lam,))
     return Selection(one, np.array([[found.score]]), found, None, perf_counter() - started, 0.0)
 
 
-def by_bounds(side: TrainingContext, request: Request, started: float) -> Selection | None:
-    """The minimum without the surface, where that is asked for and can be had."""
-    if request.search == "grid" or not prunes(side, request.method):
+def by_bounds(context: TrainingContext, request: Request, started: float) -> Selection | None:
+    """Find the minimum by bounds, without the surface; None if not requested or not possible."""
+    if request.search == "grid" or not prunes(context, request.method):
         return None
-    minimum = find_minimum(side, request.method.folds)
+    minimum = find_minimum(context, request.method.folds)
     if minimum is None:
         return None
     point = minimum.found.point
@@ -164,53 +148,70 @@ def by_bounds(side: TrainingContext, request: Request, started: float) -> Select
     return Selection(request, scores, minimum.found, None, seconds, 0.0, minimum.work)
 
 
-def on_grid(side: TrainingContext, request: Request, started: float, watch: Watch) -> Selection:
-    """Every candidate scored."""
+def on_grid(
+    context: TrainingContext, request: Request, started: float, watch: Callable[[int, int], None]
+) -> Selection:
+    """Score every candidate, then fit the best one."""
     best = Best(SELECTED)
     scores = []
-    warm(side.points, request.kernels)
-    for visit in walk(side, (request.method,), request.n_jobs):
+    warm(context.points, request.kernels)
+    for visit in walk(context, (request.method,), request.n_jobs):
         scores.append(visit.scores[request.method])
-        best.see(side, visit, request.method)
+        best.see(context, visit, request.method)
         watch(len(scores), len(request.kernels))
     searched = perf_counter()
-    found = best.result()
-    if isinstance(found, SearchFailure):
-        raise TrialError(found.reason)
+    found = require(best.result())
     if len(request.kernels) * len(request.lams) > 1:
-        found = replace(found, fits=fit_alone(side, found))
+        found = replace(found, fits=fit_choice(context, found))
     return Selection(
         request,
         np.array(scores),
         found,
-        side.landmarks,
+        context.landmarks,
         searched - started,
         perf_counter() - searched,
         held_out=best.held_out,
     )
 
 
-def fit_alone(side: TrainingContext, found: BestPoint) -> tuple[Fit, ...]:
-    """The fits at the choice, as if nothing else had been asked for: the same bits from whatever grid it came.
+def require(result: BestPoint | SearchFailure) -> BestPoint:
+    """Return the choice; raise if no candidate could be scored."""
+    if isinstance(result, SearchFailure):
+        raise TrialError(result.reason)
+    return result
 
-    All ridges at once are rounded otherwise, and a ridge far below a singular kernel multiplies that: 5e-9 of
-    the decisions on a table of categories at ``n lam = 4e-5``. It takes one path more, of one ridge.
+
+def fit_choice(context: TrainingContext, found: BestPoint) -> tuple[Fit, ...]:
+    """Fit the choice again without the other ridges: the bits then do not depend on the grid.
+
+    A path over all ridges rounds differently, and a ridge far below a singular kernel magnifies the difference:
+    5e-9 of the decision values on a table of categories at ``n lam = 4e-5``. Cost: one more path with one ridge.
     """
-    learner, params = find_learner(side.learner.name), dict(side.learner.params)
-    lams, targets = np.array([found.point.lam]), range(len(side.targets))
+    learner, params = find_learner(context.learner.name), dict(context.learner.params)
+    lams, targets = np.array([found.point.lam]), range(len(context.targets))
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
-            problem = side.problem(found.point.kernel)
+            problem = context.problem(found.point.kernel)
             paths = [learner.path(problem.of_target(t, lams), **params) for t in targets]
             return tuple(path.fit() for path in paths)
-    except NUMERICAL:  # it went well among others
+    except NUMERICAL:  # keep the fit from the full path, which succeeded
         return found.fits
 
 
-def training_side(
-    X: Array, targets: Array, request: Request, folds: Folds | None
+def decision_values(kernel: Kernel, fits: Sequence[Fit], support: Array, X: Array) -> Array:
+    """Return the (rows, q) decision values of fits on ``support``, in blocks of rows to bound the memory."""
+    block = min(ROWS_AT_ONCE, max(1, ENTRIES_AT_ONCE // len(support)))
+    values = [np.empty((0, len(fits)))]
+    for start in range(0, len(X), block):
+        K = kernel.gram(Points(X[start : start + block], support))
+        values.append(np.stack([fit.decision(0, K) for fit in fits], axis=1))
+    return np.concatenate(values)
+
+
+def training_context(
+    X: Array, targets: Array, request: Request, folds: Callable[[int], Folds]
 ) -> TrainingContext:
-    """All rows are training rows; the folds are those given."""
+    """Return the input of a search in which every row is a training row."""
     streams = partial(stream, request.seed)
     landmarks = None
     if request.nystrom is not None:
@@ -223,36 +224,31 @@ def training_side(
         ridges=LamGrid(request.lams, "select"),
         learner=request.learner,
         ridge=request.ridge,
-        folds=lambda _: require(folds),
+        folds=folds,
         stream=streams,
         landmarks=landmarks,
         keeps_held_out=True,
     )
 
 
-def require(folds: Folds | None) -> Folds:
-    """The folds of a criterion that has some."""
-    if folds is None:
-        raise ConfigError("this criterion needs folds")
-    return folds
-
-
 def warm(points: Points, kernels: Sequence[Kernel]) -> None:
-    """What kernels share is computed before threads would compute it twice."""
+    """Compute what the kernels share, once, before several threads would each compute it."""
     try:
         with np.errstate(over="raise", invalid="raise"):
             for kind in {type(k) for k in kernels}:
                 kind.shared(points)
     except FloatingPointError:
-        raise DataError("the features are too large: their products overflow; scale them") from None
+        raise DataError(
+            "the features are too large: their products overflow; scale the features"
+        ) from None
 
 
 def check(request: Request, n: int, folds: Folds | None) -> None:
-    """What cannot work is said before the first matrix."""
+    """Refuse a request that cannot work, before the first matrix is computed."""
     candidates = len(request.kernels) * len(request.lams)
     if candidates > LARGEST_SEARCH:
         raise ConfigError(
-            f"{candidates} kernels times ridges are too many: {LARGEST_SEARCH} at most"
+            f"{candidates} candidates (kernels times ridges) are too many: {LARGEST_SEARCH} at most"
         )
     criterion, learner = CRITERIA[request.method.criterion], find_learner(request.learner.name)
     columns = request.nystrom is not None
@@ -262,17 +258,17 @@ def check(request: Request, n: int, folds: Folds | None) -> None:
     for words in criterion.misfits(request.method.label, learner, names, columns):
         raise ConfigError(words)
     if folds is not None and folds.n != n:
-        raise DataError(f"the folds are of {folds.n} rows, the data has {n}")
+        raise DataError(f"the folds are for {folds.n} rows, but the data has {n}")
     if request.nystrom is None:
         check_memory(n, request.n_jobs)
 
 
 def check_memory(n: int, n_jobs: int) -> None:
-    """Refuse what would not fit, before allocating it."""
+    """Refuse n rows whose matrices would not fit into memory, before allocating them."""
     needed = 8 * n**2 * (MATRICES_SHARED + MATRICES_PER_WORKER * n_jobs)
-    there = available_memory()
-    if needed > there:
+    free = available_memory()
+    if needed > free:
         raise DataError(
             f"{n} rows need {gib(needed)} of memory for n-by-n matrices with {n_jobs} worker(s); "
-            f"{gib(there)} are free; approximate the kernel by c columns: --nystrom 500 (nystrom=500)"
+            f"{gib(free)} are free; approximate the kernel by c columns: --nystrom 500 (nystrom=500)"
         )

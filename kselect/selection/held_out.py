@@ -1,8 +1,17 @@
-r"""What the choice predicts for rows that its fit has not seen, and how good that is.
+r"""Predictions of a choice for rows held out of its fit: their quality, and the probabilities calibrated on them.
 
-The decision values are those of exact k-fold cross-validation at the chosen place: those that the criterion has
-made there, or one more path of one kernel.
-They judge a choice that the same rows have made: a little too kindly, the more so the fewer rows there are.
+Decision values are those of exact k-fold cross-validation for the chosen kernel and ridge: the criterion has
+computed them, or one more path of one kernel does. The same rows have made the choice, so that the quality is
+slightly optimistic, the more so the fewer rows there are.
+
+Probabilities come from Platt's sigmoid, restricted so that the likeliest class is always the predicted one:
+
+    two classes:  p(f) = 1 / (1 + exp(-a f));   more:  p_c(f) = exp(a f_c) / sum_k exp(a f_k)
+
+The one slope a >= 0 minimises the cross-entropy on the held-out decision values, against the smoothed targets of
+Platt (1999): with n_c rows in a class, ``(n_c + 1) / (n_c + K)`` for the row's own class and ``1 / (n_c + K)`` for
+each other class. The optimum is therefore finite even for separated classes. The problem is convex; Newton's
+method with backtracking solves it in a few steps of O(K n) (Lin, Lin and Weng 2007).
 """
 
 from __future__ import annotations
@@ -12,24 +21,32 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import logsumexp, softmax
 from threadpoolctl import threadpool_limits
 
 from kselect.datasets.registry import Task
+from kselect.errors import TrialError
 from kselect.learners import find_learner
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array, Index
-from kselect.selection.calibration import fit_slope
-from kselect.selection.engine import Selection, training_side
+from kselect.selection.engine import Selection, training_context
 
 Measure = Literal["accuracy", "R2"]
 FOLDS = 5
+STEPS = 100
+FLAT = 1e-12  # gradient, in units of the largest decision value
+LEAST_SLOPE = 1e-6  # in these units: decision values without information still keep their order
+ENOUGH = 1e-4  # share of the decrease predicted by the gradient
+SHORTEST = 1e-10
 
 
 @dataclass(frozen=True)
 class Quality:
-    """A measure of the held-out predictions of all rows, that of the trivial ones, and the spread over folds.
+    """Accuracy or R2 of the held-out predictions, its spread over folds, and that of a trivial predictor.
 
-    The trivial predictor knows the targets alone: the most frequent class, or the mean, of the other folds.
+    The trivial predictor knows only the targets: it predicts the most frequent class, or the mean, of the other
+    folds.
     """
 
     measure: Measure
@@ -39,95 +56,148 @@ class Quality:
     folds: int
 
     @property
+    def trivial_name(self) -> str:
+        """What the trivial predictor predicts."""
+        return "the most frequent class" if self.measure == "accuracy" else "the mean"
+
+    @property
     def text(self) -> str:
-        """``accuracy 0.97 held out (5 folds, standard deviation 0.01); 0.63 for the most frequent class``."""
-        trivial = "the most frequent class" if self.measure == "accuracy" else "the mean"
+        """``accuracy 0.97 held out (5 folds, standard deviation 0.01); 0.63 with the most frequent class``."""
         return (
             f"{self.measure} {self.value:.4g} held out ({self.folds} folds, standard deviation "
-            f"{self.spread:.2g}); {self.trivial:.4g} for {trivial} alone"
+            f"{self.spread:.2g}); {self.trivial:.4g} with {self.trivial_name} only"
         )
 
 
 class HeldOut:
-    """The held-out decision values of a selection and the slope of its probabilities, computed when asked for."""
+    """Held-out decision values of a selection and the slope of its probabilities, computed on first use."""
 
-    def __init__(self, found: Selection, X: Array, targets: Array, folds: Folds | None) -> None:
-        self.found, self.X, self.targets, self.folds = found, X, targets, folds
+    def __init__(self, selection: Selection, X: Array, targets: Array, folds: Folds | None) -> None:
+        self.selection, self.X, self.targets, self.folds = selection, X, targets, folds
 
     @cached_property
     def decisions(self) -> Array:
-        """(q, n)."""
-        folds = folds_for(self.found, len(self.X), self.folds)
-        return held_out_decisions(self.found, self.X, self.targets, folds)
+        """Decision values (q, n)."""
+        folds = folds_for(self.selection, len(self.X), self.folds)
+        return held_out_decisions(self.selection, self.X, self.targets, folds)
 
     @cached_property
     def slope(self) -> float:
-        """What turns decision values into probabilities."""
+        """The slope that turns decision values into probabilities."""
         return fit_slope(self.decisions, self.targets)
 
 
-def folds_for(found: Selection, n: int, folds: Folds | None) -> Folds:
-    """The criterion's own folds, or seeded random ones where it has none."""
+def folds_for(selection: Selection, n: int, folds: Folds | None) -> Folds:
+    """Return the criterion's own folds, or seeded random ones if it has none."""
     if folds is not None:
         return folds
-    return draw_folds(n, min(FOLDS, n), stream(found.request.seed, "folds"))
+    return draw_folds(n, min(FOLDS, n), stream(selection.request.seed, "folds"))
 
 
-def held_out_decisions(found: Selection, X: Array, targets: Array, folds: Folds) -> Array:
-    """(q, n): each row's decision values by the fit on the other folds, at the place that was chosen.
+def held_out_decisions(selection: Selection, X: Array, targets: Array, folds: Folds) -> Array:
+    """Return the (q, n) decision values of each row by the fit on the other folds, for the chosen candidate.
 
-    ``folds`` are the criterion's own where it has some.
+    ``folds`` must be the criterion's own if it has any.
     """
-    if found.held_out is not None:
-        return found.held_out
-    side = training_side(X, targets, found.request, folds)
-    problem, lams = side.problem(found.kernel), np.array([found.lam])
-    learner, params = find_learner(found.request.learner.name), dict(found.request.learner.params)
+    if selection.held_out is not None:
+        return selection.held_out
+    context = training_context(X, targets, selection.request, lambda _: folds)
+    problem, lams = context.problem(selection.kernel), np.array([selection.lam])
+    learner, params = find_learner(context.learner.name), dict(context.learner.params)
     with threadpool_limits(1):
         paths = (learner.path(problem.of_target(t, lams), **params) for t in range(len(targets)))
         return np.array([path.held_out(folds)[0] for path in paths])
 
 
+# --- quality ----------------------------------------------------------------------------------------
+
+
 def quality_of(decisions: Array, targets: Array, task: Task, folds: Folds) -> Quality:
-    """Accuracy or R2 of (q, n) held-out decision values."""
+    """Return the accuracy or R2 of (q, n) held-out decision values.
+
+    R2 is the mean over rows of ``1 - (y_i - f_i)^2 / var(y)``, averaged over the targets.
+    """
     if task == "regression":
-        trivial = np.stack([mean_of_others(y, folds) for y in targets])
-        return summary("R2", explained(decisions, targets), explained(trivial, targets), folds)
-    truth = codes(targets)
-    hits = np.asarray(codes(decisions) == truth, dtype=np.float64)
-    trivial = np.asarray(most_frequent(truth, folds) == truth, dtype=np.float64)
-    return summary("accuracy", hits, trivial, folds)
-
-
-def summary(measure: Measure, rows: Array, trivial: Array, folds: Folds) -> Quality:
-    """The mean of each row's share in a measure, and the standard deviation of the folds' means."""
+        sizes = np.array([len(F) for F in folds.members])
+        sums = np.array([[y[F].sum() for F in folds.members] for y in targets])
+        means = (sums.sum(axis=1, keepdims=True) - sums) / (folds.n - sizes)
+        variance = targets.var(axis=1, keepdims=True)
+        rows, trivial = (
+            (1.0 - np.square(targets - predicted) / variance).mean(axis=0)
+            for predicted in (decisions, means[:, folds.numbers])
+        )
+    else:
+        truth = codes(targets)
+        total = np.bincount(truth)
+        mine = [np.bincount(truth[F], minlength=len(total)) for F in folds.members]
+        frequent = np.array([(total - counts).argmax() for counts in mine])[folds.numbers]
+        rows, trivial = ((c == truth).astype(np.float64) for c in (codes(decisions), frequent))
     each = [float(rows[F].mean()) for F in folds.members]
     return Quality(
-        measure, float(rows.mean()), float(trivial.mean()), float(np.std(each, ddof=1)), len(each)
+        "R2" if task == "regression" else "accuracy",
+        float(rows.mean()),
+        float(trivial.mean()),
+        float(np.std(each, ddof=1)),
+        len(each),
     )
 
 
-def explained(predicted: Array, targets: Array) -> Array:
-    """(n,): ``1 - (y_i - f_i)^2 / var(y)``, whose mean over rows is R2; the mean over targets."""
-    variance = targets.var(axis=1, keepdims=True)
-    return np.asarray((1.0 - np.square(targets - predicted) / variance).mean(axis=0))
-
-
-def mean_of_others(y: Array, folds: Folds) -> Array:
-    """(n,): the mean of all folds but a row's own."""
-    n, sizes = len(y), np.array([len(F) for F in folds.members])
-    sums = np.array([y[F].sum() for F in folds.members])
-    return np.asarray(((sums.sum() - sums) / (n - sizes))[folds.numbers])
-
-
-def most_frequent(truth: Index, folds: Folds) -> Index:
-    """(n,): the most frequent class of all folds but a row's own."""
-    total = np.bincount(truth)
-    mine = [np.bincount(truth[F], minlength=len(total)) for F in folds.members]
-    return np.array([(total - counts).argmax() for counts in mine], dtype=np.intp)[folds.numbers]
-
-
 def codes(values: Array) -> Index:
-    """(n,): the class of each row by (q, n) decision values: the sign of one, the largest of several."""
+    """Return the class of each row from (q, n) decision values: the sign of one, the largest of several."""
     found = values[0] > 0 if len(values) == 1 else values.argmax(axis=0)
     return np.asarray(found, dtype=np.intp)
+
+
+# --- probabilities ----------------------------------------------------------------------------------
+
+
+def probabilities(slope: float, decisions: Array) -> Array:
+    """Return (rows, classes) probabilities from (rows, q) decision values."""
+    return np.asarray(softmax(slope * per_class(decisions.T), axis=0).T)
+
+
+def per_class(values: Array) -> Array:
+    """Return one row of values per class: for two classes, f / 2 for the second and its negative for the first."""
+    return np.concatenate([-0.5 * values, 0.5 * values]) if len(values) == 1 else values
+
+
+def fit_slope(decisions: ArrayLike, targets: ArrayLike) -> float:
+    """Return the slope for held-out decision values (q, n) with their targets (q, n) of -1 and +1."""
+    F, Y = np.asarray(decisions, dtype=np.float64), np.asarray(targets, dtype=np.float64)
+    if F.ndim != 2 or F.shape != Y.shape or not F.size:
+        raise ValueError(f"decisions of shape {F.shape} for targets of {Y.shape}")
+    if not np.isfinite(F).all():
+        raise TrialError("no probabilities: a held-out decision value is not finite")
+    unit = float(np.abs(F).max()) or 1.0
+    mine = per_class(Y) > 0
+    total = mine.sum(axis=1) + len(mine)
+    own = total[mine.argmax(axis=0)]
+    return minimise(per_class(F / unit), np.where(mine, own - len(mine) + 1.0, 1.0) / own) / unit
+
+
+def minimise(F: Array, T: Array) -> float:
+    """Minimise the cross-entropy against targets T by Newton's method, from slope 0."""
+    a, value = 0.0, cross_entropy(0.0, F, T)
+    for _ in range(STEPS):
+        p = softmax(a * F, axis=0)
+        gradient = float(((p - T) * F).sum(axis=0).mean())
+        mean = (p * F).sum(axis=0)
+        curvature = float((p * np.square(F - mean)).sum(axis=0).mean())
+        if abs(gradient) <= FLAT or curvature == 0.0:
+            break
+        step, length = -gradient / curvature, 1.0
+        while length >= SHORTEST:
+            reached = cross_entropy(a + length * step, F, T)
+            if reached < value + ENOUGH * length * step * gradient:
+                break
+            length /= 2.0
+        else:  # rounding hides any further descent
+            break
+        a, value = a + length * step, reached
+    return max(a, LEAST_SLOPE)
+
+
+def cross_entropy(a: float, F: Array, T: Array) -> float:
+    """Return ``-mean_i sum_c T_ci log p_c(f_i)``."""
+    z = a * F
+    return float((logsumexp(z, axis=0) - (T * z).sum(axis=0)).mean())

@@ -1,7 +1,7 @@
-"""A fitted model in one .npz file: plain arrays and one JSON text, nothing that runs when it is loaded.
+"""A fitted model in one .npz file, and the predictions it makes: plain arrays and one JSON text, no pickled code.
 
-The members are stored, not packed. ``model`` is the JSON text as bytes, ``checksum`` the SHA-256 of all the
-rest: a file that is cut, altered or of a newer format is refused, never misread.
+The members are stored uncompressed. ``model`` holds the JSON text as bytes, ``checksum`` the SHA-256 of all other
+members. A file that is truncated, altered or of a newer format is refused, never misread.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,21 +19,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kselect import __version__
+from kselect.datasets.frames import Frame
 from kselect.datasets.preparation import Preparation, text_of
+from kselect.datasets.tables.columns import canonical
+from kselect.datasets.tables.decisions import Decision
 from kselect.datasets.tables.raw import Task
+from kselect.datasets.tables.written_numbers import MISSING, is_finite
 from kselect.datasets.targets import Target
 from kselect.errors import DataError, KselectError
 from kselect.files import write_whole
-from kselect.kernels import Kernel, Points, find_kernel
+from kselect.grids import show_number
+from kselect.kernels import Kernel, find_kernel
 from kselect.learners import Fit
 from kselect.numerics.linalg import Array
-from kselect.selection.calibration import probabilities
-from kselect.selection.engine import Selection
+from kselect.selection.engine import Selection, decision_values
+from kselect.selection.held_out import probabilities
 
 KIND = "kselect model"
 FORMAT = 1
-ROWS_AT_ONCE = 4096
-ENTRIES_AT_ONCE = 2**25  # of a block's Gram matrix: a quarter of a gigabyte
+MEMBERS = frozenset(
+    {"alpha", "bias", "support", "medians", "shift", "divisor", "model", "checksum"}
+)
 UNREADABLE = (
     *(OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, MemoryError),
     *(zipfile.BadZipFile, NotImplementedError, OverflowError, RecursionError),
@@ -42,11 +48,10 @@ UNREADABLE = (
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """All that a prediction needs, as plain values.
+    """Everything that a prediction needs, as plain values.
 
-    ``alpha`` (q, m) and ``bias`` (q,) are the dual coefficients of each target on the ``support`` (m, d),
-    which are prepared rows; ``slope`` turns decisions into probabilities; ``choice`` holds
-    what a report of the selection says, as JSON values.
+    ``alpha`` (q, m) and ``bias`` (q,) are the coefficients of each target on the prepared rows ``support`` (m, d).
+    ``slope`` turns decision values into probabilities. ``choice`` holds the facts of the selection as JSON values.
     """
 
     kselect_version: str
@@ -66,66 +71,114 @@ class SavedModel:
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel of the name with its parameters."""
+        """The kernel with its parameters."""
         return find_kernel(self.kernel_name).of(self.kernel_params)
 
 
 def model_of(
-    found: Selection,
+    selection: Selection,
     X: Array,
-    goal: Target,
+    target: Target,
     preparation: Preparation,
     choice: Mapping[str, Any],
     slope: float | None = None,
 ) -> SavedModel:
-    """The fit of a selection on the prepared rows X; rows with a coefficient of 0 are left out."""
-    support = X if found.landmarks is None else X[found.landmarks]
-    alpha = np.stack([dual.alpha[0] for dual in found.fits])
+    """Return the fit of a selection on the prepared rows X, without rows whose coefficients are all zero."""
+    support = X if selection.landmarks is None else X[selection.landmarks]
+    alpha = np.stack([fit.alpha[0] for fit in selection.fits])
     used = np.any(alpha != 0, axis=0)
-    used[:1] |= not used.any()  # a kernel needs a row, even where the bias is all there is
+    used[:1] |= not used.any()  # a kernel needs a row, even if the fit is only a bias
     return SavedModel(
         kselect_version=__version__,
-        task=goal.task,
-        classes=goal.classes,
-        learner=found.request.learner.name,
-        learner_params=dict(found.request.learner.params),
-        kernel_name=found.kernel.name,
-        kernel_params=found.kernel.parameters,
-        lam=found.lam,
+        task=target.task,
+        classes=target.classes,
+        learner=selection.request.learner.name,
+        learner_params=dict(selection.request.learner.params),
+        kernel_name=selection.kernel.name,
+        kernel_params=selection.kernel.parameters,
+        lam=selection.lam,
         choice=choice,
         preparation=preparation,
         alpha=alpha[:, used],
-        bias=np.array([dual.bias[0] for dual in found.fits]),
+        bias=np.array([fit.bias[0] for fit in selection.fits]),
         support=support[used],
         slope=slope,
     )
 
 
+# --- prediction -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """A class name or a number per row, the (rows, q) decision values, and notes on the columns of the file."""
+
+    predictions: Sequence[str] | Sequence[float]
+    values: Array
+    probabilities: Array | None
+    notes: tuple[Decision, ...]
+
+
 def decision(model: SavedModel, X: Array) -> Array:
-    """(rows, q) decision values of prepared rows, a block at a time: memory does not grow with them."""
-    kernel, block = model.kernel, min(ROWS_AT_ONCE, max(1, ENTRIES_AT_ONCE // len(model.support)))
-    duals = [Fit(a[None], b[None]) for a, b in zip(model.alpha, model.bias, strict=True)]
-    found = [np.empty((0, len(duals)))]
-    for start in range(0, len(X), block):
-        K = kernel.gram(Points(X[start : start + block], model.support))
-        found.append(np.stack([dual.decision(0, K) for dual in duals], axis=1))
-    return np.concatenate(found)
+    """Return the (rows, q) decision values of prepared rows."""
+    fits = [Fit(a[None], b[None]) for a, b in zip(model.alpha, model.bias, strict=True)]
+    return decision_values(model.kernel, fits, model.support, X)
+
+
+def predict(model: SavedModel, frame: Frame) -> Prediction:
+    """Prepare every row as the training rows were prepared, and predict it."""
+    X, notes = model.preparation.transform(frame)
+    values = decision(model, X)
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
+        raise frame.place.error("its prediction is not a finite number", row)
+    if model.task == "regression":
+        return Prediction(values[:, 0].tolist(), values, None, notes)
+    likely = None if model.slope is None else probabilities(model.slope, values)
+    return Prediction(predicted_classes(model, values), values, likely, notes)
 
 
 def predicted_classes(model: SavedModel, decisions: Array) -> list[str]:
-    """The class of the largest decision; of two classes the second where it is positive."""
+    """Return the class of the largest decision value; of two classes, the second if the value is positive."""
     two = len(model.classes) == 2
     codes = (decisions[:, 0] > 0).astype(np.intp) if two else decisions.argmax(axis=1)
     return [model.classes[code] for code in codes]
 
 
-def predicted_probabilities(model: SavedModel, decisions: Array) -> Array | None:
-    """(rows, classes), None where the model has none."""
-    return None if model.slope is None else probabilities(model.slope, decisions)
+def agreement(model: SavedModel, frame: Frame, predicted: Prediction) -> str:
+    """Return the accuracy, or R2 and the error, on rows whose target is known; empty if there are none."""
+    truth = known_targets(frame)
+    rows = [i for i, value in enumerate(truth) if value]
+    if not rows:
+        return ""
+    count = f"{len(rows)} row{'' if len(rows) == 1 else 's'} with a target"
+    if model.task == "classification":
+        right = sum(truth[i] == predicted.predictions[i] for i in rows)
+        return f"accuracy {right / len(rows):.4g} on {count}"
+    if not all(is_finite(truth[i]) for i in rows):
+        return ""
+    y = np.array([float(truth[i]) for i in rows])
+    errors = y - np.array([predicted.predictions[i] for i in rows], dtype=np.float64)
+    rmse = float(np.sqrt(np.mean(np.square(errors))))
+    spread = float(y.std())
+    r2 = f"R2 {1 - (rmse / spread) ** 2:.4g}, " if spread > 0 else ""
+    return f"{r2}root mean square error {rmse:.4g} on {count}"
+
+
+def known_targets(frame: Frame) -> list[str]:
+    """Return the target of each row as classes are named; empty text if it is missing."""
+    if frame.target is None:
+        return []
+    if isinstance(frame.target, np.ndarray):
+        return ["" if np.isnan(v) else show_number(v) for v in frame.target.tolist()]
+    return ["" if field in MISSING else canonical(field) for field in frame.target]
+
+
+# --- writing and reading ----------------------------------------------------------------------------
 
 
 def write_model(path: Path, model: SavedModel) -> None:
-    """Write the file whole or not at all; equal models give equal bytes."""
+    """Write the file completely or not at all; equal models give equal bytes."""
     prepared = model.preparation.to_dict()
     arrays = {"alpha": model.alpha, "bias": model.bias, "support": model.support}
     arrays |= {name: prepared.pop(name) for name in ("medians", "shift", "divisor")}
@@ -156,7 +209,7 @@ def write_model(path: Path, model: SavedModel) -> None:
 
 
 def checksum(members: Mapping[str, NDArray[Any]]) -> NDArray[np.uint8]:
-    """The SHA-256 of names, types, shapes and contents."""
+    """Return the SHA-256 of the names, types, shapes and contents of the members."""
     digest = hashlib.sha256()
     for name in sorted(members):
         array = members[name]
@@ -166,7 +219,7 @@ def checksum(members: Mapping[str, NDArray[Any]]) -> NDArray[np.uint8]:
 
 
 def read_model(path: Path) -> SavedModel:
-    """The model in a file; a DataError of one line where there is none that can be trusted."""
+    """Return the model in a file; raise a one-line DataError if the file cannot be trusted."""
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -177,42 +230,42 @@ def read_model(path: Path) -> SavedModel:
         known = facts["kind"] == KIND
         form, version = facts["format"], text_of(facts["kselect_version"])
     except UNREADABLE:
-        raise DataError(f"{path}: not a whole model file of kselect") from None
+        raise DataError(f"{path}: not a complete model file of kselect") from None
     if not known:
         raise DataError(f"{path}: not a model file of kselect")
     if form != FORMAT:
         raise DataError(
             f"{path}: a model file of format {str(form)[:20]!r}, written by kselect {version[:20]!r}; "
-            f"kselect {__version__} reads format {FORMAT}"
+            f"kselect {__version__} reads format {FORMAT}: fit the model again"
         )
     if not np.array_equal(members.pop("checksum"), checksum(members)):
-        raise DataError(f"{path}: the checksum is wrong: the file has been altered or damaged")
+        raise DataError(
+            f"{path}: the checksum is wrong: the file was altered or damaged; fit the model again"
+        )
     try:
         return checked(read_facts(facts, members))
     except (*UNREADABLE, KselectError) as error:
         what = str(error).partition("\n")[0]
-        raise DataError(f"{path}: a model file with a part that cannot be: {what}") from None
-
-
-NAMES = frozenset({"alpha", "bias", "support", "medians", "shift", "divisor", "model", "checksum"})
+        raise DataError(f"{path}: a model file with an invalid part: {what}") from None
 
 
 def read_members(raw: bytes) -> dict[str, NDArray[Any]]:
-    """The arrays; packed members are refused, as a small file could then fill the memory."""
+    """Return the arrays; refuse compressed members, which could expand from a small file to fill the memory."""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
-            raise ValueError("packed")
+            raise ValueError("compressed members")
     with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
-        if set(arrays.files) != NAMES:
+        if set(arrays.files) != MEMBERS:
             raise ValueError("other members")
         return {name: arrays[name] for name in arrays.files}
 
 
 def read_facts(facts: Mapping[str, Any], members: Mapping[str, NDArray[Any]]) -> SavedModel:
-    """The model of JSON values and arrays."""
+    """Build the model from its JSON values and arrays."""
     if facts["task"] not in get_args(Task):
-        raise ValueError(f"no task {facts['task']!r}")
-    model = SavedModel(
+        raise ValueError(f"unknown task {facts['task']!r}")
+    slope = facts["slope"]
+    return SavedModel(
         kselect_version=text_of(facts["kselect_version"]),
         task=facts["task"],
         classes=tuple(map(text_of, facts["classes"])),
@@ -226,25 +279,26 @@ def read_facts(facts: Mapping[str, Any], members: Mapping[str, NDArray[Any]]) ->
         alpha=members["alpha"],
         bias=members["bias"],
         support=members["support"],
+        slope=None if slope is None else float(slope),
     )
-    slope = facts["slope"]
-    return model if slope is None else replace(model, slope=float(slope))
 
 
 def checked(model: SavedModel) -> SavedModel:
-    """The model if its parts fit together."""
+    """Return the model if its parts fit together."""
     q = len(model.classes) if len(model.classes) > 2 else 1
     if len(model.classes) == 1 or bool(model.classes) != (model.task == "classification"):
-        raise ValueError(f"{len(model.classes)} classes for {model.task}")
+        raise ValueError(f"{len(model.classes)} classes in a {model.task}")
     m, d = model.support.shape
     if model.alpha.shape != (q, m) or model.bias.shape != (q,) or not m:
         raise ValueError(f"{model.alpha.shape} coefficients of {m} rows for {q} targets")
     if d != len(model.preparation.names):
-        raise ValueError(f"rows of {d} features, {len(model.preparation.names)} are prepared")
+        raise ValueError(
+            f"rows of {d} features; the preparation makes {len(model.preparation.names)}"
+        )
     if model.slope is not None and not (model.classes and 0 < model.slope < np.inf):
-        raise ValueError(f"a slope of {model.slope} for {model.task}")
+        raise ValueError(f"a slope of {model.slope} in a {model.task}")
     if not all(np.isfinite(part).all() for part in (model.alpha, model.bias, model.support)):
         raise ValueError("a coefficient is not finite")
-    if not model.kernel.parameters == dict(model.kernel_params):
-        raise ValueError("other parameters than the kernel's")
+    if model.kernel.parameters != dict(model.kernel_params):
+        raise ValueError("parameters that the kernel does not have")
     return model

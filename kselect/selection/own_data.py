@@ -1,4 +1,4 @@
-"""A user's own file made ready for a selection: its frame, its target, and the rows as numbers."""
+"""A user's own file prepared for a selection: its columns, its target, and the rows as numbers."""
 
 from __future__ import annotations
 
@@ -24,21 +24,39 @@ from kselect.selection.held_out import codes
 
 @dataclass(frozen=True, eq=False)
 class OwnData:
-    """A file, and what a kernel machine sees of it; all rows are training rows of the preparation."""
+    """A file prepared for a kernel machine; the preparation is fitted on all rows.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The file.
+    frame : Frame
+        The columns as they were read, with the decisions made about them in ``frame.decisions``.
+    target : Target
+        The target: its task, its classes and its values.
+    preparation : Preparation
+        Imputation, encoding and scaling of the features.
+    X : array of shape (rows, features)
+        The prepared features.
+    y : array of shape (rows,)
+        The target in scikit-learn's form: class names, or numbers.
+    size : str
+        Rows, columns and features in words.
+    """
 
     path: Path
     frame: Frame
-    goal: Target
+    target: Target
     preparation: Preparation
     X: Array
 
     @property
     def y(self) -> NDArray[Any]:
-        """The target as scikit-learn takes it: the class's name of each row, or numbers."""
-        goal = self.goal
-        if goal.task == "regression":
-            return np.asarray(goal.values[0])
-        return np.asarray(np.array(goal.classes)[codes(goal.values)])
+        """The target in scikit-learn's form: the class name of each row, or numbers."""
+        target = self.target
+        if target.task == "regression":
+            return np.asarray(target.values[0])
+        return np.asarray(np.array(target.classes)[codes(target.values)])
 
     @property
     def size(self) -> str:
@@ -51,15 +69,11 @@ class OwnData:
 
 
 def read_own(
-    path: Path,
-    target: str | None,
-    options: TableOptions,
-    scale: Scale,
-    workers: int | None,
+    path: Path, target: str | None, options: TableOptions, scale: Scale, workers: int | None
 ) -> OwnData:
-    """The rows of a file; ``workers`` is None where no n-by-n matrix will be made.
+    """Read and prepare a file; ``workers`` is None if no n-by-n matrix will be computed.
 
-    What memory does not hold is said as soon as the rows are counted, before anything is made of them.
+    Rows whose matrices would not fit into memory are refused as soon as they are counted.
     """
     frame = read_frame(path, target, options)
     if workers is not None:
@@ -67,10 +81,10 @@ def read_own(
             check_memory(frame.n, workers)
         except DataError as error:
             raise DataError(f"{printable(path)}: {error}") from None
-    goal = as_target(frame, options.task)
+    values = as_target(frame, options.task)
     preparation = fit_preparation(frame, scale)
     X, _ = preparation.transform(frame)
-    return OwnData(path, frame, goal, preparation, X)
+    return OwnData(path, frame, values, preparation, X)
 
 
 def read_table(
@@ -83,10 +97,48 @@ def read_table(
     missing: Missing = "impute",
     scale: Scale = "zscore",
 ) -> OwnData:
-    """A file as ``kselect select`` sees it: ``.X`` and ``.y`` for an estimator, ``.frame`` for what was decided.
+    """Read a file as ``kselect select`` does: columns to features, missing values filled, features scaled.
 
-    The preparation is fitted on all rows; what has to be fitted on a training part alone, for a test on the
-    others, is ``fit_preparation(table.frame, scale, rows)``.
+    The preparation is fitted on all rows. To fit it on training rows only, for a test on the others, use
+    ``kselect.datasets.preparation.fit_preparation(table.frame, scale, rows)``.
+
+    Parameters
+    ----------
+    path : str or path
+        A CSV file (commas, semicolons or tabs), an svmlight file or a Parquet file, possibly compressed.
+    target : str, optional
+        Name of the target column, or its number from 1. Default: the last column.
+    task : {"classification", "regression"}, optional
+        Default: inferred from the target.
+    drop, categorical, numeric : sequence of str
+        Columns to drop, to treat as categories, and to treat as numbers.
+    missing : {"impute", "drop", "error"}
+        Missing values: fill in the median or a category of their own, drop the row, or raise an error.
+    scale : {"zscore", "minmax", "none"}
+        Scaling of the features.
+
+    Returns
+    -------
+    OwnData
+        ``X`` and ``y`` for an estimator, ``frame.decisions`` with what was decided about the columns.
+
+    Raises
+    ------
+    kselect.errors.DataError
+        If the file cannot be read or has no usable target.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from kselect import read_table
+    >>> path = Path(mkdtemp()) / "flats.csv"
+    >>> _ = path.write_text("rooms,area,rent\\n2,50,700\\n3,70,910\\n1,30,480\\n4,95,1250\\n")
+    >>> table = read_table(path, task="regression")
+    >>> table.X.shape
+    (4, 2)
+    >>> table.y.tolist()
+    [700.0, 910.0, 480.0, 1250.0]
     """
     options = TableOptions(tuple(drop), tuple(categorical), tuple(numeric), missing, task)
     return read_own(Path(path), target, options, scale, None)

@@ -1,84 +1,146 @@
-"""What a user asks of ``select``, by flags or by an estimator's parameters, turned into a Request."""
+"""What a user asks of a selection, by flags or estimator parameters, checked and turned into a ``Request``."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from kselect.core.method import Choice, Method
+from kselect.core.method import Choice, Method, SearchName
 from kselect.criteria import Criterion, find_criterion
+from kselect.datasets.registry import Task
 from kselect.errors import ConfigError, nearest
 from kselect.grids import parse_grid
 from kselect.kernels import KERNELS, Kernel, Points, find_kernel
-from kselect.learners import Learner
+from kselect.learners import Learner, find_learner
+from kselect.learners.base import RidgeMode
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import CLASSIFICATION_LOSSES
-from kselect.registry import Parameter
+from kselect.search.kinds import LEARNER, SEARCHES
 
-Grid = str | int | float | Sequence[str | int | float]
+GridSpec = str | int | float | Sequence[str | int | float]
 AUTO = "auto"
-SAMPLED = 500  # rows whose distances tell the data's scale
-
+SAMPLED = 500  # rows whose distances give the scale of the data
 LAM = "10^-7:10^1"
-# Kernels learned at the first level of inference: 5-FLKL, or FLKL for short.
+# Kernel parameters learned with the model (first level of inference): FLKL, or 7-FLKL for seven folds.
 FLKL = re.compile(r"(?:([1-9][0-9]{0,8})-)?FLKL")
 FLKL_FOLDS = 5
 
 
+@dataclass(frozen=True)
+class Request:
+    """Candidates of a selection, the criterion that scores them, and how to run it.
+
+    ``kernels`` and ``lams`` are empty for a kernel whose parameters are learned: the search then tries all values.
+    ``nystrom`` is the number of columns that approximate a kernel matrix; None computes it in full.
+    """
+
+    learner: Choice
+    kernels: tuple[Kernel, ...]
+    lams: tuple[float, ...]
+    method: Method
+    ridge: RidgeMode = "fixed"
+    nystrom: int | None = None
+    n_jobs: int = 1
+    seed: int = 0
+    task: Task = "classification"
+    search: SearchName = "grid"
+
+
+def make_request(
+    learner: str,
+    criterion: str,
+    kernel: str,
+    kernels: tuple[Kernel, ...],
+    lam: GridSpec,
+    *,
+    task: Task,
+    params: Mapping[str, Any],
+    loss: str | None,
+    **how: Any,
+) -> Request:
+    """Return the request for a learner, a criterion and a kernel by their names.
+
+    ``params`` holds parameters of the learner and of the criterion. ``how`` holds the remaining fields of
+    ``Request``. ``kernels`` are the candidates of the kernel named ``kernel``.
+    """
+    named = find_learner(learner)
+    rest, choice = split_parameters(named, criterion, params)
+    averages_loss = criterion_of(criterion)[0].parameter("loss") is not None
+    if not loss and named.loss != "squared" and averages_loss:
+        loss = named.loss
+    method = make_method(criterion, loss, rest, task == "classification")
+    if task not in named.tasks:
+        raise ConfigError(f"the learner {learner} is for {' and '.join(named.tasks)}, not {task}")
+    request = Request(choice, kernels, make_lams(lam), method, task=task, **how)
+    return learned_request(request, kernel)
+
+
+# --- kernels and ridges -----------------------------------------------------------------------------
+
+
 def kernel_grids() -> dict[str, dict[str, str]]:
-    """Parameter -> kernel -> the grid that is searched by default, over all registered kernels."""
-    found: dict[str, dict[str, str]] = {}
+    """Return {parameter: {kernel: its default grid}} over all registered kernels."""
+    grids: dict[str, dict[str, str]] = {}
     for name, cls in KERNELS.items():
         for parameter, grid in cls.grids.items():
-            found.setdefault(parameter, {})[name] = grid
-    return found
-
-
-def criterion_of(label: str) -> tuple[Criterion, int | None]:
-    """The criterion of a label and its folds: ``FLKL`` minimises k-fold cross-validation, and ``LOO`` is ELOO."""
-    if flkl := FLKL.fullmatch(label):
-        return find_criterion(f"{flkl[1] or FLKL_FOLDS}-CV")
-    return find_criterion("ELOO" if label == "LOO" else label)
+            grids.setdefault(parameter, {})[name] = grid
+    return grids
 
 
 def make_kernels(
-    name: str, grids: Mapping[str, Grid | None], X: Array | None = None
+    name: str, grids: Mapping[str, GridSpec | None], X: Array | None = None
 ) -> tuple[Kernel, ...]:
-    """Every kernel of a family over its parameters' grids; none of one whose parameters are learned.
+    """Return one kernel per point of its parameter grid; none if the kernel's parameters are learned.
 
-    Where a grid is not given, or "auto", it lies around the scale of the data X, for parameters that have one.
+    A grid that is missing, None or "auto" is laid around the scale of the data X if the kernel defines a scale,
+    and is the kernel's default grid otherwise.
     """
     cls = find_kernel(name)
     given = {k: g for k, grid in grids.items() if (g := as_plain(grid)) is not None and g != AUTO}
     names = [] if cls.learned else [field.name for field in fields(cls)]
-    strange = [key for key in given if key not in names]
-    if strange:
-        hint = nearest(strange[0], names) if names else "; it has none"
-        raise ConfigError(f"the {name} kernel has no parameter {strange[0]!r}{hint}")
+    unknown = [key for key in given if key not in names]
+    if unknown:
+        hint = nearest(unknown[0], names) if names else "; it has no parameters"
+        raise ConfigError(f"the {name} kernel has no parameter {unknown[0]!r}{hint}")
     if cls.learned:
         return ()
-    own = {**cls.grids, **auto_grids(cls, X)} if set(given) < set(names) else {}
-    values = (named_grid(key, given.get(key, own.get(key))) for key in names)
+    own = dict(cls.grids)
+    if X is not None and len(X) and set(given) < set(names):
+        rows = stream(0, "scale").permutation(len(X))[:SAMPLED]
+        with np.errstate(over="ignore", invalid="ignore"):  # the search reports overflows
+            own |= cls.around(Points(X[rows]))
+    values = (parse_named_grid(key, given.get(key, own.get(key))) for key in names)
     return tuple(cls(*point) for point in product(*values))
 
 
-def auto_grids(cls: type[Kernel], X: Array | None) -> Mapping[str, str]:
-    """The grids around the data's scale, by the distances of some hundred rows."""
-    if X is None or not len(X):
-        return {}
-    rows = stream(0, "scale").permutation(len(X))[:SAMPLED]
-    with np.errstate(over="ignore", invalid="ignore"):  # the search says what overflows
-        return cls.around(Points(X[rows]))
+def make_lams(grid: GridSpec) -> tuple[float, ...]:
+    """Return the values of lam in a grid, all of which must be positive."""
+    return positive("lam", parse_named_grid("lam", grid))
+
+
+def positive(name: str, values: tuple[float, ...]) -> tuple[float, ...]:
+    """Return the values if all are positive."""
+    if min(values) <= 0:
+        raise ConfigError(f"{name} must be positive, not {min(values):g}")
+    return values
+
+
+def parse_named_grid(name: str, grid: Any) -> tuple[float, ...]:
+    """Return the values of a grid; errors name the parameter."""
+    try:
+        return parse_grid(as_plain(grid))
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from None
 
 
 def as_plain(grid: Any) -> Any:
-    """An array or a number of numpy's as Python's own."""
+    """Convert numpy arrays and numbers, also inside a sequence, to Python's own types."""
     if isinstance(grid, np.ndarray | np.generic):
         return grid.tolist()
     if isinstance(grid, (list, tuple, range)):
@@ -86,74 +148,102 @@ def as_plain(grid: Any) -> Any:
     return grid
 
 
-def named_grid(name: str, grid: Any) -> tuple[float, ...]:
-    """The values of a grid; an error says of which."""
-    try:
-        return parse_grid(as_plain(grid))
-    except ConfigError as error:
-        raise ConfigError(f"{name}: {error}") from None
+# --- criteria, learners and their parameters --------------------------------------------------------
 
 
-def make_lams(grid: Grid) -> tuple[float, ...]:
-    """The ridges, each positive."""
-    lams = named_grid("lam", grid)
-    if min(lams) <= 0:
-        raise ConfigError(f"lam must be positive, not {min(lams):g}")
-    return lams
+def criterion_of(label: str) -> tuple[Criterion, int | None]:
+    """Return the criterion that a label names and its number of folds.
+
+    ``FLKL`` minimises k-fold cross-validation; ``LOO`` is another name of ELOO.
+    """
+    if flkl := FLKL.fullmatch(label):
+        return find_criterion(f"{flkl[1] or FLKL_FOLDS}-CV")
+    return find_criterion("ELOO" if label == "LOO" else label)
 
 
 def make_method(
     label: str, loss: str | None, params: Mapping[str, Any], classification: bool
 ) -> Method:
-    """The criterion of a label with its parameters; what it does not have is an error."""
+    """Return the criterion that a label names, with its parameters; refuse parameters it does not have."""
     criterion, folds = criterion_of(label)
-    given = dict(params) | ({"loss": loss} if loss else {})
     values = criterion.defaults
-    for name, value in given.items():
-        values[name] = find_parameter(criterion, label, name).parse(value)
-    if not classification and values.get("loss") in CLASSIFICATION_LOSSES:
-        raise ConfigError(f"loss {values['loss']!r} is for classification; this is a regression")
-    if not classification and values.get("form") in ("error", "smoothed"):
-        raise ConfigError(f"form {values['form']!r} is for classification; this is a regression")
+    for name, value in (dict(params) | ({"loss": loss} if loss else {})).items():
+        parameter = criterion.parameter(name)
+        if parameter is None:
+            known = [p.name for p in criterion.parameters]
+            hint = nearest(name, known) if known else "; it has no parameters"
+            raise ConfigError(f"{label} has no parameter {name!r}{hint}")
+        values[name] = parameter.parse(value)
+    for name, of_classes in (("loss", CLASSIFICATION_LOSSES), ("form", ("error", "smoothed"))):
+        if not classification and values.get(name) in of_classes:
+            raise ConfigError(
+                f"{name} {values[name]!r} is for classification; this is a regression"
+            )
     return Method(label, criterion.name, folds, tuple(sorted(values.items())))
-
-
-def usual_loss(learner: Learner, label: str, loss: str | None) -> str | None:
-    """The loss that was asked for; else the learner's own, where the criterion averages one."""
-    criterion, _ = criterion_of(label)
-    if loss or learner.loss == "squared" or criterion.parameter("loss") is None:
-        return loss
-    return learner.loss
 
 
 def split_parameters(
     learner: Learner, label: str, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Choice]:
-    """Parameters by name: what is left for the criterion, and the learner with its own."""
+    """Split parameters into those for the criterion and the learner with its own.
+
+    A name that both have is the criterion's. A name that neither has is left to the criterion, whose error
+    suggests the nearest one.
+    """
     criterion, _ = criterion_of(label)
-    mine = learner.defaults
+    own = learner.defaults
     rest: dict[str, Any] = {}
     for name, value in given.items():
         parameter = learner.parameter(name)
         if parameter is None or criterion.parameter(name):
             rest[name] = value
         else:
-            mine[name] = parameter.parse(value)
-    return rest, Choice(learner.name, tuple(sorted(mine.items())))
+            own[name] = parameter.parse(value)
+    return rest, Choice(learner.name, tuple(sorted(own.items())))
 
 
-def find_parameter(criterion: Criterion, label: str, name: str) -> Parameter:
-    """A criterion's parameter, or an error with the nearest name."""
-    parameter = criterion.parameter(name)
-    if parameter is None:
-        known = [p.name for p in criterion.parameters]
-        hint = nearest(name, known) if known else "; it has no parameters"
-        raise ConfigError(f"{label} has no parameter {name!r}{hint}")
-    return parameter
+# --- kernels whose parameters are learned -----------------------------------------------------------
+
+
+def learned_request(request: Request, kernel: str) -> Request:
+    """Replace the grid by a continuous search if the kernel's parameters are learned, one per feature.
+
+    ``FLKL`` learns them with the model (first level of inference). Every other criterion is minimised over
+    them (second level of inference; flkl2014).
+    """
+    label = request.method.label
+    by_flkl = FLKL.fullmatch(label) is not None
+    if (
+        kernel not in KERNELS or not KERNELS[kernel].learned
+    ):  # rbf and precomputed are not in KERNELS
+        if by_flkl:
+            raise ConfigError(
+                f"{label} learns the parameters of a kernel: use it with the kernel ard"
+            )
+        return request
+    kind = SEARCHES["flkl" if by_flkl else "quasi-newton"]
+    search = Choice(kind.name, tuple(sorted(kind.defaults.items())))
+    method = replace(request.method, search=search, kernel=kernel)
+    what = f"the kernel {kernel} is learned"
+    reasons = [kind.misfit(method)]
+    if request.learner.name != LEARNER:
+        reasons.append(f"{what} with the learner {LEARNER}, not with {request.learner.name}")
+    if request.ridge != "fixed":
+        reasons.append(f"{what} with the same ridge in every fold: ridge must be fixed")
+    if request.nystrom is not None:
+        reasons.append(f"{what} on all rows: leave out nystrom")
+    if request.lams != make_lams(LAM):
+        reasons.append(f"{what} together with lam, over all its values: leave lam out")
+    for why in filter(None, reasons):
+        raise ConfigError(why)
+    return replace(request, method=method, kernels=(), lams=())
+
+
+# --- folds ------------------------------------------------------------------------------------------
 
 
 def make_folds(method: Method, n: int, seed: int, numbers: Index | None) -> Folds | None:
-    """The folds that a criterion asks for: those given, or seeded random ones."""
+    """Return the folds of a criterion: those given as one fold number per row, or seeded random ones."""
     k = method.folds
     if k is None:
         if numbers is not None:
@@ -162,14 +252,14 @@ def make_folds(method: Method, n: int, seed: int, numbers: Index | None) -> Fold
     if numbers is None:
         return draw_folds(n, k, stream(seed, "folds"))
     if len(numbers) != n:
-        raise ConfigError(f"{len(numbers)} fold numbers for {n} rows")
+        raise ConfigError(f"{len(numbers)} fold numbers for {n} rows; write one per row")
     first = 1 if numbers.min() == 1 else 0
-    strange = numbers[(numbers < first) | (numbers >= first + k)]
-    if len(strange):
+    wrong = numbers[(numbers < first) | (numbers >= first + k)]
+    if len(wrong):
         raise ConfigError(
-            f"{method.label} takes fold numbers 0 to {k - 1}, or 1 to {k}; {strange[0]} is not one"
+            f"{method.label} takes fold numbers 0 to {k - 1}, or 1 to {k}; {wrong[0]} is not one"
         )
     empty = np.setdiff1d(np.arange(first, first + k), numbers)
     if len(empty):
-        raise ConfigError(f"{method.label} has {k} folds; no row is in fold {empty[0]}")
+        raise ConfigError(f"{method.label} has {k} folds, but no row is in fold {empty[0]}")
     return Folds.from_numbers(numbers - first)

@@ -1,7 +1,8 @@
-"""A criterion's surface over the kernel's parameter and the ridge: the choice, and what is nearly as good."""
+"""Plots of a selection: the criterion over kernel parameter and ridge, or the relevances of a learned kernel."""
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,44 +10,43 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kselect.errors import ConfigError
+from kselect.errors import ConfigError, brief
 from kselect.files import write_whole
 from kselect.grids import show_number
+from kselect.kernels.ard import Ard
 from kselect.numerics.linalg import Array
-from kselect.selection.relevances import MOST, draw_bars
 
 if TYPE_CHECKING:
     from kselect.selection.engine import Selection
 
-INCHES_A_CELL = 0.42
+INCHES_PER_CELL = 0.42
 KINDS = ("png", "pdf", "svg")
-CHOICE, NEARLY, NOTHING = "#d62728", "#ffffff", "#c9ced4"
+CHOICE, NEARLY, NO_SCORE = "#d62728", "#ffffff", "#c9ced4"
+MOST_BARS = 40
 # A score within this share of the best is nearly as good.
 NEAR = 0.05
-# The colours reach to this multiple of the best, or to the median where that is further; the rest has one colour.
+# The colours reach to this multiple of the best, or to the median if it is larger; the rest has one colour.
 REACH = 10.0
 
 
 def draw_surface(found: Selection, path: Path, data: str = "", names: Sequence[str] = ()) -> Path:
-    """One coloured cell a candidate: ridges across, kernels up. PNG, PDF or SVG.
+    """Draw the selection as PNG, PDF or SVG: one cell per candidate, or one bar per feature of a learned kernel.
 
-    A learned kernel is drawn as bars, each with the name of its feature.
+    ``data`` is the first line of the title; ``names`` are the names of the features.
     """
     kind = check_plot(path)
-    import io
-
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     rows, columns = found.scores.shape
     if found.kernel.learned:
-        rows = min(len(found.kernel.parameters), MOST)
-    size = (2.9 + INCHES_A_CELL * max(columns, 7), 2.0 + 0.75 * INCHES_A_CELL * max(rows, 6))
+        rows = min(len(found.kernel.parameters), MOST_BARS)
+    size = (2.9 + INCHES_PER_CELL * max(columns, 7), 2.0 + 0.75 * INCHES_PER_CELL * max(rows, 6))
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    if found.kernel.learned:
-        draw_bars(axes, found, data, names)
+    if isinstance(found.kernel, Ard):
+        draw_bars(axes, found, found.kernel, data, names)
     else:
         draw_cells(figure, axes, found, data)
     target = io.BytesIO()
@@ -59,29 +59,35 @@ def draw_surface(found: Selection, path: Path, data: str = "", names: Sequence[s
 
 
 def check_plot(path: Path) -> str:
-    """The kind of file that a name asks for; what cannot be written is said before the search."""
+    """Return the file type that a name asks for; refuse a path that cannot be written."""
     kind = path.suffix.lower().lstrip(".")
     if kind not in KINDS:
         raise ConfigError(f"--plot {path}: the name must end in .png, .pdf or .svg")
     folder = path.parent
     if path.is_dir():
-        raise ConfigError(f"--plot {path}: that is a folder")
+        raise ConfigError(f"--plot {path}: that is a folder; add the name of a file")
     if not folder.is_dir():
-        raise ConfigError(f"--plot {path}: there is no folder {folder}")
+        raise ConfigError(f"--plot {path}: there is no folder {folder}; create it first")
     if not os.access(folder, os.W_OK):
-        raise ConfigError(f"--plot {path}: the folder {folder} cannot be written to")
+        raise ConfigError(f"--plot {path}: no permission to write to the folder {folder}")
     return kind
 
 
+# --- the surface ------------------------------------------------------------------------------------
+
+
 def draw_cells(figure: Any, axes: Any, found: Selection, data: str) -> None:
-    """The cells, a bar that explains them, a line around what is nearly as good, and a ring around the choice."""
+    """Draw ridges from left to right and kernels from bottom to top, and mark the choice and its near ties."""
     scores = np.where(np.isfinite(found.scores), found.scores, np.nan)
     norm, beyond = colour_scale(scores)
-    axes.set_facecolor(NOTHING)
+    axes.set_facecolor(NO_SCORE)
     image = axes.imshow(scores, aspect="auto", origin="lower", cmap="cividis", norm=norm)
     bar = figure.colorbar(image, ax=axes, extend="max" if beyond else "neither")
     bar.set_label(found.request.method.label)
-    few_ticks(bar)
+    # Plain numbers at five places, also if the bar spans less than a decade.
+    even = (np.geomspace if norm.vmin > 0 else np.linspace)(norm.vmin, norm.vmax, 5)
+    bar.set_ticks(even, labels=[f"{v:.3g}" for v in even])
+    bar.minorticks_off()
     draw_border(axes, nearly_best(scores))
     name_axes(axes, found)
     row, column = found.position
@@ -93,9 +99,10 @@ def draw_cells(figure: Any, axes: Any, found: Selection, data: str) -> None:
 
 
 def colour_scale(scores: Array) -> tuple[Any, bool]:
-    """Logs where all scores are positive, so that ratios count; and whether some lie beyond its end.
+    """Return the colour scale, and whether some scores lie beyond its end.
 
-    One spike, or a half of the grid that is hopeless, does not make one colour of the basin.
+    The scale is logarithmic if all scores are positive, so that ratios count. It is clipped, so that a spike or a
+    poor half of the grid does not give the whole basin one colour.
     """
     from matplotlib.colors import LogNorm, Normalize
 
@@ -108,25 +115,28 @@ def colour_scale(scores: Array) -> tuple[Any, bool]:
 
 
 def nearly_best(scores: Array) -> Array:
-    """Which candidates are within 5 % of the best; where that is not positive, of the way to the median."""
+    """Return the mask of candidates within 5 % of the best score.
+
+    If the best score is not positive, the margin is 5 % of the distance to the median.
+    """
     low = float(np.nanmin(scores))
     margin = NEAR * (low if low > 0 else float(np.nanmedian(scores)) - low)
     return np.asarray(scores <= low + margin)
 
 
 def draw_border(axes: Any, inside: Array) -> None:
-    """The outline of some cells, along the cells: nothing is known between them."""
+    """Draw the outline of the cells in a mask, along cell sides: no score is known between cells."""
     from matplotlib.collections import LineCollection
 
     segments = [*borders(inside), *(tuple((y, x) for x, y in s) for s in borders(inside.T))]
-    # Dark below white, to be seen on either end of the colours.
+    # White on black, visible at both ends of the colour scale.
     for colour, width in (("#000000", 2.6), (NEARLY, 1.4)):
         lines = LineCollection(segments, colors=colour, linewidths=width, clip_on=False)
         axes.add_collection(lines, autolim=False)
 
 
 def borders(inside: Array) -> list[tuple[tuple[float, float], ...]]:
-    """The horizontal sides of cells that have an outside above or below, as ((x, y), (x, y)) of imshow."""
+    """Return the horizontal sides between cells inside and outside a mask, as ((x, y), (x, y)) of imshow."""
     closed = np.pad(inside.astype(int), ((1, 1), (0, 0)))
     rows, columns = np.nonzero(np.diff(closed, axis=0))
     return [
@@ -136,7 +146,7 @@ def borders(inside: Array) -> list[tuple[tuple[float, float], ...]]:
 
 
 def name_axes(axes: Any, found: Selection) -> None:
-    """The parameters of the kernels and the ridges, each at its row or column."""
+    """Label each row with its kernel parameters and each column with its ridge."""
     request = found.request
     names = [";".join(map(show_number, k.parameters.values())) or k.name for k in request.kernels]
     axes.set_xticks(range(len(request.lams)), map(show_number, request.lams), rotation=90)
@@ -146,31 +156,35 @@ def name_axes(axes: Any, found: Selection) -> None:
     axes.set_ylabel(", ".join(found.kernel.parameters) or "kernel")
 
 
-def few_ticks(bar: Any) -> None:
-    """Plain numbers at some places of the bar, also where it spans less than a decade."""
-    low, high = bar.norm.vmin, bar.norm.vmax
-    even = np.geomspace(low, high, 5) if low > 0 else np.linspace(low, high, 5)
-    bar.set_ticks(even, labels=[f"{v:.3g}" for v in even])
-    bar.minorticks_off()
-
-
 def add_legend(figure: Any, axes: Any, missing: bool) -> None:
-    """What the ring, the line and a grey cell are."""
+    """Explain the ring, the outline, and grey cells if there are any."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
     from matplotlib.patheffects import withStroke
 
     outline = [withStroke(linewidth=2.6, foreground="#000000")]
-    handles: list[Any] = [
-        *axes.get_legend_handles_labels()[0],
-        Line2D(
-            [],
-            [],
-            color=NEARLY,
-            lw=1.4,
-            path_effects=outline,
-            label=f"within {100 * NEAR:g} % of the best",
-        ),
-    ]
-    handles += [Patch(color=NOTHING, label="no number")] if missing else []
+    label = f"within {100 * NEAR:g} % of the best"
+    near = Line2D([], [], color=NEARLY, lw=1.4, path_effects=outline, label=label)
+    handles: list[Any] = [*axes.get_legend_handles_labels()[0], near]
+    handles += [Patch(color=NO_SCORE, label="no score")] if missing else []
     figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=8, frameon=False)
+
+
+# --- relevances -------------------------------------------------------------------------------------
+
+
+def draw_bars(axes: Any, found: Selection, kernel: Ard, data: str, names: Sequence[str]) -> None:
+    """Draw the relevance of each feature as a bar, the most relevant on top."""
+    shares = 100.0 * kernel.relevances()
+    order = sorted(range(len(shares)), key=lambda j: -shares[j])[:MOST_BARS]
+    axes.barh(range(len(order)), shares[order], color="#0072B2", height=0.7)
+    labels = [brief(names[j]) if names else f"feature {j + 1}" for j in order]
+    # Names are plain text: a dollar sign must not start a formula.
+    axes.set_yticks(range(len(order)), labels, parse_math=False)
+    axes.set_ylim(len(order) - 0.4, -0.6)
+    axes.tick_params(labelsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xlabel("share of all widths (%)")
+    more = f", the first {MOST_BARS} of {len(shares)}" if len(shares) > MOST_BARS else ""
+    heading = f"{found.request.method.label}, {kernel.name} kernel{more}"
+    axes.set_title("\n".join(filter(None, (data, heading))), fontsize=10, parse_math=False)

@@ -38,8 +38,8 @@ from kselect.report.panels import STYLE, WIDE, tidy_up
 from kselect.report.schemes import INK, SERIES, SOFT
 from kselect.search.grid import search_grid
 from kselect.search.training_context import TrainingContext
-from kselect.selection.engine import Request, select
-from kselect.selection.request import make_method
+from kselect.selection.engine import select
+from kselect.selection.request import Request, make_method
 from kselect.store.environment import describe_environment
 
 TAUS = 2.0 ** np.arange(-6, 9)

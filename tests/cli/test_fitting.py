@@ -74,7 +74,7 @@ def test_the_decisions_of_the_selections_own_fit(
     X, choice = chosen.data.X, chosen.found
     support = X if choice.landmarks is None else X[choice.landmarks]
     K = choice.kernel.gram(Points(X, support))
-    expected = np.array([dual.decision(0, K) for dual in choice.fits])
+    expected = np.array([fit.decision(0, K) for fit in choice.fits])
     names = {0: ["prediction"], 2: ["decision"], 3: ["decision u", "decision v", "decision w"]}
     mine = np.array([[float(row[name]) for row in found] for name in names[classes]])
     np.testing.assert_allclose(mine, expected, rtol=0, atol=1e-12)
@@ -154,7 +154,7 @@ def test_the_model_says_what_was_chosen(tmp_path: Path) -> None:
         ("fit my.csv", "missing option '-o' / '--output'"),
         ("fit my.csv -o no/m.npz", "--output no/m.npz: there is no folder no"),
         ("fit my.csv -o .", "--output .: that is a folder"),
-        ("predict my.csv my.csv", "my.csv: not a whole model file of kselect"),
+        ("predict my.csv my.csv", "my.csv: not a complete model file of kselect"),
         ("predict no.npz my.csv", "no.npz: No such file or directory"),
         ("predict m.npz no.csv", "no.csv: No such file or directory"),
         ("predict m.npz other.csv", "other.csv: without the column 'x', which the model needs"),

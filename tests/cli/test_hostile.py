@@ -41,7 +41,7 @@ def _files(tmp_path: Path) -> None:
         ("my.csv --folds /dev/zero", "/dev/zero: is a device, not a file"),
         (
             "my.csv --tau 1:10000 --lam 1:1000",
-            "10000000 kernels times ridges are too many: 1000000 at most",
+            "10000000 candidates (kernels times ridges) are too many: 1000000 at most",
         ),
         ("my.csv --lam 1:10001", "lam: '1:10001' has more than 10000 values"),
         (

@@ -406,8 +406,8 @@ REFUSED = [
     (".", ".: Is a directory"),
     ("nowhere.csv", "nowhere.csv: No such file or directory"),
     ("my.csv --folds short.folds", "short.folds: 5 fold numbers for 40 rows"),
-    ("my.csv --folds gap.folds", "gap.folds: 5-CV has 5 folds; no row is in fold 4"),
-    ("my.csv --folds inner.folds", "inner.folds: 5-CV has 5 folds; no row is in fold 2"),
+    ("my.csv --folds gap.folds", "gap.folds: 5-CV has 5 folds, but no row is in fold 4"),
+    ("my.csv --folds inner.folds", "inner.folds: 5-CV has 5 folds, but no row is in fold 2"),
     ("my.csv --folds many.folds", "many.folds: 5-CV takes fold numbers 0 to 4, or 1 to 5; 5 is not one"),
     ("my.csv --folds text.folds", "text.folds:3: 'red' is not a fold number (0, 1, 2, ...)"),
     ("my.csv --folds half.folds", "half.folds:2: '0.5' is not a fold number"),
@@ -516,7 +516,7 @@ def test_a_kernel_counts_and_brings_its_own_flags(here: Here) -> None:
     wide = here.object("my.csv", "--kernel", "laplacian", "--width", "3,5", *lam)
     assert {s["width"] for s in wide["scores"]} == {3.0, 5.0}
     said = here.refuses("my.csv", "--kernel", "linear", "--tau", "1")
-    assert "the linear kernel has no parameter 'tau'; it has none" in said
+    assert "the linear kernel has no parameter 'tau'; it has no parameters" in said
 
 
 def test_a_search_by_bounds(tmp_path: Path, here: Here) -> None:

@@ -11,8 +11,8 @@ import pytest
 import kselect.cli.watching as watching
 from kselect.cli.watching import Watch, nystrom_hint
 from kselect.core.method import Choice
-from kselect.selection.engine import Request, select
-from kselect.selection.request import make_folds, make_kernels, make_lams, make_method
+from kselect.selection.engine import select
+from kselect.selection.request import Request, make_folds, make_kernels, make_lams, make_method
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))

@@ -18,7 +18,8 @@ from kselect.kernels.polynomial import Linear
 MEMORY = """
 import numpy as np
 from kselect.selection.request import make_folds, make_kernels, make_lams, make_method
-from kselect.selection.engine import Request, select
+from kselect.selection.engine import select
+from kselect.selection.request import Request
 from kselect.core.method import Choice
 def peak():
     lines = open("/proc/self/status").read().splitlines()

@@ -19,10 +19,10 @@ from kselect.datasets.preparation import fit_preparation
 from kselect.kernels import Points
 from kselect.numerics.folds import draw_folds, stream
 from kselect.numerics.linalg import Array, squared_distances
-from kselect.selection.compare import Ask, compare, outer_decisions, seeded
-from kselect.selection.engine import Request, select
+from kselect.selection.compare import RequestFor, compare, outer_decisions
+from kselect.selection.engine import select
 from kselect.selection.own_data import OwnData, read_own
-from kselect.selection.request import make_folds, make_kernels, make_lams, make_method
+from kselect.selection.request import Request, make_folds, make_kernels, make_lams, make_method
 
 METHODS = [make_method(label, None, {}, True) for label in ("5-CV", "ELOO", "4-KS")]
 
@@ -53,27 +53,27 @@ def request() -> Request:
 
 def test_each_as_if_alone(tmp_path: Path) -> None:
     data = read(tmp_path, rows())
-    X, targets = data.X, data.goal.values
+    X, targets = data.X, data.target.values
     found = compare(data, lambda _: request(), METHODS)
     outer = draw_folds(50, 5, stream(0, "outer folds"))
-    for line, method in zip(found.lines, METHODS, strict=True):
+    for line, method in zip(found.criteria, METHODS, strict=True):
         asked = Request(Choice("lssvm"), request().kernels, request().lams, method)
         alone = select(X, targets, asked, make_folds(method, 50, 0, None))
-        assert line.found.point == alone.found.point
-        assert line.found.score == pytest.approx(alone.score)
+        assert line.best.point == alone.best.point
+        assert line.best.score == pytest.approx(alone.score)
         right = 0
         for F in outer.members:
             T = np.setdiff1d(np.arange(50), F)
             Z, _ = fit_preparation(data.frame, "zscore", T).transform(data.frame)
             part = select(Z[T], targets[:, T], asked, make_folds(method, len(T), 0, None))
             K = part.kernel.gram(Points(Z[F], Z[T]))
-            decisions = np.array([dual.decision(0, K) for dual in part.fits])
+            decisions = np.array([fit.decision(0, K) for fit in part.fits])
             right += int((decisions.argmax(axis=0) == targets[:, F].argmax(axis=0)).sum())
         assert line.quality.value == pytest.approx(right / 50)
     assert found.outer == 5
 
 
-def leaks(folder: Path, ask: Ask = lambda _: request()) -> bool:
+def leaks(folder: Path, ask: RequestFor = lambda _: request()) -> bool:
     """Whether what is chosen without a fold changes with the features of that fold's rows.
 
     The rows of the first outer fold get other values; the others' decisions are made by fits that held another
@@ -90,9 +90,9 @@ def leaks(folder: Path, ask: Ask = lambda _: request()) -> bool:
     return not np.array_equal(before, after)
 
 
-def first_fold(data: OwnData, outer: Any, ask: Ask) -> np.ndarray:
+def first_fold(data: OwnData, outer: Any, ask: RequestFor) -> np.ndarray:
     """(methods, q, n) decisions."""
-    return np.asarray(outer_decisions(data, ask, METHODS, outer, lambda k, n: seeded(0, k, n)))
+    return np.asarray(outer_decisions(data, ask, METHODS, outer))
 
 
 def around(X: Array) -> Request:
@@ -121,13 +121,13 @@ def test_nor_does_it_lay_the_grid(tmp_path: Path) -> None:
 def test_the_command_asks_anew_for_each_part(typed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once for all rows per criterion, once for the kernels, once per outer fold."""
     sizes: list[int] = []
-    real = command.make_request
+    real = command.request_of
 
-    def counted(flags: Any, goal: Any, X: Array) -> Any:
+    def counted(flags: Any, task: Any, X: Array) -> Any:
         sizes.append(len(X))
-        return real(flags, goal, X)
+        return real(flags, task, X)
 
-    monkeypatch.setattr(command, "make_request", counted)
+    monkeypatch.setattr(command, "request_of", counted)
     assert typed("--compare", "ELOO").exit_code == 0
     assert sorted(sizes) == [40] * 5 + [50] * 2
 
@@ -158,7 +158,7 @@ def test_the_table(typed: Any) -> None:
         "GCV",
         "5-KS",
     ]
-    assert "accuracy of the most frequent class alone: 0." in result.output
+    assert "accuracy of the most frequent class only: 0." in result.output
     found = json.loads(typed("--compare", "ELOO,5-KS", "--param", "eta=2", "--json").output)
     assert [line["criterion"] for line in found["criteria"]] == ["ELOO", "5-KS"]
     assert found["criteria"][1]["params"]["eta"] == 2

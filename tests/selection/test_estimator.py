@@ -1,4 +1,4 @@
-"""The estimator: scikit-learn's own checks, and what it promises beyond them."""
+"""The estimators: scikit-learn's own checks, the definition, folds, randomness, features far from zero."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
 
 from kselect.core.method import Choice
-from kselect.selection.engine import Request, select
+from kselect.selection.engine import select
 from kselect.selection.estimator import (
-    EdgeWarning,
     KernelSelectClassifierCV,
     KernelSelectCV,
     KernelSelectRegressorCV,
 )
-from kselect.selection.request import make_folds, make_kernels, make_lams, make_method
+from kselect.selection.request import Request, make_folds, make_kernels, make_lams, make_method
+from kselect.selection.sklearn_terms import EdgeWarning
 
 # A small grid has edges, and so do the data of scikit-learn's checks.
-pytestmark = pytest.mark.filterwarnings("ignore::kselect.selection.estimator.EdgeWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::kselect.EdgeWarning")
 SMALL: dict[str, Any] = {"tau": "0.5,2,8", "lam": "0.001,0.1"}
 
 
@@ -197,7 +197,7 @@ def test_a_wide_matrix_of_new_rows_is_taken_in_blocks(monkeypatch: pytest.Monkey
     X, y = data(3)
     model = KernelSelectClassifierCV(**SMALL).fit(X, y)
     whole = model.decision_function(X)
-    monkeypatch.setattr("kselect.selection.estimator.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("kselect.selection.engine.ROWS_AT_ONCE", 7)
     np.testing.assert_allclose(model.decision_function(X), whole, rtol=1e-12)
 
 
@@ -231,16 +231,16 @@ def test_stratified_and_leave_one_out() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"cv": ShuffleSplit(5, test_size=0.5, random_state=0)}, "test parts of the splitter overlap"),
-        ({"cv": ShuffleSplit(1, random_state=0)}, "leaves rows out"),
-        ({"cv": np.arange(40) % 4}, "5-CV has 5 folds; no row is in fold 4"),
+        ({"cv": ShuffleSplit(5, test_size=0.5, random_state=0)}, "test parts overlap"),
+        ({"cv": ShuffleSplit(1, random_state=0)}, "leave rows out"),
+        ({"cv": np.arange(40) % 4}, "5-CV has 5 folds, but no row is in fold 4"),
         ({"cv": np.arange(40) % 6}, "5 is not one"),
         ({"cv": [0, 1, 2, 3, 4]}, "5 fold numbers for 40 rows"),
-        ({"cv": np.linspace(0, 4, 40)}, "or one whole fold number a row, not array"),
-        ({"cv": "five"}, "or one whole fold number a row, not 'five'"),
+        ({"cv": np.linspace(0, 4, 40)}, "or one whole fold number per row, not array"),
+        ({"cv": "five"}, "or one whole fold number per row, not 'five'"),
         ({"cv": 1}, "cross-validation needs 2 folds or more, not 1"),
-        ({"cv": [([0, 1], [2, 3])]}, "a training part must be all rows but those of its test part"),
-        ({"cv": [([0, 1], [99])]}, "a row number that is none of 0 to 39"),
+        ({"cv": [([0, 1], [2, 3])]}, "each training part must hold all rows except"),
+        ({"cv": [([0, 1], [99])]}, "a row number of fold 0 is outside 0 to 39"),
         ({"cv": 4, "criterion": "GCV"}, "GCV has no folds: leave out cv and groups"),
         ({"criterion": 5}, "criterion must be a name as text, not 5"),
         ({"learner": None}, "learner must be a name as text, not None"),
@@ -249,7 +249,7 @@ def test_stratified_and_leave_one_out() -> None:
         ({"grids": "tau"}, "grids must be a dict, not 'tau'"),
         ({"tau": "wide"}, "tau: 'wide' is not a number"),
         ({"lam": None}, "lam: None is not a number"),
-        ({"gamma": 1, "tau": 2}, "gamma and tau say the same thing"),
+        ({"gamma": 1, "tau": 2}, "gamma and tau set the same parameter"),
         ({"gamma": -1}, "gamma must be positive, not -1"),
         ({"gamma": "wide"}, "gamma: 'wide' is not a number"),
         ({"gamma": 1, "kernel": "linear"}, "the linear kernel has no gamma"),
@@ -257,7 +257,7 @@ def test_stratified_and_leave_one_out() -> None:
         ({"scoring": "r2"}, "scoring: 'r2' is not for classification"),
         ({"scoring": "f1"}, "scoring: 'f1' has no closed form here"),
         ({"scoring": len}, "scoring: a function has no closed form here"),
-        ({"scoring": "accuracy", "loss": "hinge"}, "scoring and loss say the same thing"),
+        ({"scoring": "accuracy", "loss": "hinge"}, "scoring and loss set the same option"),
         ({"cv": KFold(5), "criterion": "ELOO"}, "ELOO has no folds"),
         ({"tau": "-1"}, "tau must be positive"),
         ({"lam": 0}, "lam must be positive"),
@@ -353,3 +353,41 @@ def test_a_kernel_with_parameters_of_its_own() -> None:
     assert one.best_params_ == {"width": 4.0, "lam": 0.01}
     with pytest.raises(ValueError, match="the laplacian kernel has no parameter 'tau'"):
         KernelSelectClassifierCV(kernel="laplacian", tau=1).fit(X, y)
+
+
+# --- features far from zero -------------------------------------------------------------------------
+
+
+RNG = np.random.default_rng(0)
+DAYS = np.sort(RNG.permutation(400)[:60]).astype(np.float64)
+WAVE: Array = np.sin(DAYS / 20.0) + 0.05 * RNG.normal(size=60)
+NEW = np.arange(0.0, 400.0, 7.0)[:, None]
+
+
+def fitted(X: Array) -> KernelSelectRegressorCV:
+    """The estimator, which never scales."""
+    grid: Any = {"tau": "2^-2:2^10", "lam": "10^-6:10^-1"}
+    return KernelSelectRegressorCV(learner="lssvm", criterion="5-CV", **grid).fit(X, WAVE)
+
+
+@pytest.mark.parametrize("offset", [1990.0, 1.0e6, 1.7e9])
+def test_time_stamps(offset: float) -> None:
+    """Whole numbers moved by a whole number: the same choice, scores and predictions as near zero."""
+    base, moved = fitted(DAYS[:, None]), fitted(DAYS[:, None] + offset)
+    assert moved.best_params_ == base.best_params_
+    # cond <= (n + n lam) / (n lam) = 1e6 times n eps, and the distances' own rounding.
+    assert moved.criterion_path_ == pytest.approx(base.criterion_path_, rel=1e-6)
+    assert moved.predict(NEW + offset) == pytest.approx(base.predict(NEW), abs=1e-6)
+    assert np.abs(base.predict(NEW) - np.sin(NEW[:, 0] / 20.0)).max() < 0.5
+
+
+def test_a_row_that_is_far_from_all_others() -> None:
+    """It says nothing of them: with the same ridge they are predicted as if it were not there."""
+    X = DAYS[:, None] + 1e9
+    far = X.copy()
+    far[7] = 0.0
+    others = np.delete(np.arange(60), 7)
+    alone = KernelSelectRegressorCV(learner="krr", tau=64.0, lam=0.001 * 60 / 59)
+    with_it = KernelSelectRegressorCV(learner="krr", tau=64.0, lam=0.001)
+    expected = alone.fit(X[others], WAVE[others]).predict(NEW + 1e9)
+    assert with_it.fit(far, WAVE).predict(NEW + 1e9) == pytest.approx(expected, abs=1e-9)

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import kselect.selection.model_file as model_file
+import kselect.selection.engine as engine
 from kselect.core.method import Choice
 from kselect.datasets.frame_like import read_like
 from kselect.datasets.frames import read_frame
@@ -26,19 +26,19 @@ from kselect.datasets.preparation import fit_preparation
 from kselect.datasets.targets import as_target
 from kselect.errors import DataError
 from kselect.kernels import Points
-from kselect.selection.calibration import fit_slope
-from kselect.selection.engine import Request, Selection, select
+from kselect.selection.engine import Selection, select
+from kselect.selection.held_out import fit_slope
 from kselect.selection.model_file import (
     SavedModel,
     checksum,
     decision,
     model_of,
+    predict,
     predicted_classes,
-    predicted_probabilities,
     read_model,
     write_model,
 )
-from kselect.selection.request import make_folds, make_kernels, make_lams, make_method
+from kselect.selection.request import Request, make_folds, make_kernels, make_lams, make_method
 
 GRIDS: dict[str, Any] = {"gaussian": {"tau": "1,4"}, "polynomial": {"degree": "1,2"}}
 
@@ -59,7 +59,7 @@ def fitted(folder: Path, classes: int = 2, **more: Any) -> tuple[SavedModel, Any
     path = folder / f"{classes}.csv"
     path.write_text(table(classes))
     frame = read_frame(path, None)
-    goal = as_target(frame, None)
+    target = as_target(frame, None)
     preparation = fit_preparation(frame, "zscore")
     X, _ = preparation.transform(frame)
     method = make_method("5-CV", None, {}, classes > 0)
@@ -67,13 +67,13 @@ def fitted(folder: Path, classes: int = 2, **more: Any) -> tuple[SavedModel, Any
     kernels = make_kernels(name, GRIDS.get(name, {}))
     request = Request(Choice("lssvm"), kernels, make_lams("0.01,0.1"), method, **more)
     folds = make_folds(method, len(X), 0, None)
-    found = select(X, goal.values, request, folds)
+    found = select(X, target.values, request, folds)
     support = X if found.landmarks is None else X[found.landmarks]
     K = found.kernel.gram(Points(X, support))
-    held_out = np.array([dual.decision(0, K) for dual in found.fits])
-    slope = fit_slope(held_out, goal.values) if classes else None
+    held_out = np.array([fit.decision(0, K) for fit in found.fits])
+    slope = fit_slope(held_out, target.values) if classes else None
     facts = {"criterion": "5-CV", "score": found.score, "warnings": found.edges, "nothing": None}
-    return model_of(found, X, goal, preparation, facts, slope), X, found
+    return model_of(found, X, target, preparation, facts, slope), X, found
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_what_comes_back(tmp_path: Path, classes: int, more: dict[str, Any]) -> 
     # The decisions of the selection's own fit, on the rows of the file.
     support = X if found.landmarks is None else X[found.landmarks]
     K = found.kernel.gram(Points(X, support))
-    values = np.stack([dual.decision(0, K) for dual in found.fits], axis=1)
+    values = np.stack([fit.decision(0, K) for fit in found.fits], axis=1)
     np.testing.assert_allclose(decision(back, X), values, rtol=1e-12, atol=1e-12)
     prepared, _ = back.preparation.transform(
         read_like(tmp_path / f"{classes}.csv", back.preparation.schema)
@@ -126,7 +126,7 @@ def test_blocks_do_not_matter(
     X = np.random.default_rng(1).normal(size=(23, 4))
     whole = decision(model, X)
     for entries in (1, 90):
-        monkeypatch.setattr(model_file, "ENTRIES_AT_ONCE", entries)
+        monkeypatch.setattr(engine, "ENTRIES_AT_ONCE", entries)
         np.testing.assert_allclose(decision(model, X), whole, rtol=1e-12, atol=1e-13)
     assert decision(model, X[:0]).shape == (0, 1)
 
@@ -136,10 +136,11 @@ def test_classes_and_probabilities(tmp_path: Path) -> None:
     values = decision(two, X)
     names = predicted_classes(two, values)
     assert names == ["class v" if v > 0 else "class u" for v in values[:, 0]]
-    p = predicted_probabilities(two, values)
+    frame = read_frame(tmp_path / "2.csv", None)
+    p = predict(two, frame).probabilities
     assert p is not None
     assert p.shape == (len(X), 2)
-    assert predicted_probabilities(replace(two, slope=None), values) is None
+    assert predict(replace(two, slope=None), frame).probabilities is None
     three, X, _ = fitted(tmp_path, 3)
     values = decision(three, X)
     assert predicted_classes(three, values) == [three.classes[i] for i in values.argmax(axis=1)]
@@ -147,18 +148,16 @@ def test_classes_and_probabilities(tmp_path: Path) -> None:
 
 def test_rows_without_a_coefficient_are_left_out(tmp_path: Path) -> None:
     model, X, found = fitted(tmp_path)
-    (dual,) = found.fits
+    (fit,) = found.fits
     for kept in (3, 0):
-        alpha = np.where(np.arange(len(X)) < kept, dual.alpha, 0.0)
-        fit = replace(found.found, fits=(replace(dual, alpha=alpha),))
-        sparse = replace(found, found=fit)
-        goal = as_target(read_frame(tmp_path / "2.csv", None), None)
-        small = model_of(sparse, X, goal, model.preparation, {})
+        alpha = np.where(np.arange(len(X)) < kept, fit.alpha, 0.0)
+        best = replace(found.best, fits=(replace(fit, alpha=alpha),))
+        sparse = replace(found, best=best)
+        target = as_target(read_frame(tmp_path / "2.csv", None), None)
+        small = model_of(sparse, X, target, model.preparation, {})
         assert len(small.support) == max(kept, 1)
         K = found.kernel.gram(Points(X))
-        np.testing.assert_allclose(
-            decision(small, X)[:, 0], K @ alpha[0] + dual.bias[0], atol=1e-12
-        )
+        np.testing.assert_allclose(decision(small, X)[:, 0], K @ alpha[0] + fit.bias[0], atol=1e-12)
         write_model(tmp_path / "small.npz", small)
         assert read_model(tmp_path / "small.npz").support.shape == small.support.shape
 
@@ -218,7 +217,7 @@ def test_cut_files(saved: tuple[Path, SavedModel]) -> None:
     raw = path.read_bytes()
     for length in [*range(0, len(raw), 97), len(raw) - 1]:
         path.write_bytes(raw[:length])
-        assert one_line(path) == "not a whole model file of kselect"
+        assert one_line(path) == "not a complete model file of kselect"
 
 
 def test_no_file_and_no_model(tmp_path: Path) -> None:
@@ -233,7 +232,7 @@ def test_no_file_and_no_model(tmp_path: Path) -> None:
     )  # fmt: skip
     for raw in others:
         path.write_bytes(raw)
-        assert one_line(path) == "not a whole model file of kselect"
+        assert one_line(path) == "not a complete model file of kselect"
 
 
 Change = Callable[[dict[str, Any]], None]
@@ -278,22 +277,25 @@ def test_the_checksum_covers_all(saved: tuple[Path, SavedModel]) -> None:
     for change, arrays in changes:
         path.write_bytes(whole)
         altered(path, change, seal=False, **arrays)
-        assert one_line(path) == "the checksum is wrong: the file has been altered or damaged"
+        assert (
+            one_line(path)
+            == "the checksum is wrong: the file was altered or damaged; fit the model again"
+        )
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda f: f.update(task="ranking"), "no task 'ranking'"),
+        (lambda f: f.update(task="ranking"), "unknown task 'ranking'"),
         (lambda f: f.update(kernel_name="os.system"), "unknown kernel 'os.system'"),
         (lambda f: f.update(kernel_params={"tau": -1.0}), "tau must be positive, not -1"),
         (lambda f: f.update(kernel_params={"tau": "red"}), "could not convert"),
         (lambda f: f.update(kernel_params={"sigma": 1.0}), "unexpected keyword"),
-        (lambda f: f.update(classes=["u"]), "1 classes for classification"),
-        (lambda f: f.update(classes=[]), "0 classes for classification"),
+        (lambda f: f.update(classes=["u"]), "1 classes in a classification"),
+        (lambda f: f.update(classes=[]), "0 classes in a classification"),
         (lambda f: f.update(classes=["u", "v", "w"]), "coefficients of 40 rows for 3 targets"),
         (lambda f: f.update(classes=[1, 2]), "1 is not a text"),
-        (lambda f: f.update(slope=-1.0), "a slope of -1.0 for classification"),
+        (lambda f: f.update(slope=-1.0), "a slope of -1.0 in a classification"),
         (lambda f: f.update(slope="steep"), "could not convert"),
         (lambda f: f.pop("lam"), "'lam'"),
         (lambda f: f["preparation"].update(scale="log"), "no scale 'log'"),
@@ -305,7 +307,7 @@ def test_parts_that_do_not_fit(saved: tuple[Path, SavedModel], change: Change, s
     path, _ = saved
     altered(path, change)
     assert said in one_line(path)
-    assert one_line(path).startswith("a model file with a part that cannot be: ")
+    assert one_line(path).startswith("a model file with an invalid part: ")
 
 
 @pytest.mark.parametrize(
@@ -313,7 +315,7 @@ def test_parts_that_do_not_fit(saved: tuple[Path, SavedModel], change: Change, s
     [
         ({"alpha": np.zeros((1, 7))}, "(1, 7) coefficients of 40 rows for 1 targets"),
         ({"bias": np.zeros(2)}, "coefficients of 40 rows"),
-        ({"support": np.zeros((40, 3))}, "rows of 3 features, 4 are prepared"),
+        ({"support": np.zeros((40, 3))}, "rows of 3 features; the preparation makes 4"),
         ({"support": np.zeros(40)}, "not enough values"),
         ({"bias": np.array([np.nan])}, "a coefficient is not finite"),
         ({"shift": np.zeros(3)}, "not one shift and one divisor per feature"),
@@ -339,7 +341,7 @@ def test_nothing_runs_when_a_model_is_read(saved: tuple[Path, SavedModel], tmp_p
         members = {name: found[name] for name in found.files}
     members["alpha"] = np.array([Trap()], dtype=object)
     np.savez(path, allow_pickle=True, **members)
-    assert one_line(path) == "not a whole model file of kselect"
+    assert one_line(path) == "not a complete model file of kselect"
     assert not (tmp_path / "sprung").exists()
 
 
@@ -348,7 +350,7 @@ def test_packed_members_are_refused(saved: tuple[Path, SavedModel]) -> None:
     path, _ = saved
     with np.load(path) as found:
         np.savez_compressed(path, **{name: found[name] for name in found.files})
-    assert one_line(path) == "not a whole model file of kselect"
+    assert one_line(path) == "not a complete model file of kselect"
 
 
 def test_an_array_that_claims_to_be_huge(saved: tuple[Path, SavedModel]) -> None:
@@ -363,7 +365,7 @@ def test_an_array_that_claims_to_be_huge(saved: tuple[Path, SavedModel]) -> None
     np.savez(path, **members)
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("alpha.npy", header.getvalue() + bytes(80))
-    assert one_line(path) == "not a whole model file of kselect"
+    assert one_line(path) == "not a complete model file of kselect"
 
 
 def test_what_cannot_be_written(saved: tuple[Path, SavedModel], tmp_path: Path) -> None:

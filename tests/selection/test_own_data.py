@@ -36,7 +36,7 @@ def test_options_reach_the_frame(path: Path) -> None:
     )
     assert table.X.shape == (3, 6)
     assert table.y.tolist() == [2, 3, 5]
-    assert table.goal.task == "regression"
+    assert table.target.task == "regression"
     assert read_table(path, task="regression").y.tolist() == [10, 9, 10, 9]
     assert read_table(path, drop=["b", "size"]).size == "4 rows, 1 feature"
 

@@ -14,8 +14,8 @@ from kselect.core.grid_point import BestPoint, GridPoint
 from kselect.core.method import Choice
 from kselect.errors import ConfigError
 from kselect.kernels import KERNELS
-from kselect.selection.engine import Request, Selection
-from kselect.selection.request import make_kernels, make_lams, make_method
+from kselect.selection.engine import Selection
+from kselect.selection.request import Request, make_kernels, make_lams, make_method
 from kselect.selection.surface import borders, colour_scale, draw_cells, draw_surface, nearly_best
 
 MAGIC = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}
@@ -151,5 +151,5 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_folder_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)
-    with pytest.raises(ConfigError, match="cannot be written to"):
+    with pytest.raises(ConfigError, match="no permission to write to the folder"):
         draw_surface(selection(WAVES), tmp_path / "a.png")

@@ -1,0 +1,297 @@
+"""scikit-learn's terms: ``gamma``, ``scoring``, ``cv`` and ``groups`` translated; ``cv_results_`` and warnings."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kselect.core.method import Method
+from kselect.errors import ConfigError, nearest, quoted
+from kselect.kernels import Kernel, Points
+from kselect.numerics.linalg import Array, Index
+from kselect.selection.engine import Selection
+from kselect.selection.request import (
+    AUTO,
+    GridSpec,
+    as_plain,
+    make_kernels,
+    parse_named_grid,
+    positive,
+)
+
+ALIASES = {"rbf": "gaussian", "poly": "polynomial"}
+PRECOMPUTED = "precomputed"
+# gamma of exp(-gamma ||x - z||^2) and of exp(-gamma ||x - z||_1) -> our parameter of the same kernel.
+OF_GAMMA = {"gaussian": ("tau", 0.5), "laplacian": ("width", 1.0)}
+SCORINGS = {
+    "accuracy": "zero-one",
+    "neg_mean_squared_error": "squared",
+    "neg_root_mean_squared_error": "squared",
+    "r2": "squared",
+}
+CV_FORMS = "an int, a splitter, a list of (train, test) pairs, or one whole fold number per row"
+FOLD_COUNT = re.compile(r"[0-9]+-")
+# A feature is too wide if both its standard deviation and its range exceed the median feature's by this factor.
+# Standardised features share one deviation, those scaled to an interval share one range, and principal
+# components of scaled features stay below the factor.
+TOO_WIDE = 30.0
+
+
+# --- kernels ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """A kernel matrix computed by the user: each row holds its kernel values against the training rows."""
+
+    name = PRECOMPUTED
+
+    def gram(self, points: Points) -> Array:
+        """Return the rows as they are."""
+        return points.X.copy()
+
+
+def make_named_kernels(
+    name: str, grids: Mapping[str, GridSpec | None], gamma: Any, X: Array
+) -> tuple[Kernel, ...]:
+    """Return the kernels of a name, ours or scikit-learn's, over the grids of their parameters."""
+    if name == PRECOMPUTED:
+        if X.shape[0] != X.shape[1]:
+            raise ConfigError(f"kernel='precomputed' needs a square matrix, not {X.shape}")
+        if not np.allclose(X, X.T, rtol=1e-8, atol=1e-8 * float(np.abs(X).max())):
+            raise ConfigError("kernel='precomputed' needs a symmetric matrix")
+        if gamma is not None or any(as_plain(g) not in (None, AUTO) for g in grids.values()):
+            raise ConfigError("kernel='precomputed' has no parameters: leave them out")
+        return (Precomputed(),)
+    ours = ALIASES.get(name, name)
+    if gamma is None:
+        return make_kernels(ours, grids, X)
+    if ours not in OF_GAMMA:
+        raise ConfigError(f"the {ours} kernel has no gamma; {' and '.join(OF_GAMMA)} have")
+    key, factor = OF_GAMMA[ours]
+    if as_plain(grids.get(key)) not in (None, AUTO):
+        raise ConfigError(f"gamma and {key} set the same parameter: leave one of them out")
+    if isinstance(gamma, str) and gamma in ("scale", "auto"):  # as SVC defines them
+        spread = float(X.var()) if gamma == "scale" else 1.0
+        gammas: tuple[float, ...] = (1.0 / (X.shape[1] * (spread or 1.0)),)
+    else:
+        gammas = positive("gamma", parse_named_grid("gamma", gamma))
+    return make_kernels(ours, {**grids, key: tuple(factor / value for value in gammas)}, X)
+
+
+# --- scores -----------------------------------------------------------------------------------------
+
+
+def loss_of(scoring: str | None, loss: str | None, classification: bool) -> str | None:
+    """Return the loss that a scorer's name stands for, or ``loss`` without a scorer."""
+    if scoring is None:
+        return loss
+    if loss is not None:
+        raise ConfigError("scoring and loss set the same option: leave one of them out")
+    if callable(scoring) or scoring not in SCORINGS:
+        shown = "a function" if callable(scoring) else quoted(scoring)
+        raise ConfigError(
+            f"scoring: {shown} has no closed form here{nearest(str(scoring), SCORINGS)}"
+        )
+    if (scoring == "accuracy") is not classification:
+        task = "classification" if classification else "regression"
+        raise ConfigError(f"scoring: {scoring!r} is not for {task}")
+    return SCORINGS[scoring]
+
+
+def as_scored(scores: Array, scoring: str | None, targets: Array) -> Array:
+    """Convert criterion values to the units of a scorer, greater is better; without a scorer, negate them."""
+    if scoring == "accuracy":
+        return 1.0 - scores
+    if scoring == "neg_root_mean_squared_error":
+        return -np.sqrt(scores)
+    if scoring == "r2":
+        return 1.0 - scores / float(targets.var(axis=1).mean())
+    return -scores
+
+
+def cv_results(selection: Selection, scores: Array, in_gamma: bool) -> dict[str, Any]:
+    """Return the candidates in the form of ``cv_results_``: kernels in the outer loop, ridges in the inner one.
+
+    ``scores`` has one entry per candidate. ``in_gamma`` names the kernel's parameter as scikit-learn does.
+    """
+
+    def parameters(kernel: Kernel) -> dict[str, float]:
+        if not in_gamma:
+            return kernel.parameters
+        key, factor = OF_GAMMA[kernel.name]
+        return {"gamma": factor / kernel.parameters[key]}
+
+    request = selection.request
+    params = [
+        {**parameters(kernel), "lam": lam} for kernel in request.kernels for lam in request.lams
+    ]
+    columns = {f"param_{name}": np.ma.array([p[name] for p in params]) for name in params[0]}
+    ranks = np.array([1 + (scores > score).sum() for score in scores], dtype=np.int32)
+    return {**columns, "params": params, "mean_test_score": scores, "rank_test_score": ranks}
+
+
+# --- folds ------------------------------------------------------------------------------------------
+
+
+def folds_of_cv(
+    cv: Any, groups: Any, X: Array, y: Any, method: Method
+) -> tuple[Method, Index | None]:
+    """Return the criterion with the number of folds of ``cv``, and the fold of each row (None: random folds).
+
+    ``groups`` stay together, with a splitter that supports them or else with scikit-learn's GroupKFold.
+    """
+    if cv is None and groups is None:
+        return method, None
+    if method.folds is None:
+        raise ConfigError(f"{method.label} has no folds: leave out cv and groups")
+    is_count = isinstance(cv, (int, np.integer)) and not isinstance(cv, bool)
+    if is_count and groups is None:
+        return with_folds(method, int(cv)), None
+    if groups is not None and (cv is None or is_count):
+        from sklearn.model_selection import GroupKFold
+
+        cv = GroupKFold(int(cv or method.folds))
+    if is_fold_numbers(cv):
+        if groups is not None:
+            raise ConfigError(
+                "groups: cv already gives the fold of each row; leave one of them out"
+            )
+        return method, np.asarray(cv).astype(np.intp)
+    numbers = fold_numbers(train_and_test(cv, X, y, groups), len(X))
+    return with_folds(method, int(numbers.max()) + 1), numbers
+
+
+def with_folds(method: Method, folds: int) -> Method:
+    """Return the same criterion with another number of folds: ``5-KS`` becomes ``10-KS``."""
+    if folds < 2:
+        raise ConfigError(f"cv: cross-validation needs 2 folds or more, not {folds}")
+    return replace(method, label=FOLD_COUNT.sub(f"{folds}-", method.label, count=1), folds=folds)
+
+
+def is_fold_numbers(cv: Any) -> bool:
+    """Return whether ``cv`` is a sequence of whole numbers, one per row."""
+    if hasattr(cv, "split") or isinstance(cv, str):
+        return False
+    try:
+        numbers = np.asarray(cv)
+    except ValueError:  # pairs of different lengths
+        return False
+    return numbers.ndim == 1 and numbers.dtype.kind in "iu"
+
+
+def train_and_test(cv: Any, X: Array, y: Any, groups: Any) -> list[tuple[Index, Index]]:
+    """Return the (train, test) rows of a splitter, or of a list of pairs of row numbers or masks."""
+    if hasattr(cv, "split") and not isinstance(cv, str):
+        return list(cv.split(X, y, groups))
+
+    def as_rows(part: Any) -> Index:
+        rows = np.asarray(part)
+        if rows.dtype == bool:
+            return np.flatnonzero(rows)
+        if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+            raise ValueError("not row numbers")
+        return rows.astype(np.intp)
+
+    try:
+        return [(as_rows(train), as_rows(test)) for train, test in cv]
+    except (TypeError, ValueError):
+        raise ConfigError(f"cv: write {CV_FORMS}, not {quoted(cv)}") from None
+
+
+def fold_numbers(parts: list[tuple[Index, Index]], n: int) -> Index:
+    """Return the fold of each row, if the test parts partition the rows and each training part is the rest."""
+    numbers = np.full(n, -1, dtype=np.intp)
+    for fold, (train, test) in enumerate(parts):
+        if len(test) and not (test.min() >= 0 and test.max() < n):
+            raise ConfigError(f"cv: a row number of fold {fold} is outside 0 to {n - 1}")
+        if (numbers[test] >= 0).any():
+            raise ConfigError("cv: the test parts overlap; each row must be in one test part")
+        if len(np.union1d(train, test)) < n or len(np.intersect1d(train, test)):
+            raise ConfigError(
+                "cv: each training part must hold all rows except those of its test part"
+            )
+        numbers[test] = fold
+    if (numbers < 0).any():
+        raise ConfigError("cv: the test parts leave rows out; each row must be in one test part")
+    return numbers
+
+
+# --- warnings ---------------------------------------------------------------------------------------
+
+
+class EdgeWarning(UserWarning):
+    """Warning that the choice lies on the boundary of its grid: a better one may lie outside.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from kselect import EdgeWarning, KernelSelectRegressorCV
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = KernelSelectRegressorCV(tau=1, lam="1,10", cv=3)
+    ...     fitted = model.fit([[0], [1], [2], [3], [4], [5]], [0, 1, 2, 3, 4, 5])
+    >>> print(caught[0].category is EdgeWarning, caught[0].message)
+    True lam = 1 is the smallest of its grid: widen it
+    """
+
+
+class ScaleWarning(UserWarning):
+    """Warning that one feature spreads so far that the kernel hardly sees the others: scale the features.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from kselect import KernelSelectRegressorCV, ScaleWarning
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     X = [[0, 100, 1], [1, 900, 0], [2, 200, 1], [3, 500, 0], [4, 0, 1], [5, 700, 1]]
+    ...     fitted = KernelSelectRegressorCV(tau=1, lam=1, cv=3).fit(X, [0, 1, 2, 3, 4, 5])
+    >>> caught[0].category is ScaleWarning
+    True
+    """
+
+
+def warn_about(
+    selection: Selection, X: Array, names: Sequence[str] | None, stacklevel: int
+) -> None:
+    """Warn of a choice on a grid boundary and of features of very different scales.
+
+    A precomputed or learned kernel has scales of its own, so that the second warning does not apply.
+    """
+    for text in selection.edges:
+        warnings.warn(text, EdgeWarning, stacklevel=stacklevel + 1)
+    if selection.kernel.name == PRECOMPUTED or selection.kernel.learned:
+        return
+    if wide := widest_feature(X, names):
+        warnings.warn(wide, ScaleWarning, stacklevel=stacklevel + 1)
+
+
+def widest_feature(X: Array, names: Sequence[str] | None = None) -> str | None:
+    """Return a sentence about the widest feature, or None if no feature is too wide.
+
+    Constant features do not count. The median of an even number of features is the lower middle one.
+    """
+    with np.errstate(over="ignore"):
+        ranges = np.ptp(X, axis=0)
+    varied = np.flatnonzero(np.isfinite(ranges) & (ranges > 0))
+    if len(varied) < 2:
+        return None
+    ranges = ranges[varied]
+    # Divide by the range first, so that squares neither overflow nor vanish.
+    spreads = (X[:, varied] / ranges).std(axis=0) * ranges
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        times = np.minimum(*(s / np.sort(s)[(len(varied) - 1) // 2] for s in (spreads, ranges)))
+    widest = int(times.argmax())
+    if not times[widest] > TOO_WIDE:
+        return None
+    name = f"feature {varied[widest]}" if names is None else str(names[varied[widest]])
+    return (
+        f"{name} spreads {times[widest]:.3g} times as far as the median feature, so that the kernel hardly sees "
+        "the others: scale the features, for example with StandardScaler"
+    )
