@@ -1,9 +1,9 @@
-"""Experiment -> Trials: what runs, what is skipped and why, what is already there."""
+"""Plan an experiment: which trials are to run, which are done, and which data sets are left out and why."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kselect.core.experiment import Experiment
 from kselect.core.job import Job, Jobs, Trial, protocol_of
@@ -12,13 +12,13 @@ from kselect.datasets.fetch import Places
 from kselect.datasets.own import source_of
 from kselect.errors import ConfigError, DamagedJob, DataError, StoreError
 
-# Eigendecompositions that take as long as one continuous search: 5 to 8 on the sets of flkl2014.
+# The number of eigendecompositions that take as long as one continuous search: 5 to 8 on the sets of flkl2014.
 SEARCH_COST = 6
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The trials that are to run, how many are done already, and which data sets are left out and why."""
+    """The trials to run, the number of those done, and the data sets that are left out, each with the reason."""
 
     trials: tuple[Trial, ...]
     done: int
@@ -26,7 +26,7 @@ class Plan:
     missing: Mapping[str, str]
 
     def cost(self, experiment: Experiment, trial: Trial) -> float:
-        """A trial's work in cubed rows: an eigendecomposition for each kernel, or what a search costs."""
+        """Return the work of a trial in cubed rows: one eigendecomposition per kernel, SEARCH_COST per search."""
         moved = sum(m.search is not None for m in trial.methods)
         kernels = len(experiment.kernels) if moved < len(trial.methods) else 0
         return float((kernels + SEARCH_COST * moved) * experiment.train_rows(trial.dataset) ** 3)
@@ -35,7 +35,7 @@ class Plan:
 def find_sources(
     experiment: Experiment, places: Places
 ) -> tuple[dict[str, Source], dict[str, str]]:
-    """Each data set's file, and for those without one the reason."""
+    """Return the file of each data set, and the reason for those without one."""
     sources, missing = {}, {}
     for name in experiment.datasets:
         try:
@@ -55,15 +55,15 @@ def make_plan(
     force: bool = False,
     shard: tuple[int, int] = (1, 1),
 ) -> Plan:
-    """Every (data set, split) with methods that are still to run, the largest data sets first.
+    """Return every (data set, split) with methods that are still to run, the largest data sets first.
 
-    ``shard`` (I, N) keeps every N-th pair from the I-th on, counted before looking at what is done: N
-    machines share a run without talking.
+    ``shard`` (I, N) keeps every N-th pair from the I-th on, before finished pairs are dropped, so that N machines
+    can share a run without communication.
     """
     check_folds(experiment, sources)
     trials: list[Trial] = []
     done = 0
-    # Over missing data sets too: the machines of a run may differ in what they have.
+    # Count missing data sets too: the machines of a run may have different files.
     pairs = [(name, split) for name in experiment.datasets for split in experiment.splits_on(name)]
     for name, split in pairs[shard[0] - 1 :: shard[1]]:
         if name not in sources:
@@ -76,23 +76,23 @@ def make_plan(
             trials.append(trial)
         else:
             done += 1
-    # The longest first: no worker is left alone with a large job at the end.
+    # The longest first, so that no single worker is left with a large job at the end.
     trials.sort(key=lambda t: -experiment.info(t.dataset).rows)
     return Plan(tuple(trials), done, dict(sources), dict(missing))
 
 
 def still_pending(experiment: Experiment, trial: Trial, store: Jobs, retry_failed: bool) -> Trial:
-    """The trial with those methods alone that the store does not have."""
+    """Return the trial with only those methods that are not stored."""
     job = readable(store, trial.dataset, trial.split)
     if job is None:
         return trial
     check_same_protocol(experiment, trial.source, job, store)
     methods = job.pending(experiment, trial.methods, retry_failed)
-    return Trial(trial.dataset, trial.split, methods, trial.source)
+    return replace(trial, methods=methods)
 
 
 def readable(store: Jobs, dataset: str, split: int) -> Job | None:
-    """A job that can be built upon: one that is damaged counts as not there, and is run again."""
+    """Return a stored job; a damaged one counts as absent, and is run again."""
     try:
         return store.read(dataset, split)
     except DamagedJob:
@@ -100,7 +100,7 @@ def readable(store: Jobs, dataset: str, split: int) -> Job | None:
 
 
 def damaged(store: Jobs, trials: Iterable[Trial]) -> Iterator[str]:
-    """The jobs of some trials that are damaged, each in one line."""
+    """Yield one line per damaged job of some trials."""
     for trial in trials:
         try:
             store.read(trial.dataset, trial.split)
@@ -111,7 +111,7 @@ def damaged(store: Jobs, trials: Iterable[Trial]) -> Iterator[str]:
 
 
 def check_kept(whole: Experiment, plan: Plan, store: Jobs, *, force: bool = False) -> None:
-    """Nor may any job that is gathered beside the plan's own: those of other data sets and splits."""
+    """Refuse stored jobs outside the plan that were computed under another protocol: gathering includes them."""
     again = {(t.dataset, t.split) for t in plan.trials} if force else set()
     for name in whole.datasets:
         for split in whole.splits_on(name):
@@ -122,10 +122,10 @@ def check_kept(whole: Experiment, plan: Plan, store: Jobs, *, force: bool = Fals
 def check_same_protocol(
     experiment: Experiment, source: Source | None, job: Job, store: Jobs
 ) -> None:
-    """Results of another config, data file or version are not mixed in."""
+    """Refuse a stored job of another config, data file or version."""
     if source and job.data_sha256 != source.sha256:
         what = (
-            f"rests on another file of {job.dataset} (sha256 {job.data_sha256[:12]}..., "
+            f"depends on another file of {job.dataset} (sha256 {job.data_sha256[:12]}..., "
             f"now {source.sha256[:12]}... from {source.kind})"
         )
     elif job.protocol != protocol_of(experiment, job.dataset, job.data_sha256):
@@ -137,7 +137,7 @@ def check_same_protocol(
 
 
 def check_folds(experiment: Experiment, sources: Mapping[str, Source]) -> None:
-    """No criterion may ask for more folds than the smallest training part has rows."""
+    """Refuse a criterion with more folds than there are training rows."""
     for name in sources:
         rows = experiment.train_rows(name)
         for method in experiment.methods:

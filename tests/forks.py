@@ -42,7 +42,8 @@ PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent() -> None:
-    """A test process that is killed takes its commands along, however long they would have gone on."""
+    """End this process when its test ends, and let it react to Ctrl-C, which a shell ignores after ``&``."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with contextlib.suppress(OSError, AttributeError):  # Linux knows it, others do not
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 

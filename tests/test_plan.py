@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from experiments import load_config, write_config
 
-from kselect.core.experiment import Experiment, Fewer
-from kselect.core.job import Trial, protocol_of
+from kselect.core.experiment import Experiment, SplitLimit
+from kselect.core.job import Trial
 from kselect.datasets.dataset import Source
 from kselect.datasets.fetch import Places
 from kselect.errors import ConfigError
 from kselect.plan import Plan, check_kept, find_sources, make_plan
-from kselect.run.trial import failed_outcome
+from kselect.run.trial import failed_job
 from kselect.store.jobs import Store
 
 HERE = Places(Path("nowhere"), offline=True)
@@ -45,8 +45,7 @@ def fail(experiment: Experiment, store: Store, dataset: str, split: int) -> None
     """Store a job that failed."""
     sources, _ = find_sources(replace(experiment, datasets=(dataset,)), HERE)
     trial = Trial(dataset, split, experiment.methods, sources[dataset])
-    protocol = protocol_of(experiment, dataset, sources[dataset].sha256)
-    store.add(trial, failed_outcome(experiment, trial, "why"), protocol, "env", False)
+    store.add(failed_job(experiment, trial, "why"), fresh=False)
 
 
 def test_the_largest_first(experiment: Experiment, store: Store) -> None:
@@ -102,7 +101,7 @@ def changed(sources: Mapping[str, Source], name: str) -> dict[str, Source]:
 def test_another_file_of_a_data_set(experiment: Experiment, store: Store) -> None:
     fail(experiment, store, "heart", 1)
     sources, _ = find_sources(experiment, HERE)
-    with pytest.raises(ConfigError, match=r"heart/1\.json: rests on another file .* from mirror"):
+    with pytest.raises(ConfigError, match=r"heart/1\.json: depends on another file .* from mirror"):
         make_plan(experiment, changed(sources, "heart"), {}, store)
     plan = make_plan(experiment, changed(sources, "heart"), {}, store, force=True)
     check_kept(experiment, plan, store, force=True)
@@ -129,7 +128,9 @@ def test_splits_that_rest_on_different_files(experiment: Experiment, store: Stor
 
 def test_fewer_splits_on_some_data_sets(experiment: Experiment, store: Store) -> None:
     """By name, or above a number of training rows."""
-    fewer = replace(experiment, fewer_splits=(Fewer(1, dataset="sonar"), Fewer(2, rows=200)))
+    fewer = replace(
+        experiment, fewer_splits=(SplitLimit(1, dataset="sonar"), SplitLimit(2, rows=200))
+    )
     assert sorted(pairs(plan_of(fewer, store))) == [
         *(("heart", i) for i in range(3)),
         *(("liver-disorders", i) for i in range(2)),

@@ -17,8 +17,8 @@ from kselect.core.experiment import Experiment
 from kselect.core.record import Record, record_keys
 from kselect.errors import ConfigError, StoreError
 from kselect.plan import Plan
-from kselect.run.claims import Claims
-from kselect.run.scheduler import Settings, run_plan
+from kselect.run.locks import FolderLocks
+from kselect.run.scheduler import RunOptions, run_plan
 from kselect.run.workers import dask_client, local_executor
 from kselect.store.environment import describe_environment, digest
 from kselect.store.gather import write_gathered
@@ -50,7 +50,7 @@ def execute(loaded: Loaded, plan: Plan, store: Store, how: Flags) -> int:
     with threadpool_limits(1):
         environment = describe_environment()
     n_jobs = max(1, min(how.n_jobs, len(plan.trials)))
-    settings = Settings(n_jobs, how.force, how.retry_failed, how.fail_fast, how.quiet)
+    settings = RunOptions(n_jobs, how.force, how.retry_failed, how.fail_fast, how.quiet)
     with claimed(store, loaded) as claims:
         try:
             run_plan(loaded.asked, plan, store, digest(environment), settings, executor_of, claims)
@@ -61,9 +61,9 @@ def execute(loaded: Loaded, plan: Plan, store: Store, how: Flags) -> int:
 
 
 @contextmanager
-def claimed(store: Store, loaded: Loaded) -> Iterator[Claims]:
+def claimed(store: Store, loaded: Loaded) -> Iterator[FolderLocks]:
     """The folder claimed for this config, which is written there before the first job."""
-    claims = Claims(store.folder, lambda text: click.echo(text, err=True))
+    claims = FolderLocks(store.folder, lambda text: click.echo(text, err=True))
     try:
         claims.protocol(
             lambda: store.write("config.resolved.yaml", loaded.resolved),

@@ -12,7 +12,7 @@ from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from kselect.config.document import Location
-from kselect.core.experiment import Fewer
+from kselect.core.experiment import SplitLimit
 from kselect.core.method import TABLE, LamGrid, LamMode, LamUnit
 from kselect.datasets.registry import Task, find_dataset
 from kselect.errors import ConfigError, nearest, quoted
@@ -206,21 +206,21 @@ def read_tune_folds(value: object) -> int:
     return value
 
 
-def read_fewer(value: object, context: ValidationInfo) -> tuple[Fewer, ...]:
+def read_fewer(value: object, context: ValidationInfo) -> tuple[SplitLimit, ...]:
     """``{cpusmall: 10, above 1500: 10}``: so many splits alone, on a data set or above so many training rows."""
     if not isinstance(value, dict):
         shown = describe(value)
         fail(((), f"must be a mapping such as {{above 1500: 10, a2a: 5}}, not {shown}"))
-    found: list[Fewer] = []
+    found: list[SplitLimit] = []
     for key, count in value.items():
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             fail(((key,), f"must be a number of splits, 1 or more, not {describe(count)}"))
         above = re.fullmatch(r"above ([0-9]{1,9})", key)
         if above:
-            found.append(Fewer(count, rows=int(above[1])))
+            found.append(SplitLimit(count, rows=int(above[1])))
             continue
         wrong = "" if key in (context.context or ()) else attempt(find_dataset, key)[1]
         if wrong:
             fail(((key,), f"{wrong}; or write above N for training parts of more than N rows"))
-        found.append(Fewer(count, dataset=key))
+        found.append(SplitLimit(count, dataset=key))
     return tuple(found)

@@ -31,7 +31,7 @@ from kselect.config.fields import (
     read_tune_folds,
 )
 from kselect.config.parts import read_kernels, read_learners
-from kselect.core.experiment import Fewer
+from kselect.core.experiment import SplitLimit
 from kselect.core.method import Choice, LamGrid, SearchName
 from kselect.criteria.base import Aggregation
 from kselect.datasets.registry import Task
@@ -79,7 +79,7 @@ class ConfigFile(BaseModel):
     train: Annotated[float | None, PlainValidator(field(read_train))] = 0.7
     stratify: bool = False
     splits: Annotated[tuple[int, ...], PlainValidator(field(read_splits))] = tuple(range(10))
-    fewer_splits: Annotated[tuple[Fewer, ...], PlainValidator(read_fewer)] = ()
+    fewer_splits: Annotated[tuple[SplitLimit, ...], PlainValidator(read_fewer)] = ()
     seed: Annotated[int, PlainValidator(field(read_seed))] = 0
     kernels: Annotated[tuple[Kernel, ...], PlainValidator(field(read_kernels))] = ()
     lam: Annotated[LamGrid, PlainValidator(field(read_ridges))] = ALL_RIDGES

@@ -1,1 +1,1 @@
-"""Frozen values that flow between the stages; nothing here imports a stage."""
+"""Frozen values that pass between the stages; nothing here imports a stage."""

@@ -1,4 +1,4 @@
-"""What a config means once it is read: frozen values that flow from plan to report."""
+"""An experiment as its config defines it, with every default filled in and every name resolved."""
 
 from __future__ import annotations
 
@@ -14,30 +14,28 @@ from kselect.numerics.losses import Loss
 
 
 class Figure(Protocol):
-    """A figure or table beside the main one, as the config asks for it; each kind has its own dataclass."""
+    """A figure or table that the config adds to the main table; each kind has its own dataclass."""
 
     @property
     def name(self) -> str:
-        """The name of its files."""
-        ...
+        """Return the name of its files."""
 
     @property
     def kind(self) -> str:
-        """The section that shows it."""
-        ...
+        """Return the name of its figure kind."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """Another reading of the protocol, run beside it: its name, and in words what it changes."""
+    """An alternative reading of the protocol: its name, and in words what it changes."""
 
     name: str
     changes: str
 
 
 @dataclass(frozen=True)
-class Fewer:
-    """So many splits alone: on the data set of that name, or where more than ``rows`` rows train."""
+class SplitLimit:
+    """A limit on the splits of one data set, or of all data sets with more than ``rows`` training rows."""
 
     splits: int
     dataset: str = ""
@@ -48,8 +46,8 @@ class Fewer:
 class Experiment:
     """A config with every default filled in and every name resolved.
 
-    ``train`` is the share of rows to train on; None takes the splits that come with a data set. ``own`` are data
-    sets that are not in the registry.
+    ``train`` is the share of rows to train on; None means the splits that come with a data set. ``own`` are the
+    data sets that the config describes itself, from the user's own files.
     """
 
     name: str
@@ -69,37 +67,37 @@ class Experiment:
     methods: tuple[Method, ...]
     datasets: tuple[str, ...]
     figures: tuple[Figure, ...] = ()
-    fewer_splits: tuple[Fewer, ...] = ()
+    fewer_splits: tuple[SplitLimit, ...] = ()
     tune_folds: int = 3
     search: SearchName = "grid"
     own: tuple[DataSetInfo, ...] = ()
     variants: tuple[Variant, ...] = ()
 
     def info(self, dataset: str) -> DataSetInfo:
-        """What is known of a data set: the config's own, or the registry's.
+        """Return the facts about a data set, from the config itself or from the registry.
 
-        Where splits are drawn, its plain file serves, and not the one that comes with splits.
+        If splits are drawn, the file that comes with given splits is not used.
         """
         found = next((d for d in self.own if d.name == dataset), None) or find_dataset(dataset)
         return found if self.train is None else replace(found, original=None, given=None)
 
     def task(self, dataset: str) -> Task:
-        """Classification or regression."""
+        """Return the task of a data set."""
         return self.info(dataset).task
 
     def learner(self, task: Task) -> Choice:
-        """What is trained on a data set of that task."""
+        """Return what is trained on the data sets of a task."""
         return dict(self.learners)[task]
 
     def train_rows(self, dataset: str) -> int:
-        """How many rows a training part has, as planning counts them."""
+        """Return the number of training rows, as expected before any data is read."""
         info = self.info(dataset)
         if self.train is not None:
             return count_train(info.rows, self.train)
         return info.given.train if info.given else info.rows
 
     def splits_on(self, dataset: str) -> tuple[int, ...]:
-        """The splits of one data set: those of the config, or fewer; of given ones as many as it comes with."""
+        """Return the splits of one data set: those of the config, up to the limits that apply to it."""
         rows, given = self.train_rows(dataset), self.info(dataset).given
         limits = [
             f.splits
@@ -110,7 +108,7 @@ class Experiment:
         return tuple(s for s in self.splits if s < min(limits, default=s + 1))
 
     def methods_on(self, dataset: str, split: int | None = None) -> tuple[Method, ...]:
-        """The methods of one data set, on one split or any, as its task has them."""
+        """Return the methods of one data set, on one split or any, adapted to its task."""
         task = self.task(dataset)
         mine = (
             m.on(task)
@@ -122,32 +120,32 @@ class Experiment:
         return tuple(dict.fromkeys(seen))
 
     def column(self, task: Task, label: str) -> Method:
-        """The column of the table at whose best a probe looks: under the experiment's own loss."""
+        """Return the method of a table column under the experiment's own loss; probes evaluate its choice."""
         return next(m.on(task) for m in self.table if m.label == label)
 
     @property
     def table(self) -> tuple[Method, ...]:
-        """The methods of the main table."""
+        """Return the methods of the main table."""
         return tuple(m for m in self.methods if m.part == TABLE)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The columns of the table, in the order of the config."""
+        """Return the labels of the main table, in the order of the config."""
         return tuple(dict.fromkeys(m.label for m in self.table))
 
     @property
     def losses(self) -> tuple[str, ...]:
-        """The losses that were computed, the config's own first."""
+        """Return the losses that are computed, the experiment's own first."""
         found = dict.fromkeys(m.loss for m in self.table if m.loss)
         return (self.loss, *(loss for loss in found if loss != self.loss))
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """What a cell of the table is conditioned on."""
+        """Return the settings under which a method of the table chooses."""
         return self.lam.settings
 
     def settings_of(self, method: Method) -> tuple[Setting, ...]:
-        """The settings that a method fills: all, the one ridge of a figure, or every place of the grid."""
+        """Return the settings with a record of this method: all, one fixed lam, or every grid point."""
         if method.everywhere:
             return tuple(s for kernel in self.kernels for s in self.lam.settings_at(kernel.text))
         if self.lam.mode == "select" or method.lam is None:
@@ -155,40 +153,37 @@ class Experiment:
         return tuple(s for s in self.settings if s.value == method.lam)
 
     def demand(self, methods: Iterable[Method]) -> dict[Method, tuple[Setting, ...]]:
-        """Methods with the settings that each fills."""
+        """Map each method to its settings."""
         return {m: self.settings_of(m) for m in methods}
 
 
 @dataclass(frozen=True)
 class FigureContext:
-    """What a figure may refer to: the columns of the table, by label, and the grids around them."""
+    """The part of an experiment that a figure may refer to: table methods by label, lam grid, data sets."""
 
     methods: Mapping[str, tuple[Method, ...]]
     lam: LamGrid
     datasets: tuple[str, ...]
     narrowed: bool
-    """Whether a flag left out data sets, so that a figure may name some that are not there."""
+    """Whether a flag removed data sets; a figure may then name one that is absent."""
     learners: Mapping[str, Choice]
     """Data set -> what is trained on it."""
 
     def first(self, label: str) -> Method:
-        """The method of a column under the experiment's own loss."""
+        """Return the method of a label under the experiment's own loss."""
         return self.methods[label][0]
 
 
 class FigureKind(Protocol):
-    """How a kind of figure is read from a config, and which methods it needs beside the table's."""
+    """A kind of figure: how a config describes one, and which methods it needs besides the table's."""
 
     def read(
         self, name: str, written: Mapping[str, Any], columns: FigureContext, wrong: Any
     ) -> Figure:
-        """The figure; what is wrong with it is told to ``wrong(keys, text)``."""
-        ...
+        """Return the figure; report each problem by calling ``wrong(keys, text)``."""
 
     def methods(self, figure: Any, columns: FigureContext) -> Iterable[Method]:
-        """What has to be computed for it."""
-        ...
+        """Return the methods to compute for a figure."""
 
     def keep(self, figure: Any, labels: frozenset[str]) -> Figure | None:
-        """The figure with some columns of the table alone, None where nothing of it is left."""
-        ...
+        """Return the figure restricted to some labels, or None if nothing of it is left."""

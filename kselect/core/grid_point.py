@@ -1,4 +1,4 @@
-"""Where a method ended up, however it looked: on a grid, by an inner cross-validation, by a quasi-Newton method."""
+"""What a search returns: the best grid point of a method, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kselect.learners import Fit
 
 @dataclass(frozen=True)
 class GridPoint:
-    """A kernel, a ridge, and what was found with them: a criterion's parameters, or what a search counted."""
+    """A kernel and lam, with the values of tuned parameters or the counts that a search reports."""
 
     kernel: Kernel
     lam: float
@@ -19,16 +19,16 @@ class GridPoint:
 
     @property
     def text(self) -> str:
-        """``tau=4;lam=0.01``: how messages name it."""
+        """Return the text in messages, as in ``tau=4;lam=0.01``."""
         return ";".join(filter(None, (self.kernel.text, f"lam={show_number(self.lam)}")))
 
 
 @dataclass(frozen=True, eq=False)
 class BestPoint:
-    """The best place of a method, its score and its fit: one dual per target.
+    """The best grid point of a method with its score and its fits, one per target.
 
-    ``state`` is how a search ended that does not try all there is.
-    ``excluded`` are the candidates that it could not choose, each with the reason: no factor, a guard, an overflow.
+    ``excluded`` holds the candidates that could not be chosen, each with the reason: no factor, a guard, an
+    overflow. ``state`` says how a search that does not try every candidate ended.
     """
 
     point: GridPoint
@@ -40,6 +40,6 @@ class BestPoint:
 
 @dataclass(frozen=True)
 class SearchFailure:
-    """No candidate is left, and why."""
+    """The reason why a method has no best point."""
 
     reason: str

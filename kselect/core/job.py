@@ -1,10 +1,10 @@
-"""What is stored of a trial: a job, and the identity of everything that its numbers rest on."""
+"""The unit of work: a trial, the job that stores its results, and the protocol that identifies its numbers."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,13 +17,15 @@ from kselect.grids import show_number
 
 # Raise it whenever a change makes the same config give other numbers: old results are then not mixed in.
 RESULT_VERSION = 7
-# The same for what rests on one learner alone.
-LEARNER_VERSIONS = {"svm": 2}  # slacks that optimality makes 0 are 0: equal risks are ties
+# The same for the numbers of one learner only.
+LEARNER_VERSIONS = {
+    "svm": 2
+}  # slacks that are 0 at the optimum are exactly 0: equal scores are ties
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Every pending method on one split of one data set."""
+    """The methods that are still to be computed on one split of one data set."""
 
     dataset: str
     split: int
@@ -32,23 +34,13 @@ class Trial:
 
     @property
     def name(self) -> str:
-        """``heart, split 3``."""
+        """Return the name in messages, as in ``heart, split 3``."""
         return f"{self.dataset}, split {self.split}"
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a trial gives back: its records, the split's checksum, and the seconds of each stage."""
-
-    records: tuple[Record, ...]
-    split_sha256: str
-    seconds: dict[str, float]
-    traceback: str = ""
-
-
-@dataclass(frozen=True)
 class Job:
-    """What is known of one (data set, split); ``protocol`` identifies all that its numbers rest on."""
+    """The results of one split of one data set; ``protocol`` identifies everything that determines its numbers."""
 
     dataset: str
     split: int
@@ -63,37 +55,28 @@ class Job:
     def pending(
         self, experiment: Experiment, methods: Iterable[Method], retry_failed: bool
     ) -> tuple[Method, ...]:
-        """The methods with a cell that is empty, or failed where failures are to be tried again."""
+        """Return the methods that lack a record; with ``retry_failed``, a failed record does not count."""
         here = {r.key for r in self.records if not (retry_failed and r.status == "failed")}
         return tuple(m for m in methods if not here.issuperset(record_keys(experiment, m)))
 
 
 class Jobs(Protocol):
-    """Where jobs are kept, as planning and running see it."""
+    """The stored jobs of an experiment, as planning and running see them."""
 
     folder: Path
 
     def job_path(self, dataset: str, split: int) -> Path:
-        """The file of a job."""
-        ...
+        """Return the file of a job."""
 
     def read(self, dataset: str, split: int) -> Job | None:
-        """A job, None where there is none."""
-        ...
+        """Return a job, or None if it is not stored."""
 
-    def jobs(self) -> Iterator[Job]:
-        """Every job that is there."""
-        ...
-
-    def add(
-        self, trial: Trial, outcome: Outcome, protocol: str, environment: str, fresh: bool
-    ) -> None:
-        """Keep an outcome."""
-        ...
+    def add(self, job: Job, fresh: bool) -> None:
+        """Store a job, and keep the stored records of other methods."""
 
 
 def protocol_of(experiment: Experiment, dataset: str, data_sha256: str) -> str:
-    """The identity of everything but the method that determines a job's numbers."""
+    """Return a hash of everything except the methods that determines the numbers of a job."""
     learner, lam = experiment.learner(experiment.task(dataset)), experiment.lam
     facts: dict[str, Any] = {
         "version": RESULT_VERSION,
@@ -114,6 +97,6 @@ def protocol_of(experiment: Experiment, dataset: str, data_sha256: str) -> str:
     reading = experiment.info(dataset).reading
     if reading:
         facts["reading"] = reading
-    if experiment.search != "grid":  # a minimum by bounds is the grid's up to rounding alone
+    if experiment.search != "grid":  # the pruned search equals the grid up to rounding only
         facts["search"] = experiment.search
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

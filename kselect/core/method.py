@@ -1,4 +1,4 @@
-"""What a table compares: a method, and the settings under which it chooses."""
+"""Methods, which a table compares, and the settings under which each of them chooses."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ Params = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True)
 class Choice:
-    """A learner or a search, and all its parameters."""
+    """A learner or a search with all its parameters."""
 
     name: str
     params: Params = ()
 
     @property
     def text(self) -> str:
-        """``quasi-newton(steps=10)``."""
+        """Return name and parameters, as in ``quasi-newton(steps=10)``."""
         own = ",".join(f"{k}={show(v)}" for k, v in self.params)
         return f"{self.name}({own})" if own else self.name
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a cell of the table is conditioned on: one ridge of the grid, or none where the ridge is chosen too.
+    """What is fixed while a method chooses: one lam of the grid, or nothing if lam is selected too.
 
-    A ``kernel`` beside the ridge, by its text, makes it one place of the grid.
+    With the text of a ``kernel`` as well, it is one grid point.
     """
 
     position: int | None = None
@@ -47,7 +47,7 @@ class Setting:
 
     @property
     def text(self) -> str:
-        """``lam=0.001``, ``tau=4;lam=0.001`` or ``selected``: how records write it."""
+        """Return the text in records: ``lam=0.001``, ``tau=4;lam=0.001`` or ``selected``."""
         if self.value is None:
             return "selected"
         return ";".join(filter(None, (self.kernel, f"{self.unit}={show_number(self.value)}")))
@@ -58,7 +58,7 @@ SELECTED = Setting()
 
 @dataclass(frozen=True)
 class LamGrid:
-    """The lam grid: each value a setting of its own (``fixed``), or one more thing to choose (``select``)."""
+    """The lam grid: each value is a setting of its own (``fixed``), or lam is chosen as well (``select``)."""
 
     values: tuple[float, ...]
     mode: LamMode
@@ -66,34 +66,38 @@ class LamGrid:
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """Each fixed value, or the one setting under which it is selected."""
+        """Return one setting per fixed value, or the single setting under which lam is selected."""
         if self.mode == "select":
             return (SELECTED,)
         return self.settings_at("")
 
     def settings_at(self, kernel: str) -> tuple[Setting, ...]:
-        """Every value with a kernel of that text."""
+        """Return one setting per value, with the text of a kernel."""
         return tuple(Setting(i, value, self.unit, kernel) for i, value in enumerate(self.values))
 
     def lams(self, n: int) -> tuple[float, ...]:
-        """lam itself for n training rows."""
+        """Return the values of lam for n training rows."""
         return self.values if self.unit == "lam" else tuple(value / n for value in self.values)
 
 
 @dataclass(frozen=True)
 class Method:
-    """One column of a table: a criterion with its parameters, under the label that users gave it.
+    """What is compared: a criterion with its parameters, under a label.
 
-    ``part`` says what it is for: the table, or the figure of that name. ``lam`` restricts it to one
-    ridge (a figure's sweep); None means every ridge of the experiment. ``at`` makes it a probe: it is
-    not minimised but looked at where the column of that label has its best. ``datasets`` restricts it to some
-    data sets; empty means all. ``tuned`` parameters are chosen by an inner cross-validation on the training rows.
-    ``scored_by`` is the learner whose path the criterion asks, by task, where it is not the one that is trained.
-    ``column`` is the text of the column that a probe looks at: what it finds rests on how that one chooses.
-    ``everywhere``: nothing is chosen, the scores of all places of the grid are kept.
-    ``fixed`` is a kernel at which it is looked at, at one ``lam``: nothing is chosen.
-    ``search`` moves through all values of a ``kernel``'s parameters and the ridge; None tries those of the grid.
-    ``splits`` restricts it to some splits; empty means all.
+    Parameters
+    ----------
+    label : the heading of its table column, as the user gave it.
+    criterion, folds, params : the criterion that is minimised, its number of folds, and its parameters.
+    part : the table, or the name of the figure that the method is computed for.
+    lam : the only lam that it is computed for; None means every setting of the experiment.
+    at : makes it a probe: it is not minimised but evaluated where the column of this label has its best point.
+    datasets, splits : restrict it to some data sets or splits; empty means all.
+    tuned : parameters that an inner cross-validation on the training rows chooses, each with its candidates.
+    scored_by : per task, the learner that the criterion evaluates, if it is not the one that is trained.
+    everywhere : nothing is chosen; the scores of all grid points are kept.
+    search, kernel : a search over all values of this kernel's parameters and lam; None means the grid.
+    fixed : a kernel at which it is evaluated for one ``lam``; nothing is chosen.
+    column : for a probe, the text of the method at whose choice it is evaluated.
     """
 
     label: str
@@ -115,12 +119,12 @@ class Method:
 
     @property
     def loss(self) -> str:
-        """The loss that it averages, empty where the criterion has no such choice."""
+        """Return the loss that the criterion averages, empty if it has no such parameter."""
         return str(dict(self.params).get("loss", ""))
 
     @property
     def text(self) -> str:
-        """``eta=1;loss=squared``: all that tells it from another of its label, as records write it."""
+        """Return the text in records that tells it from others of its label, as in ``eta=1;loss=squared``."""
         tuned = {name: "|".join(map(show, values)) for name, values in self.tuned}
         moved = {"kernel": self.kernel, "search": self.search.text} if self.search else {}
         fixed = {"fixed": self.fixed.text} if self.fixed else {}
@@ -131,24 +135,24 @@ class Method:
         return ";".join(f"{k}={show(v)}" for k, v in sorted(every.items()))
 
     def with_params(self, **changed: Any) -> Method:
-        """The method with other values of some parameters, which are then no longer tuned."""
+        """Return the method with other values of some parameters, which are then no longer tuned."""
         params = tuple(sorted((dict(self.params) | changed).items()))
         tuned = tuple((name, values) for name, values in self.tuned if name not in changed)
         return replace(self, params=params, tuned=tuned)
 
     def with_loss(self, loss: str) -> Method:
-        """The method with another loss, where it has one at all."""
+        """Return the method with another loss, if its criterion has a loss."""
         return self.with_params(loss=loss) if "loss" in dict(self.params) else self
 
     def on(self, task: Task) -> Method:
-        """The method as a data set of that task sees it: a regression's loss is the squared one."""
+        """Return the method for data sets of a task; in a regression its loss is the squared one."""
         scored_by = tuple((t, choice) for t, choice in self.scored_by if t == task)
         mine = replace(self, scored_by=scored_by)
         return mine.with_loss(REGRESSION_LOSS) if task == "regression" else mine
 
 
 def show(value: object) -> str:
-    """A parameter as records and labels write it."""
+    """Return a parameter value as records and labels write it."""
     if isinstance(value, bool):
         return str(value).lower()
     return show_number(value) if isinstance(value, float) else str(value)

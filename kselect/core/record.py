@@ -1,13 +1,13 @@
-"""One row of the results: what a method chose on a split, and the test error of that choice."""
+"""Records: one line of records.csv each, with what a method chose on a split and the test error of that choice."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields, replace
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
 from kselect.core.experiment import Experiment
-from kselect.core.grid_point import BestPoint, GridPoint, SearchFailure
+from kselect.core.grid_point import BestPoint, SearchFailure
 from kselect.core.method import Method, Setting
 from kselect.datasets.registry import Task
 
@@ -20,11 +20,12 @@ MOST_NAMES = 3
 
 @dataclass(frozen=True)
 class Record:
-    """A tidy record; ``error`` is a proportion for the metric zero-one, a mean square for mse.
+    """One line of records.csv.
 
-    ``excluded`` counts the candidates that could not be chosen, and ``exclusions`` names the reasons. A probe's
-    value stands under ``score``, and it has no error. ``state`` is how a continuous search ended. Numbers
-    have twelve significant digits: more would be rounding that differs between machines.
+    ``error`` is the share of wrong labels (metric zero-one) or the mean squared error (mse). The value of a probe
+    stands in ``score``, and it has no error. ``excluded`` counts the candidates that could not be chosen, and
+    ``exclusions`` names the reasons. ``state`` says how a continuous search ended. Numbers have twelve
+    significant digits: further digits are rounding errors that differ between machines.
     """
 
     dataset: str
@@ -52,31 +53,28 @@ class Record:
 
     @property
     def key(self) -> RecordKey:
-        """Where it belongs within its job."""
+        """Return what identifies it within its job."""
         return (self.part, self.method, self.params, self.setting)
 
 
 COLUMNS = tuple(f.name for f in fields(Record))
 
 
-def record_key(method: Method, setting: Setting) -> RecordKey:
-    """The cell that a method fills under a setting."""
-    return (method.part, method.label, method.text, setting.text)
-
-
 def record_keys(experiment: Experiment, method: Method) -> tuple[RecordKey, ...]:
-    """The cells of a job that a method fills."""
-    return tuple(record_key(method, s) for s in experiment.settings_of(method))
+    """Return the keys of all records of a method within one job."""
+    return tuple(
+        (method.part, method.label, method.text, s.text) for s in experiment.settings_of(method)
+    )
 
 
 def significant(value: float) -> float:
-    """The number rounded to the digits that records keep."""
+    """Round a number to the digits that records keep."""
     return float(f"{value:.{DIGITS}g}")
 
 
 @dataclass(frozen=True)
-class RecordBuilder:
-    """What the records of a job share: the split, how errors are counted, and on how many rows."""
+class RecordMaker:
+    """What the records of one job share, and the function that makes one of them."""
 
     dataset: str
     split: int
@@ -85,70 +83,53 @@ class RecordBuilder:
     n_test: int
 
     def record(
-        self, method: Method, setting: Setting, found: BestPoint, error: float | None
+        self,
+        method: Method,
+        setting: Setting,
+        found: BestPoint | SearchFailure,
+        error: float | None = None,
+        no_score: str = "",
     ) -> Record:
-        """A record of a place that was found."""
+        """Return the record of a method under a setting.
+
+        ``no_score`` is the reason why a criterion has no finite score at a grid point whose score is only reported.
+        That is no failure of the method.
+        """
+        shared: dict[str, Any] = {
+            **vars(self),
+            "part": method.part,
+            "method": method.label,
+            "criterion": method.criterion,
+            "params": method.text,
+            "loss": method.loss,
+            "setting": setting.text,
+        }
+        if isinstance(found, SearchFailure):
+            shared |= {"kernel": "", "chosen": "", "lam": None, "score": None, "error": None}
+            return Record(**shared, excluded=0, status="failed", reason=found.reason)
         point = found.point
-        return self._record(
-            method,
-            setting,
+        return Record(
+            **shared,
             kernel=point.kernel.name,
             chosen=point.kernel.text,
             lam=significant(point.lam),
-            score=significant(found.score),
+            score=None if no_score else significant(found.score),
             error=None if error is None else significant(error),
             excluded=len(found.excluded),
             status="ok",
-            reason="",
+            reason=no_score,
             tuned=";".join(f"{k}={v:g}" for k, v in point.tuned),
             exclusions=describe_exclusions(found),
             state=found.state,
         )
 
-    def without_score(
-        self, method: Method, setting: Setting, point: GridPoint, reason: str
-    ) -> Record:
-        """A record of a place that a criterion could not choose, or would not: no failure of the method."""
-        nothing = self.record(method, setting, BestPoint(point, 0.0, ()), None)
-        return replace(nothing, score=None, reason=reason)
 
-    def failure(self, method: Method, setting: Setting, failure: SearchFailure) -> Record:
-        """A record of a method that found nothing."""
-        nothing = dict.fromkeys(("lam", "score", "error"))
-        return self._record(
-            method,
-            setting,
-            kernel="",
-            chosen="",
-            **nothing,
-            excluded=0,
-            status="failed",
-            reason=failure.reason,
-        )
-
-    def _record(self, method: Method, setting: Setting, **more: object) -> Record:
-        return Record(
-            dataset=self.dataset,
-            split=self.split,
-            part=method.part,
-            method=method.label,
-            criterion=method.criterion,
-            params=method.text,
-            loss=method.loss,
-            setting=setting.text,
-            metric=self.metric,
-            n_train=self.n_train,
-            n_test=self.n_test,
-            **more,  # type: ignore[arg-type]
-        )
-
-
-# One reason with its count; the names in brackets hold none themselves.
+# One reason with its count; the names in brackets contain no brackets.
 DESCRIBED = re.compile(r"(\d+): (.*?) \([^()]*\)(?:; |$)")
 
 
 def describe_exclusions(found: BestPoint) -> str:
-    """``12: no factor (degree=9;lam=0.1, ...)``: each reason with its count and the first that it names."""
+    """Return each reason with its count and its first candidates: ``12: no factor (degree=9;lam=0.1, ...)``."""
     by_reason: dict[str, list[str]] = {}
     for point, reason in found.excluded:
         by_reason.setdefault(reason, []).append(point.text)
@@ -159,5 +140,5 @@ def describe_exclusions(found: BestPoint) -> str:
 
 
 def count_exclusions(described: str) -> dict[str, int]:
-    """How many candidates each reason took out, read back from such a description."""
+    """Read the count of each reason back from the text of ``describe_exclusions``."""
     return {reason: int(count) for count, reason in DESCRIBED.findall(described)}

@@ -1,1 +1,1 @@
-"""Stage 3, Trials -> Records: scheduler, workers, progress, and the trial."""
+"""Run the trials of a plan in worker processes, and estimate how long that takes."""

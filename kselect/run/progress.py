@@ -1,4 +1,4 @@
-"""How far a run is: a bar in a terminal, a line now and then in a log file."""
+"""Progress of a run: a tqdm bar in a terminal, a line from time to time in a log file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOG_SHARE = 0.1
 
 
 class Progress:
-    """Counts jobs and their cost; the time left is judged by cost, as jobs differ in size."""
+    """Counter of jobs and their cost, which predicts the time left, since jobs differ in size."""
 
     def __init__(self, jobs: int, cost: float, quiet: bool, stream: TextIO | None = None) -> None:
         self.jobs, self.cost = jobs, cost
@@ -24,16 +24,15 @@ class Progress:
         self.quiet = quiet
         self.started = time.monotonic()
         self.told_at, self.told_share = self.started, 0.0
-        self.bar: tqdm[Any] | None = self._bar() if not quiet and is_terminal(self.stream) else None
-
-    def _bar(self) -> tqdm[Any]:
-        return tqdm(
-            total=self.cost,
-            file=self.stream,
-            dynamic_ncols=True,
-            bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}",
-            desc=self.state(),
-        )
+        self.bar: tqdm[Any] | None = None
+        if not quiet and is_terminal(self.stream):
+            self.bar = tqdm(
+                total=self.cost,
+                file=self.stream,
+                dynamic_ncols=True,
+                bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}",
+                desc=self.state(),
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -48,12 +47,12 @@ class Progress:
             self.bar.close()
 
     def state(self) -> str:
-        """``12/90 jobs, 1 failed``."""
+        """Return the counts, as in ``12/90 jobs, 1 failed``."""
         failed = f", {self.failed} failed" if self.failed else ""
         return f"{self.finished}/{self.jobs} jobs{failed}"
 
     def advance(self, name: str, cost: float, failure: str = "") -> None:
-        """One job is finished; a failure is said at once."""
+        """Count a finished job; report a failure at once."""
         self.finished += 1
         self.spent += cost
         if failure:
@@ -66,14 +65,14 @@ class Progress:
             self.log()
 
     def say(self, text: str) -> None:
-        """A line that does not tear the bar."""
+        """Print a line above the bar."""
         if self.bar is not None:
             self.bar.write(text, file=self.stream)
         elif not self.quiet:
             print(text, file=self.stream, flush=True)
 
     def log(self) -> None:
-        """A line every tenth of the work or every half minute, and at the end."""
+        """Print a line every tenth of the work or every half minute, and at the end."""
         now, share = time.monotonic(), self.spent / self.cost if self.cost else 1.0
         due = share - self.told_share >= LOG_SHARE or now - self.told_at >= LOG_SECONDS
         if self.quiet or not (due or self.finished == self.jobs):
@@ -87,7 +86,7 @@ class Progress:
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Whether a bar can be drawn: a terminal without a width (some containers) gets lines."""
+    """Return whether a bar can be drawn; a terminal without a width (in some containers) gets lines."""
     try:
         return stream.isatty() and os.get_terminal_size(stream.fileno()).columns > 0
     except OSError:
@@ -95,7 +94,7 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def clock(seconds: float) -> str:
-    """``3:07`` or ``1:03:07``."""
+    """Return a duration as ``3:07`` or ``1:03:07``."""
     whole = round(seconds)
     hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

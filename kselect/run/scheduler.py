@@ -1,4 +1,4 @@
-"""Trials -> Records: workers, progress, a second try for a job whose worker died, interruption."""
+"""Run a plan: hand trials to workers, store their jobs, and retry a trial whose worker died."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field, replace
 
 from kselect.core.experiment import Experiment
-from kselect.core.job import Jobs, Outcome, Trial, protocol_of
+from kselect.core.job import Job, Jobs, Trial
 from kselect.plan import Plan, still_pending
-from kselect.run.claims import Claims
+from kselect.run.locks import FolderLocks
 from kselect.run.progress import Progress
-from kselect.run.trial import failed_outcome
+from kselect.run.trial import failed_job
 from kselect.run.workers import check_alive, stop, submit, worker_died
 
 POLL_SECONDS = 1.0
@@ -21,8 +21,8 @@ DIED_TWICE = "its worker died twice (killed, or out of memory)"
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How to run, apart from what."""
+class RunOptions:
+    """How a plan is run; none of it changes a number."""
 
     n_jobs: int = 1
     fresh: bool = False
@@ -33,26 +33,30 @@ class Settings:
 
 @dataclass
 class Run:
-    """A run under way. At most one trial a worker is handed out, so that a dead worker accuses few."""
+    """A run in progress.
+
+    Each worker has at most one trial, so that few trials are suspected when a worker dies. ``elsewhere`` holds the
+    trials that another run has locked.
+    """
 
     experiment: Experiment
     store: Jobs
     environment: str
-    settings: Settings
+    options: RunOptions
     executor_of: Callable[[int], Executor]
     progress: Progress
     cost: Callable[[Trial], float]
-    claims: Claims
+    locks: FolderLocks
     waiting: deque[Trial] = field(default_factory=deque)
     suspects: deque[Trial] = field(default_factory=deque)
     elsewhere: deque[Trial] = field(default_factory=deque)
-    under_way: dict[Future[Outcome], Trial] = field(default_factory=dict)
+    under_way: dict[Future[Job], Trial] = field(default_factory=dict)
     failed: int = 0
     told: bool = False
 
     def work(self) -> None:
-        """Until nothing is left; Ctrl-C leaves at once and keeps what is stored."""
-        executor = self.executor_of(self.settings.n_jobs)
+        """Run all trials; Ctrl-C leaves at once and keeps what is stored."""
+        executor = self.executor_of(self.options.n_jobs)
         try:
             while self.waiting or self.under_way or self.elsewhere:
                 whole = self.hand_out(executor)
@@ -60,26 +64,24 @@ class Run:
                     self.wait_for_others()
                 elif not whole or self.collect(executor):
                     stop(executor)
-                    executor = self.executor_of(self.settings.n_jobs)
+                    executor = self.executor_of(self.options.n_jobs)
             while self.suspects:
                 self.second_try(self.suspects.popleft())
         finally:
             stop(executor)
 
     def hand_out(self, executor: Executor) -> bool:
-        """Fill the workers, leaving out what other runs have done or in hand; False if the workers are broken."""
-        while self.waiting and len(self.under_way) < self.settings.n_jobs:
+        """Fill the workers, except with trials that other runs have done or locked; False if workers are broken."""
+        while self.waiting and len(self.under_way) < self.options.n_jobs:
             trial = self.waiting.popleft()
-            if not self.claims.job(trial.dataset, trial.split):
+            if not self.locks.job(trial.dataset, trial.split):
                 self.elsewhere.append(trial)
                 continue
-            # After the claim: the run that had it may have finished it.
-            if not self.settings.fresh:
-                trial = still_pending(
-                    self.experiment, trial, self.store, self.settings.retry_failed
-                )
+            # Look again once it is locked: the run that held it may have finished it.
+            if not self.options.fresh:
+                trial = still_pending(self.experiment, trial, self.store, self.options.retry_failed)
             if not trial.methods:
-                self.claims.release(trial.dataset, trial.split)
+                self.locks.release(trial.dataset, trial.split)
                 self.progress.advance(trial.name, self.cost(trial))
                 continue
             try:
@@ -90,73 +92,66 @@ class Run:
         return True
 
     def wait_for_others(self) -> None:
-        """All that is left is in the hands of other runs: look again until they are done or gone."""
+        """Wait a moment if other runs hold all trials that are left, then try these again."""
         if not self.elsewhere:
             return
         names = ", ".join(t.name for t in list(self.elsewhere)[:3])
         more = ", ..." if len(self.elsewhere) > 3 else ""
         if not self.told:
-            self.progress.say(f"waiting for another run, which has {names}{more} in hand")
+            self.progress.say(f"waiting for another run, which is computing {names}{more}")
             self.told = True
         time.sleep(POLL_SECONDS)
         self.waiting, self.elsewhere = self.elsewhere, deque()
 
     def collect(self, executor: Executor) -> bool:
-        """Store what is finished; True if a worker died: then all that was under way is suspect."""
+        """Store the finished jobs; True if a worker died, which makes every unfinished trial a suspect."""
         finished, _ = wait(self.under_way, POLL_SECONDS, return_when=FIRST_COMPLETED)
         check_alive(executor)
         broken = False
         for future in finished:
             trial = self.under_way.pop(future)
             try:
-                outcome = future.result()
+                job = future.result()
             except Exception as error:
                 if not worker_died(error):
                     raise
                 broken = True
                 self.suspects.append(trial)
             else:
-                self.keep(trial, outcome)
+                self.keep(trial, job)
         if broken:
             self.suspects.extend(self.under_way.values())
             self.under_way.clear()
         return broken
 
     def second_try(self, trial: Trial) -> None:
-        """A trial whose worker died is run once more, alone: if it dies again, it was the trial."""
-        self.progress.say(f"a worker died: {trial.name} is tried again")
+        """Run a suspect again without any other; if its worker dies again, the trial is the cause."""
+        self.progress.say(f"a worker died: retrying {trial.name}")
         executor = self.executor_of(1)
         try:
-            outcome = patient(executor, submit(executor, self.experiment, trial))
+            future = submit(executor, self.experiment, trial)
+            while not wait([future], POLL_SECONDS).done:
+                check_alive(executor)
+            job = future.result()
         except Exception as error:
             if not worker_died(error):
                 raise
-            outcome = failed_outcome(self.experiment, trial, DIED_TWICE)
+            job = failed_job(self.experiment, trial, DIED_TWICE)
         finally:
             stop(executor)
-        self.keep(trial, outcome)
+        self.keep(trial, job)
 
-    def keep(self, trial: Trial, outcome: Outcome) -> None:
-        """Write an outcome and tell of it."""
-        protocol = protocol_of(self.experiment, trial.dataset, trial.source.sha256)
-        self.store.add(trial, outcome, protocol, self.environment, self.settings.fresh)
-        self.claims.release(trial.dataset, trial.split)
-        reasons = sorted(
-            {f"{r.method}: {r.reason}" for r in outcome.records if r.status == "failed"}
-        )
+    def keep(self, trial: Trial, job: Job) -> None:
+        """Store a job and report it."""
+        self.store.add(replace(job, environment=self.environment), self.options.fresh)
+        self.locks.release(trial.dataset, trial.split)
+        reasons = sorted({f"{r.method}: {r.reason}" for r in job.records if r.status == "failed"})
         self.failed += bool(reasons)
         self.progress.advance(trial.name, self.cost(trial), "; ".join(reasons[:3]))
-        if reasons and self.settings.fail_fast:
+        if reasons and self.options.fail_fast:
             self.waiting.clear()
             self.suspects.clear()
             self.elsewhere.clear()
-
-
-def patient(executor: Executor, future: Future[Outcome]) -> Outcome:
-    """The outcome of a trial, unless whoever computes it is gone."""
-    while not wait([future], POLL_SECONDS).done:
-        check_alive(executor)
-    return future.result()
 
 
 def run_plan(
@@ -164,19 +159,19 @@ def run_plan(
     plan: Plan,
     store: Jobs,
     environment: str,
-    settings: Settings,
+    options: RunOptions,
     executor_of: Callable[[int], Executor],
-    claims: Claims,
+    locks: FolderLocks,
 ) -> int:
-    """Run a plan's trials; the number of jobs in which something failed."""
+    """Run the trials of a plan and return the number of jobs with a failed record."""
 
     def cost(trial: Trial) -> float:
         return plan.cost(experiment, trial)
 
     total = sum(map(cost, plan.trials))
-    with Progress(len(plan.trials), total, settings.quiet) as progress:
-        bare = replace(experiment, figures=())  # workers need not know how things are shown
-        run = Run(bare, store, environment, settings, executor_of, progress, cost, claims)
+    with Progress(len(plan.trials), total, options.quiet) as progress:
+        bare = replace(experiment, figures=())  # workers need no figures
+        run = Run(bare, store, environment, options, executor_of, progress, cost, locks)
         run.waiting.extend(plan.trials)
         run.work()
     return run.failed

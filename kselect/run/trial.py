@@ -1,9 +1,9 @@
-"""One (data set, split): search with every method, then test what each chose on the other rows."""
+"""Run one trial: search with every method on the training rows of a split, then test each choice on the others."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from time import perf_counter
@@ -12,9 +12,9 @@ import numpy as np
 
 from kselect.core.experiment import Experiment
 from kselect.core.grid_point import BestPoint, GridPoint, SearchFailure
-from kselect.core.job import Outcome, Trial
+from kselect.core.job import Job, Trial, protocol_of
 from kselect.core.method import Method, Setting
-from kselect.core.record import METRICS, Record, RecordBuilder
+from kselect.core.record import METRICS, Record, RecordMaker
 from kselect.datasets.dataset import DataSet, Source, read_dataset
 from kselect.datasets.own import OwnInfo, read_own_dataset
 from kselect.datasets.preparation import fit_preparation
@@ -22,7 +22,7 @@ from kselect.datasets.registry import DataSetInfo, Task
 from kselect.datasets.scaling import scale_rows
 from kselect.datasets.splits import Split, draw_split, require_two_classes
 from kselect.errors import TrialError
-from kselect.kernels import Kernel, Points
+from kselect.kernels import Points
 from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import LOSSES, TEST_LOSSES
@@ -32,8 +32,8 @@ from kselect.search.training_context import folds_from
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
-    """The scaled training and test rows of one split; ``targets_*`` are (q, rows), more than one for classes."""
+class PreparedSplit:
+    """The scaled training and test rows of a split; ``targets_*`` are (q, rows), with q > 1 for several classes."""
 
     train: Array
     test: Array
@@ -44,148 +44,145 @@ class Parts:
 
 @lru_cache(maxsize=4)
 def load(info: DataSetInfo, source: Source) -> DataSet:
-    """The data set, read once in a worker."""
+    """Return a data set; each worker reads it only once."""
     if isinstance(info, OwnInfo):
         return read_own_dataset(info, source)
     return read_dataset(info, source)
 
 
-def run_trial(experiment: Experiment, trial: Trial) -> Outcome:
-    """Every method of a trial; what has no number becomes a failed record with its reason."""
+def run_trial(experiment: Experiment, trial: Trial) -> Job:
+    """Run every method of a trial; a method without a number gets a failed record with the reason."""
     started = perf_counter()
     data = load(experiment.info(trial.dataset), trial.source)
     try:
         split = split_of(experiment, data, trial.split)
     except TrialError as error:
-        return failed_outcome(experiment, trial, str(error))
-    parts = prepare(experiment, data, split)
-    side = training_side(experiment, trial.dataset, trial.split, parts)
-    demand = experiment.demand(searched(experiment, trial))
-    found = search(side, demand, experiment.tune_folds, OVER_GRID[experiment.search])
+        return failed_job(experiment, trial, str(error))
+    rows = prepare(experiment, data, split)
+    context = training_context(experiment, trial.dataset, trial.split, rows)
+    # A probe needs the choice of its column, which may be stored already.
+    columns = [experiment.column(data.task, m.at) for m in trial.methods if m.at]
+    mine = [m for m in trial.methods if not (m.at or m.everywhere or m.fixed)]
+    demand = experiment.demand(dict.fromkeys([*mine, *columns]))
+    found = search(context, demand, experiment.tune_folds, OVER_GRID[experiment.search])
     done = perf_counter()
-    row = RecordBuilder(
-        trial.dataset, trial.split, METRICS[data.task], len(parts.train), len(parts.test)
+    maker = RecordMaker(
+        trial.dataset, trial.split, METRICS[data.task], len(rows.train), len(rows.test)
     )
-    records = [
-        *tested(row, trial, side, parts, found),
-        *probed(experiment, row, trial, side, found),
-        *surveyed(row, trial, side),
-    ]
+    records = (
+        *tested(maker, trial, context, rows, found),
+        *probed(experiment, maker, trial, context, found),
+        *surveyed(maker, trial, context),
+    )
     seconds = {"search": done - started, "test": perf_counter() - done}
-    return Outcome(tuple(records), split_sha256(split), seconds)
+    return job_of(experiment, trial, records, split_sha256(split), seconds)
+
+
+def job_of(
+    experiment: Experiment,
+    trial: Trial,
+    records: tuple[Record, ...],
+    split_sha256: str,
+    seconds: dict[str, float],
+    traceback: str = "",
+) -> Job:
+    """Return the job of a trial; the scheduler fills in the environment."""
+    sha256 = trial.source.sha256
+    protocol = protocol_of(experiment, trial.dataset, sha256)
+    return Job(
+        *(trial.dataset, trial.split, protocol, sha256, split_sha256),
+        *("", records, seconds, traceback),
+    )
 
 
 def split_of(experiment: Experiment, data: DataSet, number: int) -> Split:
-    """The rows of a split: drawn, or given with the data; a training part of one class is a TrialError."""
-    if experiment.train is None:
-        split = given_split(data, number)
-    else:
+    """Return the rows of a split, drawn or given with the data; a training part of one class is a TrialError."""
+    if experiment.train is not None:
         rng = stream(experiment.seed, data.name, number, "split")
         split = draw_split(data.y, experiment.train, experiment.stratify, rng)
+    elif number < len(data.splits):
+        split = data.splits[number]
+    else:
+        raise TrialError(
+            f"{data.name} comes with {len(data.splits)} splits; there is none {number}"
+        )
     if data.task == "classification":
         require_two_classes(data.y[split.train])
     return split
 
 
-def given_split(data: DataSet, number: int) -> Split:
-    """One of the splits that come with a data set."""
-    if number >= len(data.splits):
-        raise TrialError(
-            f"{data.name} comes with {len(data.splits)} splits; there is none {number}"
-        )
-    return data.splits[number]
+def prepare(experiment: Experiment, data: DataSet, split: Split) -> PreparedSplit:
+    """Return the rows of a split, scaled as the protocol says.
 
-
-def prepare(experiment: Experiment, data: DataSet, split: Split) -> Parts:
-    """The rows scaled as the protocol says, then divided."""
-    X, targets = rows_of(experiment, data, split), data.targets
-    return Parts(
+    The training rows alone determine how a user's own table is imputed, encoded and scaled.
+    """
+    if data.frame is not None:
+        X, _ = fit_preparation(data.frame, experiment.scale, split.train).transform(data.frame)
+    else:
+        fit_rows = data.X if experiment.scale_on == "all" else data.X[split.train]
+        X = scale_rows(data.X, experiment.scale, fit_rows)
+    return PreparedSplit(
         X[split.train],
         X[split.test],
         data.y[split.train],
-        targets[:, split.train],
-        targets[:, split.test],
+        data.targets[:, split.train],
+        data.targets[:, split.test],
     )
 
 
-def rows_of(experiment: Experiment, data: DataSet, split: Split) -> Array:
-    """All rows as numbers; what a table's are imputed, encoded and scaled by, the training rows alone teach."""
-    if data.frame is not None:
-        X, _ = fit_preparation(data.frame, experiment.scale, split.train).transform(data.frame)
-        return X
-    fit_rows = data.X if experiment.scale_on == "all" else data.X[split.train]
-    return scale_rows(data.X, experiment.scale, fit_rows)
-
-
-def training_side(
-    experiment: Experiment, dataset: str, split: int, parts: Parts
+def training_context(
+    experiment: Experiment, dataset: str, split: int, rows: PreparedSplit
 ) -> TrainingContext:
-    """What a search may see of a split: everything on the training rows alone."""
+    """Return everything that a search may see of a split: the training rows only."""
     task = experiment.task(dataset)
     streams = partial(stream, experiment.seed, dataset, split)
     return TrainingContext(
-        X=parts.train,
-        targets=parts.targets_train,
+        X=rows.train,
+        targets=rows.targets_train,
         task=task,
         kernels=experiment.kernels,
         ridges=experiment.lam,
         learner=experiment.learner(task),
         ridge=experiment.ridge,
-        folds=folds_from(streams, len(parts.train)),
+        folds=folds_from(streams, len(rows.train)),
         stream=streams,
     )
 
 
-def searched(experiment: Experiment, trial: Trial) -> tuple[Method, ...]:
-    """The methods to search with: those of the trial, and those at whose best a probe looks."""
-    mine = [m for m in trial.methods if not (m.at or m.everywhere or m.fixed)]
-    task = experiment.task(trial.dataset)
-    columns = [experiment.column(task, m.at) for m in trial.methods if m.at]
-    return tuple(dict.fromkeys([*mine, *columns]))
-
-
 def tested(
-    row: RecordBuilder, trial: Trial, side: TrainingContext, parts: Parts, found: Results
+    maker: RecordMaker, trial: Trial, context: TrainingContext, rows: PreparedSplit, found: Results
 ) -> Iterator[Record]:
-    """The test error of what each method chose; one test kernel matrix is alive at a time."""
-    error = tester(side, parts)
+    """Yield the record of each choice with its test error.
+
+    Choices are ordered by kernel, so that only one test kernel matrix is in memory and each is computed once.
+    """
+    order = {kernel: position for position, kernel in enumerate(context.kernels)}
+
+    def position(one: tuple[Method, Setting, BestPoint | SearchFailure]) -> int:
+        found = one[2]
+        return order.get(found.point.kernel, len(order)) if isinstance(found, BestPoint) else -1
+
+    points, kernel, K = Points(rows.test, rows.train), None, np.empty((0, 0))
     mine = [(m, s, f) for (m, s), f in found.items() if m in trial.methods]
-    order = {kernel: position for position, kernel in enumerate(side.kernels)}
-    for method, setting, result in sorted(mine, key=lambda one: kernel_order(order, one[2])):
-        if isinstance(result, SearchFailure):
-            yield row.failure(method, setting, result)
+    for method, setting, best in sorted(mine, key=position):
+        if isinstance(best, SearchFailure):
+            yield maker.record(method, setting, best)
             continue
         try:
-            yield row.record(method, setting, result, error(result))
+            with np.errstate(invalid="raise", over="raise"):
+                if best.point.kernel != kernel:
+                    kernel, K = best.point.kernel, best.point.kernel.gram(points)
+                decisions = np.array([fit.decision(0, K) for fit in best.fits])
+                error = mean_error(context.task, rows.targets_test, decisions)
         except FloatingPointError as overflow:
-            why = f"at {result.point.text}: {reason(overflow)}"
-            yield row.failure(method, setting, SearchFailure(why))
-
-
-def kernel_order(order: Mapping[Kernel, int], result: BestPoint | SearchFailure) -> int:
-    """The position of the kernel, so that places with the same one follow each other."""
-    return order.get(result.point.kernel, len(order)) if isinstance(result, BestPoint) else -1
-
-
-def tester(side: TrainingContext, parts: Parts) -> Callable[[BestPoint], float]:
-    """What gives the mean test loss of a fit; it keeps the last kernel matrix."""
-    points = Points(parts.test, parts.train)
-
-    @lru_cache(maxsize=1)
-    def gram(kernel: Kernel) -> Array:
-        return kernel.gram(points)
-
-    def error(found: BestPoint) -> float:
-        with np.errstate(invalid="raise", over="raise"):
-            K = gram(found.point.kernel)
-            decisions = np.array([dual.decision(0, K) for dual in found.fits])
-            return mean_error(side.task, parts.targets_test, decisions)
-
-    return error
+            failure = SearchFailure(f"at {best.point.text}: {reason(overflow)}")
+            yield maker.record(method, setting, failure)
+        else:
+            yield maker.record(method, setting, best, error)
 
 
 def mean_error(task: Task, targets: Array, decisions: Array) -> float:
-    """The mean test loss; of more than two classes the share of rows where another decides more strongly."""
+    """Return the mean test loss; for several classes, the share of rows with another class at least as strong."""
     if len(targets) == 1:
         return float(LOSSES[TEST_LOSSES[task]](targets[0], decisions[0]).mean())
     mine = decisions[targets.argmax(axis=0), np.arange(targets.shape[1])]
@@ -193,66 +190,61 @@ def mean_error(task: Task, targets: Array, decisions: Array) -> float:
 
 
 def probed(
-    experiment: Experiment, row: RecordBuilder, trial: Trial, side: TrainingContext, found: Results
+    experiment: Experiment,
+    maker: RecordMaker,
+    trial: Trial,
+    context: TrainingContext,
+    found: Results,
 ) -> Iterator[Record]:
-    """What is found at given kernels and at the best of columns: places in order, one path alive at a time."""
-    wanted = at_fixed(experiment, trial, side)
-    for method in trial.methods:
-        for setting in experiment.settings_of(method) if method.at else ():
-            best = found[experiment.column(side.task, method.at), setting]
-            if isinstance(best, SearchFailure):
-                yield row.failure(method, setting, best)
+    """Yield the records of methods that choose nothing, at a fixed kernel or at the best point of a column.
+
+    Grid points follow one after the other, so that only one path is in memory.
+    """
+    wanted: dict[GridPoint, list[tuple[Method, Setting]]] = {}
+    probes = (m for m in trial.methods if m.fixed or m.at)
+    for method in sorted(probes, key=lambda m: m.fixed is None):
+        for setting in experiment.settings_of(method):
+            if method.fixed:
+                point = GridPoint(method.fixed, context.lams[setting.position or 0])
             else:
-                wanted.setdefault(best.point, []).append((method, setting, best))
-    for point, sights in wanted.items():
-        values = look_at(side, point, [method for method, _, _ in sights])
-        for method, setting, best in sights:
+                best = found[experiment.column(context.task, method.at), setting]
+                if isinstance(best, SearchFailure):
+                    yield maker.record(method, setting, best)
+                    continue
+                point = best.point
+            wanted.setdefault(point, []).append((method, setting))
+    for point, here in wanted.items():
+        values = look_at(context, point, [method for method, _ in here])
+        for method, setting in here:
             value = values[method]
-            if isinstance(value, str):
-                yield row.failure(method, setting, SearchFailure(value))
-            else:
-                yield row.record(method, setting, BestPoint(best.point, value, ()), None)
+            result = SearchFailure(value) if isinstance(value, str) else BestPoint(point, value, ())
+            yield maker.record(method, setting, result)
 
 
-def surveyed(row: RecordBuilder, trial: Trial, side: TrainingContext) -> Iterator[Record]:
-    """The scores of the methods that are kept everywhere; an infinite one is a failure with its reason."""
+def surveyed(maker: RecordMaker, trial: Trial, context: TrainingContext) -> Iterator[Record]:
+    """Yield the scores at all grid points of the methods that keep them; an infinite score has its reason."""
     methods = tuple(m for m in trial.methods if m.everywhere)
-    for visit in walk(side, methods) if methods else ():
-        points = [GridPoint(visit.kernel, lam) for lam in side.lams]
+    for visit in walk(context, methods) if methods else ():
+        points = [GridPoint(visit.kernel, lam) for lam in context.lams]
         for method in methods:
             scores, reasons = visit.scores[method].tolist(), visit.reasons[method]
-            for i, setting in enumerate(side.ridges.settings_at(visit.kernel.text)):
-                if i in reasons:
-                    yield row.without_score(method, setting, points[i], reasons[i])
-                else:
-                    yield row.record(method, setting, BestPoint(points[i], scores[i], ()), None)
+            for i, setting in enumerate(context.ridges.settings_at(visit.kernel.text)):
+                best = BestPoint(points[i], scores[i], ())
+                yield maker.record(method, setting, best, no_score=reasons.get(i, ""))
 
 
-def at_fixed(
-    experiment: Experiment, trial: Trial, side: TrainingContext
-) -> dict[GridPoint, list[tuple[Method, Setting, BestPoint]]]:
-    """The places of methods that choose nothing."""
-    wanted: dict[GridPoint, list[tuple[Method, Setting, BestPoint]]] = {}
-    for method in trial.methods:
-        for setting in experiment.settings_of(method) if method.fixed else ():
-            assert method.fixed is not None
-            point = GridPoint(method.fixed, side.lams[setting.position or 0])
-            wanted.setdefault(point, []).append((method, setting, BestPoint(point, 0.0, ())))
-    return wanted
-
-
-def failed_outcome(experiment: Experiment, trial: Trial, why: str, traceback: str = "") -> Outcome:
-    """A trial without numbers: a failed record in every cell that it should have filled."""
-    row = RecordBuilder(trial.dataset, trial.split, METRICS[experiment.task(trial.dataset)], 0, 0)
+def failed_job(experiment: Experiment, trial: Trial, why: str, traceback: str = "") -> Job:
+    """Return the job of a trial that gave no numbers: a failed record for each that it should have made."""
+    maker = RecordMaker(trial.dataset, trial.split, METRICS[experiment.task(trial.dataset)], 0, 0)
     records = tuple(
-        row.failure(method, setting, SearchFailure(why))
+        maker.record(method, setting, SearchFailure(why))
         for method in trial.methods
         for setting in experiment.settings_of(method)
     )
-    return Outcome(records, "", {}, traceback)
+    return job_of(experiment, trial, records, "", {}, traceback)
 
 
 def split_sha256(split: Split) -> str:
-    """The checksum of a split's row numbers, for the manifest."""
+    """Return the checksum of the row numbers of a split."""
     text = " ".join(map(str, split.train.tolist())) + "|" + " ".join(map(str, split.test.tolist()))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Worker processes: one BLAS thread each, deaf to Ctrl-C, gone when their parent is gone."""
+"""Worker processes, local or in a dask cluster: one BLAS thread each, no reaction to Ctrl-C."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kselect.core.experiment import Experiment
-from kselect.core.job import Outcome, Trial
+from kselect.core.job import Job, Trial
 from kselect.errors import StoreError
-from kselect.run.trial import failed_outcome, run_trial
+from kselect.run.trial import failed_job, run_trial
 
 if TYPE_CHECKING:
     from distributed import Client
 
 POOLS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
-# A worker imports nothing from the current folder: a random.py there is not ours to run.
+# A worker imports nothing from the current folder, where a random.py would shadow the standard library.
 WORKER_ENVIRONMENT = {**dict.fromkeys(POOLS, "1"), "PYTHONSAFEPATH": "1"}
 WATCH_SECONDS = 0.5
 FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^\s/'\":]+/)*(?=[^\s/'\":])")
@@ -31,7 +31,7 @@ PACKAGE_FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^\s/'\":]+/)*(?=(?:kselect|site-
 
 
 def start_worker(parent: int) -> None:
-    """What a worker does first."""
+    """Prepare a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=watch_parent, args=(parent,), daemon=True).start()
     from threadpoolctl import threadpool_limits
@@ -40,14 +40,14 @@ def start_worker(parent: int) -> None:
 
 
 def watch_parent(parent: int) -> None:
-    """End this process when its parent is gone: nobody would read its results."""
+    """End this process when its parent has ended, since nothing would read its results."""
     while os.getppid() == parent:
         time.sleep(WATCH_SECONDS)
     os._exit(1)
 
 
-def run_safely(experiment: Experiment, trial: Trial) -> Outcome:
-    """A trial in a worker: whatever goes wrong inside becomes a failed outcome with its traceback."""
+def run_safely(experiment: Experiment, trial: Trial) -> Job:
+    """Run a trial in a worker; any exception becomes a failed job with its traceback."""
     from threadpoolctl import threadpool_limits
 
     try:
@@ -55,21 +55,21 @@ def run_safely(experiment: Experiment, trial: Trial) -> Outcome:
             return run_trial(experiment, trial)
     except Exception as error:
         why = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        return failed_outcome(
+        return failed_job(
             experiment, trial, without_folders(why), without_folders(traceback.format_exc())
         )
 
 
 def without_folders(text: str) -> str:
-    """The text with its absolute paths cut to the package or the file: results say nothing of a machine."""
+    """Cut absolute paths to the package or the file name: results must not describe a machine."""
     return FOLDERS.sub("", PACKAGE_FOLDERS.sub("", text))
 
 
 def local_executor(n_jobs: int) -> Executor:
-    """Fresh processes through loky, also for one job: the parent stays free to hear Ctrl-C."""
+    """Return a pool of fresh loky processes, also for one job, so that the parent can react to Ctrl-C."""
     from loky import ProcessPoolExecutor
 
-    # loky replaces a worker that keeps the memory of a large job; its warning of that helps nobody.
+    # loky replaces a worker that keeps the memory of a large job; its warning is of no use here.
     warnings.filterwarnings("ignore", "A worker (stopped|was restarted)", UserWarning)
     start_trackers()
     executor: Executor = ProcessPoolExecutor(
@@ -82,10 +82,10 @@ def local_executor(n_jobs: int) -> Executor:
 
 
 def start_trackers() -> None:
-    """The processes that remove what a killed run leaves in shared memory, and say nothing of it.
+    """Start the processes that silently remove what a killed run leaves in shared memory.
 
-    Started later they would unblock what ``submit`` blocks; and they warn of a semaphore that
-    was removed while the run ended, which is no fault and none of the user's business.
+    If they started later, they would unblock the signal that ``submit`` blocks. They would also warn of a semaphore
+    that was removed while the run ended, which is harmless.
     """
     from multiprocessing import resource_tracker
 
@@ -103,9 +103,9 @@ def start_trackers() -> None:
             os.environ["PYTHONWARNINGS"] = before
 
 
-def submit(executor: Executor, experiment: Experiment, trial: Trial) -> Future[Outcome]:
-    """Hand out a trial. A worker that starts now inherits the blocked SIGINT: it never sees a Ctrl-C."""
-    # A worker may stand in another folder.
+def submit(executor: Executor, experiment: Experiment, trial: Trial) -> Future[Job]:
+    """Submit a trial. A worker that starts meanwhile inherits the blocked SIGINT and never receives a Ctrl-C."""
+    # A worker may have another current folder.
     source = replace(trial.source, path=trial.source.path.resolve())
     trial = replace(trial, source=source)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -116,17 +116,17 @@ def submit(executor: Executor, experiment: Experiment, trial: Trial) -> Future[O
 
 
 def worker_died(error: Exception) -> bool:
-    """Whether a trial has no outcome because its process is gone, in loky's words or in dask's."""
+    """Return whether an error of loky or dask means that the process of a trial has ended."""
     return isinstance(error, (BrokenExecutor, CancelledError)) or (
         type(error).__name__ == "KilledWorker"
     )
 
 
 def dask_client(scheduler: str | None, n_jobs: int) -> Client:
-    """A client of a dask scheduler, or of a cluster of local processes started for this run."""
+    """Connect to a dask scheduler, or to a cluster of local processes started for this run."""
     from distributed import Client, LocalCluster
 
-    # What happens to the cluster is said by us, in one line.
+    # kselect reports what happens to the cluster itself, in one line.
     for name in [n for n in logging.root.manager.loggerDict if n.startswith("distributed")]:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
@@ -139,7 +139,7 @@ def dask_client(scheduler: str | None, n_jobs: int) -> Client:
 
 
 def check_alive(executor: Executor) -> None:
-    """Whether there is still somebody who computes: a dask scheduler that is gone answers nothing for ever."""
+    """Raise StoreError if the dask scheduler has ended, since its futures would never finish."""
     client = getattr(executor, "_client", None)
     if client is not None and client.status != "running":
         address = getattr(getattr(client, "scheduler", None), "address", "")
@@ -147,10 +147,10 @@ def check_alive(executor: Executor) -> None:
 
 
 def stop(executor: Executor) -> None:
-    """End an executor at once, with whatever its workers are doing."""
+    """End an executor at once, whatever its workers are doing."""
     from loky import ProcessPoolExecutor
 
     if isinstance(executor, ProcessPoolExecutor):
         executor.shutdown(wait=True, kill_workers=True)
     else:
-        executor.shutdown(wait=False)  # dask's cancels what is under way
+        executor.shutdown(wait=False)  # dask cancels the running trials

@@ -18,7 +18,7 @@ from kselect.kernels.ard import Ard
 from kselect.kernels.base import read_parameters
 from kselect.learners.bordered import LSSVMSolution
 from kselect.numerics.linalg import Array
-from kselect.run.trial import Parts, load, prepare, split_of
+from kselect.run.trial import PreparedSplit, load, prepare, split_of
 from kselect.stats.learned import learned_records
 from kselect.stats.study import Study
 
@@ -134,7 +134,7 @@ def decide(
         return None
 
 
-def over_the_plane(parts: Parts, kernel: Ard, lam: float) -> Decision:
+def over_the_plane(parts: PreparedSplit, kernel: Ard, lam: float) -> Decision:
     """The fit at the place, on a grid around the training rows."""
     fit = LSSVMSolution(kernel.gram(Points(parts.train)), parts.y_train, lam)
     low, high = parts.train.min(axis=0), parts.train.max(axis=0)

@@ -1,1 +1,1 @@
-"""Stage 4, Records <-> results/: one file per job, written whole; gathering; the environment."""
+"""Store the jobs of an experiment, gather them in records.csv, and describe the environment."""

@@ -1,4 +1,4 @@
-"""What the numbers were computed with: versions, CPU, BLAS and its threads, the commit."""
+"""The environment of a run: versions, processor, BLAS libraries with their threads, and the commit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parents[1]
 
 
 def describe_environment() -> dict[str, Any]:
-    """Facts that a bug report and a manifest need; no host name, no path, no user."""
+    """Return the facts for a bug report and a manifest, without host name, path or user."""
     return {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
@@ -27,7 +27,7 @@ def describe_environment() -> dict[str, Any]:
 
 
 def cpu_name() -> str:
-    """The processor's own name, where the system tells it."""
+    """Return the name of the processor, if the system reports it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -37,7 +37,7 @@ def cpu_name() -> str:
 
 
 def blas_libraries() -> list[dict[str, Any]]:
-    """Every BLAS of the process with its version, architecture and number of threads."""
+    """Return every BLAS of the process with its version, architecture and number of threads."""
     import numpy as np
     from threadpoolctl import threadpool_info
 
@@ -50,7 +50,7 @@ def blas_libraries() -> list[dict[str, Any]]:
 
 
 def git_state() -> dict[str, Any] | None:
-    """The commit that the code stands at and whether files were changed since; None outside a clone."""
+    """Return the current commit and whether files were changed since; None outside a clone."""
     root = HERE.parent
     if not (root / ".git").exists():
         return None
@@ -63,7 +63,7 @@ def git_state() -> dict[str, Any] | None:
 
 
 def git(root: Path, *arguments: str) -> str:
-    """The output of a git command, empty where there is no git."""
+    """Return the output of a git command, empty without git."""
     try:
         done = subprocess.run(
             ["git", "-C", str(root), *arguments],
@@ -78,6 +78,6 @@ def git(root: Path, *arguments: str) -> str:
 
 
 def digest(environment: dict[str, Any]) -> str:
-    """A short name for an environment: jobs carry it, the manifest spells it out."""
+    """Return a short name for an environment; jobs contain the name, the manifest the facts."""
     text = json.dumps(environment, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]

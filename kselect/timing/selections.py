@@ -12,7 +12,7 @@ from kselect.core.experiment import Experiment
 from kselect.core.method import Choice, Method
 from kselect.datasets.dataset import Source
 from kselect.numerics.linalg import Array
-from kselect.run.trial import Parts, load, prepare, split_of, training_side
+from kselect.run.trial import PreparedSplit, load, prepare, split_of, training_context
 from kselect.search.engine import Paths, score
 from kselect.search.minimum import prunes, select_minimum
 from kselect.search.training_context import TrainingContext
@@ -30,11 +30,13 @@ class Training:
 
     experiment: Experiment
     dataset: str
-    parts: Parts
+    parts: PreparedSplit
 
     def bare(self) -> TrainingContext:
         """A fresh training side in which nothing is remembered."""
-        return training_side(self.experiment, self.dataset, self.experiment.splits[0], self.parts)
+        return training_context(
+            self.experiment, self.dataset, self.experiment.splits[0], self.parts
+        )
 
     def side(self) -> TrainingContext:
         """The same whose points have what all kernels start from; nothing else is remembered in it."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from synthetic import experiment, method, regression_experiment
 
-from kselect.core.experiment import Fewer
+from kselect.core.experiment import SplitLimit
 from kselect.core.method import SELECTED, Choice, Setting
 from kselect.kernels.polynomial import Polynomial
 from kselect.papers import PAPERS
@@ -51,9 +51,9 @@ def test_splits() -> None:
         "1 stratified random split with 70 % for training"
     )
     assert describe_splits(experiment(train=None)) == "10 given splits"
-    fewer = experiment(fewer_splits=(Fewer(4, dataset="sonar"),))
+    fewer = experiment(fewer_splits=(SplitLimit(4, dataset="sonar"),))
     assert describe_splits(fewer).startswith("10 random splits (fewer where a row says so) with")
-    elsewhere = experiment(fewer_splits=(Fewer(4, dataset="a2a"),))
+    elsewhere = experiment(fewer_splits=(SplitLimit(4, dataset="a2a"),))
     assert "fewer" not in describe_splits(elsewhere)
 
 

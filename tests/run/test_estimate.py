@@ -11,7 +11,7 @@ import pytest
 from synthetic import experiment, method
 
 from kselect.core.experiment import Experiment
-from kselect.core.job import Outcome, Trial
+from kselect.core.job import Trial
 from kselect.core.method import Choice, Method
 from kselect.datasets.dataset import Source
 from kselect.errors import DataError
@@ -42,8 +42,8 @@ class Clock:
     def __call__(self) -> float:
         return self.now
 
-    def run(self, spec: Experiment, trial: Trial) -> Outcome:
-        """A trial whose work is known."""
+    def run(self, spec: Experiment, trial: Trial) -> None:
+        """Let the time pass that the work of a trial takes."""
         self.seen.append(trial.dataset)
         before = self.now
         grid = any(not (m.fixed or m.search) for m in trial.methods)
@@ -54,7 +54,6 @@ class Clock:
         self.now += PER_PLACE * sum(m.fixed is not None for m in trial.methods)
         self.now += PER_SEARCH * sum(m.search is not None for m in trial.methods)
         self.longest = max(self.longest, self.now - before)
-        return Outcome((), "", {})
 
 
 def planned(spec: Experiment, *names: str, splits: int = 10) -> Plan:
@@ -158,7 +157,7 @@ def test_patience(clock: Clock) -> None:
 def test_data_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """The run says so; there is nothing to estimate, and an empty plan takes no time."""
 
-    def fail(spec: Experiment, trial: Trial) -> Outcome:
+    def fail(spec: Experiment, trial: Trial) -> None:
         raise DataError("no such file")
 
     monkeypatch.setattr(module, "run_trial", fail)

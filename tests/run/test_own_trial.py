@@ -20,7 +20,7 @@ from kselect.datasets.preparation import fit_preparation
 from kselect.kernels import Points
 from kselect.plan import find_sources
 from kselect.report.sections import FIGURES
-from kselect.run.trial import Parts, load, prepare, run_trial, split_of
+from kselect.run.trial import PreparedSplit, load, prepare, run_trial, split_of
 
 CONFIG = """\
 name: my
@@ -53,7 +53,7 @@ def write(folder: Path, lines: list[list[str]]) -> Experiment:
     return load_config(folder / "my.yaml", FIGURES)
 
 
-def parts_of(experiment: Experiment) -> tuple[Parts, Any]:
+def parts_of(experiment: Experiment) -> tuple[PreparedSplit, Any]:
     """The first split."""
     info = experiment.info("my")
     data = load(info, source_of(info, Places(Path())))

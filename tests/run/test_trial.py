@@ -14,7 +14,7 @@ import pytest
 from problems import learners
 
 from kselect.core.experiment import Experiment
-from kselect.core.job import Outcome, Trial
+from kselect.core.job import Job, Trial
 from kselect.core.method import Choice, LamGrid, Method
 from kselect.core.record import Record, significant
 from kselect.datasets.dataset import DataSet, Source, read_dataset
@@ -27,7 +27,7 @@ from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.numerics.folds import draw_folds, stream
 from kselect.numerics.linalg import Array
-from kselect.run.trial import failed_outcome, run_trial, split_sha256
+from kselect.run.trial import failed_job, run_trial, split_sha256
 
 CV = Method("4-CV", "k-CV", 4, (("average", "folds"), ("loss", "squared")))
 ELOO = Method("ELOO", "ELOO", None, (("form", "press"), ("slope", 10.0)))
@@ -85,7 +85,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
     return put
 
 
-def run(experiment: Experiment, split: int = 0, dataset: str = "heart") -> Outcome:
+def run(experiment: Experiment, split: int = 0, dataset: str = "heart") -> Job:
     """One trial of all methods."""
     return run_trial(experiment, Trial(dataset, split, experiment.methods, NOWHERE))
 
@@ -196,9 +196,9 @@ def test_choice_and_score_are_those_of_retraining(serve: Serve) -> None:
         assert chosen.score == pytest.approx(values.min(), rel=1e-9)
 
 
-def choices(outcome: Outcome) -> list[tuple[Any, ...]]:
+def choices(job: Job) -> list[tuple[Any, ...]]:
     """All of the records but the test error."""
-    return [(r.key, r.chosen, r.lam, r.score) for r in outcome.records]
+    return [(r.key, r.chosen, r.lam, r.score) for r in job.records]
 
 
 @pytest.mark.parametrize("experiment", [BASE, SELECT], ids=["fixed", "select"])
@@ -289,28 +289,26 @@ def test_one_class_in_training_is_a_failed_record(serve: Serve) -> None:
     y = np.ones_like(data.y)
     y[train] = -1.0
     serve(replace(data, y=y))
-    outcome = run(BASE)
-    assert [r.key for r in outcome.records] == [r.key for r in failed_outcome_of(BASE).records]
-    assert len(outcome.records) == 6
-    for record in outcome.records:
+    job = run(BASE)
+    assert [r.key for r in job.records] == [r.key for r in failed_job_of(BASE).records]
+    assert len(job.records) == 6
+    for record in job.records:
         assert record.status == "failed"
         assert record.reason.startswith("the training part holds one class only (-1, 84 rows)")
         assert (record.error, record.score, record.lam) == (None, None, None)
         assert (record.kernel, record.chosen) == ("", "")
 
 
-def failed_outcome_of(experiment: Experiment) -> Outcome:
+def failed_job_of(experiment: Experiment) -> Job:
     """What a worker's death leaves."""
-    return failed_outcome(
-        experiment, Trial("heart", 0, experiment.methods, NOWHERE), "died", "Trace"
-    )
+    return failed_job(experiment, Trial("heart", 0, experiment.methods, NOWHERE), "died", "Trace")
 
 
-def test_failed_outcome_fills_the_cells_of_a_good_one(serve: Serve) -> None:
+def test_failed_job_fills_the_cells_of_a_good_one(serve: Serve) -> None:
     """The same cells in the same order, so that nothing is left to run by mistake."""
     serve(heart())
     for experiment in (BASE, SELECT):
-        failed = failed_outcome_of(experiment)
+        failed = failed_job_of(experiment)
         assert [r.key for r in failed.records] == [r.key for r in run(experiment).records]
         assert {r.reason for r in failed.records} == {"died"}
         assert failed.traceback == "Trace"

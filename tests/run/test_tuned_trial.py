@@ -24,7 +24,7 @@ from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Polynomial
 from kselect.numerics.linalg import Array, Index
 from kselect.run import trial as trial_module
-from kselect.run.trial import Parts, run_trial, split_of
+from kselect.run.trial import PreparedSplit, run_trial, split_of
 from kselect.search import tuned
 from kselect.search.training_context import TrainingContext
 
@@ -126,10 +126,10 @@ def test_a_planted_leak_is_caught(
     run: Callable[[DataSet, int], tuple[Record, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The value of a parameter is chosen on the test rows in the place of the inner folds."""
-    seen: list[Parts] = []
+    seen: list[PreparedSplit] = []
     prepare = trial_module.prepare
 
-    def watched(experiment: Experiment, data: DataSet, split: Split) -> Parts:
+    def watched(experiment: Experiment, data: DataSet, split: Split) -> PreparedSplit:
         seen.append(prepare(experiment, data, split))
         return seen[-1]
 
@@ -153,7 +153,7 @@ def test_a_side_with_a_test_row_is_caught(
     """One test row among those to train on."""
     prepare = trial_module.prepare
 
-    def leaking(experiment: Experiment, data: DataSet, split: Split) -> Parts:
+    def leaking(experiment: Experiment, data: DataSet, split: Split) -> PreparedSplit:
         return prepare(experiment, data, Split(np.append(split.train, split.test[0]), split.test))
 
     monkeypatch.setattr(trial_module, "prepare", leaking)

@@ -14,7 +14,7 @@ from synthetic import (
     sample_records,
 )
 
-from kselect.core.experiment import Experiment, Fewer
+from kselect.core.experiment import Experiment, SplitLimit
 from kselect.core.method import LamGrid, Setting
 from kselect.core.record import Record
 from kselect.stats import comparison
@@ -78,7 +78,7 @@ def test_failures_and_missing_runs_are_counted() -> None:
 
 
 def test_fewer_planned_splits_are_not_missing() -> None:
-    spec = experiment(splits=(0, 1, 2, 3), fewer_splits=(Fewer(2, dataset="heart"),))
+    spec = experiment(splits=(0, 1, 2, 3), fewer_splits=(SplitLimit(2, dataset="heart"),))
     records = sample_records({("heart", "5-CV"): (0.1, 0.2), ("sonar", "5-CV"): (0.1, 0.2)})
     found = compare(spec, records, "squared", [("5-KS", "5-CV")])
     cells = found.blocks[0].cells

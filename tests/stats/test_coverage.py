@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from synthetic import experiment, sample_records, study
 
-from kselect.core.experiment import Fewer
+from kselect.core.experiment import SplitLimit
 from kselect.stats.coverage import Coverage, group_failures, short_of
 from kselect.stats.samples import frame
 
@@ -18,7 +18,7 @@ def test_counts_of_a_table() -> None:
 
 
 def test_fewer_splits_are_the_plan() -> None:
-    fewer = (Fewer(3, dataset="heart"), Fewer(1, dataset="sonar"))
+    fewer = (SplitLimit(3, dataset="heart"), SplitLimit(1, dataset="sonar"))
     spec = experiment(splits=(0, 1, 2, 3), fewer_splits=fewer)
     assert study(spec, RECORDS).coverage("squared").planned == 8
 

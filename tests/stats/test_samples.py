@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from synthetic import experiment, record, regression_experiment
 
-from kselect.core.experiment import Fewer
+from kselect.core.experiment import SplitLimit
 from kselect.core.method import LamGrid, Setting
 from kselect.core.record import COLUMNS, significant
 from kselect.errors import StoreError
@@ -58,7 +58,7 @@ def test_only_the_experiments_own_data_sets_and_splits() -> None:
 
 def test_planned_splits_and_those_that_a_flag_added() -> None:
     """heart is planned once and was run twice more; sonar is planned three times and never ran."""
-    spec = experiment(splits=(0, 1, 2), fewer_splits=(Fewer(1, dataset="heart"),))
+    spec = experiment(splits=(0, 1, 2), fewer_splits=(SplitLimit(1, dataset="heart"),))
     rows = [record("heart", s, "5-CV", 0.1) for s in (1, 2, 7)]
     assert count_splits(frame(rows), spec) == {"heart": 3, "sonar": 3}
     assert count_splits(frame([]), spec) == {"heart": 1, "sonar": 3}

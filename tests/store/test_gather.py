@@ -13,14 +13,20 @@ import pytest
 from experiments import load_config, write_config
 
 from kselect.core.experiment import Experiment
-from kselect.core.job import Outcome, Trial, protocol_of
+from kselect.core.job import Trial
 from kselect.core.record import COLUMNS
 from kselect.datasets.dataset import Source
 from kselect.errors import StoreError
-from kselect.run.trial import failed_outcome
-from kselect.store.gather import gathered_records, read_manifest, write_gathered
+from kselect.run.trial import failed_job
+from kselect.store.gather import (
+    csv_text,
+    gather,
+    parse_records,
+    read_manifest,
+    records_text,
+    write_gathered,
+)
 from kselect.store.jobs import Store
-from kselect.store.table import csv_text, read_records, records_text
 
 
 @pytest.fixture
@@ -35,10 +41,10 @@ def fill(
     for name, split in pairs:
         for method in reversed(experiment.methods):
             trial = Trial(name, split, (method,), Source(Path("x"), "cache", name))
-            made = failed_outcome(experiment, trial, 'a, "b"\nc')
+            job = failed_job(experiment, trial, 'a, "b"\nc')
             seconds = {"search": float(split), "test": 0.5}
-            outcome = Outcome(made.records, f"{name}{split}", seconds)
-            store.add(trial, outcome, protocol_of(experiment, name, name), environment, False)
+            known = {"split_sha256": f"{name}{split}", "environment": environment}
+            store.add(replace(job, seconds=seconds, **known), fresh=False)
 
 
 PAIRS = [(name, split) for name in ("sonar", "heart", "liver-disorders") for split in (2, 0, 1)]
@@ -68,8 +74,7 @@ def test_only_what_the_config_names(tmp_path: Path, experiment: Experiment) -> N
     store = Store(tmp_path)
     fill(experiment, store, PAIRS, "env")
     part = replace(experiment, datasets=("heart",), splits=(1, 2), methods=experiment.methods[:1])
-    found = gathered_records(part, store)
-    assert {(r.dataset, r.split, r.method) for r in found} == {
+    assert {(r.dataset, r.split, r.method) for r in gather(part, store).records} == {
         ("heart", 1, "5-CV"),
         ("heart", 2, "5-CV"),
     }
@@ -185,8 +190,8 @@ def test_a_changed_table_is_not_taken_for_results(tmp_path: Path, experiment: Ex
     shutil.rmtree(tmp_path / "jobs")
     path = tmp_path / "records.csv"
     path.write_text(path.read_text().replace("failed", "ok", 1))
-    with pytest.raises(StoreError, match=r"records\.csv: changed since it was written"):
-        gathered_records(experiment, store)
+    with pytest.raises(StoreError, match=r"records\.csv: changed since kselect wrote it"):
+        gather(experiment, store)
 
 
 def test_a_changed_manifest_is_not_trusted(tmp_path: Path, experiment: Experiment) -> None:
@@ -205,11 +210,11 @@ def test_records_come_back_from_the_table(tmp_path: Path, experiment: Experiment
     found = list(write_gathered(experiment, store).records)
     found[0] = replace(found[0], lam=0.1, score=1 / 3, error=0.0, status="ok", reason="")
     text = records_text(found)
-    store.write("other.csv", text)
-    again = read_records(tmp_path / "other.csv")
+    path = tmp_path / "other.csv"
+    again = parse_records(text, path)
     assert records_text(again) == text
     assert again[1:] == found[1:]
-    assert read_records(tmp_path / "none.csv") == []
-    store.write("other.csv", text.replace(",0,", ",x,", 1))
     with pytest.raises(StoreError, match=r"other\.csv:2: not a record"):
-        read_records(tmp_path / "other.csv")
+        parse_records(text.replace(",0,", ",x,", 1), path)
+    with pytest.raises(StoreError, match=r"other\.csv: not the columns of this version"):
+        parse_records(text.replace("split,", "fold,", 1), path)

@@ -11,13 +11,13 @@ from experiments import forge, load_config, write_config
 from problems import learners
 
 from kselect.core.experiment import Experiment
-from kselect.core.job import LEARNER_VERSIONS, Outcome, Trial, protocol_of
+from kselect.core.job import LEARNER_VERSIONS, Job, Trial, protocol_of
 from kselect.core.method import Choice, LamGrid
 from kselect.core.record import record_keys
 from kselect.datasets.dataset import Source
 from kselect.errors import StoreError
-from kselect.run.trial import failed_outcome
-from kselect.store.jobs import Store, job_text, merged
+from kselect.run.trial import failed_job
+from kselect.store.jobs import Store, job_text
 
 SOURCE = Source(Path("heart.bz2"), "embedded", "a" * 64)
 
@@ -32,19 +32,18 @@ def trial_of(experiment: Experiment, *labels: str) -> Trial:
     return Trial("heart", 0, methods, SOURCE)
 
 
-def outcome(experiment: Experiment, trial: Trial, error: float = 0.25) -> Outcome:
-    """Records that are ok, made of failed ones."""
-    records = failed_outcome(experiment, trial, "").records
-    good = tuple(replace(r, status="ok", error=error, score=0.1 + 0.2, lam=0.1) for r in records)
-    return Outcome(good, "b" * 64, {"search": 1.5, "test": 0.25})
+def job_of(experiment: Experiment, trial: Trial, error: float = 0.25) -> Job:
+    """Return a job whose records are ok, made from a failed one."""
+    job = failed_job(experiment, trial, "")
+    good = (replace(r, status="ok", error=error, score=0.1 + 0.2, lam=0.1) for r in job.records)
+    known = {"split_sha256": "b" * 64, "environment": "env"}
+    return replace(job, records=tuple(good), seconds={"search": 1.5, "test": 0.25}, **known)
 
 
 def add(
     store: Store, experiment: Experiment, *labels: str, fresh: bool = False, error: float = 0.25
 ) -> None:
-    trial = trial_of(experiment, *labels)
-    protocol = protocol_of(experiment, "heart", SOURCE.sha256)
-    store.add(trial, outcome(experiment, trial, error), protocol, "env", fresh)
+    store.add(job_of(experiment, trial_of(experiment, *labels), error), fresh)
 
 
 def test_a_job_comes_back(tmp_path: Path, experiment: Experiment) -> None:
@@ -84,19 +83,20 @@ def test_another_protocol_is_dropped(tmp_path: Path, experiment: Experiment) -> 
 
 def test_another_version_is_replaced_only_afresh(tmp_path: Path, experiment: Experiment) -> None:
     store = Store(tmp_path)
-    path = store.write("jobs/heart/0.json", '{"version": 2, "records": []}')
-    with pytest.raises(StoreError, match="written by another version"):
-        add(store, experiment, "5-CV")
-    assert '"version": 2' in path.read_text()
+    add(store, experiment, "5-CV")
+    path = store.job_path("heart", 0)
+    forge(path, '"version": ', '"version": 99')
+    for use in (lambda: store.read("heart", 0), lambda: add(store, experiment, "5-CV")):
+        with pytest.raises(StoreError, match=r"0\.json: written by another version.*--force"):
+            use()
+    assert '"version": 99' in path.read_text()
     add(store, experiment, "5-CV", fresh=True)
     assert store.read("heart", 0) is not None
 
 
 def test_pending(tmp_path: Path, experiment: Experiment) -> None:
     store = Store(tmp_path)
-    trial = trial_of(experiment, "5-CV")
-    protocol = protocol_of(experiment, "heart", SOURCE.sha256)
-    store.add(trial, failed_outcome(experiment, trial, "why"), protocol, "env", False)
+    store.add(failed_job(experiment, trial_of(experiment, "5-CV"), "why"), fresh=False)
     job = store.read("heart", 0)
     assert job is not None
     cv, ks = experiment.methods
@@ -125,12 +125,15 @@ def test_what_a_label_stands_for_is_part_of_its_cell(experiment: Experiment) -> 
     assert len(set(seen)) == len(seen)
 
 
-def test_merging_replaces_the_same_cell(experiment: Experiment) -> None:
-    trial = trial_of(experiment, "5-CV")
-    old = outcome(experiment, trial, 0.25).records
-    new = outcome(experiment, trial, 0.5).records[:1]
-    assert [r.error for r in merged(old, new)] == [0.5, 0.25]
-    assert {r.key for r in old} == set(record_keys(experiment, trial.methods[0]))
+def test_a_new_record_replaces_the_old_one(tmp_path: Path, experiment: Experiment) -> None:
+    store, trial = Store(tmp_path), trial_of(experiment, "5-CV")
+    add(store, experiment, "5-CV", error=0.25)
+    new = job_of(experiment, trial, 0.5)
+    store.add(replace(new, records=new.records[:1]), fresh=False)
+    job = store.read("heart", 0)
+    assert job is not None
+    assert [r.error for r in job.records] == [0.5, 0.25]
+    assert {r.key for r in job.records} == set(record_keys(experiment, trial.methods[0]))
 
 
 CHANGES: list[Callable[[Experiment], Experiment]] = [
@@ -193,15 +196,6 @@ def test_identity_ignores_what_only_adds(
     experiment: Experiment, change: Callable[[Experiment], Experiment]
 ) -> None:
     assert protocol_of(change(experiment), "heart", "a") == protocol_of(experiment, "heart", "a")
-
-
-def test_a_job_of_another_version(tmp_path: Path, experiment: Experiment) -> None:
-    store = Store(tmp_path)
-    add(store, experiment, "5-CV")
-    path = store.job_path("heart", 0)
-    forge(path, '"version": ', '"version": 99')
-    with pytest.raises(StoreError, match=r"0\.json: written by another version.*--force"):
-        store.read("heart", 0)
 
 
 def test_not_a_number_is_never_written(tmp_path: Path, experiment: Experiment) -> None:

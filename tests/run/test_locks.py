@@ -23,7 +23,7 @@ from experiments import (
 )
 
 from kselect.errors import ConfigError
-from kselect.run.claims import Claims, byte_of
+from kselect.run.locks import FolderLocks, byte_of
 
 # Notes each trial that is computed, a line per trial, in a file beside the results.
 NOTING = """
@@ -100,9 +100,9 @@ def test_claims_without_locks_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def refuse(*_: object) -> None:
         raise OSError(37, "No locks available")
 
-    monkeypatch.setattr("kselect.run.claims.fcntl.lockf", refuse)
+    monkeypatch.setattr("kselect.run.locks.fcntl.lockf", refuse)
     said: list[str] = []
-    claims = Claims(tmp_path, said.append)
+    claims = FolderLocks(tmp_path, said.append)
     claims.protocol(lambda: None, lambda: False)
     assert claims.job("heart", 1)
     claims.close()
@@ -112,7 +112,7 @@ def test_claims_without_locks_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_another_protocol_is_refused_within_a_process_pair(tmp_path: Path) -> None:
     """Whoever is not alone and does not have the same config may not write."""
-    claims = Claims(tmp_path)
+    claims = FolderLocks(tmp_path)
     claims._lock = lambda *_: False  # type: ignore[method-assign]
     with pytest.raises(ConfigError, match="another run is writing here with another config"):
         claims.protocol(lambda: pytest.fail("written"), lambda: False)

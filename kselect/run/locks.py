@@ -1,6 +1,7 @@
-"""Who computes what, where several runs share a folder: each claims its protocol, and each job before it starts.
+"""Locks for concurrent runs in one results folder: each run locks its protocol, and each job before computing it.
 
-The claims are byte-range locks on one file: a byte per job. They end with their process, however it ends.
+The locks are byte ranges of one file, a byte per job. The system releases them when their process ends, however it
+ends.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from kselect.errors import ConfigError, StoreError
 NAME = "claims.lock"
 PROTOCOL_BYTE = 2**60
 ATTEMPTS = 50
-# A file system that has no locks answers with one of these: runs go on without claims.
+# A file system without locks answers with one of these; runs then go on without locks.
 NO_LOCKS = {errno.EPERM, errno.ENOSYS, errno.ENOLCK, errno.EINVAL, errno.EOPNOTSUPP}
 HELD = {errno.EACCES, errno.EAGAIN}
 
 
-class Claims:
-    """The claims of one run on a results folder; what it holds is given back at its end."""
+class FolderLocks:
+    """The locks of one run in a results folder; ``close`` releases them all."""
 
     def __init__(self, folder: Path, say: Callable[[str], None] = lambda _: None) -> None:
         self.path = folder / NAME
@@ -32,19 +33,19 @@ class Claims:
         self.without = False
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            # One handle for all: closing any handle of the file would give every claim back.
+            # A single handle: closing any handle of the file would release all locks of the process.
             self.handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             raise StoreError(f"{error.filename}: cannot write: {error.strerror}") from None
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release every lock."""
         os.close(self.handle)
 
     def protocol(self, write: Callable[[], object], same: Callable[[], bool]) -> None:
-        """Who is alone in the folder writes its config; others may join where they have the same.
+        """Lock the protocol: the only run in a folder writes its config; others may join with the same one.
 
-        ``write`` puts the config there, and ``same`` tells whether what is there agrees with it.
+        ``write`` stores the config of this run, and ``same`` tells whether the stored one agrees with it.
         """
         for _ in range(ATTEMPTS):
             if self._lock(fcntl.LOCK_EX, PROTOCOL_BYTE):
@@ -53,7 +54,7 @@ class Claims:
                 return
             if self._lock(fcntl.LOCK_SH, PROTOCOL_BYTE):
                 break
-            time.sleep(0.1)  # the other is just writing its config
+            time.sleep(0.1)  # another run is writing its config
         if not same():
             raise ConfigError(
                 f"{self.path.parent}: another run is writing here with another config; "
@@ -62,11 +63,11 @@ class Claims:
         write()
 
     def job(self, dataset: str, split: int) -> bool:
-        """Whether a job is ours now; False where another run has it in hand."""
+        """Lock a job; return False if another run holds it."""
         return self._lock(fcntl.LOCK_EX, byte_of(dataset, split))
 
     def release(self, dataset: str, split: int) -> None:
-        """A job that is done, or given up."""
+        """Release a job."""
         self._lock(fcntl.LOCK_UN, byte_of(dataset, split))
 
     def _lock(self, kind: int, byte: int) -> bool:
@@ -82,12 +83,12 @@ class Claims:
                 raise StoreError(f"{self.path}: cannot lock: {error.strerror}") from None
             self.without = True
             self.say(
-                f"warning: {self.path}: {error.strerror}: runs in one folder are not kept apart"
+                f"warning: {self.path}: {error.strerror}: concurrent runs in one folder may repeat work"
             )
         return True
 
 
 def byte_of(dataset: str, split: int) -> int:
-    """The byte of a job, below that of the protocol."""
+    """Return the byte of a job; all of them lie below that of the protocol."""
     digest = hashlib.sha256(f"{dataset}\x1f{split}".encode()).digest()
     return int.from_bytes(digest[:7], "big")
