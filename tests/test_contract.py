@@ -17,7 +17,7 @@ from kselect.kernels import KERNELS, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import LEARNERS
 from kselect.learners import Path as LearnerPath
-from kselect.learners.capabilities import Path as PathProtocol
+from kselect.learners.base import Path as PathProtocol
 
 TESTS = Path(__file__).resolve().parent
 

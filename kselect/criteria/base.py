@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar, get_type_hints
 
 from kselect.errors import ConfigError, nearest
 from kselect.learners import Learner
-from kselect.learners.capabilities import WORDS, Path
+from kselect.learners.base import WORDS, Path
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Mask
 from kselect.numerics.losses import LOSSES, Loss

@@ -1,4 +1,4 @@
-"""Learners: one file each; the names here are the names in a config."""
+"""Learners, registered under their names in a config."""
 
 from kselect.learners.base import (
     LEARNERS,

@@ -1,35 +1,141 @@
-"""What a learner is: one kernel matrix in, a path over all ridges out; criteria ask the path."""
+"""The registry of learners, and the protocols by which a criterion queries a learner's path.
+
+A learner takes one kernel matrix and returns a path, the fits at all ridges. A criterion names the protocol
+that it needs. Every path offers ``Path``; it offers another protocol by having its methods.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, Literal, Protocol, TypeVar, get_type_hints
 
 from kselect.errors import ConfigError
-from kselect.learners.capabilities import (
-    HatMatrix,
-    LeaveOneOut,
-    LeaveOut,
-    NewtonStep,
-    NystromSeries,
-    Path,
-    RightSide,
-    Series,
-    lacks,
-)
 from kselect.learners.problem import Fit, Problem, RidgeMode
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array, Mask
 from kselect.numerics.losses import Loss
 from kselect.registry import Part, Registry, read_parameters
 
+T = TypeVar("T", bound=type[Any])
+RightSide = Literal["exact", "nystrom"]
 ANY_TASK = frozenset({"classification", "regression"})
+# Protocol -> its name in messages.
+WORDS: dict[type[Any], str] = {}
+
+
+def capability(words: str) -> Callable[[T], T]:
+    """Register a protocol that a criterion may need, with its name in messages."""
+
+    def register(protocol: T) -> T:
+        WORDS[protocol] = words
+        return protocol
+
+    return register
+
+
+@capability("held-out predictions")
+class Path(Protocol):
+    """The fits of one training set and kernel at every ridge."""
+
+    problem: Problem
+
+    def decision(self) -> Array:
+        """Return the fitted values on the training rows, (n_ridges, n)."""
+        ...
+
+    def held_out(self, folds: Folds) -> Array:
+        """Return the prediction of each row by exact k-fold cross-validation, (n_ridges, n)."""
+        ...
+
+    def fit(self) -> Fit:
+        """Return the coefficients and the bias for every ridge."""
+        ...
+
+
+@capability("a closed form of leave-one-out")
+class LeaveOneOut(Path, Protocol):
+    """A path with exact leave-one-out that does not train n times."""
+
+    def loo(self) -> Array:
+        """Return the prediction of each row by leave-one-out, (n_ridges, n)."""
+        ...
+
+
+@capability("fits without single rows")
+class LeaveOut(Path, Protocol):
+    """A path that trains without one row and predicts all rows."""
+
+    def without(self, row: int) -> Array:
+        """Return the predictions of all rows without ``row``, with the ridge n lam, (n_ridges, n)."""
+        ...
+
+
+@capability("a series")
+class Series(Path, Protocol):
+    """A path with the Taylor series of cross-validation around the fit on all rows (icml2014, ijcai2018)."""
+
+    def bif(self, folds: Folds, order: int) -> Array:
+        """Return the prediction of each row by its fold's series of that order, (n_ridges, n)."""
+        ...
+
+    def rates(self, folds: Folds) -> Array:
+        """Return the series' rate, the factor gained per order, the largest over folds, (n_ridges,)."""
+        ...
+
+    def interpolating(self, folds: Folds, cap: float) -> Mask:
+        """Return the ridges whose rate reaches the cap for some fold, (n_ridges,); none if the cap is inf."""
+        ...
+
+
+@capability("a series on Nystrom columns")
+class NystromSeries(Path, Protocol):
+    """A path with that series, the kernel approximated within its inverse (ijcai2018, section 4)."""
+
+    def fbif(self, folds: Folds, *, c: float, order: int, rhs: RightSide) -> Array:
+        """Return the prediction of each row by its fold's series, (n_ridges, n).
+
+        ``c`` is the share of rows that are drawn as columns.
+        """
+        ...
+
+
+@capability("a Newton step without a fold")
+class NewtonStep(Path, Protocol):
+    """A path with one Newton step from the fit on all rows towards the fit without a fold."""
+
+    def frozen_step(self, folds: Folds) -> Array:
+        """Return the prediction of each row after that step, (n_ridges, n)."""
+        ...
+
+
+@capability("a hat matrix")
+class HatMatrix(Path, Protocol):
+    """A path whose fitted values ``S y`` are linear in the targets."""
+
+    def leverages(self) -> Array:
+        """Return ``S_ii``, (n_ridges, n)."""
+        ...
+
+
+def lacks(path: type[Any], need: type[Any]) -> bool:
+    """Return whether a class of paths lacks a method of a protocol."""
+    wanted = {
+        name
+        for protocol in need.__mro__
+        if getattr(protocol, "_is_protocol", False)
+        for name, member in vars(protocol).items()
+        if callable(member) and not name.startswith("_")
+    }
+    return any(not callable(getattr(path, name, None)) for name in wanted)
 
 
 @dataclass(frozen=True)
 class Learner(Part):
-    """A registered learner; ``low_rank`` makes its paths on the columns of an approximated kernel.
+    """A registered learner.
 
-    ``loss`` is what cross-validation averages where nobody says: the learner's own.
+    ``low_rank`` makes its paths from the columns of an approximated kernel. ``loss`` is the learner's own,
+    which cross-validation averages by default.
     """
 
     tasks: frozenset[str]
@@ -37,7 +143,7 @@ class Learner(Part):
     loss: Loss = "squared"
 
     def path(self, problem: Problem, **params: Any) -> Path:
-        """The path of a problem."""
+        """Return the path of a problem."""
         make = self.function if problem.columns is None else self.low_rank
         if make is None:
             raise ConfigError(f"the learner {self.name} does not work with Nystrom columns")
@@ -45,7 +151,7 @@ class Learner(Part):
         return found
 
     def lacks(self, need: type[Any], *, columns: bool = False) -> bool:
-        """Whether its paths miss what a criterion needs."""
+        """Return whether its paths lack what a criterion needs."""
         make = self.low_rank if columns else self.function
         return make is None or lacks(get_type_hints(make)["return"], need)
 
@@ -64,8 +170,8 @@ def learner(
 ) -> Callable[[F], F]:
     """Register ``function(problem, *, parameter=default...) -> its class of paths`` as a learner.
 
-    What the class can be asked is read off the annotation. ``low_rank`` does the same for the columns of an
-    approximated kernel; a learner without it refuses them.
+    The annotation of the result tells which protocols the paths offer. ``low_rank`` is the same for the columns
+    of an approximated kernel; a learner without it refuses them.
     """
 
     def register(function: F) -> F:
@@ -77,13 +183,14 @@ def learner(
 
 
 def find_learner(name: str) -> Learner:
-    """The learner of a name, or a ConfigError with the nearest one."""
+    """Return the learner of that name, or raise a ConfigError that suggests the nearest name."""
     return LEARNERS.find(name)
 
 
 __all__ = [
     "ANY_TASK",
     "LEARNERS",
+    "WORDS",
     "Fit",
     "HatMatrix",
     "Learner",

@@ -1,10 +1,10 @@
-r"""How ``(K + gamma I)^{-1}`` is had for every ridge: three factors of one kernel matrix.
+r"""Three factorisations of a kernel matrix that give ``G = (K + gamma I)^{-1}`` for every ridge.
 
     spectral   K = U diag(s) U^T, the general case
-    thin       K = B B^T with r < n columns, for kernels of low numerical rank and for Nystrom, O(n r^2)
-    scattered  K is diagonal but for few rows, what a narrow Gaussian kernel is to machine precision
+    thin       K = B B^T with r < n columns, for kernels of low numerical rank, O(n r^2)
+    scattered  K is diagonal except for few rows, as a narrow Gaussian kernel is to machine precision
 
-A path asks for ``G = (K + gamma I)^{-1}`` applied to vectors, its diagonal, and its blocks ``gamma G_FF``.
+A path asks for G applied to vectors, the diagonal of G, and the blocks ``gamma G_FF`` of the folds.
 """
 
 from __future__ import annotations
@@ -14,53 +14,58 @@ from copy import copy
 from typing import Protocol, Self
 
 import numpy as np
+from scipy.linalg.lapack import dpstrf
 
 from kselect.errors import TrialError
-from kselect.learners.blocks import gram_of_rows, identity_minus, identity_minus_each, stacked
-from kselect.learners.pivoted import EPS, thin_columns
 from kselect.numerics.linalg import Array, Index, symmetric_eigh
 
-# Leaving out eigenvectors pays from here on.
+EPS = float(np.finfo(np.float64).eps)
+# Leaving out eigenvectors saves time if fewer than this share of them is needed.
 SHORT_SHARE = 0.95
-# A core of fewer than this share of the rows is worth a factor of its own.
+# The core of a scattered matrix has at most this share of the rows.
 CORE_SHARE = 0.7
+# A thin factor with fewer than this share of n columns is cheaper than the eigendecomposition.
+THIN_SHARE = 0.6
+# For products of at most this many multiplications, BLAS multiplies four matrices at once in 0.9 of the
+# time of four symmetric updates, or less.
+TINY_PRODUCT = 100_000
 
 
 class Factor(Protocol):
-    """One kernel matrix, ready for every ridge."""
+    """A factorisation of one kernel matrix that serves every ridge."""
 
     def solve(self, gammas: Array, v: Array) -> Array:
-        """``G v`` for every ridge, (n_ridges, n); v is one vector, or one for each ridge."""
+        """Return ``G v`` for every ridge, (n_ridges, n); v is one vector, or one per ridge."""
         ...
 
     def diagonal(self, gammas: Array) -> Array:
-        """``diag(G)`` for every ridge, (n_ridges, n)."""
+        """Return ``diag(G)`` for every ridge, (n_ridges, n)."""
         ...
 
     def blocks(self, F: Index, gammas: Array) -> Iterator[Array]:
-        """``gamma G_FF`` for every ridge, Fortran-ordered and free to be overwritten."""
+        """Yield ``gamma G_FF`` for every ridge, in Fortran order; the caller may overwrite it."""
         ...
 
     def stack(self, folds: Index, gammas: Array) -> Array:
-        """The blocks of folds of one size (k, m) at once, (k, n_ridges, m, m): for many small ones."""
+        """Return the blocks of many small folds of one size (k, m), as (k, n_ridges, m, m)."""
         ...
 
     def modes(self, gammas: Array) -> tuple[Array, Array, Array]:
-        """``(A, a, c)`` with ``K G = A diag(c) A^T`` for every ridge and ``A^T A = diag(a)``."""
+        """Return ``(A, a, c)`` with ``K G = A diag(c) A^T`` for every ridge and ``A^T A = diag(a)``."""
         ...
 
     def eigenvalues(self) -> Array:
-        """Those of K, descending, n of them."""
+        """Return the n eigenvalues of K, descending."""
         ...
 
     def reordered(self, order: Index) -> Self:
-        """The factor of K with its rows and columns in another order."""
+        """Return the factor of K with its rows and columns in another order."""
         ...
 
 
 def weights(s: Array, gammas: Array) -> Array:
-    """``1 / (s + gamma)``, (n_ridges, len(s))."""
-    # Eigenvalues are known up to this: a singular kernel's may come out a little above zero.
+    """Return ``1 / (s + gamma)``, (n_ridges, len(s))."""
+    # The rounding error of the eigenvalues: those of a singular kernel may come out slightly above zero.
     rounding = len(s) * EPS * s.max(initial=0.0)
     if not (gammas.min() > 0 or s.min(initial=np.inf) > rounding):
         raise TrialError("a singular kernel matrix and no ridge")
@@ -68,62 +73,85 @@ def weights(s: Array, gammas: Array) -> Array:
     return inverse
 
 
+def weighted_products(rows: Array, shares: Array) -> Array:
+    """Return ``A_F diag(share) A_F^T`` for folds (k, m, r) and ridges (n_ridges, r): (k, n_ridges, m, m).
+
+    numpy computes ``A A^T`` as a symmetric update, which is half the work of a product. BLAS multiplies tiny
+    matrices faster than it updates them if four are stacked into one product.
+    """
+    (k, m, r), ridges = rows.shape, len(shares)
+    if m * m * r > TINY_PRODUCT:
+        scaled = rows[:, None] * np.sqrt(shares)[:, None]
+        return np.asarray(scaled @ scaled.swapaxes(-1, -2))
+    scaled = rows[:, None] * shares[:, None]
+    together = next(t for t in (4, 2, 1) if ridges % t == 0)
+    across = np.ascontiguousarray(rows.swapaxes(-1, -2))[:, None]
+    product = scaled.reshape(k, ridges // together, together * m, r) @ across
+    return product.reshape(k, ridges, m, m)
+
+
+def identity_minus(products: Array) -> Array:
+    """Replace each matrix of a stack (..., m, m) in C order by ``I`` minus it, in place."""
+    np.negative(products, out=products)
+    m = products.shape[-1]
+    products.reshape(-1, m * m)[:, :: m + 1] += 1.0
+    return products
+
+
 class SpectralFactor:
-    """``G = U diag(w) U^T``."""
+    """The eigendecomposition: ``G = U diag(w) U^T`` with ``w = 1 / (s + gamma)``."""
 
     def __init__(self, K: Array) -> None:
         s, self.U = symmetric_eigh(K)
-        # A kernel is positive semidefinite: what lies below zero is rounding.
+        # A kernel matrix is positive semidefinite: negative eigenvalues are rounding errors.
         self.s = np.maximum(s, 0.0)
 
     def solve(self, gammas: Array, v: Array) -> Array:
-        """Two products with U for all ridges."""
+        """Return ``G v`` by two products with U for all ridges."""
         return np.asarray((weights(self.s, gammas) * (v @ self.U)) @ self.U.T)
 
     def diagonal(self, gammas: Array) -> Array:
-        """``sum_j w_j U_ij^2``."""
+        """Return ``sum_j w_j U_ij^2``."""
         return np.asarray(weights(self.s, gammas) @ np.square(self.U).T)
 
     def blocks(self, F: Index, gammas: Array) -> Iterator[Array]:
-        """``U_F diag(gamma w) U_F^T``, or ``I - U_F diag(s w) U_F^T`` where that needs fewer columns."""
+        """Yield ``U_F diag(gamma w) U_F^T``, or ``I - U_F diag(s w) U_F^T`` if that needs fewer columns."""
         UF, w = self.U[F], weights(self.s, gammas)
         kept = self.s * w
         counts = np.count_nonzero(kept > EPS, axis=1).tolist()
         short = [used < SHORT_SHARE * len(self.s) for used in counts]
         roots = np.sqrt(np.where(np.array(short)[:, None], kept, gammas[:, None] * w))
         for used, is_short, root in zip(counts, short, roots, strict=True):
-            if is_short:
-                yield identity_minus(gram_of_rows(UF[:, -used:] * root[-used:]))
-            else:
-                yield gram_of_rows(UF * root)
+            A = UF[:, -used:] * root[-used:] if is_short else UF * root
+            yield identity_minus(A @ A.T).T if is_short else (A @ A.T).T
 
     def stack(self, folds: Index, gammas: Array) -> Array:
-        """As above, with the columns that the smallest ridge needs."""
+        """Return the same blocks, with the columns that the smallest ridge needs."""
         w = weights(self.s, gammas)
         kept = self.s * w
         used = int(np.count_nonzero(kept.max(axis=0) > EPS))
         if used < SHORT_SHARE * len(self.s):
             part = slice(len(self.s) - used, None)
-            return identity_minus_each(stacked(self.U[folds, part], kept[:, part]))
-        return stacked(self.U[folds], gammas[:, None] * w)
+            return identity_minus(weighted_products(self.U[folds, part], kept[:, part]))
+        return weighted_products(self.U[folds], gammas[:, None] * w)
 
     def modes(self, gammas: Array) -> tuple[Array, Array, Array]:
-        """The eigenvectors, and ``s w``."""
+        """Return the eigenvectors, ones, and ``s w``."""
         return self.U, np.ones_like(self.s), self.s * weights(self.s, gammas)
 
     def eigenvalues(self) -> Array:
-        """The spectrum."""
+        """Return s, descending."""
         return self.s[::-1]
 
     def reordered(self, order: Index) -> Self:
-        """The rows of U."""
+        """Reorder the rows of U."""
         twin = copy(self)
         twin.U = self.U[order]
         return twin
 
 
 class ThinFactor:
-    r"""``K = B B^T`` with ``B^T B = diag(s)``: ``gamma G = I - B diag(w) B^T``."""
+    r"""Few columns, ``K = B B^T`` with ``B^T B = diag(s)``: ``gamma G = I - B diag(w) B^T``."""
 
     def __init__(self, columns: Array) -> None:
         s, V = symmetric_eigh(columns.T @ columns)
@@ -131,50 +159,54 @@ class ThinFactor:
         self.B = columns @ np.ascontiguousarray(V[:, ::-1])
 
     def weights(self, gammas: Array) -> Array:
-        """Those of the columns; what they do not span has the eigenvalue 0 and needs a ridge."""
+        """Return w; the space that the columns do not span has the eigenvalue 0, so it needs a ridge."""
         if not gammas.min() > 0:
             raise TrialError("a singular kernel matrix and no ridge")
         return weights(self.s, gammas)
 
     def solve(self, gammas: Array, v: Array) -> Array:
-        """``(v - B diag(w) B^T v) / gamma``."""
+        """Return ``(v - B diag(w) B^T v) / gamma``."""
         smooth = (self.weights(gammas) * (v @ self.B)) @ self.B.T
         return np.asarray((v - smooth) / gammas[:, None])
 
     def diagonal(self, gammas: Array) -> Array:
-        """``(1 - sum_j w_j B_ij^2) / gamma``."""
+        """Return ``(1 - sum_j w_j B_ij^2) / gamma``."""
         return np.asarray((1.0 - self.weights(gammas) @ np.square(self.B).T) / gammas[:, None])
 
     def blocks(self, F: Index, gammas: Array) -> Iterator[Array]:
-        """``I - B_F diag(w) B_F^T``, without the columns whose share ``s w`` is below rounding."""
+        """Yield ``I - B_F diag(w) B_F^T``, without the columns whose share ``s w`` is below rounding."""
         BF = self.B[F]
         for w in self.weights(gammas):
             used = int(np.count_nonzero(self.s * w > EPS))
-            yield identity_minus(gram_of_rows(BF[:, :used] * np.sqrt(w[:used])))
+            A = BF[:, :used] * np.sqrt(w[:used])
+            yield identity_minus(A @ A.T).T
 
     def stack(self, folds: Index, gammas: Array) -> Array:
-        """As above, with the columns that the smallest ridge needs."""
+        """Return the same blocks, with the columns that the smallest ridge needs."""
         w = self.weights(gammas)
         used = int(np.count_nonzero((self.s * w).max(axis=0) > EPS))
-        return identity_minus_each(stacked(self.B[folds, :used], w[:, :used]))
+        return identity_minus(weighted_products(self.B[folds, :used], w[:, :used]))
 
     def modes(self, gammas: Array) -> tuple[Array, Array, Array]:
-        """The columns, and ``w``."""
+        """Return the columns, s, and w."""
         return self.B, self.s, self.weights(gammas)
 
     def eigenvalues(self) -> Array:
-        """The spectrum, filled up with zeros."""
+        """Return s, padded with zeros."""
         return np.concatenate([self.s, np.zeros(len(self.B) - len(self.s))])
 
     def reordered(self, order: Index) -> Self:
-        """The rows of B."""
+        """Reorder the rows of B."""
         twin = copy(self)
         twin.B = self.B[order]
         return twin
 
 
 class ScatteredFactor:
-    """Most rows have no neighbour: K is diagonal but for a core of rows, which has a factor of its own."""
+    """A matrix that is diagonal except for a core of rows, which has a factor of its own.
+
+    ``place`` is each row's position in the core, -1 for rows outside it.
+    """
 
     def __init__(self, K: Array, core: Index) -> None:
         self.kappa = np.diagonal(K).copy()
@@ -184,21 +216,21 @@ class ScatteredFactor:
         self.inner = SpectralFactor(K[np.ix_(core, core)]) if len(core) else None
 
     def solve(self, gammas: Array, v: Array) -> Array:
-        """A division, and the core's own solution."""
+        """Divide by the diagonal, and solve for the core."""
         out = weights(self.kappa, gammas) * v
         if self.inner:
             out[:, self.core] = self.inner.solve(gammas, v[..., self.core])
         return out
 
     def diagonal(self, gammas: Array) -> Array:
-        """A division, and the core's own diagonal."""
+        """Return the inverse diagonal, and that of the core's inverse."""
         out = weights(self.kappa, gammas)
         if self.inner:
             out[:, self.core] = self.inner.diagonal(gammas)
         return out
 
     def blocks(self, F: Index, gammas: Array) -> Iterator[Array]:
-        """Diagonal blocks, with the core's block where the fold meets it."""
+        """Yield diagonal blocks, with the core's block for the rows of the fold in the core."""
         inside = np.flatnonzero(self.place[F] >= 0)
         diagonals = gammas[:, None] * weights(self.kappa[F], gammas)
         if not (self.inner and len(inside)):
@@ -214,7 +246,7 @@ class ScatteredFactor:
             yield whole
 
     def stack(self, folds: Index, gammas: Array) -> Array:
-        """Diagonal blocks, with the core's block where a fold meets it."""
+        """Return diagonal blocks, with the core's block for the rows of a fold in the core."""
         k, m = folds.shape
         diagonals = gammas[:, None] * weights(self.kappa[folds.ravel()], gammas)
         out = np.zeros((k, len(gammas), m * m))
@@ -228,7 +260,7 @@ class ScatteredFactor:
         return out
 
     def modes(self, gammas: Array) -> tuple[Array, Array, Array]:
-        """Unit vectors for the rows alone, the core's own eigenvectors beside them."""
+        """Return unit vectors for the rows outside the core, and the eigenvectors of the core."""
         n = len(self.kappa)
         A, s = np.eye(n), self.kappa.copy()
         if self.inner:
@@ -237,13 +269,13 @@ class ScatteredFactor:
         return A, np.ones(n), s * weights(s, gammas)
 
     def eigenvalues(self) -> Array:
-        """The diagonal and the core's spectrum, sorted."""
-        alone = self.kappa[self.place < 0]
-        inner = self.inner.eigenvalues() if self.inner else alone[:0]
-        return np.sort(np.concatenate([alone, inner]))[::-1]
+        """Return the diagonal outside the core and the eigenvalues of the core, descending."""
+        outside = self.kappa[self.place < 0]
+        inner = self.inner.eigenvalues() if self.inner else outside[:0]
+        return np.sort(np.concatenate([outside, inner]))[::-1]
 
     def reordered(self, order: Index) -> Self:
-        """The core's rows keep the order that its own factor has."""
+        """Reorder the rows; the core's own factor keeps its order."""
         twin = copy(self)
         twin.kappa, twin.place = self.kappa[order], self.place[order]
         twin.core = np.argsort(order)[self.core]
@@ -251,7 +283,7 @@ class ScatteredFactor:
 
 
 def factorise(K: Array) -> Factor:
-    """The cheapest factor that is exact to rounding."""
+    """Return the cheapest factor that is exact to rounding."""
     core = find_core(K)
     if core is not None:
         return ScatteredFactor(K, core)
@@ -260,10 +292,10 @@ def factorise(K: Array) -> Factor:
 
 
 def find_core(K: Array) -> Index | None:
-    """The rows with a neighbour; None unless they are a minority, as for a narrow Gaussian kernel.
+    """Return the rows that have a neighbour; None unless they are a minority, as for a narrow Gaussian kernel.
 
-    What is left out is below ``eps min K_ii / n`` in each entry, so below rounding in the 2-norm. A first
-    row with many neighbours ends the search: a full kernel costs nothing.
+    Entries below ``eps min K_ii / n`` are dropped, which is below rounding in the 2-norm. If the first row
+    has many neighbours, the search ends there, so that a full kernel costs nothing.
     """
     n = len(K)
     limit = EPS * float(np.diagonal(K).min()) / n
@@ -272,3 +304,20 @@ def find_core(K: Array) -> Index | None:
     neighbours = np.count_nonzero(np.abs(K) > limit, axis=1)
     core = np.flatnonzero(neighbours > 1)
     return core if len(core) <= CORE_SHARE * n else None
+
+
+def thin_columns(K: Array) -> Array | None:
+    r"""Return C (n, r) with ``K = C C^T`` to machine precision; None if r would be too large.
+
+    Pivoted Cholesky (LAPACK's dpstrf) is exact up to ``n eps max K_ii``. A leading block of about as many
+    rows is tried first: if it has full rank, K has no low rank, which is known at a fifth of the cost.
+    """
+    n = len(K)
+    most = int(THIN_SHARE * n)
+    leading = K[:most, :most]
+    if dpstrf(leading.T, tol=EPS * float(np.diagonal(leading).max()), lower=1)[2] == most:
+        return None
+    factor, pivots, rank, _ = dpstrf(K.T, tol=EPS * float(np.diagonal(K).max()), lower=1)
+    columns = np.zeros((n, rank))
+    columns[pivots - 1] = np.tril(factor)[:, :rank]
+    return columns if rank <= most else None

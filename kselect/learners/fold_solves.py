@@ -14,12 +14,13 @@ from scipy.linalg.blas import dsyr
 from scipy.linalg.lapack import dposv
 
 from kselect.errors import TrialError
-from kselect.learners.blocks import SMALL_PRODUCT
 from kselect.learners.factor import Factor, ScatteredFactor, weights
 from kselect.learners.large_ridges import LargeRidges
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, Mask
 
+# Multiplications in a product that BLAS takes for a small one: its rows are not worth a call of their own.
+SMALL_PRODUCT = 1_000_000
 # Numbers in a stack of scaled eigenvectors: two megabytes.
 STACK_SIZE = 250_000
 # Ridges in a stack, unless all folds and ridges make one: neighbours, as they need about as many eigenvectors.

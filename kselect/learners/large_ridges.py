@@ -19,7 +19,7 @@ from typing import Self
 
 import numpy as np
 
-from kselect.learners.pivoted import EPS
+from kselect.learners.factor import EPS
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Mask
 

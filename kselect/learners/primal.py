@@ -21,8 +21,7 @@ from kselect.errors import TrialError
 from kselect.learners.below_rounding import batches
 from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.factor import weights
-from kselect.learners.matrix import LowRank
-from kselect.learners.problem import Fit, Problem
+from kselect.learners.problem import Fit, LowRank, Problem
 from kselect.learners.small_terms import (
     Sums,
     bias,

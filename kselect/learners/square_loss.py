@@ -27,8 +27,7 @@ from kselect.learners.below_rounding import (
 from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.factor import Factor
 from kselect.learners.fold_solves import FoldErrors, FoldSolver, Solutions, chunks, solve_all
-from kselect.learners.matrix import Dense
-from kselect.learners.problem import Fit, Problem
+from kselect.learners.problem import Dense, Fit, Problem
 from kselect.learners.small_terms import Fitted, closed_form_rounding
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, Mask

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from kselect.kernels.widths import KernelWidths, Moments
-from kselect.learners.bordered import LSSVMSolution
+from kselect.learners.lssvm_errors import LSSVMSolution
 from kselect.numerics.linalg import Array, Index
 from kselect.search.continuous import State
 

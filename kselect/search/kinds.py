@@ -19,7 +19,7 @@ from kselect.kernels import Kernel
 from kselect.kernels.ard import Ard
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import Fit
-from kselect.learners.bordered import LSSVMSolution
+from kselect.learners.lssvm_errors import LSSVMSolution
 from kselect.numerics.linalg import Array
 from kselect.numerics.memory import keep_freed_memory
 from kselect.registry import Part, Registry, read_parameters

@@ -16,7 +16,7 @@ from scipy.optimize import Bounds, minimize
 from kselect.core.method import Method
 from kselect.errors import TrialError
 from kselect.kernels.widths import KernelWidths, OneWidth
-from kselect.learners.held_out_errors import ErrorFunction, KFoldErrors, LeaveOneOutErrors, slope
+from kselect.learners.lssvm_errors import ErrorFunction, KFoldErrors, LeaveOneOutErrors, slope
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.search.continuous import (

@@ -16,7 +16,7 @@ from kselect.errors import KselectError
 from kselect.kernels import Points
 from kselect.kernels.ard import Ard
 from kselect.kernels.base import read_parameters
-from kselect.learners.bordered import LSSVMSolution
+from kselect.learners.lssvm_errors import LSSVMSolution
 from kselect.numerics.linalg import Array
 from kselect.run.trial import PreparedSplit, load, prepare, split_of
 from kselect.stats.learned import learned_records

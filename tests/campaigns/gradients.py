@@ -48,7 +48,7 @@ from sklearn import datasets
 
 from kselect.errors import TrialError
 from kselect.kernels.widths import KernelWidths
-from kselect.learners.held_out_errors import KFoldErrors, LeaveOneOutErrors, slope
+from kselect.learners.lssvm_errors import KFoldErrors, LeaveOneOutErrors, slope
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.search.continuous import Unit
 from kselect.search.first_level import Inner

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from oracles_flkl import differences, fit, kernel
 
 from kselect.errors import TrialError
-from kselect.learners.bordered import LSSVMSolution
+from kselect.learners.lssvm_errors import LSSVMSolution
 
 
 @given(st.integers(2, 12), st.floats(-3, 2), st.integers(0, 2**32 - 1))

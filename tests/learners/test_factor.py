@@ -10,14 +10,15 @@ from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Linear
 from kselect.learners.factor import (
+    EPS,
     Factor,
     ScatteredFactor,
     SpectralFactor,
     ThinFactor,
     factorise,
     find_core,
+    thin_columns,
 )
-from kselect.learners.pivoted import EPS, pivoted_cholesky, thin_columns
 from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array
 
@@ -85,7 +86,7 @@ def test_blocks_are_those_of_the_inverse(case: tuple[Array, Factor]) -> None:
 def test_a_stack_is_the_blocks(
     case: tuple[Array, Factor], small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kselect.learners.blocks.SMALL_PRODUCT", small)
+    monkeypatch.setattr("kselect.learners.factor.TINY_PRODUCT", small)
     K, factor = case
     folds = stream(0, "F").permutation(len(K))[: len(K) // 3 * 3].reshape(3, -1)
     for gammas in (
@@ -153,7 +154,8 @@ def test_a_full_kernel_has_no_core() -> None:
 
 def test_pivoted_cholesky_reproduces_a_kernel_of_low_rank() -> None:
     K, _ = KERNELS["thin"]
-    C = pivoted_cholesky(K)
+    C = thin_columns(K)
+    assert C is not None
     assert C.shape[1] < 30
     assert np.abs(C @ C.T - K).max() <= len(K) * EPS
 
@@ -167,7 +169,8 @@ def test_a_leading_block_of_low_rank_does_not_make_the_whole_so() -> None:
     X = np.zeros((40, 1))
     X[30:, 0] = 50.0 * np.arange(1, 11)
     K = Gaussian(1.0).gram(Points(X))
-    columns = pivoted_cholesky(K)
+    columns = thin_columns(K)
+    assert columns is not None
     assert columns.shape[1] == 11
     factor = factorise(K)
     v = np.ones(40)

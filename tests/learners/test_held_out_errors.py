@@ -10,7 +10,7 @@ from oracles_flkl import Array, derivative, differences, gradient, held_out_erro
 
 from kselect.errors import TrialError
 from kselect.kernels.widths import OneWidth, WidthPerFeature
-from kselect.learners.held_out_errors import ErrorFunction, KFoldErrors, LeaveOneOutErrors, slope
+from kselect.learners.lssvm_errors import ErrorFunction, KFoldErrors, LeaveOneOutErrors, slope
 from kselect.numerics.folds import Folds, draw_folds
 
 SIZES = [(40, 1), (40, 5), (90, 12), (200, 20)]

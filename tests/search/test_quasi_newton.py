@@ -10,7 +10,7 @@ from oracles_flkl import Array, differences, gradient, held_out_errors, kernel
 
 from kselect.errors import TrialError
 from kselect.kernels.widths import OneWidth, WidthPerFeature
-from kselect.learners.held_out_errors import KFoldErrors, LeaveOneOutErrors
+from kselect.learners.lssvm_errors import KFoldErrors, LeaveOneOutErrors
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.search.continuous import SecondLevel
 from kselect.search.quasi_newton import (
