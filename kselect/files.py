@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from io import BufferedIOBase
 from pathlib import Path
 from typing import BinaryIO
 
@@ -71,7 +70,7 @@ def read_regular(path: Path, most: int) -> bytes:
     require_regular(os.stat(path))
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
         require_regular(os.fstat(stream.fileno()))
-        return read_most(stream, most)
+        return read_most(stream.read, most)
 
 
 def require_regular(facts: os.stat_result) -> None:
@@ -83,11 +82,11 @@ def require_regular(facts: os.stat_result) -> None:
             raise OSError(errno.EINVAL, f"{words}, not a file")
 
 
-def read_most(stream: BufferedIOBase, most: int) -> bytes:
+def read_most(read: Callable[[int], bytes], most: int) -> bytes:
     """All that a stream holds; more than ``most`` bytes are an OSError, raised before they are kept."""
     pieces: list[bytes] = []
     size = 0
-    while piece := stream.read(CHUNK):
+    while piece := read(CHUNK):
         size += len(piece)
         if size > most:
             raise OSError(errno.EFBIG, f"is too large: more than {most} bytes")

@@ -9,7 +9,7 @@ from kselect.core.experiment import Experiment
 from kselect.core.job import Job, Jobs, Trial, protocol_of
 from kselect.datasets.dataset import Source
 from kselect.datasets.fetch import Places
-from kselect.datasets.own import source_of
+from kselect.datasets.own_files import source_of
 from kselect.errors import ConfigError, DamagedJob, DataError, StoreError
 
 # The number of eigendecompositions that take as long as one continuous search: 5 to 8 on the sets of flkl2014.

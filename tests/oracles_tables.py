@@ -13,7 +13,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
-from kselect.datasets.frames import Frame
+from kselect.datasets.table.raw_table import Frame
 
 SCALERS: dict[str, Any] = {
     "zscore": StandardScaler,

@@ -91,7 +91,7 @@ def test_shards_of_machines_with_different_data(experiment: Experiment, store: S
 def test_sources_and_missing(experiment: Experiment) -> None:
     sources, missing = find_sources(replace(experiment, datasets=("heart", "a2a")), HERE)
     assert list(sources) == ["heart"]
-    assert missing["a2a"].startswith("a2a: no file to be had")
+    assert missing["a2a"].startswith("a2a: no file found")
 
 
 def changed(sources: Mapping[str, Source], name: str) -> dict[str, Source]:

@@ -13,8 +13,8 @@ from kselect.cli.python_lines import python_lines
 from kselect.cli.relevances import name_kernel, relevance_facts, relevance_lines, state_lines
 from kselect.core.method import show
 from kselect.core.record import describe_exclusions
-from kselect.datasets.tables.decisions import decision_lines
-from kselect.datasets.targets import Target
+from kselect.datasets.table.raw_table import decision_lines
+from kselect.datasets.table.target import Target
 from kselect.errors import brief
 from kselect.grids import show_number
 from kselect.kernels.ard import Ard

@@ -14,8 +14,8 @@ import numpy as np
 
 from kselect.cli.watching import Watch, nystrom_hint
 from kselect.datasets.content import content_limit
-from kselect.datasets.frames import TableOptions
 from kselect.datasets.registry import Task
+from kselect.datasets.table.raw_table import TableOptions
 from kselect.errors import ConfigError, DataError, printable, quoted
 from kselect.files import read_regular, reason
 from kselect.learners import find_learner

@@ -11,7 +11,7 @@ from typing import Any
 from kselect.cli.choice import kind_of_task
 from kselect.cli.choosing import request_of, split_parameter, table_options
 from kselect.criteria import find_criterion
-from kselect.datasets.tables.decisions import decision_lines
+from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import ConfigError
 from kselect.grids import show_number
 from kselect.learners import find_learner

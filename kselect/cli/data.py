@@ -8,10 +8,10 @@ import click
 
 from kselect.cli.options import place_options, places
 from kselect.datasets.content import read_content, sha256_of
-from kselect.datasets.download import Unreachable
 from kselect.datasets.fetch import (
     Damaged,
     Places,
+    Unreachable,
     checked,
     fetch_into_cache,
     is_there,

@@ -13,8 +13,8 @@ import click
 from kselect.cli.choice import choice_facts, choice_lines, kind_of_task, model_line
 from kselect.cli.choosing import Chosen, choose, how_to_search
 from kselect.cli.selection_flags import selection_options
-from kselect.datasets.frame_like import read_like
-from kselect.datasets.tables.decisions import decision_lines
+from kselect.datasets.table.frames import read_like
+from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import DataError, printable
 from kselect.files import reason, write_whole
 from kselect.selection.held_out import fit_slope

@@ -11,11 +11,10 @@ from pathlib import Path
 import click
 
 from kselect.config.document import write_yaml
-from kselect.datasets.frames import Frame, TableOptions
-from kselect.datasets.own import look_at_file
+from kselect.datasets.own_files import look_at_file
 from kselect.datasets.registry import load_registry
-from kselect.datasets.tables.decisions import decision_lines
-from kselect.datasets.targets import Target
+from kselect.datasets.table.raw_table import Frame, TableOptions, decision_lines
+from kselect.datasets.table.target import Target
 from kselect.errors import ConfigError, DataError, printable, quoted
 from kselect.files import reason, write_whole
 

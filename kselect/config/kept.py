@@ -12,7 +12,7 @@ from kselect.config.own_sets import take_own, written_entry
 from kselect.config.rules import read_config
 from kselect.config.schema import ConfigFile
 from kselect.core.method import Choice
-from kselect.datasets.own import OwnInfo
+from kselect.datasets.own_files import OwnInfo
 from kselect.errors import ConfigError
 from kselect.grids import show_number
 

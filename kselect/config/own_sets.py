@@ -14,9 +14,9 @@ from typing import Any, get_args
 
 from kselect.config.document import Document, Location
 from kselect.config.fields import TASKS, as_text, attempt, describe, folder_name
-from kselect.datasets.frames import Missing, TableOptions
-from kselect.datasets.own import OwnInfo, facts_of, look_at_file, own_info
+from kselect.datasets.own_files import OwnInfo, facts_of, look_at_file, own_info
 from kselect.datasets.registry import Task, load_registry
+from kselect.datasets.table.raw_table import Missing, TableOptions
 from kselect.errors import ConfigError, DataError, nearest
 
 COLUMNS = ("drop", "categorical", "numeric")

@@ -34,8 +34,8 @@ from kselect.config.parts import read_kernels, read_learners
 from kselect.core.experiment import SplitLimit
 from kselect.core.method import Choice, LamGrid, SearchName
 from kselect.criteria.base import Aggregation
+from kselect.datasets.prepare import Scale
 from kselect.datasets.registry import Task
-from kselect.datasets.scaling import Scale
 from kselect.errors import nearest
 from kselect.kernels import Kernel
 from kselect.learners.base import RidgeMode

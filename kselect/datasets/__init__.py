@@ -1,1 +1,1 @@
-"""Data sets: where they come from, how they are read, scaled and split."""
+"""Data sets: where their files are, and how they are read, split, encoded and scaled."""

@@ -1,4 +1,4 @@
-"""The bytes of a data file: plain files alone, unpacked in pieces, never more than memory can hold."""
+"""The bytes of a data file: read and unpacked within a limit, and identified by a checksum."""
 
 from __future__ import annotations
 
@@ -7,82 +7,136 @@ import errno
 import gzip
 import hashlib
 import io
+import lzma
+import re
+import zipfile
 import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from kselect.errors import DataError, printable
+from kselect.errors import DataError, brief, printable
 from kselect.files import read_most, read_regular, reason
 from kselect.numerics.memory import available_memory, gib
 
-# While it is read: a line of words of two letters, each of them a Python text; short lines such as
-# "1 1:1" need half of that, for the arrays of their numbers and what makes a matrix of them.
+# Memory per byte of text in the worst case: a line of words of two letters, each a Python string.
+# Short lines such as "1 1:1" need half as much, for the arrays of numbers and their matrix.
 BYTES_PER_BYTE = 24
-# Real data do not shrink to a thousandth: a file that does was made to fill the memory.
+# Real data never shrink to a thousandth of their size: a file that does was made to fill the memory.
 LARGEST_RATIO = 1000
 SMALLEST_LIMIT = 2**24
-MATRICES = 3  # the rows as read, as scaled, and what is between
+MATRICES = 3  # the rows as read, the scaled rows, and one intermediate result
+
+DAMAGED = (OSError, EOFError, ValueError, NotImplementedError, zlib.error, lzma.LZMAError)
+OPENERS: dict[str, Callable[[io.BytesIO], io.BufferedIOBase]] = {
+    ".gz": lambda raw: gzip.GzipFile(fileobj=raw),
+    ".bz2": bz2.BZ2File,
+    ".xz": lzma.LZMAFile,
+}
+STARTS = {
+    ".gz": re.compile(rb"\x1f\x8b\x08"),
+    ".bz2": re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"),
+    ".xz": re.compile(rb"\xfd7zXZ\0"),
+    ".zip": re.compile(rb"PK(?:\x03\x04|\x05\x06)"),
+}
 
 
-class Damaged(ValueError):
-    """A compressed file that is cut or damaged; readers say so in their own words."""
+@dataclass(frozen=True)
+class DataFile:
+    """A file's content, its name without the ending of the packing, and the checksum of the packed file."""
+
+    path: Path
+    name: str
+    data: bytes
+    sha256: str
+
+
+def open_data_file(path: Path) -> DataFile:
+    """Read and unpack a file."""
+    raw = read_content(path)
+    return DataFile(path, *unpack(path, raw), sha256_of(raw))
 
 
 def read_content(path: Path, most: int | None = None) -> bytes:
-    """The bytes of a file as they are; ``most`` is known of a registered file, else memory decides."""
-    limit = content_limit() if most is None else most
+    """Return the bytes of a file, at most ``most``; the default limit is what fits into memory."""
     try:
-        return read_regular(path, limit)
+        return read_regular(path, content_limit() if most is None else most)
     except OSError as error:
-        raise DataError(f"{printable(path)}: cannot be read: {reason(error)}") from None
+        raise DataError(f"{printable(path)}: {reason(error)}") from None
 
 
-def git_blob_id(data: bytes) -> str:
-    r"""The id under which git stores a file: ``sha1("blob <length>\0" + bytes)``."""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+def unpack(path: Path, raw: bytes, most: int | None = None) -> tuple[str, bytes]:
+    """Return the lower-case name without its packing, and the unpacked content of at most ``most`` bytes.
 
-
-def unpacked(path: Path, raw: bytes, most: int | None = None) -> bytes:
-    """The text of a file by its ending (.bz2, .gz); once it gets too large, a DataError."""
-    if not (stream := opened(path, raw)):
-        return raw
+    The packing (.gz, .bz2, .xz, .zip) follows from the first bytes, else from the name. Larger content is
+    refused while it is unpacked, before it fills the memory.
+    """
+    name, limit = path.name.lower(), text_limit(len(raw)) if most is None else most
+    by_name = (ending for ending in STARTS if name.endswith(ending))
+    packing = next((e for e, start in STARTS.items() if start.match(raw)), next(by_name, ""))
     try:
-        with stream:
-            return read_most(stream, text_limit(len(raw)) if most is None else most)
-    except (OSError, EOFError, zlib.error) as error:
+        if packing == ".zip":
+            return unzip(path, raw, limit)
+        if not packing:
+            return name, raw
+        with OPENERS[packing](io.BytesIO(raw)) as stream:
+            return name.removesuffix(packing), read_most(stream.read, limit)
+    except (zipfile.BadZipFile, *DAMAGED) as error:
         if isinstance(error, OSError) and error.errno == errno.EFBIG:
             raise DataError(f"{printable(path)}: unpacked, it {reason(error)}") from None
-        raise Damaged(str(error)) from None
+        what = f"not a whole {packing} file: it is cut off or damaged"
+        raise DataError(f"{printable(path)}: {what}") from None
 
 
-def text_limit(packed: int) -> int:
-    """The most that a file of so many bytes may hold once it is unpacked."""
-    return min(content_limit(), max(LARGEST_RATIO * packed, SMALLEST_LIMIT))
+def unzip(path: Path, raw: bytes, most: int) -> tuple[str, bytes]:
+    """Return the name and the content of the only file in an archive; refuse any other archive."""
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        members = [member for member in archive.infolist() if is_content(member)]
+        names = [member.filename for member in members]
+        if "xl/workbook.xml" in names or "content.xml" in names:
+            raise DataError(f"{printable(path)}: a spreadsheet: save the sheet as CSV")
+        if len(members) != 1:
+            listed = f": {', '.join(map(brief, names[:4]))}{', ...' if len(names) > 4 else ''}"
+            raise DataError(
+                f"{printable(path)}: the archive holds {len(names)} files{listed if names else ''}; one is read"
+            )
+        if members[0].flag_bits & 1:
+            raise DataError(f"{printable(path)}: the archive is encrypted: unpack it first")
+        with archive.open(members[0]) as stream:
+            return Path(names[0]).name.lower(), read_most(stream.read, most)
 
 
-def opened(path: Path, raw: bytes) -> io.BufferedIOBase | None:
-    """A stream that unpacks, None where the name says that nothing is packed."""
-    if path.suffix == ".bz2":
-        return bz2.BZ2File(io.BytesIO(raw))
-    if path.suffix == ".gz":
-        return gzip.GzipFile(fileobj=io.BytesIO(raw))
-    return None
+def is_content(member: zipfile.ZipInfo) -> bool:
+    """Return whether a member of an archive is a file, not a folder or something that macOS adds."""
+    name = Path(member.filename).name
+    return not (member.is_dir() or member.filename.startswith("__MACOSX/") or name.startswith("."))
 
 
 def content_limit() -> int:
-    """The largest text that can be read with the memory that is there."""
+    """Return the size of the largest text that fits into the available memory while it is read."""
     return available_memory() // BYTES_PER_BYTE
 
 
-def sha256_of(content: bytes) -> str:
-    """The checksum that the registry and the records hold."""
-    return hashlib.sha256(content).hexdigest()
+def text_limit(packed: int) -> int:
+    """Return the largest size that the content of a packed file of ``packed`` bytes may have."""
+    return min(content_limit(), max(LARGEST_RATIO * packed, SMALLEST_LIMIT))
 
 
 def require_matrix(path: Path, n: int, d: int) -> None:
-    """Refuse n rows of d features before they are allocated, if they would not fit."""
+    """Refuse n rows of d features before they are allocated, if they would not fit into memory."""
     needed, there = 8 * MATRICES * n * d, available_memory()
     if needed > there:
         raise DataError(
             f"{printable(path)}: {n} rows x {d} features need {gib(needed)} of memory as {MATRICES} "
             f"matrices; {gib(there)} are free"
         )
+
+
+def sha256_of(content: bytes) -> str:
+    """Return the checksum that the registry and the records hold."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def git_blob_id(data: bytes) -> str:
+    r"""Return the id under which git stores a file: ``sha1("blob <length>\0" + bytes)``."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

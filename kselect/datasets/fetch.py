@@ -1,35 +1,198 @@
-"""Where a data set's file is: cache, embedded copy, mirror, LIBSVM site, in this order.
+"""Find the file of a data set, and download it if no copy is on this machine.
 
-A set of Raetsch's collection is looked for in the collection's own file first, which has the original splits.
+The order is: cache, embedded copy, mirror, LIBSVM site. For a set of Raetsch's collection, the collection's own
+file comes first, because it has the original splits. Every download has a size limit and a time limit.
 """
 
 from __future__ import annotations
 
 import re
+import threading
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kselect.datasets.content import read_content, sha256_of
 from kselect.datasets.dataset import Source
-from kselect.datasets.download import Unreachable, download, redacted
 from kselect.datasets.registry import BENCHMARKS, DataSetInfo, load_registry
-from kselect.errors import DataError, printable
+from kselect.errors import DataError, brief, printable
 from kselect.files import read_regular, reason, remove_litter, write_whole
+
+if TYPE_CHECKING:
+    from requests import Response
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY_DATA = HERE.parents[1] / "data"
 WAYS_OUT = "ways out: --mirror DIR|URL, 'kselect data fetch {name}', or --skip-missing"
-POOCH_TEMPORARY = re.compile(r"tmp[a-z0-9_]{8}")
-POOCH_SECONDS = 3600
+
+ATTEMPTS = 3
+SOCKET_SECONDS = 30  # for a connection, and for each read from it
+TOTAL_SECONDS = 300.0  # for all attempts together
+CHUNK = 2**14
+LONGEST_LENGTH = 18  # digits; a longer Content-Length is nonsense
+# The class of an exception of requests -> what it means.
+REASONS = {
+    "ConnectionError": "cannot connect",
+    "ConnectTimeout": "cannot connect in time",
+    "ReadTimeout": "no answer in time",
+    "ProxyError": "the proxy does not answer",
+    "SSLError": "no secure connection",
+    "TooManyRedirects": "redirected without end",
+}
+
+
+# --- downloading --------------------------------------------------------------------------------------
+
+
+class Unreachable(Exception):
+    """Why one place does not give the file; the next place is tried."""
+
+
+class FailedAttempt(Exception):
+    """Why one attempt to download a file failed; the next attempt may succeed."""
+
+
+def redacted(url: str) -> str:
+    """Return an address without its user and password, for messages."""
+    # Up to the last @, since a password may contain any character: hiding too much is safe.
+    return printable(re.sub(r"://.*@", "://***@", url, flags=re.DOTALL))
+
+
+def download(url: str, info: DataSetInfo) -> bytes:
+    """Return the bytes of a file after checking them.
+
+    Raise a DataError if the file is too large or has another checksum, and Unreachable if no file comes.
+    """
+    shown, problem, found = redacted(url), "", ""
+    deadline = time.monotonic() + TOTAL_SECONDS
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            pause(attempt)
+        try:
+            content = in_time(lambda: get(url, shown, info.bytes or info.largest), deadline)
+        except FailedAttempt as error:
+            problem = str(error)
+        except TimeoutError:
+            raise Unreachable(f"{shown}: not done within {TOTAL_SECONDS:g} s") from None
+        else:
+            found = info.checksum_of(content)
+            if found == info.checksum:
+                return content
+    if found:
+        raise DataError(
+            f"{shown}: wrong checksum: {info.checksum_kind} is {found}, the registry has {info.checksum}; "
+            "nothing was kept"
+        )
+    raise Unreachable(f"{shown}: {problem} ({ATTEMPTS} attempts)")
+
+
+def pause(seconds: float) -> None:
+    """Wait between two attempts."""
+    time.sleep(seconds)
+
+
+def in_time(work: Callable[[], bytes], deadline: float) -> bytes:
+    """Return the result of ``work``, run in a thread that is abandoned at the deadline.
+
+    A socket's time-out starts again with every byte, so a slow server could otherwise keep us for ever.
+    """
+    future: Future[bytes] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # any error at all belongs to the waiting thread
+            future.set_exception(error)
+
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    threading.Thread(target=run, daemon=True).start()
+    return future.result(left)
+
+
+def get(url: str, shown: str, most: int) -> bytes:
+    """Make one attempt to download at most ``most`` bytes."""
+    import pooch
+
+    body = Body(shown, most)
+    plain_bytes = {"Accept-Encoding": "identity"}  # unpacking could fill the memory
+    hooks = {"response": body.check_head}
+    downloader = pooch.HTTPDownloader(
+        chunk_size=CHUNK, timeout=SOCKET_SECONDS, headers=plain_bytes, hooks=hooks
+    )
+    try:
+        downloader(url, body, None)
+    except ValueError:  # raised by requests for a malformed address
+        raise Unreachable(f"{shown}: not an address that can be asked") from None
+    except OSError as error:  # the base class of all errors of requests
+        name = type(error).__name__
+        why = "the connection broke" if body.begun else REASONS.get(name, name)
+        raise FailedAttempt(why) from None
+    finally:
+        if body.answer is not None:
+            body.answer.close()
+    if len(body.content) < body.promised:
+        raise FailedAttempt("the connection broke")
+    return bytes(body.content)
+
+
+class Body:
+    """The file that pooch writes a download to: in memory, and never larger than ``most`` bytes."""
+
+    def __init__(self, shown: str, most: int) -> None:
+        self.shown, self.most = shown, most
+        self.content = bytearray()
+        self.promised, self.begun = 0, False
+        self.answer: Response | None = None
+
+    def check_head(self, answer: Response, **_: object) -> None:
+        """Refuse an answer by its status and headers; requests calls this before it reads the body."""
+        self.answer = answer
+        if answer.is_redirect:
+            answer.close()  # requests would read the body of the redirection, which may never end
+            return
+        if 400 <= answer.status_code < 500:
+            raise Unreachable(f"{self.shown}: answered {answer.status_code} {brief(answer.reason)}")
+        if answer.status_code >= 500:
+            raise FailedAttempt("the server failed")
+        encoding = answer.headers.get("Content-Encoding", "identity")
+        if encoding.lower() != "identity":
+            what = f"sends {brief(encoding)} where plain bytes were asked for"
+            raise Unreachable(f"{self.shown}: {what}")
+        length = answer.headers.get("Content-Length", "")
+        if length.isdecimal() and len(length) <= LONGEST_LENGTH:
+            self.promised = int(length)
+        answer.headers["Content-Length"] = str(self.promised)  # pooch takes it for a number
+        self.require(self.promised)
+        self.begun = True
+
+    def require(self, size: int) -> None:
+        """Refuse a file that is larger than it can be."""
+        if size > self.most:
+            raise DataError(
+                f"{self.shown}: too large: more than {self.most} bytes; nothing was kept"
+            )
+
+    def write(self, piece: bytes) -> None:
+        """Keep the next piece of the body."""
+        self.require(len(self.content) + len(piece))
+        self.content += piece
+
+    def flush(self) -> None:
+        """Do nothing: pooch flushes its file after each piece."""
+
+
+# --- the places of a file -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where to look: the cache folder, an optional mirror (folder or URL), or no network at all."""
+    """Where to look: the cache folder, an optional mirror (folder or URL), and whether to use the network."""
 
     cache: Path
     mirror: str | None = None
@@ -37,7 +200,7 @@ class Places:
 
 
 def default_cache() -> Path:
-    """``data/cache`` in a clone of the repository, else the user's cache folder."""
+    """Return ``data/cache`` in a clone of the repository, else the user's cache folder."""
     if REPOSITORY_DATA.is_dir():
         return REPOSITORY_DATA / "cache"
     import pooch
@@ -46,13 +209,13 @@ def default_cache() -> Path:
 
 
 def packaged(kind: str) -> Path:
-    """``data/<kind>`` of the repository, or the copy that an installed package carries."""
+    """Return ``data/<kind>`` of the repository, or the copy inside an installed package."""
     inside = HERE.parent / "packaged_data" / kind
     return inside if inside.is_dir() else REPOSITORY_DATA / kind
 
 
 class Damaged(DataError):
-    """A file that is there and cannot be used: other bytes than the registry's, or unreadable."""
+    """A file that exists but cannot be used: it is unreadable, or its checksum is not the registry's."""
 
     def __init__(self, path: Path, what: str, more: str = "") -> None:
         super().__init__(f"{printable(path)}: {what}{more}")
@@ -60,7 +223,7 @@ class Damaged(DataError):
 
 
 def checked(path: Path, kind: str, info: DataSetInfo) -> Source:
-    """The file as a source, or a Damaged that shows both sums."""
+    """Return a file as a source, or raise a Damaged error that shows both checksums."""
     try:
         content = read_regular(path, info.largest)
     except OSError as error:
@@ -74,110 +237,70 @@ def checked(path: Path, kind: str, info: DataSetInfo) -> Source:
 
 
 def is_there(path: Path) -> bool:
-    """Whether a file is there; a folder that may not be looked into is Unreachable."""
+    """Return whether a file exists; raise Unreachable if its folder may not be searched."""
     try:
         return path.is_file()
     except OSError as error:
         raise Unreachable(f"{printable(path)}: {reason(error)}") from None
 
 
-Place = Callable[[DataSetInfo, Places, list[str]], Source | None]
+# Looks in one place: returns the file, or raises Unreachable with the reason for the final message
+# (None: no reason worth showing).
+Finder = Callable[[DataSetInfo, Places], Source | None]
 
 
-def resolve(info: DataSetInfo, places: Places) -> Source:
-    """The first place that has the file; a DataError names every place that was tried."""
-    order: tuple[Place, ...] = (in_cache, in_package, in_mirror, on_site)
-    if info.formula:
-        order = (by_formula,)
-    elif info.original:
-        order = (*ORIGINAL, *(order if info.file else ()))
-    return first_of(info, places, order, f"; {WAYS_OUT.format(name=info.name)}")
-
-
-def first_of(info: DataSetInfo, places: Places, order: Iterable[Place], ways: str) -> Source:
-    """The source of the first place that has one; a damaged file in the cache does not stop the search."""
-    tried: list[str] = []
-    damaged: Damaged | None = None
-    for place in order:
-        try:
-            if source := place(info, places, tried):
-                return source
-        except Unreachable as why:
-            tried.append(str(why))
-        except Damaged as why:
-            if place not in (in_cache, original_in_cache):
-                raise
-            damaged = why
-    places_tried = f"{'; '.join(tried)}{ways}"
-    if damaged:
-        more = f"; no other file to be had: {places_tried}"
-        raise Damaged(damaged.path, damaged.what, more)
-    raise DataError(f"{info.name}: no file to be had: {places_tried}")
-
-
-def in_cache(info: DataSetInfo, places: Places, tried: list[str]) -> Source | None:
-    """``<cache>/<file>``, or ``<cache>/libsvm/<file>`` where the cache is laid out like a mirror."""
+def in_cache(info: DataSetInfo, places: Places) -> Source | None:
+    """Look for ``<cache>/<file>``, or ``<cache>/libsvm/<file>`` in a cache that is laid out like a mirror."""
     for path in (places.cache / info.file, places.cache / info.place):
         if is_there(path):
             return checked(path, "cache", info)
-    tried.append(f"not in {printable(places.cache)}")
-    return None
+    raise Unreachable(f"not in {printable(places.cache)}")
 
 
-def in_package(info: DataSetInfo, places: Places, tried: list[str]) -> Source | None:
-    """The copy under data/embedded."""
+def in_package(info: DataSetInfo, places: Places) -> Source | None:
+    """Look for the copy in data/embedded."""
     if info.embedded and info.embedded_sha256:
         path = packaged("embedded") / info.embedded
         if is_there(path):
             return checked(path, "embedded", info)
-    tried.append("no embedded copy")
-    return None
+    raise Unreachable("no embedded copy")
 
 
-def in_mirror(info: DataSetInfo, places: Places, tried: list[str]) -> Source | None:
-    """``<mirror>/libsvm/<file>``, or ``raetsch/...``: read in place from a folder, downloaded from a URL."""
+def in_mirror(info: DataSetInfo, places: Places) -> Source | None:
+    """Read ``libsvm/<file>`` or ``raetsch/...`` from a mirror's folder, or download it from a mirror's URL."""
     if places.mirror is None:
-        tried.append("no --mirror given")
-        return None
+        raise Unreachable("no --mirror given")
     if "://" not in places.mirror:
         path = Path(places.mirror) / info.place
         if is_there(path):
             return checked(path, "mirror", info)
-        tried.append(f"no {printable(path)}")
-        return None
-    if not is_url(places.mirror):
+        raise Unreachable(f"no {printable(path)}")
+    if not places.mirror.lower().startswith(("http://", "https://")):
         raise Unreachable(f"--mirror {redacted(places.mirror)}: no folder, and not http or https")
     if places.offline:
-        raise Unreachable("--offline keeps from the mirror's URL")
+        raise Unreachable("--offline excludes the mirror's URL")
     url = f"{places.mirror.rstrip('/')}/{info.place}"
     return kept(download(url, info), info, places.cache, "mirror")
 
 
-def on_site(info: DataSetInfo, places: Places, tried: list[str]) -> Source | None:
-    """The LIBSVM site, or the one that a file of another collection is on."""
-    site = "the LIBSVM site" if info.place.startswith("libsvm/") else "its site"
+def on_site(info: DataSetInfo, places: Places) -> Source | None:
+    """Download from the LIBSVM site, or from the site of another collection."""
+    of_libsvm = info.place.startswith("libsvm/")
     if info.url is None:
-        gone = "no longer on the LIBSVM site" if site != "its site" else "on no site"
-        tried.append(gone)
-        return None
+        raise Unreachable("no longer on the LIBSVM site" if of_libsvm else "on no site")
     if places.offline:
-        raise Unreachable(f"--offline keeps from {site}")
+        raise Unreachable(f"--offline excludes {'the LIBSVM site' if of_libsvm else 'its site'}")
     return kept(download(info.url, info), info, places.cache, "site")
 
 
-def by_formula(info: DataSetInfo, places: Places, tried: list[str]) -> Source | None:
-    """Rows that are drawn, not read."""
-    return Source(Path(info.name), "generated", info.sha256)
-
-
-def original_in_cache(info: DataSetInfo, places: Places, tried: list[str]) -> Source | None:
-    """The collection's file in the cache."""
+def original_in_cache(info: DataSetInfo, places: Places) -> Source | None:
+    """Look for the file of Raetsch's collection in the cache."""
     path = places.cache / BENCHMARKS.file
     return checked(path, "original", BENCHMARKS) if is_there(path) else None
 
 
-def original_in_mirror(info: DataSetInfo, places: Places, tried: list[str]) -> Source | None:
-    """That of a folder, ``<mirror>/raetsch/benchmarks.mat`` or at its top."""
+def original_in_mirror(info: DataSetInfo, places: Places) -> Source | None:
+    """Look for ``raetsch/benchmarks.mat`` or ``benchmarks.mat`` in a mirror's folder."""
     if places.mirror is None or "://" in places.mirror:
         return None
     folder = Path(places.mirror)
@@ -187,8 +310,8 @@ def original_in_mirror(info: DataSetInfo, places: Places, tried: list[str]) -> S
     return None
 
 
-def original_on_site(info: DataSetInfo, places: Places, tried: list[str]) -> Source | None:
-    """The repository that has the collection's file; asked once, for all of its sets."""
+def original_on_site(info: DataSetInfo, places: Places) -> Source | None:
+    """Download the file of Raetsch's collection."""
     found = ask_for_original(places)
     if isinstance(found, str):
         raise Unreachable(found)
@@ -197,9 +320,9 @@ def original_on_site(info: DataSetInfo, places: Places, tried: list[str]) -> Sou
 
 @cache
 def ask_for_original(places: Places) -> Source | str:
-    """The collection's file from its site, or why there is none."""
+    """Download the collection's file, or return the reason; asked only once for all of its sets."""
     if places.offline:
-        return f"--offline keeps from {BENCHMARKS.url}"
+        return f"--offline excludes {BENCHMARKS.url}"
     try:
         content = download(str(BENCHMARKS.url), BENCHMARKS)
     except Unreachable as why:
@@ -207,17 +330,43 @@ def ask_for_original(places: Places) -> Source | str:
     return kept(content, BENCHMARKS, places.cache, "original")
 
 
-ORIGINAL: tuple[Place, ...] = (original_in_cache, original_in_mirror, original_on_site)
+# --- finding a file ---------------------------------------------------------------------------------------
 
 
-def is_url(place: str) -> bool:
-    """Whether a mirror is reached over the network."""
-    return place.lower().startswith(("http://", "https://"))
+def resolve(info: DataSetInfo, places: Places) -> Source:
+    """Return the first file that is found; raise a DataError that names every place that was tried."""
+    if info.formula:
+        return Source(Path(info.name), "generated", info.sha256)
+    ways = f"; {WAYS_OUT.format(name=info.name)}"
+    return first_of(info, places, (in_cache, in_package, in_mirror, on_site), ways)
 
 
-def kept(content: bytes, info: DataSetInfo, cache: Path, kind: str) -> Source:
-    """Bytes with the right sum as a file of the cache, whole or not at all."""
-    target = cache / info.file
+def first_of(info: DataSetInfo, places: Places, order: tuple[Finder, ...], ways: str) -> Source:
+    """Return the file of the first place that has one; a damaged file in the cache does not end the search."""
+    if info.original:
+        originals: tuple[Finder, ...] = (original_in_cache, original_in_mirror, original_on_site)
+        order = (*originals, *(order if info.file else ()))
+    tried: list[str] = []
+    damaged: Damaged | None = None
+    for find in order:
+        try:
+            if source := find(info, places):
+                return source
+        except Unreachable as why:
+            tried.append(str(why))
+        except Damaged as why:
+            if find not in (in_cache, original_in_cache):
+                raise
+            damaged = why
+    where = f"{'; '.join(tried)}{ways}"
+    if damaged:
+        raise Damaged(damaged.path, damaged.what, f"; no other copy found: {where}")
+    raise DataError(f"{info.name}: no file found: {where}")
+
+
+def kept(content: bytes, info: DataSetInfo, folder: Path, kind: str) -> Source:
+    """Write checked bytes to the cache, as a whole file or not at all."""
+    target = folder / info.file
     try:
         write_whole(target, content)
     except OSError as error:
@@ -226,14 +375,12 @@ def kept(content: bytes, info: DataSetInfo, cache: Path, kind: str) -> Source:
 
 
 def fetch_into_cache(info: DataSetInfo, places: Places) -> Source:
-    """What ``kselect data fetch`` does: the original file, from the mirror or the site, into the cache."""
-    tidy(places.cache)
+    """Bring the original file from the mirror or the site into the cache, for ``kselect data fetch``."""
+    files = [entry.file for entry in load_registry().values() if "/" not in (entry.file or "/")]
+    remove_litter(places.cache, [*files, BENCHMARKS.file])
     if info.formula:
         raise DataError(f"{info.name}: drawn from a formula, there is nothing to fetch")
-    order: tuple[Place, ...] = (in_cache, in_mirror, on_site)
-    if info.original:
-        order = (*ORIGINAL, *(order if info.file else ()))
-    source = first_of(info, places, order, "")
+    source = first_of(info, places, (in_cache, in_mirror, on_site), "")
     info = BENCHMARKS if source.kind == "original" else info
     if source.kind == "cache" or source.path == places.cache / info.file:
         return source
@@ -241,20 +388,3 @@ def fetch_into_cache(info: DataSetInfo, places: Places) -> Source:
     if sha256_of(content) != source.sha256:
         raise DataError(f"{printable(source.path)}: changed while it was copied")
     return kept(content, info, places.cache, source.kind)
-
-
-def tidy(cache: Path) -> None:
-    """Delete what killed calls left in the cache.
-
-    pooch, which earlier versions used, leaves names that may be anybody's: they go from a cache of our own
-    alone, and not while somebody could still be writing.
-    """
-    files = [info.file for info in load_registry().values() if "/" not in (info.file or "/")]
-    remove_litter(cache, [*files, BENCHMARKS.file])
-    with suppress(OSError):
-        if cache.resolve() != default_cache().resolve():
-            return
-        for path in cache.iterdir():
-            old = time.time() - path.lstat().st_mtime > POOCH_SECONDS
-            if old and path.is_file() and POOCH_TEMPORARY.fullmatch(path.name):
-                path.unlink()

@@ -1,4 +1,4 @@
-"""The data sets that configs may name; ``registry.yaml`` holds what is known of each."""
+"""The data sets that a config may name; ``registry.yaml`` describes each of them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from kselect.errors import ConfigError, nearest, quoted
 SITE = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 HERE = Path(__file__).resolve().parent
 
-LONGEST_LABEL = 26  # of "-2.2250738585072014e-308" and what ends the line
-LONGEST_PAIR = 34  # of " 1000000:-2.2250738585072014e-308"
+LONGEST_LABEL = 26  # "-2.2250738585072014e-308" and the end of the line
+LONGEST_PAIR = 34  # " 1000000:-2.2250738585072014e-308"
 
-# In the class below the word means a size.
+# DataSetInfo has a field named ``bytes``, which hides the type.
 Content: TypeAlias = bytes
 Task = Literal["classification", "regression"]
 
 
 @dataclass(frozen=True)
 class Given:
-    """The splits that a data set is published with: rows to train and to test on, and how many splits."""
+    """The sizes of the published splits: training rows, test rows, and the number of splits."""
 
     train: int
     test: int
@@ -35,7 +35,7 @@ class Given:
 
 @dataclass(frozen=True)
 class DataSetInfo:
-    """One entry of the registry; the comment at the head of registry.yaml explains every key."""
+    """One entry of the registry; the comment at the top of registry.yaml explains every key."""
 
     name: str
     task: Task
@@ -58,32 +58,32 @@ class DataSetInfo:
 
     @property
     def checksum(self) -> str:
-        """What the file is known by: its SHA-256, or the id that git gives it."""
+        """The value that identifies the file: its git blob id if that is known, else its SHA-256."""
         return self.blob or self.sha256
 
     @property
     def checksum_kind(self) -> str:
-        """How a message names it."""
+        """The name of that value in messages."""
         return "git blob id" if self.blob else "sha256"
 
     def checksum_of(self, content: Content) -> str:
-        """That of some bytes."""
+        """Return the same kind of checksum for some bytes."""
         return git_blob_id(content) if self.blob else sha256_of(content)
 
     @property
     def place(self) -> str:
-        """Where a mirror has the file: ``libsvm/heart``, ``raetsch/banana``."""
+        """The path of the file in a mirror: ``libsvm/heart``, ``raetsch/banana``."""
         return self.file if "/" in self.file else f"libsvm/{self.file}"
 
     @property
     def largest(self) -> int:
-        """The most bytes that a text of so many numbers has; an embedded copy may differ from the file."""
+        """The largest size in bytes of a text with these rows and features, embedded copies included."""
         longest = self.rows * (LONGEST_LABEL + LONGEST_PAIR * self.features)
         return max(longest, self.bytes or 0)
 
     @property
     def reading(self) -> Mapping[str, Any]:
-        """How the bytes become a table, where there is more than one way; a registered file has one."""
+        """The options by which the bytes become a table; a registered file has none (see OwnInfo)."""
         return {}
 
     def __hash__(self) -> int:
@@ -91,13 +91,13 @@ class DataSetInfo:
 
     @property
     def url(self) -> str | None:
-        """The file on its site, None where no site has it."""
+        """The address of the file, None if it is on no site."""
         if self.folder and "://" in self.folder:
             return f"{self.folder}/{self.file}"
         return f"{SITE}/{self.folder}/{self.file}" if self.folder else None
 
 
-# Raetsch's collection with its original splits. The file was not at hand: it is known by its git blob id alone.
+# Raetsch's collection with its original splits. We never had the file, so only its git blob id is known.
 BENCHMARKS = DataSetInfo(
     name="benchmarks.mat",
     task="classification",
@@ -110,14 +110,14 @@ BENCHMARKS = DataSetInfo(
     embedded=None,
     embedded_sha256=None,
     licence="none stated",
-    note="Raetsch's benchmark collection: one struct a set, with the index matrices of its splits.",
+    note="Raetsch's benchmark collection: one struct per set, with the index matrices of its splits.",
     bytes=2**26,
     blob="4b54cae3f99419fba1f27f98f7235a799d6580ce",
 )
 
 
 def as_info(name: str, entry: Mapping[str, Any]) -> DataSetInfo:
-    """An entry of the YAML with its optional keys filled in."""
+    """Return an entry of the YAML file with its optional keys filled in."""
     optional = ("folder", "embedded", "embedded_sha256")
     filled = {"labels": {}, "note": "", **dict.fromkeys(optional), **entry}
     if "given" in filled:
@@ -125,7 +125,7 @@ def as_info(name: str, entry: Mapping[str, Any]) -> DataSetInfo:
     if "file" not in filled:
         filled |= {"file": "", "sha256": "", "folder": None, "bytes": 0}
     if "formula" in filled:
-        # No file: what the formula draws is known by its name and the version of the drawing.
+        # There is no file: the rows are identified by the formula and a version number.
         known = sha256_of(f"{filled['formula']} 1".encode())
         filled |= {"file": name, "sha256": known, "bytes": 0}
     return DataSetInfo(name=name, **filled)
@@ -133,13 +133,13 @@ def as_info(name: str, entry: Mapping[str, Any]) -> DataSetInfo:
 
 @cache
 def load_registry() -> Mapping[str, DataSetInfo]:
-    """Name -> entry, in the order of the file."""
+    """Return all entries by name, in the order of the file."""
     entries = yaml.safe_load((HERE / "registry.yaml").read_text(encoding="utf-8"))
     return {name: as_info(name, entry) for name, entry in entries.items()}
 
 
 def find_dataset(name: str) -> DataSetInfo:
-    """The entry of a name, or a ConfigError with the nearest one."""
+    """Return the entry of a name, or raise a ConfigError that suggests the nearest name."""
     known = load_registry()
     if name not in known:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""Splits into training and test rows, drawn from a named stream: every method sees the same ones."""
+"""Splits into training and test rows, drawn from a named random stream, so that every method gets the same ones."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from kselect.numerics.linalg import Array, Index
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Row numbers, ascending within each part."""
+    """The row numbers of the training part and of the test part, each ascending."""
 
     train: Index
     test: Index
 
 
 def count_train(n: int, fraction: float) -> int:
-    """``n - floor((1 - fraction) n + 1/2)``: a half goes to the test part, as the papers' means show.
+    """Return ``n - floor((1 - fraction) n + 1/2)``: half a row goes to the test part, as the papers' means show.
 
-    Of the decimal fraction that was written: in floats 0.3 x 345 + 1/2 is not what it is on paper.
+    The fraction is taken as the decimal that was written: in floats, 0.3 x 345 + 1/2 is slightly off.
     """
     return n - floor((1 - Fraction(str(fraction))) * n + Fraction(1, 2))
 
 
 def draw_split(y: Array, fraction: float, stratify: bool, rng: np.random.Generator) -> Split:
-    """A random ``fraction`` of the rows to train on (see ``count_train``), the rest to test.
+    """Draw a random ``fraction`` of the rows to train on (see ``count_train``), and test on the rest.
 
     ``stratify`` draws that fraction within every class. A part without rows is a TrialError.
     """
@@ -47,7 +47,7 @@ def draw_split(y: Array, fraction: float, stratify: bool, rng: np.random.Generat
 
 
 def draw_given(name: str, given: Given, rows: int) -> tuple[Split, ...]:
-    """Splits of the published sizes, for where those themselves are not to be had: seeded by the name alone."""
+    """Draw splits of the published sizes, in place of unavailable ones; the seed is the data set's name."""
     splits = []
     for number in range(given.splits):
         order = stream(0, name, number, "given split").permutation(rows)
@@ -57,7 +57,7 @@ def draw_given(name: str, given: Given, rows: int) -> tuple[Split, ...]:
 
 
 def require_two_classes(y: Array) -> None:
-    """A training part of a classification problem must show both labels."""
+    """Refuse a training part of a classification problem that has only one class."""
     labels = np.unique(y)
     if len(labels) < 2:
         raise TrialError(

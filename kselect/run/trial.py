@@ -16,10 +16,9 @@ from kselect.core.job import Job, Trial, protocol_of
 from kselect.core.method import Method, Setting
 from kselect.core.record import METRICS, Record, RecordMaker
 from kselect.datasets.dataset import DataSet, Source, read_dataset
-from kselect.datasets.own import OwnInfo, read_own_dataset
-from kselect.datasets.preparation import fit_preparation
+from kselect.datasets.own_files import OwnInfo, read_own_dataset
+from kselect.datasets.prepare import fit_preparation, scale_rows
 from kselect.datasets.registry import DataSetInfo, Task
-from kselect.datasets.scaling import scale_rows
 from kselect.datasets.splits import Split, draw_split, require_two_classes
 from kselect.errors import TrialError
 from kselect.kernels import Points

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from kselect.core.grid_point import BestPoint
 from kselect.core.method import SELECTED, Method
-from kselect.datasets.preparation import fit_preparation
+from kselect.datasets.prepare import fit_preparation
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array, Index
 from kselect.search.engine import walk

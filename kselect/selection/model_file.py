@@ -19,13 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kselect import __version__
-from kselect.datasets.frames import Frame
-from kselect.datasets.preparation import Preparation, text_of
-from kselect.datasets.tables.columns import canonical
-from kselect.datasets.tables.decisions import Decision
-from kselect.datasets.tables.raw import Task
-from kselect.datasets.tables.written_numbers import MISSING, is_finite
-from kselect.datasets.targets import Target
+from kselect.datasets.prepare import Preparation, text_of
+from kselect.datasets.registry import Task
+from kselect.datasets.table.column_inference import canonical
+from kselect.datasets.table.raw_table import Frame, ReadingDecision
+from kselect.datasets.table.target import Target
+from kselect.datasets.table.values import MISSING, is_finite
 from kselect.errors import DataError, KselectError
 from kselect.files import write_whole
 from kselect.grids import show_number
@@ -116,7 +115,7 @@ class Prediction:
     predictions: Sequence[str] | Sequence[float]
     values: Array
     probabilities: Array | None
-    notes: tuple[Decision, ...]
+    notes: tuple[ReadingDecision, ...]
 
 
 def decision(model: SavedModel, X: Array) -> Array:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kselect.datasets.frames import Frame, Missing, TableOptions, read_frame
-from kselect.datasets.preparation import Preparation, fit_preparation
+from kselect.datasets.prepare import Preparation, Scale, fit_preparation
 from kselect.datasets.registry import Task
-from kselect.datasets.scaling import Scale
-from kselect.datasets.targets import Target, as_target
+from kselect.datasets.table.frames import read_frame
+from kselect.datasets.table.raw_table import Frame, Missing, TableOptions
+from kselect.datasets.table.target import Target, as_target
 from kselect.errors import DataError, printable
 from kselect.numerics.linalg import Array
 from kselect.selection.engine import check_memory
@@ -100,7 +100,7 @@ def read_table(
     """Read a file as ``kselect select`` does: columns to features, missing values filled, features scaled.
 
     The preparation is fitted on all rows. To fit it on training rows only, for a test on the others, use
-    ``kselect.datasets.preparation.fit_preparation(table.frame, scale, rows)``.
+    ``kselect.datasets.prepare.fit_preparation(table.frame, scale, rows)``.
 
     Parameters
     ----------

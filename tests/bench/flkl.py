@@ -24,7 +24,7 @@ import numpy as np
 
 from kselect.datasets.dataset import read_dataset
 from kselect.datasets.fetch import Places, default_cache, resolve
-from kselect.datasets.generated import generate
+from kselect.datasets.raetsch import generate
 from kselect.datasets.registry import find_dataset
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array

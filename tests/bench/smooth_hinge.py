@@ -32,8 +32,8 @@ from paper_fbif import contestants
 from kselect.core.method import Choice, LamGrid, Method
 from kselect.datasets.dataset import read_dataset
 from kselect.datasets.fetch import Places, default_cache, resolve
+from kselect.datasets.prepare import scale_rows
 from kselect.datasets.registry import find_dataset
-from kselect.datasets.scaling import scale_rows
 from kselect.datasets.splits import draw_split
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian

@@ -30,8 +30,8 @@ from sklearn.svm import SVC
 
 from kselect.datasets.dataset import read_dataset
 from kselect.datasets.fetch import Places, default_cache, resolve
+from kselect.datasets.prepare import scale_rows
 from kselect.datasets.registry import find_dataset
-from kselect.datasets.scaling import scale_rows
 from kselect.errors import TrialError
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian

@@ -51,7 +51,7 @@ def test_a_damaged_cached_file_is_said_and_replaced(tmp_path: Path, mirror: Path
     run = kselect_in(tmp_path, "data", "fetch", "a2a", *here)
     assert run.returncode == 2
     assert run.stderr.startswith("error: mirror/libsvm/a2a: wrong checksum: sha256 is ")
-    assert "; no other file to be had: no --mirror given; " in run.stderr
+    assert "; no other copy found: no --mirror given; " in run.stderr
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "socket"])
@@ -66,7 +66,7 @@ def test_lock_reads_plain_files_alone(tmp_path: Path, kind: str) -> None:
             made.bind(str(path))
     run = kselect_in(tmp_path, "data", "lock", "x")
     assert run.returncode == 2
-    assert run.stderr == f"error: x: cannot be read: is a {kind}, not a file\n"
+    assert run.stderr == f"error: x: is a {kind}, not a file\n"
 
 
 def test_verify_of_folders_that_cannot_be_looked_into(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_fetch_reports_every_problem(tmp_path: Path, mirror: Path) -> None:
     assert run.returncode == 2
     first, second = run.stderr.splitlines()
     assert first.startswith("error: mirror/libsvm/a2a: wrong checksum: sha256 is ")
-    assert second.startswith("error: fourclass: no file to be had: ")
+    assert second.startswith("error: fourclass: no file found: ")
     assert not (tmp_path / "cache").exists()
 
 

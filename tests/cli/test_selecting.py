@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
 import kselect.selection.engine as selection
 from kselect.cli.main import main
-from kselect.datasets.scaling import scale_rows
+from kselect.datasets.prepare import scale_rows
 from kselect.grids import show_number
 from kselect.numerics.folds import draw_folds, stream
 

@@ -225,7 +225,7 @@ def test_a_method_with_other_parameters_is_another_cell(folder: Path) -> None:
 def test_a_missing_file(tmp_path: Path, refused: Refused) -> None:
     write_config(tmp_path, CLASSES.replace("[heart, sonar]", "[heart, a2a]"))
     flags = ("small.yaml", "--offline", "-c", "ELOO")
-    assert "a2a: no file to be had" in refused(tmp_path, *flags)
+    assert "a2a: no file found" in refused(tmp_path, *flags)
     run = kselect_in(tmp_path, "time", *flags, "--skip-missing")
     assert run.returncode == 0
     assert run.stderr.startswith("skipped: a2a")

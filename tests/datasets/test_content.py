@@ -17,12 +17,11 @@ from kselect.datasets import content
 from kselect.datasets.content import (
     LARGEST_RATIO,
     SMALLEST_LIMIT,
-    Damaged,
     content_limit,
     read_content,
     require_matrix,
     text_limit,
-    unpacked,
+    unpack,
 )
 from kselect.errors import DataError
 
@@ -41,9 +40,10 @@ def bombs() -> dict[str, bytes]:
 def test_what_was_packed_comes_back(ending: str) -> None:
     path = Path(f"a.svm{ending}")
     raw = PACK[ending](TEXT)
-    assert unpacked(path, raw) == TEXT
-    assert unpacked(path, raw + raw) == TEXT + TEXT  # as ``cat a.bz2 b.bz2`` makes it
-    assert unpacked(Path("a.svm"), raw) == raw
+    assert unpack(path, raw) == ("a.svm", TEXT)
+    assert unpack(path, raw + raw)[1] == TEXT + TEXT  # as ``cat a.bz2 b.bz2`` makes it
+    assert unpack(Path("A.svm"), raw) == ("a.svm", TEXT)
+    assert unpack(Path("A.svm"), TEXT) == ("a.svm", TEXT)
 
 
 @PACKED
@@ -56,16 +56,16 @@ def test_damaged(ending: str) -> None:
         b"plain",
         raw[:20] + b"\0\0" + raw[22:],
     ):
-        with pytest.raises(Damaged):
-            unpacked(Path(f"a{ending}"), bad)
+        with pytest.raises(DataError, match="not a whole"):
+            unpack(Path(f"a{ending}"), bad)
 
 
 @PACKED
 def test_a_damaged_second_part_is_not_left_out(ending: str) -> None:
     """Python's bz2.decompress does so, silently."""
     raw = PACK[ending](TEXT)
-    with pytest.raises(Damaged):
-        unpacked(Path(f"a{ending}"), raw + raw[: len(raw) // 2])
+    with pytest.raises(DataError, match="not a whole"):
+        unpack(Path(f"a{ending}"), raw + raw[: len(raw) // 2])
 
 
 @PACKED
@@ -74,9 +74,9 @@ def test_a_bomb_is_not_unpacked(ending: str, bombs: dict[str, bytes], tmp_path: 
     assert len(raw) < 2**17
     path = tmp_path / f"a{ending}"
     with pytest.raises(DataError, match=r"a\.\w+: unpacked, it is too large: more than 1000 bytes"):
-        unpacked(path, raw, 1000)
+        unpack(path, raw, 1000)
     with pytest.raises(DataError, match="unpacked, it is too large"):
-        unpacked(path, bz2.compress(bytes(2**26)) if ending == ".bz2" else raw[:10000], 2**20)
+        unpack(path, bz2.compress(bytes(2**26)) if ending == ".bz2" else raw[:10000], 2**20)
 
 
 def test_what_a_packed_file_may_hold(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,9 +95,7 @@ def test_a_file_that_memory_does_not_hold(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(content, "available_memory", lambda: 24 * len(TEXT))
     assert read_content(path) == TEXT
     monkeypatch.setattr(content, "available_memory", lambda: 24 * len(TEXT) - 1)
-    with pytest.raises(
-        DataError, match=rf"a\.svm: cannot be read: is too large: more than {len(TEXT) - 1}"
-    ):
+    with pytest.raises(DataError, match=rf"a\.svm: is too large: more than {len(TEXT) - 1}"):
         read_content(path)
     assert read_content(path, len(TEXT)) == TEXT
 
@@ -111,7 +109,7 @@ def test_no_file(tmp_path: Path) -> None:
         (tmp_path / "socket", "is a socket"),
         (Path("/dev/zero"), "is a device"),
         (tmp_path, "Is a directory"),
-        (tmp_path / "a\n\x1b[31m", r"a\\n\\x1b\[31m: cannot be read: No such file"),
+        (tmp_path / "a\n\x1b[31m", r"a\\n\\x1b\[31m: No such file"),
         (tmp_path / ("z" * 5000), "File name too long"),
     ):
         with pytest.raises(DataError, match=said) as caught:
@@ -134,10 +132,12 @@ READ = """
 import resource, sys
 from pathlib import Path
 resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
-from kselect.datasets.svmlight import read_svmlight
+from kselect.datasets.content import read_content
+from kselect.datasets.svmlight import parse_svmlight
 from kselect.errors import DataError
 try:
-    read_svmlight(Path(sys.argv[1]))
+    path = Path(sys.argv[1])
+    parse_svmlight(read_content(path), path)
 except DataError as error:
     print(error)
 """

@@ -12,8 +12,8 @@ from http.server import BaseHTTPRequestHandler
 import pytest
 from servers import Answer, Server, break_off, endless, raw, serve, slowly
 
-from kselect.datasets import download as module
-from kselect.datasets.download import ATTEMPTS, Unreachable, download, redacted
+from kselect.datasets import fetch as module
+from kselect.datasets.fetch import ATTEMPTS, Unreachable, download, redacted
 from kselect.datasets.registry import DataSetInfo, as_info
 from kselect.errors import DataError
 

@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kselect.datasets.content import read_content
 from kselect.datasets.registry import DataSetInfo, load_registry
-from kselect.datasets.svmlight import read_svmlight
+from kselect.datasets.svmlight import parse_svmlight
 from kselect.numerics.linalg import Array
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,6 +33,11 @@ SCALED_DIGITS = 1e-6  # six significant digits of numbers in [-1, 1]: 5e-7 off a
 SINGLE_PRECISION = 2e-7  # 58.669998 for 58.67: 2e-6 of columns that are 10 to 100 000 wide
 SAME_NUMBERS = 1e-12  # the same digits: only the arithmetic of the scaling
 IN_SINGLE_PRECISION = {"australian", "diabetes"}
+
+
+def read_svmlight(path: Path, n_features: int | None = None) -> tuple[Array, Array]:
+    """The matrix and the labels of a file."""
+    return parse_svmlight(read_content(path), path, n_features)
 
 
 def tolerance(info: DataSetInfo) -> float:

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -29,8 +28,14 @@ from servers import (
 from kselect.datasets import registry
 from kselect.datasets.content import sha256_of
 from kselect.datasets.dataset import read_dataset
-from kselect.datasets.download import ATTEMPTS
-from kselect.datasets.fetch import Places, default_cache, fetch_into_cache, packaged, resolve
+from kselect.datasets.fetch import (
+    ATTEMPTS,
+    Places,
+    default_cache,
+    fetch_into_cache,
+    packaged,
+    resolve,
+)
 from kselect.datasets.registry import DataSetInfo, find_dataset
 from kselect.errors import DataError
 
@@ -68,7 +73,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The waits between attempts, noted and not slept."""
     waits: list[float] = []
-    monkeypatch.setattr("kselect.datasets.download.pause", waits.append)
+    monkeypatch.setattr("kselect.datasets.fetch.pause", waits.append)
     return waits
 
 
@@ -170,7 +175,7 @@ def test_unreachable(tmp_path: Path, server: Server) -> None:
 @pytest.mark.parametrize("mirror", ["http://", "http://127.0.0.1:99999", "https://:1"])
 def test_mirrors_that_are_no_address(tmp_path: Path, server: Server, mirror: str) -> None:
     server.answers = [GONE]
-    with pytest.raises(DataError, match="no file to be had"):
+    with pytest.raises(DataError, match="no file found"):
         resolve(INFO, Places(tmp_path, mirror))
 
 
@@ -309,7 +314,7 @@ def test_folders_that_may_not_be_looked_into(tmp_path: Path) -> None:
     )  # fmt: skip
     (line,) = run.stdout.splitlines()
     assert line.startswith(
-        f"a2a: no file to be had: {cache}/a2a: Permission denied; no embedded copy; "
+        f"a2a: no file found: {cache}/a2a: Permission denied; no embedded copy; "
     )
     assert f"{mirror}/libsvm/a2a: Permission denied" in line
 
@@ -385,23 +390,6 @@ def kill(*processes: subprocess.Popen[str]) -> None:
         with process:
             process.send_signal(signal.SIGKILL)
             process.communicate()
-
-
-def test_what_pooch_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Earlier versions downloaded by it: its names go from our own cache, and only when they are old."""
-    mirror = mirror_folder(tmp_path / "mirror")
-    old, young, other = "tmp0abc_xyz", "tmp1abc_xyz", "tmp.notes"
-    for ours in (True, False):
-        cache = tmp_path / f"cache-{ours}"
-        cache.mkdir()
-        for name in (old, young, other):
-            (cache / name).write_text("")
-        for name in (old, other):
-            os.utime(cache / name, (0, time.time() - 7200))
-        own = cache if ours else tmp_path / "elsewhere"
-        monkeypatch.setattr("kselect.datasets.fetch.default_cache", lambda own=own: own)
-        fetch_into_cache(INFO, Places(cache, str(mirror), offline=True))
-        assert files(cache) == sorted(["toy_scale", young, other, *([] if ours else [old])])
 
 
 def test_fetch_goes_past_the_embedded_copy(tmp_path: Path, server: Server) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kselect.datasets.frame_like import read_like
-from kselect.datasets.frames import Frame, Schema, TableOptions, read_frame
+from kselect.datasets.table.frames import read_frame, read_like
+from kselect.datasets.table.raw_table import Frame, Schema, TableOptions
 from kselect.errors import DataError
 
 HEADER = "age,sex,zip,joined,y\n"

@@ -19,9 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
-from kselect.datasets.frame_like import read_like
-from kselect.datasets.frames import Frame, TableOptions, read_frame
-from kselect.datasets.tables.decisions import Decision, decision_lines
+from kselect.datasets.table.frames import read_frame, read_like
+from kselect.datasets.table.raw_table import Frame, ReadingDecision, TableOptions, decision_lines
 from kselect.errors import DataError
 
 X = np.array([[1.0, -2.5], [3e-3, 4.0], [5.0, 0.0]])
@@ -852,10 +851,12 @@ def test_a_copy_of_the_target_is_said(read: Read) -> None:
 
 
 def test_decisions_share_lines() -> None:
-    many = [Decision(f"c{i}", "text", f"{i}") for i in range(9)]
+    many = [ReadingDecision(f"c{i}", "text", f"{i}") for i in range(9)]
     assert decision_lines(many[:2]) == ["columns c0 (0) and c1 (1): text"]
     assert decision_lines(many)[0].endswith("c5 (5) and 3 more: text")
-    assert decision_lines([Decision(None, "a"), Decision("b", "a"), Decision(None, "a")]) == [
+    assert decision_lines(
+        [ReadingDecision(None, "a"), ReadingDecision("b", "a"), ReadingDecision(None, "a")]
+    ) == [
         "a",
         "column b: a",
     ]
@@ -865,7 +866,7 @@ def test_decisions_share_lines() -> None:
 
 
 def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kselect.datasets.tables.parquet.find_spec", lambda name: None)
+    monkeypatch.setattr("kselect.datasets.table.raw_table.find_spec", lambda name: None)
     with pytest.raises(
         DataError, match=r"a\.parquet: Parquet needs pyarrow \(pip install pyarrow\)"
     ):
@@ -943,7 +944,7 @@ def test_a_bomb(tmp_path: Path, ending: str, pack: Any, monkeypatch: pytest.Monk
 def test_fields_that_memory_does_not_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Said of the text, before it becomes fields."""
     path = write(tmp_path, "a,b,y\n" + "1,2,3\n2,1,4\n" * 500)
-    monkeypatch.setattr("kselect.datasets.tables.rows.available_memory", lambda: 500_000)
+    monkeypatch.setattr("kselect.datasets.table.read.available_memory", lambda: 500_000)
     with pytest.raises(DataError, match=r"3004 fields in 1002 lines need 0\.0 GiB of memory; 0\.0"):
         read_frame(path, None)
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from kselect.datasets.generated import (
+from kselect.datasets.raetsch import (
     GENERATORS,
     MEAN,
     MIXED,
@@ -82,7 +82,7 @@ def test_sizes_and_seeds(name: str) -> None:
     """As in flkl2014's table 1; same seed, same rows; other seed, other rows."""
     X, y = generate(name)
     generator = GENERATORS[name]
-    assert X.shape == (generator.rows, generator.features)
+    assert X.shape == (generator.train + generator.test, 21 if name.startswith("wave") else 20)
     assert set(np.unique(y).tolist()) == {-1.0, 1.0}
     require_two_classes(y[:50])
     np.testing.assert_array_equal(generate(name)[0], X)

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from kselect.datasets.fetch import Places
-from kselect.datasets.frames import TableOptions
-from kselect.datasets.own import (
+from kselect.datasets.own_files import (
     OwnInfo,
     facts_of,
     look_at_file,
@@ -19,6 +18,7 @@ from kselect.datasets.own import (
     source_of,
 )
 from kselect.datasets.registry import find_dataset
+from kselect.datasets.table.raw_table import TableOptions
 from kselect.errors import DataError
 
 TEXT = "a,b,y\n1,S,u\n2,,v\n3,M,w\n4,S,u\n"

@@ -12,12 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles_tables import prepared_by_sklearn
 
-from kselect.datasets.frames import Frame, Schema, read_frame
-from kselect.datasets.preparation import Preparation, fit_preparation
-from kselect.datasets.scaling import Scale, scale_rows
-from kselect.datasets.tables.columns import ColumnSpec
-from kselect.datasets.tables.decisions import decision_lines
-from kselect.datasets.tables.raw import Place
+from kselect.datasets.prepare import Preparation, Scale, fit_preparation, scale_rows
+from kselect.datasets.table.frames import read_frame
+from kselect.datasets.table.raw_table import ColumnSpec, FilePlace, Frame, Schema, decision_lines
 from kselect.errors import DataError
 
 SCALES = get_args(Scale)
@@ -33,7 +30,7 @@ def frame_of(columns: dict[str, list[Any]]) -> Frame:
         array[:] = values if texts else [np.nan if v is None else v for v in values]
         data.append(array)
     schema = Schema("columns", True, len(specs) + 1, "y", tuple(specs))
-    return Frame(schema, tuple(data), None, Place(Path("f")), "", ())
+    return Frame(schema, tuple(data), None, FilePlace(Path("f")), "", ())
 
 
 @st.composite
@@ -116,7 +113,7 @@ def test_the_same_bits_from_plain_values(drawn: tuple[Frame, np.ndarray], scale:
 @pytest.mark.parametrize("scale", SCALES)
 def test_numbers_alone_are_as_before(scale: Scale, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bits of ``scale_rows``; and scikit-learn is not asked."""
-    monkeypatch.delattr("kselect.datasets.preparation.column_transformer")
+    monkeypatch.delattr("kselect.datasets.prepare.column_transformer")
     X = np.random.default_rng(0).normal(size=(20, 3)) * [1, 1e9, 0]
     frame = frame_of({name: X[:, i].tolist() for i, name in enumerate("abc")})
     made = fit_preparation(frame, scale, np.arange(12))

@@ -12,8 +12,7 @@ import pytest
 from scipy.io import savemat
 
 from kselect.datasets.content import git_blob_id
-from kselect.datasets.raetsch import SplitSet, read_benchmark
-from kselect.datasets.raetsch import read_benchmarks as read_content
+from kselect.datasets.raetsch import SplitSet, read_benchmark, read_set
 from kselect.datasets.registry import BENCHMARKS
 from kselect.errors import DataError
 
@@ -38,19 +37,17 @@ def written(path: Path, **changed: Any) -> Path:
     return path
 
 
-def read_benchmarks(path: Path) -> dict[str, SplitSet]:
-    """The file's sets."""
-    return read_content(path, path.read_bytes())
+def read(path: Path) -> SplitSet:
+    """The set named heart."""
+    return read_set(path, path.read_bytes(), "heart")
 
 
 def test_reads(tmp_path: Path) -> None:
     """Patterns, labels, and splits counted from 0."""
-    found = read_benchmarks(written(tmp_path / "b.mat"))
-    assert list(found) == ["heart"]
-    heart, source = found["heart"], structs()
+    heart, source = read(written(tmp_path / "b.mat")), structs()
     np.testing.assert_array_equal(heart.X, source["x"])
     np.testing.assert_array_equal(heart.y, source["t"].ravel())
-    assert heart.splits == SPLITS
+    assert len(heart.train) == SPLITS
     for number in range(SPLITS):
         split = heart.split(number)
         np.testing.assert_array_equal(split.train, np.sort(source["train"][number]) - 1)
@@ -61,9 +58,9 @@ def test_reads(tmp_path: Path) -> None:
 @pytest.mark.parametrize("transposed", [("x",), ("t",), ("train", "test"), ("train",), ("test",)])
 def test_any_orientation(tmp_path: Path, transposed: tuple[str, ...]) -> None:
     """The side that x shares with the labels, and the side that both matrices share, say how they lie."""
-    expected = read_benchmarks(written(tmp_path / "a.mat"))["heart"]
+    expected = read(written(tmp_path / "a.mat"))
     turned = {name: structs()[name].T for name in transposed}
-    found = read_benchmarks(written(tmp_path / "b.mat", **turned))["heart"]
+    found = read(written(tmp_path / "b.mat", **turned))
     for field in ("X", "y", "train", "test"):
         np.testing.assert_array_equal(getattr(found, field), getattr(expected, field))
 
@@ -72,7 +69,7 @@ def test_square_matrices_lie_as_documented(tmp_path: Path) -> None:
     """heart's 100 splits of 100 test rows: one row a split."""
     square = structs()["test"][:4]
     path = written(tmp_path / "b.mat", train=structs()["train"][:4], test=square)
-    np.testing.assert_array_equal(read_benchmarks(path)["heart"].test, square - 1)
+    np.testing.assert_array_equal(read(path).test, square - 1)
 
 
 def test_a_pattern_may_stand_for_several_rows(tmp_path: Path) -> None:
@@ -80,15 +77,15 @@ def test_a_pattern_may_stand_for_several_rows(tmp_path: Path) -> None:
     path = written(
         tmp_path / "b.mat", train=np.array([[1, 1, 2], [3, 2, 2]]), test=np.array([[4], [5]])
     )
-    np.testing.assert_array_equal(read_benchmarks(path)["heart"].split(1).train, [1, 1, 2])
+    np.testing.assert_array_equal(read(path).split(1).train, [1, 1, 2])
 
 
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"train": np.array([[0, 1]] * SPLITS)}, r"no whole number in 1\.\.11"),
-        ({"test": np.array([[12]] * SPLITS)}, r"no whole number in 1\.\.11"),
-        ({"test": np.array([[1.5]] * SPLITS)}, r"no whole number in 1\.\.11"),
+        ({"train": np.array([[0, 1]] * SPLITS)}, r"not a whole number in 1\.\.11"),
+        ({"test": np.array([[12]] * SPLITS)}, r"not a whole number in 1\.\.11"),
+        ({"test": np.array([[1.5]] * SPLITS)}, r"not a whole number in 1\.\.11"),
         ({"train": np.ones((2, 3)), "test": np.ones((4, 6))}, "no common side"),
         ({"t": np.arange(ROWS)}, "labels are not -1 and 1"),
         ({"x": np.ones((4, 3))}, r"x is \(4, 3\) for 11 labels"),
@@ -99,30 +96,30 @@ def test_refuses(tmp_path: Path, changed: dict[str, Any], reason: str) -> None:
     """With the file, the set and what is wrong."""
     path = written(tmp_path / "b.mat", **changed)
     with pytest.raises(DataError, match=f"b.mat: heart: .*{reason}"):
-        read_benchmarks(path)
+        read(path)
 
 
 def test_refuses_another_file(tmp_path: Path) -> None:
     """No file, no MATLAB, cut off, or no set in it."""
     text = tmp_path / "text.mat"
     text.write_text("1 2 3\n" * 60)
-    with pytest.raises(DataError, match=r"text.mat: not a MATLAB file"):
-        read_benchmarks(text)
+    with pytest.raises(DataError, match=r"text.mat: not a readable MATLAB file"):
+        read(text)
     whole = written(tmp_path / "cut.mat").read_bytes()
     savemat(tmp_path / "packed.mat", {"heart": structs()}, do_compression=True)
     packed = (tmp_path / "packed.mat").read_bytes()
     for data in (whole[:400], packed[:400], packed[:200], whole[:64], b""):
         (tmp_path / "cut.mat").write_bytes(data)
-        with pytest.raises(DataError, match=r"cut.mat: not a MATLAB file"):
-            read_benchmarks(tmp_path / "cut.mat")
+        with pytest.raises(DataError, match=r"cut.mat: not a readable MATLAB file"):
+            read(tmp_path / "cut.mat")
     savemat(tmp_path / "other.mat", {"a": 1.0})
-    with pytest.raises(DataError, match="no struct with x, t, train and test"):
-        read_benchmarks(tmp_path / "other.mat")
+    with pytest.raises(DataError, match="no struct heart with x, t, train and test"):
+        read(tmp_path / "other.mat")
 
 
 def test_refuses_a_split_that_is_not_there(tmp_path: Path) -> None:
     """Counted from 0."""
-    heart = read_benchmarks(written(tmp_path / "b.mat"))["heart"]
+    heart = read(written(tmp_path / "b.mat"))
     for number in (-1, SPLITS):
         with pytest.raises(DataError, match=rf"split {number} of 0\.\.4"):
             heart.split(number)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import EPS
 
-from kselect.datasets.scaling import fit_scale, scale_rows
+from kselect.datasets.prepare import fit_scale, scale_rows
 from kselect.numerics.linalg import Array
 
 SCALES = pytest.mark.parametrize("scale", ["zscore", "minmax", "none"])

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kselect.datasets.frames import Frame, Schema
-from kselect.datasets.tables.raw import Place
-from kselect.datasets.tables.written_numbers import is_number
-from kselect.datasets.targets import as_target, infer_task, one_against_rest
+from kselect.datasets.table.raw_table import FilePlace, Frame, Schema
+from kselect.datasets.table.target import as_target, infer_task, one_against_rest
+from kselect.datasets.table.values import is_number
 from kselect.errors import DataError
 
 
 def table(target: Any) -> Frame:
     """A frame of which only the target matters."""
-    place = Place(
+    place = FilePlace(
         Path("f"), range(2, 2 + len(target or ())) if not isinstance(target, np.ndarray) else ()
     )
     return Frame(Schema("columns", True, 2, "y", ()), (), target, place, "", ())

@@ -15,8 +15,8 @@ from kselect.core.experiment import Experiment
 from kselect.core.grid_point import BestPoint
 from kselect.core.job import Trial
 from kselect.datasets.fetch import Places
-from kselect.datasets.own import source_of
-from kselect.datasets.preparation import fit_preparation
+from kselect.datasets.own_files import source_of
+from kselect.datasets.prepare import fit_preparation
 from kselect.kernels import Points
 from kselect.plan import find_sources
 from kselect.report.sections import FIGURES

@@ -413,7 +413,7 @@ def test_skip_missing(tmp_path: Path, reference: Path) -> None:
     flags = ("run", "small.yaml", "-o", "out", "--offline", "--skip-missing")
     run = kselect_in(tmp_path, *flags, hook=NO_NETWORK)
     assert run.returncode == 0
-    assert "skipped: a2a: no file to be had" in run.stderr
+    assert "skipped: a2a: no file found" in run.stderr
     assert records(tmp_path / "out") == records(reference)
     assert list(json.loads((tmp_path / "out/manifest.json").read_text())["missing"]) == ["a2a"]
     assert "no data set is left" in refused(tmp_path, *flags, "-d", "a2a")

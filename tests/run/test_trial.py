@@ -19,8 +19,8 @@ from kselect.core.method import Choice, LamGrid, Method
 from kselect.core.record import Record, significant
 from kselect.datasets.dataset import DataSet, Source, read_dataset
 from kselect.datasets.fetch import packaged
+from kselect.datasets.prepare import scale_rows
 from kselect.datasets.registry import find_dataset
-from kselect.datasets.scaling import scale_rows
 from kselect.datasets.splits import Split, draw_split
 from kselect.kernels import Kernel
 from kselect.kernels.gaussian import Gaussian

@@ -14,8 +14,8 @@ import kselect.cli.comparing as command
 import kselect.selection.compare as comparing
 from kselect.cli.main import cli
 from kselect.core.method import Choice
-from kselect.datasets.frames import TableOptions
-from kselect.datasets.preparation import fit_preparation
+from kselect.datasets.prepare import fit_preparation
+from kselect.datasets.table.raw_table import TableOptions
 from kselect.kernels import Points
 from kselect.numerics.folds import draw_folds, stream
 from kselect.numerics.linalg import Array, squared_distances

@@ -20,10 +20,9 @@ from hypothesis import strategies as st
 
 import kselect.selection.engine as engine
 from kselect.core.method import Choice
-from kselect.datasets.frame_like import read_like
-from kselect.datasets.frames import read_frame
-from kselect.datasets.preparation import fit_preparation
-from kselect.datasets.targets import as_target
+from kselect.datasets.prepare import fit_preparation
+from kselect.datasets.table.frames import read_frame, read_like
+from kselect.datasets.table.target import as_target
 from kselect.errors import DataError
 from kselect.kernels import Points
 from kselect.selection.engine import Selection, select
@@ -383,7 +382,7 @@ PREDICT = """
 import sys
 from pathlib import Path
 import numpy as np
-from kselect.datasets.frame_like import read_like
+from kselect.datasets.table.frames import read_like
 from kselect.selection.model_file import decision, read_model
 model = read_model(Path(sys.argv[1]))
 X, _ = model.preparation.transform(read_like(Path(sys.argv[2]), model.preparation.schema))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kselect
-from kselect.datasets.frames import TableOptions
+from kselect.datasets.table.raw_table import TableOptions
 from kselect.errors import DataError
 from kselect.selection.own_data import read_own, read_table
 

@@ -1,4 +1,4 @@
-"""A person's own files as data sets of an experiment: described by a config, read by the readers of ``select``."""
+"""Files of the user as data sets of an experiment: described by a config, read like the files of ``select``."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import Any
 import numpy as np
 
 from kselect.datasets.content import sha256_of
-from kselect.datasets.dataset import DataSet, Source
+from kselect.datasets.dataset import DataSet, Source, require_unchanged
 from kselect.datasets.fetch import Places, resolve
-from kselect.datasets.frames import Frame, TableOptions, read_frame
 from kselect.datasets.registry import DataSetInfo, Task
-from kselect.datasets.targets import Target, as_target
+from kselect.datasets.table.frames import read_frame
+from kselect.datasets.table.raw_table import Frame, TableOptions
+from kselect.datasets.table.target import Target, as_target
 from kselect.errors import DataError, printable
 from kselect.files import read_regular, reason
 
 
 @dataclass(frozen=True)
 class OwnInfo(DataSetInfo):
-    """What is known of an own file: where it is, and how its columns are to be taken."""
+    """The entry of a user's file: a registry entry, the file's path, and how to read its columns."""
 
     path: Path = Path()
     target: str | None = None
@@ -32,7 +33,7 @@ class OwnInfo(DataSetInfo):
 
     @property
     def reading(self) -> Mapping[str, Any]:
-        """How the bytes become a table: its numbers rest on that, too."""
+        """The options by which the bytes become a table; results depend on them, too."""
         asked = self.options
         columns = {"drop": asked.drop, "categorical": asked.categorical, "numeric": asked.numeric}
         return {"target": self.target, "missing": asked.missing, "task": self.task, **columns}
@@ -45,7 +46,7 @@ def own_info(
     options: TableOptions,
     facts: tuple[Task, int, int, str],
 ) -> OwnInfo:
-    """The entry of a file; ``facts`` are its task, rows, columns and checksum."""
+    """Return the entry of a file; ``facts`` are its task, rows, columns and checksum."""
     task, rows, features, sha256 = facts
     return OwnInfo(
         name, task, rows, features, {}, path.name, None, sha256, None, None, "your own", "",
@@ -54,18 +55,18 @@ def own_info(
 
 
 def look_at_file(path: Path, target: str | None, options: TableOptions) -> tuple[Frame, Target]:
-    """What is in a file."""
+    """Read the table and the target of a file."""
     frame = read_frame(path, target, options)
     return frame, as_target(frame, options.task)
 
 
-def facts_of(frame: Frame, goal: Target) -> tuple[Task, int, int, str]:
-    """Task, rows, columns and checksum."""
-    return goal.task, frame.n, len(frame.columns), frame.sha256
+def facts_of(frame: Frame, target: Target) -> tuple[Task, int, int, str]:
+    """Return the task, rows, columns and checksum of a table."""
+    return target.task, frame.n, len(frame.columns), frame.sha256
 
 
 def source_of(info: DataSetInfo, places: Places) -> Source:
-    """The file of a data set: an own one where the config says, any other where it is found first."""
+    """Return the file of a data set: a user's file from the config's path, any other from the first place."""
     if not isinstance(info, OwnInfo):
         return resolve(info, places)
     try:
@@ -80,12 +81,10 @@ def source_of(info: DataSetInfo, places: Places) -> Source:
 
 
 def read_own_dataset(info: OwnInfo, source: Source) -> DataSet:
-    """The table in an own file, of the bytes with the source's checksum; nothing is fitted to its rows yet."""
-    frame, goal = look_at_file(source.path, info.target, info.options)
-    if frame.sha256 != source.sha256:
-        raise DataError(
-            f"{printable(source.path)}: changed since it was checked: "
-            f"sha256 is {frame.sha256}, it was {source.sha256}"
-        )
+    """Read the table in a user's file; its encoding is fitted later, on training rows."""
+    frame, target = look_at_file(source.path, info.target, info.options)
+    require_unchanged(source, frame.sha256)
     empty = np.empty((frame.n, 0))
-    return DataSet(info.name, goal.task, empty, goal.labels, source.sha256, (), goal.values, frame)
+    return DataSet(
+        info.name, target.task, empty, target.labels, source.sha256, (), target.values, frame
+    )

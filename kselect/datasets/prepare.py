@@ -1,0 +1,240 @@
+"""Scaling, and the way from a table to the matrix of a kernel machine, fitted on training rows.
+
+scikit-learn's SimpleImputer and OneHotEncoder, in a ColumnTransformer, find the medians and the levels. These are
+kept as plain values, and applying them is arithmetic. So a model file contains no code, and a preparation that is
+read from it gives the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from kselect.datasets.table.column_inference import absent, shown
+from kselect.datasets.table.raw_table import (
+    ColumnKind,
+    ColumnSpec,
+    Frame,
+    ReadingDecision,
+    Schema,
+    Texts,
+)
+from kselect.numerics.linalg import Array, Index
+
+Levels = tuple[str, ...]
+Scale = Literal["zscore", "minmax", "none"]
+MISSING_LEVEL = "(missing)"
+NAMES_SHOWN = 3
+
+
+def fit_scale(X: Array, scale: Scale) -> tuple[Array, Array]:
+    """Return ``(shift, divisor)`` such that the scaled rows are ``(X - shift) / divisor``.
+
+    ``zscore`` gives mean 0 and standard deviation 1 (with divisor n); ``minmax`` gives the range [-1, 1]. A
+    constant column becomes zero.
+    """
+    if scale == "none":
+        return np.zeros(X.shape[1]), np.ones(X.shape[1])
+    low, high = X.min(axis=0), X.max(axis=0)
+    constant = low == high
+    if scale == "zscore":
+        # In units of a power of two, which changes no digit, sums and squares cannot overflow.
+        unit = np.ldexp(1.0, np.frexp(np.maximum(np.abs(low), np.abs(high)))[1] - 1)
+        shift, divisor = (X / unit).mean(axis=0) * unit, (X / unit).std(axis=0) * unit
+    else:
+        # Halves first: high - low of two huge values would overflow.
+        shift, divisor = low / 2.0 + high / 2.0, high / 2.0 - low / 2.0
+    negligible = divisor < np.finfo(np.float64).tiny
+    return np.where(constant, low, shift), np.where(constant | negligible, 1.0, divisor)
+
+
+def apply_scale(X: Array, shift: Array, divisor: Array) -> Array:
+    """Return ``(X - shift) / divisor``."""
+    # Halves: the difference of two huge values would overflow.
+    return np.asarray((0.5 * X - 0.5 * shift) / (0.5 * divisor))
+
+
+def scale_rows(X: Array, scale: Scale, fit_rows: Array) -> Array:
+    """Scale X with the shift and divisor of ``fit_rows`` (all rows, or the training rows)."""
+    return apply_scale(X, *fit_scale(fit_rows, scale))
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """Imputation, encoding and scaling, as learned from the training rows.
+
+    ``medians`` and ``levels`` have one entry per column, ``shift`` and ``divisor`` one per feature. The median of a
+    category is NaN, and a number has no levels. A category of two levels is one feature, 0 or 1, scaled like a
+    number. A category of more levels is a 0/1 feature per level, which is not scaled: z-scores would put the rows
+    of a rare level far away from all others.
+    """
+
+    schema: Schema
+    scale: Scale
+    medians: Array
+    levels: tuple[Levels, ...]
+    shift: Array
+    divisor: Array
+
+    def transform(self, frame: Frame) -> tuple[Array, tuple[ReadingDecision, ...]]:
+        """Return the rows as numbers, and decisions about levels that the training rows do not have."""
+        if frame.columns != self.schema.columns:
+            raise frame.place.error("its columns are not those that the preparation was fitted on")
+        if frame.numbers is not None:
+            return apply_scale(frame.numbers, self.shift, self.divisor), ()
+        X = np.hstack(encode(frame, self.medians, self.levels))
+        found = map(unseen_levels, frame.columns, frame.data, self.levels)
+        return apply_scale(X, self.shift, self.divisor), tuple(d for d in found if d is not None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the features: ``age``, ``sex=male``, ``port=(missing)``."""
+        found: list[str] = []
+        for spec, levels in zip(self.schema.columns, self.levels, strict=True):
+            kept = levels[1:] if len(levels) == 2 else levels
+            values = [f"{spec.name}={level or MISSING_LEVEL}" for level in kept]
+            found += [spec.name] if spec.numeric else values
+        return tuple(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values and arrays, from which ``from_dict`` makes an equal preparation."""
+        return {
+            "schema": asdict(self.schema),
+            "scale": self.scale,
+            "levels": [list(levels) for levels in self.levels],
+            "medians": self.medians,
+            "shift": self.shift,
+            "divisor": self.divisor,
+        }
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> Preparation:
+        """Return the preparation of a dict; raise KeyError, TypeError or ValueError if it is invalid."""
+        schema = read_schema(found["schema"])
+        levels = tuple(tuple(map(text_of, column)) for column in found["levels"])
+        if found["scale"] not in get_args(Scale):
+            raise ValueError(f"no scale {found['scale']!r}")
+        medians, shift, divisor = (
+            np.asarray(found[name], dtype=np.float64) for name in ("medians", "shift", "divisor")
+        )
+        made = cls(schema, found["scale"], medians, levels, shift, divisor)
+        if not len(medians) == len(levels) == len(schema.columns):
+            raise ValueError("not one median and one list of levels per column")
+        if not shift.shape == divisor.shape == (len(made.names),):
+            raise ValueError("not one shift and one divisor per feature")
+        return made
+
+
+def fit_preparation(frame: Frame, scale: Scale, rows: Index | None = None) -> Preparation:
+    """Learn medians, levels and scale from the given rows only; the default is all rows."""
+    if (X := frame.numbers) is not None:
+        X = X if rows is None else X[rows]
+        levels = (Levels(),) * X.shape[1]
+        return Preparation(frame.schema, scale, np.median(X, axis=0), levels, *fit_scale(X, scale))
+    part = frame if rows is None else frame.take(rows)
+    medians, levels = learn(part)
+    blocks = encode(part, medians, levels)
+    shift, divisor = fit_scale(np.hstack(blocks), scale)
+    widths = [block.shape[1] for block in blocks]
+    indicators = np.repeat([width > 1 for width in widths], widths)
+    # A number that no training row has says nothing: its feature is 0 in every row.
+    gaps = [
+        s.numeric and bool(absent(v).all()) for s, v in zip(part.columns, part.data, strict=True)
+    ]
+    divisor = np.where(np.repeat(gaps, widths), np.inf, np.where(indicators, 1.0, divisor))
+    return Preparation(
+        frame.schema, scale, medians, levels, np.where(indicators, 0.0, shift), divisor
+    )
+
+
+def learn(frame: Frame) -> tuple[Array, tuple[Levels, ...]]:
+    """Return the median of each number and the levels of each category; a missing value is a level, too.
+
+    Numbers without gaps do not need scikit-learn, which takes a second to import.
+    """
+    numbers = [i for i, spec in enumerate(frame.columns) if spec.numeric]
+    others = [i for i, spec in enumerate(frame.columns) if not spec.numeric]
+    medians, levels = np.full(len(frame.columns), np.nan), [Levels()] * len(frame.columns)
+    if not others and not any(absent(values).any() for values in frame.data):
+        return np.median(np.column_stack(frame.data), axis=0), tuple(levels)
+    fitted = column_transformer(frame, numbers, others).named_transformers_
+    if numbers:
+        medians[numbers] = fitted["number"].statistics_
+    if others:
+        for i, found in zip(others, fitted["category"].categories_, strict=True):
+            levels[i] = tuple(found.tolist())
+    return medians, tuple(levels)
+
+
+def column_transformer(frame: Frame, numbers: Sequence[int], others: Sequence[int]) -> Any:
+    """Fit scikit-learn's imputation and encoding; scaling is our own, as for any data set."""
+    import pandas as pd
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import OneHotEncoder
+
+    table = pd.DataFrame(
+        {i: pd.Series(v, dtype=v.dtype) for i, v in enumerate(frame.data)}, copy=False
+    )
+    median = SimpleImputer(strategy="median", keep_empty_features=True)
+    encoder = OneHotEncoder(drop="if_binary", handle_unknown="ignore", sparse_output=False)
+    steps = [("number", median, list(numbers)), ("category", encoder, list(others))]
+    # The largest numbers may overflow here; the search reports them.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return ColumnTransformer([step for step in steps if step[2]]).fit(table)
+
+
+def encode(frame: Frame, medians: Array, levels: Sequence[Levels]) -> list[Array]:
+    """Return the unscaled features of each column."""
+    blocks = []
+    for spec, values, median, known in zip(frame.columns, frame.data, medians, levels, strict=True):
+        if spec.numeric:
+            blocks.append(np.where(absent(values), median, values)[:, None])
+        else:
+            blocks.append(indicators_of(values, known))
+    return blocks
+
+
+def indicators_of(values: Texts | Array, levels: Levels) -> Array:
+    """Return a 0/1 column per level, only the second of two; an unknown value is 0 in all columns."""
+    position = {level: i for i, level in enumerate(levels)}
+    codes = np.array([position.get(value, -1) for value in values], dtype=np.intp)
+    ones = np.asarray(codes[:, None] == np.arange(len(levels)), dtype=np.float64)
+    return ones[:, 1:] if len(levels) == 2 else ones
+
+
+def unseen_levels(spec: ColumnSpec, values: Any, levels: Levels) -> ReadingDecision | None:
+    """Return the decision about values that no training row has."""
+    known = set(levels)
+    strange = [] if spec.numeric else [value for value in values if value not in known]
+    if not strange:
+        return None
+    distinct = [shown(v) if v else "missing" for v in sorted(set(strange))]
+    more = f" and {len(distinct) - NAMES_SHOWN} more" if len(distinct) > NAMES_SHOWN else ""
+    taken = f"taken as {shown(levels[0])}" if len(levels) == 2 else "taken as none of the values"
+    rows = f"{len(strange)} row{'' if len(strange) == 1 else 's'}"
+    text = f"{', '.join(distinct[:NAMES_SHOWN])}{more} not among the training rows: {taken}"
+    return ReadingDecision(spec.name, text, rows)
+
+
+def read_schema(found: Mapping[str, Any]) -> Schema:
+    """Return a schema from JSON; raise ValueError if it is invalid."""
+    columns = []
+    for column in found["columns"]:
+        if (kind := column["kind"]) not in get_args(ColumnKind):
+            raise ValueError(f"no kind of column {kind!r}")
+        columns.append(ColumnSpec(text_of(column["name"]), kind, text_of(column["form"])))
+    if found["form"] not in ("columns", "svmlight") or not columns:
+        raise ValueError(f"no schema of form {found['form']!r}")
+    named, width = found["named"] is True, int(found["width"])
+    return Schema(found["form"], named, width, text_of(found["target"]), tuple(columns))
+
+
+def text_of(value: Any) -> str:
+    """Return a value that is a string; refuse any other."""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return value

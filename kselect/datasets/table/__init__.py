@@ -1,0 +1,1 @@
+"""Tables of a user: from the bytes of a file to typed columns and a target, with every decision reported."""

@@ -1,0 +1,381 @@
+"""Infer what each column of a raw table is (numbers, dates, categories, or nothing to learn from), and read it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kselect.datasets.table.raw_table import (
+    ColumnKind,
+    ColumnSpec,
+    FilePlace,
+    RawTable,
+    ReadingDecision,
+    Texts,
+)
+from kselect.datasets.table.values import (
+    GERMAN,
+    HAS_DECIMAL_COMMA,
+    LEADING_ZERO,
+    MISSING,
+    MISSING_AMONG_NUMBERS,
+    PLAIN,
+    THOUSANDS,
+    AmbiguousDates,
+    Style,
+    as_days,
+    find_form,
+    find_mark,
+    is_finite,
+    is_number,
+    is_written,
+    plain_numbers,
+    styles_of,
+)
+from kselect.errors import DataError
+from kselect.grids import show_number
+from kselect.numerics.linalg import Array
+
+SHOWN = 40
+FEW_VALUES = 20
+FEW_TEXTS = 10
+FEW_WORDS = 5
+STRAY = 0.1
+# Codes such as a family 136A between 136 and 137, or a station c168, are names, not measurements. Before
+# digits, an O, l or I is a mistyped 0 or 1; after them, other letters may be a unit.
+CODE = re.compile("[0-9]+[A-Da-d]|[A-HJ-NP-Za-kmnp-z][0-9]+")
+DIGITS = re.compile("[0-9]+")
+NAMELESS = re.compile(r"Unnamed: ?[0-9]+|[Ii]ndex|level_0|row[ _.]?(?:names?|ids?|numbers?|nrs?)?")
+IDENTIFIER = re.compile(r"(?:.*[ _.-])?[iI][dD]|.*[a-z]I[dD]")
+EMPTY = "left out: it has no value in any row"
+OWN_TEXT = "left out: texts that hardly repeat; --categorical COLUMN keeps it"
+INDEX = "left out: it numbers the rows; --numeric COLUMN keeps it"
+NUMBERED = "left out: an identifier, another whole number in each row; --numeric COLUMN keeps it"
+
+AskedKind = Literal["number", "category"]
+Commas = Callable[[], bool | None]
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnText:
+    """One column of a file as text. ``commas`` tells, if asked, whether other columns have decimal commas."""
+
+    place: FilePlace
+    name: str
+    fields: Sequence[str]
+    decimal_commas: bool = False
+    commas: Commas = lambda: None
+
+    @cached_property
+    def plain(self) -> Array | None:
+        """The fields as numbers if all are plainly written numbers; this is fast, and true of most columns."""
+        return plain_numbers(self.fields)
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """The distinct values that are not missing, and how often each occurs."""
+        found = Counter(self.fields)
+        return Counter({value: times for value, times in found.items() if value not in MISSING})
+
+    @cached_property
+    def has_groups(self) -> bool:
+        """Whether the first dot of plain numbers may separate thousands."""
+        if not self.decimal_commas:
+            return False
+        dotted = next((field for field in self.fields if "." in field), "")
+        return GERMAN.telling.fullmatch(dotted) is not None
+
+    def error(self, what: str, value: str | None = None) -> DataError:
+        """Return an error with the line of the first such value, the column, and what is wrong."""
+        row = None if value is None else list(self.fields).index(value)
+        return self.place.error(f"column {self.name}: {what}", row)
+
+
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """A column after reading; without a spec it is dropped."""
+
+    spec: ColumnSpec | None
+    values: Array | Texts
+    decisions: tuple[ReadingDecision, ...] = ()
+
+
+@dataclass(frozen=True)
+class Inference:
+    """What a column is, with the decisions about it; without a spec it is dropped."""
+
+    spec: ColumnSpec | None
+    decisions: tuple[ReadingDecision, ...] = ()
+
+
+def shown(value: str) -> str:
+    """Return a value in quotes on one line, shortened if it is long."""
+    return repr(value if len(value) <= SHOWN else f"{value[: SHOWN - 3]}...")
+
+
+def absent(values: Array | Texts) -> NDArray[np.bool_]:
+    """Return which rows are missing."""
+    return np.asarray(values == "" if values.dtype == object else np.isnan(values.astype(float)))
+
+
+def column_text(raw: RawTable, i: int, commas: Commas = lambda: None) -> ColumnText:
+    """Return a column as text; numbers of Parquet or svmlight are written out."""
+    fields = raw.columns[i]
+    if isinstance(fields, np.ndarray):
+        fields = ["" if np.isnan(v) else show_number(v) for v in fields.tolist()]
+    return ColumnText(raw.place, raw.names[i], fields, raw.decimal_commas, commas)
+
+
+# --- how the numbers of a column are written ----------------------------------------------------------
+
+
+def number_style(column: ColumnText, zeros: bool = False) -> Style | None:
+    """Return how the numbers are written, None if a value is not a number; ``zeros`` accepts 007 as a number."""
+    if column.plain is not None and not column.has_groups:
+        return PLAIN
+    values = [value for value in column.counts if value not in MISSING_AMONG_NUMBERS]
+    if not values:
+        return None
+    if all(map(is_finite, values)) and (zeros or not any(map(LEADING_ZERO.fullmatch, values))):
+        groups = column.decimal_commas and GERMAN.fits(values)
+        return GERMAN if groups and column.commas() else PLAIN
+    styles = styles_of(values, column.decimal_commas)
+    if len(styles) < 2:
+        return styles[0] if styles else None
+    commas = column.commas()
+    if commas is None:
+        bad = next(value for value in values if THOUSANDS.telling.fullmatch(value))
+        point, none = bad.replace(",", ".", 1), bad.replace(",", "")
+        raise column.error(f"{shown(bad)} may be {none} or {point}: write it so", bad)
+    return next(style for style in styles if style.comma is commas)
+
+
+def file_commas(raw: RawTable) -> bool | None:
+    """Return whether a file has decimal commas, None if its unambiguous columns do not agree."""
+    if not raw.decimal_commas:  # commas separate its columns
+        return False
+    columns = (column_text(raw, i) for i in range(len(raw.names)))
+    found = {says for column in columns if (says := says_commas(column)) is not None}
+    return found.pop() if len(found) == 1 else None
+
+
+def says_commas(column: ColumnText) -> bool | None:
+    """Return True for ``1,5``, False for ``1.5``, None for ``1,234``, ``1.234`` and anything else."""
+    if column.plain is not None and not column.has_groups:
+        return False if any("." in field for field in column.fields) else None
+    values = list(column.counts)
+    if all(map(is_finite, values)):
+        return False if any("." in v for v in values) and not GERMAN.fits(values) else None
+    styles = styles_of(values, True)
+    return styles[0].comma if len(styles) == 1 and "," in "".join(values) else None
+
+
+def not_plain(column: ColumnText) -> list[str]:
+    """Return the values that Python does not read as finite numbers."""
+    present = (value for value in column.counts if value not in MISSING_AMONG_NUMBERS)
+    return [value for value in present if not is_finite(value)]
+
+
+# --- reading a column of a known kind -----------------------------------------------------------------
+
+
+def read_as(spec: ColumnSpec, column: ColumnText) -> Array | Texts:
+    """Return numbers with NaN, or texts with the empty string, for missing values."""
+    if spec.kind == "number":
+        return read_numbers(column)
+    if spec.kind == "date":
+        days = {value: as_days(value, spec.form) for value in column.counts}
+        for value, day in days.items():
+            if day is None:
+                raise column.error(f"{shown(value)} is not a date of the form {spec.form}", value)
+        return np.array([days.get(field, np.nan) for field in column.fields], dtype=np.float64)
+    write = canonical if spec.kind == "code" else str
+    known = {value: write(value) for value in column.counts}
+    values = np.empty(len(column.fields), dtype=object)
+    values[:] = [known.get(field, "") for field in column.fields]
+    return values
+
+
+def read_numbers(column: ColumnText) -> Array:
+    """Return the numbers; raise an error that shows the first field that is not a number."""
+    style = number_style(column, True)
+    if style is None:
+        if not set(column.counts) - MISSING_AMONG_NUMBERS:
+            return np.full(len(column.fields), np.nan)
+        bad = sorted(not_plain(column), key=lambda v: is_written(v, column.decimal_commas))[0]
+        raise column.error(f"{shown(bad)} is not a finite number", bad)
+    if style is PLAIN and column.plain is not None:
+        return column.plain
+    missing = MISSING | MISSING_AMONG_NUMBERS
+    known = {f: np.nan if f in missing else float(style.plain(f)) for f in set(column.fields)}
+    return np.array([known[field] for field in column.fields], dtype=np.float64)
+
+
+def canonical(value: str) -> str:
+    """Return ``3`` for ``3.0`` and ``3``: pandas writes the former if a value of the column is missing."""
+    return show_number(float(value)) if is_finite(value) else value
+
+
+# --- inferring the kind of a column -------------------------------------------------------------------
+
+
+def infer_column(column: ColumnText) -> Inference:
+    """Return what the fields look like."""
+    if column.plain is None and not column.counts:
+        return dropped(column.name, EMPTY)
+    style = number_style(column)
+    if style is None:
+        return infer_dates(column) or infer_words(column)
+    words = sorted(MISSING_AMONG_NUMBERS.intersection(column.fields))
+    texts = [f"written with {style.text}"] if style is not PLAIN else []
+    texts += [f"{', '.join(map(shown, words))} taken as missing"] if words else []
+    decisions = tuple(ReadingDecision(column.name, text) for text in texts)
+    return Inference(ColumnSpec(column.name, "number"), decisions)
+
+
+def dropped(name: str, text: str, detail: str = "") -> Inference:
+    """Return that there is nothing to learn from a column, and why."""
+    return Inference(None, (ReadingDecision(name, text, detail),))
+
+
+def infer_dates(column: ColumnText) -> Inference | None:
+    """Read dates as days: they have an order, and a kernel needs distances."""
+    try:
+        form = find_form(list(column.counts))
+    except AmbiguousDates as error:
+        value, drop = str(error), f"or --drop {column.name}"
+        what = "may have the day first or the month first: write 2004-12-31"
+        raise column.error(f"{shown(value)} {what}, {drop}", value) from None
+    if form is None:
+        return None
+    text = "dates, taken as days since 1970-01-01; --drop COLUMN leaves it out"
+    decision = ReadingDecision(column.name, text, f"form {form}")
+    return Inference(ColumnSpec(column.name, "date", form), (decision,))
+
+
+def infer_words(column: ColumnText) -> Inference:
+    """Read words as categories; refuse numbers with signs or stray words, and drop values that hardly repeat."""
+    refuse_marked(column)
+    words = {v: n for v, n in column.counts.items() if not is_written(v, column.decimal_commas)}
+    if words and is_stray(column, words):
+        rows, word = sum(column.counts.values()), next(iter(words))
+        raise column.error(
+            f"{shown(word)} is not a finite number, as {rows - sum(words.values())} of {rows} values are; "
+            f"--categorical {column.name} takes all as categories, --drop {column.name} leaves them out",
+            word,
+        )
+    if not words and not any(map(LEADING_ZERO.fullmatch, column.counts)):
+        odd = not_plain(column)[0]
+        raise column.error(f"{shown(odd)} is not written as the other numbers are", odd)
+    found = infer_categories(column)
+    if found.spec is None or len(words) == len(column.counts):
+        return found
+    text = "leading zeros: text, not numbers; --numeric COLUMN reads numbers"
+    if words:
+        text = f"words among numbers ({shown(next(iter(words)))}): all are taken as text"
+    return Inference(found.spec, (ReadingDecision(column.name, text),))
+
+
+def infer_categories(column: ColumnText) -> Inference:
+    """Read texts as categories, unless (nearly) every row has its own: a name, a code, a remark."""
+    distinct, rows = len(column.counts), sum(column.counts.values())
+    if distinct > max(FEW_TEXTS, rows // 2):
+        return dropped(column.name, OWN_TEXT, f"{distinct} texts in {rows} rows")
+    return Inference(ColumnSpec(column.name, "category"))
+
+
+def is_stray(column: ColumnText, words: Counter[str] | dict[str, int]) -> bool:
+    """Return whether words among numbers are slips or marks (``<0.5``, ``n.d.``), not a scale or codes.
+
+    A scale (``1``, ``2``, ``3+``) has few values. Codes (``A12``, ``77``) have many different words, or consist of
+    digits and one letter (``136A``).
+    """
+    rows, n_words = sum(column.counts.values()), sum(words.values())
+    if 2 * n_words > rows:
+        return False
+    if any(map(is_number, words)):  # infinity is no class
+        return True
+    numbers = (value for value in column.counts if value not in words)
+    if all(map(CODE.fullmatch, words)) and all(map(DIGITS.fullmatch, numbers)):
+        return False
+    if len(column.counts) <= min(FEW_VALUES, rows // 5):
+        return False
+    if n_words < max(FEW_WORDS, STRAY * rows):
+        return True
+    return len(words) <= FEW_WORDS and len(column.counts) - len(words) > FEW_VALUES
+
+
+def refuse_marked(column: ColumnText) -> None:
+    """Refuse amounts of money and the like, and decimal commas in a file whose delimiter is the comma."""
+    ways = f"write plain numbers, or --drop {column.name}"
+    values = list(column.counts)
+    if found := find_mark(values, column.decimal_commas):
+        what, value = found
+        raise column.error(f"{shown(value)} has {what}: {ways}", value)
+    commas = [v for v in values if HAS_DECIMAL_COMMA.fullmatch(v)]
+    if not column.decimal_commas and 2 * len(commas) > len(values):
+        what = "has a decimal comma where commas separate the columns"
+        raise column.error(f"{shown(commas[0])} {what}: {ways}", commas[0])
+
+
+# --- one feature --------------------------------------------------------------------------------------
+
+
+def read_feature(raw: RawTable, i: int, asked: AskedKind | None, commas: Commas) -> Feature:
+    """Read a column as the user asks, else as the file states, else as its fields look."""
+    fields, kind, name = raw.columns[i], raw.kinds[i], raw.names[i]
+    if isinstance(fields, np.ndarray) and asked != "category":
+        if raw.form == "svmlight" and asked is None:  # missing indices mean 0
+            return Feature(ColumnSpec(name, "number"), fields)
+        if np.isnan(fields).all():
+            return Feature(None, np.empty(0), dropped(name, EMPTY).decisions)
+        kind = kind or "number"
+        found = Inference(ColumnSpec(name, kind, "ISO" if kind == "date" else ""))
+        values: Array | Texts = fields
+    else:
+        column = column_text(raw, i, commas)
+        found = infer_asked(column, asked, kind)
+        if found.spec is None:
+            return Feature(None, np.empty(0), found.decisions)
+        values = read_as(found.spec, column)
+    if asked is None and raw.form == "columns" and len(raw.names) > 2:
+        why = index_reason(name, values, not raw.named and i == 0)
+        if why:
+            return Feature(None, np.empty(0), (ReadingDecision(name, why),))
+    return Feature(found.spec, values, found.decisions)
+
+
+def infer_asked(column: ColumnText, asked: AskedKind | None, kind: ColumnKind | None) -> Inference:
+    """Return what a column is; categories of numbers become codes, so that ``3.0`` and ``3`` are the same."""
+    if asked is None:
+        return infer_categories(column) if kind == "category" else infer_column(column)
+    if asked == "number":
+        return Inference(ColumnSpec(column.name, "number"))
+    plain = all(is_finite(v) and not LEADING_ZERO.fullmatch(v) for v in column.counts)
+    return Inference(ColumnSpec(column.name, "code" if plain else "category"))
+
+
+def index_reason(name: str, values: Array | Texts, lonely: bool) -> str:
+    """Return why a column of numbers is an index; ``lonely`` means the first column of a file without a header."""
+    if values.dtype == object or len(values) < 2 or not np.isfinite(values).all():
+        return ""
+    if lonely:
+        return INDEX if counts_rows(values) else ""
+    if len(np.unique(values)) < len(values) or not (values == np.round(values)).all():
+        return ""
+    if NAMELESS.fullmatch(name):
+        return INDEX
+    return NUMBERED if IDENTIFIER.fullmatch(name) else ""
+
+
+def counts_rows(values: NDArray[np.generic]) -> bool:
+    """Return whether a column is 0, 1, 2, ... or 1, 2, 3, ..."""
+    ordered = np.arange(len(values))
+    return bool((values == ordered).all() or (values == ordered + 1).all())

@@ -1,0 +1,286 @@
+"""Read a user's table as a frame: typed features, a target, and a line about every decision.
+
+``read_frame`` infers what the columns are. ``read_like`` reads a further file, such as one to predict, with the
+schema of the file that a model was learned from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+
+from kselect.datasets.content import open_data_file
+from kselect.datasets.table.column_inference import (
+    AskedKind,
+    Commas,
+    absent,
+    column_text,
+    counts_rows,
+    file_commas,
+    read_as,
+    read_feature,
+    shown,
+)
+from kselect.datasets.table.raw_table import (
+    ColumnSpec,
+    Fields,
+    Frame,
+    Missing,
+    RawTable,
+    ReadingDecision,
+    Schema,
+    TableOptions,
+    Texts,
+    decision_lines,
+    read_labelled,
+)
+from kselect.datasets.table.read import is_header, one_line, read_raw, without_empty_end
+from kselect.datasets.table.target import read_target, target_fields
+from kselect.errors import DataError, printable
+from kselect.grids import show_number
+from kselect.numerics.linalg import Array
+
+COUNTS = "it counts the rows: --drop COLUMN unless their order means something"
+MIRROR = "it tells the target one to one: --drop COLUMN if it is the target in other words"
+CONSTANT = "the same value in every row"
+NAMES_SHOWN = 5
+
+
+def read_frame(path: Path, target: str | None, options: TableOptions | None = None) -> Frame:
+    """Read the table in a file: svmlight, CSV with comma, semicolon or tab, or Parquet; packed or not."""
+    options = options or TableOptions()
+    raw = without_empty_end(read_raw(path, partial(is_header, target=target), target is not None))
+    position, asked = assign(raw, target, options)
+    commas = cache(partial(file_commas, raw))
+    found = read_target(raw, position, commas)
+    features = [read_feature(raw, i, kind, commas) for i, kind in asked]
+    decisions = [d for feature in features for d in feature.decisions]
+    kept = [(f.spec, f.values) for f in features if f.spec is not None]
+    if not kept:
+        why = "; ".join(decision_lines(decisions)) or "all are dropped"
+        raise raw.place.error(f"no feature is left: {why}")
+    specs, data = zip(*kept, strict=True)
+    name = "" if position is None else raw.names[position]
+    schema = Schema(raw.form, raw.named, len(raw.names), name, specs)
+    said = (*raw.decisions, *found.decisions, *decisions)
+    frame = Frame(schema, data, found.values, raw.place, raw.sha256, said)
+    if len(found.rows) < frame.n:
+        frame = frame.take(found.rows)
+    frame = treat_missing(frame, options.missing)
+    return frame.with_decisions(remarks(frame))
+
+
+def assign(
+    raw: RawTable, target: str | None, options: TableOptions
+) -> tuple[int | None, list[tuple[int, AskedKind | None]]]:
+    """Return the target's position (None for svmlight), and each feature's position with the kind asked for."""
+    goal = find_target(raw, target)
+    dropped = {raw.find(name, " to drop") for name in options.drop}
+    asked: dict[int, AskedKind] = {}
+    for name in options.categorical:
+        asked[raw.find(name)] = "category"
+    for name in options.numeric:
+        i = raw.find(name)
+        if asked.setdefault(i, "number") != "number":
+            raise raw.place.error(f"column {raw.names[i]} is asked to be categorical and numeric")
+    if goal is not None and goal in dropped | set(asked):
+        raise raw.place.error(f"column {raw.names[goal]} is the target: it is no feature")
+    for i in dropped & set(asked):
+        raise raw.place.error(
+            f"column {raw.names[i]} is dropped: it is neither categorical nor numeric"
+        )
+    features = (i for i in range(len(raw.names)) if i != goal and i not in dropped)
+    return goal, [(i, asked.get(i)) for i in features]
+
+
+def find_target(raw: RawTable, target: str | None) -> int | None:
+    """Return the position of the target, by default the last; None for svmlight, whose lines begin with it."""
+    if raw.form == "svmlight":
+        if target is not None:
+            raise raw.place.error(
+                f"svmlight begins each line with its target: no column {target!r}"
+            )
+        return None
+    if len(raw.names) < 2:
+        raise raw.place.error("one column only; a target and a feature are needed")
+    return len(raw.names) - 1 if target is None else raw.find(target, " for the target")
+
+
+def treat_missing(frame: Frame, missing: Missing) -> Frame:
+    """Report missing values, drop their rows, or refuse the first one."""
+    if missing == "impute":
+        return frame if frame.numbers is not None else frame.with_decisions(gaps_of(frame))
+    gaps = [absent(values) for values in frame.data]
+    rows = np.flatnonzero(np.any(gaps, axis=0))
+    if not len(rows):
+        return frame
+    if missing == "error":
+        name = next(s.name for s, gap in zip(frame.columns, gaps, strict=True) if gap[rows[0]])
+        raise frame.place.error(f"column {name}: is missing", int(rows[0]))
+    if len(rows) == frame.n:
+        raise frame.place.error("every row has a missing value: nothing is left")
+    text = f"{len(rows)} of {frame.n} rows left out: a value is missing"
+    kept = frame.take(np.setdiff1d(np.arange(frame.n), rows))
+    return kept.with_decisions([ReadingDecision(None, text)])
+
+
+# --- remarks on the columns that are kept ----------------------------------------------------------------------
+
+
+def gaps_of(frame: Frame) -> list[ReadingDecision]:
+    """Return that missing values are filled in, and with what."""
+    found = []
+    for spec, values in zip(frame.columns, frame.data, strict=True):
+        if count := int(absent(values).sum()):
+            median = "missing values become the median"
+            text = median if spec.numeric else "missing is a category of its own"
+            found.append(ReadingDecision(spec.name, text, f"{count} missing"))
+    return found
+
+
+def remarks(frame: Frame) -> list[ReadingDecision]:
+    """Return the remarks on all columns; numbers without gaps are searched all at once for suspects."""
+    suspects: Iterable[int] = range(len(frame.columns))
+    if (X := frame.numbers) is not None:
+        rows = np.arange(len(X))[:, None]
+        distinct = 1 + np.count_nonzero(np.diff(np.sort(X, axis=0), axis=0), axis=0)
+        counting = np.all(rows == X, axis=0) | np.all(rows + 1 == X, axis=0)
+        classes = 0 if frame.target is None else len(set(frame.target))
+        suspects = np.flatnonzero(counting | (distinct == 1) | (distinct == classes)).tolist()
+    pairs = [(frame.columns[i], frame.data[i]) for i in suspects]
+    return [d for spec, values in pairs for d in column_remarks(spec, values, frame.target)]
+
+
+def column_remarks(
+    spec: ColumnSpec, values: Array | Texts, target: Fields | None
+) -> list[ReadingDecision]:
+    """Return whether a column counts the rows, copies the target or is constant, and how it is encoded."""
+    found = []
+    if spec.numeric and len(values) > 2 and counts_rows(values):
+        found.append(ReadingDecision(spec.name, COUNTS))
+    if target is not None and mirrors(values, target):
+        found.append(ReadingDecision(spec.name, MIRROR))
+    if len(values) and (values == values[0]).all():
+        value = show_number(values[0]) if spec.numeric else shown(values[0])
+        found.append(ReadingDecision(spec.name, CONSTANT, value))
+    elif not spec.numeric:
+        levels, text = sorted(set(values)), "categories: a 0/1 column for each value"
+        detail = f"{len(levels)} values"
+        if len(levels) == 2:
+            low, high = (shown(level)[1:-1] or "missing" for level in levels)
+            text, detail = "two values, taken as 0 and 1", f"{low} = 0, {high} = 1"
+        found.append(ReadingDecision(spec.name, text, detail))
+    return found
+
+
+def mirrors(values: Array | Texts, target: Fields) -> bool:
+    """Return whether column and target determine each other, with each value at least twice on average."""
+    mine = values.tolist()
+    distinct = len(set(mine))
+    if not 1 < distinct <= len(mine) // 2 or distinct != len(set(target)):
+        return False
+    return len(set(zip(mine, target, strict=True))) == distinct
+
+
+# --- further files ------------------------------------------------------------------------------------------------
+
+
+def read_like(path: Path, schema: Schema) -> Frame:
+    """Read the rows of a file in the columns of a schema, and its target if it has one.
+
+    Columns are found by name, in any order, and others are ignored. Without a header line they are found by
+    position, and the target may be absent. Missing values stay: the preparation fills them in.
+    """
+    if schema.form == "svmlight":
+        raw = read_labelled(open_data_file(path), schema.width)
+        return Frame(schema, read_data(raw, schema), raw.labels, raw.place, raw.sha256, ())
+    known = {spec.name for spec in schema.columns} | {schema.target}
+
+    def has_names(rows: Sequence[Sequence[str]]) -> bool:
+        return schema.named and any(one_line(field) in known for field in rows[0])
+
+    raw = read_raw(path, has_names, columns=True)
+    if raw.form == "svmlight":
+        raise raw.place.error("svmlight, but the model has learned from columns")
+    if not schema.named and len(raw.names) > schema.width:
+        raw = without_empty_end(raw)
+    data = read_data(raw, schema)
+    target, why = optional_target(raw, schema)
+    frame = Frame(schema, data, target, raw.place, raw.sha256, raw.decisions)
+    return frame.with_decisions([*gaps_of(frame), *why])
+
+
+def read_data(raw: RawTable, schema: Schema) -> tuple[Array | Texts, ...]:
+    """Read the features of a schema."""
+    commas = cache(partial(file_commas, raw))
+    positions = by_name(raw, schema) if schema.named else by_position(raw, schema)
+    pairs = zip(schema.columns, positions, strict=True)
+    return tuple(read_known(raw, spec, i, commas) for spec, i in pairs)
+
+
+def by_name(raw: RawTable, schema: Schema) -> list[int]:
+    """Return where the columns are; refuse a file that lacks one."""
+    names = [spec.name for spec in schema.columns]
+    lacking = [name for name in names if name not in raw.names]
+    more = len(lacking) - NAMES_SHOWN
+    listed = ", ".join(map(repr, lacking[:NAMES_SHOWN])) + (f" and {more} more" if more > 0 else "")
+    if len(lacking) == len(names):
+        raise raw.place.error(f"no header line with the columns of the model: {listed}")
+    if lacking:
+        column = "column" if len(lacking) == 1 else "columns"
+        raise raw.place.error(f"without the {column} {listed}, which the model needs")
+    return [raw.names.index(name) for name in names]
+
+
+def by_position(raw: RawTable, schema: Schema) -> list[int]:
+    """Return where the columns are in a file without a header line, which may lack the target."""
+    found, width = len(raw.names), schema.width
+    positions = [int(spec.name) - 1 for spec in schema.columns]
+    if found == width:
+        return positions
+    if found == width - 1 and schema.form == "columns":
+        goal = int(schema.target) - 1
+        return [i - (i > goal) for i in positions]
+    raise raw.place.error(
+        f"{found} columns; the model has learned from {width}, or {width - 1} without the target"
+    )
+
+
+def read_known(raw: RawTable, spec: ColumnSpec, i: int, commas: Commas) -> Array | Texts:
+    """Read a feature of a known kind; refuse a file that states another kind."""
+    fields = raw.columns[i]
+    if isinstance(fields, np.ndarray) and "date" in {raw.kinds[i], spec.kind}:
+        if raw.kinds[i] != spec.kind:
+            raise raw.place.error(f"column {spec.name}: dates in one file, numbers in the other")
+        return fields
+    if isinstance(fields, np.ndarray) and spec.numeric:
+        return fields
+    try:
+        return read_as(spec, column_text(raw, i, commas))
+    except DataError as error:
+        if spec.kind != "number":
+            raise
+        way = f"kselect fit --categorical {printable(spec.name)} takes all as categories"
+        raise DataError(f"{error}, as all are that the model has learned from; {way}") from None
+
+
+def optional_target(raw: RawTable, schema: Schema) -> tuple[Fields | None, list[ReadingDecision]]:
+    """Return the target if the file has a readable one, since a prediction does not need it."""
+    if schema.named and schema.target not in raw.names:
+        return None, []
+    if not schema.named and len(raw.names) < schema.width:
+        return None, []
+    i = raw.names.index(schema.target) if schema.named else int(schema.target) - 1
+    fields = raw.columns[i]
+    if isinstance(fields, np.ndarray):
+        return (None if np.isnan(fields).all() else fields), []
+    column = column_text(raw, i, partial(file_commas, raw))
+    if not column.counts:
+        return None, []
+    try:
+        return target_fields(column)[0], []
+    except DataError as error:
+        return None, [ReadingDecision(None, f"the target is not compared: {error}")]

@@ -1,0 +1,253 @@
+"""The two stages of a table: the raw table, with columns as the file writes them, and the frame of typed columns.
+
+Parquet and svmlight files become raw tables here, since they state their own types; ``read`` parses text.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kselect.datasets.content import DataFile
+from kselect.datasets.registry import Task
+from kselect.datasets.svmlight import parse_plain
+from kselect.errors import DataError, brief, nearest, printable, quoted
+from kselect.numerics.linalg import Array, Index
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FileForm = Literal["columns", "svmlight"]
+ColumnKind = Literal["number", "date", "category", "code"]
+Missing = Literal["impute", "drop", "error"]
+Texts = NDArray[np.object_]
+Fields = Sequence[str] | Array
+LONGEST_HINT = 300
+NAMES_SHOWN = 6
+DAY = 86_400 * 10**9
+
+
+@dataclass(frozen=True)
+class ReadingDecision:
+    """A decision of the reader: about a column, with a detail of its own, or about the whole file (None)."""
+
+    column: str | None
+    text: str
+    detail: str = ""
+
+    @property
+    def name(self) -> str:
+        """The column with its detail: ``Age (177 missing)``."""
+        name = brief(self.column)
+        return f"{name} ({printable(self.detail)})" if self.detail else name
+
+    def __str__(self) -> str:
+        text = printable(self.text)
+        return text if self.column is None else f"column {self.name}: {text}"
+
+
+def decision_lines(decisions: Iterable[ReadingDecision]) -> list[str]:
+    """Return one line per decision; equal ones share a line, such as ``columns a, b and 3 more: text``."""
+    alike: dict[tuple[bool, str], list[ReadingDecision]] = {}
+    for decision in decisions:
+        alike.setdefault((decision.column is None, decision.text), []).append(decision)
+    found = []
+    for (of_file, text), same in alike.items():
+        more = len(same) - NAMES_SHOWN
+        names = [decision.name for decision in (same[:NAMES_SHOWN] if more > 1 else same)]
+        last = f"{more} more" if more > 1 else names.pop()
+        line = f"columns {', '.join(names)} and {last}: {printable(text)}"
+        found.append(str(same[0]) if of_file or len(same) == 1 else line)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class FilePlace:
+    """A file and the line of each of its rows, for error messages."""
+
+    path: Path
+    lines: Sequence[int] = ()
+
+    def error(self, text: str, row: int | None = None) -> DataError:
+        """Return the error ``path:line: text``, without a line if none is known."""
+        at = f":{self.lines[row]}" if row is not None and len(self.lines) else ""
+        return DataError(f"{printable(self.path)}{at}: {printable(text)}")
+
+
+@dataclass(frozen=True, eq=False)
+class RawTable:
+    """The columns of a file as it writes them; svmlight's labels are separate, as they have no name.
+
+    ``kinds`` are the kinds that the file itself states, as Parquet does, and None where the fields must tell.
+    """
+
+    place: FilePlace
+    sha256: str
+    form: FileForm
+    names: tuple[str, ...]
+    named: bool
+    columns: tuple[Fields, ...]
+    kinds: tuple[ColumnKind | None, ...]
+    labels: Array | None = None
+    decimal_commas: bool = False
+    decisions: tuple[ReadingDecision, ...] = ()
+
+    def find(self, wanted: str, what: str = "") -> int:
+        """Return the position of a column, given by its name or its number from 1."""
+        if wanted in self.names:
+            return self.names.index(wanted)
+        if wanted.isascii() and wanted.isdigit() and 1 <= int(wanted) <= len(self.names):
+            return int(wanted) - 1
+        hint = nearest(wanted, self.names)
+        if len(hint) > LONGEST_HINT:
+            first, last = ", ".join(map(brief, self.names[:4])), brief(self.names[-1])
+            hint = f"; the file has {len(self.names)} columns: {first}, ..., {last}"
+        raise self.place.error(f"no column {quoted(wanted)}{what}{hint}")
+
+
+@dataclass(frozen=True)
+class ColumnSpec:
+    """The name and kind of a feature; a ``code`` is a category written in numbers, ``form`` a date's form."""
+
+    name: str
+    kind: ColumnKind
+    form: str = ""
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the values are numbers to compute with."""
+        return self.kind in ("number", "date")
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """The user's instructions for a table; columns are given by name, or by number from 1."""
+
+    drop: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    missing: Missing = "impute"
+    task: Task | None = None
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns that another file must have to be read in the same way.
+
+    ``target`` is the target's name, empty in svmlight; ``width`` counts all columns of the first file.
+    """
+
+    form: FileForm
+    named: bool
+    width: int
+    target: str
+    columns: tuple[ColumnSpec, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Features column by column, with NaN or the empty text for missing values, and the target in any form."""
+
+    schema: Schema
+    data: tuple[Array | Texts, ...]
+    target: Fields | None
+    place: FilePlace
+    sha256: str
+    decisions: tuple[ReadingDecision, ...]
+
+    @property
+    def columns(self) -> tuple[ColumnSpec, ...]:
+        """The features."""
+        return self.schema.columns
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return len(self.data[0])
+
+    @cached_property
+    def numbers(self) -> Array | None:
+        """The matrix (n, columns) if all features are numbers without gaps, as in svmlight; else None."""
+        if not all(spec.numeric for spec in self.columns):
+            return None
+        values = np.ascontiguousarray(np.array(self.data, dtype=np.float64).T)
+        return None if np.isnan(values).any() else values
+
+    def take(self, rows: Index) -> Frame:
+        """Return some of the rows."""
+        target = self.target
+        if isinstance(target, np.ndarray):
+            target = target[rows]
+        elif target is not None:
+            target = [target[i] for i in rows]
+        lines = [self.place.lines[i] for i in rows.tolist()] if len(self.place.lines) else ()
+        data, place = tuple(values[rows] for values in self.data), replace(self.place, lines=lines)
+        return replace(self, data=data, target=target, place=place)
+
+    def with_decisions(self, more: Iterable[ReadingDecision]) -> Frame:
+        """Return the frame with further decisions at the end."""
+        return replace(self, decisions=(*self.decisions, *more))
+
+
+def read_labelled(file: DataFile, n_features: int | None = None) -> RawTable:
+    """Read an svmlight file; its columns are named 1, 2, ..."""
+    X, labels = parse_plain(file.data, file.path, n_features)
+    place = FilePlace(file.path)
+    if not X.shape[1]:
+        raise place.error("no features, only targets")
+    names = tuple(str(i) for i in range(1, X.shape[1] + 1))
+    number: ColumnKind = "number"
+    kinds = (number,) * len(names)
+    return RawTable(place, file.sha256, "svmlight", names, False, tuple(X.T), kinds, labels)
+
+
+def read_parquet(file: DataFile) -> RawTable:
+    """Read a Parquet file with the kinds that it states; text stays text, even ``0017``."""
+    place = FilePlace(file.path)
+    if find_spec("pyarrow") is None:
+        raise place.error("Parquet needs pyarrow (pip install pyarrow), or save the table as CSV")
+    import pandas as pd
+
+    try:
+        frame = pd.read_parquet(io.BytesIO(file.data), engine="pyarrow")
+    except (OSError, ValueError) as error:
+        raise place.error(f"not a whole Parquet file: {str(error).splitlines()[0]}") from None
+    names = tuple(str(name) for name in frame.columns)
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise place.error(f"two columns are called {twice[0]!r}")
+    if not len(frame):
+        raise place.error("no rows")
+    columns = [read_series(place, name, frame.iloc[:, i]) for i, name in enumerate(names)]
+    kinds, fields = zip(*columns, strict=True)
+    return RawTable(place, file.sha256, "columns", names, True, fields, kinds)
+
+
+def read_series(place: FilePlace, name: str, series: pd.Series[Any]) -> tuple[ColumnKind, Fields]:
+    """Return numbers or days with NaN, or texts with the empty string, for missing values."""
+    import pandas as pd
+    from pandas.api import types
+
+    missing, content = series.isna().to_numpy(), types.infer_dtype(series, skipna=True)
+    if types.is_datetime64_any_dtype(series) or content == "date":
+        moments = pd.to_datetime(series, utc=True).to_numpy("datetime64[ns]").astype(np.int64)
+        return "date", np.where(missing, np.nan, moments / DAY)
+    text = types.is_bool_dtype(series) or isinstance(series.dtype, types.CategoricalDtype)
+    if not text and (types.is_numeric_dtype(series) or content == "decimal"):
+        values = series.astype(object).where(~missing, np.nan).to_numpy(np.float64)
+        if np.isinf(values).any():
+            raise place.error(f"column {name}: it holds a number that is not finite")
+        return "number", values
+    if text or content in ("string", "boolean", "mixed-integer", "empty"):
+        pairs = zip(series.astype(object), missing, strict=True)
+        return "category", ["" if gone else str(value).strip() for value, gone in pairs]
+    raise place.error(f"column {name}: neither numbers, text nor dates; leave it out of the file")

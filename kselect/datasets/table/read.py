@@ -1,0 +1,332 @@
+"""Read a file of any kind as a raw table: tell its format, decode its text, and find delimiter and header.
+
+Python's csv module splits the text, because it reports the line of each row and its number of fields;
+``pandas.read_csv`` silently fills up short rows.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from kselect.datasets.content import DataFile, open_data_file
+from kselect.datasets.table.raw_table import (
+    FilePlace,
+    RawTable,
+    ReadingDecision,
+    read_labelled,
+    read_parquet,
+)
+from kselect.datasets.table.values import MISSING, is_number
+from kselect.errors import DataError, printable, quoted
+from kselect.numerics.memory import available_memory, gib
+
+ENDINGS = (".csv", ".tsv", ".tab")
+DELIMITERS = "\t;,"
+LINES_TRIED = 20
+BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+# Characters below the space, except tab, newline, vertical tab, form feed and carriage return. A text may
+# contain a few by mistake, but never a zero.
+CONTROL = re.compile("[\0-\x08\x0e-\x1f]")
+CONTROL_SHARE = 0.01
+COMMENT = re.compile(r"^[ \t]*#", re.MULTILINE)
+LINE = re.compile(r"[^\r\n]+")
+QUOTED = re.compile(r'"[^"]*"')
+# A label and at least one index:value, without commas and semicolons: a CSV row may contain a time of day.
+SVMLIGHT = re.compile(r"\S+(?:[ \t]+(?:qid|\d+):[^\s:,;]*)+[ \t]*(?:#.*)?")
+NUMBERED = "no header line: the columns are called 1, 2, ..."
+# Python's csv makes a string of each field and a list of each line, before columns and numbers are made.
+BYTES_PER_FIELD, BYTES_PER_LINE, BYTES_PER_CHARACTER = 110, 250, 9
+NumberedRows = list[tuple[int, list[str]]]  # each row with its line
+Header = Callable[[Sequence[Sequence[str]]], bool]
+
+
+def read_raw(path: Path, header: Header, columns: bool = False) -> RawTable:
+    """Read a file; ``columns`` takes a text without delimiters as one column."""
+    file = open_data_file(path)
+    if file.data[:4] == b"PAR1" or file.name.endswith((".parquet", ".pq")):
+        return read_parquet(file)
+    text = decode(file)
+    # One of the first lines tells svmlight, because a row of zeros has only a label.
+    svmlight = any(SVMLIGHT.fullmatch(line.strip()) for line in text.first_lines)
+    first = text.first_lines[0] if text.first_lines else ""
+    if not svmlight:
+        if columns or file.name.endswith(ENDINGS) or any(d in first for d in DELIMITERS):
+            return read_columns(file, text, header)
+        if len(first.split()) > 1:
+            what = (
+                "no commas, semicolons or tabs between columns, and no index:value as in svmlight"
+            )
+            raise DataError(f"{printable(path)}: {what}")
+    return read_labelled(file)
+
+
+# --- from bytes to text -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DecodedText:
+    """A text whose comment lines are blank, so that its line numbers are those of the file."""
+
+    text: str
+    comments: tuple[str, ...]
+    decisions: tuple[ReadingDecision, ...]
+    first_lines: tuple[str, ...]  # those that are not blank
+
+
+def decode(file: DataFile) -> DecodedText:
+    """Decode UTF-8, UTF-16 with its mark, else Windows-1252 or Latin-1, and blank the comment lines."""
+    data, decisions = file.data, []
+    try:
+        text = data.decode(BOMS.get(data[:2], "utf-8-sig"))
+    except UnicodeDecodeError:
+        decisions.append(ReadingDecision(None, "not UTF-8: read as Latin-1 (Windows-1252)"))
+        try:
+            text = data.decode("cp1252")  # Latin-1 with the Euro sign, and a few gaps
+        except UnicodeDecodeError:
+            text = data.decode("latin-1")
+    text = text.rstrip("\x1a")  # the end of a file, as DOS marked it
+    strange = CONTROL.findall(text)
+    if "\0" in strange or len(strange) > CONTROL_SHARE * len(text):
+        # Any bytes decode as Latin-1, but text does not contain these characters.
+        first = "\0" if "\0" in strange else strange[0]
+        line = text.count("\n", 0, text.index(first)) + 1
+        what = f"not a text: it holds the character {first!r}"
+        raise DataError(f"{printable(file.path)}:{line}: {what}")
+    text, comments = blank_comments(text)
+    if comments:
+        lines = "1 line that begins" if len(comments) == 1 else f"{len(comments)} lines that begin"
+        decisions.append(ReadingDecision(None, f"{lines} with # left out"))
+    filled = (match[0] for match in LINE.finditer(text) if match[0].strip())
+    return DecodedText(text, tuple(comments), tuple(decisions), tuple(islice(filled, LINES_TRIED)))
+
+
+def blank_comments(text: str) -> tuple[str, list[str]]:
+    """Return the text with blank ``#`` lines, and these lines; inside a quoted field there are no comments."""
+    if not COMMENT.search(text):
+        return text, []
+    kept, comments, quoted = [], [], False
+    for line in text.splitlines(keepends=True):
+        if not quoted and COMMENT.match(line):
+            comments.append(line.strip())
+            kept.append("\n")
+            continue
+        quoted ^= line.count('"') % 2 == 1
+        kept.append(line)
+    return "".join(kept), comments
+
+
+def find_delimiter(text: DecodedText) -> str:
+    """Return the first of tab, semicolon and comma that all first lines have equally often.
+
+    If there is none, return the most frequent in the first line. If semicolon and comma both qualify, the commas of
+    ``1,5;2,5`` are decimal commas.
+    """
+    lines = [QUOTED.sub("", line) for line in text.first_lines] or [""]
+    steady = [
+        d for d in DELIMITERS if len({line.count(d) for line in lines}) == 1 and d in lines[0]
+    ]
+    if not steady:
+        return max(reversed(DELIMITERS), key=lines[0].count)
+    if ";" in steady and "," in steady:
+        outside = any(re.search(r"(?<!\d),|,(?!\d)", line) for line in lines)
+        return "," if outside else ";"
+    return steady[0]
+
+
+# --- from text to columns -----------------------------------------------------------------------------------
+
+
+def read_columns(file: DataFile, text: DecodedText, header: Header) -> RawTable:
+    """Split a delimited text into named columns; without a header line they are named 1, 2, ..."""
+    path = file.path
+    require_fields(path, text.text)
+    delimiter = find_delimiter(text)
+    rows, decisions = even_out(path, split(path, text.text, delimiter))
+    names, whence = names_in_comment(text, delimiter, len(rows[0][1])), ""
+    if header([fields for _, fields in rows]):
+        names, rows = header_names(path, *rows[0]), rows[1:]
+    elif names:
+        whence = "the columns have their names from a # line"
+    else:
+        names, whence = [str(i) for i in range(1, len(rows[0][1]) + 1)], NUMBERED
+    if not rows:
+        raise DataError(f"{printable(path)}: a header and no rows")
+    return RawTable(
+        FilePlace(path, [line for line, _ in rows]),
+        file.sha256,
+        "columns",
+        tuple(names),
+        whence != NUMBERED,
+        tuple(zip(*(fields for _, fields in rows), strict=True)),
+        (None,) * len(names),
+        decimal_commas=delimiter != ",",
+        decisions=(
+            *(*text.decisions, *decisions),
+            *([ReadingDecision(None, whence)] if whence else []),
+        ),
+    )
+
+
+def require_fields(path: Path, text: str) -> None:
+    """Refuse a text whose fields would not fit into memory; they take many times its bytes."""
+    lines = text.count("\n") + text.count("\r") + 1
+    fields = lines + max(map(text.count, DELIMITERS))
+    needed = BYTES_PER_FIELD * fields + BYTES_PER_LINE * lines + BYTES_PER_CHARACTER * len(text)
+    if needed > (there := available_memory()):
+        raise DataError(
+            f"{printable(path)}: {fields} fields in {lines} lines need {gib(needed)} of memory; "
+            f"{gib(there)} are free"
+        )
+
+
+def split(path: Path, text: str, delimiter: str) -> NumberedRows:
+    """Return the stripped fields of each row, with its line; leave out empty rows."""
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=delimiter != "\t"
+    )
+    try:
+        stripped = ((reader.line_num, [field.strip() for field in row]) for row in reader)
+        rows = [(line, row) for line, row in stripped if any(row)]
+    except csv.Error as error:
+        raise DataError(f"{printable(path)}:{reader.line_num}: {error}") from None
+    if not rows:
+        raise DataError(f"{printable(path)}: no rows")
+    return rows
+
+
+def even_out(path: Path, rows: NumberedRows) -> tuple[NumberedRows, list[ReadingDecision]]:
+    """Return rows of equal width; refuse other rows, except if all have one field more than the first.
+
+    A comma at the end of each row makes an empty field, and R writes row names without a name for their column.
+    """
+    width, rest = len(rows[0][1]), rows[1:]
+    decisions: list[ReadingDecision] = []
+    if len(rest) > 1 and all(len(fields) == width + 1 for _, fields in rest):
+        if not any(fields[-1] for _, fields in rest):
+            return [rows[0], *((line, fields[:-1]) for line, fields in rest)], decisions
+        rows = [(rows[0][0], ["", *rows[0][1]]), *rest]
+        why = "the first column has no name: the header is one field short"
+        decisions.append(ReadingDecision(None, why))
+    width = len(rows[0][1])
+    for line, fields in rows:
+        if len(fields) != width:
+            raise DataError(
+                f"{printable(path)}:{line}: {len(fields)} columns where the first line has {width}"
+            )
+    return rows, decisions
+
+
+def header_names(path: Path, line: int, fields: Sequence[str]) -> list[str]:
+    """Return the names of a header; a column without a name gets that of pandas, a repeated name is an error."""
+    names = [one_line(name) or f"Unnamed: {i}" for i, name in enumerate(fields)]
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise DataError(f"{printable(path)}:{line}: two columns are called {quoted(twice[0])}")
+    return names
+
+
+def one_line(name: str) -> str:
+    """Return a name on one line."""
+    return " ".join(name.split())
+
+
+def names_in_comment(text: DecodedText, delimiter: str, width: int) -> list[str]:
+    """Return the names of a fitting ``# a,b,c`` line as numpy.savetxt writes it, if there is one."""
+    for comment in text.comments:
+        names = [name.strip() for name in comment.lstrip("# \t").split(delimiter)]
+        fits = len(names) == width == len(set(names)) and len(names) > 1
+        if fits and all(names) and not any(map(is_number, names)):
+            return names
+    return []
+
+
+def without_empty_end(table: RawTable) -> RawTable:
+    """Drop the empty columns without names that spreadsheets leave on the right."""
+    kept = len(table.names)
+    while kept > 1:
+        last, fields = kept - 1, table.columns[kept - 1]
+        nameless = not table.named or table.names[last] == f"Unnamed: {last}"
+        if not nameless or isinstance(fields, np.ndarray) or any(fields):
+            break
+        kept = last
+    cut = replace(table, names=table.names[:kept], columns=table.columns[:kept])
+    return replace(cut, kinds=table.kinds[:kept])
+
+
+# --- whether the first row is a header ------------------------------------------------------------------------
+
+# A digit and no letter: a number, an amount, a date.
+VALUE_LIKE = re.compile(r"[^A-Za-z]*[0-9][^A-Za-z]*")
+HAS_DIGIT = re.compile("[0-9]")  # "inf" and "nan" may be short for inflation and a nation
+YEAR = re.compile(r"1[89][0-9]{2}|20[0-9]{2}")
+ROWS_LOOKED_AT = 2000
+
+
+def is_header(rows: Sequence[Sequence[str]], target: str | None) -> bool:
+    """Return whether the first row holds names.
+
+    The evidence is the target's name, numbers below words, or repeated words below other words. A first row with a
+    number is a header only if its numbers count the columns or are years.
+    """
+    rows = rows[:ROWS_LOOKED_AT]
+    first, rest = rows[0], rows[1:]
+    if target is not None and target in first and not is_number(target):
+        return True
+    columns = [[row[i] for row in rest] for i in range(len(first))]
+    if counts_columns(first, columns):
+        return True
+    if any(is_number(field) and HAS_DIGIT.search(field) for field in first):
+        return False
+    if not rest or any(map(is_above_values, first, columns)):
+        return True
+    if any(field and field in MISSING for field in first):
+        return False
+    if any(map(is_number, rest[0])):
+        return True
+    # Distinct words above words that repeat; pandas and R leave the name of the index empty.
+    names = first[1:] if not first[0] else first
+    if len(set(names)) < len(names) or "" in names:
+        return False
+    repeating = [(f, set(c)) for f, c in zip(first, columns, strict=True) if len(set(c)) < len(c)]
+    return bool(repeating) and not any(name in values for name, values in repeating)
+
+
+def is_above_values(name: str, below: Sequence[str]) -> bool:
+    """Return whether a word stands above nothing but numbers, amounts or dates."""
+    present = [field for field in below if field not in MISSING]
+    if not present or name in MISSING or VALUE_LIKE.fullmatch(name):
+        return False
+    return all(is_number(f) or VALUE_LIKE.fullmatch(f) for f in present)
+
+
+def counts_columns(first: Sequence[str], columns: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row is ``0,1,2,y``, as pandas writes unnamed columns, or ``country,1990,2000``."""
+    numbers = [field for field in first if is_number(field)]
+    named = [i for i, field in enumerate(first) if field and not is_number(field)]
+    if not (named and numbers and columns[0]):
+        return False
+    ascending = sorted(set(numbers))
+    years = len(numbers) > 1 and all(map(YEAR.fullmatch, numbers))
+    years = years and numbers in (ascending, ascending[::-1])
+    counts = any(numbers == [str(i + s) for i in range(len(numbers))] for s in (0, 1))
+    return (counts or years) and all(is_name_of(first[i], columns[i], years) for i in named)
+
+
+def is_name_of(name: str, below: Sequence[str], years: bool) -> bool:
+    """Return whether the column is all numbers, or words without the name that repeat (or stand below years)."""
+    present = [field for field in below if field not in MISSING]
+    numeric = [is_number(field) for field in present]
+    if all(numeric):
+        return True
+    if any(numeric) or name in present:
+        return False
+    return years or len(set(present)) < len(present)

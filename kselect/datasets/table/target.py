@@ -1,0 +1,182 @@
+"""The target of a table: its column, its missing values, and its reading as classes or as numbers."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kselect.datasets.registry import Task
+from kselect.datasets.table.column_inference import (
+    ColumnText,
+    Commas,
+    column_text,
+    number_style,
+    refuse_marked,
+)
+from kselect.datasets.table.raw_table import Fields, FilePlace, Frame, RawTable, ReadingDecision
+from kselect.datasets.table.values import (
+    MISSING,
+    MISSING_AMONG_NUMBERS,
+    PLAIN,
+    AmbiguousDates,
+    find_form,
+    is_number,
+)
+from kselect.errors import DataError, brief, quoted
+from kselect.grids import show_number
+from kselect.numerics.linalg import Array, Index
+
+MANY_CLASSES = 20
+
+
+@dataclass(frozen=True, eq=False)
+class TargetFields:
+    """The target of every row, as numbers or text, and the rows in which it is not missing."""
+
+    values: Fields
+    rows: Index
+    decisions: tuple[ReadingDecision, ...] = ()
+
+
+def read_target(raw: RawTable, i: int | None, commas: Commas) -> TargetFields:
+    """Read the target in column i, or svmlight's labels, and report the rows without one."""
+    if i is None:
+        labels = np.empty(0) if raw.labels is None else raw.labels
+        return TargetFields(labels, np.arange(len(labels)))
+    values: Fields = raw.columns[i]
+    decisions: list[ReadingDecision] = []
+    if raw.kinds[i] == "date":
+        raise date_error(raw.place, raw.names[i])
+    if isinstance(values, np.ndarray):
+        rows = np.flatnonzero(~np.isnan(values))
+    else:
+        column = column_text(raw, i, commas)
+        values, absent, decisions = target_fields(column)
+        rows = np.flatnonzero([value not in absent for value in column.fields])
+    if not len(rows):
+        raise raw.place.error(f"the target {raw.names[i]} has no value in any row")
+    if missing := len(values) - len(rows):
+        first = int(np.setdiff1d(np.arange(len(values)), rows)[0])
+        where = f" (the first in line {raw.place.lines[first]})" if len(raw.place.lines) else ""
+        count = "1 row" if missing == 1 else f"{missing} rows"
+        text = f"{count} without a value of the target {raw.names[i]} left out{where}"
+        decisions.append(ReadingDecision(None, text))
+    return TargetFields(values, rows, tuple(decisions))
+
+
+def target_fields(column: ColumnText) -> tuple[list[str], Collection[str], list[ReadingDecision]]:
+    """Return the fields with numbers as Python writes them, the words for a missing value, and the decisions."""
+    fields, style = list(column.fields), number_style(column, True)
+    if style is None:
+        refuse_marked(column)
+        try:
+            form = find_form(list(column.counts))
+        except AmbiguousDates:
+            form = "either"
+        if form:
+            raise date_error(column.place, column.name)
+        return fields, MISSING, []
+    absent = MISSING | MISSING_AMONG_NUMBERS
+    if style is PLAIN:
+        return fields, absent, []
+    plain = {v: v if v in absent else style.plain(v) for v in set(fields)}
+    decision = ReadingDecision(column.name, f"written with {style.text}")
+    return [plain[v] for v in fields], absent, [decision]
+
+
+def date_error(place: FilePlace, name: str) -> DataError:
+    """Return the error for dates: they are no classes, and as numbers they need a unit that the user chooses."""
+    return place.error(f"the target {name} holds dates: name another column with --target")
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The targets to learn, (q, n), with the classes behind them and the reason for this reading."""
+
+    task: Task
+    values: Array
+    classes: tuple[str, ...]
+    why: str
+
+    @property
+    def labels(self) -> Array:
+        """The targets as one row (n,): numbers, -1 and +1 for two classes, or 0, 1, 2, ... for more."""
+        if len(self.values) == 1:
+            return np.asarray(self.values[0])
+        return np.asarray(self.values.argmax(axis=0), dtype=np.float64)
+
+
+def as_target(frame: Frame, task: Task | None) -> Target:
+    """Return the target as classes or as numbers, as ``task`` says, else as the values suggest."""
+    place, fields = frame.place, frame.target
+    if fields is None:
+        raise place.error("it has no target")
+    numbers = fields if isinstance(fields, np.ndarray) else as_numbers(place, fields, task)
+    names = [str(v) for v in fields] if numbers is None else [show_number(v) for v in numbers]
+    distinct = sorted(set(names), key=lambda v: (float(v) if is_number(v) else 0.0, v))
+    if len(distinct) < 2:
+        raise place.error(f"the target has one value only ({brief(distinct[0])}): nothing to learn")
+    why = "as asked for"
+    if task is None:
+        task, why = infer_task(numbers, len(distinct), len(names))
+    if task == "regression":
+        return Target(task, np.asarray(numbers)[None, :], (), why)
+    if len(distinct) > max(MANY_CLASSES, len(names) // 2):
+        raise place.error(
+            f"the target has {len(distinct)} values in {len(names)} rows: too many for classes"
+        )
+    return Target(task, one_against_rest(names, distinct), tuple(distinct), why)
+
+
+def as_numbers(place: FilePlace, fields: Sequence[str], task: Task | None) -> Array | None:
+    """Return the fields as numbers, None if they are class names; refuse a mixture, except for a scale.
+
+    A scale such as ``<5``, ``5``, ``6+`` has few values, and no word that occurs in one row only.
+    """
+    numeric = [is_number(v) for v in fields]
+    if task == "regression" or all(numeric):
+        for row, (field, good) in enumerate(zip(fields, numeric, strict=True)):
+            if not (good and math.isfinite(float(field))):
+                raise place.error(f"the target {quoted(field)} is not a finite number", row)
+        return np.array([float(v) for v in fields])
+    words = Counter(v for v, good in zip(fields, numeric, strict=True) if not good)
+    is_scale = len(set(fields)) <= few(len(fields)) and min(words.values()) > 1
+    if any(numeric) and task is None and not is_scale:
+        text, number = numeric.index(False), numeric.index(True)
+        where = f" in line {place.lines[number]}" if len(place.lines) else ""
+        raise place.error(
+            f"the target {quoted(fields[text])} is not a number, but {quoted(fields[number])}{where} is; "
+            "--task classification takes both as classes",
+            text,
+        )
+    return None
+
+
+def few(n: int) -> int:
+    """Return how many distinct values in n rows may be classes."""
+    return min(MANY_CLASSES, n // 5)
+
+
+def infer_task(numbers: Array | None, distinct: int, n: int) -> tuple[Task, str]:
+    """Take text, two values, or a few whole numbers as classes, and anything else as a regression."""
+    if numbers is None:
+        return "classification", f"the target is text with {distinct} values"
+    if distinct == 2:
+        return "classification", "the target has two values"
+    if distinct <= few(n) and (numbers == np.round(numbers)).all():
+        why = f"the target has {distinct} values, all whole numbers; --task regression takes them as numbers"
+        return "classification", why
+    return "regression", f"the target has {distinct} values"
+
+
+def one_against_rest(names: Sequence[Any] | NDArray[Any], classes: Sequence[Any]) -> Array:
+    """Return -1 and +1: one row for two classes (the second is +1), one row per class for more."""
+    labels = np.asarray(names)
+    positive = classes[1:] if len(classes) == 2 else classes
+    return np.array([np.where(labels == c, 1.0, -1.0) for c in positive])
