@@ -108,7 +108,7 @@ def modules_of(path: Path) -> set[str]:
 
 
 def name_of(path: Path) -> str:
-    """``kselect/learners/krr.py`` -> ``kselect.learners.krr``."""
+    """``kselect/learners/primal.py`` -> ``kselect.learners.primal``."""
     return ".".join(["kselect", *path.relative_to(PACKAGE).with_suffix("").parts])
 
 

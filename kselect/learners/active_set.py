@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from kselect.errors import TrialError
-from kselect.learners.small_terms import SMALL, bias, products
+from kselect.learners.tiny_predictions import SMALL, bias, products
 from kselect.numerics.linalg import Array, Index
 
 EPS = float(np.finfo(np.float64).eps)
@@ -198,7 +198,7 @@ def newton_step(task: TubeProblem, at: Start, zones: Array) -> TubeSolution:
 
 
 def settled_bias(task: TubeProblem, A: Index, right: Array, alpha: Array, b: float) -> float:
-    """b, or, where its rounding hides it, ``1^T (z_A - (K_AA - kappa I) alpha) / |A|``; see below_rounding.py."""
+    """b, or, where its rounding hides it, ``1^T (z_A - (K_AA - kappa I) alpha) / |A|``; see tiny_predictions.py."""
     scale = float(np.abs(right).max())
     if abs(b) > DOUBTFUL * scale:
         return b

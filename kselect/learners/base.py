@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar, get_type_hints
+from functools import wraps
+from typing import Any, Literal, Protocol, TypeVar, cast, get_type_hints
 
 from kselect.errors import ConfigError
 from kselect.learners.problem import Fit, Problem, RidgeMode
@@ -118,6 +119,23 @@ class HatMatrix(Path, Protocol):
         ...
 
 
+M = TypeVar("M", bound=Callable[..., Any])
+
+
+def per_folds(method: M) -> M:
+    """Cache the result of a path's method for each folds, its only argument."""
+
+    @wraps(method)
+    def cached(self: Any, folds: Folds) -> Any:
+        known = self.__dict__.setdefault("_per_folds", {})
+        key = method.__name__, folds
+        if key not in known:
+            known[key] = method(self, folds)
+        return known[key]
+
+    return cast(M, cached)
+
+
 def lacks(path: type[Any], need: type[Any]) -> bool:
     """Return whether a class of paths lacks a method of a protocol."""
     wanted = {
@@ -205,4 +223,5 @@ __all__ = [
     "Series",
     "find_learner",
     "learner",
+    "per_folds",
 ]

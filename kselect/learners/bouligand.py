@@ -1,22 +1,37 @@
-r"""The Taylor series of k-fold cross-validation for the square loss, by the Bouligand influence function.
+r"""The Taylor series of k-fold cross-validation, by the Bouligand influence function (mathematics, section 5).
 
-With the hat matrix S, the residual r of the full fit and a fold F of m of the n points (section 5):
+The weights ``w(e) = (1 - e)/n + e 1_F/m`` leave the fold F of m rows out at ``e = -m/(n - m)``. For the square loss
+with the hat matrix S and the residual r of the full fit:
 
     T = S diag(1 on F, -m / (n - m) off F),   held-out residual = (I - T)^{-1} r = sum_q T^q r  on F,
 
-cut off after ``T^t r`` for order t. The series converges at the rate ``lambda_max(S_FF)``.
+cut off after ``T^t r`` for order t. The series converges at the rate ``lambda_max(S_FF)``. For losses with zones
+(quadratic SVR, smoothed hinge) the series is that of the square loss on the rows of the full fit's free zone.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf
 
+from kselect.learners.base import per_folds
+from kselect.learners.problem import Problem
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, Mask
+
+
+def perturbation(folds: Folds) -> Array:
+    """Return the diagonal of D for each fold, 1 on it and ``-m/(n - m)`` off it: (n, folds)."""
+    sizes = np.array([len(F) for F in folds.members])
+    D = np.tile(-sizes / (folds.n - sizes), (folds.n, 1))
+    for j, F in enumerate(folds.members):
+        D[F, j] = 1.0
+    return D
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,25 +58,25 @@ class Modes:
 
 
 class HeldOutSeries:
-    """Partial sums of the series for all ridges and folds; a higher order goes on from a lower one.
+    """Partial sums of the square loss's series for all ridges and folds; a higher order continues a lower one.
 
-    A term ``v = T^q r`` is kept as ``A^T v``, ``q^T v`` and its values on its own fold: since
-    ``D v = -e v + (1 + e) 1_F v`` with ``e = m / (n - m)``, no more of it is needed, and a step costs O(n r) a
-    ridge for all folds together, where the recursion on whole vectors takes O(k n r).
+    A term ``v = T^q r`` is stored as ``A^T v``, ``q^T v`` and its values on its own fold. No more is needed, since
+    ``D v = -e v + (1 + e) 1_F v`` with ``e = m / (n - m)``. So a step costs O(n r) per ridge for all folds
+    together, whereas the recursion on whole vectors costs O(k n r).
     """
 
     def __init__(self, residual: Array, folds: Folds) -> None:
         self.residual_of_fit = residual
         self.sums = [residual]
         self.groups = [
-            Group(np.array([folds.members[i] for i in positions]), folds.n)
+            FoldGroup(np.array([folds.members[i] for i in positions]), folds.n)
             for positions in folds.by_size.values()
         ]
 
     def residual(self, modes: Modes, order: int) -> Array:
-        """(n_ridges, n): the residual of each row when its fold is held out, to that order.
+        """Return the residual of each row with its fold held out, to that order, (n_ridges, n).
 
-        The modes are lent for the call: a series that kept them would keep its path alive.
+        The series does not store the modes, because these would keep their path alive.
         """
         while len(self.sums) <= order:
             total = self.sums[-1].copy()
@@ -74,7 +89,7 @@ class HeldOutSeries:
         return self.sums[order]
 
 
-class Group:
+class FoldGroup:
     """The folds of one size (k, m), and the current term of each, (k, n_ridges, .)."""
 
     def __init__(self, folds: Index, n: int) -> None:
@@ -84,13 +99,13 @@ class Group:
         self.along_modes = self.along_bias = np.empty(0)
 
     def start(self, modes: Modes, residual: Array) -> None:
-        """The residual of the fit, the same for every fold but for the rows inside."""
+        """Start from the residual of the fit, which all folds share except for their own rows."""
         self.inside = residual[:, self.folds].transpose(1, 0, 2)
         self.along_modes = (residual @ modes.A)[None]
         self.along_bias = np.einsum("ln,ln->l", residual, modes.q)[None]
 
     def step(self, modes: Modes) -> Array:
-        """``v <- S D v``; its values on the folds."""
+        """Replace v by ``S D v`` and return its values on the folds."""
         assert self.inside is not None
         A, q = modes.A[self.folds], modes.q[:, self.folds].transpose(1, 0, 2)
         more = 1.0 + self.e
@@ -110,10 +125,10 @@ class Group:
 def rates_reaching(
     cap: float, gammas: Array, folds: Folds, reaches: Callable[[Index, int], bool]
 ) -> Mask:
-    """(n_ridges,): where ``lambda_max(S_FF) >= cap`` for some fold; ``reaches(F, ridge)`` is asked seldom.
+    """Return the ridges with ``lambda_max(S_FF) >= cap`` for some fold, by few calls of ``reaches(F, ridge)``.
 
-    The rate falls as the ridge grows, so that each fold needs one question at the smallest ridge that is
-    still allowed, and a bisection only where it moves that bound.
+    The rate falls as the ridge grows. So each fold needs one call, at the smallest ridge that no fold has
+    excluded yet, and a bisection only if it excludes more ridges.
     """
     order = np.argsort(gammas)
     allowed = 0
@@ -133,7 +148,64 @@ def rates_reaching(
 
 
 def is_positive_definite(matrix: Array) -> bool:
-    """By trying a Cholesky factorisation; the matrix is overwritten."""
-    from scipy.linalg.lapack import dpotrf
-
+    """Return whether a Cholesky factorisation succeeds; the matrix is overwritten."""
     return bool(dpotrf(matrix, lower=1, overwrite_a=1, clean=0)[1] == 0)
+
+
+def largest_rate(rows: Index, folds: Folds, ridge: float, block: Callable[[Index], Array]) -> float:
+    """Return ``max_F lambda_max(S_FF)``, ``S = I - ridge P`` being the hat matrix of some rows.
+
+    ``block(F)`` is ``P_FF`` for positions F in ``rows``; the rate is 0 if no fold has any of these rows.
+    """
+    place = np.full(folds.n, -1, dtype=np.intp)
+    place[rows] = np.arange(len(rows))
+    rate = 0.0
+    for F in folds.members:
+        inside = place[F][place[F] >= 0]
+        if len(inside):
+            smallest = float(np.linalg.eigvalsh(block(inside))[0])
+            rate = max(rate, 1.0 - ridge * smallest)
+    return rate
+
+
+class FrozenZoneSeries(ABC):
+    """The series of a path whose loss has zones: those of the full fit stay, so the derivatives are linear.
+
+    The limit of the series is the fit without the fold, with the zones frozen and the ridge ``(n - m) lam``: one
+    Newton step, not retraining.
+    """
+
+    problem: Problem
+
+    @abstractmethod
+    def _taylor_series(self, folds: Folds, order: int) -> Array:
+        """Return the predictions by the series of order 0, 1, ..., order: (n_ridges, order + 1, n)."""
+
+    @abstractmethod
+    def _largest_rate(self, ridge: int, folds: Folds) -> float:
+        """Return ``max_F lambda_max(S_FF)`` at one ridge, S being the hat matrix of the free rows."""
+
+    def bif(self, folds: Folds, order: int) -> Array:
+        """Return k-fold cross-validation by its Taylor series of that order; its ridge is per fold."""
+        known = self._series.get(folds)
+        if known is None or known.shape[1] <= order:
+            # Doubling the order avoids recomputing the series for each of several ascending orders.
+            known = self._taylor_series(folds, order if known is None else 2 * order)
+            self._series[folds] = known
+        return known[:, order].copy()
+
+    @cached_property
+    def _series(self) -> dict[Folds, Array]:
+        return {}
+
+    @per_folds
+    def rates(self, folds: Folds) -> Array:
+        """Return the largest rate over folds for each ridge, (n_ridges,)."""
+        ridges = range(len(self.problem.lams))
+        return np.array([self._largest_rate(ridge, folds) for ridge in ridges])
+
+    def interpolating(self, folds: Folds, cap: float) -> Mask:
+        """Return the ridges whose rate reaches the cap for some fold; none if the cap is infinite."""
+        if np.isposinf(cap):
+            return np.zeros(len(self.problem.lams), dtype=np.bool_)
+        return np.asarray(self.rates(folds) >= cap)

@@ -1,81 +1,195 @@
-r"""The held-out errors of many right-hand sides by one factorisation of each fold's block.
+r"""Held-out errors of all folds, ridges and targets for the square loss.
 
-``P_FF e_F = alpha_F`` for every fold F, ridge and target: the block belongs to the kernel matrix, the ridge and the
-bias alone, so targets that share these (one per class) share its factor. Ten classes cost little more than two.
+``P_FF e_F = alpha_F`` for every fold F, ridge and target. The block depends on the kernel matrix, the ridge and the
+bias only, so all targets (one per class) share its factor: ten classes cost little more than two.
+
+Large ridges need no blocks if there is no bias (``LargeRidges``). For the rows T without a fold F, the eigenvalues
+of ``K_TT`` lie between those of K (interlacing), in ``[c - h, c + h]``. Under a ridge far above that range the
+inverse is a short Chebyshev series,
+
+    (K_TT + gamma I)^{-1} = (2 / w) sum'_j (-r)^j T_j((K_TT - c I) / h),
+    w = sqrt((c + gamma)^2 - h^2),   r = h / (c + gamma + w) < 1,   sum' halves its first term,
+
+and ``z_j = T_j y_T`` does not depend on the ridge: ``f_F = K_FT (K_TT + gamma I)^{-1} y_T`` is the same
+combination of ``K_FT z_j``. So p products of K with a vector per fold hold out every ridge with ``r^p`` below
+rounding, whereas a block costs ``O(n m^2)`` per fold and ridge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.linalg.blas import dsyr
 from scipy.linalg.lapack import dposv
 
 from kselect.errors import TrialError
-from kselect.learners.factor import Factor, ScatteredFactor, weights
-from kselect.learners.large_ridges import LargeRidges
+from kselect.learners.factor import EPS, Factor, ScatteredFactor, weights
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, Mask
 
-# Multiplications in a product that BLAS takes for a small one: its rows are not worth a call of their own.
+# A fold whose block needs at most this many multiplications is too small for a BLAS call of its own.
 SMALL_PRODUCT = 1_000_000
-# Numbers in a stack of scaled eigenvectors: two megabytes.
+# The number of elements in a stack of scaled eigenvectors: two megabytes.
 STACK_SIZE = 250_000
-# Ridges in a stack, unless all folds and ridges make one: neighbours, as they need about as many eigenvectors.
+# The number of ridges in a stack, unless one stack holds all folds and ridges. They are neighbours, which need
+# about the same number of eigenvectors.
 RIDGES = 4
-# Blocks of fewer rows are solved by numpy, all of a stack in one call.
+# Blocks with fewer rows are solved by numpy, a whole stack in one call.
 SMALL_BLOCK = 12
+# The first term that the series drops, relative to its first term.
+TAIL = EPS / 4
+# The overhead in floating-point operations of a product with K, and of the block of a fold.
+PRODUCT, BLOCK = 600_000, 300_000
+# Reading K for a product takes as long as the arithmetic of this many columns.
+READING = 4
+
+
+@dataclass(frozen=True)
+class EigenvalueRange:
+    """The interval ``[center - half, center + half]`` that contains the eigenvalues."""
+
+    center: float
+    half: float
+
+    @classmethod
+    def of(cls, eigenvalues: Array) -> Self:
+        """Return the range of the eigenvalues of K, which are given in descending order."""
+        largest, least = float(eigenvalues[0]), float(eigenvalues[-1])
+        return cls(0.5 * (largest + least), max(0.5 * (largest - least), EPS * largest))
+
+    def width(self, gammas: Array) -> Array:
+        """Return ``w``; zero if the ridge is rounding error next to the eigenvalues."""
+        far = self.center + gammas
+        return np.asarray(np.sqrt(np.maximum(far - self.half, 0.0) * (far + self.half)))
+
+    def decay(self, gammas: Array) -> Array:
+        """Return ``r``."""
+        return np.asarray(self.half / (self.center + gammas + self.width(gammas)))
+
+    def terms(self, gammas: Array) -> Array:
+        """Return the number of terms that each ridge needs, infinite if the series does not converge."""
+        with np.errstate(divide="ignore"):
+            speed = -np.log(self.decay(gammas))
+            return np.where(speed > 0, np.ceil(-np.log(TAIL) / speed), np.inf)
+
+    def coefficients(self, gammas: Array, count: int) -> Array:
+        """Return the coefficients of ``(2 / h) K_FT z_j``, (n_ridges, count)."""
+        powers = (-self.decay(gammas))[:, None] ** np.arange(count)
+        powers[:, 0] = 0.5
+        return np.asarray((self.half / self.width(gammas))[:, None] * powers)
 
 
 @dataclass(frozen=True, eq=False)
-class Solutions:
-    """``alpha`` (q, n_ridges, n) and b of all targets, and ``p / sqrt(1^T p)``, which is zero without a bias."""
+class LargeRidges:
+    """The ridges that a series serves, and its number of terms; ``gammas`` maps a fold size to its ridges."""
+
+    folds: Folds
+    gammas: Mapping[int, Array]
+    range: EigenvalueRange
+    served: Mask
+    count: int
+
+    @classmethod
+    def of(
+        cls, eigenvalues: Array, folds: Folds, gammas: Mapping[int, Array], targets: int
+    ) -> Self:
+        """Return the ridges that take less time by a series than by blocks; there may be none."""
+        found = EigenvalueRange.of(eigenvalues)
+        terms = np.max([found.terms(ridges) for ridges in gammas.values()], axis=0)
+        count = worthwhile(terms, targets, folds)
+        return cls(folds, gammas, found, terms <= count, count)
+
+    def predictions(self, K: Array, targets: Array) -> Array:
+        """Return the held-out predictions, (targets, ridges that are served, n)."""
+        terms = self._terms(K, targets)
+        out = np.empty((len(targets), int(self.served.sum()), self.folds.n))
+        for m, positions in self.folds.by_size.items():
+            rows = np.concatenate([self.folds.members[i] for i in positions])
+            coefficients = self.range.coefficients(self.gammas[m][self.served], self.count)
+            out[:, :, rows] = coefficients @ terms[:, :, rows]
+        return out
+
+    def _terms(self, K: Array, targets: Array) -> Array:
+        """Return ``(2 / h) K_FT T_j y_T``: (targets, count, n), each row from its own fold."""
+        (q, n), k = targets.shape, len(self.folds.members)
+        own = np.arange(q)[:, None] * k + self.folds.numbers, np.arange(n)
+        scale, shift = 2.0 / self.range.half, 2.0 * self.range.center / self.range.half
+        out = np.empty((q, self.count, n))
+        before, z = np.zeros((q * k, n)), np.repeat(targets, k, axis=0)
+        z[own] = 0.0
+        for j in range(self.count):
+            after = z @ K
+            after *= scale
+            out[:, j] = after[own]
+            after -= shift * z
+            after[own] = 0.0
+            if j == 0:
+                after *= 0.5
+            else:
+                after -= before
+            before, z = z, after
+        return out
+
+
+def worthwhile(terms: Array, targets: int, folds: Folds) -> int:
+    """Return the number of terms that saves most; 0 if none saves anything."""
+    sizes = np.array([len(F) for F in folds.members])
+    columns = targets * len(sizes)
+    product = 2.0 * folds.n**2 * (columns + READING) + PRODUCT
+    blocks = float((2.0 * np.square(sizes) * (folds.n + sizes) + BLOCK).sum())
+    counts = np.unique(terms[np.isfinite(terms)])
+    saved = np.searchsorted(np.sort(terms), counts, side="right") * blocks - counts * product
+    return int(counts[saved.argmax()]) if saved.max(initial=0.0) > 0.0 else 0
+
+
+@dataclass(frozen=True, eq=False)
+class SharedFits:
+    """alpha (q, n_ridges, n) and b of all targets, and ``p / sqrt(1^T p)``, which is zero without a bias."""
 
     gammas: Array
     alpha: Array
     b: Array
     q: Array
 
-    def at(self, ridges: Mask) -> Solutions:
-        """Those at some of the ridges."""
-        alpha, b = self.alpha[:, ridges], self.b[:, ridges]
-        return Solutions(self.gammas[ridges], alpha, b, self.q[ridges])
 
-
-def solve_all(factor: Factor, gammas: Array, targets: Array, bias: bool) -> Solutions:
-    """The fits of all targets at once: ``alpha = P y`` and ``b = p^T y / (1^T p)``."""
+def solve_all(factor: Factor, gammas: Array, targets: Array, bias: bool) -> SharedFits:
+    """Return the fits of all targets: ``alpha = P y`` and ``b = p^T y / (1^T p)``."""
     alpha = np.array([factor.solve(gammas, y) for y in targets])
     if not bias:
-        return Solutions(gammas, alpha, np.zeros(alpha.shape[:2]), np.zeros(alpha.shape[1:]))
+        return SharedFits(gammas, alpha, np.zeros(alpha.shape[:2]), np.zeros(alpha.shape[1:]))
     p = factor.solve(gammas, np.ones_like(targets[0]))
     total = p.sum(axis=1)
     b = np.array([(p @ y) / total for y in targets])
     alpha -= b[:, :, None] * p
-    return Solutions(gammas, alpha, b, p / np.sqrt(total)[:, None])
+    return SharedFits(gammas, alpha, b, p / np.sqrt(total)[:, None])
 
 
 @dataclass(frozen=True, eq=False)
 class FoldErrors:
-    """``y - f`` held out, (q, n_ridges, n), the fits by size of fold, and the blocks at the smallest ridge.
+    """``y - f`` held out, (q, n_ridges, n), the fits by fold size, and the blocks at the smallest ridge.
 
-    ``edges`` is None where not all blocks were made.
+    ``edges`` is None if not all blocks were computed.
     """
 
     errors: Array
-    fits: dict[int, Solutions]
+    fits: dict[int, SharedFits]
     edges: list[Array] | None
 
 
+@dataclass(frozen=True, eq=False)
 class FoldSolver:
     """The folds of one kernel matrix, with or without a bias."""
 
-    def __init__(self, K: Array, factor: Factor, bias: bool, folds: Folds) -> None:
-        self.K, self.factor, self.bias, self.folds = K, factor, bias, folds
+    K: Array
+    factor: Factor
+    bias: bool
+    folds: Folds
 
-    def solve(self, targets: Array, fits: dict[int, Solutions]) -> FoldErrors:
-        """All folds; ``fits`` are those with the ridges at which a fold of each size is held out."""
+    def solve(self, targets: Array, fits: dict[int, SharedFits]) -> FoldErrors:
+        """Return the errors of all folds; ``fits`` maps a fold size to the fits with its ridges."""
         if self.bias:
             return self._by_blocks(fits)
         if isinstance(self.factor, ScatteredFactor):
@@ -88,12 +202,16 @@ class FoldSolver:
         errors[:, large.served] = targets[:, None] - large.predictions(self.K, targets)
         if not others.any():
             return FoldErrors(errors, fits, None)
-        rest = self._by_blocks({m: fit.at(others) for m, fit in fits.items()})
-        errors[:, others] = rest.errors
-        return FoldErrors(errors, fits, rest.edges)  # the smallest ridge is not a large one
+        rest = {
+            m: SharedFits(f.gammas[others], f.alpha[:, others], f.b[:, others], f.q[others])
+            for m, f in fits.items()
+        }
+        solved = self._by_blocks(rest)
+        errors[:, others] = solved.errors
+        return FoldErrors(errors, fits, solved.edges)  # the smallest ridge is not a large one
 
-    def _by_blocks(self, fits: dict[int, Solutions]) -> FoldErrors:
-        """One block for each fold and ridge."""
+    def _by_blocks(self, fits: dict[int, SharedFits]) -> FoldErrors:
+        """Solve one block per fold and ridge."""
         errors, edges = np.empty_like(next(iter(fits.values())).alpha), list[Array]()
         for m, positions in self.folds.by_size.items():
             if m * m * self.folds.n <= SMALL_PRODUCT:
@@ -104,44 +222,39 @@ class FoldSolver:
         return FoldErrors(errors, fits, edges)
 
     def _several(
-        self, positions: Sequence[int], fit: Solutions, errors: Array, edges: list[Array]
+        self, positions: Sequence[int], fit: SharedFits, errors: Array, edges: list[Array]
     ) -> None:
-        """Small folds of one size, in stacks."""
+        """Solve small folds of one size, in stacks of blocks ``gamma P_FF`` (k, n_ridges, m, m)."""
         least = int(np.argmin(fit.gammas))
         size = len(self.folds.members[positions[0]]) * self.folds.n
         for ridges in neighbours(fit.gammas, size, len(positions)):
+            gammas = fit.gammas[ridges]
             for chunk in chunks(self.folds, positions, len(ridges)):
-                blocks = self._blocks(chunk, fit, ridges)
+                blocks = self.factor.stack(chunk, gammas)
+                if self.bias:
+                    along = np.sqrt(gammas)[:, None] * fit.q[ridges]
+                    rows = along[:, chunk].transpose(1, 0, 2)
+                    blocks -= rows[..., :, None] * rows[..., None, :]
                 if least in ridges:
                     edges.append(blocks[:, ridges.tolist().index(least)].copy())
-                put(errors, fit, blocks, chunk, ridges)
+                put_errors(errors, fit, blocks, chunk, ridges)
 
-    def _one(self, F: Index, fit: Solutions, errors: Array, edges: list[Array]) -> None:
-        """A large fold, a block at a time."""
+    def _one(self, F: Index, fit: SharedFits, errors: Array, edges: list[Array]) -> None:
+        """Solve a large fold, one block at a time."""
         gammas, least = fit.gammas, int(np.argmin(fit.gammas))
         right = gammas[:, None] * fit.alpha[:, :, F]
         for i, block in enumerate(self.factor.blocks(F, gammas)):
             if self.bias:
                 block = dsyr(-gammas[i], fit.q[i, F], lower=1, a=block, overwrite_a=1)
             if i == least:
-                edges.append(block[None].copy())  # its lower triangle alone is whole
+                edges.append(block[None].copy())  # only its lower triangle is valid
             _, solved, failed = dposv(block, right[:, i].T, lower=1, overwrite_a=1)
             if failed:
                 raise TrialError("a fold block is singular")
             errors[:, i, F] = solved.T
 
-    def _blocks(self, folds: Index, fit: Solutions, ridges: Index) -> Array:
-        """``gamma P_FF`` of small folds of one size, (k, n_ridges, m, m)."""
-        gammas = fit.gammas[ridges]
-        blocks = self.factor.stack(folds, gammas)
-        if self.bias:
-            along = np.sqrt(gammas)[:, None] * fit.q[ridges]
-            rows = along[:, folds].transpose(1, 0, 2)
-            blocks -= rows[..., :, None] * rows[..., None, :]
-        return blocks
-
-    def _scattered(self, factor: ScatteredFactor, fits: dict[int, Solutions]) -> Array:
-        """Without a bias a row without neighbours is a fold of its own; the others are those of the core."""
+    def _scattered(self, factor: ScatteredFactor, fits: dict[int, SharedFits]) -> Array:
+        """Return the errors without a bias: a row outside the core is a fold of its own."""
         errors = np.empty_like(next(iter(fits.values())).alpha)
         for F in self.folds.members:
             fit, inside = fits[len(F)], np.flatnonzero(factor.place[F] >= 0)
@@ -150,22 +263,22 @@ class FoldSolver:
                 rows, at = F[inside], factor.place[F[inside]][None]
                 for ridges in neighbours(fit.gammas, len(rows) * len(factor.core), 1):
                     blocks = factor.inner.stack(at, fit.gammas[ridges])
-                    put(errors, fit, blocks, rows[None], ridges)
+                    put_errors(errors, fit, blocks, rows[None], ridges)
         return errors
 
 
-def put(errors: Array, fit: Solutions, blocks: Array, folds: Index, ridges: Index) -> None:
-    """The errors (q, n_ridges, n) of some folds and ridges from their blocks ``gamma P_FF``, which are lost."""
+def put_errors(errors: Array, fit: SharedFits, blocks: Array, folds: Index, ridges: Index) -> None:
+    """Solve blocks ``gamma P_FF``, which are overwritten, and store the errors (q, n_ridges, n)."""
     right = fit.gammas[ridges, None] * fit.alpha[:, ridges]
-    solved = solve(blocks, right[:, :, folds].transpose(2, 1, 3, 0))
+    solved = solve_stack(blocks, right[:, :, folds].transpose(2, 1, 3, 0))
     errors[:, ridges[:, None, None], folds] = solved.transpose(3, 1, 0, 2)
 
 
-def solve(blocks: Array, right: Array) -> Array:
-    """``block^{-1} right`` of every block in a stack (..., m, m), the right sides being (..., m, q)."""
+def solve_stack(blocks: Array, right: Array) -> Array:
+    """Return ``block^{-1} right`` for each block of a stack (..., m, m) and right sides (..., m, q)."""
     m, q = right.shape[-2:]
     if m < SMALL_BLOCK:
-        try:  # numpy solves by LU, which would make numbers of a block that rounding has left indefinite
+        try:  # numpy solves by LU, which would accept a block that rounding has made indefinite
             np.linalg.cholesky(blocks)
             return np.asarray(np.linalg.solve(blocks, right))
         except np.linalg.LinAlgError:
@@ -181,7 +294,7 @@ def solve(blocks: Array, right: Array) -> Array:
 
 
 def neighbours(gammas: Array, size: int, folds: int) -> list[Index]:
-    """The ridges in groups, neighbours together: all if their stack with all folds is small enough."""
+    """Return the ridges in groups of neighbours: one group if its stack with all folds is small enough."""
     order = np.argsort(gammas, kind="stable")
     whole = len(order) * size * folds <= STACK_SIZE
     together = len(order) if whole else max(1, min(RIDGES, STACK_SIZE // size))
@@ -189,7 +302,7 @@ def neighbours(gammas: Array, size: int, folds: int) -> list[Index]:
 
 
 def chunks(folds: Folds, positions: Sequence[int], ridges: int) -> Iterator[Index]:
-    """Folds of one size, (k, m) together as long as their stack is small enough for the cache."""
+    """Yield folds of one size, (k, m) at a time such that their stack fits into the cache."""
     members = np.array([folds.members[i] for i in positions])
     together = max(1, STACK_SIZE // (ridges * members.shape[1] * folds.n))
     yield from (members[i : i + together] for i in range(0, len(members), together))

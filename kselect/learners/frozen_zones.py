@@ -23,6 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from kselect.learners.active_set import TubeProblem, TubeSolution, TubeSystem
+from kselect.learners.bouligand import perturbation
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 
@@ -37,7 +38,7 @@ def taylor_series(task: TubeProblem, fit: TubeSolution, folds: Folds, order: int
     if not len(A):
         return out  # L's pseudo-inverse: f = 0, and nothing says which way b would go
     system = TubeSystem(task.K, A, task.gamma, task.name)
-    D = perturbation(folds, folds.n)[A]
+    D = perturbation(folds)[A]
     rho = (task.gamma * fit.alpha[A])[:, None]
     beta, b = np.zeros_like(D), np.zeros(len(folds.members))
     for q in range(1, order + 1):
@@ -47,15 +48,6 @@ def taylor_series(task: TubeProblem, fit: TubeSolution, folds: Folds, order: int
         for j, F in enumerate(folds.members):
             out[q, F] += task.K[np.ix_(F, A)] @ beta[:, j] + b[j]
     return out
-
-
-def perturbation(folds: Folds, n: int) -> Array:
-    """(n, folds): the diagonal of D of each fold, 1 on it and ``-m/(n - m)`` off it."""
-    sizes = np.array([len(F) for F in folds.members])
-    D = np.tile(-sizes / (n - sizes), (n, 1))
-    for j, F in enumerate(folds.members):
-        D[F, j] = 1.0
-    return D
 
 
 def largest_rate(task: TubeProblem, fit: TubeSolution, folds: Folds) -> float:

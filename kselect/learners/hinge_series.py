@@ -24,17 +24,9 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from kselect.errors import TrialError
 from kselect.learners.block_pivoting import HingeProblem, HingeSolution
+from kselect.learners.bouligand import perturbation
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
-
-
-def perturbation(folds: Folds) -> Array:
-    """(n, folds): the diagonal of D of each fold, 1 on it and ``-m/(n - m)`` off it."""
-    sizes = np.array([len(F) for F in folds.members])
-    D = np.tile(-sizes / (folds.n - sizes), (folds.n, 1))
-    for j, F in enumerate(folds.members):
-        D[F, j] = 1.0
-    return D
 
 
 def factor_of_free(task: HingeProblem, Q: Index) -> Array:

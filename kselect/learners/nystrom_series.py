@@ -27,7 +27,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from kselect.errors import TrialError
 from kselect.kernels.nystrom import DROPPED
-from kselect.learners.hinge_series import perturbation
+from kselect.learners.bouligand import perturbation
 from kselect.learners.problem import Problem
 from kselect.learners.smooth_hinge_loss import curvature, pull
 from kselect.numerics.folds import Folds

@@ -1,14 +1,14 @@
-r"""The square loss on few columns: ``K ~ B B^T`` with r columns, every question answered in ``O(n r^2)``.
+r"""Least squares on few columns: ``K ~ B B^T`` with r columns, every question answered in ``O(n r^2)``.
 
-For the Nystrom approximation (mathematics, sections 1 and 6). With ``B^T B = diag(s)`` (rotated so once),
+For the Nystrom approximation (mathematics, sections 1 and 6). B is rotated once such that ``B^T B = diag(s)``. With
 ``w = 1 / (s + gamma)`` and ``p = 1 - B diag(w) B^T 1``:
 
     b = p^T y / (p^T 1) with bias, 0 without;  beta = w * (B^T y - b B^T 1);  f = B beta + b
     leave-one-out: e_i = r_i / h_i,  h_i = 1 - sum_j w_j B_ij^2 - p_i^2 / (p^T 1)
     k-fold: the normal equations without the fold, ``diag(s) + gamma I - B_F^T B_F``, r by r
 
-Predictions that ``y - e`` would lose are formed as sums over the columns (small_terms.py). A landmark's own
-row is rounded as a whole, so that near ``K = I`` its prediction by others is within that rounding, and is 0.
+Predictions that ``y - e`` would lose are recomputed as sums over the columns (tiny_predictions.py). A landmark's
+own row is rounded as a whole. So near ``K = I`` its prediction by others is within that rounding error, and is 0.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from __future__ import annotations
 from functools import cached_property, partial
 
 import numpy as np
+from scipy.linalg.lapack import dposv
 
 from kselect.errors import TrialError
-from kselect.learners.below_rounding import batches
+from kselect.learners.base import per_folds
 from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.factor import weights
 from kselect.learners.problem import Fit, LowRank, Problem
-from kselect.learners.small_terms import (
+from kselect.learners.tiny_predictions import (
     Sums,
+    batches,
     bias,
     closed_form_rounding,
     doubtful,
@@ -48,13 +50,8 @@ class PrimalPath:
         self.matrix = problem.matrix
         self.s, self.B = self.matrix.s, self.matrix.B
         self.gammas = problem.gammas
-        self._held: dict[Folds, Array] = {}
-        self._series: dict[Folds, HeldOutSeries] = {}
-
-    @property
-    def _kind(self) -> tuple[bool, bytes]:
-        """What, beside the columns, decides what targets share."""
-        return self.bias, self.gammas.tobytes()
+        # What determines the work that targets share, apart from the columns.
+        self._kind = bias, self.gammas.tobytes()
 
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
@@ -74,7 +71,10 @@ class PrimalPath:
         return self._solve(By, np.full((len(ridges), 1), self.problem.y.sum()), ridges)
 
     def _solve(self, Bz: Array, totals: Array, ridges: Index) -> tuple[Array, Sums]:
-        """``beta = w * (B^T z - b B^T 1)`` and b of targets z, by ``B^T z`` and ``1^T z``, one ridge for each."""
+        """Return ``beta = w * (B^T z - b B^T 1)`` and b for targets z, from ``B^T z`` and ``1^T z``.
+
+        Each target has one ridge.
+        """
         w, Bone = self._w[ridges], self._sums[1]
         if not self.bias:
             return w * Bz, Sums(np.zeros((len(w), 1)), np.zeros((len(w), 1)))
@@ -83,33 +83,29 @@ class PrimalPath:
         return w * (Bz - b.settled * Bone), Sums(b.settled, b.size)
 
     def fit(self) -> Fit:
-        """Coefficients of the kernel against the landmarks."""
+        """Return the coefficients of the kernel at the landmarks."""
         beta, b = self._fit
         return Fit(beta @ self.matrix.root.T, b.values[:, 0])
 
     def decision(self) -> Array:
-        """``B beta + b``."""
+        """Return ``B beta + b``."""
         beta, b = self._fit
         values = np.asarray(beta @ self.B.T + b.values)
         doubt = doubtful(self.problem.y, values, self._rounding)
-        where = np.ix_(np.arange(len(beta)), np.flatnonzero(doubt.any(axis=0)))
-        put(self.problem.y, values, where, self._terms(where[1][0]), doubt)
+        rows = np.flatnonzero(doubt.any(axis=0))
+        small = products(self.B[rows], beta) + b
+        put(self.problem.y, values, np.ix_(np.arange(len(beta)), rows), small, doubt)
         return values
-
-    def _terms(self, rows: Index) -> Sums:
-        """The fitted values of some rows, as sums."""
-        beta, b = self._fit
-        return products(self.B[rows], beta) + b
 
     @cached_property
     def _rounding(self) -> Array:
-        """What a closed form may be off, relative to ``|y| + |e|``."""
+        """The rounding error of a closed form, relative to ``|y| + |e|``."""
         total = np.square(self._along.sum(axis=1)) if self.bias else None
         largest = self.s[-1] + self.gammas
         return closed_form_rounding(self.problem.n, largest, self.gammas, total)
 
     def loo(self) -> Array:
-        """``y_i - r_i / h_i``."""
+        """Return ``y_i - r_i / h_i``."""
         y = self.problem.y
         held = np.asarray(y - (y - self.decision()) / self._rest)
         doubt = doubtful(y, held, self._rounding)
@@ -126,11 +122,11 @@ class PrimalPath:
         )
 
     def leverages(self) -> Array:
-        """``S_ii``."""
+        """Return ``S_ii``."""
         return 1.0 - self._rest
 
     def _without(self, held: Array, ridges: Index, rows: Index) -> Sums:
-        """Rows predicted by the others, each at one ridge: ``beta - e_i B^T P_i``, and b as the others' mean."""
+        """Predict rows by the others, each at one ridge: ``beta - e_i B^T P_i``, and b as the others' mean."""
         B, y, n = self.B[rows], self.problem.y, self.problem.n
         e = (y[rows] - held[ridges, rows])[:, None]
         along, total = self._along[ridges, rows][:, None], self._along.sum(axis=1)[ridges, None]
@@ -158,18 +154,22 @@ class PrimalPath:
         """The hat matrices."""
         return Modes(self.B, self.s, self._w, self._along)
 
+    @per_folds
+    def _series(self, folds: Folds) -> HeldOutSeries:
+        return HeldOutSeries(self.problem.y - self.decision(), folds)
+
     def bif(self, folds: Folds, order: int) -> Array:
-        """k-fold cross-validation by its Taylor series of that order (icml2014)."""
-        if folds not in self._series:
-            residual = self.problem.y - self.decision()
-            self._series[folds] = HeldOutSeries(residual, folds)
-        held = np.asarray(self.problem.y - self._series[folds].residual(self.modes, order))
+        """Return k-fold cross-validation by its Taylor series of that order (icml2014)."""
+        held = np.asarray(self.problem.y - self._series(folds).residual(self.modes, order))
         self._form_series(held, folds, order)
         return held
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def _form_series(self, held: Array, folds: Folds, order: int) -> None:
-        """Predictions within their rounding as ``S z = B beta + b``; for z see below_rounding.form_series."""
+        """Recompute predictions within their rounding error as ``S z = B beta + b``.
+
+        For z see ``tiny_predictions.form_series``.
+        """
         y, n, doubt = self.problem.y, self.problem.n, doubtful(self.problem.y, held, self._rounding)
         for batch in batches(doubt, folds.members, range(len(folds.members))):
             z = np.tile(y, (len(batch.ridges), 1))
@@ -189,11 +189,17 @@ class PrimalPath:
                     z[span, F] = small.values + shift.values
 
     def interpolating(self, folds: Folds, cap: float) -> Mask:
-        """Where ``lambda_max(S_FF)`` reaches the cap for some fold."""
-        return rates_reaching(cap, self.gammas, folds, lambda F, i: self._reaches(F, i, cap))
+        """Return the ridges at which ``lambda_max(S_FF)`` reaches the cap for some fold."""
+
+        def reaches(F: Index, i: int) -> bool:
+            rest = -self._inner(F, i)
+            rest[np.diag_indices_from(rest)] += cap
+            return not is_positive_definite(rest)
+
+        return rates_reaching(cap, self.gammas, folds, reaches)
 
     def rates(self, folds: Folds) -> Array:
-        """(n_ridges,): the largest ``lambda_max(S_FF)`` over folds."""
+        """Return the largest ``lambda_max(S_FF)`` over folds, (n_ridges,)."""
         found = np.zeros(len(self.gammas))
         for F in folds.members:
             for i in range(len(self.gammas)):
@@ -201,26 +207,20 @@ class PrimalPath:
         return found
 
     def _inner(self, F: Index, i: int) -> Array:
-        """``A^T A`` where ``S_FF = A A^T``: the same eigenvalues with r + 1 rows instead of m."""
+        """Return ``A^T A``, where ``S_FF = A A^T``: the same eigenvalues with r + 1 rows instead of m."""
         w = self._w[i]
         A = np.column_stack([self.B[F] * np.sqrt(w), self._along[i, F]])
         return np.asarray(A.T @ A)
 
-    def _reaches(self, F: Index, i: int, cap: float) -> bool:
-        rest = -self._inner(F, i)
-        rest[np.diag_indices_from(rest)] += cap
-        return not is_positive_definite(rest)
-
+    @per_folds
     def held_out(self, folds: Folds) -> Array:
-        """Exact k-fold cross-validation, ``O(n r^2 / k + r^3)`` a fold and ridge for all targets together."""
-        if folds not in self._held:
-            key = ("held out", *self._kind, self.problem.ridge, folds)
-            found = self.problem.shared(key, partial(self._all_folds, folds))
-            self._held[folds] = found[self.problem.position]
-        return self._held[folds]
+        """Return exact k-fold cross-validation: ``O(n r^2 / k + r^3)`` per fold and ridge for all targets."""
+        key = ("held out", *self._kind, self.problem.ridge, folds)
+        found = self.problem.shared(key, partial(self._all_folds, folds))
+        return np.asarray(found[self.problem.position])
 
     def _all_folds(self, folds: Folds) -> Array:
-        """(q, n_ridges, n) of all targets that share the columns."""
+        """Return the held-out predictions (q, n_ridges, n) of all targets that share the columns."""
         targets = self.problem.right_sides
         out = np.empty((len(targets), len(self.gammas), self.problem.n))
         others = sums_of_others([partial(self._right, F) for F in folds.members])
@@ -229,12 +229,12 @@ class PrimalPath:
         return out
 
     def _right(self, F: Index) -> Array:
-        """``B_F^T y_F`` of each target and ``B_F^T 1``, (r, q + 1)."""
+        """Return ``B_F^T y_F`` of each target and ``B_F^T 1``, (r, q + 1)."""
         targets = self.problem.right_sides[:, F]
         return np.asarray(self.B[F].T @ np.stack([*targets, np.ones(len(F))], axis=1))
 
     def _fold(self, F: Index, right: Array) -> Array:
-        """The predictions of one fold, (q, n_ridges, m), by the normal equations of the others."""
+        """Return the predictions of one fold, (q, n_ridges, m), by the normal equations of the others."""
         n, m, BF = self.problem.n, len(F), self.B[F]
         trained = n - m if self.problem.ridge == "per-fold" else n
         solved = solve_normal(np.diag(self.s) - BF.T @ BF, trained * self.problem.lams, right)
@@ -249,9 +249,7 @@ class PrimalPath:
 
 
 def solve_normal(normal: Array, gammas: Array, right: Array) -> Array:
-    """``(normal + gamma I)^{-1} right`` for every ridge, (columns of right, n_ridges, r)."""
-    from scipy.linalg.lapack import dposv
-
+    """Return ``(normal + gamma I)^{-1} right`` for every ridge, (columns of right, n_ridges, r)."""
     out = np.empty((right.shape[1], len(gammas), len(normal)))
     for i, gamma in enumerate(gammas.tolist()):
         system = normal.copy(order="F")

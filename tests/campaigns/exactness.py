@@ -39,7 +39,7 @@ from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import Problem
 from kselect.learners.block_pivoting import HingeProblem, SignedKernel
-from kselect.learners.krr import krr
+from kselect.learners.least_squares import krr
 from kselect.learners.nystrom_series import nystrom_factor, woodbury
 from kselect.learners.smooth_hinge import smooth_hinge
 from kselect.numerics.folds import Folds, draw_folds

@@ -17,7 +17,7 @@ from kselect.criteria import find_criterion
 from kselect.errors import TrialError
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import Problem, find_learner
-from kselect.learners.krr import RidgePath, krr
+from kselect.learners.least_squares import RidgePath, krr
 from kselect.learners.nystrom_series import NystromFactor, nystrom_factor, woodbury
 from kselect.learners.smooth_hinge import SmoothHingePath, smooth_hinge
 from kselect.numerics.folds import Folds

@@ -13,8 +13,8 @@ from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.nystrom import draw_landmarks, nystrom_columns
 from kselect.learners import Path, Problem, find_learner
 from kselect.learners.base import RidgeMode
+from kselect.learners.least_squares import SquareLossPath
 from kselect.learners.primal import PrimalPath
-from kselect.learners.square_loss import SquareLossPath
 from kselect.numerics.folds import draw_folds, stream
 from kselect.numerics.linalg import Array
 

@@ -21,8 +21,8 @@ from kselect.kernels.nystrom import NystromColumns
 from kselect.kernels.polynomial import Linear
 from kselect.learners import LEARNERS, Problem, active_set
 from kselect.learners.active_set import Start, train
+from kselect.learners.least_squares import SquareLossPath
 from kselect.learners.quadratic_svr import QuadraticSVRPath, quadratic_svr
-from kselect.learners.square_loss import SquareLossPath
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 

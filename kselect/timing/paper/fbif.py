@@ -13,7 +13,7 @@ from kselect.criteria.shortcuts import NO_MARGIN
 from kselect.kernels import Kernel
 from kselect.learners.block_pivoting import HingeProblem as Training
 from kselect.learners.block_pivoting import SignedKernel
-from kselect.learners.hinge_series import perturbation
+from kselect.learners.bouligand import perturbation
 from kselect.learners.nystrom_series import nystrom_factor, woodbury, wrong_where_exploded
 from kselect.learners.smooth_hinge_loss import curvature, pull
 from kselect.numerics.linalg import Array

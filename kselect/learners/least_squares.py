@@ -1,4 +1,4 @@
-r"""The square loss: one eigendecomposition of the kernel serves every ridge and every fold.
+r"""Kernel ridge regression and the LSSVM: one eigendecomposition serves every ridge and every fold.
 
 ``K = U diag(s) U^T``; for a ridge gamma = n lam, ``w = 1 / (s + gamma)``, ``G = U diag(w) U^T``, ``p = G 1``:
 
@@ -6,8 +6,8 @@ r"""The square loss: one eigendecomposition of the kernel serves every ridge and
     without (KRR):      P = G,                    alpha = G y
     hat matrix S = I - gamma P,  residual r = y - S y = gamma alpha
 
-No n-by-n matrix is formed for a ridge, only the blocks of the folds (mathematics, section 1). All these are
-differences ``y - e``; what is within their rounding is formed as a sum instead (below_rounding.py).
+No n-by-n matrix is formed for a ridge, only the blocks of the folds (mathematics, section 1). All results are
+differences ``y - e``; those within their rounding error are recomputed as sums (tiny_predictions.py).
 """
 
 from __future__ import annotations
@@ -17,18 +17,22 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from kselect.learners.below_rounding import (
+from kselect.learners.base import Fit, Problem, RightSide, learner, per_folds
+from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definite, rates_reaching
+from kselect.learners.factor import Factor
+from kselect.learners.fold_solves import FoldErrors, FoldSolver, SharedFits, chunks, solve_all
+from kselect.learners.nystrom_series import NystromFactor, fbif_square
+from kselect.learners.primal import PrimalPath
+from kselect.learners.problem import Dense
+from kselect.learners.tiny_predictions import (
+    Fitted,
+    closed_form_rounding,
     form_bias,
     form_fitted,
     form_held_out,
     form_left_out,
     form_series,
 )
-from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definite, rates_reaching
-from kselect.learners.factor import Factor
-from kselect.learners.fold_solves import FoldErrors, FoldSolver, Solutions, chunks, solve_all
-from kselect.learners.problem import Dense, Fit, Problem
-from kselect.learners.small_terms import Fitted, closed_form_rounding
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, Mask
 
@@ -42,36 +46,30 @@ class SquareLossPath:
         self.bias = bias
         self.factor: Factor = problem.matrix.factor
         self.gammas = problem.gammas
-        self._held: dict[Folds, Array] = {}
-        self._series: dict[Folds, HeldOutSeries] = {}
         self._edges: dict[Folds, list[Array]] = {}
 
     @property
     def _kind(self) -> tuple[bool, bytes]:
-        """What, beside the kernel matrix, decides what targets share."""
+        """The bias and the ridges: with the kernel matrix they determine what targets share."""
         return self.bias, self.gammas.tobytes()
 
-    def _solutions(self, gammas: Array) -> Solutions:
-        """The fits of all targets that share the kernel matrix."""
+    def _fits(self, gammas: Array) -> SharedFits:
+        """Return the fits of all targets that share the kernel matrix."""
         targets = self.problem.right_sides
         return self.problem.shared(
-            ("solutions", self.bias, gammas.tobytes()),
+            ("fits", self.bias, gammas.tobytes()),
             lambda: solve_all(self.factor, gammas, targets, self.bias),
         )
 
-    def _solution(self, gammas: Array) -> tuple[Array, Array, Array]:
-        """``alpha`` (n_ridges, n), the bias (n_ridges,) and ``p / sqrt(1^T p)``, zero without a bias."""
-        all_of_them, mine = self._solutions(gammas), self.problem.position
-        return all_of_them.alpha[mine], all_of_them.b[mine], all_of_them.q
-
     @cached_property
     def _fit(self) -> tuple[Array, Array, Array]:
-        """The solution at ``n lam``."""
-        alpha, b, q = self._solution(self.gammas)
+        """``alpha`` (n_ridges, n), the bias (n_ridges,) and ``p / sqrt(1^T p)`` at the ridges ``n lam``."""
+        fits, mine = self._fits(self.gammas), self.problem.position
+        alpha, b, q = fits.alpha[mine], fits.b[mine], fits.q
         return alpha, form_bias(self._fitted(self.gammas, alpha, q), b) if self.bias else b, q
 
     def _fitted(self, gammas: Array, alpha: Array, q: Array) -> Fitted:
-        """What small predictions are formed from."""
+        """Return the quantities needed to recompute predictions below the rounding error."""
 
         def push(ridges: Index, v: Array) -> Array:
             along = q[ridges]
@@ -88,19 +86,19 @@ class SquareLossPath:
         return Fitted(K, y, gammas, alpha, push, rounding, inverse, self.bias)
 
     def fit(self) -> Fit:
-        """alpha and b for every ridge."""
+        """Return alpha and b for every ridge."""
         alpha, b, _ = self._fit
         return Fit(alpha, b)
 
     def decision(self) -> Array:
-        """``S y = y - gamma alpha``: the fitted values; small ones ``K alpha + b``."""
+        """Return the fitted values ``S y = y - gamma alpha``; small ones as ``K alpha + b``."""
         alpha, b, q = self._fit
         values = self._smooth()
         form_fitted(self._fitted(self.gammas, alpha, q), values, b)
         return values
 
     def _smooth(self) -> Array:
-        """``y - gamma alpha``, to the rounding of y."""
+        """Return ``y - gamma alpha``, exact to the rounding error of y."""
         return np.asarray(self.problem.y - self.gammas[:, None] * self._fit[0])
 
     @cached_property
@@ -119,11 +117,11 @@ class SquareLossPath:
         return held
 
     def loo(self) -> Array:
-        r"""``y_i - alpha_i / P_ii``: exact leave-one-out with the ridge n lam kept (Cawley 2006)."""
+        r"""Return ``y_i - alpha_i / P_ii``: exact leave-one-out with the ridge n lam (Cawley 2006)."""
         return self._loo
 
     def leverages(self) -> Array:
-        """``S_ii = 1 - gamma P_ii``."""
+        """Return ``S_ii = 1 - gamma P_ii``."""
         return np.asarray(1.0 - self.gammas[:, None] * self._inverse_diagonal)
 
     @cached_property
@@ -131,35 +129,41 @@ class SquareLossPath:
         """The hat matrices ``S = I - gamma P``."""
         return Modes(*self.factor.modes(self.gammas), np.sqrt(self.gammas)[:, None] * self._fit[2])
 
+    @per_folds
+    def _series(self, folds: Folds) -> HeldOutSeries:
+        return HeldOutSeries(self.problem.y - self._smooth(), folds)
+
     def bif(self, folds: Folds, order: int) -> Array:
-        """k-fold cross-validation by its Taylor series of that order (icml2014).
+        """Return k-fold cross-validation by its Taylor series of that order (icml2014).
 
         Expanded around the fit with n lam, it tends to retraining with the fold's own ridge ``(n - m) lam``.
         """
-        if folds not in self._series:
-            residual = self.problem.y - self._smooth()
-            self._series[folds] = HeldOutSeries(residual, folds)
-        held = np.asarray(self.problem.y - self._series[folds].residual(self.modes, order))
+        held = np.asarray(self.problem.y - self._series(folds).residual(self.modes, order))
         fitted = self._fitted(self.gammas, self._fit[0], self._fit[2])
         form_series(fitted, held, folds.members, order)
         return held
 
     def interpolating(self, folds: Folds, cap: float) -> Mask:
-        """Where the series' rate ``lambda_max(S_FF)`` reaches the cap for some fold.
+        """Return the ridges at which the series' rate ``lambda_max(S_FF)`` reaches the cap for some fold.
 
         ``lambda_max(S_FF) < cap`` if and only if ``gamma P_FF - (1 - cap) I`` is positive definite.
         """
-        if cap >= 1.0 or self._all_above(folds, 1.0 - cap):
+        bound = 1.0 - cap
+        if cap >= 1.0 or self._all_above(folds, bound):
             return np.zeros(len(self.gammas), dtype=np.bool_)
-        return rates_reaching(
-            cap, self.gammas, folds, lambda F, i: not self._is_above(F, i, 1.0 - cap)
-        )
+
+        def reaches(F: Index, i: int) -> bool:
+            block = self._block(F, i)
+            block[np.diag_indices_from(block)] -= bound
+            return not is_positive_definite(block)
+
+        return rates_reaching(cap, self.gammas, folds, reaches)
 
     def _all_above(self, folds: Folds, bound: float) -> bool:
-        """``_is_above`` for all folds at the smallest ridge, where most guards find nothing to do.
+        """Return whether all eigenvalues of ``gamma P_FF`` exceed a bound for all folds at the smallest ridge.
 
-        The blocks of an exact cross-validation serve where there has been one: ``ridge: per-fold`` has made them
-        at a smaller ridge, where the eigenvalues are smaller still.
+        Most guards need no other check. The blocks of an exact cross-validation are reused: with
+        ``ridge: per-fold`` these are at a smaller ridge, where the eigenvalues are smaller still.
         """
         if folds not in self._edges:
             self._edges[folds] = list(self._edge_blocks(folds))
@@ -171,7 +175,7 @@ class SquareLossPath:
         return True
 
     def _edge_blocks(self, folds: Folds) -> Iterator[Array]:
-        """``gamma P_FF`` of all folds at the smallest ridge, in stacks (k, m, m)."""
+        """Yield ``gamma P_FF`` of all folds at the smallest ridge, in stacks (k, m, m)."""
         i = int(np.argmin(self.gammas))
         rows = np.sqrt(self.gammas[i]) * self._fit[2][i]
         for positions in folds.by_size.values():
@@ -180,7 +184,7 @@ class SquareLossPath:
                 yield self.factor.stack(chunk, self.gammas[[i]])[:, 0] - q[:, :, None] * q[:, None]
 
     def rates(self, folds: Folds) -> Array:
-        """(n_ridges,): the largest ``lambda_max(S_FF)`` over folds."""
+        """Return the largest ``lambda_max(S_FF)`` over folds, (n_ridges,)."""
         found = np.zeros(len(self.gammas))
         for F in folds.members:
             for i in range(len(self.gammas)):
@@ -188,30 +192,20 @@ class SquareLossPath:
         return found
 
     def _block(self, F: Index, i: int) -> Array:
-        """``gamma P_FF`` at one ridge."""
+        """Return ``gamma P_FF`` at one ridge."""
         (block,) = self.factor.blocks(F, self.gammas[[i]])
         if self.bias:
             q = self._fit[2][i, F]
             block -= self.gammas[i] * np.outer(q, q)
         return block
 
-    def _is_above(self, F: Index, i: int, bound: float) -> bool:
-        """Whether every eigenvalue of ``gamma P_FF`` is above the bound."""
-        block = self._block(F, i)
-        block[np.diag_indices_from(block)] -= bound
-        return is_positive_definite(block)
-
+    @per_folds
     def held_out(self, folds: Folds) -> Array:
-        r"""``y_F - P_FF^{-1} alpha_F``: exact k-fold cross-validation, ``O(n m^2)`` a fold and ridge.
+        r"""Return ``y_F - P_FF^{-1} alpha_F``: exact k-fold cross-validation, ``O(n m^2)`` per fold and ridge.
 
         ``ridge: per-fold`` retrains with the objective's own ridge ``(n - m) lam``,
         ``fixed`` keeps ``n lam``.
         """
-        if folds not in self._held:
-            self._held[folds] = self._held_out(folds)
-        return self._held[folds]
-
-    def _held_out(self, folds: Folds) -> Array:
         key = ("held out", *self._kind, self.problem.ridge, folds)
         solved = self.problem.shared(key, partial(self._fold_errors, folds))
         mine = self.problem.position
@@ -220,17 +214,53 @@ class SquareLossPath:
             fit = solved.fits[m]
             fitted = self._fitted(fit.gammas, fit.alpha[mine], fit.q)
             form_held_out(fitted, out, folds.members, positions)
-        # Not before the last fold is done: half of the blocks would hide what the others say.
+        # Stored only after the last fold: the blocks of some folds would say nothing about the others.
         if solved.edges is not None:
             self._edges[folds] = solved.edges
         return out
 
     def _fold_errors(self, folds: Folds) -> FoldErrors:
-        """Of all targets that share the kernel matrix."""
+        """Return the held-out errors of all targets that share the kernel matrix."""
         n, per_fold = self.problem.n, self.problem.ridge == "per-fold"
         fits = {
-            m: self._solutions((n - m) * self.problem.lams if per_fold else self.gammas)
+            m: self._fits((n - m) * self.problem.lams if per_fold else self.gammas)
             for m in folds.by_size
         }
         solver = FoldSolver(self.problem.K, self.factor, self.bias, folds)
         return solver.solve(self.problem.right_sides, fits)
+
+
+class RidgePath(SquareLossPath):
+    """The path without a bias, which offers FBIF and the Newton step, too."""
+
+    def fbif(self, folds: Folds, *, c: float, order: int, rhs: RightSide) -> Array:
+        """Return the series of k-fold cross-validation on a share c of the columns (ijcai2018)."""
+        p = self.problem
+        V, K = p.once(NystromFactor(c)), p.K if rhs == "exact" else None
+        return fbif_square(K, V, p.y, self.decision(), p.lams, folds, order=order)
+
+    def frozen_step(self, folds: Folds) -> Array:
+        """Return exact cross-validation: for the square loss one Newton step is retraining."""
+        return self.held_out(folds)
+
+
+def krr_on_columns(problem: Problem) -> PrimalPath:
+    """Return the path of kernel ridge regression on the columns of an approximated kernel."""
+    return PrimalPath(problem, bias=False)
+
+
+@learner("krr", paper="tcyb2018, ijcai2018", low_rank=krr_on_columns)
+def krr(problem: Problem) -> RidgePath:
+    r"""Kernel ridge regression without bias: min (1/n) sum (y - f)^2 + lam ||f||^2."""
+    return RidgePath(problem, bias=False)
+
+
+def lssvm_on_columns(problem: Problem) -> PrimalPath:
+    """Return the path of the LSSVM on the columns of an approximated kernel."""
+    return PrimalPath(problem, bias=True)
+
+
+@learner("lssvm", paper="ecml2014, icml2014, flkl2014", low_rank=lssvm_on_columns)
+def lssvm(problem: Problem) -> SquareLossPath:
+    r"""Least-squares SVM with bias: min (1/n) sum (y - f - b)^2 + lam ||f||^2."""
+    return SquareLossPath(problem, bias=True)

@@ -16,7 +16,7 @@ from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Linear
 from kselect.learners import LEARNERS, Problem
-from kselect.learners.square_loss import SquareLossPath
+from kselect.learners.least_squares import SquareLossPath
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 
@@ -34,6 +34,7 @@ def test_fit_is_the_solution_of_the_linear_system(case: Case) -> None:
         solution, fitted = oracles.fit_bound(p.K, p.y, gamma, case.bias)
         assert np.linalg.norm(dual.alpha[at] - alpha) <= solution
         assert abs(dual.bias[at] - b) <= solution
+        assert case.bias or dual.bias[at] == 0
         assert np.linalg.norm(decision[at] - oracles.predict(p.K, alpha, b)) <= fitted
 
 
