@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from kselect.config.kept import held_protocol
 from kselect.config.load import Loaded
+from kselect.config.resolved import stored_protocol
 from kselect.core.experiment import Experiment
 from kselect.core.record import Record, record_keys
 from kselect.errors import ConfigError, StoreError
@@ -67,7 +67,7 @@ def claimed(store: Store, loaded: Loaded) -> Iterator[FolderLocks]:
     try:
         claims.protocol(
             lambda: store.write("config.resolved.yaml", loaded.resolved),
-            lambda: held_protocol(store.folder) == loaded.protocol,
+            lambda: stored_protocol(store.folder) == loaded.protocol,
         )
         yield claims
     finally:

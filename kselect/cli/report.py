@@ -10,8 +10,8 @@ import click
 
 from kselect.cli.experiment import KEPT, VARIANTS, kept_experiment
 from kselect.config.document import read_document
-from kselect.config.kept import held_protocol, protocol_text
-from kselect.config.variants import variant_of
+from kselect.config.load import variant_of
+from kselect.config.resolved import protocol_text, stored_protocol
 from kselect.core.experiment import Experiment
 from kselect.datasets.fetch import packaged
 from kselect.errors import ConfigError, DataError, StoreError
@@ -132,7 +132,7 @@ def is_run(folder: Path, variant: str) -> bool:
     if not (kept / KEPT).is_file():
         return False
     now = protocol_text(variant_of(read_document(folder / KEPT), variant))
-    if held_protocol(kept) != now:
+    if stored_protocol(kept) != now:
         raise StoreError(
             f"{kept}: its results are of another definition of this variant; "
             "remove the folder and run it again"

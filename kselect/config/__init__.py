@@ -1,1 +1,1 @@
-"""Stage 1, YAML -> Experiment: document (lines), schema (typed), rules, load."""
+"""Read a config: document (YAML with lines), values and parts (what keys take), schema (keys and rules), load."""

@@ -1,7 +1,7 @@
-"""YAML with line numbers: plain values, and the line on which each of them was written.
+"""Read YAML with line numbers: plain values, and the line on which each of them was written.
 
-Scalars follow the core schema of YAML 1.2, not the 1.1 rules of PyYAML: ``1:10`` is text and not a
-number to base 60, ``1e-4`` is a number, ``no`` and ``2014-09-15`` are text. No tag makes an object.
+Scalars follow the core schema of YAML 1.2, not the 1.1 rules of PyYAML: ``1:10`` is text and not a number to base
+60, ``1e-4`` is a number, ``no`` and ``2014-09-15`` are text. No tag creates an object.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kselect.grids import LONGEST_NUMBER
 Location = tuple[str | int, ...]
 LARGEST_FILE = 2**20
 LONGEST_TEXT = 4096  # of a title, a name, a grid
-MOST_VALUES = 10_000  # in a config; it is short where grids are ranges such as 2^-6:2^8
+MOST_VALUES = 10_000  # in a config; with ranges such as 2^-6:2^8 it is short
 MOST_PROBLEMS = 50
 LONGEST_PROBLEM = 400
 CORE = "tag:yaml.org,2002:"
@@ -36,12 +36,12 @@ SCALARS = {
 
 
 class CoreLoader(yaml.SafeLoader):
-    """SafeLoader with the scalars of YAML 1.2; only its composer is used."""
+    """A SafeLoader with the scalars of YAML 1.2; only its composer is used."""
 
     values = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """No aliases: a config is short, and an alias to itself would never end."""
+        """Compose a node; aliases are refused, because an alias to itself would never end."""
         self.values += 1
         if self.values > MOST_VALUES:
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
@@ -60,17 +60,17 @@ CoreLoader.yaml_implicit_resolvers = {
 
 
 def show_location(location: Location) -> str:
-    """``('criteria', 2, 'eta')`` -> ``criteria[2].eta``."""
+    """Return ``criteria[2].eta`` for ``('criteria', 2, 'eta')``."""
     text = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in location)
     return text.removeprefix(".")
 
 
 @dataclass
 class Document:
-    """A config as read: its values, the line of each, and what is wrong with it so far.
+    """A config as read: its values, the line of each, and the problems found so far.
 
-    ``sources`` names the flags that replaced a key: a problem there has no line. ``own`` are the data sets that it
-    describes itself.
+    ``sources`` names the flags that replaced a key: a problem there has no line. ``own`` are the data sets that the
+    config describes itself.
     """
 
     path: str
@@ -81,17 +81,17 @@ class Document:
     own: dict[str, DataSetInfo] = field(default_factory=dict)
 
     def dataset(self, name: str) -> DataSetInfo:
-        """What is known of a data set: its own, or a registered one."""
+        """Return the facts about a data set, from the config itself or from the registry."""
         return self.own[name] if name in self.own else find_dataset(name)
 
     def line(self, location: Location) -> int:
-        """The line of a location, or of the nearest thing around it that was written."""
+        """Return the line of a location, or of the nearest location around it that was written."""
         while location not in self.lines and location:
             location = location[:-1]
         return self.lines.get(location, 1)
 
     def wrong(self, location: Location, text: str, line: int | None = None) -> None:
-        """Note a problem; ``line`` where it is not the line of the location. Many are enough."""
+        """Note a problem at a location, or on another ``line``."""
         flag = self.sources.get(str(location[0])) if location else None
         if flag:
             self.note(0, flag, text)
@@ -101,24 +101,24 @@ class Document:
         self.note(line, f"{self.path}:{line}", f"{where}{text}")
 
     def note(self, line: int, place: str, text: str) -> None:
-        """Keep a problem as one line of bounded length."""
+        """Keep a problem as one line of limited length; after MOST_PROBLEMS, raise them all."""
         words = cut(printable(text), LONGEST_PROBLEM)
         self.problems.append((line, f"{printable(place)}: {words}"))
         if len(self.problems) > MOST_PROBLEMS:
             self.check()
 
     def check(self) -> None:
-        """Raise all that was noted, one line each, in the order of the lines."""
+        """Raise all problems that were noted, one line each, in the order of the lines."""
         if self.problems:
             in_order = sorted(self.problems[:MOST_PROBLEMS], key=lambda problem: problem[0])
             told = list(dict.fromkeys(text for _, text in in_order))
             if len(self.problems) > MOST_PROBLEMS:
-                told.append(f"{printable(self.path)}: and more of the kind")
+                told.append(f"{printable(self.path)}: and further problems")
             raise ConfigError("\n".join(told))
 
 
 def read_text(path: Path) -> str:
-    """The text of a config, or a ConfigError that says why there is none."""
+    """Return the text of a config; raise ConfigError with the reason if it cannot be read."""
     shown = printable(path)
     try:
         content = read_regular(path, LARGEST_FILE)
@@ -137,7 +137,7 @@ def read_text(path: Path) -> str:
 
 
 def read_document(path: Path) -> Document:
-    """Values, lines and repeated keys of a YAML file; a syntax error is a ConfigError."""
+    """Return the values of a YAML file with their lines; a syntax error is a ConfigError."""
     document = Document(str(path))
     text = read_text(path)
     try:
@@ -153,20 +153,20 @@ def read_document(path: Path) -> Document:
 
 
 def compose(text: str) -> yaml.Node | None:
-    """The nodes of a text; where PyYAML stumbles over a number within it, that is a syntax error too."""
+    """Return the nodes of a text; a number that makes PyYAML fail is a syntax error too."""
     loader = CoreLoader(text)
     try:
         node: yaml.Node | None = loader.get_single_node()
     except (ValueError, OverflowError):
-        # "\UFFFFFFFF" is no character, and a version of thousands of digits is no number.
+        # As in the escape "\UFFFFFFFF", or in a YAML version of thousands of digits.
         mark = loader.get_mark()
-        why = "an escape or a number that nothing can mean"
+        why = "an escape or a number without meaning"
         raise yaml.scanner.ScannerError(None, None, why, mark) from None
     return node
 
 
 def refuse(path: Path, text: str, error: yaml.YAMLError) -> NoReturn:
-    """A YAML syntax error as one line."""
+    """Raise a YAML syntax error as one line."""
     line, why = 1, str(error).partition("\n")[0]
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
@@ -180,7 +180,7 @@ def refuse(path: Path, text: str, error: yaml.YAMLError) -> NoReturn:
 
 
 def value_of(node: yaml.Node, location: Location, document: Document) -> Any:
-    """The value of a node; notes its line, and the lines of all that it holds."""
+    """Return the value of a node; note its line, and the lines of everything inside it."""
     document.lines.setdefault(location, node.start_mark.line + 1)
     if node.tag.removeprefix(CORE) not in {"map", "seq", "str", *SCALARS}:
         reject(node, f"the tag {brief(node.tag.replace(CORE, '!!'))} is not allowed")
@@ -192,12 +192,12 @@ def value_of(node: yaml.Node, location: Location, document: Document) -> Any:
 
 
 def reject(node: yaml.Node, text: str) -> NoReturn:
-    """A node that no config can mean, reported as a syntax error."""
+    """Report a node that is not allowed as a syntax error."""
     raise yaml.constructor.ConstructorError(None, None, text, node.start_mark)
 
 
 def mapping_of(node: yaml.MappingNode, location: Location, document: Document) -> dict[str, Any]:
-    """A mapping whose keys are text; a repeated key is noted at its second line."""
+    """Return a mapping whose keys are text; note a repeated key at its second line."""
     values: dict[str, Any] = {}
     for key_node, value_node in node.value:
         line = key_node.start_mark.line + 1
@@ -208,7 +208,7 @@ def mapping_of(node: yaml.MappingNode, location: Location, document: Document) -
             document.wrong(location, f"a key must be a word, not {shown}{hint}", line)
         elif key in values:
             first = document.line((*location, key))
-            document.wrong((*location, key), f"repeated; it is on line {first} already", line)
+            document.wrong((*location, key), f"repeated; first on line {first}", line)
         else:
             document.lines[(*location, key)] = line
             values[key] = value_of(value_node, (*location, key), document)
@@ -216,7 +216,7 @@ def mapping_of(node: yaml.MappingNode, location: Location, document: Document) -
 
 
 def scalar_of(node: yaml.Node) -> Any:
-    """Text, number, true, false or None."""
+    """Return text, a number, true, false or None."""
     text, kind = str(node.value), node.tag.removeprefix(CORE)
     if kind == "str":
         return plain_text(node)
@@ -234,7 +234,7 @@ def scalar_of(node: yaml.Node) -> Any:
 
 
 def plain_text(node: yaml.Node) -> str:
-    """The characters of a scalar; half of a surrogate pair is none, and nothing could print it."""
+    """Return the characters of a scalar; refuse half of a surrogate pair, which cannot be printed."""
     text = str(node.value)
     if len(text) > LONGEST_TEXT:
         reject(node, f"a text of {len(text)} characters: {LONGEST_TEXT} at most")
@@ -244,10 +244,10 @@ def plain_text(node: yaml.Node) -> str:
 
 
 class CoreDumper(yaml.SafeDumper):
-    """Puts text in quotes where YAML 1.1 or 1.2 would take it for something else."""
+    """A dumper that quotes text which YAML 1.1 or 1.2 would read as something else."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Equal values are written out each time."""
+        """Write out equal values each time."""
         return True
 
 
@@ -258,7 +258,7 @@ CoreDumper.yaml_implicit_resolvers = {
 
 
 def write_yaml(pairs: Iterable[tuple[str, Any]]) -> str:
-    """Pairs as YAML in the order given, short lists on one line; ``read_document`` reads it."""
+    """Return pairs as YAML in the order given, short lists on one line; ``read_document`` reads it."""
     return yaml.dump(
         dict(pairs),
         Dumper=CoreDumper,

@@ -1,8 +1,13 @@
-"""A config file -> the experiment that it means, its parts that flags ask for, and what a folder keeps of it."""
+"""Load a config: document -> experiment, with flags, variants, and what the results folder already holds.
+
+A variant is another reading of the protocol: a config of its own, without figures, in which a few keys differ. In
+``variants: {minmax: {scale: minmax}, eta-4: {params: {eta: 4}}}`` a key of the config is replaced, or ``params``
+sets a parameter in every criterion that has it, or in those of one name. Its results are in ``variants/<name>``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -10,32 +15,36 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from kselect.config.criteria import Entry
-from kselect.config.document import Document, read_document
-from kselect.config.kept import held_by, protocol_text, resolved, widen
-from kselect.config.own_sets import take_own
-from kselect.config.rules import read_config
-from kselect.config.schema import ConfigFile
-from kselect.config.sizes import MOST_SWEPT, check_methods
-from kselect.config.variants import described, variant_of
-from kselect.core.experiment import Experiment, Figure, FigureContext, FigureKind
-from kselect.core.method import Method
+from kselect.config.document import Document, Location, read_document
+from kselect.config.own_entries import take_own
+from kselect.config.parts import CriterionItem, read_criterion
+from kselect.config.resolved import protocol_text, resolved, stored_config, widen
+from kselect.config.schema import KEYS, MOST_FIGURE_METHODS, ConfigFile, check_size, read_config
+from kselect.config.values import describe
+from kselect.core.experiment import Experiment, Figure, FigureContext, FigureKind, Variant
+from kselect.core.method import Method, show
+from kselect.criteria import find_criterion
 from kselect.errors import ConfigError, nearest
 
 Kinds = Mapping[str, FigureKind]
 NO_OVERRIDES: Mapping[str, object] = MappingProxyType({})
 FLAGS = {"datasets": "--dataset", "splits": "--splits", "criteria": "--criterion"}
-SAME = ("name", "paper", "title", "scale", "scale_on", "train", "stratify", "splits", "seed")
-SAME_TOO = ("kernels", "lam", "ridge", "loss", "fewer_splits", "tune_folds", "search")
+SAME = (
+    *("name", "paper", "title", "scale", "scale_on", "train", "stratify", "splits", "seed"),
+    *("kernels", "lam", "ridge", "loss", "fewer_splits", "tune_folds", "search"),
+)
+PARAMS = "params"
+OF_ALL = ("name", "paper", "title", "figures", "variants")
+CHANGEABLE = (*(key for key in KEYS if key not in OF_ALL), PARAMS)
 
 
 @dataclass(frozen=True)
 class Loaded:
     """A config as a command needs it.
 
-    ``asked`` is what the flags leave of it, ``whole`` all of it with what the folder holds already, and
-    ``resolved`` the text that says the whole with every choice written out,
-    ``protocol`` what of it all results share.
+    ``asked`` is what the flags leave of it. ``whole`` is all of it, with what the results folder already holds.
+    ``resolved`` is the text of the whole with every choice written out, and ``protocol`` the part of that text that
+    all results of a folder share.
     """
 
     asked: Experiment
@@ -47,11 +56,10 @@ class Loaded:
 def load_config(
     path: Path, kinds: Kinds, overrides: Mapping[str, object] = NO_OVERRIDES
 ) -> Experiment:
-    """The experiment of a config file; every problem of the file is a line of one ConfigError.
+    """Return the experiment of a config file; one ConfigError has a line for every problem of the file.
 
-    ``overrides`` hold what flags replace: ``datasets`` (names), ``splits`` (text, ``3`` or
-    ``0-4``) and ``criteria`` (labels of the file to keep, in figures too). None leaves the file
-    as it is.
+    ``overrides`` are the values of flags: ``datasets`` (names), ``splits`` (text, ``3`` or ``0-4``) and
+    ``criteria`` (labels of the file to keep, in figures too). None leaves the file as it is.
     """
     return narrowed(take_own(read_document(path)), kinds, overrides)
 
@@ -63,34 +71,47 @@ def load(
     folder_of: Callable[[Experiment], Path],
     variant: str = "",
 ) -> Loaded:
-    """The same with the whole that results are gathered under; the file is read once.
-
-    ``variant`` names one to be loaded in the place of the config.
-    """
+    """Return a config, or one of its variants, with the whole that its results are gathered under."""
     document = take_own(read_document(path))
     if variant:
         build(deepcopy(document), kinds)
         document = take_own(variant_of(document, variant))
     asked = narrowed(deepcopy(document), kinds, overrides)
     folder = folder_of(asked)
-    held = held_by(folder / "config.resolved.yaml")
-    widen(document, asked.datasets, asked.splits, held)
+    stored = stored_config(folder / "config.resolved.yaml")
+    widen(document, asked.datasets, asked.splits, stored)
     text = resolved(document, folder)
     return Loaded(asked, build(document, kinds), text, protocol_text(document))
 
 
 def narrowed(document: Document, kinds: Kinds, overrides: Mapping[str, object]) -> Experiment:
-    """The experiment of a document under the flags."""
+    """Return the experiment of a document under the flags.
+
+    A figure that loses all its columns is dropped, together with the other methods that it needs.
+    """
     given = {key: value for key, value in overrides.items() if value is not None}
     override(document, given)
     experiment = build(document, kinds)
     if "criteria" not in given:
         return experiment
-    return keep(experiment, kinds, as_list(given["criteria"]), document.path)
+    known, wanted = experiment.labels, as_list(given["criteria"])
+    for label in wanted:
+        if label not in known:
+            hint = nearest(str(label), known)
+            raise ConfigError(f"{FLAGS['criteria']}: {label!r} is not in {document.path}{hint}")
+    kept = [kinds[f.kind].keep(f, frozenset(wanted)) for f in experiment.figures]
+    figures = tuple(f for f in kept if f is not None)
+    parts = {f.name for f in figures}
+    methods = (
+        m
+        for m in experiment.methods
+        if m.label in wanted or (m.label not in known and m.part in parts)
+    )
+    return replace(experiment, methods=tuple(methods), figures=figures)
 
 
 def override(document: Document, given: Mapping[str, object]) -> None:
-    """Put the values of flags in the place of the file's, and remember where they come from."""
+    """Replace keys of a document by the values of flags, and remember which flag each came from."""
     for key, value in given.items():
         if key not in FLAGS:
             raise TypeError(f"no flag overrides {key!r}")
@@ -98,94 +119,64 @@ def override(document: Document, given: Mapping[str, object]) -> None:
             document.data[key] = value if key == "splits" else as_list(value)
             document.sources[key] = FLAGS[key]
             if key == "splits":
-                # Somebody who names the number of splits means it for every data set.
+                # A number of splits on the command line applies to every data set.
                 document.data.pop("fewer-splits", None)
 
 
 def as_list(value: object) -> list[Any]:
-    """What a repeatable flag gathered."""
+    """Return the values of a repeatable flag."""
     return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
 
 
-def keep(experiment: Experiment, kinds: Kinds, wanted: list[Any], path: str) -> Experiment:
-    """The experiment with some of its columns; a figure that loses all of its own is dropped.
-
-    What a figure needs beside columns goes with the figure.
-    """
-    known = experiment.labels
-    for label in wanted:
-        if label not in known:
-            hint = nearest(str(label), known)
-            raise ConfigError(f"{FLAGS['criteria']}: {label!r} is not in {path}{hint}")
-    labels = frozenset(wanted)
-    figures = [kinds[f.kind].keep(f, labels) for f in experiment.figures]
-    parts = {f.name for f in figures if f is not None}
-    return replace(
-        experiment,
-        methods=tuple(
-            m
-            for m in experiment.methods
-            if m.label in labels or (m.label not in known and m.part in parts)
-        ),
-        figures=tuple(f for f in figures if f is not None),
-    )
-
-
 def build(document: Document, kinds: Kinds) -> Experiment:
-    """The experiment of a document; what is wrong with it is one ConfigError."""
+    """Return the experiment of a document; raise one ConfigError with all its problems."""
     config = read_config(document)
-    columns = columns_of(config, document)
-    figures = read_figures(config, document, kinds, columns)
+    learners = dict(config.learner)
+    tasks = {name: document.dataset(name).task for name in config.datasets}
+    context = FigureContext(
+        {config.label(item): tuple(methods_of(item, config)) for item in config.criteria},
+        config.lam,
+        tuple(config.datasets),
+        "datasets" in document.sources,
+        {name: learners[task] for name, task in tasks.items() if task in learners},
+    )
+    figures = read_figures(config, document, kinds, context)
     document.check()
-    table = [method for methods in columns.methods.values() for method in methods]
-    needed = needed_methods(figures, kinds, columns)
-    check_methods(len(needed), document)
+    table = [method for methods in context.methods.values() for method in methods]
+    every = (m for figure in figures for m in kinds[figure.kind].methods(figure, context))
+    needed = list(islice(every, MOST_FIGURE_METHODS + 1))
+    what = "methods of all figures together"
+    check_size(document, "figures", len(needed), what, MOST_FIGURE_METHODS)
+    document.check()
     for name in config.variants:
         build(variant_of(document, name), kinds)
     return Experiment(
-        **{key: getattr(config, key) for key in (*SAME, *SAME_TOO)},
+        **{key: getattr(config, key) for key in SAME},
         learners=config.learner,
         methods=tuple(dict.fromkeys([*table, *needed])),
         datasets=tuple(config.datasets),
         figures=tuple(figures),
         own=tuple(document.own[name] for name in config.datasets if name in document.own),
-        variants=described(document),
+        variants=tuple(
+            Variant(name, ", ".join(changes(keys))) for name, keys in config.variants.items()
+        ),
     )
 
 
-def needed_methods(figures: list[Figure], kinds: Kinds, columns: FigureContext) -> list[Method]:
-    """What the figures need, a little more than is allowed at most."""
-    every = (m for figure in figures for m in kinds[figure.kind].methods(figure, columns))
-    return list(islice(every, MOST_SWEPT + 1))
-
-
-def columns_of(config: ConfigFile, document: Document) -> FigureContext:
-    """The columns of the table, one method per loss, every parameter written out."""
-    by_task = dict(config.learner)
-    tasks = {name: document.dataset(name).task for name in config.datasets}
-    return FigureContext(
-        {config.label(one): tuple(methods_of(one, config)) for one in config.criteria},
-        config.lam,
-        tuple(config.datasets),
-        "datasets" in document.sources,
-        {name: by_task[task] for name, task in tasks.items() if task in by_task},
-    )
-
-
-def methods_of(one: Entry, config: ConfigFile) -> Iterable[Method]:
-    """The methods of an entry."""
-    label = config.label(one)
-    for loss in config.losses(one):
-        params = one.usual(config.loss, config.average)
+def methods_of(item: CriterionItem, config: ConfigFile) -> Iterator[Method]:
+    """Yield the methods of an item under ``criteria``, one per loss, with every parameter written out."""
+    label = config.label(item)
+    for loss in config.losses(item):
+        params = item.usual(config.loss, config.average)
         if "loss" in params:
             params["loss"] = loss
-        yield one.method(label, params | dict(one.own))
+        yield item.method(label, params | dict(item.own))
 
 
 def read_figures(
-    config: ConfigFile, document: Document, kinds: Kinds, columns: FigureContext
+    config: ConfigFile, document: Document, kinds: Kinds, context: FigureContext
 ) -> list[Figure]:
-    """Every figure by its kind: the one that it names, or is named after, or else a sweep."""
+    """Return every figure; its kind is the one that it names, or is named after, or else a sweep."""
     found = []
     for name, written in config.figures.items():
         kind = str(written.get("kind", name if name in kinds else "sweep"))
@@ -198,9 +189,89 @@ def read_figures(
         figure = kinds[kind].read(
             name,
             rest,
-            columns,
+            context,
             lambda keys, text, name=name: document.wrong(("figures", name, *keys), text),
         )
         if len(document.problems) == problems:
             found.append(figure)
     return found
+
+
+def variant_of(document: Document, name: str) -> Document:
+    """Return the config of a variant; its problems have the lines on which the variant was written."""
+    given: Mapping[str, Any] = document.data.get("variants") or {}
+    if name not in given:
+        raise ConfigError(f"--variant: {name!r} is not in {document.path}{nearest(name, given)}")
+    found = Document(document.path, deepcopy(document.data), dict(document.lines))
+    found.own = dict(document.own)
+    found.data.pop("variants")
+    found.data.pop("figures", None)
+    for key, value in given[name].items():
+        where: Location = ("variants", name, key)
+        if key == PARAMS:
+            set_params(found, where, value)
+        elif key in CHANGEABLE:
+            found.data[key] = deepcopy(value)
+            inside = {at: line for at, line in found.lines.items() if at[: len(where)] == where}
+            found.lines = {at: line for at, line in found.lines.items() if at[:1] != (key,)}
+            found.lines |= {(key, *at[len(where) :]): line for at, line in inside.items()}
+        else:
+            found.wrong(where, f"no key that a variant can change{nearest(key, CHANGEABLE)}")
+    found.check()
+    return found
+
+
+def set_params(document: Document, where: Location, given: Any) -> None:
+    """Set ``{eta: 4}`` in every criterion that has an eta, ``{k-KS: {eta: 4}}`` in those of one name."""
+    if not isinstance(given, dict):
+        document.wrong(where, f"must be a mapping, as in {{eta: 4}}, not {describe(given)}")
+        return
+    written = document.data.get("criteria")
+    items = [label_and_own(one) for one in written] if isinstance(written, list) else []
+    for key, value in given.items():
+        values = value if isinstance(value, dict) else {key: value}
+        taken = False
+        for position, item in enumerate(items):
+            criterion = find_criterion(item[0])[0] if item else None
+            if item is None or criterion is None or (values is value and criterion.name != key):
+                continue
+            if all(criterion.parameter(name) for name in values):
+                label, own = item
+                own.update(values)
+                taken = True
+                for one in values:
+                    place: Location = ("criteria", position, label, one)
+                    document.lines[place] = document.line((*where, key))
+        if not taken:
+            document.wrong((*where, key), f"no criterion of this config takes {in_words(values)}")
+    document.data["criteria"] = [
+        written[i] if item is None else {item[0]: item[1]} for i, item in enumerate(items)
+    ]
+
+
+def label_and_own(written: Any) -> tuple[str, dict[str, Any]] | None:
+    """Return the label and the parameters of an item under ``criteria``, or None if it is not valid."""
+    try:
+        read_criterion(written)
+    except (ConfigError, ValueError):  # reported when the config itself is read
+        return None
+    if isinstance(written, str):
+        return written, {}
+    label, own = next(iter(written.items()))
+    return label, dict(own or {})
+
+
+def changes(keys: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a variant changes, in words: ``scale minmax``, ``gaussian tau 2^-1:2^8``."""
+    for key, value in keys.items():
+        inside = isinstance(value, dict)
+        yield in_words(value) if key == PARAMS or inside else f"{key} {in_words(value)}"
+
+
+def in_words(value: Any) -> str:
+    """Return a value of a config without its brackets."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {in_words(inner)}" for key, inner in value.items())
+    if isinstance(value, list):
+        return " ".join(in_words(one) for one in value)
+    return show(value)

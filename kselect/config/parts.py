@@ -1,31 +1,69 @@
-"""Kernels and learners as a config names them, with their grids and parameters."""
+"""Kernels, learners and criteria as a config writes them, with their grids and parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from itertools import product
 from math import prod
 from typing import Any
 
 from kselect.config.document import Location
-from kselect.config.fields import TASKS, Wrong, as_text, attempt, describe, fail
-from kselect.core.method import Choice
+from kselect.config.values import TASKS, Problem, as_text, attempt, describe, fail, only_item
+from kselect.core.method import Choice, Method, show
+from kselect.criteria import Criterion, find_criterion
 from kselect.datasets.registry import Task
 from kselect.errors import ConfigError, nearest
 from kselect.grids import LARGEST_GRID, parse_grid
 from kselect.kernels import Kernel, find_kernel
 from kselect.learners import find_learner
 from kselect.registry import Part
+from kselect.search.kinds import SEARCHES
+
+SCORED_BY = "scored-by"
+SEARCH, KERNEL, LABEL = "search", "kernel", "label"
+Tuned = tuple[tuple[str, tuple[Any, ...]], ...]
+
+
+def own_parameters(owner: Part, here: Location, own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters written with a criterion, learner or search; ``here`` is where they stand."""
+    known = [p.name for p in owner.parameters]
+    parsed: dict[str, Any] = {}
+    problems: list[Problem] = []
+    for key, value in own.items():
+        parameter = owner.parameter(key)
+        if parameter is None:
+            problems.append(((*here, key), unknown_parameter(str(here[-1]), key, known)))
+            continue
+        parsed[key], wrong = attempt(parameter.parse, value)
+        problems += [((*here, key), wrong)] if wrong else []
+    if problems:
+        fail(*problems)
+    return parsed
+
+
+def with_defaults(owner: Part, here: Location, own: object) -> Choice:
+    """Return a learner or search with all its parameters, those not written at their defaults."""
+    if own is None:
+        own = {}
+    if not isinstance(own, dict):
+        fail((here, f"must be a mapping of its parameters, not {describe(own)}"))
+    params = owner.defaults | own_parameters(owner, here, own)
+    return Choice(owner.name, tuple(sorted(params.items())))
+
+
+def unknown_parameter(owner: str, name: str, known: list[str]) -> str:
+    """Return the message for a parameter that a kernel, learner or criterion lacks."""
+    return f"unknown parameter of {owner}" + (nearest(name, known) if known else "; it has none")
 
 
 def read_kernels(value: object) -> tuple[Kernel, ...]:
-    """``{gaussian: {tau: grid}, linear: {}}``: the union over kernels of their grids."""
+    """Return all kernels of the grids in ``{gaussian: {tau: GRID}, linear: {}}``."""
     if not isinstance(value, dict) or not value:
         shown = describe(value or None)
         raise ConfigError(f"must be a mapping such as {{gaussian: {{tau: 2^-6:2^6}}}}, not {shown}")
     found: list[Kernel] = []
-    problems: list[Wrong] = []
+    problems: list[Problem] = []
     for name, grids in value.items():
         members, wrong = kernel_grid(name, {} if grids is None else grids)
         found += members
@@ -35,22 +73,19 @@ def read_kernels(value: object) -> tuple[Kernel, ...]:
     return tuple(found)
 
 
-def kernel_grid(name: str, grids: object) -> tuple[list[Kernel], list[Wrong]]:
-    """All kernels of one name (the product of its grids), and what is wrong with them."""
+def kernel_grid(name: str, grids: object) -> tuple[list[Kernel], list[Problem]]:
+    """Return the kernels of one name, the product of its grids, and what is wrong with them."""
     cls, wrong = attempt(find_kernel, name)
     if cls is None:
         return [], [((name,), wrong)]
     if cls.learned:
-        how = (
-            "learned, not tried on a grid: {5-CV: {search: flkl, kernel: "
-            + name
-            + "}} under criteria"
-        )
-        return [], [((name,), f"has a parameter per feature, which is {how}")]
+        how = f"{{5-CV: {{search: flkl, kernel: {name}}}}} under criteria"
+        words = f"has one parameter per feature, which is learned, not searched on a grid: {how}"
+        return [], [((name,), words)]
     if not isinstance(grids, dict):
         return [], [((name,), f"must be a mapping of its parameters, not {describe(grids)}")]
     known = [f.name for f in fields(cls)]
-    problems: list[Wrong] = [
+    problems: list[Problem] = [
         ((name, key), unknown_parameter(name, key, known)) for key in grids if key not in known
     ]
     problems += [((name,), f"the parameter {p!r} is missing") for p in known if p not in grids]
@@ -68,16 +103,16 @@ def kernel_grid(name: str, grids: object) -> tuple[list[Kernel], list[Wrong]]:
 
 
 def kernel_values(cls: type[Kernel], parameter: str, grid: object) -> tuple[float, ...]:
-    """The grid of one kernel parameter; the kernel itself says which values it takes."""
+    """Return the grid of a kernel parameter; the kernel itself refuses values that it does not take."""
     values = parse_grid(grid)
     for value in values:
-        # 1 is a value of every kernel parameter: positive and whole.
+        # 1 is valid for every kernel parameter: positive and whole.
         cls(**{**{f.name: 1.0 for f in fields(cls)}, parameter: value})
     return values
 
 
 def read_learners(value: object) -> tuple[tuple[Task, Choice], ...]:
-    """``lssvm``, ``{quadratic-svr: {eps: 0.1}}``, or ``{classification: svm, regression: krr}``."""
+    """Return the learner of each task: ``lssvm``, ``{svm: {bias: false}}``, or ``{classification: svm, ...}``."""
     if isinstance(value, dict) and value and set(value) <= set(TASKS):
         return tuple((task, read_learner(value[task], task)) for task in TASKS if task in value)
     choice = read_learner(value)
@@ -86,42 +121,131 @@ def read_learners(value: object) -> tuple[tuple[Task, Choice], ...]:
 
 
 def read_learner(value: object, task: Task | None = None) -> Choice:
-    """One learner with all its parameters, those not written at their defaults."""
-    written, own = value, None
-    if isinstance(value, dict) and len(value) == 1:
-        written, own = next(iter(value.items()))
+    """Return a learner with all its parameters; ``task`` is the key that it stands under, if any."""
+    written, own = only_item(value)
     learner = find_learner(as_text(written))
     here: Location = (learner.name,) if task is None else (task, learner.name)
     if task is not None and task not in learner.tasks:
-        fail(
-            (
-                (task,),
-                f"the learner {learner.name} is for {' and '.join(sorted(learner.tasks))} only",
-            )
+        tasks = " and ".join(sorted(learner.tasks))
+        fail(((task,), f"the learner {learner.name} is for {tasks} only"))
+    return with_defaults(learner, here, own)
+
+
+@dataclass(frozen=True)
+class CriterionItem:
+    """One item under ``criteria``: a criterion, its folds, and everything that is written with it."""
+
+    criterion: Criterion
+    folds: int | None
+    own: Mapping[str, Any]
+    tuned: Tuned = ()
+    scored_by: tuple[tuple[Task, Choice], ...] = ()
+    search: Choice | None = None
+    kernel: str = ""
+    title: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the criterion with its folds, as in ``5-KS``."""
+        return self.criterion.label(self.folds)
+
+    def usual(self, loss: str, average: str | None) -> dict[str, Any]:
+        """Return the parameters without its own: the defaults of the criterion, then those of the config."""
+        shared = {"loss": loss, "average": average}
+        return {name: shared.get(name) or v for name, v in self.criterion.defaults.items()}
+
+    def label(self, usual: Mapping[str, Any]) -> str:
+        """Return its own label, or ``5-KS(eta=2)`` with the parameters that differ from the usual ones."""
+        if self.title:
+            return self.title
+        other = [f"{k}={show(v)}" for k, v in sorted(self.own.items()) if v != usual[k]]
+        return f"{self.name}({';'.join(other)})" if other else self.name
+
+    def method(self, label: str, params: Mapping[str, Any]) -> Method:
+        """Return the method with these parameters."""
+        return Method(
+            label,
+            self.criterion.name,
+            self.folds,
+            tuple(sorted(params.items())),
+            tuned=self.tuned,
+            scored_by=self.scored_by,
+            search=self.search,
+            kernel=self.kernel,
         )
+
+
+def read_criterion(value: object) -> CriterionItem:
+    """Return the item in ``5-KS``, ``{5-KS: {eta: 2}}`` or ``{RKS: {eta: {tune: [1, 32]}, scored-by: lssvm}}``."""
+    label, own = only_item(value)
+    if not isinstance(label, str):
+        shown = describe(value)
+        raise ConfigError(f"must be a name such as 5-CV, or {{5-KS: {{eta: 1}}}}, not {shown}")
+    criterion, folds = find_criterion(label)
     if own is not None and not isinstance(own, dict):
-        fail((here, f"must be a mapping of its parameters, not {describe(own)}"))
-    given = own_parameters(learner, here, own or {})
-    return Choice(learner.name, tuple(sorted((learner.defaults | given).items())))
+        fail(((label,), f"must be a mapping of its parameters, not {describe(own)}"))
+    written = dict(own or {})
+    scored_by = read_scored_by(label, written.pop(SCORED_BY, None))
+    search, kernel, title = read_search(label, written)
+    tuned = {k: v["tune"] for k, v in written.items() if isinstance(v, dict) and set(v) == {"tune"}}
+    plain = {k: v for k, v in written.items() if k not in tuned}
+    return CriterionItem(
+        criterion,
+        folds,
+        own_parameters(criterion, (label,), plain),
+        read_tuned(criterion, label, tuned),
+        scored_by,
+        *(search, kernel, title),
+    )
 
 
-def own_parameters(owner: Part, here: Location, own: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters written with a criterion or a learner, as it takes them; ``here`` is where they stand."""
-    known = [p.name for p in owner.parameters]
-    parsed: dict[str, Any] = {}
-    problems: list[Wrong] = []
-    for key, value in own.items():
-        parameter = owner.parameter(key)
-        if parameter is None:
-            problems.append(((*here, key), unknown_parameter(str(here[-1]), key, known)))
-            continue
-        parsed[key], wrong = attempt(parameter.parse, value)
-        problems += [((*here, key), wrong)] if wrong else []
-    if problems:
-        fail(*problems)
-    return parsed
+def read_search(label: str, written: dict[str, Any]) -> tuple[Choice | None, str, str]:
+    """Take ``search: flkl`` or ``{quasi-newton: {steps: 10}}``, ``kernel: ard`` and ``label`` out of an item."""
+    search, kernel = written.pop(SEARCH, None), written.pop(KERNEL, "")
+    title = written.pop(LABEL, "")
+    for key, value in ((KERNEL, kernel), (LABEL, title)):
+        if not isinstance(value, str):
+            fail(((label, key), f"must be text, not {describe(value)}"))
+    if search is None:
+        if kernel:
+            words = "goes with a search, as in search: flkl; a grid has its own kernels"
+            fail(((label, KERNEL), words))
+        return None, "", title
+    name, own = only_item(search)
+    kind, wrong = attempt(SEARCHES.find, str(name))
+    if kind is None:
+        fail(((label, SEARCH), wrong))
+    return with_defaults(kind, (label, SEARCH), own), kernel or "gaussian", title
 
 
-def unknown_parameter(owner: str, name: str, known: list[str]) -> str:
-    """The text for a parameter that a kernel or criterion lacks."""
-    return f"unknown parameter of {owner}" + (nearest(name, known) if known else "; it has none")
+def read_tuned(criterion: Criterion, label: str, written: Mapping[str, Any]) -> Tuned:
+    """Return the parameters in ``{eta: GRID}`` with the values that an inner cross-validation chooses from."""
+    tuned = []
+    for key, grid in written.items():
+        own_parameters(criterion, (label,), {key: criterion.defaults.get(key)})
+        values, wrong = attempt(parse_grid, grid)
+        if values is None:
+            fail(((label, key, "tune"), wrong))
+        parsed = (own_parameters(criterion, (label,), {key: v})[key] for v in values)
+        tuned.append((key, tuple(parsed)))
+    return tuple(sorted(tuned))
+
+
+def read_scored_by(label: str, value: object) -> tuple[tuple[Task, Choice], ...]:
+    """Return the learners that a criterion scores: ``lssvm``, or ``{classification: {svm: {bias: false}}}``."""
+    if value is None:
+        return ()
+    by_task = isinstance(value, dict) and set(value) <= set(TASKS)
+    given = value if isinstance(value, dict) and by_task else dict.fromkeys(TASKS, value)
+    found = []
+    for task in TASKS:
+        if task in given:
+            here: Location = (label, SCORED_BY, task) if by_task else (label, SCORED_BY)
+            name, own = only_item(given[task])
+            if not isinstance(name, str) or not isinstance(own, dict | None):
+                fail((here, "takes a learner, or {classification: LEARNER}"))
+            learner, wrong = attempt(find_learner, name)
+            if learner is None:
+                fail((here, wrong))
+            found.append((task, with_defaults(learner, (*here, name), own)))
+    return tuple(found)

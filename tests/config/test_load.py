@@ -277,7 +277,7 @@ def test_overrides() -> None:
             {"datasets": ["hart"]},
             "--dataset: unknown data set 'hart'; did you mean 'heart'? (kselect list datasets)",
         ),
-        ({"datasets": ["heart", "heart"]}, "--dataset: heart is datasets[0] already"),
+        ({"datasets": ["heart", "heart"]}, "--dataset: heart is already datasets[0]"),
         ({"datasets": []}, "--dataset: the list is empty"),
         (
             {"splits": "ten"},
@@ -417,7 +417,7 @@ def test_number_with_thousands_of_digits() -> None:
 def test_key_repeated_at_the_top() -> None:
     """YAML would silently take the second."""
     text = "\n".join([*BASE.values(), "name: other"])
-    assert message_of(text) == "my.yaml:7: name: repeated; it is on line 1 already"
+    assert message_of(text) == "my.yaml:7: name: repeated; first on line 1"
 
 
 @pytest.mark.parametrize("key", sorted(BASE))
@@ -548,7 +548,7 @@ def test_splits_that_come_with_the_data() -> None:
     """``train: given`` instead of a share."""
     assert load("train: given", "datasets: [heart]").train is None
     said = complaint("train: given", "datasets: [heart, sonar]")
-    assert "datasets[1]: sonar comes without splits, which train: given asks for" in said
+    assert "datasets[1]: sonar has no given splits, which train: given needs" in said
 
 
 def test_learner_for_another_task(monkeypatch: pytest.MonkeyPatch) -> None:

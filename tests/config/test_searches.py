@@ -68,10 +68,10 @@ def test_a_search_beside_a_grid(tmp_path: Path) -> None:
         (["criteria: [5-CV: {search: flkl}]", "ridge: per-fold"], "ridge must be fixed"),
         (["criteria: [5-CV: {search: flkl}]", "loss: zero-one"], "loss squared only, not zero-one"),
         (["criteria: [ELOO: {search: quasi-newton, form: error}]"], "form press only, not error"),
-        (["criteria: [5-CV: {search: flkl}, 5-CV: {search: flkl}]"], "5-CV is criteria[0] already"),
+        (["criteria: [5-CV: {search: flkl}, 5-CV: {search: flkl}]"], "5-CV is already criteria[0]"),
         (
             ["criteria: [5-CV]", "lam: {select: 1}", "kernels: {ard: {theta: 1}}"],
-            "has a parameter per feature, which is learned",
+            "has one parameter per feature, which is learned",
         ),
     ],
 )

@@ -8,9 +8,8 @@ import pytest
 from experiments import load_config
 
 from kselect.config.document import read_document
-from kselect.config.kept import protocol_text, resolved
-from kselect.config.load import load
-from kselect.config.variants import changes, variant_of
+from kselect.config.load import changes, load, variant_of
+from kselect.config.resolved import protocol_text, resolved
 from kselect.core.experiment import Experiment, Variant
 from kselect.errors import ConfigError
 from kselect.kernels.gaussian import Gaussian

@@ -1,8 +1,8 @@
-"""A person's own files under ``datasets``: ``{name: wine, file: wine.csv, target: quality}``.
+"""The user's own files under ``datasets``, as in ``{name: wine, file: wine.csv, target: quality}``.
 
-Each such entry is replaced by its name when the document is read, so that flags and other keys refer to it as
-to a registered data set. Its path is relative to the config. A results folder keeps the facts of the file with it:
-reports are written from records, and need no data.
+Each such entry is replaced by its name when the document is read, so that flags and other keys refer to it as to a
+registered data set. Its path is relative to the config. A results folder keeps the facts about the file with the
+entry, because reports are written from records and need no data.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from kselect.config.document import Document, Location
-from kselect.config.fields import TASKS, as_text, attempt, describe, folder_name
+from kselect.config.values import TASKS, as_text, attempt, describe, folder_name
 from kselect.datasets.own_files import OwnInfo, facts_of, look_at_file, own_info
 from kselect.datasets.registry import Task, load_registry
 from kselect.datasets.table.raw_table import Missing, TableOptions
@@ -22,11 +22,11 @@ from kselect.errors import ConfigError, DataError, nearest
 COLUMNS = ("drop", "categorical", "numeric")
 FACTS = ("rows", "features", "sha256")
 KEYS = ("name", "file", "target", "task", *COLUMNS, "missing", *FACTS)
-Facts = tuple[Task, int, int, str]
+FileFacts = tuple[Task, int, int, str]
 
 
 def take_own(document: Document) -> Document:
-    """The document with names alone under ``datasets``, and what they stand for in ``own``."""
+    """Replace each own file under ``datasets`` by its name, and put what is known of it into ``own``."""
     entries = document.data.get("datasets") if isinstance(document.data, dict) else None
     if not isinstance(entries, list):
         return document
@@ -35,7 +35,7 @@ def take_own(document: Document) -> Document:
             entries[i] = name_of(entry)
             info = read_entry(document, ("datasets", i), entry)
             if info is not None and info.name in document.own:
-                document.wrong(("datasets", i), f"another file is called {info.name} already")
+                document.wrong(("datasets", i), f"another file is already called {info.name}")
             elif info is not None:
                 document.own[info.name] = info
     document.check()
@@ -43,14 +43,14 @@ def take_own(document: Document) -> Document:
 
 
 def name_of(entry: Mapping[str, Any]) -> Any:
-    """The name that is written, or that of the file without its endings."""
+    """Return the name of an entry, or else that of its file without its endings."""
     if "name" in entry:
         return entry["name"]
     return Path(str(entry.get("file", ""))).name.partition(".")[0]
 
 
 def read_entry(document: Document, here: Location, entry: Mapping[str, Any]) -> OwnInfo | None:
-    """The data set of an entry, or None after all that is wrong with it was noted."""
+    """Return the data set of an entry, or note its problems and return None."""
     before = len(document.problems)
     for where, words in problems_of(entry):
         document.wrong((*here, *where), words)
@@ -60,7 +60,12 @@ def read_entry(document: Document, here: Location, entry: Mapping[str, Any]) -> 
     options, target = options_of(entry), entry.get("target")
     asked = None if target is None else str(target)
     try:
-        facts = kept_facts(entry) or found_facts(path, asked, options, entry)
+        if all(key in entry for key in ("task", *FACTS)):  # as a results folder keeps them
+            facts: FileFacts = (entry["task"], *(entry[key] for key in FACTS))
+        else:
+            facts = facts_of(*look_at_file(path, asked, options))
+            if entry.get("sha256") not in (None, facts[3]):
+                raise DataError(f"{path}: wrong checksum: sha256 is {facts[3]}")
     except (ConfigError, DataError) as error:
         document.wrong((*here, "file"), str(error))
         return None
@@ -68,23 +73,26 @@ def read_entry(document: Document, here: Location, entry: Mapping[str, Any]) -> 
 
 
 def problems_of(entry: Mapping[str, Any]) -> Iterator[tuple[Location, str]]:
-    """What is wrong with the keys, each by itself."""
+    """Yield the problems of the keys, each checked by itself."""
     for key in entry:
         if key not in KEYS:
             yield (key,), f"unknown key{nearest(key, KEYS)}"
     if "file" not in entry:
-        yield (
-            (),
-            "an own data set needs a file, as in {name: wine, file: wine.csv, target: quality}",
-        )
+        example = "{name: wine, file: wine.csv, target: quality}"
+        yield (), f"an own data set needs a file, as in {example}"
         return
     for key in ("file", "sha256"):
         wrong = attempt(as_text, entry.get(key, ""))[1]
         if wrong or entry.get(key) == "":
             yield (key,), wrong or "is empty"
-    yield from problems_of_name(entry)
-    yield from problems_of_choice(entry, "task", TASKS)
-    yield from problems_of_choice(entry, "missing", get_args(Missing))
+    name, wrong = attempt(folder_name, name_of(entry))
+    if wrong:
+        yield ("name",), wrong
+    elif name in load_registry():
+        yield ("name",), f"{name} is a data set of kselect; give the file another name"
+    for key, valid in (("task", TASKS), ("missing", get_args(Missing))):
+        if key in entry and entry[key] not in valid:
+            yield (key,), f"must be one of {', '.join(valid)}, not {describe(entry[key])}"
     for key in COLUMNS:
         if not all(isinstance(name, (str, int)) for name in as_names(entry.get(key))):
             yield (key,), f"must be a column or a list of columns, not {describe(entry[key])}"
@@ -93,32 +101,15 @@ def problems_of(entry: Mapping[str, Any]) -> Iterator[tuple[Location, str]]:
             yield (key,), f"must be a whole number, 1 or more, not {describe(entry[key])}"
 
 
-def problems_of_name(entry: Mapping[str, Any]) -> Iterator[tuple[Location, str]]:
-    """A name that cannot be one, or that belongs to a registered data set."""
-    name, wrong = attempt(folder_name, name_of(entry))
-    if wrong:
-        yield ("name",), wrong
-    elif name in load_registry():
-        yield ("name",), f"{name} is a data set of kselect; give the file another name"
-
-
-def problems_of_choice(
-    entry: Mapping[str, Any], key: str, valid: tuple[str, ...]
-) -> Iterator[tuple[Location, str]]:
-    """A word that is none of the valid ones."""
-    if key in entry and entry[key] not in valid:
-        yield (key,), f"must be one of {', '.join(valid)}, not {describe(entry[key])}"
-
-
 def as_names(written: object) -> list[Any]:
-    """One column or several."""
+    """Return one column or several as a list."""
     if written is None:
         return []
     return written if isinstance(written, list) else [written]
 
 
 def options_of(entry: Mapping[str, Any]) -> TableOptions:
-    """How the columns are to be taken."""
+    """Return the options for reading the columns."""
     drop, categorical, numeric = (
         tuple(str(name) for name in as_names(entry.get(key))) for key in COLUMNS
     )
@@ -126,25 +117,8 @@ def options_of(entry: Mapping[str, Any]) -> TableOptions:
     return TableOptions(drop, categorical, numeric, missing, entry.get("task"))
 
 
-def kept_facts(entry: Mapping[str, Any]) -> Facts | None:
-    """What a results folder has kept of the file, None where some of it is not there."""
-    if not all(key in entry for key in ("task", *FACTS)):
-        return None
-    return entry["task"], entry["rows"], entry["features"], entry["sha256"]
-
-
-def found_facts(
-    path: Path, target: str | None, options: TableOptions, entry: Mapping[str, Any]
-) -> Facts:
-    """What the file says, if its checksum is the one that is written."""
-    facts = facts_of(*look_at_file(path, target, options))
-    if entry.get("sha256") not in (None, facts[3]):
-        raise DataError(f"{path}: wrong checksum: sha256 is {facts[3]}")
-    return facts
-
-
 def written_entry(info: OwnInfo, folder: Path) -> dict[str, Any]:
-    """The entry that a results folder keeps: with the facts, its path relative to the folder."""
+    """Return the entry that a results folder keeps: with the facts, and its path relative to the folder."""
     options = info.options
     columns = {key: list(getattr(options, key)) for key in COLUMNS}
     return {

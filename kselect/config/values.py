@@ -1,4 +1,4 @@
-"""What each key of a config takes: validators that turn what was written into what it means."""
+"""Validators that turn what a config writes into what it means: names, numbers, grids and splits."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ from kselect.core.method import TABLE, LamGrid, LamMode, LamUnit
 from kselect.datasets.registry import Task, find_dataset
 from kselect.errors import ConfigError, nearest, quoted
 from kselect.grids import LARGEST_GRID, parse_grid
-from kselect.papers import PAPERS
 
 TASKS: tuple[Task, ...] = ("classification", "regression")
 SPLITS = re.compile(r"[0-9]{1,9}|[0-9]{1,9}-[0-9]{1,9}(,[0-9]{1,9}-[0-9]{1,9})*")
 T = TypeVar("T")
-Wrong = tuple[Location, str]
+Problem = tuple[Location, str]
 
 
-def fail(*problems: Wrong) -> NoReturn:
-    """Leave a validator with worded problems, each at a place below the validated key."""
+def fail(*problems: Problem) -> NoReturn:
+    """Leave a validator with problems, each at a location below the validated key."""
     raise PydanticCustomError("worded", "worded", {"problems": problems})
 
 
 def attempt(action: Callable[..., T], *arguments: Any) -> tuple[T | None, str]:
-    """The result and no text, or no result and the text of the ConfigError."""
+    """Return the result and an empty text, or None and the text of the ConfigError."""
     try:
         return action(*arguments), ""
     except ConfigError as error:
@@ -39,7 +38,7 @@ def attempt(action: Callable[..., T], *arguments: Any) -> tuple[T | None, str]:
 
 
 def field(read: Callable[[Any], T]) -> Callable[[Any], T]:
-    """A pydantic validator from a function that raises ConfigError."""
+    """Return a pydantic validator for a function that raises ConfigError."""
 
     def validate(value: Any) -> T:
         try:
@@ -51,7 +50,7 @@ def field(read: Callable[[Any], T]) -> Callable[[Any], T]:
 
 
 def describe(value: object) -> str:
-    """A value as a sentence names it."""
+    """Return a value as an error message names it."""
     if value is None:
         return "empty"
     if isinstance(value, bool):
@@ -63,8 +62,15 @@ def describe(value: object) -> str:
     return "a mapping" if isinstance(value, dict) else "a list"
 
 
+def only_item(value: object) -> tuple[Any, Any]:
+    """Return key and value of a mapping with one key, as in ``{5-KS: {eta: 2}}``, or the value itself and None."""
+    if isinstance(value, dict) and len(value) == 1:
+        return next(iter(value.items()))
+    return value, None
+
+
 def as_text(value: object) -> str:
-    """Text; a bare number needs quotes, so that 007 and 7 stay apart."""
+    """Return text; a bare number needs quotes, so that 007 and 7 stay distinct."""
     if isinstance(value, str):
         return value
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -73,7 +79,7 @@ def as_text(value: object) -> str:
 
 
 def folder_name(value: object) -> str:
-    """A name that is a plain folder name on every system."""
+    """Return a name that is a plain folder name on every system."""
     name = as_text(value)
     if not re.fullmatch(r"[A-Za-z0-9_]([A-Za-z0-9._-]{0,98}[A-Za-z0-9_-])?", name):
         rule = "use letters, digits, '-', '_' and '.', with no '.' at either end"
@@ -82,26 +88,15 @@ def folder_name(value: object) -> str:
 
 
 def figure_name(value: object) -> str:
-    """The name of a figure: a file name, and not that of the table."""
+    """Return the name of a figure: a file name, and not that of the table."""
     name = folder_name(value)
     if name == TABLE:
         raise ConfigError(f"{TABLE!r} is the name of the table; give the figure another")
     return name
 
 
-def named(find: Callable[[str], object]) -> Callable[[Any], str]:
-    """A validator for the name of a registered thing."""
-
-    def read(value: object) -> str:
-        name = as_text(value)
-        find(name)
-        return name
-
-    return field(read)
-
-
 def dataset_name(value: object, context: ValidationInfo) -> str:
-    """The name of a registered data set, or of one that the config describes itself."""
+    """Return the name of a registered data set, or of one that the config describes itself."""
     own: Collection[str] = context.context or ()
     try:
         name = as_text(value)
@@ -117,30 +112,19 @@ def dataset_name(value: object, context: ValidationInfo) -> str:
     return name
 
 
-def find_paper(name: str) -> None:
-    """A paper that the project reproduces, or the empty text for none."""
-    if name:
-        PAPERS.find(name)
+def whole_number(least: int) -> Callable[[Any], int]:
+    """Return a validator of whole numbers that are not below ``least``."""
 
+    def read(value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ConfigError(f"must be a whole number, {least} or more, not {describe(value)}")
+        return value
 
-def read_fraction(value: object) -> float:
-    """A share of the rows, strictly between none and all."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ConfigError(f"must be a number such as 0.7, not {describe(value)}")
-    if not 0 < value < 1:
-        raise ConfigError(f"must lie between 0 and 1, both excluded, not {quoted(value)}")
-    return float(value)
-
-
-def read_seed(value: object) -> int:
-    """A whole number from 0."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ConfigError(f"must be a whole number, 0 or more, not {describe(value)}")
-    return value
+    return field(read)
 
 
 def read_splits(value: object) -> tuple[int, ...]:
-    """``3`` -> 0, 1, 2; ``'2-4'`` -> 2, 3, 4; ``'0-1,5-6'`` -> 0, 1, 5, 6."""
+    """Return the split numbers: ``3`` is 0, 1, 2; ``'2-4'`` is 2, 3, 4; ``'0-1,5-6'`` is 0, 1, 5, 6."""
     written = str(value) if isinstance(value, int) else value
     if not isinstance(written, str) or not SPLITS.fullmatch(written):
         shown = describe(value)
@@ -149,7 +133,7 @@ def read_splits(value: object) -> tuple[int, ...]:
     ends = [(int(r[0]), int(r[1])) if len(r) == 2 else (0, int(r[0]) - 1) for r in ranges]
     shown = quoted(written)[1:-1]
     if any(high < low for low, high in ends):
-        raise ConfigError(f"{shown} holds no split; write 1 or more, or a range such as 0-4")
+        raise ConfigError(f"{shown} contains no split; write 1 or more, or a range such as 0-4")
     if any(low <= high for (_, high), (low, _) in pairwise(ends)):
         raise ConfigError(f"{shown}: ranges must ascend and not overlap")
     if ends[-1][1] >= LARGEST_GRID:
@@ -157,57 +141,8 @@ def read_splits(value: object) -> tuple[int, ...]:
     return tuple(split for low, high in ends for split in range(low, high + 1))
 
 
-def positive_grid(value: object) -> tuple[float, ...]:
-    """A grid of positive numbers."""
-    values = parse_grid(value)
-    bad = next((v for v in values if v <= 0), None)
-    if bad is not None:
-        raise ConfigError(f"must be positive, not {bad:g}")
-    return values
-
-
-def read_ridges(value: object) -> LamGrid:
-    """``{fixed: grid}`` or ``{select: grid}``; with ``unit: n lam`` the grid is one of ridges."""
-    modes: tuple[LamMode, ...] = get_args(LamMode)
-    if not isinstance(value, dict) or not value:
-        shown = describe(value or None)
-        raise ConfigError(f"must be {{fixed: GRID}} or {{select: GRID}}, not {shown}")
-    known = (*modes, "unit")
-    unknown = [((key,), f"unknown key{nearest(key, known)}") for key in value if key not in known]
-    if unknown:
-        fail(*unknown)
-    named = [mode for mode in modes if mode in value]
-    if len(named) != 1:
-        raise ConfigError(f"takes {' or '.join(modes)}, {'not both' if named else 'and a grid'}")
-    values, wrong = attempt(positive_grid, value[named[0]])
-    if values is None:
-        fail(((named[0],), wrong))
-    return LamGrid(values, named[0], read_unit(value.get("unit", "lam")))
-
-
-def read_unit(value: object) -> LamUnit:
-    """``lam`` or ``n lam``."""
-    for unit in get_args(LamUnit):
-        if value == unit:
-            found: LamUnit = unit
-            return found
-    fail((("unit",), f"must be {' or '.join(get_args(LamUnit))}, not {describe(value)}"))
-
-
-def read_train(value: object) -> float | None:
-    """A share of the rows, or ``given``: the splits that come with a data set."""
-    return None if value == "given" else read_fraction(value)
-
-
-def read_tune_folds(value: object) -> int:
-    """How many inner folds choose a tuned parameter."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 2:
-        raise ConfigError(f"must be a whole number, 2 or more, not {describe(value)}")
-    return value
-
-
-def read_fewer(value: object, context: ValidationInfo) -> tuple[SplitLimit, ...]:
-    """``{cpusmall: 10, above 1500: 10}``: so many splits alone, on a data set or above so many training rows."""
+def read_fewer_splits(value: object, context: ValidationInfo) -> tuple[SplitLimit, ...]:
+    """Return the limits in ``{cpusmall: 10, above 1500: 10}``: per data set, or above a number of training rows."""
     if not isinstance(value, dict):
         shown = describe(value)
         fail(((), f"must be a mapping such as {{above 1500: 10, a2a: 5}}, not {shown}"))
@@ -224,3 +159,46 @@ def read_fewer(value: object, context: ValidationInfo) -> tuple[SplitLimit, ...]
             fail(((key,), f"{wrong}; or write above N for training parts of more than N rows"))
         found.append(SplitLimit(count, dataset=key))
     return tuple(found)
+
+
+def read_train(value: object) -> float | None:
+    """Return a share of the rows, or None for ``given``: the splits that come with a data set."""
+    if value == "given":
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ConfigError(f"must be a number such as 0.7, not {describe(value)}")
+    if not 0 < value < 1:
+        raise ConfigError(f"must lie between 0 and 1, both excluded, not {quoted(value)}")
+    return float(value)
+
+
+def positive_grid(value: object) -> tuple[float, ...]:
+    """Return a grid of positive numbers."""
+    values = parse_grid(value)
+    bad = next((v for v in values if v <= 0), None)
+    if bad is not None:
+        raise ConfigError(f"must be positive, not {bad:g}")
+    return values
+
+
+def read_lam(value: object) -> LamGrid:
+    """Return the grid in ``{fixed: GRID}`` or ``{select: GRID}``; ``unit: n lam`` divides it by the rows."""
+    modes: tuple[LamMode, ...] = get_args(LamMode)
+    units: tuple[LamUnit, ...] = get_args(LamUnit)
+    if not isinstance(value, dict) or not value:
+        shown = describe(value or None)
+        raise ConfigError(f"must be {{fixed: GRID}} or {{select: GRID}}, not {shown}")
+    known = (*modes, "unit")
+    unknown = [((key,), f"unknown key{nearest(key, known)}") for key in value if key not in known]
+    if unknown:
+        fail(*unknown)
+    named = [mode for mode in modes if mode in value]
+    if len(named) != 1:
+        raise ConfigError(f"takes {' or '.join(modes)}, {'not both' if named else 'and a grid'}")
+    values, wrong = attempt(positive_grid, value[named[0]])
+    if values is None:
+        fail(((named[0],), wrong))
+    asked = value.get("unit", "lam")
+    if asked not in units:
+        fail((("unit",), f"must be {' or '.join(units)}, not {describe(asked)}"))
+    return LamGrid(values, named[0], asked)

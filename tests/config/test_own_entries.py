@@ -106,15 +106,15 @@ def test_mistakes(entry: str, said: str) -> None:
 
 
 def test_two_of_a_name() -> None:
-    with pytest.raises(ConfigError, match="another file is called wine already"):
+    with pytest.raises(ConfigError, match="another file is already called wine"):
         load_config(config("{file: data/wine.csv}", "{file: data/wine.csv, target: acid}"), FIGURES)
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("scale-on: all\n", "scale-on: all lets test rows scale the others"),
-        ("train: given\n", "wine comes without splits"),
+        ("scale-on: all\n", "scale-on: all scales with the test rows"),
+        ("train: given\n", "wine has no given splits"),
         ("fewer-splits: {wine: 2}\n", ""),
         ("learner: lssvm\n", ""),
     ],

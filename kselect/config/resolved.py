@@ -1,0 +1,152 @@
+"""The resolved config in a results folder: every choice written out, and covering all results of the folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from kselect.config.document import Document, read_document, write_yaml
+from kselect.config.own_entries import take_own, written_entry
+from kselect.config.parts import KERNEL, LABEL, SEARCH, CriterionItem
+from kselect.config.schema import ConfigFile, read_config
+from kselect.core.method import Choice
+from kselect.datasets.own_files import OwnInfo
+from kselect.errors import ConfigError
+from kselect.grids import show_number
+
+# The keys that all results of a folder share: a config that differs in one of them does not belong to it.
+PROTOCOL = (
+    *("learner", "scale", "scale-on", "train", "stratify", "seed", "kernels", "lam", "ridge"),
+    *("loss", "average", "also-loss", "tune-folds", "search"),
+)
+
+
+def stored_config(path: Path) -> Document | None:
+    """Return the config that a results folder keeps, or None if there is none that can be read."""
+    try:
+        stored = take_own(read_document(path))
+    except ConfigError:
+        return None
+    return stored if isinstance(stored.data, dict) else None
+
+
+def widen(
+    document: Document, datasets: Iterable[str], splits: Iterable[int], stored: Document | None
+) -> None:
+    """Add the data sets and splits of flags, and all that the folder holds under the same protocol."""
+    data: dict[str, Any] = document.data
+    data["datasets"] = list(dict.fromkeys([*data["datasets"], *datasets]))
+    config = read_config(document)
+    wanted = {*config.splits, *splits}
+    try:
+        same = stored is not None and protocol_text(document) == protocol_text(stored)
+    except ConfigError:
+        same = False
+    if stored is not None and same:
+        before = read_config(stored)
+        data["datasets"] = list(dict.fromkeys([*data["datasets"], *stored.data["datasets"]]))
+        document.own = stored.own | document.own
+        wanted |= set(before.splits)
+        known = {config.label(item) for item in config.criteria}
+        pairs = zip(before.criteria, stored.data["criteria"], strict=True)
+        data["criteria"] += [written for item, written in pairs if before.label(item) not in known]
+    data["splits"] = split_ranges(tuple(sorted(wanted)))
+
+
+def protocol_text(document: Document) -> str:
+    """Return all that the results of a folder share, as text that can be compared."""
+    written = spelt_out(read_config(document), document)
+    return write_yaml((key, written.get(key)) for key in PROTOCOL)
+
+
+def stored_protocol(folder: Path) -> str | None:
+    """Return the protocol of the config that a folder keeps, or None without a valid one."""
+    stored = stored_config(folder / "config.resolved.yaml")
+    try:
+        return protocol_text(stored) if stored else None
+    except ConfigError:
+        return None
+
+
+def resolved(document: Document, folder: Path) -> str:
+    """Return the config as YAML with every choice written out; ``load_config`` reads back an equal experiment.
+
+    ``folder`` is where it will be stored: the paths of own files are relative to it.
+    """
+    written = spelt_out(read_config(document), document)
+    own = {name: info for name, info in document.own.items() if isinstance(info, OwnInfo)}
+    written["datasets"] = [
+        written_entry(own[name], folder) if name in own else name for name in written["datasets"]
+    ]
+    return write_yaml(written.items())
+
+
+def spelt_out(config: ConfigFile, document: Document) -> dict[str, Any]:
+    """Return every key as written or at its default: grids as lists, each criterion with all its parameters."""
+    written: dict[str, Any] = {
+        name.replace("_", "-"): getattr(config, name) for name in type(config).model_fields
+    }
+    given: dict[str, Any] = document.data
+    written |= {key: given[key] for key in ("fewer-splits", "figures", "variants") if key in given}
+    lams = [plain(v) for v in config.lam.values]
+    written |= {
+        "learner": {task: {choice.name: plain_params(choice)} for task, choice in config.learner},
+        "train": "given" if config.train is None else config.train,
+        "splits": split_ranges(config.splits),
+        "kernels": kernel_grids(config) or None,
+        "lam": {config.lam.mode: lams, "unit": config.lam.unit} if lams else None,
+        "criteria": [{item.name: written_out(item, config)} for item in config.criteria],
+        "datasets": list(config.datasets),
+    }
+    return {k: v for k, v in written.items() if v is not None and v != ()}
+
+
+def written_out(item: CriterionItem, config: ConfigFile) -> dict[str, Any]:
+    """Return all that a criterion is written with; a loss that is the config's is left out."""
+    params = item.usual(config.loss, config.average) | dict(item.own)
+    if "loss" not in item.own:
+        params.pop("loss", None)
+    found = {k: plain(v) for k, v in params.items()}
+    found |= {name: {"tune": [plain(v) for v in values]} for name, values in item.tuned}
+    if item.scored_by:
+        found["scored-by"] = {
+            task: {choice.name: plain_params(choice)} if choice.params else choice.name
+            for task, choice in item.scored_by
+        }
+    if item.search:
+        found |= {SEARCH: {item.search.name: dict(item.search.params)}, KERNEL: item.kernel}
+    return found | ({LABEL: item.title} if item.title else {})
+
+
+def split_ranges(splits: tuple[int, ...]) -> str:
+    """Return split numbers as ranges: 0, 1, 5 is ``0-1,5-5``, since flags may have added splits beyond a gap."""
+    present = frozenset(splits)
+    starts = [s for s in splits if s - 1 not in present]
+    ends = [s for s in splits if s + 1 not in present]
+    return ",".join(f"{low}-{high}" for low, high in zip(starts, ends, strict=True))
+
+
+def plain(value: Any) -> Any:
+    """Return a parameter as a config writes it: whole numbers without a fraction, infinity as text."""
+    if not isinstance(value, float):
+        return value
+    if value == float("inf"):
+        return "inf"
+    return int(value) if value.is_integer() and abs(value) < 1e15 else float(show_number(value))
+
+
+def plain_params(choice: Choice) -> dict[str, Any]:
+    """Return the parameters of a learner as a config writes them."""
+    return {k: plain(v) for k, v in choice.params}
+
+
+def kernel_grids(config: ConfigFile) -> dict[str, dict[str, list[Any]]]:
+    """Return kernel -> parameter -> values; the kernels are the products of these grids."""
+    grids: dict[str, dict[str, list[Any]]] = {}
+    for kernel in config.kernels:
+        grid = grids.setdefault(kernel.name, {p: [] for p in kernel.parameters})
+        for parameter, value in kernel.parameters.items():
+            if plain(value) not in grid[parameter]:
+                grid[parameter].append(plain(value))
+    return grids
