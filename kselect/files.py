@@ -1,6 +1,6 @@
-"""Files written whole or not at all, plain files read within a limit, and folders locked.
+"""Write files whole or not at all, read regular files within a limit, and lock folders.
 
-What a file system refuses (locks, the sync of a folder) is said once, and the work goes on without it.
+If a file system refuses a lock or a sync, this is reported once, and the work continues without it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ LOCK_SECONDS = 60.0  # a lock is held while one file is written or the records a
 SAY_SECONDS = 2.0
 LONGEST_PAUSE = 0.1
 CHUNK = 2**20
-STALE_SECONDS = 86_400  # where no lock tells whether a temporary file is still being written
-# How file systems and containers answer a request that they do not serve. EBADF: over NFS a folder,
-# which is open for reading only, takes no exclusive lock.
+STALE_SECONDS = 86_400  # the age of an abandoned temporary file, if there are no locks to tell
+# How file systems and containers refuse a request. EBADF: on NFS a folder, which is open for reading only,
+# takes no exclusive lock.
 REFUSALS = frozenset(
     {errno.EPERM, errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.EBADF}
 )
@@ -41,7 +41,7 @@ KINDS = (
 
 
 def on_stderr(text: str) -> None:
-    """A warning as a line of its own; the work goes on where nobody can hear it."""
+    """Print a warning on its own line; do nothing if standard error is closed."""
     if sys.stderr is not None:
         with suppress(OSError):
             sys.stderr.write(f"warning: {text}\n")
@@ -49,12 +49,12 @@ def on_stderr(text: str) -> None:
 
 @cache
 def once(say: Say, text: str) -> None:
-    """Say the same thing to the same listener once in a process."""
+    """Call ``say(text)``, but only once per process."""
     say(text)
 
 
 def reason(error: OSError) -> str:
-    """The system's words for an error."""
+    """Return the system's words for an error."""
     return error.strerror or str(error)
 
 
@@ -62,10 +62,10 @@ def reason(error: OSError) -> str:
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """The bytes of a plain file of at most so many; anything else is an OSError that says what it is.
+    """Return the bytes of a regular file, at most ``most``; raise an OSError that names any other kind of file.
 
-    The kind is asked before the file is opened: a pipe without a writer would keep the caller waiting,
-    and a device such as /dev/zero never ends.
+    The kind is checked before the file is opened: opening a pipe without a writer would block, and a device such
+    as /dev/zero never ends.
     """
     require_regular(os.stat(path))
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
@@ -73,17 +73,17 @@ def read_regular(path: Path, most: int) -> bytes:
         return read_most(stream.read, most)
 
 
-def require_regular(facts: os.stat_result) -> None:
-    """An OSError for what is no plain file."""
-    if stat.S_ISDIR(facts.st_mode):
+def require_regular(status: os.stat_result) -> None:
+    """Raise an OSError unless the status is that of a regular file."""
+    if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     for is_kind, words in KINDS:
-        if is_kind(facts.st_mode):
+        if is_kind(status.st_mode):
             raise OSError(errno.EINVAL, f"{words}, not a file")
 
 
 def read_most(read: Callable[[int], bytes], most: int) -> bytes:
-    """All that a stream holds; more than ``most`` bytes are an OSError, raised before they are kept."""
+    """Return all bytes of a stream; raise an OSError before more than ``most`` bytes are kept."""
     pieces: list[bytes] = []
     size = 0
     while piece := read(CHUNK):
@@ -99,10 +99,10 @@ def read_most(read: Callable[[int], bytes], most: int) -> bytes:
 
 @contextmanager
 def locked(folder: Path, wait: float = LOCK_SECONDS, say: Say = on_stderr) -> Iterator[None]:
-    """One process at a time in here; the lock is the folder's own and ends with the process.
+    """Let one process at a time into the block; the lock belongs to the folder and ends with the process.
 
-    ``say`` is told whom it waits for, after a moment; after ``wait`` seconds that is a StoreError. Where the
-    file system has no locks it is told that, once, and the work goes on.
+    After a moment of waiting, ``say`` is told which process has the lock; after ``wait`` seconds a StoreError is
+    raised. If the file system has no locks, ``say`` is told so once, and the block runs without a lock.
     """
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
@@ -114,7 +114,7 @@ def locked(folder: Path, wait: float = LOCK_SECONDS, say: Say = on_stderr) -> It
 
 
 def take(handle: int, folder: Path, wait: float, say: Say) -> None:
-    """Wait for the lock of an open folder, a little longer between one attempt and the next."""
+    """Wait for the lock of an open folder, with growing pauses between the attempts."""
     started, pause, told = time.monotonic(), 0.001, False
     while not try_lock(handle, say):
         waited = time.monotonic() - started
@@ -131,55 +131,50 @@ def take(handle: int, folder: Path, wait: float, say: Say) -> None:
 
 
 def try_lock(handle: int, say: Say) -> bool:
-    """Whether the lock was free, or there are no locks here."""
+    """Take the lock if it is free; return True also if the file system has no locks."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError as error:
-        if error.errno not in REFUSALS:
-            raise
-        once(
-            say,
-            f"this file system has no locks ({reason(error)}): start no second run into the same folder",
-        )
+        what = "has no locks ({}): start no second run into the same folder"
+        tolerate(error, what, say)
     return True
 
 
+def tolerate(error: OSError, what: str, say: Say) -> None:
+    """Report once what the file system lacks; raise any error that is not such a refusal."""
+    if error.errno not in REFUSALS:
+        raise error
+    once(say, f"this file system {what.format(reason(error))}")
+
+
 def holder(handle: int) -> str:
-    """Who has the lock: ``process 812 (kselect)``; Linux lists the locks, elsewhere nobody knows."""
+    """Return the process that has the lock, ``process 812 (kselect)``; only Linux lists the locks."""
     inode = str(os.fstat(handle).st_ino)
-    try:
-        lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return "another process"
-    for line in lines:
-        # "2: FLOCK  ADVISORY  WRITE 812 00:35:1234 0 EOF"; who waits has "->" in the second column. The
-        # device is not compared: overlay file systems list the one below.
-        columns = line.split()
-        if len(columns) > 5 and columns[1] == "FLOCK" and columns[5].rpartition(":")[2] == inode:
-            return named_process(columns[4])
+    with suppress(OSError):  # also for a process in another container
+        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+            # "2: FLOCK  ADVISORY  WRITE 812 00:35:1234 0 EOF"; a waiting process has "->" in the second
+            # column. The device is not compared: overlay file systems list the one below.
+            columns = line.split()
+            if len(columns) > 5 and columns[1] == "FLOCK" and columns[5].endswith(f":{inode}"):
+                # The name only: the arguments may contain a password.
+                comm = Path(f"/proc/{columns[4]}/comm")
+                name = comm.read_text(encoding="utf-8", errors="replace").strip()
+                return f"process {columns[4]} ({printable(name)})"
     return "another process"
-
-
-def named_process(pid: str) -> str:
-    """A process with its name; its arguments are left out, they may hold a password."""
-    try:
-        name = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:  # it lives in another container
-        return "another process"
-    return f"process {pid} ({printable(name)})"
 
 
 # --- writing ----------------------------------------------------------------------------------------
 
 
 def write_whole(path: Path, content: str | bytes, say: Say = on_stderr) -> None:
-    """Temporary file beside the target, fsync, ``os.replace``: a reader sees the old file or the new one.
+    """Write a file so that a reader sees either the old file or the new one.
 
-    The folder is synced as well: the new name is there after a power cut. The temporary name is unique, so
-    that two processes may write the same file at the same time, and locked, so that the next one may tell
-    what a killed process left. The mode follows the umask.
+    A temporary file next to the target is synced and renamed. The folder is synced as well, so that the new name
+    survives a power cut. The temporary name is unique, so two processes may write the same file at the same time.
+    The temporary file is locked, so that the next process can tell what a killed process left. The mode follows
+    the umask.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -194,19 +189,24 @@ def write_whole(path: Path, content: str | bytes, say: Say = on_stderr) -> None:
     except BaseException:
         name.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent, say)
+    with suppress(PermissionError):  # a folder that may be written but not read
+        handle = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            sync(handle, say)
+        finally:
+            os.close(handle)
 
 
 def open_temporary(path: Path) -> tuple[BinaryIO, Path]:
-    """A new locked file ``.<name>.<token>.tmp`` beside a path.
+    """Create and lock a new file ``.<name>.<token>.tmp`` next to a path.
 
-    One that was removed between its making and its lock, as litter, is made again.
+    Another process may remove it as litter before it is locked; then create another one.
     """
     while True:
         name = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
         stream = open(os.open(name, flags, 0o666), "wb")  # noqa: SIM115 - the caller closes it
-        with suppress(OSError):  # without locks, litter is told by its age
+        with suppress(OSError):  # without locks, the age of a file tells litter
             fcntl.flock(stream, fcntl.LOCK_EX)
         if os.fstat(stream.fileno()).st_nlink:
             return stream, name
@@ -214,39 +214,22 @@ def open_temporary(path: Path) -> tuple[BinaryIO, Path]:
 
 
 def sync(handle: int, say: Say) -> None:
-    """To the disk, as far as the file system knows how."""
+    """Write a file or folder to the disk, if the file system can."""
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno not in REFUSALS:
-            raise
-        once(
-            say,
-            f"this file system does not sync ({reason(error)}): a power cut may cost the last files",
-        )
-
-
-def sync_folder(folder: Path, say: Say) -> None:
-    """A rename lasts once its folder is on the disk."""
-    try:
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except PermissionError:  # a folder that may be written and not read
-        return
-    try:
-        sync(handle, say)
-    finally:
-        os.close(handle)
+        tolerate(error, "does not sync ({}): a power cut may cost the last files", say)
 
 
 # --- what killed processes leave --------------------------------------------------------------------
 
 
 def remove_litter(folder: Path, names: Iterable[str]) -> None:
-    """Delete the temporary files of these names that nobody is writing any more."""
+    """Delete the temporary files of these names that no process is writing any more."""
     pattern = re.compile(rf"\.(?:{'|'.join(map(re.escape, names))})\.[a-z0-9_]{{8}}\.tmp")
     try:
         found = [e.path for e in os.scandir(folder) if pattern.fullmatch(e.name)]
-    except OSError:  # no such folder, or one that may not be read: nothing to tidy
+    except OSError:  # the folder does not exist or may not be read
         return
     for path in found:
         with suppress(OSError):
@@ -254,21 +237,17 @@ def remove_litter(folder: Path, names: Iterable[str]) -> None:
 
 
 def remove_abandoned(path: str) -> None:
-    """Delete a temporary file unless somebody is writing it."""
+    """Delete a temporary file if its lock is free, or if it is a day old and there are no locks."""
     handle = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        if abandoned(handle):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            abandoned = True
+        except BlockingIOError:
+            abandoned = False
+        except OSError:
+            abandoned = time.time() - os.fstat(handle).st_mtime > STALE_SECONDS
+        if abandoned:
             os.unlink(path)
     finally:
         os.close(handle)
-
-
-def abandoned(handle: int) -> bool:
-    """Whether the lock of a temporary file is free; where there are no locks, whether it is of yesterday."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return time.time() - os.fstat(handle).st_mtime > STALE_SECONDS
-    return True

@@ -91,7 +91,9 @@ def unpack(path: Path, raw: bytes, most: int | None = None) -> tuple[str, bytes]
 def unzip(path: Path, raw: bytes, most: int) -> tuple[str, bytes]:
     """Return the name and the content of the only file in an archive; refuse any other archive."""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        members = [member for member in archive.infolist() if is_content(member)]
+        # Without folders, and without the hidden files that macOS adds.
+        hidden = re.compile(r"__MACOSX/.*|(?:.*/)?(?:\.[^/]*)?", re.DOTALL)
+        members = [m for m in archive.infolist() if not hidden.fullmatch(m.filename)]
         names = [member.filename for member in members]
         if "xl/workbook.xml" in names or "content.xml" in names:
             raise DataError(f"{printable(path)}: a spreadsheet: save the sheet as CSV")
@@ -104,12 +106,6 @@ def unzip(path: Path, raw: bytes, most: int) -> tuple[str, bytes]:
             raise DataError(f"{printable(path)}: the archive is encrypted: unpack it first")
         with archive.open(members[0]) as stream:
             return Path(names[0]).name.lower(), read_most(stream.read, most)
-
-
-def is_content(member: zipfile.ZipInfo) -> bool:
-    """Return whether a member of an archive is a file, not a folder or something that macOS adds."""
-    name = Path(member.filename).name
-    return not (member.is_dir() or member.filename.startswith("__MACOSX/") or name.startswith("."))
 
 
 def content_limit() -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache
@@ -236,6 +236,11 @@ def checked(path: Path, kind: str, info: DataSetInfo) -> Source:
     return Source(path, kind, sha256_of(content))
 
 
+def first_file(paths: Iterable[Path], kind: str, info: DataSetInfo) -> Source | None:
+    """Return the first of these files that exists, checked."""
+    return next((checked(path, kind, info) for path in paths if is_there(path)), None)
+
+
 def is_there(path: Path) -> bool:
     """Return whether a file exists; raise Unreachable if its folder may not be searched."""
     try:
@@ -251,9 +256,9 @@ Finder = Callable[[DataSetInfo, Places], Source | None]
 
 def in_cache(info: DataSetInfo, places: Places) -> Source | None:
     """Look for ``<cache>/<file>``, or ``<cache>/libsvm/<file>`` in a cache that is laid out like a mirror."""
-    for path in (places.cache / info.file, places.cache / info.place):
-        if is_there(path):
-            return checked(path, "cache", info)
+    paths = (places.cache / info.file, places.cache / info.place)
+    if source := first_file(paths, "cache", info):
+        return source
     raise Unreachable(f"not in {printable(places.cache)}")
 
 
@@ -261,8 +266,8 @@ def in_package(info: DataSetInfo, places: Places) -> Source | None:
     """Look for the copy in data/embedded."""
     if info.embedded and info.embedded_sha256:
         path = packaged("embedded") / info.embedded
-        if is_there(path):
-            return checked(path, "embedded", info)
+        if source := first_file([path], "embedded", info):
+            return source
     raise Unreachable("no embedded copy")
 
 
@@ -272,8 +277,8 @@ def in_mirror(info: DataSetInfo, places: Places) -> Source | None:
         raise Unreachable("no --mirror given")
     if "://" not in places.mirror:
         path = Path(places.mirror) / info.place
-        if is_there(path):
-            return checked(path, "mirror", info)
+        if source := first_file([path], "mirror", info):
+            return source
         raise Unreachable(f"no {printable(path)}")
     if not places.mirror.lower().startswith(("http://", "https://")):
         raise Unreachable(f"--mirror {redacted(places.mirror)}: no folder, and not http or https")
@@ -295,19 +300,15 @@ def on_site(info: DataSetInfo, places: Places) -> Source | None:
 
 def original_in_cache(info: DataSetInfo, places: Places) -> Source | None:
     """Look for the file of Raetsch's collection in the cache."""
-    path = places.cache / BENCHMARKS.file
-    return checked(path, "original", BENCHMARKS) if is_there(path) else None
+    return first_file([places.cache / BENCHMARKS.file], "original", BENCHMARKS)
 
 
 def original_in_mirror(info: DataSetInfo, places: Places) -> Source | None:
     """Look for ``raetsch/benchmarks.mat`` or ``benchmarks.mat`` in a mirror's folder."""
     if places.mirror is None or "://" in places.mirror:
         return None
-    folder = Path(places.mirror)
-    for path in (folder / "raetsch" / BENCHMARKS.file, folder / BENCHMARKS.file):
-        if is_there(path):
-            return checked(path, "original", BENCHMARKS)
-    return None
+    folders = (Path(places.mirror) / "raetsch", Path(places.mirror))
+    return first_file((folder / BENCHMARKS.file for folder in folders), "original", BENCHMARKS)
 
 
 def original_on_site(info: DataSetInfo, places: Places) -> Source | None:

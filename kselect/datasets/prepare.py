@@ -101,14 +101,7 @@ class Preparation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values and arrays, from which ``from_dict`` makes an equal preparation."""
-        return {
-            "schema": asdict(self.schema),
-            "scale": self.scale,
-            "levels": [list(levels) for levels in self.levels],
-            "medians": self.medians,
-            "shift": self.shift,
-            "divisor": self.divisor,
-        }
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Preparation:
@@ -157,20 +150,9 @@ def learn(frame: Frame) -> tuple[Array, tuple[Levels, ...]]:
     """
     numbers = [i for i, spec in enumerate(frame.columns) if spec.numeric]
     others = [i for i, spec in enumerate(frame.columns) if not spec.numeric]
-    medians, levels = np.full(len(frame.columns), np.nan), [Levels()] * len(frame.columns)
+    medians, levels = np.full(len(frame.columns), np.nan), dict[int, Levels]()
     if not others and not any(absent(values).any() for values in frame.data):
-        return np.median(np.column_stack(frame.data), axis=0), tuple(levels)
-    fitted = column_transformer(frame, numbers, others).named_transformers_
-    if numbers:
-        medians[numbers] = fitted["number"].statistics_
-    if others:
-        for i, found in zip(others, fitted["category"].categories_, strict=True):
-            levels[i] = tuple(found.tolist())
-    return medians, tuple(levels)
-
-
-def column_transformer(frame: Frame, numbers: Sequence[int], others: Sequence[int]) -> Any:
-    """Fit scikit-learn's imputation and encoding; scaling is our own, as for any data set."""
+        return np.median(np.column_stack(frame.data), axis=0), (Levels(),) * len(numbers)
     import pandas as pd
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
@@ -181,10 +163,16 @@ def column_transformer(frame: Frame, numbers: Sequence[int], others: Sequence[in
     )
     median = SimpleImputer(strategy="median", keep_empty_features=True)
     encoder = OneHotEncoder(drop="if_binary", handle_unknown="ignore", sparse_output=False)
-    steps = [("number", median, list(numbers)), ("category", encoder, list(others))]
+    steps = [("number", median, numbers), ("category", encoder, others)]
     # The largest numbers may overflow here; the search reports them.
     with np.errstate(over="ignore", invalid="ignore"):
-        return ColumnTransformer([step for step in steps if step[2]]).fit(table)
+        fitted = ColumnTransformer([step for step in steps if step[2]]).fit(table)
+    if numbers:
+        medians[numbers] = fitted.named_transformers_["number"].statistics_
+    if others:
+        found = fitted.named_transformers_["category"].categories_
+        levels = {i: tuple(values.tolist()) for i, values in zip(others, found, strict=True)}
+    return medians, tuple(levels.get(i, ()) for i in range(len(frame.columns)))
 
 
 def encode(frame: Frame, medians: Array, levels: Sequence[Levels]) -> list[Array]:

@@ -99,21 +99,12 @@ class DataSetInfo:
 
 # Raetsch's collection with its original splits. We never had the file, so only its git blob id is known.
 BENCHMARKS = DataSetInfo(
-    name="benchmarks.mat",
-    task="classification",
-    rows=0,
-    features=0,
-    labels={},
-    file="benchmarks.mat",
+    "benchmarks.mat", "classification", rows=0, features=0, labels={}, file="benchmarks.mat",
     folder="https://raw.githubusercontent.com/tdiethe/gunnar_raetsch_benchmark_datasets/master",
-    sha256="",
-    embedded=None,
-    embedded_sha256=None,
-    licence="none stated",
+    sha256="", embedded=None, embedded_sha256=None, licence="none stated",
     note="Raetsch's benchmark collection: one struct per set, with the index matrices of its splits.",
-    bytes=2**26,
-    blob="4b54cae3f99419fba1f27f98f7235a799d6580ce",
-)
+    bytes=2**26, blob="4b54cae3f99419fba1f27f98f7235a799d6580ce",
+)  # fmt: skip
 
 
 def as_info(name: str, entry: Mapping[str, Any]) -> DataSetInfo:

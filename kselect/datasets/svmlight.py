@@ -108,26 +108,21 @@ def _append(
     """Append the indices and values of one line, 16 bytes per pair."""
     last, highest = 0, MAX_INDEX if limit is None else limit
     for token in tokens:
-        index, value = _pair(token)
+        text, colon, number = token.partition(":")
+        if not colon:
+            raise _Malformed("missing colon", token)
+        if text == "qid":
+            raise _Malformed("qid is not supported", token)
+        try:
+            index = int(_plain(text))
+        except ValueError:
+            raise _Malformed("index is not an integer", token) from None
+        value = _finite(number, "value", token)
         if not last < index <= highest:
             raise _Malformed(_misplaced(index, last, limit), token)
         columns.append(index)
         values.append(value)
         last = index
-
-
-def _pair(token: str) -> tuple[int, float]:
-    index, colon, value = token.partition(":")
-    if not colon:
-        raise _Malformed("missing colon", token)
-    if index == "qid":
-        raise _Malformed("qid is not supported", token)
-    try:
-        return int(_plain(index)), _finite(value, "value", token)
-    except _Malformed:
-        raise
-    except ValueError:
-        raise _Malformed("index is not an integer", token) from None
 
 
 def _misplaced(index: int, last: int, limit: int | None) -> str:

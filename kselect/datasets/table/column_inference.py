@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -100,19 +100,11 @@ class ColumnText:
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """A column after reading; without a spec it is dropped."""
-
-    spec: ColumnSpec | None
-    values: Array | Texts
-    decisions: tuple[ReadingDecision, ...] = ()
-
-
-@dataclass(frozen=True)
-class Inference:
-    """What a column is, with the decisions about it; without a spec it is dropped."""
+    """What a column is and the decisions about it, then its values; without a spec it is dropped."""
 
     spec: ColumnSpec | None
     decisions: tuple[ReadingDecision, ...] = ()
+    values: Array | Texts = field(default_factory=lambda: np.empty(0))
 
 
 def shown(value: str) -> str:
@@ -226,7 +218,7 @@ def canonical(value: str) -> str:
 # --- inferring the kind of a column -------------------------------------------------------------------
 
 
-def infer_column(column: ColumnText) -> Inference:
+def infer_column(column: ColumnText) -> Feature:
     """Return what the fields look like."""
     if column.plain is None and not column.counts:
         return dropped(column.name, EMPTY)
@@ -237,15 +229,15 @@ def infer_column(column: ColumnText) -> Inference:
     texts = [f"written with {style.text}"] if style is not PLAIN else []
     texts += [f"{', '.join(map(shown, words))} taken as missing"] if words else []
     decisions = tuple(ReadingDecision(column.name, text) for text in texts)
-    return Inference(ColumnSpec(column.name, "number"), decisions)
+    return Feature(ColumnSpec(column.name, "number"), decisions)
 
 
-def dropped(name: str, text: str, detail: str = "") -> Inference:
+def dropped(name: str, text: str, detail: str = "") -> Feature:
     """Return that there is nothing to learn from a column, and why."""
-    return Inference(None, (ReadingDecision(name, text, detail),))
+    return Feature(None, (ReadingDecision(name, text, detail),))
 
 
-def infer_dates(column: ColumnText) -> Inference | None:
+def infer_dates(column: ColumnText) -> Feature | None:
     """Read dates as days: they have an order, and a kernel needs distances."""
     try:
         form = find_form(list(column.counts))
@@ -257,10 +249,10 @@ def infer_dates(column: ColumnText) -> Inference | None:
         return None
     text = "dates, taken as days since 1970-01-01; --drop COLUMN leaves it out"
     decision = ReadingDecision(column.name, text, f"form {form}")
-    return Inference(ColumnSpec(column.name, "date", form), (decision,))
+    return Feature(ColumnSpec(column.name, "date", form), (decision,))
 
 
-def infer_words(column: ColumnText) -> Inference:
+def infer_words(column: ColumnText) -> Feature:
     """Read words as categories; refuse numbers with signs or stray words, and drop values that hardly repeat."""
     refuse_marked(column)
     words = {v: n for v, n in column.counts.items() if not is_written(v, column.decimal_commas)}
@@ -280,15 +272,15 @@ def infer_words(column: ColumnText) -> Inference:
     text = "leading zeros: text, not numbers; --numeric COLUMN reads numbers"
     if words:
         text = f"words among numbers ({shown(next(iter(words)))}): all are taken as text"
-    return Inference(found.spec, (ReadingDecision(column.name, text),))
+    return Feature(found.spec, (ReadingDecision(column.name, text),))
 
 
-def infer_categories(column: ColumnText) -> Inference:
+def infer_categories(column: ColumnText) -> Feature:
     """Read texts as categories, unless (nearly) every row has its own: a name, a code, a remark."""
     distinct, rows = len(column.counts), sum(column.counts.values())
     if distinct > max(FEW_TEXTS, rows // 2):
         return dropped(column.name, OWN_TEXT, f"{distinct} texts in {rows} rows")
-    return Inference(ColumnSpec(column.name, "category"))
+    return Feature(ColumnSpec(column.name, "category"))
 
 
 def is_stray(column: ColumnText, words: Counter[str] | dict[str, int]) -> bool:
@@ -330,36 +322,36 @@ def refuse_marked(column: ColumnText) -> None:
 
 def read_feature(raw: RawTable, i: int, asked: AskedKind | None, commas: Commas) -> Feature:
     """Read a column as the user asks, else as the file states, else as its fields look."""
-    fields, kind, name = raw.columns[i], raw.kinds[i], raw.names[i]
+    fields, kind, name = raw.columns[i], raw.kinds[i] or "number", raw.names[i]
+    values: Array | Texts
     if isinstance(fields, np.ndarray) and asked != "category":
         if raw.form == "svmlight" and asked is None:  # missing indices mean 0
-            return Feature(ColumnSpec(name, "number"), fields)
+            return Feature(ColumnSpec(name, "number"), values=fields)
         if np.isnan(fields).all():
-            return Feature(None, np.empty(0), dropped(name, EMPTY).decisions)
-        kind = kind or "number"
-        found = Inference(ColumnSpec(name, kind, "ISO" if kind == "date" else ""))
-        values: Array | Texts = fields
+            return dropped(name, EMPTY)
+        found = Feature(ColumnSpec(name, kind, "ISO" if kind == "date" else ""))
+        values = fields
     else:
         column = column_text(raw, i, commas)
-        found = infer_asked(column, asked, kind)
+        found = infer_asked(column, asked, raw.kinds[i])
         if found.spec is None:
-            return Feature(None, np.empty(0), found.decisions)
+            return found
         values = read_as(found.spec, column)
     if asked is None and raw.form == "columns" and len(raw.names) > 2:
         why = index_reason(name, values, not raw.named and i == 0)
         if why:
-            return Feature(None, np.empty(0), (ReadingDecision(name, why),))
-    return Feature(found.spec, values, found.decisions)
+            return dropped(name, why)
+    return replace(found, values=values)
 
 
-def infer_asked(column: ColumnText, asked: AskedKind | None, kind: ColumnKind | None) -> Inference:
+def infer_asked(column: ColumnText, asked: AskedKind | None, kind: ColumnKind | None) -> Feature:
     """Return what a column is; categories of numbers become codes, so that ``3.0`` and ``3`` are the same."""
     if asked is None:
         return infer_categories(column) if kind == "category" else infer_column(column)
     if asked == "number":
-        return Inference(ColumnSpec(column.name, "number"))
+        return Feature(ColumnSpec(column.name, "number"))
     plain = all(is_finite(v) and not LEADING_ZERO.fullmatch(v) for v in column.counts)
-    return Inference(ColumnSpec(column.name, "code" if plain else "category"))
+    return Feature(ColumnSpec(column.name, "code" if plain else "category"))
 
 
 def index_reason(name: str, values: Array | Texts, lonely: bool) -> str:

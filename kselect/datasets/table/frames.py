@@ -55,7 +55,7 @@ def read_frame(path: Path, target: str | None, options: TableOptions | None = No
     raw = without_empty_end(read_raw(path, partial(is_header, target=target), target is not None))
     position, asked = assign(raw, target, options)
     commas = cache(partial(file_commas, raw))
-    found = read_target(raw, position, commas)
+    values, rows, said = read_target(raw, position, commas)
     features = [read_feature(raw, i, kind, commas) for i, kind in asked]
     decisions = [d for feature in features for d in feature.decisions]
     kept = [(f.spec, f.values) for f in features if f.spec is not None]
@@ -65,10 +65,10 @@ def read_frame(path: Path, target: str | None, options: TableOptions | None = No
     specs, data = zip(*kept, strict=True)
     name = "" if position is None else raw.names[position]
     schema = Schema(raw.form, raw.named, len(raw.names), name, specs)
-    said = (*raw.decisions, *found.decisions, *decisions)
-    frame = Frame(schema, data, found.values, raw.place, raw.sha256, said)
-    if len(found.rows) < frame.n:
-        frame = frame.take(found.rows)
+    decisions = [*raw.decisions, *said, *decisions]
+    frame = Frame(schema, data, values, raw.place, raw.sha256, tuple(decisions))
+    if len(rows) < frame.n:
+        frame = frame.take(rows)
     frame = treat_missing(frame, options.missing)
     return frame.with_decisions(remarks(frame))
 

@@ -35,20 +35,13 @@ from kselect.numerics.linalg import Array, Index
 MANY_CLASSES = 20
 
 
-@dataclass(frozen=True, eq=False)
-class TargetFields:
-    """The target of every row, as numbers or text, and the rows in which it is not missing."""
-
-    values: Fields
-    rows: Index
-    decisions: tuple[ReadingDecision, ...] = ()
-
-
-def read_target(raw: RawTable, i: int | None, commas: Commas) -> TargetFields:
-    """Read the target in column i, or svmlight's labels, and report the rows without one."""
+def read_target(
+    raw: RawTable, i: int | None, commas: Commas
+) -> tuple[Fields, Index, list[ReadingDecision]]:
+    """Return the target of column i, or svmlight's labels, the rows that have one, and a report on the others."""
     if i is None:
         labels = np.empty(0) if raw.labels is None else raw.labels
-        return TargetFields(labels, np.arange(len(labels)))
+        return labels, np.arange(len(labels)), []
     values: Fields = raw.columns[i]
     decisions: list[ReadingDecision] = []
     if raw.kinds[i] == "date":
@@ -67,7 +60,7 @@ def read_target(raw: RawTable, i: int | None, commas: Commas) -> TargetFields:
         count = "1 row" if missing == 1 else f"{missing} rows"
         text = f"{count} without a value of the target {raw.names[i]} left out{where}"
         decisions.append(ReadingDecision(None, text))
-    return TargetFields(values, rows, tuple(decisions))
+    return values, rows, decisions
 
 
 def target_fields(column: ColumnText) -> tuple[list[str], Collection[str], list[ReadingDecision]]:
