@@ -1,1 +1,1 @@
-"""The command line: one file per command; each parses, calls one stage and prints."""
+"""The command line: one module per command; each parses its flags, calls one stage and prints."""

@@ -1,38 +1,63 @@
-"""A selection as a person reads it, and as the JSON object of ``--json``."""
+"""A selection presented to the user: as text, as the JSON object of ``--json``, and as Python that repeats it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from kselect.cli.choosing import Chosen
-from kselect.cli.python_lines import python_lines
-from kselect.cli.relevances import name_kernel, relevance_facts, relevance_lines, state_lines
 from kselect.core.method import show
 from kselect.core.record import describe_exclusions
 from kselect.datasets.table.raw_table import decision_lines
-from kselect.datasets.table.target import Target
 from kselect.errors import brief
 from kselect.grids import show_number
+from kselect.kernels import Kernel
 from kselect.kernels.ard import Ard
-from kselect.search.pruned import Work
+from kselect.learners import find_learner
 from kselect.selection.engine import Selection
+from kselect.selection.own_data import OwnData
+from kselect.selection.request import criterion_of
+
+BAR_WIDTH = 40
+MOST_RELEVANCES = 60
+# The flags about the table, with the defaults of ``kselect.read_table``.
+TABLE_DEFAULTS: Mapping[str, Any] = {
+    "target": None,
+    "task": None,
+    "drop": (),
+    "categorical": (),
+    "numeric": (),
+    "missing": "impute",
+    "scale": "zscore",
+}
+
+
+# --- JSON -------------------------------------------------------------------------------------------
 
 
 def as_object(chosen: Chosen) -> dict[str, Any]:
-    """The JSON object of the specification, with what a reader needs to repeat it."""
+    """Return the object of ``--json``: the choice, every score, and everything needed to repeat it.
+
+    An infinite score is null; scores that a search by bounds did not compute are absent.
+    """
     found, data = chosen.found, chosen.data
     request = found.request
+    scores = [
+        {**kernel.parameters, "lam": lam, "score": score if np.isfinite(score) else None}
+        for kernel, row in zip(request.kernels, found.scores.tolist(), strict=True)
+        for lam, score in zip(request.lams, row, strict=True)
+        if not np.isnan(score)
+    ]
     return {
         **choice_facts(chosen),
         "excluded": [
             {**point.kernel.parameters, "lam": point.lam, "reason": reason}
             for point, reason in found.best.excluded
         ],
-        "scores": score_objects(found),
+        "scores": scores,
         "seconds": found.seconds,
         "seconds_fit": found.seconds_fit,
         "nystrom": request.nystrom,
@@ -44,8 +69,9 @@ def as_object(chosen: Chosen) -> dict[str, Any]:
 
 
 def choice_facts(chosen: Chosen) -> dict[str, Any]:
-    """What a report and a model file say of the choice."""
+    """Return the facts of the choice that ``--json`` and a model file hold."""
     found, data, request = chosen.found, chosen.data, chosen.found.request
+    search = "pruned" if found.work else "grid"
     return {
         "criterion": request.method.label,
         "params": dict(request.method.params),
@@ -53,11 +79,11 @@ def choice_facts(chosen: Chosen) -> dict[str, Any]:
         "learner_params": dict(request.learner.params),
         "kernel": found.kernel.name,
         "ridge": request.ridge,
-        "search": searched_by(found),
+        "search": request.method.search.name if request.method.search else search,
         "seed": request.seed,
         "n": len(data.X),
         "best": {**found.kernel.parameters, "lam": found.lam, "score": found.score},
-        **relevance_facts(found.kernel, found.best),
+        **relevance_facts(found),
         "held_out": asdict(chosen.quality),
         "warnings": found.edges,
         "decisions": decision_lines(data.frame.decisions),
@@ -65,41 +91,50 @@ def choice_facts(chosen: Chosen) -> dict[str, Any]:
     }
 
 
-def score_objects(found: Selection) -> list[dict[str, Any]]:
-    """One object per candidate; a score that is infinite is null."""
-    return [
-        {**kernel.parameters, "lam": lam, "score": score if np.isfinite(score) else None}
-        for kernel, row in zip(found.request.kernels, found.scores.tolist(), strict=True)
-        for lam, score in zip(found.request.lams, row, strict=True)
-        if not np.isnan(score)  # not known to a search by bounds
+def relevance_facts(found: Selection) -> dict[str, Any]:
+    """Return share and width per feature number of a learned kernel, the most relevant first."""
+    kernel = found.kernel
+    if not isinstance(kernel, Ard):
+        return {}
+    shares, theta = kernel.relevances().tolist(), kernel.vector().tolist()
+    every = [
+        {"feature": j + 1, "share": shares[j], "theta": theta[j]} for j in by_relevance(kernel)
     ]
+    return {"relevances": every, "state": found.best.state, **dict(found.best.point.tuned)}
+
+
+def by_relevance(kernel: Ard) -> list[int]:
+    """Return the indices of the features, the most relevant first."""
+    shares = kernel.relevances()
+    return sorted(range(len(shares)), key=lambda j: -shares[j])
+
+
+# --- text -------------------------------------------------------------------------------------------
 
 
 def describe(chosen: Chosen, flags: Mapping[str, Any]) -> str:
-    """What a person reads."""
-    found, data = chosen.found, chosen.data
-    lines = [
-        f"{data.size}, {kind_of_task(data.target)}",
-        *(f"  {line}" for line in decision_lines(data.frame.decisions)),
-        model_line(found),
-        "",
-        *scores_or_relevances(chosen),
-        "",
-        *choice_lines(chosen),
-        "",
-        "fit it:",
-        *(f"  {line}" for line in python_lines(chosen, flags)),
-    ]
-    return "\n".join(lines)
+    """Return the output of ``select``."""
+    found, names = chosen.found, chosen.data.preparation.names
+    if isinstance(found.kernel, Ard):
+        table = relevance_lines(found.kernel, names)
+    else:
+        table = work_lines(found) if found.work else score_lines(found)
+    python = [f"  {line}" for line in python_lines(chosen, flags)]
+    lines = [*data_lines(chosen.data), model_line(found), "", *table, ""]
+    return "\n".join([*lines, *choice_lines(chosen), "", "fit it:", *python])
 
 
-def kind_of_task(goal: Target) -> str:
-    """``classification (the target has two values); classes -1, 1``."""
-    kind = f"{goal.task} ({goal.why})"
-    if not goal.classes:
-        return kind
-    first = ", ".join(map(brief, goal.classes[:6]))
-    return f"{kind}; classes {first}{', ...' if len(goal.classes) > 6 else ''}"
+def data_lines(data: OwnData) -> list[str]:
+    """Return size, task and classes, and the decisions made about the columns.
+
+    The first line reads ``891 rows, 7 features, classification (the target has two values); classes 0, 1``.
+    """
+    target = data.target
+    first = f"{data.size}, {target.task} ({target.why})"
+    if target.classes:
+        names = ", ".join(map(brief, target.classes[:6]))
+        first += f"; classes {names}{', ...' if len(target.classes) > 6 else ''}"
+    return [first, *(f"  {line}" for line in decision_lines(data.frame.decisions))]
 
 
 def model_line(found: Selection) -> str:
@@ -111,64 +146,122 @@ def model_line(found: Selection) -> str:
     return f"{request.learner.name}{own}, {found.kernel.name} kernel, {criterion}"
 
 
-def choice_lines(chosen: Chosen) -> list[str]:
-    """What was chosen, whether it is any good, what to beware of, and the time."""
-    found, size = chosen.found, chosen.found.scores.size
+def choice_lines(chosen: Chosen) -> Iterator[str]:
+    """Yield the choice, its held-out quality, warnings, and the time."""
+    found, kernel, size = chosen.found, chosen.found.kernel, chosen.found.scores.size
+    if isinstance(kernel, Ard):
+        zeros = sum(value == 0.0 for value in kernel.theta)
+        parts = [f"{len(kernel.theta)} widths, {zeros} of them zero"]
+    else:
+        parts = [f"{k} = {show_number(v)}" for k, v in kernel.parameters.items()]
     lam = f"{found.lam:.6g}" if found.request.method.search else show_number(found.lam)
-    named = [name_kernel(found.kernel), f"lam = {lam}"]
-    shown = ", ".join(text for text in named if text)
+    shown = ", ".join([*parts, f"lam = {lam}"])
     ridge = f"{found.lam * len(chosen.data.X):.4g}"
+    yield f"choice: {shown} (ridge n lam = {ridge}), score {found.score:.6g}"
+    yield f"quality: {chosen.quality.text}"
+    yield from (f"warning: {text}" for text in found.edges)
+    if text := describe_exclusions(found.best):
+        yield f"excluded: {text}"
+    if found.best.state not in ("", "converged"):
+        yield f"warning: the search ended without converging: {found.best.state}"
     seconds = found.seconds + found.seconds_fit
-    return [
-        f"choice: {shown} (ridge n lam = {ridge}), score {found.score:.6g}",
-        f"there: {chosen.quality.text}",
-        *(f"warning: {text}" for text in found.edges),
-        *(f"excluded: {text}" for text in [describe_exclusions(found.best)] if text),
-        *state_lines(found.best),
-        f"{seconds:.2f} s for {size} candidate{'' if size == 1 else 's'}, the fit included",
-    ]
+    yield f"{seconds:.2f} s for {size} candidate{'' if size == 1 else 's'}, including the fit"
 
 
-def searched_by(found: Selection) -> str:
-    """The search's name."""
-    if found.request.method.search:
-        return found.request.method.search.name
-    return "pruned" if found.work else "grid"
-
-
-def scores_or_relevances(chosen: Chosen) -> list[str]:
-    """What a search looked at, or what it learned."""
-    found = chosen.found
-    if isinstance(found.kernel, Ard):
-        return relevance_lines(found.kernel, chosen.data.preparation.names)
-    return score_table(found) if found.work is None else [describe_work(found, found.work)]
-
-
-def describe_work(found: Selection, work: Work) -> str:
-    """What the bounds spared."""
+def score_lines(found: Selection) -> list[str]:
+    """Return the criterion over the grid: one column per ridge, one line per kernel, the choice in brackets."""
     request = found.request
-    folds = request.method.folds or 1
-    return (
-        f"the exact minimum by bounds: {work.kernels_fitted} of {len(request.kernels)} kernels and "
-        f"{work.folds} of {found.scores.size * folds} fold fits (--search grid scores every candidate)"
-    )
-
-
-def score_table(found: Selection) -> list[str]:
-    """The criterion over the grid: ridges across, kernels down, the choice in brackets."""
-    request = found.request
-    heads = [show_number(lam) for lam in request.lams]
-    names = [kernel.text or kernel.name for kernel in request.kernels]
     cells = [[f"{score:.4g}" for score in row] for row in found.scores]
     row, column = found.position
     cells[row][column] = f"[{cells[row][column]}]"
-    widths = [max(len(head), *(len(line[i]) for line in cells)) for i, head in enumerate(heads)]
-    first = max(len("lam"), *map(len, names))
-    lines = [
-        f"{'lam':>{first}}  " + "  ".join(f"{h:>{w}}" for h, w in zip(heads, widths, strict=True))
+    names = [kernel.text or kernel.name for kernel in request.kernels]
+    table = [["lam", *map(show_number, request.lams)]]
+    table += [[name, *line] for name, line in zip(names, cells, strict=True)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(f"{c:>{w}}" for c, w in zip(line, widths, strict=True)) for line in table]
+
+
+def work_lines(found: Selection) -> list[str]:
+    """Return what a search by bounds had to fit."""
+    request, work = found.request, found.work
+    assert work is not None
+    fits = found.scores.size * (request.method.folds or 1)
+    return [
+        f"the exact minimum by bounds: fitted {work.kernels_fitted} of {len(request.kernels)} kernels and "
+        f"{work.folds} of {fits} folds (--search grid scores every candidate)"
     ]
-    for name, line in zip(names, cells, strict=True):
-        lines.append(
-            f"{name:>{first}}  " + "  ".join(f"{c:>{w}}" for c, w in zip(line, widths, strict=True))
-        )
+
+
+def relevance_lines(kernel: Ard, names: Sequence[str]) -> list[str]:
+    """Return one line per feature, the most relevant first: its share of all widths, its width, a bar."""
+    shares, theta = kernel.relevances(), kernel.vector()
+    order = by_relevance(kernel)
+    wide = max(map(len, (*names, "relevance of")))
+    largest = max(float(shares.max()), 1e-300)
+    lines = [f"{'relevance of':<{wide}}   share       theta"]
+    for j in order[:MOST_RELEVANCES]:
+        bar = "#" * round(BAR_WIDTH * float(shares[j]) / largest)
+        share = f"{100 * shares[j]:5.1f} %"
+        lines.append(f"{names[j]:<{wide}}  {share}  {theta[j]:10.4g}  {bar}".rstrip())
+    rest = order[MOST_RELEVANCES:]
+    if rest:
+        share = f"{100 * float(sum(shares[j] for j in rest)):.1f} %"
+        lines.append(f"... and {len(rest)} more, {share} together (--json lists all)")
     return lines
+
+
+# --- Python -----------------------------------------------------------------------------------------
+
+
+def python_lines(chosen: Chosen, flags: Mapping[str, Any]) -> list[str]:
+    """Return Python that reads the file, fits the choice and prints the same score.
+
+    It runs in the folder in which the command was typed.
+    """
+    task, folds = chosen.data.target.task, flags["folds"]
+    form = f"KernelSelect{'Classifier' if task == 'classification' else 'Regressor'}CV"
+    table = [
+        f"{name}={list(flags[name])!r}" if isinstance(default, tuple) else f"{name}={flags[name]!r}"
+        for name, default in TABLE_DEFAULTS.items()
+        if flags[name] != default
+    ]
+    return [
+        *(["import numpy as np"] if folds else []),
+        f"from kselect import {form}, read_table",
+        f"table = read_table({', '.join([repr(str(chosen.data.path)), *table])})",
+        f"model = {form}(",
+        *(f"    {argument}," for argument in model_arguments(chosen.found, folds)),
+        ").fit(table.X, table.y)",
+        f"print(-model.best_score_)  # {chosen.found.score:.6g}",
+    ]
+
+
+def model_arguments(found: Selection, folds: Any) -> list[str]:
+    """Return the estimator's arguments: learner, criterion, kernel, and everything that is not a default."""
+    request = found.request
+    lines = [
+        f"learner={request.learner.name!r}",
+        f"criterion={request.method.label!r}",
+        f"kernel={found.kernel.name!r}",
+    ]
+    if not found.kernel.learned:
+        lines += [*kernel_arguments(found.kernel), f"lam={show_number(found.lam)}"]
+    criterion, _ = criterion_of(request.method.label)
+    defaults = find_learner(request.learner.name).defaults | criterion.defaults
+    given = dict(request.learner.params) | dict(request.method.params)
+    params = {name: value for name, value in given.items() if value != defaults[name]}
+    loss = params.pop("loss", None)
+    lines += [f"params={params!r}"] if params else []
+    lines += [f"loss={loss!r}"] if loss else []
+    lines += [f"ridge={request.ridge!r}"] if request.ridge != "fixed" else []
+    lines += [f"cv=np.loadtxt({str(folds)!r}, dtype=int, encoding='utf-8-sig')"] if folds else []
+    lines += [f"nystrom={request.nystrom}"] if request.nystrom else []
+    return [*lines, f"random_state={request.seed}"]
+
+
+def kernel_arguments(kernel: Kernel) -> list[str]:
+    """Return the kernel's parameters as arguments: ``tau=``, ``degree=``, and all others in ``grids=``."""
+    shown = {k: show_number(v) for k, v in kernel.parameters.items()}
+    if set(shown) <= {"tau", "degree"}:
+        return [f"{k}={v}" for k, v in shown.items()]
+    return ["grids={" + ", ".join(f"{k!r}: {v}" for k, v in shown.items()) + "}"]

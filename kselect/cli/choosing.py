@@ -1,18 +1,17 @@
-"""From a file and the flags of a selection to what was chosen."""
+"""The choice of kernel and ridge for the user's own file, from the flags that ``select`` and ``fit`` share."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kselect.cli.watching import Watch, nystrom_hint
+from kselect.cli.progress import nystrom_hint, watched
 from kselect.datasets.content import content_limit
 from kselect.datasets.registry import Task
 from kselect.datasets.table.raw_table import TableOptions
@@ -24,7 +23,13 @@ from kselect.numerics.linalg import Array, Index
 from kselect.selection.engine import Selection, select
 from kselect.selection.held_out import Quality, folds_for, held_out_decisions, quality_of
 from kselect.selection.own_data import OwnData, read_own
-from kselect.selection.request import Request, kernel_grids, make_folds, make_kernels, make_request
+from kselect.selection.request import (
+    Request,
+    kernel_grids,
+    make_folds,
+    make_kernels,
+    make_request,
+)
 
 REQUEST_FLAGS = ("loss", "ridge", "nystrom", "n_jobs", "seed", "search")
 FOLD = re.compile(r"[0-9]{1,12}")
@@ -32,7 +37,7 @@ FOLD = re.compile(r"[0-9]{1,12}")
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """A file, the selection on it, and the folds that it used: the criterion's, or random ones."""
+    """A file, the selection on it, and the folds of its held-out predictions."""
 
     data: OwnData
     found: Selection
@@ -40,54 +45,48 @@ class Chosen:
 
     @cached_property
     def held_out(self) -> Array:
-        """(q, n) decision values that each row gets from the fit on the other folds."""
+        """Decision values (q, n) of each row by the fit on the other folds."""
         return held_out_decisions(self.found, self.data.X, self.data.target.values, self.folds)
 
     @property
     def quality(self) -> Quality:
-        """How good they are."""
-        goal = self.data.target
-        return quality_of(self.held_out, goal.values, goal.task, self.folds)
+        """Accuracy or R2 of the held-out predictions."""
+        target = self.data.target
+        return quality_of(self.held_out, target.values, target.task, self.folds)
+
+
+def search_flag(flags: Mapping[str, Any], plot: Path | None, as_json: bool) -> str:
+    """Return the search: as asked, else by bounds for smooth-hinge unless the scores are shown."""
+    if plot and flags["search"] == "pruned":
+        raise ConfigError(
+            "--plot draws every score, but --search pruned computes only one: use --search grid"
+        )
+    shown = bool(plot) or as_json or flags["learner"] != "smooth-hinge"
+    return flags["search"] or ("grid" if shown else "pruned")
 
 
 def choose(file: Path, flags: Mapping[str, Any]) -> Chosen:
-    """Read the file and search as the flags say; what is wrong with a flag is said before the search."""
+    """Read the file and search as the flags ask; refuse wrong flags before the search."""
     find_learner(flags["learner"])
-    workers = flags["n_jobs"] if flags["nystrom"] is None else None
-    data = read_own(file, flags["target"], table_options(flags), flags["scale"], workers)
+    data = read_file(file, flags)
     request = request_of(flags, data.target.task, data.X)
     numbers = read_folds(flags["folds"])
-    with naming(file if numbers is None else flags["folds"]):
-        folds = make_folds(request.method, len(data.X), request.seed, numbers)
-    watch = Watch(nystrom_hint(data.X, data.target.values, request))
-    found = select(data.X, data.target.values, request, folds, watch)
-    return Chosen(data, found, folds_for(found, len(data.X), folds))
-
-
-def how_to_search(flags: Mapping[str, Any], plot: Path | None, as_json: bool) -> str:
-    """As asked; a learner whose folds are trained is searched by bounds where nobody looks at the surface."""
-    if plot and flags["search"] == "pruned":
-        raise ConfigError(
-            "--plot draws every score, of which --search pruned has one: --search grid"
-        )
-    surface = bool(plot) or as_json or flags["learner"] != "smooth-hinge"
-    return flags["search"] or ("grid" if surface else "pruned")
-
-
-def table_options(flags: Mapping[str, Any]) -> TableOptions:
-    """What the flags say of the columns."""
-    return TableOptions(
-        flags["drop"], flags["categorical"], flags["numeric"], flags["missing"], flags["task"]
-    )
-
-
-@contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """An error of what is in here gets the file's name."""
     try:
-        yield
+        folds = make_folds(request.method, len(data.X), request.seed, numbers)
     except (ConfigError, DataError) as error:
+        path = file if numbers is None else flags["folds"]
         raise type(error)(f"{printable(path)}: {error}") from None
+    X, targets = data.X, data.target.values
+    with watched(len(request.kernels), partial(nystrom_hint, X, targets, request)) as watch:
+        found = select(X, targets, request, folds, watch)
+    return Chosen(data, found, folds_for(found, len(X), folds))
+
+
+def read_file(file: Path, flags: Mapping[str, Any]) -> OwnData:
+    """Read and prepare the file as the flags ask."""
+    columns = (flags[name] for name in ("drop", "categorical", "numeric", "missing", "task"))
+    workers = flags["n_jobs"] if flags["nystrom"] is None else None
+    return read_own(file, flags["target"], TableOptions(*columns), flags["scale"], workers)
 
 
 def request_of(flags: Mapping[str, Any], task: Task, X: Array) -> Request:
@@ -105,7 +104,7 @@ def request_of(flags: Mapping[str, Any], task: Task, X: Array) -> Request:
 
 
 def split_parameter(text: str) -> tuple[str, str]:
-    """``eta=1`` -> ("eta", "1")."""
+    """Split ``eta=1`` into ("eta", "1")."""
     name, equals, value = text.partition("=")
     if not (equals and name.strip() and value.strip()):
         raise ConfigError(f"--param {quoted(text)}: write NAME=VALUE, as in eta=1")
@@ -113,7 +112,7 @@ def split_parameter(text: str) -> tuple[str, str]:
 
 
 def read_folds(path: Path | None) -> Index | None:
-    """One whole number a line, none larger than there are lines."""
+    """Read one fold number per line; no number may exceed the number of lines."""
     if path is None:
         return None
     try:
@@ -132,5 +131,5 @@ def read_folds(path: Path | None) -> Index | None:
             )
         numbers.append(int(text))
     if not numbers:
-        raise DataError(f"{printable(path)}: no fold numbers")
+        raise DataError(f"{printable(path)}: no fold numbers; write one per row")
     return np.array(numbers, dtype=np.intp)

@@ -1,4 +1,4 @@
-"""``kselect data``: where the data sets are."""
+"""``kselect data``: list, fetch and verify the data sets, and make registry entries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from kselect.cli.options import place_options, places
+from kselect.cli.flags import place_options, places
+from kselect.cli.main import require_command
 from kselect.datasets.content import read_content, sha256_of
 from kselect.datasets.fetch import (
     Damaged,
@@ -20,18 +21,17 @@ from kselect.datasets.fetch import (
 )
 from kselect.datasets.registry import DataSetInfo, find_dataset, load_registry
 from kselect.datasets.svmlight import parse_svmlight
-from kselect.errors import DataError, KselectError, nearest, printable, quoted
+from kselect.errors import DataError, KselectError, printable
 
 
 class DataGroup(click.Group):
-    """A group that names the nearest command for one that it does not have."""
+    """The group of commands below ``kselect data``."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, in the words of the top level."""
-        if args and not args[0].startswith("-") and args[0] not in self.commands:
-            ctx.fail(f"unknown command {quoted(args[0])}{nearest(args[0], self.commands)}")
+        """Resolve as click does; for an unknown command, suggest the nearest name."""
+        require_command(ctx, args, self.commands)
         return super().resolve_command(ctx, args)
 
 
@@ -40,38 +40,29 @@ def data() -> None:
     """List, fetch and verify the data sets."""
 
 
-def chosen(names: tuple[str, ...]) -> list[DataSetInfo]:
-    """The entries of the names, all of them where none is given."""
-    return [find_dataset(name) for name in names] or list(load_registry().values())
-
-
 @data.command("list", epilog="Example: kselect data list")
 @place_options
 def list_command(mirror: str | None, offline: bool, data_dir: str | None) -> None:
-    """Each data set, and where its file would come from now; the network is not asked."""
+    """List each data set and where its file would be read from; the network is not used."""
     look = places(mirror, True, data_dir)
     for info in load_registry().values():
-        click.echo(
-            f"{info.name:<20} {info.task:<15}{info.rows:>6} x {info.features:<4} {where(info, look)}"
-        )
-
-
-def where(info: DataSetInfo, look: Places) -> str:
-    """Where a data set is, in a word or two."""
-    try:
-        source = resolve(info, look)
-    except Damaged as error:
-        return f"{printable(error.path)}: {error.what}"
-    except DataError:
-        return "not here"
-    return "embedded" if source.kind == "embedded" else f"{source.kind}: {printable(source.path)}"
+        try:
+            source = resolve(info, look)
+            where = source.kind
+            if source.kind != "embedded":
+                where += f": {printable(source.path)}"
+        except Damaged as error:
+            where = f"{printable(error.path)}: {error.what}"
+        except DataError:
+            where = "not here"
+        click.echo(f"{info.name:<20} {info.task:<15}{info.rows:>6} x {info.features:<4} {where}")
 
 
 @data.command("fetch", epilog="Example: kselect data fetch a2a mg --mirror DIR")
 @click.argument("names", nargs=-1)
 @place_options
 def fetch(names: tuple[str, ...], mirror: str | None, offline: bool, data_dir: str | None) -> None:
-    """Bring the LIBSVM files of NAMES (default: all) into the data folder, checked."""
+    """Fetch the LIBSVM files of NAMES (default: all) into the data folder, and check them."""
     look = places(mirror, offline, data_dir)
     problems = []
     for info in chosen(names):
@@ -89,7 +80,7 @@ def fetch(names: tuple[str, ...], mirror: str | None, offline: bool, data_dir: s
 @click.argument("names", nargs=-1)
 @place_options
 def verify(names: tuple[str, ...], mirror: str | None, offline: bool, data_dir: str | None) -> None:
-    """Compare every file that is here with its checksum."""
+    """Compare every copy of the files of NAMES (default: all) on this machine with its checksum."""
     look = places(mirror, True, data_dir)
     problems = []
     for info in chosen(names):
@@ -110,8 +101,13 @@ def verify(names: tuple[str, ...], mirror: str | None, offline: bool, data_dir: 
         raise KselectError("\n".join(dict.fromkeys(problems)))
 
 
+def chosen(names: tuple[str, ...]) -> list[DataSetInfo]:
+    """Return the registry entries of the names, or all entries."""
+    return [find_dataset(name) for name in names] or list(load_registry().values())
+
+
 def copies(info: DataSetInfo, look: Places) -> list[tuple[Path, str]]:
-    """Every copy of a data set on this machine, and of which kind it is."""
+    """Return every copy of a data set on this machine, with its kind."""
     folders = [look.cache, look.cache / "libsvm"]
     if look.mirror and "://" not in look.mirror:
         folders.append(Path(look.mirror) / "libsvm")
@@ -135,13 +131,16 @@ def lock(files: tuple[str, ...]) -> None:
         content = read_content(path)
         X, y = parse_svmlight(content, path)
         labels = np.unique(y)
-        entry: dict[str, object] = {
-            "task": "classification" if len(labels) == 2 else "regression",
+        two = len(labels) == 2
+        entry = {
+            "task": "classification" if two else "regression",
             "rows": len(y),
             "features": X.shape[1],
+            **({"labels": {f"{labels[0]:g}": -1, f"{labels[1]:g}": 1}} if two else {}),
+            "file": path.name,
+            "sha256": sha256_of(content),
+            "bytes": len(content),
+            "licence": "unknown",
+            "note": "",
         }
-        if len(labels) == 2:
-            entry["labels"] = {f"{labels[0]:g}": -1, f"{labels[1]:g}": 1}
-        entry |= {"file": path.name, "sha256": sha256_of(content), "bytes": len(content)}
-        entry |= {"licence": "unknown", "note": ""}
         click.echo(yaml.safe_dump({path.stem: entry}, sort_keys=False), nl=False)

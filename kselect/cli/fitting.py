@@ -1,18 +1,17 @@
-"""``kselect fit`` and ``kselect predict``: a model in a file, and what it says of further rows."""
+"""``kselect fit`` and ``kselect predict``: write a fitted model to a file, and predict further rows with it."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from kselect.cli.choice import choice_facts, choice_lines, kind_of_task, model_line
-from kselect.cli.choosing import Chosen, choose, how_to_search
-from kselect.cli.selection_flags import selection_options
+from kselect.cli.choice import choice_facts, choice_lines, data_lines, model_line
+from kselect.cli.choosing import choose, search_flag
+from kselect.cli.flags import PATH, selection_options
 from kselect.datasets.table.frames import read_like
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import DataError, printable
@@ -33,14 +32,14 @@ Examples:
   kselect fit my.csv -o model.npz
   kselect fit my.csv --target price --learner krr -o model.npz
 
-It chooses as select does, with the same flags. The model file holds plain arrays and text: nothing in it runs.
+The choice is the one that select makes with the same flags. The model file holds only arrays and text, no code.
 """
 PREDICT_EPILOG = """\b
 Examples:
   kselect predict model.npz new.csv
   kselect predict model.npz new.csv -o predictions.csv
 
-Columns are found by their names; the target may be there or not. What is not as in the training rows is said.
+Columns are found by name; the target column is optional. Notes report what differs from the training rows.
 """
 
 
@@ -51,102 +50,83 @@ Columns are found by their names; the target may be there or not. What is not as
     "--output",
     metavar="MODEL.npz",
     required=True,
-    type=click.Path(path_type=Path),
-    help="Where to write the model.",
+    type=PATH,
+    help="Write the model here.",
 )
 def fit_command(file: Path, output: Path, **flags: Any) -> None:
-    """Choose the kernel and the ridge for the rows of FILE, fit, and write the model."""
+    """Choose the kernel and the ridge for the rows of FILE, fit them, and write the model."""
     require_writable(output)
-    flags["search"] = how_to_search(flags, None, as_json=False)
+    flags["search"] = search_flag(flags, None, as_json=False)
     chosen = choose(file, flags)
-    write_model(output, as_model(chosen))
-    click.echo(f"{chosen.data.size}, {kind_of_task(chosen.data.target)}")
-    for line in decision_lines(chosen.data.frame.decisions):
-        click.echo(f"  {line}")
-    for line in (model_line(chosen.found), *choice_lines(chosen)):
+    data, target = chosen.data, chosen.data.target
+    slope = fit_slope(chosen.held_out, target.values) if target.classes else None
+    facts = choice_facts(chosen)
+    write_model(output, model_of(chosen.found, data.X, target, data.preparation, facts, slope))
+    for line in (*data_lines(data), model_line(chosen.found), *choice_lines(chosen)):
         click.echo(line)
     click.echo(f"written: {output}")
 
 
 def require_writable(path: Path) -> None:
-    """What cannot be written is said before the search."""
+    """Refuse a path that cannot be written, before the search."""
     if path.is_dir():
-        raise DataError(f"--output {printable(path)}: that is a folder")
+        raise DataError(f"--output {printable(path)}: that is a folder; add the name of a file")
     if not path.parent.is_dir():
-        raise DataError(f"--output {printable(path)}: there is no folder {printable(path.parent)}")
-
-
-def as_model(chosen: Chosen) -> SavedModel:
-    """The fit with its preparation, and what makes probabilities of decisions where there are classes."""
-    data, goal = chosen.data, chosen.data.target
-    slope = fit_slope(chosen.held_out, goal.values) if goal.classes else None
-    return model_of(chosen.found, data.X, goal, data.preparation, choice_facts(chosen), slope)
+        folder = printable(path.parent)
+        raise DataError(f"--output {printable(path)}: there is no folder {folder}; create it first")
 
 
 @click.command("predict", epilog=PREDICT_EPILOG)
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("model", type=PATH)
+@click.argument("file", type=PATH)
 @click.option(
     "-o",
     "--output",
     metavar="FILE.csv",
-    type=click.Path(path_type=Path),
-    help="Where to write the predictions. [default: the terminal]",
+    type=PATH,
+    help="Write the predictions here. [default: the terminal]",
 )
 def predict_command(model: Path, file: Path, output: Path | None) -> None:
-    """Predict the rows of FILE by a MODEL that kselect fit has written.
+    """Predict the rows of FILE with a MODEL that kselect fit has written.
 
-    A CSV table comes out: the prediction; with classes also the decision values and the probabilities.
+    The output is CSV: the prediction and, for classes, the decision values and the probabilities.
     """
     if output:
         require_writable(output)
     saved = read_model(model)
     frame = read_like(file, saved.preparation.schema)
-    found = predict(saved, frame)
-    for line in decision_lines((*frame.decisions, *found.notes)):
+    predicted = predict(saved, frame)
+    for line in decision_lines((*frame.decisions, *predicted.notes)):
         click.echo(f"note: {line}", err=True)
-    agreed = agreement(saved, frame, found)
+    agreed = agreement(saved, frame, predicted)
     if agreed:
         click.echo(agreed, err=True)
-    text = as_csv(saved, found)
+    text = as_csv(saved, predicted)
     if output is None:
         click.echo(text, nl=False)
         return
-    write_text(output, text)
+    try:
+        write_whole(output, text)
+    except OSError as error:
+        raise DataError(f"{printable(output)}: {reason(error)}") from None
     click.echo(f"{frame.n} predictions written: {output}")
 
 
-def as_csv(model: SavedModel, found: Prediction) -> str:
-    """One line per row, in the order of the file; numbers that read back as they are."""
+def as_csv(model: SavedModel, predicted: Prediction) -> str:
+    """Return one line per row, in the order of the file; numbers read back exactly.
+
+    Classes get a column ``decision``, or one per class if there are more than two, and a probability per class.
+    """
+    classes, heads = model.classes, ["prediction"]
+    values = predicted.values.tolist() if classes else [[] for _ in predicted.predictions]
+    if classes:
+        heads += ["decision"] if len(classes) == 2 else [f"decision {c}" for c in classes]
+    if predicted.probabilities is not None:
+        heads += [f"probability {c}" for c in classes]
+        likely = predicted.probabilities.tolist()
+        values = [[*row, *p] for row, p in zip(values, likely, strict=True)]
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["prediction", *value_names(model, found)])
-    writer.writerows(value_rows(found))
+    writer.writerow(heads)
+    writer.writerows([one, *row] for one, row in zip(predicted.predictions, values, strict=True))
     return stream.getvalue()
-
-
-def value_names(model: SavedModel, found: Prediction) -> list[str]:
-    """``decision``, or one per class where there are more than two; then a probability per class."""
-    if not model.classes:
-        return []
-    each = ["decision"] if len(model.classes) == 2 else [f"decision {c}" for c in model.classes]
-    likely = [] if found.probabilities is None else model.classes
-    return [*each, *(f"probability {c}" for c in likely)]
-
-
-def value_rows(found: Prediction) -> Iterator[list[Any]]:
-    """The values below these names."""
-    for i, predicted in enumerate(found.predictions):
-        row: list[Any] = [predicted]
-        if not isinstance(predicted, float):
-            likely = [] if found.probabilities is None else found.probabilities[i].tolist()
-            row += [*found.values[i].tolist(), *likely]
-        yield row
-
-
-def write_text(path: Path, text: str) -> None:
-    """A file written whole, or one line."""
-    try:
-        write_whole(path, text)
-    except OSError as error:
-        raise DataError(f"{printable(path)}: {reason(error)}") from None

@@ -1,4 +1,4 @@
-"""The command line: a table of commands, each loaded when it is typed, and what every error becomes."""
+"""Entry point of the command line: the table of commands, each imported when it is typed, and error handling."""
 
 from __future__ import annotations
 
@@ -7,75 +7,66 @@ import errno
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import click
 
 from kselect import __version__
 from kselect.errors import KselectError, cut, nearest, printable, quoted
 
+# name -> module, attribute, one-line help
 COMMANDS = {
-    "run": ("kselect.cli.run", "run", "Run what is missing of an experiment."),
-    "report": (
-        "kselect.cli.report",
-        "report",
-        "Write tables, figures and the page from results.",
-    ),
-    "time": (
-        "kselect.cli.timing",
-        "time_command",
-        "Time every method, the paper's way and ours.",
-    ),
-    "select": (
-        "kselect.cli.selecting",
-        "select_command",
-        "Choose kernel and ridge for your own file.",
-    ),
-    "fit": ("kselect.cli.fitting", "fit_command", "Choose, fit, and write the model to a file."),
-    "predict": (
-        "kselect.cli.fitting",
-        "predict_command",
-        "Predict the rows of a file by a fitted model.",
-    ),
-    "init": ("kselect.cli.init", "init", "Write a config for an experiment on your own files."),
-    "data": ("kselect.cli.data", "data", "List, fetch and verify the data sets."),
-    "list": ("kselect.cli.listing", "listing", "Show what a config may name."),
-    "sys-info": ("kselect.cli.sys_info", "sys_info", "Show what a bug report needs."),
+    "run": ("run", "run", "Run the remaining jobs of an experiment."),
+    "report": ("report", "report", "Write tables, figures and the page from results."),
+    "time": ("timing", "time_command", "Time every method: the paper's algorithm and ours."),
+    "select": ("selecting", "select_command", "Choose kernel and ridge for your own file."),
+    "fit": ("fitting", "fit_command", "Choose, fit, and write the model to a file."),
+    "predict": ("fitting", "predict_command", "Predict the rows of a file with a fitted model."),
+    "init": ("init", "init", "Write a config for an experiment on your own files."),
+    "data": ("data", "data", "List, fetch and verify the data sets."),
+    "list": ("reference", "listing", "List the names that a config may use."),
+    "guide": ("reference", "guide", "Print a reference page."),
+    "sys-info": ("reference", "sys_info", "Print what a bug report needs."),
 }
 RESUMED = ("run", "time")
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
-ALIKE = 0.75  # how much of a flag a slip of the hand leaves: difflib's ratio
-LONGEST_LINE = 1000  # of an error
-LONGEST_ARGUMENT = 4096  # as of a path
+ALIKE = 0.75  # similarity of a mistyped flag to the one that was meant (difflib's ratio)
+LONGEST_LINE = 1000  # of an error, in characters
+LONGEST_ARGUMENT = 4096  # the limit of a path
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands' names and one-line help without importing them."""
+    """The group of all commands, which imports a command only when it is typed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order of the table: the order of use."""
+        """Return the names in the order of the table, which is the order of use."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command's module when it is asked for."""
+        """Import and return a command."""
         if cmd_name not in COMMANDS:
             return None
         module, name, _ = COMMANDS[cmd_name]
-        command: click.Command = getattr(importlib.import_module(module), name)
+        command: click.Command = getattr(importlib.import_module(f"kselect.cli.{module}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The one-line help from the table."""
+        """Write the one-line help from the table, without importing the commands."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry[2]) for name, entry in COMMANDS.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with the nearest name for a command that is not there."""
-        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            ctx.fail(f"unknown command {quoted(args[0])}{nearest(args[0], COMMANDS)}")
+        """Resolve as click does; for an unknown command, suggest the nearest name."""
+        require_command(ctx, args, COMMANDS)
         return super().resolve_command(ctx, args)
+
+
+def require_command(ctx: click.Context, args: list[str], names: Iterable[str]) -> None:
+    """Fail with the nearest name if the first argument is not the name of a command."""
+    if args and not args[0].startswith("-") and args[0] not in names:
+        ctx.fail(f"unknown command {quoted(args[0])}{nearest(args[0], names)}")
 
 
 @click.command(
@@ -85,11 +76,69 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, prog_name="kselect")
 def cli() -> None:
-    """Choose a kernel machine's kernel and ridge; reproduce what papers claim about how to."""
+    """Choose the kernel and ridge of a kernel machine, and test the published claims about how to choose them."""
+
+
+def main() -> None:
+    """Run the command; print a user's error in one line (exit 2), and a failed write in one line (exit 1)."""
+    open_streams()
+    status = guarded(run_command)
+    # Flush here, where an error such as a full disk can still be reported.
+    flushed = guarded(sys.stdout.flush)
+    if flushed:
+        # Drop what could not be written: Python would try again at its end, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(status or flushed)
+
+
+def run_command() -> object:
+    """Run the command as typed; refuse arguments that are too long for a path or a grid."""
+    for argument in sys.argv[1:]:
+        if len(argument) > LONGEST_ARGUMENT:
+            words = f"an argument of {len(argument)} characters is too long: {quoted(argument)}"
+            raise KselectError(words)
+    return cli.main(prog_name="kselect", standalone_mode=False)
+
+
+# --- errors -----------------------------------------------------------------------------------------
+
+
+def guarded(action: Callable[[], object]) -> int:
+    """Return the exit status of an action and print its error, if any; our own defects keep their traceback."""
+    try:
+        status = action()
+    except (click.exceptions.Abort, KeyboardInterrupt):  # click turns the one into the other
+        resumed = sys.argv[1:2] and sys.argv[1] in RESUMED
+        kept = (
+            "finished jobs are kept; the same command resumes" if resumed else "nothing was written"
+        )
+        say(f"interrupted: {kept}")
+        return INTERRUPTED
+    except click.ClickException as error:
+        say(one_line(error))
+        return error.exit_code
+    except KselectError as error:
+        for line in str(error).split("\n"):
+            say(f"error: {line}")
+        return WRONG
+    except MemoryError as error:
+        say(f"error: not enough memory{f': {printable(error)}' if str(error) else ''}")
+        return WRONG
+    except BrokenPipeError:  # the reader has closed the pipe, as "| head" does
+        return FAILED
+    except OSError as error:
+        say(f"error: {system_error(error)}")
+        return FAILED
+    except (ImportError, UnboundLocalError) as error:  # loky raises the latter when it shuts down
+        if not out_of_files(error):
+            raise
+        say(f"error: {os.strerror(errno.EMFILE)} (ulimit -n)")
+        return FAILED
+    return status if isinstance(status, int) else 0
 
 
 def one_line(error: click.ClickException) -> str:
-    """A usage error with the nearest flag and where to read on; a bare group shows its help."""
+    """Return a usage error with the nearest flag and the command whose help explains more."""
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
         return error.format_message()
@@ -101,7 +150,7 @@ def one_line(error: click.ClickException) -> str:
 
 
 def near_flag(name: str, context: click.Context) -> str:
-    """'; did you mean X?' for a slip of the hand; the help lists what else there is."""
+    """Return '; did you mean X?' if a flag starts with the name or is similar to it."""
     params = context.command.get_params(context)
     flags = [flag for p in params for flag in p.opts if flag.startswith("--")]
     begun = [flag for flag in flags if flag.startswith(name) and len(name) > len("--")]
@@ -109,101 +158,42 @@ def near_flag(name: str, context: click.Context) -> str:
     return f"; did you mean {quoted((begun or close)[0])}?" if begun or close else ""
 
 
-def kept(command: list[str]) -> str:
-    """What an interruption leaves behind: runs and timings are resumed, anything else starts anew."""
-    if command and command[0] in RESUMED:
-        return "what was finished is kept; the same command goes on from there"
-    return "nothing was written"
-
-
-def main() -> None:
-    """Entry point: a user's error is one line and exit 2, output that cannot be written exit 1."""
-    open_streams()
-    status = guarded(run_command)
-    # What is left in the buffer is written here, where a full disk can still be said.
-    flushed = guarded(sys.stdout.flush)
-    if flushed:
-        abandon_stdout()
-    sys.exit(status or flushed)
-
-
-def run_command() -> object:
-    """The command as it was typed; what is too long for a path or a grid is none, whatever it says."""
-    for argument in sys.argv[1:]:
-        if len(argument) > LONGEST_ARGUMENT:
-            words = f"an argument of {len(argument)} characters is too long: {quoted(argument)}"
-            raise KselectError(words)
-    return cli.main(prog_name="kselect", standalone_mode=False)
-
-
-def guarded(action: Callable[[], object]) -> int:
-    """An action's exit status, after its error, if any, is said; a defect of ours keeps its traceback."""
-    try:
-        status = action()
-    except (click.exceptions.Abort, KeyboardInterrupt):  # click turns the one into the other
-        say(f"interrupted: {kept(sys.argv[1:2])}")
-        return INTERRUPTED
-    except click.ClickException as error:
-        say(one_line(error))
-        return error.exit_code
-    except KselectError as error:
-        for line in str(error).split("\n"):
-            say(f"error: {line}")
-        return WRONG
-    except MemoryError as error:
-        say(f"error: not enough memory{detail(error)}")
-        return WRONG
-    except BrokenPipeError:  # as with "| head": whoever read has seen enough
-        return FAILED
-    except OSError as error:
-        say(f"error: {system_error(error)}")
-        return FAILED
-    except (ImportError, UnboundLocalError) as error:  # the latter of loky, on its way out
-        if not out_of_files(error):
-            raise
-        say(f"error: {os.strerror(errno.EMFILE)} (ulimit -n)")
-        return FAILED
-    return status if isinstance(status, int) else 0
-
-
 def say(line: str) -> None:
-    """A line on stderr, printable and not endless; where nobody can hear it, the exit status has to do."""
+    """Print a line on stderr, escaped and shortened; if stderr fails, only the exit status remains."""
     text = line if line.startswith("Usage:") else cut(printable(line), LONGEST_LINE)
     try:
         click.echo(text, err=True)
     except OSError:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for what is left to be said
-
-
-def detail(error: BaseException) -> str:
-    """What numpy says of an array that it could not allocate."""
-    return f": {printable(error)}" if str(error) else ""
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - used until the end
 
 
 def system_error(error: OSError) -> str:
-    """What the system refused, in its own words."""
+    """Return the file and the operating system's words for an error."""
     if error.errno == errno.EMFILE:
         return f"{os.strerror(errno.EMFILE)} (ulimit -n)"
     try:
         os.getcwd()
     except OSError:
-        return "the current folder is gone; change to one that is there"
+        return "the current folder no longer exists; change to another folder"
     what = error.strerror or type(error).__name__
     return f"{'output' if error.filename is None else error.filename}: {what}"
 
 
 def out_of_files(error: BaseException | None) -> bool:
-    """Whether a library could not be loaded as no more files may be open; numpy says it in many words."""
+    """Return whether a library could not be loaded because too many files are open; numpy hides this reason."""
     return error is not None and (
         os.strerror(errno.EMFILE) in str(error)
         or out_of_files(error.__cause__ or error.__context__)
     )
 
 
-def open_streams() -> None:
-    """Standard streams that were closed lead nowhere: no file of ours shall get their numbers.
+# --- streams ----------------------------------------------------------------------------------------
 
-    What a terminal or a file cannot show is written as an escape.
+
+def open_streams() -> None:
+    """Open closed standard streams to nowhere, so that no file of ours gets their numbers.
+
+    Characters that a terminal or a file cannot show are written as escapes.
     """
     for number, name, mode in closed():
         stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 - until the end
@@ -215,16 +205,11 @@ def open_streams() -> None:
 
 
 def closed() -> Iterator[tuple[int, str, str]]:
-    """The standard streams that are closed, each open to nowhere by now."""
+    """Yield each closed standard stream after opening its number to the null device."""
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
             os.set_inheritable(number, True)
             yield number, name, mode
-
-
-def abandon_stdout() -> None:
-    """What could not be written is dropped: Python would try again, and complain, at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

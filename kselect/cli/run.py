@@ -1,42 +1,80 @@
-"""``kselect run``: config -> plan -> run -> store."""
+"""``kselect run``: run the remaining jobs of an experiment and gather their records."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from kselect.cli.execution import Flags, execute
-from kselect.cli.experiment import read_experiment, results_folder
-from kselect.cli.interrupts import hear_interrupts
-from kselect.cli.options import column_options, place_options, places
-from kselect.config.load import load_config
+from kselect.cli.flags import (
+    COUNT,
+    PATH,
+    QUIET,
+    RESULTS_FOLDER,
+    SKIP_MISSING,
+    column_options,
+    place_options,
+    places,
+)
+from kselect.cli.progress import handle_interrupts
+from kselect.config.load import Loaded, load, load_config
+from kselect.config.resolved import stored_protocol
 from kselect.core.experiment import Experiment
 from kselect.core.record import RecordKey, record_keys
+from kselect.datasets.dataset import Source
 from kselect.datasets.fetch import Places
-from kselect.errors import ConfigError, DataError
+from kselect.errors import ConfigError, DataError, StoreError
 from kselect.plan import Plan, check_kept, damaged, find_sources, make_plan
 from kselect.report.sections import FIGURES
 from kselect.run.estimate import PATIENCE, estimate
+from kselect.run.locks import FolderLocks
 from kselect.run.progress import clock
-from kselect.store.gather import check_leftover
+from kselect.run.scheduler import RunOptions, run_plan
+from kselect.run.workers import dask_client, local_executor
+from kselect.store.environment import describe_environment, digest
+from kselect.store.gather import check_leftover, write_gathered
 from kselect.store.jobs import Store
 
+RESULTS = Path("results")
+KEPT = "config.resolved.yaml"
+VARIANTS = "variants"
+NO_FILE = "no file to be had (--skip-missing)"
 EPILOG = """\b
 Examples:
   kselect run configs/quickstart.yaml
   kselect run configs/ecml2014.yaml -j 2 --mirror DIR
   kselect run configs/ecml2014.yaml -d heart -c 5-CV -c 5-KS --splits 3 --dry-run
-  kselect run configs/ecml2014.yaml --variant minmax       beside the main results
+  kselect run configs/ecml2014.yaml --variant minmax       next to the main results
   kselect run configs/ecml2014.yaml --variant all -j 2
 """
 
 
+@dataclass(frozen=True)
+class RunFlags:
+    """The flags that say how to run."""
+
+    n_jobs: int
+    dry_run: bool
+    force: bool
+    retry_failed: bool
+    fail_fast: bool
+    skip_missing: bool
+    backend: str
+    scheduler: str | None
+    shard: tuple[int, int]
+    quiet: bool
+    verbose: bool
+
+
 def parse_shard(_: click.Context, __: click.Parameter, value: str) -> tuple[int, int]:
-    """``2/5`` -> (2, 5)."""
+    """Convert ``2/5`` to (2, 5)."""
     match = re.fullmatch(r"(\d+)/(\d+)", value)
     if not match or not 1 <= int(match[1]) <= int(match[2]):
         raise click.BadParameter(f"{value!r}; write I/N with 1 <= I <= N, as in 2/5")
@@ -44,61 +82,55 @@ def parse_shard(_: click.Context, __: click.Parameter, value: str) -> tuple[int,
 
 
 @click.command("run", epilog=EPILOG)
-@click.argument("config", type=click.Path(path_type=Path))
+@click.argument("config", type=PATH)
 @column_options
-@click.option("--splits", metavar="N|A-B", help="How many splits, or which: 3, or 0-4.")
 @click.option(
-    "-j",
-    "--n-jobs",
-    default=1,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Worker processes.",
+    "--splits", metavar="N|A-B", help="Run N splits, or splits A to B. [default: the config's]"
 )
 @click.option(
-    "-o",
-    "--output",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Results folder [default: results/<name>].",
+    "-j", "--n-jobs", default=1, show_default=True, type=COUNT, help="Use this many processes."
 )
+@RESULTS_FOLDER
 @click.option(
     "-n",
     "--dry-run",
     is_flag=True,
-    help="Check everything, count the jobs, time parts of them for an estimate; keep nothing.",
+    help="Check the config, count the jobs and estimate the run time by timing samples; write nothing.",
 )
-@click.option("-f", "--force", is_flag=True, help="Compute again what is there.")
+@click.option("-f", "--force", is_flag=True, help="Run finished jobs again.")
 @click.option("--retry-failed", is_flag=True, help="Run failed jobs again.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
 @place_options
-@click.option("--skip-missing", is_flag=True, help="Leave out data sets without a file.")
+@SKIP_MISSING
 @click.option(
     "--backend",
     type=click.Choice(["local", "dask"]),
     default="local",
     show_default=True,
-    help="Where workers live.",
+    help="Start the workers on this machine or on a dask cluster.",
 )
 @click.option(
-    "--scheduler", metavar="ADDRESS", help="A running dask scheduler, as in tcp://host:8786."
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Use a running dask scheduler, as in tcp://host:8786. [default: start one]",
 )
 @click.option(
     "--shard",
     default="1/1",
+    show_default=True,
     metavar="I/N",
     callback=parse_shard,
-    help="Run the I-th of N equal parts.",
+    help="Run only the I-th of N equal parts.",
 )
 @click.option(
     "--variant",
     "variants",
     multiple=True,
     metavar="NAME",
-    help="Run this variant of the config, or all of them, under <results>/variants/ (repeatable).",
+    help="Run this variant of the config, or all, under <results>/variants/ (repeatable). [default: none]",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
-@click.option("-v", "--verbose", is_flag=True, help="Say where each data set comes from.")
+@QUIET
+@click.option("-v", "--verbose", is_flag=True, help="Print where each data set comes from.")
 def run(
     config: Path,
     datasets: tuple[str, ...],
@@ -111,25 +143,57 @@ def run(
     variants: tuple[str, ...],
     **flags: Any,
 ) -> int:
-    """Run what is missing of the experiment in CONFIG under results/<name>/; interrupted runs go on."""
-    hear_interrupts()
-    how = Flags(**flags)
+    """Run the remaining jobs of the experiment in CONFIG, writing to results/<name>/.
+
+    The same command resumes an interrupted run.
+    """
+    handle_interrupts()
+    how = RunFlags(**flags)
     if how.scheduler and how.backend != "dask":
         raise ConfigError("--scheduler needs --backend dask")
     overrides = {"datasets": datasets or None, "criteria": criteria or None, "splits": splits}
-    places_to_look = places(mirror, offline, data_dir)
-    wanted = named_variants(config, variants) if variants else ("",)
-    return max(run_one(config, overrides, output, v, places_to_look, how) for v in wanted)
+    where = places(mirror, offline, data_dir)
+    wanted = tuple(dict.fromkeys(variants)) or ("",)
+    if "all" in wanted:
+        wanted = tuple(v.name for v in load_config(config, FIGURES).variants)
+        if not wanted:
+            raise ConfigError(f"--variant all: {config} has no variants")
+    return max(run_one(config, overrides, output, v, where, how) for v in wanted)
 
 
-def named_variants(config: Path, wanted: tuple[str, ...]) -> tuple[str, ...]:
-    """The variants that flags ask for."""
-    if "all" not in wanted:
-        return tuple(dict.fromkeys(wanted))
-    known = tuple(v.name for v in load_config(config, FIGURES).variants)
-    if not known:
-        raise ConfigError(f"--variant all: {config} names no variants")
-    return known
+# --- experiments and their folders, also for time and report ----------------------------------------
+
+
+def read_experiment(
+    path: Path, overrides: Mapping[str, object], output: Path | None = None, variant: str = ""
+) -> Loaded:
+    """Return what the flags leave of a config or its variant, and the whole experiment of its results folder."""
+    return load(
+        path, FIGURES, overrides, lambda asked: results_folder(asked, output, variant), variant
+    )
+
+
+def results_folder(experiment: Experiment, output: Path | None = None, variant: str = "") -> Path:
+    """Return ``results/<name>`` or the folder of the flag; for a variant, ``variants/<variant>`` below it."""
+    main = output or RESULTS / experiment.name
+    return main / VARIANTS / variant if variant else main
+
+
+def available_sources(
+    experiment: Experiment, where: Places, skip_missing: bool
+) -> tuple[dict[str, Source], dict[str, str]]:
+    """Return the file of each data set, and the reason for each missing one; refuse missing ones unless skipped."""
+    sources, missing = find_sources(experiment, where)
+    if missing and not skip_missing:
+        raise DataError("\n".join(missing.values()))
+    if not sources:
+        raise DataError("no data set is left: none of them has a file")
+    for why in missing.values():
+        click.echo(f"skipped: {why}", err=True)
+    return sources, missing
+
+
+# --- one experiment ---------------------------------------------------------------------------------
 
 
 def run_one(
@@ -138,38 +202,39 @@ def run_one(
     output: Path | None,
     variant: str,
     where: Places,
-    how: Flags,
+    how: RunFlags,
 ) -> int:
-    """The experiment of a config, or one of its variants."""
+    """Run the experiment of a config, or one of its variants; return the exit status."""
     loaded = read_experiment(config, overrides, output, variant)
     experiment = loaded.asked
     store = Store(results_folder(experiment, output, variant))
-    sources, missing = find_sources(experiment, where)
-    if missing and not how.skip_missing:
-        raise DataError("\n".join(missing.values()))
-    if not sources:
-        raise DataError("no data set is left to run")
+    sources, missing = available_sources(experiment, where, how.skip_missing)
     plan = make_plan(
         experiment, sources, missing, store,
         retry_failed=how.retry_failed, force=how.force, shard=how.shard,
     )  # fmt: skip
     check_kept(loaded.whole, plan, store, force=how.force)
-    check_leftover(loaded.whole, store, planned_cells(experiment, plan))
+    check_leftover(loaded.whole, store, planned_keys(experiment, plan))
     describe(f"{experiment.name}{variant and f', variant {variant}'}", experiment, plan, store, how)
     if how.dry_run:
         if plan.trials and not how.quiet:
-            click.echo(f"timing parts of them, for some {clock(PATIENCE)} at most", err=True)
+            click.echo(f"timing samples, for at most {clock(PATIENCE)}", err=True)
         seconds = estimate(experiment, plan, how.n_jobs)
-        told = f"about {clock(seconds)}" if seconds >= 1 else "a second"
-        click.echo(f"{told} with -j {how.n_jobs}")
+        click.echo(f"about {clock(seconds) if seconds >= 1 else 'a second'} with -j {how.n_jobs}")
         return 0
     return execute(loaded, plan, store, how)
 
 
-def describe(name: str, experiment: Experiment, plan: Plan, store: Store, how: Flags) -> None:
-    """What is about to happen."""
-    for why in plan.missing.values():
-        click.echo(f"skipped: {why}", err=True)
+def planned_keys(experiment: Experiment, plan: Plan) -> Iterator[tuple[str, int, RecordKey]]:
+    """Yield the data set, split and key of each record that the plan computes."""
+    for trial in plan.trials:
+        for method in trial.methods:
+            for key in record_keys(experiment, method):
+                yield trial.dataset, trial.split, key
+
+
+def describe(name: str, experiment: Experiment, plan: Plan, store: Store, how: RunFlags) -> None:
+    """Print what will be run."""
     for what in damaged(store, plan.trials):
         click.echo(f"warning: {what}", err=True)
     if how.quiet:
@@ -177,26 +242,103 @@ def describe(name: str, experiment: Experiment, plan: Plan, store: Store, how: F
     if how.verbose or how.dry_run:
         for dataset, source in plan.sources.items():
             click.echo(f"{dataset}: {source.kind}, {source.path}", err=True)
-    columns = ", ".join(experiment.labels)
+    candidates = []
+    if experiment.kernels:
+        candidates.append(
+            f"{len(experiment.kernels)} kernels x {len(experiment.lam.values)} ridges"
+        )
+    searches = sum(m.search is not None for m in experiment.table)
+    if searches:
+        candidates.append(f"kernels learned by {searches} searches")
     click.echo(
         f"{name}: {len(plan.trials)} jobs to run, {plan.done} done already; "
         f"data sets: {len(plan.sources)}, splits: {len(experiment.splits)}, "
-        f"{describe_candidates(experiment)}; {columns}",
+        f"{' and '.join(candidates)}; {', '.join(experiment.labels)}",
         err=True,
     )
 
 
-def planned_cells(experiment: Experiment, plan: Plan) -> Iterator[tuple[str, int, RecordKey]]:
-    """What the plan computes."""
-    for trial in plan.trials:
-        for method in trial.methods:
-            for cell in record_keys(experiment, method):
-                yield trial.dataset, trial.split, cell
+def execute(loaded: Loaded, plan: Plan, store: Store, how: RunFlags) -> int:
+    """Run the plan, then gather the records; return the exit status."""
+    from threadpoolctl import threadpool_limits
+
+    executor_of = executors(how)
+    with threadpool_limits(1):
+        environment = describe_environment()
+    n_jobs = max(1, min(how.n_jobs, len(plan.trials)))
+    settings = RunOptions(n_jobs, how.force, how.retry_failed, how.fail_fast, how.quiet)
+    with claimed(store, loaded) as claims:
+        try:
+            run_plan(loaded.asked, plan, store, digest(environment), settings, executor_of, claims)
+            return finish(loaded, plan, store, environment, how)
+        except StoreError as error:
+            click.echo(f"error: {error}; finished jobs are kept", err=True)
+            return 1
 
 
-def describe_candidates(experiment: Experiment) -> str:
-    """``21 kernels x 4 ridges``, or how many columns learn their kernel."""
-    moved = sum(m.search is not None for m in experiment.table)
-    grid = f"{len(experiment.kernels)} kernels x {len(experiment.lam.values)} ridges"
-    learned = f"kernels learned by {moved} searches"
-    return " and ".join([grid] * bool(experiment.kernels) + [learned] * bool(moved))
+@contextmanager
+def claimed(store: Store, loaded: Loaded) -> Iterator[FolderLocks]:
+    """Claim the folder for this config, and write the config there before the first job."""
+    claims = FolderLocks(store.folder, lambda text: click.echo(text, err=True))
+    try:
+        claims.protocol(
+            lambda: store.write(KEPT, loaded.resolved),
+            lambda: stored_protocol(store.folder) == loaded.protocol,
+        )
+        yield claims
+    finally:
+        claims.close()
+
+
+def executors(how: RunFlags) -> Callable[[int], Executor]:
+    """Return the function that makes a pool of n workers: local processes, or a dask cluster."""
+    if how.backend == "local":
+        return local_executor
+    try:
+        client = dask_client(how.scheduler, how.n_jobs)
+    except ImportError:
+        raise ConfigError(
+            "--backend dask needs the extra dask: pip install 'kselect[dask]'"
+        ) from None
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ConfigError(f"--scheduler {how.scheduler}: {' '.join(str(error).split())}") from None
+    return partial(client_executor, client)
+
+
+def client_executor(client: Any, _: int) -> Executor:
+    """Return a dask client as an executor; the cluster sets the number of workers."""
+    executor: Executor = client.get_executor(pure=False, retries=1)
+    return executor
+
+
+def finish(
+    loaded: Loaded, plan: Plan, store: Store, environment: Mapping[str, Any], how: RunFlags
+) -> int:
+    """Gather the records, print failures and lost jobs, and return the exit status."""
+    sources = {name: source.kind for name, source in plan.sources.items()}
+    left_out = dict.fromkeys(plan.missing, NO_FILE)
+    records = write_gathered(loaded.whole, store, environment, sources, left_out).records
+    failed = [r for r in records if r.status == "failed"]
+    for line in sorted({f"{r.dataset}, split {r.split}, {r.method}: {r.reason}" for r in failed}):
+        click.echo(f"failed: {line}", err=True)
+    if not how.quiet:
+        file = store.folder / "records.csv"
+        click.echo(f"{len(records)} records in {file}, {len(failed)} failed", err=True)
+        click.echo(f"next: kselect report {store.folder}", err=True)
+    stopped = how.fail_fast and bool(failed)
+    here = {(r.dataset, r.split, r.key) for r in records}
+    lost = [
+        trial.name
+        for trial in ({} if stopped else {t.name: t for t in plan.trials}).values()
+        if any(
+            (trial.dataset, trial.split, key) not in here
+            for method in trial.methods
+            for key in record_keys(loaded.asked, method)
+        )
+    ]
+    for name in lost:
+        click.echo(
+            f"error: {name}: computed, but no longer in {store.folder}; run the command again",
+            err=True,
+        )
+    return 1 if failed or lost else 0

@@ -1,18 +1,30 @@
-"""``kselect select``: kernel and ridge for a user's own file."""
+"""``kselect select``: choose kernel and ridge for the user's own file; ``--compare`` compares criteria."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from kselect.cli.choice import as_object, describe
-from kselect.cli.choosing import choose, how_to_search
-from kselect.cli.comparing import USUAL, compare_criteria
-from kselect.cli.selection_flags import selection_options
+from kselect.cli.choice import as_object, data_lines, describe
+from kselect.cli.choosing import choose, read_file, request_of, search_flag, split_parameter
+from kselect.cli.flags import PATH, selection_options
+from kselect.criteria import find_criterion
+from kselect.datasets.table.raw_table import decision_lines
+from kselect.errors import ConfigError
+from kselect.grids import show_number
+from kselect.learners import find_learner
+from kselect.numerics.linalg import Array
+from kselect.selection.compare import ComparedCriterion, CriteriaComparison, compare
+from kselect.selection.own_data import OwnData
+from kselect.selection.request import Request
 
+USUAL = "5-CV,10-CV,ELOO,GCV,5-KS,BR"
 EPILOG = """\b
 Examples:
   kselect select my.csv --target price
@@ -32,15 +44,15 @@ A GRID is 0.5,1,2 or 2^-6:2^8 (every power) or 2^-15:2^15:2 (every second).
 @click.option(
     "--plot",
     metavar="FILE.png",
-    type=click.Path(path_type=Path),
-    help="Draw the criterion over the grid; .pdf and .svg do as well.",
+    type=PATH,
+    help="Draw the criterion over the grid (.png, .pdf or .svg). [default: no plot]",
 )
 @click.option(
     "--compare",
     metavar="CRITERIA",
     is_flag=False,
     flag_value=USUAL,
-    help=f"Compare criteria by an outer cross-validation. [alone: {USUAL}]",
+    help=f"Compare criteria with an outer cross-validation. [without CRITERIA: {USUAL}]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def select_command(
@@ -48,13 +60,12 @@ def select_command(
 ) -> None:
     """Choose the kernel and the ridge for the rows of FILE.
 
-    FILE is CSV with commas, semicolons or tabs, svmlight, or Parquet; also packed (.gz, .bz2, .xz, .zip).
+    FILE is CSV (commas, semicolons or tabs), svmlight or Parquet, also compressed (.gz, .bz2, .xz, .zip).
     """
     if compare:
-        compared = compare_criteria(file, compare, flags, as_json)
-        click.echo(json.dumps(compared) if as_json else compared)
+        click.echo(compare_criteria(file, compare, flags, as_json))
         return
-    flags["search"] = how_to_search(flags, plot, as_json)
+    flags["search"] = search_flag(flags, plot, as_json)
     if plot:
         from kselect.selection.surface import check_plot
 
@@ -65,3 +76,110 @@ def select_command(
         from kselect.selection.surface import draw_surface
 
         draw_surface(chosen.found, plot, file.name, chosen.data.preparation.names)
+
+
+# --- comparing criteria -------------------------------------------------------------------------------
+
+
+def compare_criteria(file: Path, labels: str, flags: Mapping[str, Any], as_json: bool) -> str:
+    """Return the comparison as a table, or as a JSON object."""
+    if flags["folds"] is not None:
+        raise ConfigError("--compare draws its own folds: leave out --folds")
+    if flags["search"] == "pruned":
+        raise ConfigError("--compare scores every candidate: leave out --search pruned")
+    data = read_file(file, flags)
+    asked = list(flags_per_criterion(labels, flags, len(data.X)))
+    if not asked:
+        raise ConfigError(
+            f"--compare: none of {labels} works with the learner {flags['learner']}; name criteria "
+            f"from kselect list criteria"
+        )
+
+    def request_for(one: Mapping[str, Any], X: Array) -> Request:
+        return request_of(one, data.target.task, X)
+
+    requests = [request_for(one, data.X) for one in asked]
+    found = compare(data, partial(request_for, asked[0]), [r.method for r in requests])
+    if as_json:
+        return json.dumps(comparison_object(found, data))
+    return "\n".join(comparison_lines(found, data, requests[0]))
+
+
+def flags_per_criterion(labels: str, flags: Mapping[str, Any], n: int) -> Iterator[dict[str, Any]]:
+    """Yield the flags for each criterion; skip criteria of the usual list that do not fit the learner."""
+    learner, columns = find_learner(flags["learner"]), flags["nystrom"] is not None
+    for label in dict.fromkeys(part.strip() for part in labels.split(",")):
+        criterion, folds = find_criterion(label)
+        unfit = any(criterion.misfits(label, learner, [flags["kernel"]], columns))
+        if labels == USUAL and (unfit or (folds or 0) > n // 2):
+            continue
+        known = {p.name for p in (*criterion.parameters, *learner.parameters)}
+        params = [text for text in flags["params"] if split_parameter(text)[0] in known]
+        asked = {**flags, "criterion": label, "params": params, "search": "grid"}
+        if flags["loss"] and criterion.parameter("loss") is None:
+            asked["loss"] = None
+        yield asked
+
+
+def comparison_lines(found: CriteriaComparison, data: OwnData, request: Request) -> Iterator[str]:
+    """Yield the lines of the table."""
+    yield from data_lines(data)
+    yield f"{request.learner.name}, {request.kernels[0].name} kernel"
+    yield ""
+    quality = found.criteria[0].quality
+    measure = f"{quality.measure} ({found.outer} outer folds)"
+    heads = ("criterion", "choice", "score", measure, "seconds")
+    yield from aligned([heads, *(cells(line) for line in found.criteria)])
+    yield ""
+    yield f"{quality.measure} of {quality.trivial_name} only: {quality.trivial:.4g}"
+    yield (
+        f"seconds: time for one criterion only, on all rows; {found.shared:.2f} s of work serve all criteria. "
+        "Each outer fold is predicted by a model imputed, encoded, scaled and chosen without it."
+    )
+
+
+def cells(line: ComparedCriterion) -> tuple[str, ...]:
+    """Return the cells of one criterion."""
+    point, quality = line.best.point, line.quality
+    values = {**point.kernel.parameters, "lam": point.lam}
+    return (
+        line.method.label,
+        ", ".join(f"{name} = {show_number(value)}" for name, value in values.items()),
+        f"{line.best.score:.6g}",
+        f"{quality.value:.4f} +- {quality.spread:.4f}",
+        f"{line.seconds:.2f}",
+    )
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield the rows with columns of equal width: words on the left, numbers on the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        yield "  ".join(
+            cell.ljust(width) if i < 2 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+
+
+def comparison_object(found: CriteriaComparison, data: OwnData) -> dict[str, Any]:
+    """Return the object of ``--json``."""
+    return {
+        "criteria": [
+            {
+                "criterion": line.method.label,
+                "params": dict(line.method.params),
+                "best": {
+                    **line.best.point.kernel.parameters,
+                    "lam": line.best.point.lam,
+                    "score": line.best.score,
+                },
+                "outer": asdict(line.quality),
+                "seconds": line.seconds,
+            }
+            for line in found.criteria
+        ],
+        "seconds_shared": found.shared,
+        "n": len(data.X),
+        "decisions": decision_lines(data.frame.decisions),
+        "data_sha256": data.frame.sha256,
+    }

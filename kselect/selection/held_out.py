@@ -1,6 +1,6 @@
 r"""Predictions of a choice for rows held out of its fit: their quality, and the probabilities calibrated on them.
 
-Decision values are those of exact k-fold cross-validation for the chosen kernel and ridge: the criterion has
+Decision values come from exact k-fold cross-validation with the chosen kernel and ridge. Either the criterion has
 computed them, or one more path of one kernel does. The same rows have made the choice, so that the quality is
 slightly optimistic, the more so the fewer rows there are.
 
@@ -43,7 +43,7 @@ SHORTEST = 1e-10
 
 @dataclass(frozen=True)
 class Quality:
-    """Accuracy or R2 of the held-out predictions, its spread over folds, and that of a trivial predictor.
+    """Accuracy or R2 of the held-out predictions, its spread over folds, and the value of a trivial predictor.
 
     The trivial predictor knows only the targets: it predicts the most frequent class, or the mean, of the other
     folds.
@@ -57,7 +57,7 @@ class Quality:
 
     @property
     def trivial_name(self) -> str:
-        """What the trivial predictor predicts."""
+        """The prediction of the trivial predictor in words."""
         return "the most frequent class" if self.measure == "accuracy" else "the mean"
 
     @property

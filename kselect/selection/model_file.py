@@ -145,7 +145,7 @@ def predicted_classes(model: SavedModel, decisions: Array) -> list[str]:
 
 
 def agreement(model: SavedModel, frame: Frame, predicted: Prediction) -> str:
-    """Return the accuracy, or R2 and the error, on rows whose target is known; empty if there are none."""
+    """Return the accuracy, or R2 and the error, on rows whose target is known; empty without such rows."""
     truth = known_targets(frame)
     rows = [i for i, value in enumerate(truth) if value]
     if not rows:

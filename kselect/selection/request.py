@@ -1,4 +1,4 @@
-"""What a user asks of a selection, by flags or estimator parameters, checked and turned into a ``Request``."""
+"""Requests: the flags or estimator parameters of a selection, checked and turned into a ``Request``."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def make_request(
     loss: str | None,
     **how: Any,
 ) -> Request:
-    """Return the request for a learner, a criterion and a kernel by their names.
+    """Return the request for a learner, a criterion and a kernel, each given as its name.
 
     ``params`` holds parameters of the learner and of the criterion. ``how`` holds the remaining fields of
     ``Request``. ``kernels`` are the candidates of the kernel named ``kernel``.

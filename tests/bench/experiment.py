@@ -22,7 +22,6 @@ from pathlib import Path
 
 import numpy as np
 
-from kselect.cli.experiment import FIGURES
 from kselect.config.load import load_config
 from kselect.core.experiment import Experiment
 from kselect.core.job import Trial
@@ -30,6 +29,7 @@ from kselect.datasets.fetch import Places, default_cache
 from kselect.kernels import Points
 from kselect.numerics.linalg import symmetric_eigh
 from kselect.plan import find_sources
+from kselect.report.sections import FIGURES
 from kselect.run.trial import load, prepare, run_trial, split_of
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"

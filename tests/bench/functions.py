@@ -59,7 +59,7 @@ def report(folder: Path) -> Callable[[], object]:
 
 def trial() -> Callable[[], object]:
     """Return the work of one trial: every method of quickstart on the first split of heart."""
-    from kselect.cli.experiment import read_experiment
+    from kselect.cli.run import read_experiment
     from kselect.core.job import Trial
     from kselect.datasets.fetch import Places, resolve
     from kselect.run.trial import run_trial

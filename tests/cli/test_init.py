@@ -70,7 +70,7 @@ def test_paths_are_those_of_the_config(tmp_path: Path) -> None:
     [
         (("heart.csv", "--target", "a", "--target", "b"), "2 targets for 1 files"),
         (("no.csv",), "no.csv: No such file or directory"),
-        (("heart.csv", "-o", "there.yaml"), "there.yaml: is there already; --force writes over it"),
+        (("heart.csv", "-o", "there.yaml"), "there.yaml: already exists; --force overwrites it"),
         (("heart.csv", "--target", "weight"), "no column 'weight' for the target"),
         (("heart.csv", "-o", "no/my.yaml"), "my.yaml"),
     ],

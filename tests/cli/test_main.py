@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 
 import click
@@ -11,8 +12,8 @@ import yaml
 from click.testing import CliRunner
 from experiments import kselect_in
 
-from kselect.cli.listing import LISTS
 from kselect.cli.main import cli
+from kselect.cli.reference import LISTS
 from kselect.criteria import CRITERIA, PROBES
 from kselect.datasets.registry import load_registry
 from kselect.kernels import KERNELS
@@ -143,6 +144,32 @@ def test_lists_name_the_paper(what: str) -> None:
     lines = CliRunner().invoke(cli, ["list", what]).output.splitlines()
     assert lines
     assert all(line.endswith(")") and "  (" in line for line in lines)
+
+
+def test_guide(tmp_path: Path) -> None:
+    """The list of topics with their titles, a page as it is in its file, and the nearest topic."""
+    folder = files("kselect") / "guide"
+    run = kselect_in(tmp_path, "guide")
+    assert (run.returncode, run.stderr) == (0, "")
+    topics = {line.split()[0]: line.split(maxsplit=1)[1] for line in run.stdout.splitlines()}
+    assert set(topics) == {page.name.removesuffix(".md") for page in folder.iterdir()}
+    assert {"criteria", "model-files"} <= set(topics)
+    for topic, title in topics.items():
+        text = (folder / f"{topic}.md").read_text(encoding="utf-8")
+        assert text.startswith(f"# {title}\n")
+        assert kselect_in(tmp_path, "guide", topic).stdout == text
+    wrong = kselect_in(tmp_path, "guide", "criterea")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr == (
+        "error: unknown topic 'criterea'; did you mean 'criteria'? (kselect guide -h)\n"
+    )
+
+
+def test_the_guide_covers_every_criterion() -> None:
+    text = (files("kselect") / "guide" / "criteria.md").read_text(encoding="utf-8")
+    for name, criterion in CRITERIA.items():
+        assert f"`{name}`" in text, name
+        assert not criterion.reconstructed or "reconstruct" in text
 
 
 def test_sys_info(tmp_path: Path) -> None:

@@ -1,23 +1,26 @@
-"""``kselect select`` as a user types it: what it prints, what it refuses, what it loads."""
+"""``kselect select`` as users type it: what it prints, refuses and loads; hostile files and grids."""
 
 from __future__ import annotations
 
 import bz2
 import hashlib
 import json
+import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from experiments import kselect_in, started_in
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
 import kselect.selection.engine as selection
-from kselect.cli.main import main
+from kselect.cli.main import cli, main
 from kselect.datasets.prepare import scale_rows
 from kselect.grids import show_number
 from kselect.numerics.folds import draw_folds, stream
@@ -309,7 +312,7 @@ def test_the_table(here: Here) -> None:
         f"choice: tau = {show_number(best['tau'])}, lam = {show_number(best['lam'])} "
         f"(ridge n lam = {N * best['lam']:.4g}), score {best['score']:.6g}"
     ) in lines
-    assert sum(" s for 9 candidates, the fit included" in line for line in lines) == 1
+    assert sum(" s for 9 candidates, including the fit" in line for line in lines) == 1
 
 
 @pytest.mark.parametrize(
@@ -526,7 +529,7 @@ def test_a_search_by_bounds(tmp_path: Path, here: Here) -> None:
     status, plain, _ = here(*flags)
     assert status == 0
     assert "the exact minimum by bounds:" in plain
-    assert "of 45 fold fits (--search grid scores every candidate)" in plain
+    assert "of 45 folds (--search grid scores every candidate)" in plain
     assert "loss=hinge" in plain
     _, every, _ = here(*flags, "--search", "grid")
     assert "tau=0.5" in every
@@ -550,4 +553,68 @@ def test_a_plot_needs_every_score(tmp_path: Path, here: Here) -> None:
     flags = ("no-such.csv", "--learner", "smooth-hinge", "--search", "pruned")
     status, _, said = here(*flags, "--plot", str(tmp_path / "a.png"))
     assert status == 2
-    assert "--plot draws every score, of which --search pruned has one: --search grid" in said
+    assert (
+        "--plot draws every score, but --search pruned computes only one: use --search grid" in said
+    )
+
+
+# --- hostile files and grids ------------------------------------------------------------------------
+
+
+Refused = Callable[..., list[str]]
+ROWS = "a,y\n" + "".join(f"{i % 7},{i % 2}\n" for i in range(40))
+
+
+BOMB = bz2.compress(bytes(2**24 + 1))
+
+
+@pytest.fixture(autouse=True)
+def _files(tmp_path: Path) -> None:
+    (tmp_path / "my.csv").write_text(ROWS)
+    (tmp_path / "bomb.svm.bz2").write_bytes(BOMB)
+    (tmp_path / "wide.svm").write_bytes(b"1 1:1\n-1 1000000:1\n" * 100_000)
+    os.mkfifo(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("pipe", "pipe: is a pipe, not a file"),
+        ("/dev/zero", "/dev/zero: is a device, not a file"),
+        ("bomb.svm.bz2", "bomb.svm.bz2: unpacked, it is too large: more than 16777216 bytes"),
+        (
+            "wide.svm",
+            "wide.svm: 200000 rows x 1000000 features need 4470.3 GiB of memory as 3 matrices; ",
+        ),
+        ("my.csv --folds pipe", "pipe: is a pipe, not a file"),
+        ("my.csv --folds /dev/zero", "/dev/zero: is a device, not a file"),
+        (
+            "my.csv --tau 1:10000 --lam 1:1000",
+            "10000000 candidates (kernels times ridges) are too many: 1000000 at most",
+        ),
+        ("my.csv --lam 1:10001", "lam: '1:10001' has more than 10000 values"),
+        (
+            "my.csv --criterion BIF-5-CV --param order=10001",
+            "order must be at most 10000, not '10001'",
+        ),
+        (
+            "my.csv --criterion BIF-5-CV --param order=1e308",
+            "order must be at most 10000, not '1e308'",
+        ),
+    ],
+)
+def test_one_line(refused: Refused, typed: str, said: str) -> None:
+    (line,) = refused("select", *typed.split())
+    assert line.startswith(f"error: {said}")
+
+
+def test_class_names_do_not_colour_a_terminal(tmp_path: Path) -> None:
+    rows = ROWS.replace(",0\n", ",\x1b[31mno\n").replace(",1\n", "," + "yes" * 100 + "\n")
+    (tmp_path / "named.csv").write_text(rows)
+    run = CliRunner().invoke(
+        cli, ["select", str(tmp_path / "named.csv"), "--tau", "1", "--lam", "1"]
+    )
+    assert run.exit_code == 0, run.output
+    assert r"classes \x1b[31mno, yesyes" in run.output
+    assert "\x1b" not in run.output
+    assert max(map(len, run.output.splitlines())) < 300

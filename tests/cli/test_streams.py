@@ -104,13 +104,15 @@ def test_few_open_files(tmp_path: Path, files: int) -> None:
 
 
 def test_too_little_memory(tmp_path: Path) -> None:
-    hook = "import kselect.cli.listing as listing\ndef fail(*_): raise MemoryError('Unable to\\nallocate')\n"
-    run = kselect_in(tmp_path, "list", "criteria", hook=hook + "listing.LISTS['criteria'] = fail\n")
+    hook = "import kselect.cli.reference as reference\ndef fail(*_): raise MemoryError('Unable to\\nallocate')\n"
+    run = kselect_in(
+        tmp_path, "list", "criteria", hook=hook + "reference.LISTS['criteria'] = fail\n"
+    )
     assert (run.returncode, run.stderr) == (2, "error: not enough memory: Unable to\\nallocate\n")
 
 
 def test_a_defect_of_ours_keeps_its_traceback(tmp_path: Path) -> None:
-    hook = "import kselect.cli.listing as listing\ndef fail(*_): raise {}\nlisting.LISTS['criteria'] = fail\n"
+    hook = "import kselect.cli.reference as reference\ndef fail(*_): raise {}\nreference.LISTS['criteria'] = fail\n"
     for error in ("ZeroDivisionError", "ImportError('no such library')", "UnboundLocalError"):
         with pytest.raises(AssertionError, match="Traceback"):
             kselect_in(tmp_path, "list", "criteria", hook=hook.format(error))

@@ -53,7 +53,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert run.returncode == 0, run.stderr
     assert run.stdout == ""
     lines = run.stderr.splitlines()
-    assert lines[0] == "small: 10 of 10 cells to measure, budget 60 s each way"
+    assert lines[0] == "small: 10 of 10 cells to measure, at most 60 s per algorithm"
     assert lines[1].startswith("1/10 heart, EP: paper's ")
     assert len(lines) == 12
     return folder
@@ -78,7 +78,7 @@ def table(folder: Path, out: str = "out") -> dict[tuple[str, str], dict[str, str
 @pytest.fixture
 def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Refused:
     """What a mistake is told as; in this process, whose signals are left alone."""
-    monkeypatch.setattr(time, "hear_interrupts", lambda: None)
+    monkeypatch.setattr(time, "handle_interrupts", lambda: None)
 
     def call(folder: Path, *arguments: str) -> str:
         monkeypatch.chdir(folder)

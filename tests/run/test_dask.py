@@ -139,7 +139,7 @@ def test_a_scheduler_that_dies_is_one_line(tmp_path: Path) -> None:
     assert run.returncode == 1, err
     assert "Traceback" not in err
     (line,) = [text for text in err.splitlines() if text.startswith("error: ")]
-    assert line.endswith("is gone; what was finished before is kept")
+    assert line.endswith("is gone; finished jobs are kept")
     assert kselect_in(tmp_path, "run", "small.yaml", "-o", "out").returncode == 0
     assert kselect_in(tmp_path, "run", "small.yaml", "-o", "alone").returncode == 0
     assert records(tmp_path / "out") == records(tmp_path / "alone")

@@ -81,7 +81,7 @@ def test_interrupted(tmp_path: Path, expected: bytes, number: signal.Signals) ->
     assert run.returncode == 130
     assert seconds < 2.0
     assert "Traceback" not in err
-    assert [line for line in err.splitlines() if line][-1].startswith("interrupted: what was finis")
+    assert [line for line in err.splitlines() if line][-1].startswith("interrupted: finished jobs")
     assert err.count("interrupted") == 1
     finished = stamps(out)
     assert 2 <= len(finished) < JOBS

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import kselect.cli.comparing as command
+import kselect.cli.selecting as command
 import kselect.selection.compare as comparing
 from kselect.cli.main import cli
 from kselect.core.method import Choice

@@ -1,4 +1,4 @@
-"""What a selection says while it runs: nothing for a moment, a bar for more, one hint for a long one."""
+"""The progress of a selection: nothing for a moment, then a bar, and one hint for a long search."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import kselect.cli.watching as watching
-from kselect.cli.watching import Watch, nystrom_hint
+import kselect.cli.progress as progress
+from kselect.cli.progress import nystrom_hint, watched
 from kselect.core.method import Choice
 from kselect.selection.engine import select
 from kselect.selection.request import Request, make_folds, make_kernels, make_lams, make_method
@@ -27,35 +27,40 @@ def request(learner: str = "krr") -> Request:
     )
 
 
-def watched(seconds: float, terminal: bool, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What three kernels of so many seconds each have said."""
+def printed(
+    seconds: float, terminal: bool, monkeypatch: pytest.MonkeyPatch, delay: float = 0.0
+) -> str:
+    """Return what is printed during three kernels of these seconds each."""
     now = iter([0.0, seconds, 2 * seconds, 3 * seconds])
-    monkeypatch.setattr(watching.time, "monotonic", lambda: next(now))
-    monkeypatch.setattr(watching, "is_terminal", lambda stream: terminal)
     stream = io.StringIO()
-    watch = Watch(lambda: "a hint", stream)
-    for done in (1, 2, 3):
-        watch(done, 3)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(progress, "is_terminal", lambda stream: terminal)
+    monkeypatch.setattr(progress, "QUIET_SECONDS", delay)
+    monkeypatch.setattr("sys.stderr", stream)
+    with watched(3, lambda: "a hint") as watch:
+        for done in (1, 2, 3):
+            watch(done, 3)
     return stream.getvalue()
 
 
-def test_a_moment_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert watched(0.5, True, monkeypatch) == ""
+def test_a_short_selection_prints_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert printed(0.5, True, monkeypatch, delay=60.0).strip("\r ") == ""
+    assert printed(0.5, False, monkeypatch) == ""
 
 
-def test_a_bar_that_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = watched(2.0, True, monkeypatch)
-    assert "1/3 kernels, 0:02 passed, 0:04 left" in said
-    assert said.endswith("\r\x1b[K")
-    assert "hint" not in said
+def test_a_bar_that_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = printed(2.0, True, monkeypatch)
+    assert "0/3 kernels, 00:00 elapsed" in found
+    assert found.rpartition("\r")[0].endswith(" ")
+    assert "hint" not in found
 
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_hint_above_a_minute(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = watched(30.0, terminal, monkeypatch)
-    assert said.startswith("about 1:30 in all; a hint\n")
-    assert said.count("hint") == 1
-    assert ("kernels" in said) is terminal
+    found = printed(30.0, terminal, monkeypatch)
+    assert "about 1:30 in all; a hint\n" in found
+    assert found.count("hint") == 1
+    assert ("kernels" in found) is terminal
 
 
 def test_each_kernel_is_told() -> None:
@@ -67,12 +72,12 @@ def test_each_kernel_is_told() -> None:
 
 
 def test_the_hint(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "SAMPLED", 40)
-    said = nystrom_hint(X, Y, request())()
+    monkeypatch.setattr(progress, "SAMPLED", 40)
+    said = nystrom_hint(X, Y, request())
     assert said.startswith("--nystrom 30 would take about 0:0")
     assert "on 40 rows 20 columns moved the score by " in said
-    said = nystrom_hint(X, Y, request("quadratic-svr"))()
-    assert said == "fewer candidates take less: --tau, --lam"
+    said = nystrom_hint(X, Y, request("quadratic-svr"))
+    assert said == "fewer candidates take less time: --tau, --lam"
 
 
 def test_in_the_command(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +85,7 @@ def test_in_the_command(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
     from kselect.cli.main import cli
 
-    monkeypatch.setattr(watching, "LONG_SECONDS", -1.0)
+    monkeypatch.setattr(progress, "LONG_SECONDS", -1.0)
     path = tmp_path / "my.csv"
     path.write_text("a,y\n" + "".join(f"{i * i % 17},{i % 2}\n" for i in range(40)))
     result = CliRunner().invoke(

@@ -1,0 +1,190 @@
+"""Flags that several commands share: data places, parts of a config's table, and everything about a selection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from kselect.datasets.fetch import Places, default_cache
+from kselect.kernels import find_kernel
+from kselect.selection.request import LAM, kernel_grids
+
+F = TypeVar("F", bound=Callable[..., Any])
+PATH = click.Path(path_type=Path)
+COLUMN: dict[str, Any] = {"multiple": True, "metavar": "COLUMN"}
+NAME: dict[str, Any] = {"multiple": True, "metavar": "NAME"}
+COUNT = click.IntRange(min=1)
+
+PLACE_FLAGS = (
+    click.option(
+        "--mirror",
+        metavar="DIR|URL",
+        envvar="KSELECT_MIRROR",
+        help="Look for the LIBSVM files here, as libsvm/<file>. [env: KSELECT_MIRROR; default: none]",
+    ),
+    click.option("--offline", is_flag=True, help="Never use the network."),
+    click.option(
+        "--data-dir",
+        metavar="DIR",
+        envvar="KSELECT_DATA_DIR",
+        help="Search this data folder first. [env: KSELECT_DATA_DIR; default: data/cache]",
+    ),
+)
+COLUMN_FLAGS = (
+    click.option(
+        "-d", "--dataset", "datasets", **NAME, help="Use only this data set (repeatable)."
+    ),
+    click.option(
+        "-c", "--criterion", "criteria", **NAME, help="Use only this criterion (repeatable)."
+    ),
+)
+TABLE_FLAGS = (
+    click.option(
+        "--target",
+        metavar="COLUMN",
+        help="Name the target column, or its number from 1. [default: the last column]",
+    ),
+    click.option(
+        "--task",
+        type=click.Choice(["classification", "regression"]),
+        help="Set the task. [default: inferred from the target]",
+    ),
+    click.option("--drop", **COLUMN, help="Drop this column (repeatable)."),
+    click.option("--categorical", **COLUMN, help="Read this column as categories (repeatable)."),
+    click.option("--numeric", **COLUMN, help="Read this column as numbers (repeatable)."),
+    click.option(
+        "--missing",
+        type=click.Choice(["impute", "drop", "error"]),
+        default="impute",
+        show_default=True,
+        help="Treat missing values: fill in the median or a category of their own; drop the row; stop.",
+    ),
+    click.option(
+        "--scale",
+        type=click.Choice(["zscore", "minmax", "none"]),
+        default="zscore",
+        show_default=True,
+        help="Scale the features.",
+    ),
+)
+PART_FLAGS = tuple(
+    click.option(
+        f"--{part}",
+        default=default,
+        show_default=True,
+        help=f"Use this {part}; see kselect list {parts}.",
+    )
+    for part, parts, default in (
+        ("learner", "learners", "lssvm"),
+        ("criterion", "criteria", "5-CV"),
+        ("kernel", "kernels", "gaussian"),
+    )
+)
+SEARCH_FLAGS = (
+    click.option(
+        "--lam",
+        metavar="GRID",
+        default=LAM,
+        show_default=True,
+        help="Search this grid of lam; the ridge is n lam.",
+    ),
+    click.option(
+        "--param",
+        "params",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Set a parameter of the criterion or learner, such as eta=1 (repeatable).",
+    ),
+    click.option(
+        "--folds",
+        metavar="FILE",
+        type=PATH,
+        help="Read the folds from FILE, one fold number per row. [default: random folds]",
+    ),
+    click.option(
+        "--ridge",
+        type=click.Choice(["fixed", "per-fold"]),
+        default="fixed",
+        show_default=True,
+        help="Keep the ridge n lam when m rows are held out, or use (n - m) lam.",
+    ),
+    click.option(
+        "--loss",
+        type=click.Choice(["zero-one", "squared", "hinge"]),
+        help="Average this loss. [default: the learner's own: hinge for smooth-hinge, else squared]",
+    ),
+    click.option(
+        "--search",
+        type=click.Choice(["grid", "pruned"]),
+        help="Score every candidate, or find only the minimum of k-CV by bounds (krr, smooth-hinge). "
+        "[default: pruned for smooth-hinge unless --plot or --json shows the scores, else grid]",
+    ),
+    click.option(
+        "--nystrom",
+        metavar="C",
+        type=COUNT,
+        help="Approximate the kernel matrix by C columns. [default: exact]",
+    ),
+    click.option(
+        "--seed", default=0, show_default=True, type=int, help="Seed the folds and columns."
+    ),
+    click.option(
+        "-j", "--n-jobs", default=1, show_default=True, type=COUNT, help="Use this many threads."
+    ),
+)
+QUIET = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+SKIP_MISSING = click.option(
+    "--skip-missing", is_flag=True, help="Leave out data sets without a file."
+)
+RESULTS_FOLDER = click.option(
+    "-o",
+    "--output",
+    metavar="DIR",
+    type=PATH,
+    help="Write the results to DIR. [default: results/<name>]",
+)
+
+
+def decorated(function: F, *flags: Callable[[F], F]) -> F:
+    """Add flags to a command, the first on top of its help."""
+    for decorate in reversed(flags):
+        function = decorate(function)
+    return function
+
+
+def place_options(function: F) -> F:
+    """Add ``--mirror``, ``--offline`` and ``--data-dir``, with their environment variables."""
+    return decorated(function, *PLACE_FLAGS)
+
+
+def column_options(function: F) -> F:
+    """Add ``--dataset`` and ``--criterion``, each repeatable: parts of a config's table."""
+    return decorated(function, *COLUMN_FLAGS)
+
+
+def selection_options(function: F) -> F:
+    """Add the argument FILE and the flags of a selection, with one flag per kernel parameter."""
+    kernel_flags = []
+    for parameter, grids in kernel_grids().items():
+        defaults = [
+            "auto, from the distances between the rows"
+            if "around" in vars(find_kernel(name))
+            else f"{name} {grid}"
+            for name, grid in grids.items()
+        ]
+        text = f"Search this grid of {parameter} ({', '.join(grids)}). [default: {', '.join(defaults)}]"
+        kernel_flags.append(click.option(f"--{parameter}", metavar="GRID", help=text))
+    flags = (*TABLE_FLAGS, *PART_FLAGS, *kernel_flags, *SEARCH_FLAGS)
+    return click.argument("file", type=PATH)(decorated(function, *flags))
+
+
+def places(mirror: str | None, offline: bool, data_dir: str | None) -> Places:
+    """Return where to look for data files; paths below the current folder are shown relative to it."""
+    cache = Path(data_dir) if data_dir else default_cache()
+    with suppress(ValueError):
+        cache = cache.resolve().relative_to(Path.cwd())
+    return Places(cache, mirror, offline)

@@ -1,0 +1,96 @@
+"""The progress of a long command: a bar, a hint that a selection would be faster approximated, interruptions."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+from tqdm import tqdm
+
+from kselect.errors import KselectError
+from kselect.numerics.folds import stream
+from kselect.numerics.linalg import Array
+from kselect.run.progress import clock, is_terminal
+from kselect.selection.engine import select
+from kselect.selection.request import Request, make_folds
+
+QUIET_SECONDS = 2.0
+LONG_SECONDS = 60.0
+COLUMNS, SAMPLED = 500, 1000
+BAR = "{bar} {n_fmt}/{total_fmt} kernels, {elapsed} elapsed, {remaining} left"
+
+
+@contextmanager
+def watched(kernels: int, hint: Callable[[], str]) -> Iterator[Callable[[int, int], None]]:
+    """Show the progress of a selection on stderr; yield the function to call after each kernel.
+
+    In a terminal, a bar appears after two seconds and is removed at the end. If the first kernel shows that the
+    selection takes more than a minute, the hint is printed once.
+    """
+    started = time.monotonic()
+    with tqdm(
+        total=kernels,
+        file=sys.stderr,
+        bar_format=BAR,
+        delay=QUIET_SECONDS,
+        leave=False,
+        dynamic_ncols=True,
+        disable=not is_terminal(sys.stderr),
+    ) as bar:
+
+        def step(done: int, total: int) -> None:
+            bar.update()
+            seconds = (time.monotonic() - started) / done * total
+            if done == 1 and seconds > LONG_SECONDS:
+                tqdm.write(f"about {clock(seconds)} in all; {hint()}", file=sys.stderr)
+
+        yield step
+
+
+def nystrom_hint(X: Array, targets: Array, request: Request) -> str:
+    """Return how long ``--nystrom 500`` would take, and how far it moves the best score.
+
+    The time is measured on one kernel; the change of the score, on 1000 rows.
+    """
+    middle = replace(request, kernels=request.kernels[len(request.kernels) // 2 :][:1])
+    columns = min(COLUMNS, len(X) // 2)
+    rows = stream(request.seed, "sample").permutation(len(X))[:SAMPLED]
+    few = min(columns, len(rows) // 2)
+
+    def best_score(X: Array, targets: Array, request: Request) -> float:
+        return select(
+            X, targets, request, make_folds(request.method, len(X), request.seed, None)
+        ).score
+
+    try:
+        started = time.monotonic()
+        best_score(X, targets, replace(middle, nystrom=columns))
+        seconds = (time.monotonic() - started) * len(request.kernels)
+        exact = best_score(X[rows], targets[:, rows], middle)
+        near = best_score(X[rows], targets[:, rows], replace(middle, nystrom=few))
+    except KselectError:  # the learner or the criterion does not work with Nystrom columns
+        return "fewer candidates take less time: --tau, --lam"
+    moved = abs(near - exact) / max(abs(exact), np.finfo(np.float64).tiny)
+    return (
+        f"--nystrom {columns} would take about {clock(max(seconds, 1.0))}; on {len(rows)} rows {few} columns "
+        f"moved the score by {100 * moved:.2g} %"
+    )
+
+
+def handle_interrupts() -> None:
+    """Let a batch system's SIGTERM end a command as Ctrl-C does; signals ignored by nohup stay ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, interrupt)
+
+
+def interrupt(*_: object) -> None:
+    """End the command; ignore a second Ctrl-C, since the end takes less than a second."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
