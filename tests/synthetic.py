@@ -11,7 +11,7 @@ from kselect.core.experiment import Experiment
 from kselect.core.method import Choice, LamGrid, Method
 from kselect.core.record import METRICS, Record
 from kselect.kernels.gaussian import Gaussian
-from kselect.stats.facts import Facts
+from kselect.stats.sources import Manifest
 from kselect.stats.study import Study, study_of
 from kselect.stats.sweeps import Sweep
 
@@ -106,7 +106,7 @@ def sample_records(
 def study(spec: Experiment, records: Sequence[Record], **more: Any) -> Study:
     """The study of some records; ``missing`` is what a manifest says of data sets without any."""
     if "missing" in more:
-        more["facts"] = Facts(missing=more.pop("missing"))
+        more["facts"] = Manifest(missing=more.pop("missing"))
     return study_of(spec, records, **more)
 
 

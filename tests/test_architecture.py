@@ -21,7 +21,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = (
     {"errors"},
     {"grids", "files"},
-    {"numerics", "core"},
+    {"numerics"},
     {"registry"},
     {"kernels", "datasets"},
     {"learners"},

@@ -17,8 +17,7 @@ from kselect.errors import ConfigError, DataError, StoreError
 from kselect.report.index import IndexEntry, index_entry, write_index
 from kselect.report.sections import FIGURES
 from kselect.report.writer import write_report
-from kselect.stats.facts import read_facts
-from kselect.stats.published import Published, read_published
+from kselect.stats.sources import Published, read_facts, read_published
 from kselect.stats.study import Study, study_of
 from kselect.store.gather import write_gathered
 from kselect.store.jobs import Store

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from kselect.core.table import Table
 
+# The Markdown file with all verdicts, to which several sections contribute.
+CLAIMS_FILE = "tables/claims.md"
+
 
 @dataclass(frozen=True)
 class Heading:

@@ -1,4 +1,4 @@
-"""The page that leads to the pages of several experiments."""
+"""The page with links to the pages of several experiments."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from pathlib import Path
 
 from kselect.files import write_whole
 from kselect.report.page import environment
+from kselect.report.sections.other_claims import verdicts_without_loss
 from kselect.report.sections.published import describe_totals
 from kselect.stats.claims import judge
-from kselect.stats.claims_without_loss import verdicts_without_loss
 from kselect.stats.distances import distances
 from kselect.stats.study import Study
 
 
 @dataclass(frozen=True)
 class IndexEntry:
-    """An experiment: where its page lies, relative to the index, one line about its state, and what came out.
+    """An experiment on the index: the path of its page, one line about its state, and its results.
 
-    ``verdicts`` are the paper's claims with what the experiment's own loss says of them.
+    ``verdicts`` are the paper's claims with their verdicts under the experiment's own loss.
     """
 
     name: str
@@ -32,9 +32,8 @@ class IndexEntry:
 
 
 def index_entry(study: Study, href: str) -> IndexEntry:
-    """What the index shows of an experiment."""
-    experiment, facts = study.experiment, study.facts
-    state = f"{facts.jobs} jobs, {facts.failed} failed records"
+    """Return what the index shows of an experiment; ``href`` is the path of its page."""
+    experiment = study.experiment
     found = study.once(distances, experiment.loss)
     claims = ((j.claim.text, j.verdict) for j in study.once(judge, experiment.loss))
     return IndexEntry(
@@ -42,7 +41,7 @@ def index_entry(study: Study, href: str) -> IndexEntry:
         experiment.title,
         experiment.paper,
         href,
-        state,
+        f"{study.facts.jobs} jobs, {study.facts.failed} failed records",
         (*claims, *verdicts_without_loss(study)),
         describe_totals(found) if found else "",
     )

@@ -48,7 +48,9 @@ class Chapter:
 def write_page(study: Study, blocks: Iterable[Block | Passage]) -> str:
     """The whole page."""
     experiment = study.experiment
-    coverages = [(loss, describe_coverage(study.coverage(loss))) for loss in experiment.losses]
+    coverages = [
+        (loss, describe_coverage(study.comparison(loss).coverage())) for loss in experiment.losses
+    ]
     template = environment().get_template("report.html.j2")
     return template.render(
         experiment=experiment,

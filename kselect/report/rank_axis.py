@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from kselect.report.panels import colour, say_no_data
 from kselect.report.schemes import INK, SOFT
-from kselect.stats.pairwise import cliques
 from kselect.stats.rankings import Ranked
-from kselect.stats.ranks import LEVELS, Ranks
+from kselect.stats.ranks import LEVELS, Ranks, cliques
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 
+from kselect.core.table import show_fixed
 from kselect.report.blocks import Grid
-from kselect.report.cells import describe_fewer, show_fixed, show_p
-from kselect.report.words import mark_label
-from kselect.stats.pairwise import Contrast
+from kselect.report.words import describe_fewer, mark_label, show_p
 from kselect.stats.rankings import Entry, Ranked
-from kselect.stats.ranks import LEVELS, Ranks
-from kselect.stats.signed_ranks import ROPE
+from kselect.stats.ranks import LEVELS, ROPE, Contrast, Ranks
 from kselect.stats.study import Study
 
 PAIRS = (

@@ -1,21 +1,19 @@
-"""What every table says about itself, in plain words that each format then escapes."""
+"""Sentences that several sections share: the protocol, the methods, the coverage, ranks and p-values in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kselect.core.experiment import Experiment
-from kselect.core.method import REGRESSION_LOSS, Choice, Method, Setting, show
+from kselect.core.method import REGRESSION_LOSS, Choice, Setting, show
 from kselect.criteria import CRITERIA
 from kselect.grids import show_number
-from kselect.report.cells import show_p
-from kselect.stats.comparison import Block, Comparison
-from kselect.stats.coverage import Coverage
-from kselect.stats.edges import EdgeShares
-from kselect.stats.ranks import LEVELS
+from kselect.stats.comparison import Comparison, Coverage, WinTieLoss
+from kselect.stats.diagnostics import EdgeShares
+from kselect.stats.ranks import LEVELS, Ranks
+from kselect.stats.study import Study
 
 DAGGER = "†"
-DASH = "–"  # noqa: RUF001
 LAM = "λ"
 LEARNERS = {
     "lssvm": "LSSVM",
@@ -27,42 +25,71 @@ LEARNERS = {
 SCALES = {
     "zscore": "features z-scored",
     "minmax": "features scaled to [-1, 1]",
-    "none": "features as they are",
+    "none": "unscaled features",
 }
 SCALES_ON = {"all": "on the whole data set", "train": "on the training part"}
+RANKS = (
+    "Mean ranks: N is the number of data sets on which every method ran, F the statistic of Iman and Davenport; "
+    "the critical difference is Nemenyi's."
+)
+
+
+def stem(name: str, study: Study, loss: str) -> str:
+    """Return the file name of a table: ``table1``, or ``table1-zero-one`` for a loss other than its own."""
+    return name if loss == study.experiment.loss else f"{name}-{loss}"
 
 
 def title_setting(setting: Setting) -> str:
-    """``λ = 0.001``; a selected ridge needs no title."""
+    """Return ``λ = 0.001``; a selected ridge needs no title."""
     if setting.value is None:
         return ""
     return f"{setting.unit.replace('lam', LAM)} = {show_number(setting.value)}"
 
 
 def name_setting(setting: Setting) -> str:
-    """The same where a word must stand: ``selected``."""
+    """Return the title of a setting, or ``selected``."""
     return title_setting(setting) or setting.text
 
 
 def mark_label(label: str, reconstructed: Mapping[str, str]) -> str:
-    """A dagger behind a criterion that is reconstructed."""
+    """Return a method's label, with a dagger if its criterion is reconstructed."""
     return label + DAGGER if label in reconstructed else label
 
 
+def show_p(value: float) -> str:
+    """Return a p-value as ``0.034`` or ``< 0.001``."""
+    return "< 0.001" if value < 0.001 else f"{value:.2g}"
+
+
+def show_counts(counts: WinTieLoss) -> str | None:
+    """Return wins, ties and losses as ``3/1/5``; None without a comparison."""
+    return f"{counts.wins}/{counts.ties}/{counts.losses}" if counts.total else None
+
+
+def describe_fewer(counts: Sequence[int], splits: int) -> str:
+    """Return `` (4 splits)``, or `` (3 to 10 splits)`` if methods differ; nothing if none has fewer."""
+    low, high = min(counts, default=splits), max(counts, default=splits)
+    if low >= splits:
+        return ""
+    return f" ({low if low == high else f'{low} to {high}'} split{'s' * (high != 1)})"
+
+
 def describe_protocol(experiment: Experiment, loss: str) -> str:
-    """Learner, scaling, splits, kernels, ridge and loss in one sentence."""
+    """Return learner, scaling, splits, kernels, ridge and loss in one sentence."""
     scale = SCALES[experiment.scale]
     where = f" {SCALES_ON[experiment.scale_on]}" if experiment.scale != "none" else ""
     ridge = f"{LAM} fixed" if experiment.lam.mode == "fixed" else f"{LAM} selected with the kernel"
+    tasks = {experiment.task(name) for name in experiment.datasets}
+    other = loss != REGRESSION_LOSS and "regression" in tasks
     return (
         f"{describe_learners(experiment)}, {scale}{where}, {describe_splits(experiment)}, "
-        f"{describe_kernels(experiment)}, {ridge}; "
-        f"criteria that average a loss take the {loss} loss{in_regression(experiment, loss)}."
+        f"{describe_kernels(experiment)}, {ridge}; criteria that average a loss use the {loss} loss"
+        f"{f', for regression the {REGRESSION_LOSS} loss' if other else ''}."
     )
 
 
 def describe_learners(experiment: Experiment) -> str:
-    """``LSSVM``, or ``SVM for classification and kernel ridge regression for regression``."""
+    """Return ``LSSVM``, or ``SVM for classification and kernel ridge regression for regression``."""
     tasks = dict.fromkeys(experiment.task(dataset) for dataset in experiment.datasets)
     found = {task: describe_learner(experiment.learner(task)) for task in tasks}
     if len(set(found.values())) == 1:
@@ -71,33 +98,25 @@ def describe_learners(experiment: Experiment) -> str:
 
 
 def describe_learner(choice: Choice) -> str:
-    """``quadratic eps-insensitive SVR (eps=0.1)``."""
+    """Return ``quadratic eps-insensitive SVR (eps=0.1)``."""
     name = LEARNERS.get(choice.name, choice.name)
     params = ", ".join(f"{k}={show(v)}" for k, v in choice.params)
     return f"{name} ({params})" if params else name
 
 
-def in_regression(experiment: Experiment, loss: str) -> str:
-    """What a loss of labels becomes where data sets of numbers stand beside them."""
-    tasks = {experiment.task(name) for name in experiment.datasets}
-    other = loss != REGRESSION_LOSS and "regression" in tasks
-    return f", in a regression the {REGRESSION_LOSS} one" if other else ""
-
-
 def describe_splits(experiment: Experiment) -> str:
-    """``10 stratified random splits with 70 % for training``; some rows may have fewer."""
+    """Return ``10 stratified random splits with 70 % for training``; some rows may have fewer."""
     count = len(experiment.splits)
     fewer = any(len(experiment.splits_on(d)) < count for d in experiment.datasets)
-    unless = " (fewer where a row says so)" if fewer else ""
+    plural = "s" * (count != 1) + " (fewer if a row says so)" * fewer
     if experiment.train is None:
-        return f"{count} given split{'s' * (count != 1)}{unless}"
+        return f"{count} given split{plural}"
     kind = "stratified random" if experiment.stratify else "random"
-    share = f"with {100 * experiment.train:.3g} % for training"
-    return f"{count} {kind} split{'s' * (count != 1)}{unless} {share}"
+    return f"{count} {kind} split{plural} with {100 * experiment.train:.3g} % for training"
 
 
 def describe_kernels(experiment: Experiment) -> str:
-    """``21 gaussian kernels``, each family with its number; those that are learned without."""
+    """Return ``21 gaussian kernels``, the number of each family; learned families have no number."""
     learned = dict.fromkeys(m.kernel for m in experiment.table if m.search)
     if not experiment.kernels:
         return f"{' and '.join(learned)} kernels, all values of their parameters"
@@ -107,7 +126,7 @@ def describe_kernels(experiment: Experiment) -> str:
 
 
 def describe_units(comparison: Comparison) -> str:
-    """What the numbers are, by the units that occur."""
+    """Return what the numbers are, from the units that occur."""
     units = set(comparison.units.values())
     words = ["Test error in %"] if "%" in units or not units else []
     words += ["mean squared error on the test part"] if "MSE" in units else []
@@ -116,92 +135,62 @@ def describe_units(comparison: Comparison) -> str:
 
 
 def describe_coverage(coverage: Coverage) -> str:
-    """Says that a table is not complete; empty where it is."""
+    """Return that a table is not complete; nothing if it is."""
     if coverage.runs == coverage.planned:
         return ""
     return (
-        f"Incomplete: {coverage.runs} of {coverage.planned} planned numbers are there, "
+        f"Incomplete: {coverage.runs} of {coverage.planned} planned numbers exist, "
         f"{coverage.failures} failed, {coverage.missing} are missing."
     )
 
 
-def describe_reconstructed(
-    labels: Sequence[str], reconstructed: Mapping[str, str]
-) -> tuple[str, ...]:
-    """One sentence per criterion of a table that is reconstructed."""
-    return tuple(
-        f"{label}{DAGGER} is reconstructed: {reconstructed[label].rstrip('.')}."
+def dagger_notes(study: Study, loss: str) -> tuple[str, ...]:
+    """Return what is reconstructed, tuned or scored by another learner among the methods of a loss."""
+    labels, known = study.comparison(loss).methods, study.reconstructed
+    reconstructed = (
+        f"{label}{DAGGER} is reconstructed: {known[label].rstrip('.')}."
         for label in labels
-        if label in reconstructed
+        if label in known
     )
+    return (*reconstructed, *describe_methods(study.experiment, labels))
 
 
-def describe_columns(experiment: Experiment, labels: Sequence[str]) -> tuple[str, ...]:
-    """What a reader must know of columns: what is tuned, who scores, what a criterion is on a kernel."""
-    methods = {m.label: m for m in experiment.table if m.label in labels}
-    return tuple(
-        sentence
-        for method in methods.values()
-        for sentence in (
-            *describe_tuned(experiment, method),
-            *describe_scored(experiment, method),
-            *describe_remarks(experiment, method),
-        )
-    )
+def describe_methods(experiment: Experiment, labels: Sequence[str]) -> Iterator[str]:
+    """Yield what a reader must know of methods: what is tuned, which learner scores, remarks on the criterion.
+
+    For example ``RKS: eta is chosen from 1, 32 by 3-fold cross-validation on the training rows.``
+    """
+    unsaid = " (reconstructed: the paper does not state it)" if experiment.paper else ""
+    for method in {m.label: m for m in experiment.table if m.label in labels}.values():
+        for name, values in method.tuned:
+            yield (
+                f"{method.label}: {name} is chosen from {', '.join(map(show, values))} by "
+                f"{experiment.tune_folds}-fold cross-validation on the training rows."
+            )
+        for task, learner in experiment.learners:
+            if choice := dict(method.scored_by).get(task):
+                scorer, trained = describe_learner(choice), describe_learner(learner)
+                yield f"{method.label}: for {task} scored by {scorer}, then {trained} is trained{unsaid}."
+        searched = {kernel.name for kernel in experiment.kernels} | {method.kernel}
+        for kernel, remark in CRITERIA[method.criterion].remarks:
+            if kernel in searched:
+                yield f"{method.label}: {remark}."
 
 
-def describe_tuned(experiment: Experiment, method: Method) -> Iterable[str]:
-    """``RKS: eta is chosen from 1, 32 by 3-fold cross-validation on the training rows.``"""
-    for name, values in method.tuned:
-        grid = ", ".join(map(show, values))
-        yield (
-            f"{method.label}: {name} is chosen from {grid} by {experiment.tune_folds}-fold "
-            "cross-validation on the training rows."
-        )
-
-
-def describe_scored(experiment: Experiment, method: Method) -> Iterable[str]:
-    """``ELOO: for classification scored by LSSVM, then SVM is trained.``"""
-    unsaid = " (reconstructed: the paper does not say)" if experiment.paper else ""
-    for task, learner in experiment.learners:
-        if choice := dict(method.scored_by).get(task):
-            scorer, trained = describe_learner(choice), describe_learner(learner)
-            yield f"{method.label}: for {task} scored by {scorer}, then {trained} is trained{unsaid}."
-
-
-def describe_remarks(experiment: Experiment, method: Method) -> Iterable[str]:
-    """``SPS: its penalty, delta tr(K) / n^2, is the same for every Gaussian kernel ...``"""
-    searched = {kernel.name for kernel in experiment.kernels} | {method.kernel}
-    for kernel, remark in CRITERIA[method.criterion].remarks:
-        if kernel in searched:
-            yield f"{method.label}: {remark}."
-
-
-def describe_absent(absent: Mapping[str, str]) -> tuple[str, ...]:
-    """One sentence per data set without numbers."""
-    return tuple(f"No data for {d}: {reason.rstrip('.')}." for d, reason in absent.items())
-
-
-def describe_edges(leaning: Sequence[EdgeShares]) -> str:
-    """What a verdict leans on where columns choose mostly at an edge of the grid; empty where none does."""
-    if not leaning:
+def describe_edges(leaning: Iterable[EdgeShares]) -> str:
+    """Return a caution if a verdict depends on methods that mostly select the edge of the grid."""
+    methods = ", ".join(f"{s.method} {100 * (s.anywhere or 0):.0f} %" for s in leaning)
+    if not methods:
         return ""
-    columns = ", ".join(f"{s.method} {100 * (s.anywhere or 0):.0f} %" for s in leaning)
     return (
-        "The verdict leans on columns that choose mostly at an edge of the grid "
-        f"({columns}); a wider grid could change it."
+        f"Caution: this verdict depends on methods that mostly select the edge of the grid ({methods}); "
+        "a wider grid could change it."
     )
 
 
-RANKS = (
-    "Mean ranks: N data sets on which every method ran, F of Iman and Davenport, critical "
-    "difference of Nemenyi."
-)
-
-
-def describe_ranks(block: Block) -> str:
-    """Friedman's test and Nemenyi's critical differences of one block."""
-    title, ranks = title_setting(block.setting), block.ranks
+def describe_ranks(setting: Setting, ranks: Ranks) -> str:
+    """Return Friedman's test and Nemenyi's critical differences under one setting."""
+    title = title_setting(setting)
     lead = f"{title}: " if title else ""
     if ranks.friedman is None or ranks.critical is None:
         return f"{lead}no Friedman test, which needs two data sets on which every method ran."

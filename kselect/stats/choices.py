@@ -12,7 +12,7 @@ from kselect.core.experiment import Experiment
 from kselect.kernels import Kernel
 from kselect.search.edges import edges_of
 from kselect.stats.comparison import labels_of
-from kselect.stats.edges import ridges
+from kselect.stats.diagnostics import ridges
 from kselect.stats.samples import table_records
 from kselect.stats.study import Study
 

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
+from typing import Literal
 
 from kselect.core.method import Setting
+from kselect.papers import PAPERS
 from kselect.papers.base import Claim, Kind
-from kselect.stats.counts import NOTHING, Duel, WinTieLoss, among
-from kselect.stats.edges import EdgeShares, leaning
-from kselect.stats.pairs import claims_of, find_pairs
+from kselect.stats.comparison import Contest, find_pairs
+from kselect.stats.diagnostics import EdgeShares, leaning
 from kselect.stats.study import Study
-from kselect.stats.verdicts import Verdict, too_few
 
+Verdict = Literal[
+    "supported", "mixed", "not supported", "undecided", "too few numbers", "no numbers"
+]
+ENOUGH = 0.5
 CHANCE = 0.1
-WITHHELD = (
-    "Withheld: where less than half of the planned pairs of test errors are there, one per split and "
-    "comparison."
-)
+WITHHELD = "Withheld if fewer than half of the planned pairs of test errors (one per split and comparison) exist."
 RULES: dict[Kind, str] = {
     "lower": (
         "Supported: a lower mean in more than half of the comparisons, and more significant wins "
         "than significant losses by the papers' t-test. Not supported: no more wins than losses by "
-        "mean, and no more significant wins than significant losses. Mixed: anything between. "
-        f"{WITHHELD}"
+        f"mean, and no more significant wins than significant losses. Mixed: anything between. {WITHHELD}"
     ),
     "same": (
         "Supported: a significant difference in either direction by the papers' t-test in at most "
@@ -36,109 +33,73 @@ RULES: dict[Kind, str] = {
 
 
 @dataclass(frozen=True)
-class Tally:
-    """Duels added up: by mean, by the papers' test, by the corrected test; how many pairs of how many planned."""
-
-    by_mean: WinTieLoss
-    by_ttest: WinTieLoss
-    by_corrected: WinTieLoss
-    pairs: int
-    planned: int
-
-    def verdict(self, kind: Kind) -> Verdict:
-        """By the rule of a kind (``RULES`` says it in words); means without any test decide nothing."""
-        if not self.by_mean.total:
-            return "no numbers"
-        if too_few(self.pairs, self.planned):
-            return "too few numbers"
-        if not self.by_ttest.total:
-            return "undecided"
-        return judge_lower(self) if kind == "lower" else judge_same(self)
-
-
-@dataclass(frozen=True)
-class Line:
-    """One pair of methods under one setting."""
-
-    setting: Setting
-    method: str
-    rival: str
-    tally: Tally
-    verdict: Verdict
-
-
-@dataclass(frozen=True)
 class Judgement:
-    """A claim with its verdict over all pairs and settings, and the lines that it adds up.
+    """A claim with its verdict, the contest of each pair and setting, and their sum.
 
-    ``edges`` are the columns that it leans on which choose mostly at an edge of the grid.
+    ``edges`` are the compared methods that mostly select the edge of the grid.
     """
 
     claim: Claim
-    lines: tuple[Line, ...]
-    tally: Tally
+    contests: tuple[tuple[Setting, Contest], ...]
+    total: Contest
     verdict: Verdict
     edges: tuple[EdgeShares, ...]
 
 
 def judge(study: Study, loss: str) -> tuple[Judgement, ...]:
-    """Every claim of the experiment's paper, from the duels of one loss."""
-    return tuple(judge_claim(study, loss, c) for c in claims_of(study.experiment))
-
-
-def judge_claim(study: Study, loss: str, claim: Claim) -> Judgement:
-    """One claim: one line per pair and setting, and all of them added up."""
-    pairs = find_pairs(study.experiment, claim)
-    comparison, task = study.comparison(loss), study.experiment.task
-    mine = {d: s for d, s in comparison.splits.items() if claim.task in (None, task(d))}
-    found = [
-        (block.setting, among(d, mine))
-        for block in comparison.blocks
-        for d in block.duels
-        if (d.method, d.rival) in pairs
-    ]
-    lines = tuple(make_line(setting, d, claim.kind) for setting, d in found)
-    tally = add_up([d for _, d in found])
-    columns = dict.fromkeys(label for pair in pairs for label in pair)
-    return Judgement(claim, lines, tally, tally.verdict(claim.kind), leaning(study, loss, columns))
-
-
-def make_line(setting: Setting, duel: Duel, kind: Kind) -> Line:
-    """The verdict on one pair under one setting."""
-    tally = add_up([duel])
-    return Line(setting, duel.method, duel.rival, tally, tally.verdict(kind))
-
-
-def add_up(duels: Sequence[Duel]) -> Tally:
-    """The sums of the counts of some duels."""
-    return Tally(
-        total(d.by_mean for d in duels),
-        total(d.by_ttest for d in duels),
-        total(d.by_corrected for d in duels),
-        sum(d.pairs for d in duels),
-        sum(d.planned for d in duels),
+    """Judge every claim of the experiment's paper for which it has the methods and the data sets."""
+    paper = PAPERS.get(study.experiment.paper)
+    tasks = {None, *map(study.experiment.task, study.experiment.datasets)}
+    judged = (
+        judge_claim(study, loss, c) for c in (paper.claims if paper else ()) if c.task in tasks
     )
+    return tuple(found for found in judged if found is not None)
 
 
-def total(counts: Iterable[WinTieLoss]) -> WinTieLoss:
-    """The sum of some counts."""
-    return reduce(add, counts, NOTHING)
+def judge_claim(study: Study, loss: str, claim: Claim) -> Judgement | None:
+    """Judge one claim on its pairs of methods, under each setting and in total; None without a pair."""
+    pairs = find_pairs(study.experiment, claim)
+    if not pairs:
+        return None
+    comparison, task = study.comparison(loss), study.experiment.task
+    splits = {d: n for d, n in comparison.splits.items() if claim.task in (None, task(d))}
+    contests = tuple(
+        (setting, contest.among(splits))
+        for setting, contests in comparison.contests.items()
+        for contest in contests
+        if (contest.method, contest.rival) in pairs
+    )
+    total = Contest(
+        claim.criterion,
+        claim.rival,
+        tuple(outcome for _, contest in contests for outcome in contest.outcomes),
+        sum(contest.planned for _, contest in contests),
+    )
+    methods = dict.fromkeys(label for pair in pairs for label in pair)
+    edges = leaning(study, loss, methods)
+    return Judgement(claim, contests, total, verdict_on(total, claim.kind), edges)
 
 
-def judge_lower(tally: Tally) -> Verdict:
-    """``RULES["lower"]``."""
-    mean, test = tally.by_mean, tally.by_ttest
-    if 2 * mean.wins > mean.total and test.wins > test.losses:
-        return "supported"
-    if mean.wins <= mean.losses and test.wins <= test.losses:
-        return "not supported"
-    return "mixed"
-
-
-def judge_same(tally: Tally) -> Verdict:
-    """``RULES["same"]``."""
-    test = tally.by_ttest
+def verdict_on(contest: Contest, kind: Kind) -> Verdict:
+    """Return the verdict by ``RULES``; means without any test decide nothing."""
+    mean, test = contest.by_mean, contest.by_ttest
+    if not mean.total:
+        return "no numbers"
+    if too_few(contest.pairs, contest.planned):
+        return "too few numbers"
+    if not test.total:
+        return "undecided"
+    if kind == "lower":
+        if 2 * mean.wins > mean.total and test.wins > test.losses:
+            return "supported"
+        worse = mean.wins <= mean.losses and test.wins <= test.losses
+        return "not supported" if worse else "mixed"
     different = test.wins + test.losses
     if different <= CHANCE * test.total:
         return "supported"
     return "not supported" if 2 * different > test.total else "mixed"
+
+
+def too_few(found: int, planned: int) -> bool:
+    """Return whether a verdict is withheld: fewer than half of the planned numbers exist."""
+    return found < ENOUGH * planned

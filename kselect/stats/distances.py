@@ -1,4 +1,4 @@
-"""A paper's own numbers beside ours: how far apart, in standard errors of the two means."""
+"""A paper's own numbers next to ours: the distance of each cell in standard errors, and counts of such cells."""
 
 from __future__ import annotations
 
@@ -10,23 +10,28 @@ from typing import Literal
 
 from kselect.core.experiment import Experiment
 from kselect.core.method import Setting
+from kselect.datasets.splits import count_train
 from kselect.papers import Paper
-from kselect.stats.comparison import Cell
-from kselect.stats.published import Published
-from kselect.stats.rankings import Ranking
+from kselect.stats.sources import Published
 from kselect.stats.study import Study
 
-Verdict = Literal["within 2", "2 to 4", "beyond 4", "no spread", "missing"]
-VERDICTS: tuple[Verdict, ...] = ("within 2", "2 to 4", "beyond 4", "no spread", "missing")
+Agreement = Literal["within 2", "2 to 4", "beyond 4", "no spread", "missing"]
+AGREEMENTS: tuple[Agreement, ...] = ("within 2", "2 to 4", "beyond 4", "no spread", "missing")
+# Printed percentages have two decimals, hence this many different values.
+PRINTABLE = 10_000
+HALF = 0.005
+ROUNDING = 1e-9
+# The share of whole counts from which they deserve a remark; of means of ten splits, a tenth are whole counts.
+MANY = 0.25
 
 
 @dataclass(frozen=True)
 class Distance:
-    """One published cell beside ours, in the data set's unit; ours is NaN where it is missing.
+    """One published cell next to ours, in the data set's unit; ours is NaN if it is missing.
 
-    ``method`` and ``setting`` are our names, ``stand_in`` the data set whose numbers are ours where the paper's
-    own was not to be had; ``errors`` is ``difference / sqrt(se_published^2 + se_ours^2)``, and ``deviations`` the
-    same by standard deviations of a single split.
+    ``method`` and ``setting`` are our names; ``stand_in`` is the data set that provides our numbers if the paper's
+    own could not be obtained. ``errors`` is ``difference / sqrt(se_published^2 + se_ours^2)``, and ``deviations``
+    is the same with standard deviations of a single split.
     """
 
     published: Published
@@ -37,136 +42,147 @@ class Distance:
     runs: int
     difference: float
     errors: float
-    verdict: Verdict
+    verdict: Agreement
     deviations: float = math.nan
     stand_in: str = ""
 
 
 def distances(study: Study, loss: str) -> tuple[Distance, ...]:
-    """Every published test error beside ours under one loss; none where the paper is not known.
+    """Compare every published test error with ours under one loss; nothing if the paper is not known.
 
-    Columns that are quoted from the literature have nothing of ours to stand beside.
+    Columns that a figure quotes from the literature are skipped: we have no numbers for them.
     """
     paper = study.paper
     if paper is None:
         return ()
-    quoted = {
-        label for f in study.experiment.figures if isinstance(f, Ranking) for label in f.printed
-    }
-    return tuple(
-        measure(study, loss, paper, row) for row in study.published if row.method not in quoted
-    )
+    figures = study.experiment.figures
+    quoted = {label for figure in figures for label in getattr(figure, "printed", ())}
+    rows = (row for row in study.published if row.method not in quoted)
+    return tuple(measure(study, loss, paper, row) for row in rows)
 
 
 def measure(study: Study, loss: str, paper: Paper, row: Published) -> Distance:
-    """One published cell, or its stand-in; it stays listed where we have no number for it."""
-    method = our_column(study.experiment, paper.column(row.method))
-    setting = our_setting(study.experiment, row.setting)
-    cell, twin = study.comparison(loss).cell(setting, row.dataset, method), ""
+    """Compare one published cell with ours, or with its stand-in's; it stays listed if we have no number."""
+    experiment, comparison = study.experiment, study.comparison(loss)
+    method = our_method(experiment, paper.column(row.method))
+    setting = next((s for s in experiment.settings if same(s, row.setting)), row.setting)
+    cell, twin = comparison.cell(setting, row.dataset, method), ""
     if cell is None or not cell.runs:
-        twin = stand_in(study.experiment, row.dataset)
-        cell = study.comparison(loss).cell(setting, twin, method)
+        info = experiment.info
+        twin = next((d for d in experiment.datasets if info(d).stands_for == row.dataset), "")
+        cell = comparison.cell(setting, twin, method)
+    nan = math.nan
     if cell is None or not cell.runs:
-        nothing = math.nan
-        return Distance(row, method, setting, nothing, nothing, 0, nothing, nothing, "missing")
+        return Distance(row, method, setting, nan, nan, 0, nan, nan, "missing")
     difference = cell.mean - row.mean
-    errors = divide(difference, combine(published_error(row, paper), cell))
-    deviations = divide(difference, math.hypot(published_deviation(row, paper), cell.sd))
+    errors = divide(difference, math.hypot(row.error(paper), cell.sd / math.sqrt(cell.runs)))
+    near: Agreement = (
+        "within 2" if abs(errors) <= 2 else "2 to 4" if abs(errors) <= 4 else "beyond 4"
+    )
     return Distance(
-        *(row, method, setting, cell.mean, cell.sd, cell.runs),
-        *(difference, errors, judge(errors), deviations, twin),
+        *(row, method, setting, cell.mean, cell.sd, cell.runs, difference, errors),
+        # The numbers of a single split have no spread.
+        "no spread" if math.isnan(errors) else near,
+        divide(difference, math.hypot(row.deviation(paper), cell.sd)),
+        twin,
     )
 
 
-def our_column(experiment: Experiment, printed: str) -> str:
-    """The column of that name, or the only one that is it with other parameters: ``5-KS(eta=4)`` for ``5-KS``."""
-    if printed in experiment.labels:
-        return printed
+def our_method(experiment: Experiment, printed: str) -> str:
+    """Return the method of that name, or the only one with other parameters: ``5-KS(eta=4)`` for ``5-KS``."""
     others = [label for label in experiment.labels if label.partition("(")[0] == printed]
-    return others[0] if len(others) == 1 else printed
-
-
-def stand_in(experiment: Experiment, dataset: str) -> str:
-    """The data set of the experiment that takes the place of a published one, empty where none does."""
-    return next((d for d in experiment.datasets if experiment.info(d).stands_for == dataset), "")
-
-
-def our_setting(experiment: Experiment, printed: Setting) -> Setting:
-    """The setting of the experiment that a paper means, or the paper's own where there is none."""
-    return next((s for s in experiment.settings if same(s, printed)), printed)
+    return others[0] if printed not in experiment.labels and len(others) == 1 else printed
 
 
 def same(one: Setting, other: Setting) -> bool:
-    """Whether two settings have the same ridge, up to rounding."""
+    """Return whether two settings have the same ridge, up to rounding."""
     if one.value is None or other.value is None:
         return one.value is other.value
     return one.unit == other.unit and math.isclose(one.value, other.value)
 
 
-def published_error(row: Published, paper: Paper) -> float:
-    """The paper's standard error: its standard deviation is over the paper's own number of splits."""
-    return row.spread if row.kind == "se" else row.spread / math.sqrt(paper.splits_on(row.dataset))
-
-
-def published_deviation(row: Published, paper: Paper) -> float:
-    """The paper's standard deviation over its splits."""
-    return row.spread * math.sqrt(paper.splits_on(row.dataset)) if row.kind == "se" else row.spread
-
-
-def combine(published: float, cell: Cell) -> float:
-    """The standard error of the difference of two independent means."""
-    return math.hypot(published, cell.sd / math.sqrt(cell.runs))
-
-
 def divide(difference: float, error: float) -> float:
-    """``difference / error``; without any spread only an equal mean is near."""
+    """Return ``difference / error``; without any spread, only an equal mean is near."""
     if error == 0:
         return math.copysign(math.inf, difference) if difference else 0.0
     return difference / error
 
 
-def judge(errors: float) -> Verdict:
-    """Within 2 standard errors, 2 to 4, or beyond; one split alone has no spread to judge by."""
-    if math.isnan(errors):
-        return "no spread"
-    return "within 2" if abs(errors) <= 2 else "2 to 4" if abs(errors) <= 4 else "beyond 4"
-
-
 @dataclass(frozen=True)
-class ColumnCounts:
-    """Of one column, or of all of them: cells by verdict, and those within one deviation of a single split."""
+class AgreementCounts:
+    """The cells of one method, or of all, by distance; ``near`` counts those within 1 sd of a single split."""
 
-    column: str
+    method: str
     cells: int
-    verdicts: dict[Verdict, int]
+    verdicts: dict[Agreement, int]
     near: int
 
 
-def count_columns(found: Iterable[Distance]) -> tuple[ColumnCounts, ...]:
-    """Column by column in the order of the published table, then all."""
+def count_agreements(found: Iterable[Distance]) -> tuple[AgreementCounts, ...]:
+    """Count the cells of each method, in the order of the published table, then of all."""
     cells = list(found)
-    columns = {
+    methods = {
         m: [d for d in cells if d.method == m] for m in dict.fromkeys(d.method for d in cells)
     }
-    return tuple(count_column(name, mine) for name, mine in [*columns.items(), ("all", cells)])
-
-
-def count_column(name: str, cells: Sequence[Distance]) -> ColumnCounts:
-    """The counts of some cells."""
-    near = sum(abs(d.deviations) <= 1.0 for d in cells)
-    return ColumnCounts(name, len(cells), count_verdicts(cells), near)
+    counts = []
+    for name, mine in [*methods.items(), ("all", cells)]:
+        verdicts = Counter(d.verdict for d in mine)
+        near = sum(abs(d.deviations) <= 1.0 for d in mine)
+        counts.append(AgreementCounts(name, len(mine), {v: verdicts[v] for v in AGREEMENTS}, near))
+    return tuple(counts)
 
 
 def off_everywhere(found: Iterable[Distance]) -> tuple[str, ...]:
-    """The data sets of which every cell that can be judged is beyond 4 standard errors."""
-    verdicts: dict[str, set[Verdict]] = {}
+    """Return the data sets of which every cell that can be judged is beyond 4 standard errors."""
+    verdicts: dict[str, set[Agreement]] = {}
     for d in found:
         if d.verdict not in ("no spread", "missing"):
             verdicts.setdefault(d.published.dataset, set()).add(d.verdict)
     return tuple(name for name, seen in verdicts.items() if seen == {"beyond 4"})
 
 
-def count_verdicts(found: Iterable[Distance]) -> dict[Verdict, int]:
-    """How many cells have each verdict, in their fixed order."""
-    counts = Counter(d.verdict for d in found)
-    return {v: counts[v] for v in VERDICTS}
+@dataclass(frozen=True)
+class WholeCounts:
+    """Published error rates that equal k/n_test exactly, which is unlikely for a mean over many splits.
+
+    ``sets`` are (data set, rows of its test part, (method, k) of each such cell); ``expected`` of the ``cells``
+    would be whole counts by chance.
+    """
+
+    sets: tuple[tuple[str, int, tuple[tuple[str, int], ...]], ...]
+    cells: int
+    expected: float
+
+    @property
+    def total(self) -> int:
+        """Return the number of cells that are whole counts."""
+        return sum(len(counts) for _, _, counts in self.sets)
+
+    @property
+    def many(self) -> bool:
+        """Return whether there are enough of them for a remark."""
+        return self.total >= MANY * max(1, self.cells)
+
+
+def whole_counts(experiment: Experiment, found: Sequence[Distance]) -> WholeCounts:
+    """Find whole counts in the classification data sets whose test part is a share of their rows."""
+    sets, total, expected = [], 0, 0.0
+    for name in dict.fromkeys(d.published.dataset for d in found):
+        known = name in experiment.datasets and experiment.task(name) == "classification"
+        if not known or experiment.train is None:
+            continue
+        rows = experiment.info(name).rows
+        rows -= count_train(rows, experiment.train)
+        cells = [d for d in found if d.published.dataset == name]
+        counts = ((d.method, count_of(d.published.mean, rows)) for d in cells)
+        whole = tuple((method, k) for method, k in counts if k is not None)
+        total += len(cells)
+        expected += rows * len(cells) / PRINTABLE
+        sets += [(name, rows, whole)] if whole else []
+    return WholeCounts(tuple(sets), total, expected)
+
+
+def count_of(percent: float, rows: int) -> int | None:
+    """Return the number of rows whose share rounds to a percentage of two decimals, None if there is none."""
+    count = round(percent * rows / 100.0)
+    return count if abs(100.0 * count / rows - percent) <= HALF + ROUNDING else None

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kselect.stats.distances import Distance, Verdict, distances
+from kselect.stats.distances import Agreement, Distance, distances
 from kselect.stats.study import Study
 
 
@@ -19,7 +19,7 @@ class Point:
     unit: str
     published: float
     ratio: float
-    verdict: Verdict
+    verdict: Agreement
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,9 @@ import numpy as np
 from kselect.core.method import SELECTED
 from kselect.core.record import significant
 from kselect.numerics.linalg import Array
-from kselect.stats.pairwise import Contrast, contrasts, wilcoxon
-from kselect.stats.published import Published
-from kselect.stats.ranks import Ranks, rank
+from kselect.stats.ranks import Contrast, Posterior, Ranks, contrasts, posteriors, rank, wilcoxon
 from kselect.stats.samples import Sample, read_samples, table_records
-from kselect.stats.signed_ranks import Posterior, posteriors
+from kselect.stats.sources import Published
 from kselect.stats.study import Study
 
 LEVEL = 0.05

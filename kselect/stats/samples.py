@@ -1,4 +1,4 @@
-"""Records -> samples: the test errors of one method on one data set under one setting, by split."""
+"""Samples: the test errors of one method on one data set under one setting, by split, and their t-tests."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
 from kselect.core.experiment import Experiment
 from kselect.core.method import TABLE, Setting
@@ -22,40 +24,82 @@ if TYPE_CHECKING:
 UNITS: dict[Metric, str] = {"zero-one": "%", "mse": "MSE"}
 FACTORS: dict[Metric, float] = {"zero-one": 100.0, "mse": 1.0}
 NUMBERS = {"lam": float, "score": float, "error": float, "split": int, "excluded": int}
-Key = tuple[Setting, str, str]
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class TTest:
+    """A one-sided test of ``mean(d) > 0``; below two pairs there is no test, and both numbers are NaN."""
+
+    pairs: int
+    statistic: float
+    p_value: float
+
+    @property
+    def possible(self) -> bool:
+        """Return whether there were enough pairs for a test."""
+        return self.pairs > 1
+
+    @property
+    def significant(self) -> bool:
+        """Return whether ``statistic > t_{0.95, R-1}``, from the p-value."""
+        return self.p_value < LEVEL
 
 
 @dataclass(frozen=True)
 class Sample:
-    """By split: errors (percent of wrong labels, or mean squared), ``n_test/n_train``; failures.
+    """Errors by split (percentage of wrong labels, or mean squared error), with ``n_test/n_train`` and failures.
 
-    ``shares`` are the wrong labels' shares as fractions, empty for mean squares: a tie of counts is a tie.
+    ``shares`` are the shares of wrong labels as fractions, so that equal counts are exact ties; empty for squared
+    errors. In a comparison, ``planned`` is the number of planned splits, ``best`` marks the lowest means of the
+    data set, and ``worse`` tests whether the errors are higher than those of the first best method; it is None
+    for that method and without errors.
     """
 
     errors: Mapping[int, float] = field(default_factory=dict)
     ratios: Mapping[int, float] = field(default_factory=dict)
     failures: int = 0
     shares: Mapping[int, Fraction] = field(default_factory=dict)
+    planned: int = 0
+    best: bool = False
+    worse: TTest | None = None
+    worse_corrected: TTest | None = None
 
     @property
     def runs(self) -> int:
-        """How many splits have a number."""
+        """Return the number of splits with an error."""
         return len(self.errors)
 
     @property
+    def tried(self) -> int:
+        """Return the number of splits with a record, failures included."""
+        return self.runs + self.failures
+
+    @property
+    def missing(self) -> int:
+        """Return the number of planned splits without a record."""
+        return max(0, self.planned - self.tried)
+
+    @cached_property
     def mean(self) -> float:
-        """The mean over splits, NaN without any, rounded once: equal means of counts are equal floats."""
+        """The mean over splits, NaN without any; rounded once, so that equal means of counts are equal floats."""
         if self.shares:
             return float(100 * sum(self.shares.values()) / self.runs)
         return math.fsum(self.errors.values()) / self.runs if self.errors else math.nan
 
-    @property
+    @cached_property
     def sd(self) -> float:
         """The standard deviation over splits (ddof = 1), NaN below two."""
         return float(np.std(list(self.errors.values()), ddof=1)) if self.runs > 1 else math.nan
 
+    def not_worse(self, test: TTest | None) -> bool | None:
+        """Return whether the sample is the best or not significantly worse; None without a test."""
+        if self.best:
+            return True
+        return None if test is None or not test.possible else not test.significant
+
     def on(self, splits: frozenset[int]) -> Sample:
-        """The same restricted to some splits, in ascending order."""
+        """Return the sample restricted to some splits, in ascending order."""
         kept = sorted(splits & self.errors.keys())
         return Sample(
             {s: self.errors[s] for s in kept},
@@ -66,14 +110,14 @@ class Sample:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Two samples on the splits where both have a number: a failure drops the pair."""
+    """Two samples on the splits on which both have an error: a failure drops the pair."""
 
     a: Sample
     b: Sample
 
-    @property
+    @cached_property
     def difference(self) -> Array:
-        """``a - b``, matched by the number of the split; equal differences of counts are equal floats."""
+        """``a - b``, matched by split; equal differences of counts are equal floats."""
         if self.a.shares and self.b.shares:
             exact = [100 * (self.a.shares[s] - self.b.shares[s]) for s in self.a.shares]
             return np.array([float(d) for d in exact])
@@ -81,18 +125,56 @@ class Pairs:
 
     @property
     def test_over_train(self) -> float:
-        """The mean of ``n_test / n_train``; stratified splits differ by a row or two."""
+        """Return the mean of ``n_test / n_train``; stratified splits differ by a row or two."""
         return math.fsum(self.a.ratios.values()) / self.a.runs if self.a.runs else math.nan
 
 
 def match(a: Sample, b: Sample) -> Pairs:
-    """Both samples restricted to the splits that they share."""
+    """Return both samples restricted to the splits that they share."""
     shared = frozenset(a.errors) & frozenset(b.errors)
     return Pairs(a.on(shared), b.on(shared))
 
 
+def paired(d: Array) -> TTest:
+    """Return the papers' test: ``mean(d) / (sd(d) / sqrt(R)) > t_{0.95, R-1}`` (1.676 for R = 50)."""
+    return corrected(d, 0.0)
+
+
+def corrected(d: Array, test_over_train: float) -> TTest:
+    """Return the t-test corrected for overlapping splits (Nadeau and Bengio 2003).
+
+    ``mean(d) / sqrt((1/R + n_test/n_train) sd^2)`` is compared with Student's t with R - 1 degrees of freedom.
+    Equal differences have sd = 0: if all are zero there is no evidence (p = 1), otherwise the sign is certain.
+    """
+    pairs = len(d)
+    if pairs < 2:
+        return TTest(pairs, math.nan, math.nan)
+    # Not only np.std: the rounded mean of equal differences leaves 1e-17, which must be exactly 0.
+    sd = 0.0 if np.ptp(d) == 0 else float(np.std(d, ddof=1))
+    mean = float(np.mean(d))
+    if sd == 0:
+        return TTest(
+            pairs, math.copysign(math.inf, mean) if mean else 0.0, 0.0 if mean > 0 else 1.0
+        )
+    statistic = mean / (math.sqrt(1 / pairs + test_over_train) * sd)
+    # The special function, because importing scipy.stats would slow down the start of every command.
+    return TTest(pairs, statistic, float(stdtr(pairs - 1, -statistic)))
+
+
+def half_width(d: Array, test_over_train: float) -> float:
+    """Return ``t_{0.95, R-1} sqrt((1/R + n_test/n_train) sd^2)``.
+
+    ``corrected`` finds a difference, in either direction, if and only if ``mean(d)`` is further from 0 than that.
+    """
+    pairs = len(d)
+    if pairs < 2:
+        return math.nan
+    quantile = float(stdtrit(pairs - 1, 1 - LEVEL))
+    return quantile * math.sqrt(1 / pairs + test_over_train) * float(np.std(d, ddof=1))
+
+
 def frame(records: Iterable[Record]) -> pd.DataFrame:
-    """One row per record, as it is; a number that a record does not have is NaN."""
+    """Return records as a data frame, one row per record; a missing number is NaN."""
     import pandas as pd
 
     rows = list(records)
@@ -101,30 +183,22 @@ def frame(records: Iterable[Record]) -> pd.DataFrame:
 
 
 def within(records: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
-    """The records of the data sets and splits that the experiment names."""
+    """Return the records of the data sets and splits that the experiment names."""
     here = records["dataset"].isin(experiment.datasets) & records["split"].isin(experiment.splits)
     return records[here]
 
 
-def count_splits(records: pd.DataFrame, experiment: Experiment) -> dict[str, int]:
-    """Data set -> how many splits are planned; where a flag asked for more than the config, those count too."""
-    held = within(records, experiment)
-    pairs = {*zip(held["dataset"], held["split"], strict=True)}
-    pairs |= {(d, s) for d in experiment.datasets for s in experiment.splits_on(d)}
-    return {d: sum(name == d for name, _ in pairs) for d in experiment.datasets}
-
-
 def select(records: pd.DataFrame, part: str, loss: str) -> pd.DataFrame:
-    """The records of a table or figure that belong to a loss.
+    """Return the records of a table or a figure that belong to a loss.
 
-    An empty loss belongs to all, and so does a regression, whose loss is the squared one whatever the config's.
+    An empty loss belongs to all losses, and so does a regression: its loss is always the squared one.
     """
     belongs = records["loss"].isin([loss, ""]) | (records["metric"] == "mse")
     return records[(records["part"] == part) & belongs]
 
 
 def table_records(records: pd.DataFrame, experiment: Experiment, loss: str) -> pd.DataFrame:
-    """The records behind the table of a loss, under the settings of the experiment; none may stand twice."""
+    """Return the records behind the table of a loss, under the settings of the experiment; refuse duplicates."""
     known = [s.text for s in experiment.settings]
     mine = select(within(records, experiment), TABLE, loss)
     mine = mine[mine["setting"].isin(known)]
@@ -138,40 +212,35 @@ def table_records(records: pd.DataFrame, experiment: Experiment, loss: str) -> p
     return mine
 
 
-def read_samples(table: pd.DataFrame, experiment: Experiment) -> dict[Key, Sample]:
-    """(setting, data set, method) -> Sample, from the records behind one table."""
+def read_samples(
+    table: pd.DataFrame, experiment: Experiment
+) -> dict[tuple[Setting, str, str], Sample]:
+    """Return (setting, data set, method) -> sample, from the records behind one table."""
     settings = {s.text: s for s in experiment.settings}
     groups = table.groupby(["setting", "dataset", "method"])
     return {(settings[str(s)], str(d), str(m)): sample(rows) for (s, d, m), rows in groups}
 
 
 def sample(rows: pd.DataFrame) -> Sample:
-    """One sample from its rows; whatever is not an ok row with a number is a failure."""
+    """Return the sample of some records; a record that is not ok or has no error is a failure.
+
+    The shares of wrong labels are recovered as fractions from the digits of the records if they are counts.
+    """
     good = rows[(rows["status"] == "ok") & rows["error"].notna()].sort_values("split")
     splits = [int(s) for s in good["split"]]
-    shares = shares_of(good)
-    errors = good["error"].to_numpy(float) * good["metric"].map(FACTORS).to_numpy(float)
-    ratios = good["n_test"].to_numpy(float) / good["n_train"].to_numpy(float)
+    errors, tested = good["error"].to_numpy(float), good["n_test"].to_numpy(float)
+    ratios = tested / good["n_train"].to_numpy(float)
+    counts = errors * tested
+    shares = {}
+    if (good["metric"] == "zero-one").all() and np.allclose(
+        counts, np.rint(counts), rtol=1e-9, atol=1e-9
+    ):
+        wrong = zip(counts.tolist(), tested.tolist(), strict=True)
+        shares = dict(zip(splits, (Fraction(round(c), int(n)) for c, n in wrong), strict=True))
+    scaled = errors * good["metric"].map(FACTORS).to_numpy(float)
     return Sample(
-        dict(zip(splits, errors.tolist(), strict=True)),
+        dict(zip(splits, scaled.tolist(), strict=True)),
         dict(zip(splits, ratios.tolist(), strict=True)),
         len(rows) - len(good),
-        dict(zip(splits, shares, strict=True)) if shares else {},
+        shares,
     )
-
-
-def shares_of(good: pd.DataFrame) -> list[Fraction]:
-    """The shares of wrong labels as fractions, from the records' digits; nothing where they are no counts."""
-    if not (good["metric"] == "zero-one").all():
-        return []
-    counts = good["error"].to_numpy(float) * good["n_test"].to_numpy(float)
-    if not np.allclose(counts, np.rint(counts), rtol=1e-9, atol=1e-9):
-        return []
-    tested = [int(n) for n in good["n_test"]]
-    return [Fraction(round(c), n) for c, n in zip(counts.tolist(), tested, strict=True)]
-
-
-def read_units(records: pd.DataFrame) -> dict[str, str]:
-    """Data set -> the unit of its errors, ``%`` or ``MSE``."""
-    known = records.drop_duplicates("dataset")
-    return {str(d): UNITS[m] for d, m in zip(known["dataset"], known["metric"], strict=True)}

@@ -8,8 +8,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kselect.core.experiment import Experiment
-from kselect.stats.samples import Pairs, Sample, match, sample, select, table_records, within
-from kselect.stats.ttest import half_width, paired
+from kselect.stats.samples import (
+    Pairs,
+    Sample,
+    half_width,
+    match,
+    paired,
+    sample,
+    select,
+    table_records,
+    within,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

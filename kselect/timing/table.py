@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kselect.core.experiment import Experiment
+from kselect.core.table import DASH
 from kselect.papers.base import TimedPair
-from kselect.report.words import DASH, SCALES, SCALES_ON, describe_kernels, describe_learners
+from kselect.report.words import SCALES, SCALES_ON, describe_kernels, describe_learners
 from kselect.timing.measure import REPEATS, Seconds
 from kselect.timing.ratios import ABOUT, Duel, Entry, Number, Summary, duels, summarise
 from kselect.timing.speed import RULE, SpeedVerdict, judge_speed

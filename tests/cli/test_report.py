@@ -108,8 +108,8 @@ def test_a_trial_run_covers_the_config_and_decides_nothing(tmp_path: Path) -> No
     assert kselect_in(tmp_path, "run", "small.yaml", *narrow).returncode == 0
     assert kselect_in(tmp_path, "report", "out", "-q").returncode == 0
     claims = (tmp_path / "out/tables/claims.md").read_text()
-    assert "Incomplete: 4 of 36 planned numbers are there" in claims
-    assert "**Too few numbers.** 2 of 18 planned pairs" in claims
+    assert "Incomplete: 4 of 36 planned numbers exist" in claims
+    assert "**Too few numbers.** Only 2 of 18 planned pairs" in claims
     assert "No data for sonar: not run yet." in (tmp_path / "out/tables/table1.md").read_text()
 
 

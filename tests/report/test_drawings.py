@@ -24,7 +24,7 @@ from kselect.stats.discrepancy import Panel as Followed
 from kselect.stats.discrepancy import Track
 from kselect.stats.learned import Learned
 from kselect.stats.outliers import Point as Compared
-from kselect.stats.signed_ranks import Posterior
+from kselect.stats.ranks import Posterior
 from kselect.stats.sweeps import Curve, Curves, Gap, Level, Panel, Point
 
 

@@ -12,7 +12,7 @@ from kselect.report.elements import File
 from kselect.report.panels import NARROW, WIDE
 from kselect.report.schemes import DARK, LINE, PAPER, shorter
 from kselect.report.writer import show_sections
-from kselect.stats.published import Published
+from kselect.stats.sources import Published
 
 THEIRS = tuple(
     Published("1", "heart", label, Setting(value=0.001), mean, 2.0, "sd")

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kselect.core.experiment import Experiment
+from kselect.core.table import DASH
 from kselect.errors import ConfigError
 from kselect.report.drawings.theory import FEWEST, MOST, draw_theory, find_ticks, show_tick
 from kselect.report.formats import markdown
 from kselect.report.sections import FIGURES
 from kselect.report.sections.theory import describe, grow, show_uniform
-from kselect.report.words import DASH
 from kselect.stats.study import study_of
 from kselect.stats.theory import UNBIASED, UNIFORM, Panel, Theory, Width
 

@@ -10,18 +10,15 @@ from synthetic import experiment, method, regression_experiment
 from kselect.core.experiment import SplitLimit
 from kselect.core.method import SELECTED, Choice, Setting
 from kselect.kernels.polynomial import Polynomial
-from kselect.papers import PAPERS
-from kselect.papers.base import Claim
-from kselect.report.sections.sensitivity import name_claim
 from kselect.report.words import (
-    describe_columns,
     describe_edges,
+    describe_methods,
     describe_protocol,
     describe_splits,
     name_setting,
     title_setting,
 )
-from kselect.stats.edges import EdgeShares
+from kselect.stats.diagnostics import EdgeShares
 
 MIXED = (
     ("classification", Choice("svm", (("C", 2.0),))),
@@ -32,10 +29,10 @@ MIXED = (
 def test_a_protocol_in_one_sentence() -> None:
     assert describe_protocol(experiment(), "squared") == (
         "LSSVM, features z-scored on the whole data set, 10 random splits with 70 % for training, "
-        "21 gaussian kernels, λ fixed; criteria that average a loss take the squared loss."
+        "21 gaussian kernels, λ fixed; criteria that average a loss use the squared loss."
     )
     regression = describe_protocol(regression_experiment(), "zero-one")
-    assert regression.endswith("take the zero-one loss, in a regression the squared one.")
+    assert regression.endswith("use the zero-one loss, for regression the squared loss.")
 
 
 def test_a_learner_for_each_task() -> None:
@@ -52,7 +49,7 @@ def test_splits() -> None:
     )
     assert describe_splits(experiment(train=None)) == "10 given splits"
     fewer = experiment(fewer_splits=(SplitLimit(4, dataset="sonar"),))
-    assert describe_splits(fewer).startswith("10 random splits (fewer where a row says so) with")
+    assert describe_splits(fewer).startswith("10 random splits (fewer if a row says so) with")
     elsewhere = experiment(fewer_splits=(SplitLimit(4, dataset="a2a"),))
     assert "fewer" not in describe_splits(elsewhere)
 
@@ -74,13 +71,13 @@ def test_columns_that_tune_or_ask_another_learner_say_so() -> None:
     scored = replace(method("ELOO", "ELOO", None), scored_by=(("classification", Choice("lssvm")),))
     learners = (("classification", Choice("svm", (("bias", True),))),)
     spec = experiment(methods=(tuned, scored), tune_folds=5, learners=learners)
-    assert describe_columns(spec, ("RKS", "ELOO")) == (
+    assert tuple(describe_methods(spec, ("RKS", "ELOO"))) == (
         "RKS: eta is chosen from 1, 32 by 5-fold cross-validation on the training rows.",
         "ELOO: for classification scored by LSSVM, then SVM (bias=true) is trained (reconstructed: the paper does "
-        "not say).",
+        "not state it).",
     )
-    assert describe_columns(spec, ()) == ()
-    (own,) = describe_columns(replace(spec, paper=""), ("ELOO",))
+    assert not list(describe_methods(spec, ()))
+    (own,) = describe_methods(replace(spec, paper=""), ("ELOO",))
     assert own == "ELOO: for classification scored by LSSVM, then SVM (bias=true) is trained."
 
 
@@ -88,25 +85,17 @@ def test_what_a_criterion_amounts_to_on_the_kernels_searched() -> None:
     """SPS's penalty is a constant among Gaussian kernels alone; BR's Omega is reconstructed for polynomial ones."""
     sps, br = method("SPS", "SPS", None, delta=1.0), method("BR", "BR", None)
     spec = experiment(methods=(sps, br))
-    (gaussian,) = describe_columns(spec, ("SPS", "BR"))
+    (gaussian,) = describe_methods(spec, ("SPS", "BR"))
     assert gaussian.startswith(
         "SPS: its penalty, delta tr(K) / n^2, is the same for every Gaussian"
     )
-    (polynomial,) = describe_columns(replace(spec, kernels=(Polynomial(2),)), ("SPS", "BR"))
+    (polynomial,) = describe_methods(replace(spec, kernels=(Polynomial(2),)), ("SPS", "BR"))
     assert polynomial.startswith("BR: for a polynomial kernel Omega is degree^2 / 2")
     both = replace(spec, kernels=(*spec.kernels, Polynomial(2)))
-    assert len(describe_columns(both, ("SPS", "BR"))) == 2
+    assert len(list(describe_methods(both, ("SPS", "BR")))) == 2
 
 
 def test_edges() -> None:
     shares = EdgeShares("5-CV", 10, (0.0, 0.0, 0.8, 0.0), 0.8)
-    assert describe_edges([]) == ""
+    assert describe_edges(()) == ""
     assert "(5-CV 80 %)" in describe_edges([shares])
-
-
-def test_a_claim_about_one_task_says_so() -> None:
-    """tcyb2018 claims the same of classification and of regression: two columns of one table."""
-    names = [name_claim(claim) for claim in PAPERS["tcyb2018"].claims]
-    assert "k-CVKS against k-CV, regression" in names
-    assert len(set(names)) == len(names)
-    assert name_claim(Claim("", "a", "b", "lower")) == "a against b"

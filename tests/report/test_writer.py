@@ -25,14 +25,14 @@ from kselect.core.method import Setting
 from kselect.core.record import Record
 from kselect.report.index import IndexEntry, index_entry, write_index
 from kselect.report.writer import write_report
-from kselect.stats.facts import DataFile, Facts
-from kselect.stats.published import Published
+from kselect.stats.sources import DataFile, Manifest, Published
 
 REASON = "404 from sonar_scale & no copy, 100 % lost"
-FACTS = Facts(1, 90, 3, {"sonar": REASON}, (), (DataFile("heart", "<b>", "0123abc"),))
+FACTS = Manifest(1, 90, 3, {"sonar": REASON}, (), (DataFile("heart", "<b>", "0123abc"),))
 REBUILT = "rebuilt from its description"
 DOCUMENT = r"\documentclass[a4paper]{article}\usepackage{booktabs}\begin{document}%s\end{document}"
 LAM = Setting(value=0.001)
+TIMES = "\N{MULTIPLICATION SIGN}"
 THEIRS = (
     Published("1", "heart", "5-CV", LAM, 17.0, 2.0, "sd"),
     Published("1", "heart", "EP", LAM, 17.83, 6.1, "sd"),
@@ -165,7 +165,7 @@ def test_the_claim_is_told_as_it_is(tmp_path: Path) -> None:
     assert "**Not supported.** In these runs k-KS does not beat k-CV. Over 1 comparison the" in text
     assert "The rule. Supported:" in text
     assert "Incomplete: 4 of 6" in text
-    assert "## What was taken out of the grid\n\nNo candidate was excluded" in text
+    assert "## Candidates excluded from the grid\n\nNo candidate was excluded" in text
 
 
 def test_a_trial_run_is_no_verdict(tmp_path: Path) -> None:
@@ -181,9 +181,9 @@ def test_a_trial_run_is_no_verdict(tmp_path: Path) -> None:
     assert len(trial) == 24
     report(tmp_path, spec, trial)
     text, page = ((tmp_path / n).read_text() for n in ("tables/claims.md", "report.html"))
-    assert "Incomplete: 24 of 2520 planned numbers are there" in text
-    assert "**Too few numbers.** 12 of 720 planned pairs of test errors are there, which is" in text
-    assert "Withheld: where less than half of the planned pairs" in text
+    assert "Incomplete: 24 of 2520 planned numbers exist" in text
+    assert "**Too few numbers.** Only 12 of 720 planned pairs of test errors exist, too few" in text
+    assert "Withheld if fewer than half of the planned pairs" in text
     for words in ("Not supported.**", "| not supported", "does not beat"):
         assert words not in text
     assert 'class="verdict not-supported"' not in page
@@ -200,11 +200,11 @@ def test_a_row_with_fewer_splits_says_so_in_every_format(tmp_path: Path) -> None
         for name in ("tables/table1.md", "tables/table1.tex", "report.html")
     )
     assert "| mpg (4 splits) " in markdown
-    assert "bodyfat (4 splits) (times 10^-5)" in markdown
+    assert f"bodyfat (4 splits) ({TIMES} 10⁻⁵)" in markdown
     assert "\nmpg (4 splits) &" in tex
     assert '<th scope="row">mpg (4 splits)</th>' in page
     assert '<th scope="row">heart</th>' in page
-    assert "every planned number is there" not in page
+    assert "Nothing failed or is missing" not in page
     assert "<li>mpg: 48 of 80 planned numbers are missing</li>" in page
     assert "Nothing failed." in page
 
@@ -221,7 +221,7 @@ def test_a_whole_report_says_that_nothing_is_missing(tmp_path: Path) -> None:
     spec = full_experiment(datasets=("heart",), splits=(0, 1), figures=())
     report(tmp_path, spec, full_records(spec))
     page = (tmp_path / "report.html").read_text()
-    assert "Nothing failed, and every planned number is there." in page
+    assert "Nothing failed or is missing." in page
     assert "are missing" not in page
 
 
@@ -235,9 +235,7 @@ def test_verdicts_that_lean_on_edges_say_so(tmp_path: Path) -> None:
             for r in full_records(spec)
         ]
         report(tmp_path / name, spec, records)
-    words = (
-        "The verdict leans on columns that choose mostly at an edge of the grid (5-CV 100 %, 5-KS"
-    )
+    words = "Caution: this verdict depends on methods that mostly select the edge of the grid (5-CV 100 %, 5-KS"
     texts = [(tmp_path / name / "tables/claims.md").read_text() for name in ("edge", "inner")]
     assert [text.count(words) for text in texts] == [2, 0]
     table = (tmp_path / "edge/tables/edges.md").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import zip_longest
 
 import pytest
 from synthetic import (
@@ -17,16 +18,20 @@ from synthetic import (
 )
 
 from kselect.core.method import LamGrid
-from kselect.stats.claims import Tally, judge
-from kselect.stats.counts import WinTieLoss
-from kselect.stats.pairs import all_pairs
+from kselect.stats.claims import judge, verdict_on
+from kselect.stats.comparison import Contest, Outcome, all_pairs
 
 Counts = tuple[int, int, int]
 
 
-def tally(mean: Counts, test: Counts, pairs: int = 10, planned: int = 10) -> Tally:
-    nothing = WinTieLoss(0, 0, 0)
-    return Tally(WinTieLoss(*mean), WinTieLoss(*test), nothing, pairs, planned)
+def contest(mean: Counts, test: Counts, pairs: int = 10, planned: int = 10) -> Contest:
+    """A contest with these wins, ties and losses; a data set without a test has None."""
+    means = [s for s, n in zip((1, 0, -1), mean, strict=True) for _ in range(n)]
+    tests = [s for s, n in zip((1, 0, -1), test, strict=True) for _ in range(n)]
+    rows = zip_longest(means, tests)
+    outcomes = [Outcome("d", 0, m, t, None) for m, t in rows if m is not None]
+    assert len(tests) <= len(means)
+    return Contest("a", "b", (*outcomes, Outcome("d", pairs, 9, None, None)), planned)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +48,7 @@ def tally(mean: Counts, test: Counts, pairs: int = 10, planned: int = 10) -> Tal
     ],
 )
 def test_lower(mean: Counts, test: Counts, verdict: str) -> None:
-    assert tally(mean, test).verdict("lower") == verdict
+    assert verdict_on(contest(mean, test), "lower") == verdict
 
 
 @pytest.mark.parametrize(
@@ -56,13 +61,13 @@ def test_lower(mean: Counts, test: Counts, verdict: str) -> None:
     ],
 )
 def test_same(test: Counts, verdict: str) -> None:
-    assert tally((5, 0, 5), test).verdict("same") == verdict
+    assert verdict_on(contest((5, 0, 5), test), "same") == verdict
 
 
 @pytest.mark.parametrize(("pairs", "verdict"), [(49, "too few numbers"), (50, "supported")])
 def test_a_verdict_needs_half_of_the_plan(pairs: int, verdict: str) -> None:
-    assert tally((5, 0, 4), (1, 8, 0), pairs, 100).verdict("lower") == verdict
-    assert tally((5, 0, 4), (0, 9, 0), pairs, 100).verdict("same") == verdict
+    assert verdict_on(contest((5, 0, 4), (1, 8, 0), pairs, 100), "lower") == verdict
+    assert verdict_on(contest((5, 0, 4), (0, 9, 0), pairs, 100), "same") == verdict
 
 
 def test_pairs_come_from_the_methods() -> None:
@@ -89,8 +94,8 @@ def test_a_claim_is_judged_by_the_numbers(ks: tuple[float, ...], verdict: str) -
     spec = experiment(splits=(0, 1, 2), datasets=("heart",))
     (found,) = judge(study(spec, records), "squared")
     assert found.verdict == verdict
-    assert [line.verdict for line in found.lines] == [verdict]
-    assert found.lines[0].setting == spec.settings[0]
+    assert [setting for setting, _ in found.contests] == [spec.settings[0]]
+    assert [verdict_on(contest, "lower") for _, contest in found.contests] == [verdict]
 
 
 def test_a_trial_run_decides_nothing() -> None:
@@ -101,8 +106,9 @@ def test_a_trial_run_decides_nothing() -> None:
     records = [r for text in settings for r in sample_records(errors, setting=text)]
     first, second = judge(study(spec, records), "squared")
     assert first.verdict == "too few numbers"
-    assert (first.tally.pairs, first.tally.planned) == (12, 720)
-    assert {line.verdict for line in first.lines} == {"too few numbers", "no numbers"}
+    assert (first.total.pairs, first.total.planned) == (12, 720)
+    verdicts = {verdict_on(contest, "lower") for _, contest in first.contests}
+    assert verdicts == {"too few numbers", "no numbers"}
     assert second.verdict == "no numbers"
 
 
@@ -146,6 +152,6 @@ def test_a_claim_may_be_about_one_task() -> None:
     found = judge(study(spec, records), "squared")
     assert [j.claim.task for j in found] == ["classification", "regression"]
     assert [j.verdict for j in found] == ["supported", "not supported"]
-    assert [j.tally.planned for j in found] == [3, 3]
+    assert [j.total.planned for j in found] == [3, 3]
     (alone,) = judge(study(replace(spec, datasets=("heart",)), records), "squared")
     assert alone.claim.task == "classification"

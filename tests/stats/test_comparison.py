@@ -1,3 +1,5 @@
+"""The comparison of methods over data sets: cells, ranks, contests and coverage."""
+
 import math
 from collections.abc import Sequence
 
@@ -12,15 +14,17 @@ from synthetic import (
     record,
     regression_experiment,
     sample_records,
+    study,
 )
 
 from kselect.core.experiment import Experiment, SplitLimit
 from kselect.core.method import LamGrid, Setting
 from kselect.core.record import Record
 from kselect.stats import comparison
-from kselect.stats.comparison import Comparison
-from kselect.stats.samples import frame
+from kselect.stats.comparison import Comparison, Coverage, WinTieLoss, compare_means, contest
+from kselect.stats.samples import Sample, frame
 
+SETTING = Setting(0, 0.001)
 A, B = (0.10, 0.20, 0.30), (0.15, 0.26, 0.37)
 
 
@@ -32,30 +36,30 @@ def compare(
 
 def test_a_cell_by_hand() -> None:
     records = sample_records({("heart", "5-CV"): A, ("heart", "5-KS"): B})
-    block = compare(experiment(splits=(0, 1, 2)), records, "squared", []).blocks[0]
-    best, other = block.cells["heart", "5-CV"], block.cells["heart", "5-KS"]
+    cells = compare(experiment(splits=(0, 1, 2)), records, "squared", []).cells[SETTING]
+    best, other = cells["heart", "5-CV"], cells["heart", "5-KS"]
     assert (best.mean, best.sd, best.runs) == (pytest.approx(20), pytest.approx(10), 3)
-    assert (best.best, best.not_worse, best.worse) == (True, True, None)
+    assert (best.best, best.not_worse(best.worse), best.worse) == (True, True, None)
     theirs = stats.ttest_rel(B, A, alternative="greater")
     assert other.worse is not None
     assert other.worse_corrected is not None
     assert other.worse.p_value == pytest.approx(theirs.pvalue)
     scale = math.sqrt((1 / 3) / (1 / 3 + 30 / 70))
     assert other.worse_corrected.statistic == pytest.approx(theirs.statistic * scale)
-    assert (other.best, other.not_worse) == (False, False)
+    assert (other.best, other.not_worse(other.worse)) == (False, False)
 
 
 def test_squared_errors_stay_as_they_are() -> None:
     records = sample_records({("heart", "5-CV"): A}, metric="mse")
     found = compare(experiment(), records, "squared", [])
     assert found.units == {"heart": "MSE"}
-    assert found.blocks[0].cells["heart", "5-CV"].mean == pytest.approx(0.2)
+    assert found.cells[SETTING]["heart", "5-CV"].mean == pytest.approx(0.2)
 
 
 def test_splits_are_matched_by_number_not_by_position() -> None:
     rows = [record("heart", s, "5-CV", e) for s, e in zip((2, 0, 1), (0.3, 0.1, 0.2), strict=True)]
     rows += [record("heart", s, "5-KS", e) for s, e in zip((0, 1, 2), B, strict=True)]
-    cells = compare(experiment(), rows, "squared", []).blocks[0].cells
+    cells = compare(experiment(), rows, "squared", []).cells[SETTING]
     worse = cells["heart", "5-KS"].worse
     assert worse is not None
     assert worse.p_value == pytest.approx(stats.ttest_rel(B, A, alternative="greater").pvalue)
@@ -63,7 +67,7 @@ def test_splits_are_matched_by_number_not_by_position() -> None:
 
 def test_exact_ties_are_all_best() -> None:
     records = sample_records({("heart", "5-CV"): (0.1, 0.4), ("heart", "5-KS"): (0.3, 0.2)})
-    cells = compare(experiment(), records, "squared", []).blocks[0].cells
+    cells = compare(experiment(), records, "squared", []).cells[SETTING]
     assert cells["heart", "5-CV"].best
     assert cells["heart", "5-KS"].best
 
@@ -71,9 +75,15 @@ def test_exact_ties_are_all_best() -> None:
 def test_failures_and_missing_runs_are_counted() -> None:
     records = sample_records({("heart", "5-CV"): (0.1, None, 0.2), ("heart", "5-KS"): (None,)})
     found = compare(experiment(splits=(0, 1, 2, 3)), records, "squared", [])
-    cv, ks = (found.blocks[0].cells["heart", m] for m in ("5-CV", "5-KS"))
+    cv, ks = (found.cells[SETTING]["heart", m] for m in ("5-CV", "5-KS"))
     assert (cv.runs, cv.failures, cv.missing, cv.tried) == (2, 1, 1, 3)
-    assert (ks.runs, ks.failures, ks.missing, ks.best, ks.not_worse) == (0, 1, 3, False, None)
+    assert (ks.runs, ks.failures, ks.missing, ks.best, ks.not_worse(ks.worse)) == (
+        0,
+        1,
+        3,
+        False,
+        None,
+    )
     assert math.isnan(ks.mean)
 
 
@@ -81,16 +91,16 @@ def test_fewer_planned_splits_are_not_missing() -> None:
     spec = experiment(splits=(0, 1, 2, 3), fewer_splits=(SplitLimit(2, dataset="heart"),))
     records = sample_records({("heart", "5-CV"): (0.1, 0.2), ("sonar", "5-CV"): (0.1, 0.2)})
     found = compare(spec, records, "squared", [("5-KS", "5-CV")])
-    cells = found.blocks[0].cells
+    cells = found.cells[SETTING]
     assert [cells[d, "5-CV"].missing for d in ("heart", "sonar")] == [0, 2]
     assert found.splits == {"heart": 2, "sonar": 4}
-    assert found.blocks[0].duels[0].planned == 6
+    assert found.contests[SETTING][0].planned == 6
 
 
 def test_one_split_gives_no_test() -> None:
     records = sample_records({("heart", "5-CV"): (0.1,), ("heart", "5-KS"): (0.2,)})
-    cell = compare(experiment(), records, "squared", []).blocks[0].cells["heart", "5-KS"]
-    assert cell.not_worse is None
+    cell = compare(experiment(), records, "squared", []).cells[SETTING]["heart", "5-KS"]
+    assert cell.not_worse(cell.worse) is None
     assert math.isnan(cell.sd)
 
 
@@ -107,15 +117,15 @@ def test_each_loss_has_its_own_methods() -> None:
     squared, zero_one = (compare(spec, records, loss, []) for loss in spec.losses)
     assert squared.methods == ("5-CV", "EP")
     assert zero_one.methods == ("5-CV", "5-KS", "EP")
-    assert squared.blocks[0].cells["heart", "5-CV"].mean == pytest.approx(10)
-    assert zero_one.blocks[0].cells["heart", "5-CV"].mean == pytest.approx(20)
-    assert squared.blocks[0].cells["heart", "EP"].mean == pytest.approx(30)
+    assert squared.cells[SETTING]["heart", "5-CV"].mean == pytest.approx(10)
+    assert zero_one.cells[SETTING]["heart", "5-CV"].mean == pytest.approx(20)
+    assert squared.cells[SETTING]["heart", "EP"].mean == pytest.approx(30)
 
 
 def test_a_record_of_a_figure_or_of_another_split_is_not_in_the_table() -> None:
     rows = [record("heart", 0, "5-CV", 0.1), record("heart", 0, "5-CV", 0.9, part="eta-sweep")]
     rows.append(record("heart", 99, "5-CV", 0.9))
-    cell = compare(experiment(), rows, "squared", []).blocks[0].cells["heart", "5-CV"]
+    cell = compare(experiment(), rows, "squared", []).cells[SETTING]["heart", "5-CV"]
     assert cell.mean == pytest.approx(10)
 
 
@@ -127,7 +137,7 @@ def test_ranks_use_the_splits_that_all_methods_share() -> None:
             ("sonar", "5-CV"): (0.10, 0.10),
         }
     )
-    ranks = compare(experiment(), records, "squared", []).blocks[0].ranks
+    ranks = compare(experiment(), records, "squared", []).ranks[SETTING]
     assert ranks.datasets == ("heart",)
     assert ranks.mean == (1.0, 2.0)
 
@@ -135,18 +145,17 @@ def test_ranks_use_the_splits_that_all_methods_share() -> None:
 def test_pairs_are_an_argument() -> None:
     records = sample_records({("heart", "5-CV"): A, ("heart", "5-KS"): B})
     duels = compare(experiment(), records, "squared", [("5-KS", "5-CV"), ("5-KS", "BR")])
-    (only,) = duels.blocks[0].duels
+    (only,) = duels.contests[SETTING]
     assert (only.method, only.rival, only.by_mean.losses) == ("5-KS", "5-CV", 1)
-    assert compare(experiment(), records, "squared", []).blocks[0].duels == ()
+    assert compare(experiment(), records, "squared", []).contests[SETTING] == ()
 
 
-def test_every_setting_is_a_block() -> None:
+def test_every_setting_has_its_cells() -> None:
     records = sample_records({("heart", "5-CV"): A}, setting="lam=0.1")
     spec = experiment(lam=LamGrid((0.1, 1.0), "fixed"))
     found = compare(spec, records, "squared", [])
-    assert [b.setting for b in found.blocks] == [Setting(0, 0.1), Setting(1, 1.0)]
-    assert [b.cells["heart", "5-CV"].runs for b in found.blocks] == [3, 0]
-    assert found.cell(spec.settings[0], "heart", "5-CV") == found.blocks[0].cells["heart", "5-CV"]
+    assert list(found.cells) == [Setting(0, 0.1), Setting(1, 1.0)]
+    assert [cells["heart", "5-CV"].runs for cells in found.cells.values()] == [3, 0]
     assert found.cell(Setting(value=7.0), "heart", "5-CV") is None
     assert found.cell(spec.settings[0], "heart", "BR") is None
 
@@ -164,8 +173,9 @@ def test_a_regression_has_its_own_loss_in_every_table() -> None:
 def test_a_full_table_against_pandas() -> None:
     spec = full_experiment()
     records = full_records(spec)
-    block = compare(spec, records, "squared", []).blocks[2]
-    assert block.setting.text == "lam=0.01"
+    comparison = compare(spec, records, "squared", [])
+    setting, cells = list(comparison.cells.items())[2]
+    assert setting.text == "lam=0.01"
     rows = frame(records)
     mine = rows[
         (rows["part"] == "table")
@@ -175,8 +185,80 @@ def test_a_full_table_against_pandas() -> None:
     ]
     grouped = mine.groupby(["dataset", "method"])["error"].agg(["mean", "std", "count"])
     for key, row in grouped.iterrows():
-        cell = block.cells[key]  # type: ignore[index]
+        cell = cells[key]  # type: ignore[index]
         assert [cell.mean, cell.sd] == pytest.approx([100 * row["mean"], 100 * row["std"]])
         assert cell.runs == row["count"]
-    assert np.isnan(block.cells["sonar", "BR"].mean)
-    assert "sonar" not in block.ranks.datasets
+    assert np.isnan(cells["sonar", "BR"].mean)
+    assert "sonar" not in comparison.ranks[setting].datasets
+
+
+def sample_of(*errors: float | None, ratio: float = 0.25) -> Sample:
+    there = {i: e for i, e in enumerate(errors) if e is not None}
+    return Sample(there, dict.fromkeys(there, ratio), len(errors) - len(there))
+
+
+def test_a_contest_by_mean_and_by_both_tests() -> None:
+    samples = {
+        ("clear", "a"): sample_of(1, 2, 3, 4),
+        ("clear", "b"): sample_of(3, 4.1, 5, 6.1),
+        ("weak", "a"): sample_of(1, 2, 3, 4),
+        ("weak", "b"): sample_of(0, 1, 3.1, 3.1),
+        ("same", "a"): sample_of(1, 2),
+        ("same", "b"): sample_of(2, 1),
+    }
+    result = contest("a", "b", samples, {"clear": 4, "weak": 4, "same": 5, "absent": 10})
+    assert [o.dataset for o in result.outcomes] == ["clear", "weak", "same"]
+    assert result.by_mean == WinTieLoss(1, 1, 1)
+    assert result.by_ttest == WinTieLoss(1, 1, 1)  # weak: t = 2.68 > 2.35
+    assert result.by_corrected == WinTieLoss(1, 2, 0)  # weak: 1.90 < 2.35
+    assert (result.pairs, result.planned) == (10, 23)
+
+
+def test_the_correction_uses_the_size_of_the_test_part() -> None:
+    def losses(ratio: float) -> int:
+        samples = {
+            ("d", "a"): sample_of(1, 2, 3, 4, ratio=ratio),
+            ("d", "b"): sample_of(0, 1, 3.1, 3.1),
+        }
+        return contest("a", "b", samples, {"d": 4}).by_corrected.losses
+
+    assert (losses(0.01), losses(0.4)) == (1, 0)
+
+
+def test_a_failure_drops_the_pair() -> None:
+    samples = {("d", "a"): sample_of(1, None, 9), ("d", "b"): sample_of(2, 2, None)}
+    outcome = contest("a", "b", samples, {"d": 3}).outcomes[0]
+    assert outcome.by_mean == 1
+    assert outcome.by_ttest is None
+    assert outcome.pairs == 1
+
+
+def test_no_shared_split_is_no_comparison() -> None:
+    samples = {("d", "a"): sample_of(1, None), ("d", "b"): sample_of(None, 2)}
+    assert contest("a", "b", samples, {"d": 2}).by_mean == WinTieLoss(0, 0, 0)
+
+
+def test_rounding_is_no_difference() -> None:
+    assert compare_means(0.1 + 0.2, 0.3) == 0
+    assert compare_means(1e-5, 1.001e-5) == 1
+
+
+RECORDS = sample_records({("heart", "5-CV"): (0.1, None, 0.2), ("heart", "5-KS"): (None,)})
+
+
+def test_counts_of_a_table() -> None:
+    coverage = study(experiment(splits=(0, 1, 2, 3)), RECORDS).comparison("squared").coverage()
+    assert coverage == Coverage(2, 2, 12)
+    assert coverage.planned == 16
+
+
+def test_fewer_splits_are_the_plan() -> None:
+    fewer = (SplitLimit(3, dataset="heart"), SplitLimit(1, dataset="sonar"))
+    spec = experiment(splits=(0, 1, 2, 3), fewer_splits=fewer)
+    assert study(spec, RECORDS).comparison("squared").coverage().planned == 8
+
+
+def test_coverage_of_one_data_set() -> None:
+    comparison = study(experiment(splits=(0, 1, 2)), RECORDS).comparison("squared")
+    assert comparison.coverage("heart") == Coverage(2, 2, 2)
+    assert comparison.coverage("sonar") == Coverage(0, 0, 6)

@@ -12,8 +12,8 @@ from kselect.core.experiment import Experiment
 from kselect.core.method import LamGrid, Method
 from kselect.core.record import Record
 from kselect.papers import PAPERS
+from kselect.report.sections.other_claims import Exactness, judge_exactness
 from kselect.stats.discrepancy import RATE, VALUE, Discrepancy, Panel, follow
-from kselect.stats.exactness import Exactness, Worst, judge_exactness
 from kselect.stats.study import Study
 
 FIGURE = Discrepancy("f", ("5-CV",), (1, 3), ("heart", "mpg"))
@@ -114,10 +114,10 @@ def test_the_order_comes_from_the_method_and_not_from_text() -> None:
 def test_exactness_counts_curves_below_one_percent() -> None:
     (found,) = judge_exactness(make_study())
     # heart: sqrt(0.00125) = 3.5 %, mpg: 10 %.
-    assert (found.exact, found.total, found.worst.dataset) == (0, 2, "mpg")
+    assert (found.exact, found.total, found.worst[0]) == (0, 2, "mpg")
     assert (found.numbers, found.planned) == (3, 4)
     assert found.verdict == "not supported"
-    assert found.worst.relative == pytest.approx(0.1)
+    assert found.worst[2] == pytest.approx(0.1)
 
 
 def test_exactness_is_withheld_below_half_of_the_plan() -> None:
@@ -144,5 +144,5 @@ def test_the_order_is_the_papers() -> None:
     ],
 )
 def test_verdicts(exact: int, total: int, numbers: int, verdict: str) -> None:
-    worst = Worst("", "", 0.0, 0.0)
+    worst = ("", "", 0.0, 0.0)
     assert Exactness(FIGURE, 3, exact, total, numbers, 30, worst).verdict == verdict

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from synthetic import experiment, sample_records, study
@@ -11,8 +12,16 @@ from synthetic import experiment, sample_records, study
 from kselect.core.method import SELECTED, LamGrid, Setting
 from kselect.errors import DataError
 from kselect.papers import PAPERS, Paper
-from kselect.stats.distances import Distance, count_columns, count_verdicts, distances
-from kselect.stats.published import Published, read_published
+from kselect.stats.distances import (
+    Agreement,
+    Distance,
+    count_agreements,
+    count_of,
+    distances,
+    off_everywhere,
+    whole_counts,
+)
+from kselect.stats.sources import Published, read_published
 
 OURS = (0.10, 0.20, 0.30)  # mean 20, sd 10, standard error 10 / sqrt(3)
 HEAD = "paper,table,dataset,method,setting,mean,spread,spread_kind"
@@ -97,7 +106,7 @@ def test_what_we_do_not_have_stays_listed(four: str) -> None:
     found = against(four, *rows)
     assert [d.verdict for d in found] == ["missing"] * 5 + ["within 2"]
     assert found[2].setting.text == "lam=0.1"
-    assert count_verdicts(found)["missing"] == 5
+    assert count_agreements(found)[-1].verdicts["missing"] == 5
 
 
 def test_deviations_of_a_single_split_by_hand(four: str) -> None:
@@ -115,11 +124,11 @@ def test_columns_are_counted(four: str) -> None:
         printed(40.0, 1.0, dataset="sonar"),
         printed(1.0, 1.0, method="BR"),
     ]
-    mine, missing, every = count_columns(against(four, *rows))
-    assert (mine.column, mine.cells, mine.near) == ("5-CV", 3, 2)
+    mine, missing, every = count_agreements(against(four, *rows))
+    assert (mine.method, mine.cells, mine.near) == ("5-CV", 3, 2)
     assert [mine.verdicts[v] for v in ("within 2", "2 to 4", "beyond 4")] == [2, 1, 0]
-    assert (missing.column, missing.verdicts["missing"], missing.near) == ("BR", 1, 0)
-    assert (every.column, every.cells, every.near) == ("all", 4, 2)
+    assert (missing.method, missing.verdicts["missing"], missing.near) == ("BR", 1, 0)
+    assert (every.method, every.cells, every.near) == ("all", 4, 2)
 
 
 def test_a_selected_ridge_matches_an_empty_setting(four: str) -> None:
@@ -143,11 +152,11 @@ def test_a_paper_that_is_not_known_has_no_distances() -> None:
 def test_a_tidy_table_is_read() -> None:
     lines = [
         HEAD,
-        "p,1,heart,5-CV,lambda=0.001,14.5,2,sd",
+        "p,1,heart,5-CV,lam=0.001,14.5,2,sd",
         "p,2,heart,5-CV,,9,0.5,se",
         "p,2,heart,5-CV,seconds,0.9,,seconds",
         "p,4,heart,5-CV,kernels,3,,count",
-        "p,4,heart,5-CV,n lambda=10,7,,sd",
+        "p,4,heart,5-CV,n lam=10,7,,sd",
         "p,4,heart,5-CV,,,,sd",
     ]
     found = read_published(lines)
@@ -165,3 +174,44 @@ def test_a_table_of_something_else(line: str) -> None:
         read_published([HEAD, line])
     with pytest.raises(DataError, match="spread_kind"):
         read_published(["a,b", "1,2"])
+
+
+NAN = math.nan
+
+
+def cell(
+    dataset: str, mean: float, verdict: Agreement = "within 2", column: str = "5-CV"
+) -> Distance:
+    row = Published("1", dataset, column, SELECTED, mean, 1.0, "sd")
+    return Distance(row, column, SELECTED, NAN, NAN, 0, NAN, NAN, verdict)
+
+
+@pytest.mark.parametrize("rows", [62, 81, 300])
+def test_every_count_is_found_again(rows: int) -> None:
+    """As it is printed, and not one beside it."""
+    for count in range(rows + 1):
+        assert count_of(float(f"{100 * count / rows:.2f}"), rows) == count
+        assert count_of(float(f"{100 * (count + 0.4) / rows:.2f}"), rows) is None
+
+
+def test_whole_counts_by_hand() -> None:
+    """heart keeps 81 of 270 rows to test with; a regression has no counts."""
+    found = [cell("heart", 13.58), cell("heart", 13.60), cell("heart", 12.35), cell("mpg", 50.0)]
+    spec = replace(experiment(), train=0.7, datasets=("heart", "mpg"))
+    whole = whole_counts(spec, found)
+    assert whole.sets == (("heart", 81, (("5-CV", 11), ("5-CV", 10))),)
+    assert (whole.total, whole.cells, whole.many) == (2, 3, True)
+    assert whole.expected == pytest.approx(3 * 81 / 10_000)
+    assert not whole_counts(spec, [cell("heart", 13.6)] * 4 + found[:1]).many
+    assert not whole_counts(spec, []).many
+    assert whole_counts(replace(spec, train=None), found).cells == 0
+
+
+def test_sets_that_are_off_in_every_column() -> None:
+    """Of the cells that can be judged; where none can, nothing is said."""
+    found = [
+        *(cell("heart", 1.0, "beyond 4"), cell("heart", 1.0, "missing")),
+        *(cell("sonar", 1.0, "beyond 4"), cell("sonar", 1.0, "2 to 4")),
+        cell("mpg", 1.0, "no spread"),
+    ]
+    assert off_everywhere(found) == ("heart",)

@@ -7,7 +7,7 @@ from synthetic import experiment, record, study
 
 from kselect.core.method import Setting
 from kselect.stats.outliers import Outlier, Point, agreement, outliers
-from kselect.stats.published import Published
+from kselect.stats.sources import Published
 
 LAM = Setting(value=0.001)
 

@@ -14,11 +14,11 @@ from kselect.core.record import Record
 from kselect.kernels.ard import Ard
 from kselect.report.index import index_entry
 from kselect.report.sections import FIGURES, SECTIONS
-from kselect.stats.endings import endings
+from kselect.report.sections.other_claims import judge_ranks, judge_spreads
+from kselect.stats.diagnostics import endings
 from kselect.stats.learned import Learned, learned
-from kselect.stats.published import Published, read_published
-from kselect.stats.rank_claims import judge_ranks, judge_spreads
 from kselect.stats.rankings import Ranking, rank_columns
+from kselect.stats.sources import Published, read_published
 from kselect.stats.study import Study, study_of
 from kselect.stats.surfaces import Surfaces, levels, see
 
@@ -172,7 +172,7 @@ def test_what_the_report_shows() -> None:
     assert "second better" in str(files["tables/table4.md"])
     again = FIGURES["ranking"].show(by_name["table4"], printed())
     assert {f.name: f.content for f in again.files} == files
-    text = " ".join(e.text for b in SECTIONS["rank-claims"](study).blocks for e in b.elements)  # type: ignore[union-attr]
+    text = " ".join(e.text for b in SECTIONS["rank-claims"](study) for e in b.elements)  # type: ignore[union-attr]
     assert "Mean ranks over 14 data sets: ARD-FLKL 1.21" in text
 
 

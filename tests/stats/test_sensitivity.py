@@ -12,8 +12,8 @@ from synthetic import experiment, method, record
 from kselect.core.experiment import Experiment, Variant
 from kselect.core.record import Record
 from kselect.papers import PAPERS
-from kselect.stats.published import Published
-from kselect.stats.sensitivity import not_run, sensitivities
+from kselect.stats.sensitivity import sensitivities
+from kselect.stats.sources import Published
 from kselect.stats.study import Study, study_of
 
 SPEC = experiment(
@@ -75,12 +75,11 @@ def test_distances_are_of_the_plain_columns_on_the_same_cells() -> None:
 
 
 def test_claims_are_counted_for_each() -> None:
-    found = [s.claims[0].tally.by_mean for s in sensitivities(study())]
+    found = [s.claims[0].total.by_mean for s in sensitivities(study())]
     assert [(c.wins, c.ties, c.losses) for c in found] == [(1, 0, 1), (0, 0, 1)]
     assert [s.claims[0].claim for s in sensitivities(study())] == [PAPERS["ecml2014"].claims[0]] * 2
 
 
-def test_what_was_not_run() -> None:
-    assert not_run(study()) == ("later",)
+def test_nothing_without_a_variant_that_was_run() -> None:
     assert sensitivities(study_of(SPEC, MAIN, PRINTED)) == ()
     assert sensitivities(study_of(replace(SPEC, variants=()), MAIN, PRINTED)) == ()

@@ -14,7 +14,7 @@ from synthetic import (
 
 from kselect.papers import PAPERS
 from kselect.stats import study as module
-from kselect.stats.facts import Machine, read_facts
+from kselect.stats.sources import Machine, read_facts
 from kselect.stats.study import Study
 
 

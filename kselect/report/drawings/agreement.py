@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 from kselect.report.panels import WIDE, lay_out, tidy_up
 from kselect.report.schemes import BAD, FAIR, GOOD, INK, PAPER, SOFT
 from kselect.report.words import mark_label
-from kselect.stats.distances import Verdict
+from kselect.stats.distances import Agreement
 from kselect.stats.outliers import Outlier, Point, outliers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-COLOURS: dict[Verdict, str] = {
+COLOURS: dict[Agreement, str] = {
     "within 2": GOOD,
     "2 to 4": FAIR,
     "beyond 4": BAD,
     "no spread": SOFT,
 }
-LABELS: dict[Verdict, str] = {
+LABELS: dict[Agreement, str] = {
     "within 2": "within 2 standard errors",
     "2 to 4": "2 to 4",
     "beyond 4": "beyond 4",

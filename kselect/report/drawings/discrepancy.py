@@ -17,12 +17,12 @@ from kselect.report.panels import (
 from kselect.report.schemes import BAD, INK, PAPER, SOFT
 from kselect.report.words import mark_label
 from kselect.stats.discrepancy import ORDER, Panel, Track
-from kselect.stats.exactness import EXACT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
+EXACT = 0.01
 PANEL = 1.7
 DODGE = 0.45
 # The axis, in percent: what is smaller is as good as exact, and lines may leave it at the bottom.

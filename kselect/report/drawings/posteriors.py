@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kselect.report.panels import colour, lay_out
 from kselect.report.schemes import INK, LINE, PAPER
-from kselect.stats.signed_ranks import ROPE, Posterior
+from kselect.stats.ranks import ROPE, Posterior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

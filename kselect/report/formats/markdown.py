@@ -6,9 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from kselect.report.blocks import Element, Fold, Grid, Heading, Notes, Text
-from kselect.report.cells import Row, Shown
-from kselect.report.sheet import Contest, Part, Sheet
-from kselect.report.words import DASH
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|])")
 
@@ -35,68 +32,6 @@ def show_element(element: Element) -> Iterator[str]:
             yield write(element.elements)
         case _:
             raise TypeError(f"{type(element).__name__.lower()} has no form in Markdown")
-
-
-def write_sheet(sheet: Sheet) -> str:
-    """Caption, one table per setting, notes, win/tie/loss counts."""
-    parts = [
-        f"# {sheet.name}",
-        f"{escape(sheet.caption)} {' '.join(explain(sheet))}",
-        *(escape(d) for d in sheet.daggers),
-        *(write_part(sheet, part) for part in sheet.parts),
-        bullets(sheet.notes),
-        write_contests(sheet),
-    ]
-    return "\n\n".join(p for p in parts if p) + "\n"
-
-
-def explain(sheet: Sheet) -> list[str]:
-    """What the marks of the cells mean."""
-    marks = ["Bold: the lowest mean of its row."]
-    if sheet.tested:
-        marks.append("Italic: not significantly worse (paired one-sided t-test at 5 %).")
-    if sheet.failures:
-        marks.append("In parentheses: the number of failed runs, which the mean leaves out.")
-    return marks
-
-
-def write_part(sheet: Sheet, part: Part) -> str:
-    """The table of one setting under its heading."""
-    lines = [[show_name(row), *map(show, row.cells)] for row in part.rows]
-    if any(part.ranks):
-        lines.append(["mean rank", *part.ranks])
-    heading = f"## {escape(part.title)}\n\n" if part.title else ""
-    return heading + write_grid(["data set", *sheet.heads], lines)
-
-
-def show_name(row: Row) -> str:
-    """A data set, with the power of ten that its numbers share."""
-    return escape(row.name) + (f" (times 10^{row.exponent})" if row.exponent else "")
-
-
-def show(cell: Shown) -> str:
-    """``**14.3 ± 2.6** (1)``."""
-    failures = f" ({cell.failures})" if cell.failures else ""
-    if not cell.mean:
-        return f"{DASH}{failures}"
-    text = f"{cell.mean} ± {cell.sd}" if cell.sd else cell.mean
-    stars = {"best": "**", "close": "*", "": ""}[cell.mark]
-    return f"{stars}{text}{stars}{failures}"
-
-
-def write_contests(sheet: Sheet) -> str:
-    """Win/tie/loss, one line per pair and test."""
-    if not sheet.contests:
-        return ""
-    lines = [line for contest in sheet.contests for line in contest_lines(contest)]
-    head = ["wins/ties/losses", "test", *(s or "all" for s in sheet.settings)]
-    return "## Wins, ties and losses over data sets\n\n" + write_grid(head, lines, 2)
-
-
-def contest_lines(contest: Contest) -> list[list[str]]:
-    """The lines of one pair."""
-    pair = escape(f"{contest.method} against {contest.rival}")
-    return [[pair, test, *counts] for test, counts in contest.lines]
 
 
 def write_grid(head: Sequence[str], lines: Iterable[Sequence[str]], left: int = 1) -> str:

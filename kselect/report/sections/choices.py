@@ -9,8 +9,7 @@ from kselect.report.blocks import Block, Element, File, Fold, Heading, Shown
 from kselect.report.drawings.choices import draw_choices
 from kselect.report.panels import draw_figure
 from kselect.report.sections.base import section
-from kselect.report.sheet import stem
-from kselect.report.words import LAM
+from kselect.report.words import LAM, stem
 from kselect.stats.choices import ChoiceMap, Family, choice_maps, families
 from kselect.stats.study import Study
 

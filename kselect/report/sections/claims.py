@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
+from kselect.core.table import Column, Group, Table
 from kselect.papers.base import Kind
-from kselect.report.blocks import Block, Element, Fold, Grid, Heading, Shown, Text
+from kselect.report.elements import CLAIMS_FILE, Details, Element, Heading, Paragraph, Passage
 from kselect.report.sections.base import section
-from kselect.report.sheet import dagger_notes, show_counts
+from kselect.report.sections.other_claims import verdicts_without_loss
 from kselect.report.words import (
+    dagger_notes,
     describe_coverage,
     describe_edges,
     describe_protocol,
     mark_label,
     name_setting,
+    show_counts,
 )
-from kselect.stats.claims import RULES, Judgement, Line, Tally, judge
-from kselect.stats.claims_without_loss import verdicts_without_loss
+from kselect.stats.claims import RULES, Judgement, Verdict, judge, verdict_on
 from kselect.stats.study import Study
-from kselect.stats.verdicts import Verdict
 
-# All verdicts stand in this one file, those of other sections too.
-FILE = "tables/claims.md"
-HEAD = ("setting", "methods", "by mean", "t-test", "corrected t-test", "verdict")
+COLUMNS = (
+    Column("setting", align="left"),
+    Column("methods", align="left"),
+    Column("by mean"),
+    Column("t-test"),
+    Column("corrected t-test"),
+    Column("verdict", align="verdict"),
+)
 CONCLUSIONS: dict[tuple[Kind, Verdict], str] = {
     ("lower", "supported"): "In these runs {a} beats {b}.",
     ("lower", "mixed"): "In these runs neither {a} nor {b} is clearly better.",
@@ -31,103 +37,82 @@ CONCLUSIONS: dict[tuple[Kind, Verdict], str] = {
     ("same", "mixed"): "In these runs {a} and {b} differ on some data sets.",
     ("same", "not supported"): "In these runs {a} and {b} do not give the same test error.",
 }
-COUNTS = "Counts are wins/ties/losses over data sets; a win is a lower test error."
-NONE = "No claim about these methods is written down for this paper."
 
 
 @section("claims")
-def show(study: Study) -> Shown:
-    """Every claim under every loss, the experiment's own first; nothing where neither a paper nor a claim is."""
-    title = Heading(f"Claims of {study.experiment.paper}".removesuffix(" of "), 1)
-    wording = study.paper.wording if study.paper else ""
-    blocks = [Block("", (title,), FILE)]
-    if wording:
-        blocks.append(Block("claims", (Text(wording, soft=True),), FILE))
-    found = 0
-    for loss in study.experiment.losses:
-        judgements = judge(study, loss)
+def show(study: Study) -> Iterator[Passage]:
+    """Yield every claim under every loss, the experiment's own first; nothing without a paper and its claims."""
+    experiment = study.experiment
+    judged = {loss: study.once(judge, loss) for loss in experiment.losses}
+    known = any(judged.values()) or bool(verdicts_without_loss(study))
+    if not known and not experiment.paper:
+        return
+    title = Heading(f"Claims of {experiment.paper}".removesuffix(" of "), 1)
+    yield Passage("", (title,), CLAIMS_FILE)
+    if study.paper and study.paper.wording:
+        yield Passage("claims", (Paragraph(study.paper.wording, soft=True),), CLAIMS_FILE)
+    for loss, judgements in judged.items():
         if judgements:
-            heading = Heading(f"With the {loss} loss")
-            blocks.append(Block("claims", (heading,), FILE))
-            blocks.append(Block("", tuple(introduce(study, loss)), FILE))
-            blocks += [Block("claims", tuple(show_claim(study, j)), FILE) for j in judgements]
-        found += len(judgements)
-    if not found and not verdicts_without_loss(study):
-        if not study.experiment.paper:
-            return Shown()
-        blocks.append(Block("claims", (Text(NONE),), FILE))
-    return Shown(blocks=blocks)
+            yield Passage("claims", (Heading(f"With the {loss} loss"),), CLAIMS_FILE)
+            texts = (
+                describe_protocol(experiment, loss),
+                describe_coverage(study.comparison(loss).coverage()),
+                *dagger_notes(study, loss),
+            )
+            yield Passage("", tuple(Paragraph(text) for text in texts if text), CLAIMS_FILE)
+            for judgement in judgements:
+                yield Passage("claims", tuple(show_claim(study, judgement)), CLAIMS_FILE)
+    if not known:
+        text = "No claim of this paper about these methods is recorded."
+        yield Passage("claims", (Paragraph(text),), CLAIMS_FILE)
 
 
-def introduce(study: Study, loss: str) -> Iterable[Text]:
-    """What the verdicts rest on; the page says it elsewhere."""
-    texts = (
-        describe_protocol(study.experiment, loss),
-        describe_coverage(study.coverage(loss)),
-        *dagger_notes(study, loss),
+def show_claim(study: Study, judgement: Judgement) -> Iterator[Element]:
+    """Yield one claim: its verdict, the numbers in sentences, a row per pair and setting, and the rule."""
+    claim = judgement.claim
+    rows = tuple(
+        (
+            name_setting(setting),
+            " against ".join(mark_label(m, study.reconstructed) for m in (c.method, c.rival)),
+            *(show_counts(c.by_mean), show_counts(c.by_ttest), show_counts(c.by_corrected)),
+            verdict_on(c, claim.kind),
+        )
+        for setting, c in judgement.contests
     )
-    return (Text(text) for text in texts if text)
-
-
-def show_claim(study: Study, judgement: Judgement) -> Iterable[Element]:
-    """One claim: verdict, numbers in a sentence, one row per pair and setting, and the rule."""
-    claim, rows = judgement.claim, tuple(to_row(study, line) for line in judgement.lines)
     yield Heading(claim.text, 3)
-    yield Text(describe(judgement), judgement.verdict)
-    rule = Text(f"The rule. {RULES[claim.kind]}", soft=True)
-    yield Fold("Wins/ties/losses over data sets", (Text(COUNTS), Grid(HEAD, rows, 2), rule))
+    yield Paragraph(describe(judgement), judgement.verdict)
+    counts = "Counts are wins/ties/losses over data sets; a win is a lower test error."
+    table = Table("", COLUMNS, (Group(rows),))
+    rule = Paragraph(f"The rule. {RULES[claim.kind]}", soft=True)
+    yield Details("Wins/ties/losses over data sets", (Paragraph(counts), table, rule))
 
 
 def describe(judgement: Judgement) -> str:
-    """What the numbers say, in sentences; without comparisons it says that."""
-    claim, tally = judgement.claim, judgement.tally
+    """Return what the numbers show, in sentences."""
+    claim, total = judgement.claim, judgement.total
+    a, b = claim.criterion, claim.rival
     if judgement.verdict == "no numbers":
-        return f"There are no numbers yet that compare {claim.criterion} with {claim.rival}."
-    mean = tally.by_mean
+        return f"There are no numbers yet that compare {a} with {b}."
+    conclusion = CONCLUSIONS.get(
+        (claim.kind, judgement.verdict), "There are too few runs to judge {a} against {b}."
+    ).format(a=a, b=b)
+    if judgement.verdict == "too few numbers":
+        conclusion = (
+            f"Only {total.pairs} of {total.planned} planned pairs of test errors exist, too few to judge "
+            f"{a} against {b}."
+        )
+    mean, test, corrected = total.by_mean, total.by_ttest, total.by_corrected
+    tests = (
+        f"It is significantly lower in {test.wins} and higher in {test.losses} by the papers' paired one-sided "
+        f"t-test at 5 %; corrected for overlapping splits, in {corrected.wins} and {corrected.losses}."
+        if test.total
+        else "No test was possible: every comparison has fewer than two shared splits."
+    )
     sentences = (
-        conclude(judgement),
-        f"Over {mean.total} comparison{'s' * (mean.total != 1)} the mean error of "
-        f"{claim.criterion} is lower in {mean.wins}, equal in {mean.ties} and higher in {mean.losses}.",
-        describe_tests(tally),
+        conclusion,
+        f"Over {mean.total} comparison{'s' * (mean.total != 1)} the mean error of {a} is lower in {mean.wins}, "
+        f"equal in {mean.ties} and higher in {mean.losses}.",
+        tests,
         describe_edges(judgement.edges),
     )
     return " ".join(filter(None, sentences))
-
-
-def conclude(judgement: Judgement) -> str:
-    """The verdict in words, or why there is none."""
-    claim, tally = judgement.claim, judgement.tally
-    names = {"a": claim.criterion, "b": claim.rival}
-    if judgement.verdict == "too few numbers":
-        return (
-            f"{tally.pairs} of {tally.planned} planned pairs of test errors are there, which is too "
-            f"few to judge {claim.criterion} against {claim.rival}."
-        )
-    few = "There are too few runs to judge {a} against {b}."
-    return CONCLUSIONS.get((claim.kind, judgement.verdict), few).format(**names)
-
-
-def describe_tests(tally: Tally) -> str:
-    """The significant differences by both tests."""
-    test, corrected = tally.by_ttest, tally.by_corrected
-    if not test.total:
-        return "No test was possible: every comparison has fewer than two shared splits."
-    return (
-        f"It is significantly lower in {test.wins} and higher in {test.losses} by the "
-        f"papers' paired one-sided t-test at 5 %; corrected for overlapping splits, in "
-        f"{corrected.wins} and {corrected.losses}."
-    )
-
-
-def to_row(study: Study, line: Line) -> tuple[str, ...]:
-    """Wins/ties/losses of one pair under one setting."""
-    methods = (mark_label(m, study.reconstructed) for m in (line.method, line.rival))
-    tally = line.tally
-    return (
-        name_setting(line.setting),
-        " against ".join(methods),
-        show_counts(tally.by_mean),
-        show_counts(tally.by_ttest),
-        show_counts(tally.by_corrected),
-        line.verdict,
-    )

@@ -20,8 +20,8 @@ from kselect.report.sections.base import (
     read_labels,
     read_sweep,
 )
+from kselect.report.sections.other_claims import Exactness, judge_exactness
 from kselect.stats.discrepancy import ORDER, RATE, VALUE, Discrepancy, follow
-from kselect.stats.exactness import Exactness, judge_exactness
 from kselect.stats.study import Study
 
 KEYS = ("at", "datasets")

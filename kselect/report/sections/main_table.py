@@ -2,122 +2,174 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from kselect.report.blocks import (
-    Block,
-    Element,
-    File,
-    Fold,
-    Grid,
-    Heading,
-    Measures,
-    Notes,
-    Shown,
-    Text,
-)
-from kselect.report.formats import latex, markdown, tidy
+from kselect.core.table import Column, Group, Mark, Measure, Table, Values
+from kselect.report.elements import Details, Element, File, Heading, Notes, Passage
 from kselect.report.sections.base import section
-from kselect.report.sheet import Contest, Part, Sheet, make_sheet
-from kselect.stats.comparison import Cell, Comparison
-from kselect.stats.study import Study
-from kselect.stats.ttest import TTest
-
-HEAD = (
-    *("dataset", "setting", "method", "mean", "sd", "runs", "failures", "missing"),
-    *("best", "not_worse", "not_worse_corrected", "p_value", "p_value_corrected"),
-    *("unit", "loss"),
+from kselect.report.words import (
+    RANKS,
+    dagger_notes,
+    describe_coverage,
+    describe_fewer,
+    describe_protocol,
+    describe_ranks,
+    describe_units,
+    mark_label,
+    show_counts,
+    show_p,
+    stem,
+    title_setting,
 )
+from kselect.report.writers import table_files
+from kselect.stats.comparison import Comparison
+from kselect.stats.samples import Sample
+from kselect.stats.study import Study
+
+TIDY = tuple(
+    Column(csv=name)
+    for name in (
+        *("dataset", "setting", "method", "mean", "sd", "runs", "failures", "missing"),
+        *("best", "not_worse", "not_worse_corrected", "p_value", "p_value_corrected"),
+        *("unit", "loss"),
+    )
+)
+COUNTS = (
+    "Wins/ties/losses over data sets: by mean, by the paired one-sided t-test at 5 %, and by the same test "
+    "corrected for overlapping splits."
+)
+TO_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @section("main-table")
-def show(study: Study) -> Shown:
-    """One table per loss as CSV, LaTeX and Markdown; on the page its counts stand apart."""
-    files: list[File] = []
-    blocks: list[Block] = []
-    for loss in study.experiment.losses:
-        sheet = make_sheet(study, loss)
-        files += [
-            File(f"tables/{sheet.name}.csv", to_csv(study.comparison(loss))),
-            File(f"tables/{sheet.name}.tex", latex.write_sheet(sheet)),
-            File(f"tables/{sheet.name}.md", markdown.write_sheet(sheet)),
-        ]
-        blocks += show_sheet(sheet, first=loss == study.experiment.loss)
-        blocks.append(Block("statistics", tuple(show_statistics(study, sheet))))
-    return Shown(files, blocks)
+def show(study: Study) -> Iterator[File | Passage]:
+    """Yield one table per loss; on the page, its statistics and counts form a chapter of their own."""
+    experiment = study.experiment
+    for loss in experiment.losses:
+        comparison = study.comparison(loss)
+        table, counts = main_table(study, comparison), counts_table(study, comparison)
+        tidy = Table(table.name, TIDY, (Group(tuple(tidy_rows(comparison))),))
+        yield from table_files(table, *counts, tidy=tidy)
+        shown: Element = replace(table, notes=())
+        if loss != experiment.loss:
+            shown = Details(f"The same with the {loss} loss", (shown,))
+        yield Passage("tables", (shown,))
+        title = [Heading(f"With the {loss} loss")] if len(experiment.losses) > 1 else []
+        below = [replace(table, caption=()) for table in counts]
+        yield Passage("statistics", (*title, Notes(table.notes), *below))
 
 
-def show_sheet(sheet: Sheet, first: bool) -> Iterable[Block]:
-    """The tables of one loss, folded behind a line for all losses but the experiment's own."""
-    parts = (element for part in sheet.parts for element in show_part(sheet, part))
-    notes = (Notes(sheet.daggers),) if sheet.daggers else ()
-    elements: tuple[Element, ...] = (Text(f"{sheet.caption} {explain(sheet)}"), *notes, *parts)
-    if not first:
-        elements = (Fold(f"The same with the {sheet.loss} loss", elements),)
-    yield Block("tables", elements)
-
-
-def explain(sheet: Sheet) -> str:
-    """What the marks of the cells mean on the page."""
-    marks = ["Bold: the lowest mean of its row."]
-    if sheet.tested:
-        marks.append("Underlined: not significantly worse (paired one-sided t-test at 5 %).")
-    if sheet.failures:
-        marks.append("A superscript counts failed runs, which the mean leaves out.")
-    return " ".join(marks)
-
-
-def show_part(sheet: Sheet, part: Part) -> Iterable[Element]:
-    """The rows of one setting."""
-    if part.title:
-        yield Heading(part.title)
-    foot = ("mean rank", *part.ranks) if any(part.ranks) else ()
-    yield Measures(("data set", *sheet.heads), part.rows, foot)
-
-
-def show_statistics(study: Study, sheet: Sheet) -> Iterable[Element]:
-    """Coverage, ranks and counts of one loss."""
-    if len(study.experiment.losses) > 1:
-        yield Heading(f"With the {sheet.loss} loss")
-    yield Notes(sheet.notes)
-    if sheet.contests:
-        head = ("wins/ties/losses", "test", *(s or "all" for s in sheet.settings))
-        yield Grid(head, tuple(row for c in sheet.contests for row in show_contest(c)), 2)
-
-
-def show_contest(contest: Contest) -> Iterable[tuple[str, ...]]:
-    """The lines of one pair, its name on the first."""
-    name = f"{contest.method} against {contest.rival}"
-    for test, counts in contest.lines:
-        yield (name, test, *counts)
-        name = ""
-
-
-def to_csv(comparison: Comparison) -> str:
-    """Every cell of a comparison; what does not exist is an empty field."""
-    lines = (
-        [d, block.setting.text, m, *fields(cell), comparison.units.get(d, ""), comparison.loss]
-        for block in comparison.blocks
-        for (d, m), cell in block.cells.items()
+def main_table(study: Study, comparison: Comparison) -> Table:
+    """Return the table of one loss: a group of rows per setting, with the mean ranks as its foot."""
+    experiment, loss = study.experiment, comparison.loss
+    groups = []
+    for setting, cells in comparison.cells.items():
+        rows = []
+        for dataset in comparison.splits:
+            row = [cells[dataset, m] for m in comparison.methods]
+            rows.append(
+                show_row(dataset, comparison.units.get(dataset, ""), row, len(experiment.splits))
+            )
+        ranks = comparison.ranks[setting]
+        foot: tuple[Values, ...] = (("mean rank", *ranks.mean),) if ranks.datasets else ()
+        groups.append(Group(tuple(rows), title_setting(setting), foot))
+    methods = (mark_label(m, study.reconstructed) for m in comparison.methods)
+    notes = (
+        describe_coverage(comparison.coverage()),
+        RANKS,
+        *(describe_ranks(setting, ranks) for setting, ranks in comparison.ranks.items()),
+        *(f"No data for {d}: {reason.rstrip('.')}." for d, reason in study.absent.items()),
     )
-    return tidy.write_lines(HEAD, lines)
+    return Table(
+        stem("table1", study, loss),
+        (Column("data set", align="left"), *(Column(m, "", ".2f", "measure") for m in methods)),
+        tuple(groups),
+        (
+            f"{describe_units(comparison)}. {describe_protocol(experiment, loss)}",
+            *dagger_notes(study, loss),
+        ),
+        tuple(note for note in notes if note),
+        best="the lowest mean of its row",
+        close="not significantly worse (paired one-sided t-test at 5 %)",
+    )
 
 
-def fields(cell: Cell) -> list[object]:
-    """The numbers and verdicts of one cell."""
-    verdicts = (cell.best, cell.not_worse, cell.not_worse_corrected) if cell.runs else ("", "", "")
-    return [
-        tidy.number(cell.mean),
-        tidy.number(cell.sd),
-        cell.runs,
-        cell.failures,
-        cell.missing,
-        *("" if v is None else str(v).lower() for v in verdicts),
-        p_value(cell.worse),
-        p_value(cell.worse_corrected),
-    ]
+def show_row(dataset: str, unit: str, cells: Sequence[Sample], splits: int) -> Values:
+    """Return one row with the same decimals throughout; squared errors may share a power of ten.
+
+    Percentages have two decimals, as in the papers; otherwise the typical sd has two digits. ``splits`` is the
+    number in the caption; a row with fewer states its own.
+    """
+    means = [c.mean for c in cells if c.runs]
+    positive = [m for m in means if 0 < m < math.inf]
+    exponent = 0
+    if unit != "%" and positive and not 0.1 <= min(positive) < 1e4:
+        exponent = math.floor(math.log10(min(positive)))
+    scale, digits = 10.0**-exponent, 2
+    if unit != "%":
+        sds = [c.sd * scale for c in cells if c.sd > 0]
+        smallest = min((m * scale for m in means if m), default=0.01)
+        typical = statistics.median(sds) if sds else 0.1 * smallest
+        finite = 0 < typical < math.inf
+        digits = min(3, max(0, 1 - math.floor(math.log10(typical)))) if finite else 3
+    power = (
+        f" (\N{MULTIPLICATION SIGN} 10{str(exponent).translate(TO_SUPERSCRIPT)})"
+        if exponent
+        else ""
+    )
+    name = dataset + describe_fewer([c.tried for c in cells if c.tried], splits) + power
+    return (name, *(show_cell(c, scale, digits) for c in cells))
 
 
-def p_value(test: TTest | None) -> str:
-    """The p-value of a test that was possible."""
-    return tidy.number(test.p_value) if test else ""
+def show_cell(cell: Sample, scale: float, digits: int) -> Measure:
+    """Return one cell with its mark, and with runs, failures and tests as its hint."""
+    mark: Mark = "best" if cell.best else "close" if cell.not_worse(cell.worse) else ""
+    hint = [f"{cell.runs} runs"]
+    hint += [f"{cell.failures} failed"] if cell.failures else []
+    hint += [f"{cell.missing} not run"] if cell.missing else []
+    if cell.worse and cell.worse_corrected:
+        p, corrected = (show_p(test.p_value) for test in (cell.worse, cell.worse_corrected))
+        hint.append(
+            f"worse than the best: p = {p}, corrected p = {corrected}"
+            if cell.worse.possible
+            else "no test with fewer than two shared runs"
+        )
+    return Measure(cell.mean * scale, cell.sd * scale, digits, mark, cell.failures, "; ".join(hint))
+
+
+def counts_table(study: Study, comparison: Comparison) -> tuple[Table, ...]:
+    """Return the wins, ties and losses of each pair of methods, by three tests and per setting."""
+    groups = []
+    for contests in zip(*comparison.contests.values(), strict=True):
+        pair = (mark_label(m, study.reconstructed) for m in (contests[0].method, contests[0].rival))
+        rows = (
+            (" against ".join(pair), "by mean", *(show_counts(c.by_mean) for c in contests)),
+            ("", "t-test", *(show_counts(c.by_ttest) for c in contests)),
+            ("", "corrected t-test", *(show_counts(c.by_corrected) for c in contests)),
+        )
+        groups.append(Group(rows))
+    columns = (
+        Column("wins/ties/losses", align="left"),
+        Column("test", align="left"),
+        *(Column(title_setting(setting) or "all") for setting in comparison.contests),
+    )
+    name = stem("table1", study, comparison.loss)
+    caption = (COUNTS, describe_protocol(study.experiment, comparison.loss))
+    return (Table(f"{name}-counts", columns, tuple(groups), caption),) if groups else ()
+
+
+def tidy_rows(comparison: Comparison) -> Iterator[Values]:
+    """Yield a row per cell for the CSV."""
+    for setting, cells in comparison.cells.items():
+        for (dataset, method), cell in cells.items():
+            tests = (cell.worse, cell.worse_corrected)
+            verdicts = (cell.best, *map(cell.not_worse, tests)) if cell.runs else (None,) * 3
+            yield (
+                *(dataset, setting.text, method, cell.mean, cell.sd),
+                *(cell.runs, cell.failures, cell.missing, *verdicts),
+                *(test.p_value if test else None for test in tests),
+                *(comparison.units.get(dataset, ""), comparison.loss),
+            )

@@ -1,41 +1,57 @@
-"""A paper's own numbers beside ours, in standard errors of the two means."""
+"""A paper's own numbers next to ours, in standard errors of the two means."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
-from kselect.report.blocks import Block, Element, File, Fold, Grid, Heading, Notes, Shown, Text
-from kselect.report.cells import describe_fewer
-from kselect.report.formats import latex, markdown, tidy
+from kselect.core.table import DASH, Column, Group, Table, Values
+from kselect.report.elements import Details, Element, File, Heading, Notes, Paragraph, Passage
 from kselect.report.sections.base import section
-from kselect.report.sheet import dagger_notes, stem
-from kselect.report.words import DASH, describe_protocol, mark_label, name_setting
+from kselect.report.words import (
+    dagger_notes,
+    describe_fewer,
+    describe_protocol,
+    mark_label,
+    name_setting,
+    stem,
+)
+from kselect.report.writers import table_files
 from kselect.stats.distances import (
+    Agreement,
     Distance,
-    Verdict,
-    count_columns,
-    count_verdicts,
+    count_agreements,
     distances,
     off_everywhere,
+    whole_counts,
 )
 from kselect.stats.study import Study
-from kselect.stats.whole_counts import whole_counts
 
-HEAD = (
-    *("data set", "setting", "method", "published", "ours"),
-    *("difference", "std. errors", "verdict"),
+COLUMNS = (
+    Column(csv="table"),
+    Column("data set", align="left"),
+    Column(csv="dataset"),
+    Column("setting", align="left"),
+    Column(csv="setting"),
+    Column("method", align="left"),
+    Column(csv="method"),
+    Column("published"),
+    *(Column(csv=name) for name in ("published", "published_spread", "spread_kind")),
+    Column("ours"),
+    *(Column(csv=name) for name in ("mean", "sd", "runs")),
+    Column("difference"),
+    Column(csv="difference"),
+    Column("std. errors", "standard_errors", "+.1f"),
+    Column("verdict", "verdict", align="verdict"),
+    Column(csv="split_deviations"),
 )
-CSV_HEAD = (
-    *("table", "dataset", "setting", "method"),
-    *("published", "published_spread", "spread_kind", "mean", "sd", "runs"),
-    *("difference", "standard_errors", "verdict", "split_deviations"),
+COUNTS = (
+    Column("method", align="left"),
+    Column("cells"),
+    Column("within 2 std. errors"),
+    *(Column(name) for name in ("2 to 4", "beyond 4", "no spread", "missing")),
+    Column("within 1 sd of a single split"),
 )
-COUNTS_HEAD = (
-    *("column", "cells", "within 2 std. errors", "2 to 4", "beyond 4", "no spread", "missing"),
-    "within 1 sd of a single split",
-)
-WORDS: dict[Verdict, str] = {
+WORDS: dict[Agreement, str] = {
     "within 2": "within 2 standard errors",
     "2 to 4": "between 2 and 4",
     "beyond 4": "beyond 4",
@@ -45,158 +61,77 @@ WORDS: dict[Verdict, str] = {
 
 
 @section("published")
-def show(study: Study) -> Shown:
-    """One table per loss, where the paper's table is there; nothing of an experiment without a paper."""
-    files: list[File] = []
-    blocks: list[Block] = []
-    for loss in study.experiment.losses:
-        found = study.once(distances, loss)
-        if found:
-            caption, notes = describe(study, loss), dagger_notes(study, loss)
-            grid = Grid(HEAD, tuple(to_row(study, d, loss) for d in found), 3)
-            texts = (caption, describe_totals(found), *notes)
-            counts = count_grid(study, found)
-            name = stem("published", study, loss)
-            files += [
-                File(f"tables/{name}.csv", to_csv(found)),
-                File(
-                    f"tables/{name}.tex",
-                    latex.write_grid_pages(name, texts, grid, (caption, *notes)),
-                ),
-                File(f"tables/{name}.md", to_markdown(study, name, found, texts, counts, grid)),
-            ]
-            elements = tuple(show_loss(study, loss, found, texts, counts, grid))
-            blocks.append(Block("published", elements))
-    if not blocks and study.experiment.paper:
-        nothing = Text("There are no published numbers to set beside these.")
-        blocks.append(Block("published", (nothing,)))
-    return Shown(files, blocks)
-
-
-def describe(study: Study, loss: str) -> str:
-    """What the columns are, and our protocol."""
+def show(study: Study) -> Iterator[File | Passage]:
+    """Yield one table per loss if the paper's numbers are known; nothing for an experiment without a paper."""
     experiment = study.experiment
-    return (
-        f"Test errors published in {experiment.paper} beside ours (mean ± spread), the difference "
-        "(ours minus published) and that in standard errors of the two means. "
-        f"Ours: {describe_protocol(experiment, loss)}"
-    )
+    for loss in experiment.losses:
+        found = study.once(distances, loss)
+        if not found:
+            continue
+        caption = (
+            f"Test errors published in {experiment.paper} next to ours (mean ± spread), the difference (ours minus "
+            "published), and the difference in standard errors of the two means. "
+            f"Ours: {describe_protocol(experiment, loss)}"
+        )
+        totals, notes = describe_totals(found), dagger_notes(study, loss)
+        rows = tuple(to_row(study, d, loss) for d in found)
+        name = stem("published", study, loss)
+        table = Table(name, COLUMNS, (Group(rows),), (caption, totals, *notes))
+        counts: tuple[Values, ...] = tuple(
+            (mark_label(c.method, study.reconstructed), c.cells, *c.verdicts.values(), c.near)
+            for c in count_agreements(found)
+        )
+        lines = tuple(remarks(study, found))
+        overview: tuple[Element, ...] = (Table("", COUNTS, (Group(counts),)),)
+        overview += (Notes(lines),) if lines else ()
+        yield from table_files(table, before=overview)
+        title = [Heading(f"With the {loss} loss")] if len(experiment.losses) > 1 else []
+        cells = Details(f"All {len(rows)} cells", (table,))
+        yield Passage("published", (*title, Paragraph(totals), *overview, cells))
+    if experiment.paper and not study.once(distances, experiment.loss):
+        yield Passage("published", (Paragraph("There are no published numbers to compare with."),))
 
 
 def describe_totals(found: Sequence[Distance]) -> str:
-    """``124 published cells: 80 within 2 standard errors, ...``."""
-    counts = [f"{n} {WORDS[v]}" for v, n in count_verdicts(found).items() if n]
+    """Return ``124 published cells: 80 within 2 standard errors, ...``."""
+    verdicts = count_agreements(found)[-1].verdicts
+    counts = [f"{n} {WORDS[v]}" for v, n in verdicts.items() if n]
     return f"{len(found)} published cells: {', '.join(counts)}."
 
 
-def remarks(study: Study, found: Sequence[Distance]) -> tuple[Notes, ...]:
-    """What can be read off the printed numbers, and what is known of them."""
-    known = study.paper.remarks if study.paper else ()
-    lines = (*describe_off(found), *describe_whole(study, found), *known)
-    return (Notes(lines),) if lines else ()
-
-
-def describe_off(found: Sequence[Distance]) -> Iterable[str]:
-    """The data sets that no column comes near."""
+def remarks(study: Study, found: Sequence[Distance]) -> Iterator[str]:
+    """Yield what the printed numbers themselves show, and what is known about them."""
     if names := off_everywhere(found):
-        yield f"Beyond 4 standard errors in every column: {', '.join(names)}."
-
-
-def describe_whole(study: Study, found: Sequence[Distance]) -> Iterable[str]:
-    """The cells that look like a single split's."""
+        yield f"Beyond 4 standard errors for every method: {', '.join(names)}."
     whole = whole_counts(study.experiment, found)
     if whole.many:
         sets = (
-            f"{one.dataset} {', '.join(f'{n} ({column})' for column, n in one.counts)} of {one.rows}"
-            for one in whole.sets
+            f"{dataset} {', '.join(f'{k} ({method})' for method, k in counts)} of {rows}"
+            for dataset, rows, counts in whole.sets
         )
         yield (
-            f"{whole.total} of {whole.cells} printed error rates are, to two decimals, a whole count of one "
-            f"test part's rows, where {whole.expected:.1f} would be so by chance: {'; '.join(sets)}."
+            f"{whole.total} of {whole.cells} printed error rates are, to two decimals, a whole number of test "
+            f"rows of a single split; {whole.expected:.1f} would be expected by chance: {'; '.join(sets)}."
         )
+    yield from study.paper.remarks if study.paper else ()
 
 
-def count_grid(study: Study, found: Sequence[Distance]) -> Grid:
-    """Column by column how many cells are how far, and how many within what a single split is off."""
-    rows = tuple(
-        (
-            mark_label(c.column, study.reconstructed),
-            *(str(n) for n in (c.cells, *c.verdicts.values(), c.near)),
-        )
-        for c in count_columns(found)
-    )
-    return Grid(COUNTS_HEAD, rows)
-
-
-def show_loss(
-    study: Study,
-    loss: str,
-    found: Sequence[Distance],
-    texts: Sequence[str],
-    counts: Grid,
-    grid: Grid,
-) -> Iterable[Element]:
-    """The totals, column by column, with every cell behind a line."""
-    caption, totals, *notes = texts
-    if len(study.experiment.losses) > 1:
-        yield Heading(f"With the {loss} loss")
-    yield Text(totals)
-    yield counts
-    yield from remarks(study, found)
-    explained = (Notes(tuple(notes)),) if notes else ()
-    yield Fold(f"All {len(grid.rows)} cells", (Text(caption, soft=True), *explained, grid))
-
-
-def to_row(study: Study, d: Distance, loss: str) -> tuple[str, ...]:
-    """One row of text."""
-    unit = study.comparison(loss).units.get(d.published.dataset, "")
-    sd = f" ± {show_value(d.sd, unit)}" if not math.isnan(d.sd) else ""
-    ours = f"{show_value(d.mean, unit)}{sd}" if d.runs else DASH
-    printed, error = d.published, " (se)" if d.published.kind == "se" else ""
+def to_row(study: Study, d: Distance, loss: str) -> Values:
+    """Return one published cell next to ours: percentages with two decimals, squared errors with three digits."""
+    printed = d.published
+    digits = ".2f" if study.comparison(loss).units.get(printed.dataset, "") == "%" else ".3g"
     fewer = describe_fewer([d.runs] if d.runs else [], len(study.experiment.splits))
+    twin = f", ours {d.stand_in}" if d.stand_in else ""
+    sd = f" ± {d.sd:{digits}}" if d.runs > 1 else ""
+    error = " (se)" if printed.kind == "se" else ""
     return (
-        printed.dataset + (f", ours {d.stand_in}" if d.stand_in else "") + fewer,
-        name_setting(d.setting),
-        mark_label(d.method, study.reconstructed),
+        *(printed.table, printed.dataset + twin + fewer, printed.dataset),
+        *(name_setting(d.setting), d.setting.text),
+        *(mark_label(d.method, study.reconstructed), d.method),
         f"{printed.mean:g} ± {printed.spread:g}{error}",
-        ours,
-        show_value(d.difference, unit, "+") if d.runs else DASH,
-        DASH if math.isnan(d.errors) else f"{d.errors:+.1f}",
-        d.verdict,
+        *(printed.mean, printed.spread, printed.kind),
+        f"{d.mean:{digits}}{sd}" if d.runs else DASH,
+        *(d.mean, d.sd, d.runs),
+        f"{d.difference:+{digits}}" if d.runs else DASH,
+        *(d.difference, d.errors, d.verdict, d.deviations),
     )
-
-
-def show_value(value: float, unit: str, sign: str = "") -> str:
-    """Two decimals of a percentage, three digits of a squared error."""
-    return f"{value:{sign}.{'2f' if unit == '%' else '3g'}}"
-
-
-def to_markdown(
-    study: Study,
-    name: str,
-    found: Sequence[Distance],
-    texts: Sequence[str],
-    counts: Grid,
-    grid: Grid,
-) -> str:
-    """The whole comparison, with the totals last before the table."""
-    caption, totals, *notes = texts
-    paragraphs = [Text(text) for text in (caption, *notes, totals)]
-    elements: list[Element] = [Heading(name, 1), *paragraphs, counts, *remarks(study, found), grid]
-    return markdown.write(elements) + "\n"
-
-
-def to_csv(found: Iterable[Distance]) -> str:
-    """Every published cell beside ours."""
-    lines = (
-        [
-            *(d.published.table, d.published.dataset, d.setting.text, d.method),
-            *map(tidy.number, (d.published.mean, d.published.spread)),
-            d.published.kind,
-            *(tidy.number(d.mean), tidy.number(d.sd), d.runs),
-            *(tidy.number(d.difference), tidy.number(d.errors), d.verdict),
-            tidy.number(d.deviations),
-        ]
-        for d in found
-    )
-    return tidy.write_lines(CSV_HEAD, lines)

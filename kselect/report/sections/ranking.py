@@ -9,6 +9,7 @@ from typing import Any
 
 from kselect.core.experiment import FigureContext
 from kselect.core.method import Method
+from kselect.core.table import show_fixed
 from kselect.report.blocks import (
     Block,
     Element,
@@ -21,7 +22,7 @@ from kselect.report.blocks import (
     Shown,
     Text,
 )
-from kselect.report.cells import Row, show_fixed
+from kselect.report.cells import Row
 from kselect.report.cells import Shown as ShownCell
 from kselect.report.drawings.posteriors import draw_posteriors
 from kselect.report.formats import latex, markdown, tidy

@@ -1,131 +1,93 @@
-"""Other readings of the protocol beside the config's: how near each comes to the paper, what its claims count."""
+"""Other readings of the protocol next to the config's: how near each comes to the paper, and its claims' counts."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
-from kselect.papers.base import Claim
-from kselect.report.blocks import Block, Element, File, Grid, Heading, Shown, Text
-from kselect.report.formats import latex, markdown, tidy
+from kselect.core.table import Column, Group, Table
+from kselect.report.elements import File, Paragraph, Passage
 from kselect.report.sections.base import section
-from kselect.report.words import DASH, describe_protocol
+from kselect.report.words import describe_protocol
+from kselect.report.writers import table_files
 from kselect.stats.claims import Judgement
-from kselect.stats.counts import WinTieLoss
-from kselect.stats.sensitivity import Sensitivity, not_run, sensitivities
+from kselect.stats.sensitivity import Sensitivity, sensitivities
 from kselect.stats.study import Study
 
 NAME = "sensitivity"
-HEAD = ("reading", "what it changes", "data sets", "mean abs z", "same, as configured")
-CSV_HEAD = (
-    *("variant", "changes", "datasets", "planned", "cells", "mean_abs_z", "as_configured"),
-    *(
-        "claim",
-        "lower",
-        "equal",
-        "higher",
-        "significantly_lower",
-        "significantly_higher",
+TIDY = tuple(
+    Column(csv=name)
+    for name in (
+        *("variant", "changes", "datasets", "planned", "cells", "mean_abs_z", "as_configured"),
+        *("claim", "lower", "equal", "higher", "significantly_lower", "significantly_higher"),
         "verdict",
-    ),
+    )
 )
 
 
 @section(NAME)
-def show(study: Study) -> Shown:
-    """Nothing where the config names no variants; how to run them where none was run."""
-    if not study.experiment.variants:
-        return Shown()
-    found, left = sensitivities(study), not_run(study)
-    elements = tuple(describe(study, found, left))
-    files = [File(f"tables/{NAME}.csv", to_csv(found))] if found else []
+def show(study: Study) -> Iterator[File | Passage]:
+    """Yield nothing if the config names no variants; how to run those that were not run."""
+    found = sensitivities(study)
     if found:
-        texts = (caption(study), describe_protocol(study.experiment, study.experiment.loss))
-        grid = to_grid(found)
-        heading = Heading("Sensitivity", 1)
-        text = markdown.write([heading, *map(Text, texts), grid]) + "\n"
-        files += [
-            File(f"tables/{NAME}.md", text),
-            File(f"tables/{NAME}.tex", latex.write_grid_pages(NAME, texts, grid, texts)),
-        ]
-    return Shown(files, [Block("sensitivity", elements)])
-
-
-def describe(study: Study, found: Sequence[Sensitivity], left: Sequence[str]) -> Iterable[Element]:
-    """The table, and what was not run."""
-    if found:
-        yield Text(caption(study), soft=True)
-        yield to_grid(found)
+        table = printed_table(study, found)
+        yield from table_files(table, tidy=tidy_table(found))
+        yield Passage(NAME, (table,))
+    left = [v.name for v in study.experiment.variants if v.name not in study.variants]
     if left:
-        yield Text(f"Not run: {', '.join(left)} (kselect run CONFIG --variant NAME).")
+        text = f"Not run: {', '.join(left)} (kselect run CONFIG --variant NAME)."
+        yield Passage(NAME, (Paragraph(text),))
 
 
-def caption(study: Study) -> str:
-    """How to read the table."""
+def printed_table(study: Study, found: Sequence[Sensitivity]) -> Table:
+    """Return a row per reading: its distance from the paper, and the counts of each claim."""
     plain = " and ".join(study.paper.plain) if study.paper else "no"
-    return (
-        "Other readings of the paper's protocol, each run on the same splits where it does not change them. "
-        f"Mean abs z: how far the columns {plain}, which leave nothing to choose, lie from the published ones, in "
-        "standard errors of the two means; beside it the same cells as configured. Then per claim the comparisons "
-        "with a lower / equal / higher mean error, and in brackets those significantly lower / higher by the "
-        "papers' t-test at 5 %."
+    caption = (
+        "Other readings of the paper's protocol, each run on the same splits unless it changes them. Mean abs z: "
+        f"the mean distance of the methods {plain}, which have no free parameters, from the published values, in "
+        "standard errors of the two means; next to it, the same cells as configured. Then, per claim, the number "
+        "of comparisons with a lower / equal / higher mean error, and in brackets those significantly lower / "
+        "higher by the papers' t-test at 5 %.",
+        describe_protocol(study.experiment, study.experiment.loss),
     )
-
-
-def to_grid(found: Sequence[Sensitivity]) -> Grid:
-    """One row per reading."""
-    claims = tuple(name_claim(j.claim) for j in found[0].claims)
-    rows = tuple(
-        (
-            row.name or "(main)",
-            row.changes,
-            str(row.datasets)
-            if row.datasets == row.planned
-            else f"{row.datasets} of {row.planned}",
-            number(row.distance),
-            number(row.usual),
-            *(counts(row, j) for j in found[0].claims),
+    wanted = [judgement.claim for judgement in found[0].claims]
+    columns = (
+        Column("reading", align="left"),
+        Column("changes", align="prose"),
+        Column("data sets"),
+        Column("mean abs z", format=".2f"),
+        Column("same, as configured", format=".2f"),
+        *(
+            Column(f"{c.criterion} against {c.rival}{f', {c.task}' if c.task else ''}")
+            for c in wanted
+        ),
+    )
+    rows = []
+    for row in found:
+        claims = {judgement.claim: judgement for judgement in row.claims}
+        some = "" if row.datasets == row.planned else f" of {row.planned}"
+        counts = (show_counts(claims[c]) if c in claims else None for c in wanted)
+        distances = (row.distance, row.usual)
+        rows.append(
+            (row.name or "(main)", row.changes, f"{row.datasets}{some}", *distances, *counts)
         )
-        for row in found
-    )
-    return Grid((*HEAD, *claims), rows, 2)
+    return Table(NAME, columns, (Group(tuple(rows)),), caption)
 
 
-def name_claim(claim: Claim) -> str:
-    """``RKS against BR``, and of which task where a claim is about one."""
-    task = f", {claim.task}" if claim.task else ""
-    return f"{claim.criterion} against {claim.rival}{task}"
-
-
-def number(value: float) -> str:
-    """Two decimals, a dash without any."""
-    return DASH if math.isnan(value) else f"{value:.2f}"
-
-
-def counts(row: Sensitivity, wanted: Judgement) -> str:
-    """``10 / 3 / 59 (2 / 40)`` of one claim; a dash where the reading has not its columns."""
-    mine = next((j for j in row.claims if j.claim == wanted.claim), None)
-    if mine is None:
-        return DASH
-    mean, test = mine.tally.by_mean, mine.tally.by_ttest
+def show_counts(judgement: Judgement) -> str:
+    """Return the counts of one claim as ``10 / 3 / 59 (2 / 40)``."""
+    mean, test = judgement.total.by_mean, judgement.total.by_ttest
     return f"{mean.wins} / {mean.ties} / {mean.losses} ({test.wins} / {test.losses})"
 
 
-def to_csv(found: Iterable[Sensitivity]) -> str:
-    """One line per reading and claim."""
-    lines = (
-        [
-            *(row.name, row.changes, row.datasets, row.planned, row.cells),
-            *(tidy.number(row.distance), tidy.number(row.usual), j.claim.text),
-            *numbers(j.tally.by_mean),
-            *(j.tally.by_ttest.wins, j.tally.by_ttest.losses, j.verdict),
-        ]
+def tidy_table(found: Sequence[Sensitivity]) -> Table:
+    """Return a row per reading and claim, for the CSV."""
+    rows = tuple(
+        (
+            *(row.name, row.changes, row.datasets, row.planned, row.cells, row.distance, row.usual),
+            *(j.claim.text, j.total.by_mean.wins, j.total.by_mean.ties, j.total.by_mean.losses),
+            *(j.total.by_ttest.wins, j.total.by_ttest.losses, j.verdict),
+        )
         for row in found
         for j in row.claims
     )
-    return tidy.write_lines(CSV_HEAD, lines)
-
-
-def numbers(count: WinTieLoss) -> tuple[int, int, int]:
-    """Lower, equal, higher."""
-    return count.wins, count.ties, count.losses
+    return Table(NAME, TIDY, (Group(rows),))

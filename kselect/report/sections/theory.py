@@ -9,6 +9,7 @@ from typing import Any
 
 from kselect.core.experiment import FigureContext
 from kselect.core.method import Choice, Method
+from kselect.core.table import DASH
 from kselect.criteria import PROBES
 from kselect.errors import ConfigError, nearest
 from kselect.grids import parse_grid
@@ -20,7 +21,6 @@ from kselect.report.formats import tidy
 from kselect.report.panels import show_figure
 from kselect.report.sections.base import Wrong, figure, read_datasets, read_list
 from kselect.report.sections.sweep import at_ridge, read_lam
-from kselect.report.words import DASH
 from kselect.stats.study import Study
 from kselect.stats.theory import (
     BETA,

@@ -1,4 +1,4 @@
-"""The share of each column's choices that lie at an edge of the grid."""
+"""The share of choices at an edge of the grid, and excluded candidates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kselect.core.method import LamGrid
 from kselect.core.record import Record, significant
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Polynomial
-from kselect.stats.edges import EdgeShares, edge_shares, leaning
+from kselect.stats.diagnostics import EdgeShares, count_excluded, edge_shares, leaning
 
 SELECT = LamGrid((0.1, 1.0, 10.0), "select")
 LOW, MIDDLE, HIGH = TAUS[0], TAUS[5], TAUS[-1]
@@ -87,3 +87,23 @@ def test_each_loss_has_its_own_choices() -> None:
     found = study(spec, rows)
     assert [leaning(found, loss, ["5-CV"]) != () for loss in spec.losses] == [True, False]
     assert leaning(found, "squared", ["5-KS"]) == ()
+
+
+WHY = "2: no factor (degree=9;lam=0.1, degree=10;lam=0.1)"
+
+BOTH = "3: infinite score (tau=1;lam=1, tau=1;lam=2, ...); 1: no factor (degree=9;lam=0.1)"
+
+
+def test_the_mean_over_splits_and_the_first_reasons() -> None:
+    rows = [
+        record("heart", 0, "5-CV", 0.1),
+        record("heart", 0, "5-KS", 0.1),
+        record("heart", 1, "5-KS", 0.1, excluded=2, exclusions=WHY),
+        record("heart", 2, "5-KS", 0.1, excluded=4, exclusions=BOTH),
+        record("heart", 3, "5-KS", None),
+    ]
+    (found,) = count_excluded(study(experiment(), rows), "squared")
+    assert (found.dataset, found.method, found.mean) == ("heart", "5-KS", 2.0)
+    assert found.reasons == WHY
+    assert found.totals == {"no factor": 3, "infinite score": 3}
+    assert count_excluded(study(experiment(), rows), "zero-one") == ()

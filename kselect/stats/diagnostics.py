@@ -1,0 +1,158 @@
+"""What the records tell about the choices: the share at the edge of the grid, exclusions, and searches' ends."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kselect.core.experiment import Experiment
+from kselect.core.record import count_exclusions
+from kselect.kernels.base import read_parameters
+from kselect.search.edges import Axis, Edge, End, edges_of
+from kselect.stats.comparison import labels_of
+from kselect.stats.samples import table_records
+from kselect.stats.study import Study
+
+SPOTS: tuple[tuple[Axis, End], ...] = (
+    ("kernel", "smallest"),
+    ("kernel", "largest"),
+    ("lam", "smallest"),
+    ("lam", "largest"),
+)
+# Above this share of choices at an edge, a verdict that depends on the method carries a caution.
+LARGE = 0.5
+
+
+@dataclass(frozen=True)
+class EdgeShares:
+    """The choices of one method over data sets, splits and settings, and the share of them at each edge.
+
+    A share is None if there is no such edge, or no choice; ``anywhere`` counts a choice on two edges once.
+    """
+
+    method: str
+    choices: int
+    shares: tuple[float | None, ...]
+    anywhere: float | None
+
+    @property
+    def large(self) -> bool:
+        """Return whether more than half of the choices lie at an edge."""
+        return self.anywhere is not None and self.anywhere > LARGE
+
+
+def edge_shares(study: Study, loss: str) -> tuple[EdgeShares, ...]:
+    """Return the shares of each method of one loss."""
+    experiment = study.experiment
+    kernels = experiment.kernels
+    varied = any(edges_of(list(kernels), (), kernel, 1.0) for kernel in kernels)
+    selected = experiment.lam.mode == "select" and len(experiment.lam.values) > 1
+    exists = [selected if axis == "lam" else varied for axis, _ in SPOTS]
+    counts = count_choices(study, loss)
+    found = []
+    for label in labels_of(experiment, loss):
+        mine = counts.get(label, Counter())
+        choices = mine.total()
+        if not choices or not any(exists):
+            found.append(EdgeShares(label, choices, (None,) * len(SPOTS), None))
+            continue
+        at = Counter[tuple[Axis, End]]()
+        for edges, count in mine.items():
+            at.update(dict.fromkeys({(e.axis, e.end) for e in edges}, count))
+        anywhere = sum(count for edges, count in mine.items() if edges)
+        shares = (
+            at[s] / choices if known else None for s, known in zip(SPOTS, exists, strict=True)
+        )
+        found.append(EdgeShares(label, choices, tuple(shares), anywhere / choices))
+    return tuple(found)
+
+
+def count_choices(study: Study, loss: str) -> dict[str, Counter[tuple[Edge, ...]]]:
+    """Return method -> number of choices on each set of edges; kernels outside the grid are not counted."""
+    experiment = study.experiment
+    kernels = {(k.name, k.text): k for k in experiment.kernels}
+    table = table_records(study.records, experiment, loss)
+    chosen = table[table["status"] == "ok"]
+    found: dict[str, Counter[tuple[Edge, ...]]] = {}
+    columns = (chosen[c] for c in ("method", "kernel", "chosen", "lam", "n_train"))
+    # Few of the choices differ, so each is looked up once.
+    for (label, name, text, lam, n), count in Counter(zip(*columns, strict=True)).items():
+        kernel = kernels.get((name, text))
+        if kernel is not None:
+            edges = edges_of(experiment.kernels, ridges(experiment, lam, n), kernel, lam)
+            found.setdefault(label, Counter())[edges] += count
+    return found
+
+
+def ridges(experiment: Experiment, lam: float, n: int) -> tuple[float, ...]:
+    """Return the values that lam was chosen from; only itself if it is fixed."""
+    return experiment.lam.lams(n) if experiment.lam.mode == "select" else (lam,)
+
+
+def leaning(study: Study, loss: str, labels: Iterable[str]) -> tuple[EdgeShares, ...]:
+    """Return those of some methods that select the edge of the grid in more than half of their choices."""
+    wanted = set(labels)
+    return tuple(s for s in study.once(edge_shares, loss) if s.method in wanted and s.large)
+
+
+@dataclass(frozen=True)
+class Excluded:
+    """One method on one data set: mean number of exclusions over splits, total per reason, first description."""
+
+    dataset: str
+    method: str
+    mean: float
+    totals: Counter[str]
+    reasons: str
+
+
+def count_excluded(study: Study, loss: str) -> tuple[Excluded, ...]:
+    """Return every data set and method for which some candidate was excluded."""
+    experiment = study.experiment
+    table = table_records(study.records, experiment, loss)
+    good = table[table["status"] == "ok"]
+    found = []
+    for label in experiment.labels:
+        for name in experiment.datasets:
+            rows = good[(good["dataset"] == name) & (good["method"] == label)]
+            some = rows[rows["excluded"] > 0]
+            if len(some):
+                described = some["exclusions"].astype(str)
+                totals = sum((Counter(count_exclusions(d)) for d in described), Counter[str]())
+                mean = float(rows["excluded"].mean())
+                found.append(Excluded(name, label, mean, totals, described.iloc[0]))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """One method: its runs by the state in which the search ended.
+
+    ``held`` is the mean number of variables at a limit, NaN if it is not known; ``zeros`` is the mean share of
+    widths that are zero.
+    """
+
+    method: str
+    runs: int
+    states: tuple[tuple[str, int], ...]
+    held: float
+    zeros: float
+
+
+def endings(study: Study) -> tuple[Ending, ...]:
+    """Return how the searches of each method with a continuous search ended."""
+    experiment = study.experiment
+    table = table_records(study.records, experiment, experiment.loss)
+    good = table[(table["status"] == "ok") & (table["state"] != "")]
+    found = []
+    for label in dict.fromkeys(m.label for m in experiment.table if m.search):
+        rows = good[good["method"] == label]
+        held = [v["held"] for v in map(read_parameters, rows["tuned"]) if "held" in v]
+        widths = [[v == 0.0 for v in read_parameters(text).values()] for text in rows["chosen"]]
+        zeros = [sum(w) / len(w) for w in widths if w]
+        states = sorted(Counter(rows["state"]).items(), key=lambda one: (-one[1], one[0]))
+        means = (math.fsum(v) / len(v) if v else math.nan for v in (held, zeros))
+        found.append(Ending(label, len(rows), tuple(states), *means))
+    return tuple(found)

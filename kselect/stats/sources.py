@@ -1,0 +1,125 @@
+"""What a report reads besides the records: the printed numbers of the paper, and the manifest of the results."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+from kselect.core.method import SELECTED, Setting
+from kselect.errors import DataError
+from kselect.papers import Paper
+
+
+@dataclass(frozen=True)
+class Published:
+    """One printed test error: a mean over splits with its standard deviation (sd) or standard error (se)."""
+
+    table: str
+    dataset: str
+    method: str
+    setting: Setting
+    mean: float
+    spread: float
+    kind: Literal["sd", "se"]
+
+    def error(self, paper: Paper) -> float:
+        """Return the standard error; a standard deviation is over the paper's own number of splits."""
+        return self.spread / (1 if self.kind == "se" else math.sqrt(paper.splits_on(self.dataset)))
+
+    def deviation(self, paper: Paper) -> float:
+        """Return the standard deviation over the paper's splits."""
+        return self.spread * (math.sqrt(paper.splits_on(self.dataset)) if self.kind == "se" else 1)
+
+
+def read_published(lines: Iterable[str]) -> tuple[Published, ...]:
+    """Read the test errors of a CSV; skip its seconds and counts, and cells without a mean."""
+    try:
+        return tuple(
+            Published(
+                row["table"],
+                row["dataset"],
+                row["method"],
+                read_setting(row["setting"]),
+                float(row["mean"]),
+                float(row["spread"] or "nan"),
+                cast(Literal["sd", "se"], row["spread_kind"]),
+            )
+            for row in csv.DictReader(lines)
+            if row["spread_kind"] in ("sd", "se") and row["mean"]
+        )
+    except (KeyError, ValueError) as error:
+        raise DataError(f"not a table of published numbers: {error}") from None
+
+
+def read_setting(text: str) -> Setting:
+    """Read ``lam=0.001`` or ``n lam=0.1``; an empty text means that the ridge was selected."""
+    if not text:
+        return SELECTED
+    unit, _, value = text.partition("=")
+    if unit not in ("lam", "n lam"):
+        raise ValueError(f"{text!r} is not a setting such as lam=0.001")
+    return Setting(value=float(value), unit="n lam" if unit == "n lam" else "lam")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """An environment in which jobs were computed; ``commit`` is empty if it is not known."""
+
+    name: str
+    jobs: int
+    python: str
+    packages: Mapping[str, str]
+    cpu: str
+    commit: str
+    changed: bool
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """The file of a data set: where it was found, and its checksum."""
+
+    dataset: str
+    source: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The facts of a manifest.json; ``missing`` gives the reason why a data set has no records."""
+
+    seed: int | None = None
+    jobs: int = 0
+    failed: int = 0
+    missing: Mapping[str, str] = field(default_factory=dict)
+    machines: tuple[Machine, ...] = ()
+    data: tuple[DataFile, ...] = ()
+
+
+def read_facts(manifest: Mapping[str, Any]) -> Manifest:
+    """Read the content of a manifest.json; an empty one has no facts."""
+    machines = []
+    for name, known in manifest.get("environments", {}).items():
+        git = known.get("git") or {}
+        machines.append(
+            Machine(
+                name,
+                known.get("jobs", 0),
+                known.get("python", ""),
+                known.get("packages", {}),
+                known.get("cpu") or "",
+                git.get("commit", ""),
+                bool(git.get("dirty")),
+            )
+        )
+    data = manifest.get("data", {}).items()
+    return Manifest(
+        manifest.get("seed"),
+        manifest.get("jobs", 0),
+        manifest.get("failed_records", 0),
+        manifest.get("missing", {}),
+        tuple(machines),
+        tuple(DataFile(name, entry.get("from", ""), entry["sha256"]) for name, entry in data),
+    )

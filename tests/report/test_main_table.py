@@ -1,0 +1,110 @@
+"""The rows of the main table: common decimals, powers of ten, marks and hints."""
+
+import math
+
+import pytest
+
+from kselect.core.table import Measure, Values
+from kselect.report.sections.main_table import show_row
+from kselect.report.words import describe_fewer, show_p
+from kselect.stats.samples import Sample, TTest
+
+NAN = math.nan
+TIMES = "\N{MULTIPLICATION SIGN}"
+
+
+def cell(mean: float, sd: float = NAN, failures: int = 0, p: float | None = None) -> Sample:
+    """A sample with this mean and standard deviation, of two runs, or of one if there is no deviation."""
+    test = None if p is None else TTest(10, 1.0, p)
+    values = [] if math.isnan(mean) else [mean] if math.isnan(sd) else [mean - sd, mean, mean + sd]
+    best = p is None and bool(values)
+    return Sample(
+        dict(enumerate(values)), {}, failures, best=best, worse=test, worse_corrected=test
+    )
+
+
+def measures(row: Values) -> list[Measure]:
+    return [c for c in row if isinstance(c, Measure)]
+
+
+def texts(row: Values) -> list[str]:
+    return [f"{c.mean_text} {c.sd_text}".strip() for c in measures(row)]
+
+
+def test_percentages_have_two_decimals_as_in_the_papers() -> None:
+    assert texts(show_row("d", "%", [cell(14.327, 2.61), cell(9.0, 2.9)], 1)) == [
+        "14.33 2.61",
+        "9.00 2.90",
+    ]
+    assert texts(show_row("d", "%", [cell(30.0, 12.0)], 1)) == ["30.00 12.00"]
+    assert texts(show_row("d", "%", [cell(0.0, 0.0)], 1)) == ["0.00 0.00"]
+
+
+@pytest.mark.parametrize(
+    ("mean", "sd", "power", "text"),
+    [
+        (4.5e-5, 1.4e-5, "⁻⁵", "4.5 1.4"),
+        (0.015, 0.00097, "⁻²", "1.500 0.097"),
+        (0.23, 0.036, "", "0.230 0.036"),
+        (8.7, 0.83, "", "8.70 0.83"),
+        (593.1, 95.0, "", "593 95"),
+        (52000.0, 1500.0, "⁴", "5.20 0.15"),
+    ],
+)
+def test_squared_errors_of_any_size(mean: float, sd: float, power: str, text: str) -> None:
+    row = show_row("d", "MSE", [cell(mean, sd)], 1)
+    assert (row[0], texts(row)) == (f"d ({TIMES} 10{power})" if power else "d", [text])
+
+
+def test_a_row_has_the_same_decimals_and_power_throughout() -> None:
+    row = show_row("d", "MSE", [cell(4.5e-5, 1.4e-5), cell(6.1e-5, 1.2e-5), cell(7e-4, 9e-6)], 1)
+    assert row[0] == f"d ({TIMES} 10⁻⁵)"
+    assert texts(row) == ["4.5 1.4", "6.1 1.2", "70.0 0.9"]
+
+
+def test_an_enormous_value_does_not_widen_the_row() -> None:
+    assert (
+        texts(show_row("d", "MSE", [cell(4.5e-5, 1.2e-5), cell(800.0, 1.2e-5)], 1))[1]
+        == "8.0e+07 1.2"
+    )
+
+
+def test_marks_failures_and_empty_cells() -> None:
+    cells = [cell(1, 1), cell(2, 1, p=0.3), cell(3, 1, 4, p=0.01), cell(math.nan, failures=10)]
+    row = show_row("d", "%", cells, 1)
+    assert [c.mark for c in measures(row)] == ["best", "close", "", ""]
+    assert [c.failures for c in measures(row)] == [0, 0, 4, 10]
+    assert measures(row)[3].mean_text == ""
+    assert "p = 0.3" in measures(row)[1].hint
+
+
+def test_one_run_has_no_deviation() -> None:
+    assert texts(show_row("d", "%", [cell(14.327)], 1)) == ["14.33"]
+    assert texts(show_row("d", "MSE", [cell(4.5e-5)], 1)) == ["4.50"]
+
+
+def test_p_values() -> None:
+    assert [show_p(p) for p in (0.0001, 0.0343, 0.5)] == ["< 0.001", "0.034", "0.5"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        ([10, 10], ""),
+        ([12, 10], ""),
+        ([4, 4], " (4 splits)"),
+        ([1], " (1 split)"),
+        ([3, 10], " (3 to 10 splits)"),
+        ([], ""),
+    ],
+)
+def test_a_row_with_fewer_splits_says_so(counts: list[int], text: str) -> None:
+    assert describe_fewer(counts, 10) == text
+
+
+def test_a_method_without_runs_does_not_count_as_fewer_splits() -> None:
+    """Three of ten runs, one failed; a method without any run shows dashes instead."""
+    tried, nothing = Sample({0: 1.0, 1: 3.0}, {}, 1, planned=10), Sample(planned=10)
+    assert show_row("d", "%", [tried, nothing], 10)[0] == "d (3 splits)"
+    assert show_row("d", "%", [nothing], 10)[0] == "d"
+    assert measures(show_row("d", "%", [tried], 10))[0].hint == "2 runs; 1 failed; 7 not run"
