@@ -11,10 +11,11 @@ FBIF replaces L by ``Lt``, with ``Kt = V V^T`` in place of K; by Woodbury
     square:  Lt^{-1} = (1 / (2 lam)) [I - V (n lam I + V^T V)^{-1} V^T]
     hinge:   Lt^{-1} = (1 / (2 lam)) [I - V (4 n lam h I + V^T I0 V)^{-1} V^T I0],   I0 = 1[|1 - y f| <= h]
 
-The paper prints the hinge form without I0, another matrix's inverse, and plus for minus in u. On the right hand
-side it leaves the exact K (``rhs: exact``): at small lam this grows without bound; with no column at all it is
-``n/(n - m) K_FS a_S``, the fold's coefficients dropped. ``rhs: nystrom`` puts Kt there too and stays bounded. What
-explodes is infinitely far on the wrong side of its label, so that every loss of it is the largest, never NaN.
+The paper prints the hinge form without I0, which is the inverse of another matrix, and plus for minus in u. It
+keeps the exact K on the right hand side (``rhs: exact``), which grows without bound at small lam; without any
+column it is ``n/(n - m) K_FS a_S``, the fold's coefficients dropped. ``rhs: nystrom`` puts Kt there too and stays
+bounded. A prediction that overflows is set infinitely far on the wrong side of its label, so that any loss of it
+is the largest, never NaN.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from kselect.errors import TrialError
 from kselect.kernels.nystrom import DROPPED
 from kselect.learners.bouligand import perturbation
 from kselect.learners.problem import Problem
-from kselect.learners.smooth_hinge_loss import curvature, pull
+from kselect.learners.smooth_hinge_trainer import curvature, pull
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, symmetric_eigh
 
@@ -37,7 +38,7 @@ Operator = Callable[[Array], Array]
 
 
 def nystrom_factor(columns: Array, landmarks: Index) -> Array:
-    """``V`` (n, r) with ``V V^T`` the Nystrom approximation, from ``K_{., landmarks}`` (n, c)."""
+    """Return ``V`` (n, r) with ``V V^T`` the Nystrom approximation, from ``K_{., landmarks}`` (n, c)."""
     s, U = symmetric_eigh(columns[landmarks])
     kept = s > DROPPED * s[-1]
     return np.asarray(columns @ (U[:, kept] / np.sqrt(s[kept])))
@@ -45,12 +46,12 @@ def nystrom_factor(columns: Array, landmarks: Index) -> Array:
 
 @dataclass(frozen=True)
 class NystromFactor:
-    """For ``Problem.once``: ``V`` from a share c of the rows, at least one; the paper takes a tenth."""
+    """Computes ``V`` from a share c of the rows, for ``Problem.once``; the paper takes a tenth."""
 
     c: float
 
     def __call__(self, problem: Problem) -> Array:
-        """``V``."""
+        """Return ``V`` from at least one row."""
         if not self.c <= 1.0:
             raise TrialError(f"c is a share of the rows, at most 1, not {self.c:g}")
         landmarks = problem.drawn(max(1, round(self.c * problem.n)))
@@ -60,8 +61,8 @@ class NystromFactor:
 def fbif_square(
     K: Array | None, V: Array, y: Array, f: Array, lams: Array, folds: Folds, *, order: int = 1
 ) -> Array:
-    """The same from the full fit f (n_ridges, n) and V; without K the right hand side has ``V V^T`` too."""
-    side, gram, v = Side(K, V, folds), V.T @ V, np.full(len(y), 2.0)
+    """Return the series for the square loss from the full fit f (n_ridges, n); without K it uses ``V V^T``."""
+    side, gram, v = RightHandSide(K, V, folds), V.T @ V, np.full(len(y), 2.0)
     out, pushed = np.empty_like(f), side.of_each_fold(2.0 * (y - f))
     for i, lam in enumerate(lams.tolist()):
         solve = woodbury(V, V, gram, len(y) * lam, 2.0 * lam)
@@ -80,8 +81,8 @@ def fbif_smooth_hinge(
     h: float,
     order: int = 1,
 ) -> Array:
-    """The same for the smoothed hinge."""
-    side, v = Side(K, V, folds), curvature(y * f, h)
+    """Return the series for the smoothed hinge; the arguments are those of ``fbif_square``."""
+    side, v = RightHandSide(K, V, folds), curvature(y * f, h)
     out, pushed = np.empty_like(f), side.of_each_fold(y * pull(y * f, h))
     for i, lam in enumerate(lams.tolist()):
         on_zone = V * (v[i] > 0)[:, None]
@@ -91,19 +92,15 @@ def fbif_smooth_hinge(
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
-    """What stands on the right hand side: K, or ``V V^T`` where there is no K."""
+class RightHandSide:
+    """The kernel matrix on the right hand side: K, or ``V V^T`` if K is None."""
 
     K: Array | None
     V: Array
     folds: Folds
 
-    def product(self, x: Array) -> Array:
-        """``K x``."""
-        return np.asarray(self.V @ (self.V.T @ x) if self.K is None else self.K @ x)
-
     def of_each_fold(self, u: Array) -> Array:
-        """(n_ridges, n, folds): ``K (1_F u)``, a product for each fold with all ridges in it."""
+        """Return ``K (1_F u)``, (n_ridges, n, folds), by one product per fold for all ridges."""
         if self.K is None:
             parts = [(u[:, F] @ self.V[F]) @ self.V.T for F in self.folds.members]
         else:
@@ -114,7 +111,7 @@ class Side:
     def partial_sum(
         self, solve: Operator, pushed: Array, f: Array, v: Array, lam: float, order: int
     ) -> Array:
-        """``f + p_1 + ... + p_order``, each row from its own fold."""
+        """Return ``f + p_1 + ... + p_order``, each row from its own fold."""
         if order < 1:
             return f.copy()
         n, own = len(f), (np.arange(len(f)), self.folds.numbers)
@@ -123,13 +120,18 @@ class Side:
         total = f + term[own]
         D = perturbation(self.folds) if order > 1 else term
         for _ in range(1, order):
-            term = solve(self.product(v[:, None] * D * term) / n)
+            x = v[:, None] * D * term
+            product = self.V @ (self.V.T @ x) if self.K is None else self.K @ x
+            term = solve(product / n)
             total += term[own]
         return np.asarray(total)
 
 
 def woodbury(V: Array, right: Array, gram: Array, shift: float, scale: float) -> Operator:
-    """``B -> (B - V (shift I + gram)^{-1} right^T B) / scale``; infinite where that inverse is lost to rounding."""
+    """Return the operator ``B -> (B - V (shift I + gram)^{-1} right^T B) / scale``.
+
+    The result is infinite if rounding makes that inverse impossible.
+    """
     inner = gram.copy()
     inner.ravel()[:: len(inner) + 1] += shift
     factor, failed = dpotrf(inner, lower=1)
@@ -143,5 +145,5 @@ def woodbury(V: Array, right: Array, gram: Array, shift: float, scale: float) ->
 
 
 def wrong_where_exploded(predicted: Array, y: Array) -> Array:
-    """What is not a finite number becomes ``-sign(y) inf``."""
+    """Replace non-finite predictions by ``-sign(y) inf``."""
     return np.where(np.isfinite(predicted), predicted, np.where(y > 0, -np.inf, np.inf))

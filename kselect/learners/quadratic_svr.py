@@ -1,4 +1,20 @@
-"""Support vector regression with the quadratic eps-insensitive loss (icml2014, section 4.2.2)."""
+r"""Support vector regression with the quadratic eps-insensitive loss (icml2014, section 4.2.2).
+
+The Taylor series of cross-validation (mathematics, 5 and 7; bouligand.py): V'' is constant while the zones stay, so
+all derivatives are those of the square loss on A, the rows outside the tube of the full fit, with the targets
+``z = y - eps s``. With ``e = -t m/(n - m)`` and ``D = diag(1 on F, -m/(n - m) off F)``, ``n w = I - t D``, the
+weighted problem
+
+    (K_AA + gamma I) beta + b 1 = z - t D rho,  1^T beta = 0,  rho = z - f - b = gamma beta + t D rho
+
+is ``rho = rho_0 + t S D rho`` with the hat matrix ``S = I - gamma P`` of the rows A. The term of order q is
+
+    rho_q = S D rho_{q-1},  beta_q = -P D rho_{q-1},  b_q = -p^T D rho_{q-1} / (1^T p),  f_q = K_{.A} beta_q
+
+on all rows, including those within the tube; m and n count them all. The rate is the largest absolute eigenvalue
+of ``S D``, those of ``S^{1/2} D S^{1/2}``: between ``-m/(n - m)`` and ``lambda_max(S_FF)``. The guard of BIF uses
+the latter.
+"""
 
 from __future__ import annotations
 
@@ -9,29 +25,32 @@ import numpy as np
 
 from kselect.errors import ConfigError
 from kselect.grids import show_number
-from kselect.learners.active_set import Start, TubeProblem, TubeSolution, train
-from kselect.learners.base import Fit, Problem, RidgeMode, learner
-from kselect.learners.frozen_zones import largest_rate, taylor_series
+from kselect.learners.base import Fit, Problem, RidgeMode, learner, per_folds
+from kselect.learners.bouligand import FrozenZoneSeries, largest_rate, perturbation
+from kselect.learners.quadratic_svr_trainer import (
+    Start,
+    TubeProblem,
+    TubeSolution,
+    TubeSystem,
+    train,
+)
 from kselect.numerics.folds import Folds
-from kselect.numerics.linalg import Array, Index, Mask
+from kselect.numerics.linalg import Array, Index
 
 
-class QuadraticSVRPath:
-    """All ridges, each started from the next larger one; K is sliced, never computed again."""
+class QuadraticSVRPath(FrozenZoneSeries):
+    """The fits at all ridges, each started from the next larger one; the kernel matrix is only sliced."""
 
     def __init__(self, problem: Problem, *, eps: float) -> None:
         if not eps >= 0:
             raise ConfigError(f"eps must not be negative, not {eps}")
         self.problem = problem
         self.eps = eps
-        self._held: dict[Folds, Array] = {}
-        self._series: dict[Folds, Array] = {}
-        self._rates: dict[Folds, Array] = {}
 
-    def task(
+    def training_problem(
         self, ridge: int, left_out: Index | None = None, *, rows: int | None = None
     ) -> TubeProblem:
-        """The problem at a ridge ``rows lam`` (default: n), without the rows left out."""
+        """Return the problem at a ridge ``rows lam`` (default: n), without the rows left out."""
         p = self.problem
         lam = float(p.lams[ridge])
         kept = np.ones(p.n, dtype=np.bool_)
@@ -41,34 +60,34 @@ class QuadraticSVRPath:
         return TubeProblem(p.K, p.y, (rows or p.n) * lam, self.eps, kept, name)
 
     @cached_property
-    def fits(self) -> list[TubeSolution]:
-        """From the largest ridge, whose solution is the smoothest, down; in the order of the problem."""
+    def solutions(self) -> list[TubeSolution]:
+        """The solutions in the order of the ridges, computed from the largest, the smoothest, down."""
         found: dict[int, TubeSolution] = {}
         start: Start | None = None
         for ridge in np.argsort(-self.problem.lams, kind="stable").tolist():
-            found[ridge] = train(self.task(ridge), start)
+            found[ridge] = train(self.training_problem(ridge), start)
             start = found[ridge].start
         return [found[ridge] for ridge in range(len(found))]
 
     def fit(self) -> Fit:
-        """alpha and b for every ridge."""
-        return Fit(np.array([f.alpha for f in self.fits]), np.array([f.b for f in self.fits]))
+        """Return alpha and b for every ridge."""
+        alpha, b = [s.alpha for s in self.solutions], [s.b for s in self.solutions]
+        return Fit(np.array(alpha), np.array(b))
 
     def decision(self) -> Array:
-        """``K alpha + b``."""
-        return np.array([f.decision for f in self.fits])
+        """Return ``K alpha + b``."""
+        return np.array([s.decision for s in self.solutions])
 
+    @per_folds
     def held_out(self, folds: Folds) -> Array:
-        """Exact k-fold cross-validation by retraining, each fold started from the full fit.
+        """Return exact k-fold cross-validation by retraining, each fold started from the full fit.
 
         ``ridge: per-fold`` trains with the ridge ``(n - m) lam``, ``fixed`` keeps ``n lam``.
         """
-        if folds not in self._held:
-            self._held[folds] = self._retrain(folds.members, self.problem.ridge)
-        return self._held[folds]
+        return self._retrain(folds.members, self.problem.ridge)
 
     def loo(self) -> Array:
-        """Leave-one-out by n trainings, with the ridge n lam kept; rows within the tube need none."""
+        """Return leave-one-out by n trainings with the ridge n lam; rows within the tube need none."""
         return self._loo
 
     @cached_property
@@ -79,37 +98,45 @@ class QuadraticSVRPath:
         out = self.decision()
         for F in left_out:
             rows = self.problem.n - (len(F) if mode == "per-fold" else 0)
-            for ridge, fit in enumerate(self.fits):
-                # Rows within the tube have no say: without them, and with the ridge kept, nothing changes.
-                if mode == "per-fold" or fit.zones[F].any() or not fit.zones.any():
-                    without = train(self.task(ridge, F, rows=rows), fit.start)
-                    out[ridge, F] = without.decision[F]
+            for ridge, full in enumerate(self.solutions):
+                # Rows within the tube do not affect the fit: without them, at the same ridge, nothing changes.
+                if mode == "per-fold" or full.zones[F].any() or not full.zones.any():
+                    problem = self.training_problem(ridge, F, rows=rows)
+                    out[ridge, F] = train(problem, full.start).decision[F]
         return out
 
-    def bif(self, folds: Folds, order: int) -> Array:
-        """(n_ridges, n): k-fold cross-validation by its Taylor series of that order; its ridge is per fold."""
-        known = self._series.get(folds)
-        if known is None or known.shape[1] <= order:
-            # Orders asked for one after another would each start anew.
-            most = order if known is None else 2 * order
-            known = np.array(
-                [taylor_series(self.task(i), fit, folds, most) for i, fit in enumerate(self.fits)]
-            )
-            self._series[folds] = known
-        return known[:, order].copy()
+    def _taylor_series(self, folds: Folds, order: int) -> Array:
+        full = enumerate(self.solutions)
+        return np.array([taylor_series(self.training_problem(i), s, folds, order) for i, s in full])
 
-    def rates(self, folds: Folds) -> Array:
-        """(n_ridges,): ``max_F lambda_max(S_FF)``, S being the hat matrix of the rows outside the tube."""
-        if folds not in self._rates:
-            found = [largest_rate(self.task(i), fit, folds) for i, fit in enumerate(self.fits)]
-            self._rates[folds] = np.array(found)
-        return self._rates[folds]
+    def _largest_rate(self, ridge: int, folds: Folds) -> float:
+        problem, A = self.training_problem(ridge), np.flatnonzero(self.solutions[ridge].zones)
+        if not len(A):
+            return 0.0
+        system = TubeSystem(problem.K, A, problem.gamma, problem.name)
+        return largest_rate(A, folds, problem.gamma, system.block)
 
-    def interpolating(self, folds: Folds, cap: float) -> Mask:
-        """Where that rate reaches the cap for some fold; inf: nowhere."""
-        if np.isposinf(cap):
-            return np.zeros(len(self.problem.lams), dtype=np.bool_)
-        return np.asarray(self.rates(folds) >= cap)
+
+def taylor_series(problem: TubeProblem, full: TubeSolution, folds: Folds, order: int) -> Array:
+    """Return the predictions of each row by its fold's series of order 0, 1, ..., order: (order + 1, n).
+
+    It takes one Cholesky factor, and per order a solve with one column per fold.
+    """
+    out = np.tile(full.decision, (order + 1, 1))
+    A = np.flatnonzero(full.zones)
+    if not len(A):
+        return out  # no row is outside the tube: f = 0, and nothing determines in which direction b moves
+    system = TubeSystem(problem.K, A, problem.gamma, problem.name)
+    D = perturbation(folds)[A]
+    rho = (problem.gamma * full.alpha[A])[:, None]
+    beta, b = np.zeros_like(D), np.zeros(len(folds.members))
+    for q in range(1, order + 1):
+        pushed = D * rho
+        step, shift = system.solve(pushed)
+        beta, b, rho = beta - step, b - shift, pushed - problem.gamma * step
+        for j, F in enumerate(folds.members):
+            out[q, F] += problem.K[np.ix_(F, A)] @ beta[:, j] + b[j]
+    return out
 
 
 @learner("quadratic-svr", paper="icml2014", tasks=frozenset({"regression"}))

@@ -1,31 +1,109 @@
-"""The support vector machine with the smoothed hinge loss, without a bias (ijcai2018, section 3.3)."""
+r"""The support vector machine with the smoothed hinge loss, without a bias (ijcai2018, section 3.3).
+
+Without a fold, training starts from the zones of the full fit. The first solution with the fold's rows taken out
+is one Newton step from the full fit, the limit of its Taylor series (mathematics, section 6); few rows are then in
+the wrong zone. For many free rows and folds one factor of the free rows is shared by all folds.
+
+The series with the zones frozen (mathematics, sections 5 and 6; bouligand.py): with ``e = -t m/(n - m)`` and
+``D = diag(1 on F, -m/(n - m) off F)``, ``n w = I - t D``, and the weighted problem is
+
+    gamma a = (I - t D) pull(z),   z = Ky a,   gamma = 2 lam n,   rho = 2 h gamma
+
+While the zones stay, ``a = C (1 - t D)`` on the rows L at the top and ``rho a = (I - t D) s``,
+``s = 1 + h - z``, on the free rows Q. The terms of ``a = sum t^q a_q``, with ``s_0 = s``, ``s_q = -z_q``:
+
+    a_1 = -C D on L, 0 from q = 2 on;   (Ky_QQ + rho I) a_q = -D s_{q-1} - Ky_QL a_q on Q
+
+Their margins are the terms ``eps^q h_q / q!`` of the general recursion. ijcai2018 prints plus
+``(1/m) (K o C_i) V'`` in the first order: the sign is minus.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotri, dpotrs
 
 from kselect.errors import ConfigError
-from kselect.learners.base import Fit, Problem, RidgeMode, RightSide, learner
-from kselect.learners.block_pivoting import (
+from kselect.learners.base import Fit, Problem, RidgeMode, RightSide, learner, per_folds
+from kselect.learners.bouligand import FrozenZoneSeries, largest_rate, perturbation
+from kselect.learners.nystrom_series import NystromFactor, fbif_smooth_hinge
+from kselect.learners.smooth_hinge_trainer import (
     HingeProblem,
     HingeSolution,
+    SharedFactor,
     SignedKernel,
+    Zones,
     carried_over,
-    settle,
+    minimise,
+    solve,
+    zones_without,
 )
-from kselect.learners.hinge_folds import Ceiling, FoldTrainer
-from kselect.learners.hinge_series import largest_rate, taylor_series
-from kselect.learners.nystrom_series import NystromFactor, fbif_smooth_hinge
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 
+# With this many free rows and folds, a shared factor is cheaper than one per fold and step.
+WORTH_SHARING = 250
+FOLDS_SHARING = 3
 
-class SmoothHingePath:
-    """All ridges, each started from the next larger one; one signed kernel matrix serves them and all folds."""
+
+class FoldTrainer:
+    """Training without a fold at one ridge ``gamma``, for ``folds`` folds, from the zones of the full fit."""
+
+    def __init__(self, signed: SignedKernel, zones: Zones, gamma: float, folds: int) -> None:
+        self.signed, self.zones, self.gamma, self.folds = signed, zones, gamma, folds
+
+    @cached_property
+    def shared(self) -> SharedFactor | None:
+        """The factor of the free rows of the full fit, None if it does not pay."""
+        U = self.zones.free.nonzero()[0]
+        if len(U) < WORTH_SHARING or self.folds < FOLDS_SHARING:
+            return None
+        return SharedFactor(self.signed.Ky, U, 2.0 * self.signed.h * self.gamma)
+
+    def problem(self, F: Index) -> HingeProblem:
+        """Return the problem without the rows F."""
+        kept = np.ones(len(self.signed.Ky), dtype=np.bool_)
+        kept[F] = False
+        return HingeProblem(self.signed, self.gamma, kept)
+
+    def fit(self, F: Index) -> HingeSolution:
+        """Return the minimum without the rows F."""
+        return minimise(self.problem(F), zones_without(self.signed, self.zones, F), self.shared)
+
+    def step(self, F: Index) -> HingeSolution:
+        """Return the solution after one Newton step: the minimum with the zones frozen."""
+        return solve(self.problem(F), zones_without(self.signed, self.zones, F), self.shared)
+
+
+@dataclass(frozen=True, eq=False)
+class Ceiling:
+    """The ridges so large that all rows outside a fold are at the top, which need no training.
+
+    With T the rows outside the fold, ``z = C Ky_{iT} 1``, which is optimal while
+    ``C max_{i in T} Ky_{iT} 1 <= 1 - h``. ``own`` is ``Ky_{iT} 1`` for i in its fold, ``reach`` that maximum.
+    """
+
+    own: Array
+    reach: Array
+
+    @classmethod
+    def of(cls, signed: SignedKernel, members: Sequence[Index]) -> Ceiling:
+        """Return the ceilings of all folds."""
+        own, reach = np.empty_like(signed.sums), np.empty(len(members))
+        for j, F in enumerate(members):
+            others = signed.sums - signed.Ky.take(F, 0).sum(axis=0)
+            own[F] = others[F]
+            others[F] = -np.inf
+            reach[j] = others.max()
+        return cls(own, reach)
+
+
+class SmoothHingePath(FrozenZoneSeries):
+    """The fits at all ridges, each started from the next larger one; the signed kernel matrix is shared."""
 
     def __init__(self, problem: Problem, *, h: float) -> None:
         if problem.columns is not None:
@@ -36,10 +114,6 @@ class SmoothHingePath:
             raise ConfigError("smooth-hinge is for two classes, labelled -1 and +1")
         self.problem = problem
         self.h = h
-        self._held: dict[Folds, Array] = {}
-        self._frozen: dict[Folds, Array] = {}
-        self._series: dict[Folds, Array] = {}
-        self._rates: dict[Folds, Array] = {}
 
     @cached_property
     def signed(self) -> SignedKernel:
@@ -47,115 +121,116 @@ class SmoothHingePath:
         p = self.problem
         return SignedKernel.of(p.K, p.y, self.h, f"{p.kernel.name} {p.kernel.text}")
 
-    def task(self, ridge: int) -> HingeProblem:
-        """The problem on all rows at a ridge."""
+    def training_problem(self, ridge: int) -> HingeProblem:
+        """Return the problem on all rows at a ridge."""
         return HingeProblem(self.signed, 2.0 * float(self.problem.lams[ridge]) * self.problem.n)
 
     @cached_property
-    def fits(self) -> list[HingeSolution]:
-        """From the largest ridge, where every row is at the top, down; in the order of the problem."""
+    def solutions(self) -> list[HingeSolution]:
+        """The solutions in the order of the ridges, computed from the largest, all rows at the top, down."""
         found: dict[int, HingeSolution] = {}
-        fit: HingeSolution | None = None
+        near: HingeSolution | None = None
         for ridge in np.argsort(-self.problem.lams, kind="stable").tolist():
-            task = self.task(ridge)
-            found[ridge] = fit = settle(task, carried_over(task, fit))
+            problem = self.training_problem(ridge)
+            found[ridge] = near = minimise(problem, carried_over(problem, near))
         return [found[ridge] for ridge in range(len(found))]
 
     def fit(self) -> Fit:
-        """``alpha = y a`` for every ridge; no bias."""
-        alpha = self.problem.y * np.array([f.a for f in self.fits])
+        """Return ``alpha = y a`` for every ridge; there is no bias."""
+        alpha = self.problem.y * np.array([s.a for s in self.solutions])
         return Fit(alpha, np.zeros(len(alpha)))
 
     def decision(self) -> Array:
-        """``f = y z``."""
-        return np.asarray(self.problem.y * np.array([f.z for f in self.fits]))
+        """Return ``f = y z``."""
+        return np.asarray(self.problem.y * np.array([s.z for s in self.solutions]))
 
+    @per_folds
     def held_out(self, folds: Folds) -> Array:
-        """Exact k-fold cross-validation by retraining, each fold started from the full fit's zones.
+        """Return exact k-fold cross-validation by retraining, each fold from the zones of the full fit.
 
         ``ridge: per-fold`` trains with the ridge ``2 lam (n - m)``, ``fixed`` keeps ``2 lam n``.
         """
-        if folds not in self._held:
-            self._held[folds] = self._left_out(folds.members, self.problem.ridge, retrained)
-        return self._held[folds]
+        return self._left_out(folds.members, self.problem.ridge, FoldTrainer.fit)
 
+    @per_folds
     def frozen_step(self, folds: Folds) -> Array:
-        """(n_ridges, n): each row predicted after one Newton step towards the problem without its fold.
+        """Return each row's prediction after one Newton step towards the problem without its fold.
 
-        It starts from the full fit, whose zones it keeps. With ``ridge: per-fold`` it is the limit of the series,
-        the best approximation of cross-validation known; with ``fixed`` the same step at that ridge.
+        The step starts from the full fit, whose zones it keeps. With ``ridge: per-fold`` it is the limit of the
+        series, the best approximation of cross-validation known; with ``fixed`` the same step at that ridge.
         """
-        if folds not in self._frozen:
-            self._frozen[folds] = self._left_out(
-                folds.members, self.problem.ridge, FoldTrainer.step
-            )
-        return self._frozen[folds]
+        return self._left_out(folds.members, self.problem.ridge, FoldTrainer.step)
 
     def loo(self) -> Array:
-        """Leave-one-out by n trainings, with the ridge n lam kept; rows with ``a = 0`` need none."""
+        """Return leave-one-out by n trainings with the ridge n lam; rows with ``a = 0`` need none."""
         singles = [np.array([i]) for i in range(self.problem.n)]
-        return self._left_out(singles, "fixed", retrained)
+        return self._left_out(singles, "fixed", FoldTrainer.fit)
 
     def _left_out(
         self,
         members: Sequence[Index],
         mode: RidgeMode,
-        margins_without: Callable[[FoldTrainer, Index], Array],
+        solution_without: Callable[[FoldTrainer, Index], HingeSolution],
     ) -> Array:
-        margins = np.array([f.z for f in self.fits])
+        margins = np.array([s.z for s in self.solutions])
         ceiling = Ceiling.of(self.signed, members)
-        for ridge, fit in enumerate(self.fits):
+        for ridge, full in enumerate(self.solutions):
             trainers: dict[int, FoldTrainer] = {}
             for F, reach in zip(members, ceiling.reach.tolist(), strict=True):
                 rows = self.problem.n - (len(F) if mode == "per-fold" else 0)
                 gamma = 2.0 * float(self.problem.lams[ridge]) * rows
-                if fit.zones.top.all() and reach <= (1.0 - self.h) * gamma:
+                if full.zones.top.all() and reach <= (1.0 - self.h) * gamma:
                     margins[ridge, F] = ceiling.own[F] / gamma
-                # Rows with a = 0 have no say: without them, and with the ridge kept, nothing changes.
-                elif mode == "per-fold" or fit.a[F].any():
+                # Rows with a = 0 do not affect the fit: without them, at the same ridge, nothing changes.
+                elif mode == "per-fold" or full.a[F].any():
                     if rows not in trainers:
                         alike = sum(mode == "fixed" or len(G) == len(F) for G in members)
-                        trainers[rows] = FoldTrainer(self.signed, fit.zones, gamma, alike)
-                    margins[ridge, F] = margins_without(trainers[rows], F)[F]
+                        trainers[rows] = FoldTrainer(self.signed, full.zones, gamma, alike)
+                    margins[ridge, F] = solution_without(trainers[rows], F).z[F]
         return np.asarray(self.problem.y * margins)
 
-    def bif(self, folds: Folds, order: int) -> Array:
-        """(n_ridges, n): k-fold cross-validation by its Taylor series (t-BIF: order 1); its ridge is per fold."""
-        known = self._series.get(folds)
-        if known is None or known.shape[1] <= order:
-            # Who asks for one order after another shall not have each of them from the start.
-            most = order if known is None else 2 * order
-            margins = [
-                taylor_series(self.task(i), fit, folds, most) for i, fit in enumerate(self.fits)
-            ]
-            self._series[folds] = known = self.problem.y * np.array(margins)
-        return known[:, order].copy()
+    def _taylor_series(self, folds: Folds, order: int) -> Array:
+        margins = [
+            taylor_series(self.training_problem(i), s, folds, order)
+            for i, s in enumerate(self.solutions)
+        ]
+        return np.asarray(self.problem.y * np.array(margins))
+
+    def _largest_rate(self, ridge: int, folds: Folds) -> float:
+        problem, Q = self.training_problem(ridge), self.solutions[ridge].zones.free.nonzero()[0]
+        if not len(Q):
+            return 0.0
+        G = dpotri(problem.factor(self.signed.Ky.take(Q, 0).take(Q, 1)), lower=1)[0]
+        return largest_rate(Q, folds, problem.rho, lambda F: G[np.ix_(F, F)])
 
     def fbif(self, folds: Folds, *, c: float, order: int, rhs: RightSide) -> Array:
-        """(n_ridges, n): the same series with the kernel approximated by a share c of its columns."""
+        """Return the series with the kernel approximated by a share c of its columns."""
         p = self.problem
         V, K = p.once(NystromFactor(c)), p.K if rhs == "exact" else None
         return fbif_smooth_hinge(K, V, p.y, self.decision(), p.lams, folds, h=self.h, order=order)
 
-    def rates(self, folds: Folds) -> Array:
-        """(n_ridges,): ``max_F lambda_max(S_FF)``, S being the hat matrix of the free rows."""
-        if folds not in self._rates:
-            found = [
-                largest_rate(self.task(i), fit, folds.members) for i, fit in enumerate(self.fits)
-            ]
-            self._rates[folds] = np.array(found)
-        return self._rates[folds]
 
-    def interpolating(self, folds: Folds, cap: float) -> NDArray[np.bool_]:
-        """Where that rate reaches the cap for some fold; inf: nowhere."""
-        if np.isposinf(cap):
-            return np.zeros(len(self.problem.lams), dtype=np.bool_)
-        return np.asarray(self.rates(folds) >= cap)
+def taylor_series(problem: HingeProblem, full: HingeSolution, folds: Folds, order: int) -> Array:
+    """Return the margins of each row by its fold's series of order 0, 1, ..., order: (order + 1, n).
 
-
-def retrained(trainer: FoldTrainer, F: Index) -> Array:
-    """The margins of the model that is trained without F."""
-    return trainer.fit(F).z
+    It takes one Cholesky factor, and per order a solve with one column per fold.
+    """
+    out = np.tile(full.z, (order + 1, 1))
+    Q, Ky = full.zones.free.nonzero()[0], problem.signed.Ky
+    D = perturbation(folds)
+    factor = problem.factor(Ky.take(Q, 0).take(Q, 1)) if len(Q) else None
+    a = -problem.top * D * full.zones.top[:, None]
+    s = ((1.0 + problem.signed.h) - full.z.take(Q))[:, None]
+    total = np.zeros_like(D)
+    for q in range(1, order + 1):
+        if factor is not None:
+            right = -D[Q] * s - (Ky.take(Q, 0) @ a if q == 1 else 0.0)
+            a[Q] = dpotrs(factor, right, lower=1)[0]
+        z = Ky @ a
+        total += z
+        out[q] += total[np.arange(folds.n), folds.numbers]
+        s, a = -z[Q], np.zeros_like(D)
+    return out
 
 
 @learner("smooth-hinge", paper="ijcai2018", tasks=frozenset({"classification"}), loss="hinge")

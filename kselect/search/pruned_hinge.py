@@ -15,16 +15,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kselect.learners.block_pivoting import (
+from kselect.learners.smooth_hinge import FoldTrainer
+from kselect.learners.smooth_hinge_trainer import (
     HingeProblem,
     HingeSolution,
     SignedKernel,
     carried_over,
-    settle,
+    minimise,
+    value,
     zones_of,
 )
-from kselect.learners.hinge_folds import FoldTrainer
-from kselect.learners.smooth_hinge_loss import value
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import hinge
 from kselect.search.intervals import is_far_from_diagonal, largest_margins, margins_at_most
@@ -66,7 +66,7 @@ class HingeWidth:
             else:
                 nearest = min(self.fits, key=lambda i: abs(i - ridge), default=None)
                 zones = carried_over(task, None if nearest is None else self.fits[nearest])
-            self.fits[ridge] = settle(task, zones)
+            self.fits[ridge] = minimise(task, zones)
         return self.fits[ridge]
 
     def trained(self, ridge: int) -> Array:

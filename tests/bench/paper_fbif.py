@@ -16,20 +16,21 @@ from scipy.linalg.lapack import dposv
 
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.learners.block_pivoting import (
+from kselect.learners.nystrom_series import nystrom_factor
+from kselect.learners.smooth_hinge_trainer import (
     TOLERANCE,
     HingeProblem,
     HingeSolution,
     SignedKernel,
     all_top,
     carried_over,
-    settle,
+    minimise,
+    pull,
     solve,
+    value,
     violation,
     zones_of,
 )
-from kselect.learners.nystrom_series import nystrom_factor
-from kselect.learners.smooth_hinge_loss import pull, value
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 
@@ -64,7 +65,7 @@ def newton(task: HingeProblem) -> HingeSolution:
 
 def from_nothing(task: HingeProblem) -> HingeSolution:
     """kselect's trainer, told nothing."""
-    return settle(task, carried_over(task, None))
+    return minimise(task, carried_over(task, None))
 
 
 def matrices(X: Array, taus: Array) -> Iterator[Array]:

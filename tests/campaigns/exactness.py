@@ -38,10 +38,10 @@ from sklearn import datasets
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import Problem
-from kselect.learners.block_pivoting import HingeProblem, SignedKernel
 from kselect.learners.least_squares import krr
 from kselect.learners.nystrom_series import nystrom_factor, woodbury
 from kselect.learners.smooth_hinge import smooth_hinge
+from kselect.learners.smooth_hinge_trainer import HingeProblem, SignedKernel
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array
 from kselect.search.exact_selection import PrunedLearner, select_exactly

@@ -19,10 +19,11 @@ from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.nystrom import NystromColumns
 from kselect.kernels.polynomial import Linear
-from kselect.learners import LEARNERS, Problem, active_set
-from kselect.learners.active_set import Start, train
+from kselect.learners import LEARNERS, Problem
+from kselect.learners import quadratic_svr_trainer as trainer
 from kselect.learners.least_squares import SquareLossPath
 from kselect.learners.quadratic_svr import QuadraticSVRPath, quadratic_svr
+from kselect.learners.quadratic_svr_trainer import Start, train
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 
@@ -130,11 +131,11 @@ def test_the_start_and_the_order_of_ridges_change_nothing() -> None:
     p = regression(40, [1e-4, 1e-3, 1e-2, 0.1, 1.0])
     path = quadratic_svr(p, eps=0.2)
     rng = np.random.default_rng(1)
-    for ridge, fit in enumerate(path.fits):
+    for ridge, fit in enumerate(path.solutions):
         beta = 10 * rng.normal(size=40)
         wild = Start(p.K @ beta, 7.0, float(beta @ p.K @ beta))
         for start in (None, wild):
-            alone = train(path.task(ridge), start)
+            alone = train(path.training_problem(ridge), start)
             assert np.abs(alone.decision - fit.decision).max() <= 1e-12
             assert (alone.zones == fit.zones).all()
     backwards = quadratic_svr(replace(p, lams=p.lams[::-1]), eps=0.2)
@@ -147,13 +148,13 @@ def test_the_start_and_the_order_of_ridges_change_nothing() -> None:
 def test_few_steps_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The paper's three steps, and one or two from a neighbouring ridge."""
     calls: list[int] = []
-    step = active_set.newton_step
+    step = trainer.newton_step
 
     def counted(*arguments: Any) -> Any:
         calls.append(1)
         return step(*arguments)
 
-    monkeypatch.setattr(active_set, "newton_step", counted)
+    monkeypatch.setattr(trainer, "newton_step", counted)
     path = quadratic_svr(regression(120, np.logspace(-4, 0, 12)))
     path.decision()
     assert len(calls) <= 4 * 12
@@ -169,9 +170,9 @@ def test_back_tracking_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     p = problem_of(Gaussian(0.5), X, y, [1e-5])
     alpha, b = oracles_svr.fit(p.K, y, 1e-5, 0.5, np.full(12, 1 / 12))
     assert quadratic_svr(p, eps=0.5).decision()[0] == pytest.approx(p.K @ alpha + b, abs=1e-9)
-    monkeypatch.setattr(active_set, "back_track", lambda task, at, fit: fit.start)
-    task = quadratic_svr(p, eps=0.5).task(0)
-    assert not active_set.is_optimal(task, active_set.descend(task, active_set.middle(task)))
+    monkeypatch.setattr(trainer, "back_track", lambda task, at, fit: fit.start)
+    task = quadratic_svr(p, eps=0.5).training_problem(0)
+    assert not trainer.is_optimal(task, trainer.descend(task, trainer.middle(task)))
 
 
 def test_a_tiny_ridge_is_reached_from_larger_ones(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,11 +181,11 @@ def test_a_tiny_ridge_is_reached_from_larger_ones(monkeypatch: pytest.MonkeyPatc
     X = rng.uniform(-1, 1, size=(120, 6))
     y = 1e3 * np.sin(3 * X[:, 0]) + 20 * rng.normal(size=120)
     path = quadratic_svr(problem_of(Gaussian(1.0), X, y, [1e-11]), eps=50.0)
-    monkeypatch.setattr(active_set, "STEPS", 8)
-    task = path.task(0)
-    start = active_set.middle(task)
-    assert not active_set.is_optimal(task, active_set.descend(task, start))
-    assert active_set.is_optimal(task, train(task))
+    monkeypatch.setattr(trainer, "STEPS", 8)
+    task = path.training_problem(0)
+    start = trainer.middle(task)
+    assert not trainer.is_optimal(task, trainer.descend(task, start))
+    assert trainer.is_optimal(task, train(task))
 
 
 def test_the_norm_between_two_functions() -> None:
@@ -193,10 +194,10 @@ def test_the_norm_between_two_functions() -> None:
     rng = np.random.default_rng(5)
     one, two = rng.normal(size=24), rng.normal(size=24)
     at = Start(p.K @ one, 1.0, float(one @ p.K @ one))
-    fit = active_set.TubeSolution(two, 3.0, p.K @ two, np.ones(24))
+    fit = trainer.TubeSolution(two, 3.0, p.K @ two, np.ones(24))
     for t in (0.0, 0.25, 1.0):
         mixed = (1 - t) * one + t * two
-        found = active_set.between(at, fit, t)
+        found = trainer.between(at, fit, t)
         assert found.square_norm == pytest.approx(float(mixed @ p.K @ mixed), rel=1e-12)
         assert found.values == pytest.approx(p.K @ mixed)
         assert found.b == pytest.approx(1 + 2 * t)
@@ -272,7 +273,7 @@ def test_a_target_on_the_fit_still_counts_without_a_tube() -> None:
     p = problem_of(Linear(), np.array([[-1.0], [0.0], [1.0]]), np.array([-1.0, 0.0, 1.0]), [0.1])
     folds = Folds.from_numbers(np.array([0, 1, 1]))
     path, square = quadratic_svr(p, eps=0.0), SquareLossPath(p, bias=True)
-    assert path.fits[0].zones.all()
+    assert path.solutions[0].zones.all()
     assert path.bif(folds, 4) == pytest.approx(square.bif(folds, 4), abs=1e-14)
 
 
@@ -293,7 +294,7 @@ def test_series_is_the_general_recursion(case: Case, eps: float, order: int) -> 
     path = quadratic_svr(p, eps=eps)
     assume(unambiguous(p, path))
     found = path.bif(case.folds, order)
-    for at, (lam, fit) in enumerate(zip(p.lams.tolist(), path.fits, strict=True)):
+    for at, (lam, fit) in enumerate(zip(p.lams.tolist(), path.solutions, strict=True)):
         for F in case.folds.members:
             m = len(F)
             slow = oracles_svr.taylor(p.K, p.y, lam, eps, fit.values, fit.b, F, order)
@@ -337,7 +338,7 @@ def test_the_limit_is_one_newton_step_with_the_zones_kept(eps: float, mode: Any)
     p, folds = regression(40, [0.02, 0.2], ridge=mode), folds_of(40, 5)
     path = quadratic_svr(p, eps=eps)
     limit = path.bif(folds, 300)
-    for at, (lam, fit) in enumerate(zip(p.lams.tolist(), path.fits, strict=True)):
+    for at, (lam, fit) in enumerate(zip(p.lams.tolist(), path.solutions, strict=True)):
         A = np.flatnonzero(fit.zones)
         for F in folds.members:
             rate = np.abs(np.linalg.eigvals(oracles_svr.operator(p.K, lam, A, F))).max()
@@ -355,7 +356,7 @@ def test_the_rate_bounds_the_operator(case: Case, eps: float) -> None:
     path = quadratic_svr(p, eps=eps)
     rates = path.rates(case.folds)
     assert ((rates >= 0) & (rates <= 1 + 1e-9)).all()
-    for at, (lam, fit) in enumerate(zip(p.lams.tolist(), path.fits, strict=True)):
+    for at, (lam, fit) in enumerate(zip(p.lams.tolist(), path.solutions, strict=True)):
         A = np.flatnonzero(fit.zones)
         if not len(A):
             assert rates[at] == 0.0
@@ -507,8 +508,8 @@ def test_no_ridge_is_an_error() -> None:
 
 
 def test_not_converging_is_an_error_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(active_set, "STEPS", 1)
-    monkeypatch.setattr(active_set, "DETOUR", np.ones(1))
+    monkeypatch.setattr(trainer, "STEPS", 1)
+    monkeypatch.setattr(trainer, "DETOUR", np.ones(1))
     with pytest.raises(TrialError, match=r"Newton .* left a residual .*: gaussian tau=0.5 lam=0.3"):
         quadratic_svr(regression()).decision()
 

@@ -16,11 +16,20 @@ from kselect.errors import ConfigError, TrialError
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.nystrom import NystromColumns
 from kselect.kernels.polynomial import Linear
-from kselect.learners import LEARNERS, Problem, block_pivoting, hinge_folds
+from kselect.learners import LEARNERS, Problem, smooth_hinge_trainer
+from kselect.learners import smooth_hinge as smooth_hinge_module
 from kselect.learners.base import HatMatrix, Series
-from kselect.learners.block_pivoting import HingeProblem, SignedKernel, all_top, settle, violation
 from kselect.learners.smooth_hinge import smooth_hinge
-from kselect.learners.smooth_hinge_loss import curvature, pull, value
+from kselect.learners.smooth_hinge_trainer import (
+    HingeProblem,
+    SignedKernel,
+    all_top,
+    curvature,
+    minimise,
+    pull,
+    value,
+    violation,
+)
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 
@@ -152,13 +161,13 @@ def test_every_start_leads_to_the_same_fit(monkeypatch: pytest.MonkeyPatch) -> N
     path = smooth_hinge(p)
     for at, lam in enumerate(p.lams.tolist()):
         task = HingeProblem(signed, 2 * lam * p.n)
-        cold = settle(task, all_top(signed))
-        monkeypatch.setattr(block_pivoting, "PATIENCE", -1)
-        monkeypatch.setattr(block_pivoting, "STEPS", 1)
-        primal = settle(task, all_top(signed))
+        cold = minimise(task, all_top(signed))
+        monkeypatch.setattr(smooth_hinge_trainer, "PATIENCE", -1)
+        monkeypatch.setattr(smooth_hinge_trainer, "STEPS", 1)
+        primal = minimise(task, all_top(signed))
         monkeypatch.undo()
-        np.testing.assert_allclose(cold.z, path.fits[at].z, atol=1e-9)
-        np.testing.assert_allclose(primal.z, path.fits[at].z, atol=1e-9)
+        np.testing.assert_allclose(cold.z, path.solutions[at].z, atol=1e-9)
+        np.testing.assert_allclose(primal.z, path.solutions[at].z, atol=1e-9)
         assert violation(task, primal) <= 1e-9
 
 
@@ -226,8 +235,8 @@ def test_held_out_on_the_papers_ridges(
     kind: str, tau: float, sharing: int, ridge: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Equal to 1e-8 to a trainer that knows nothing of the full fit; by one factor of all folds too."""
-    monkeypatch.setattr(hinge_folds, "WORTH_SHARING", sharing)
-    monkeypatch.setattr(hinge_folds, "FOLDS_SHARING", 1)
+    monkeypatch.setattr(smooth_hinge_module, "WORTH_SHARING", sharing)
+    monkeypatch.setattr(smooth_hinge_module, "FOLDS_SHARING", 1)
     p = problem(kind, tau, n=41, lams=PAPER[:9], ridge=ridge)
     folds = folds_of(p.n, 4)
     held = smooth_hinge(p).held_out(folds)
@@ -236,7 +245,7 @@ def test_held_out_on_the_papers_ridges(
         signed = SignedKernel.of(p.K[np.ix_(T, T)], p.y[T], 0.05, "")
         for at, lam in enumerate(p.lams.tolist()):
             gamma = 2 * lam * (len(T) if ridge == "per-fold" else p.n)
-            fit = settle(HingeProblem(signed, gamma), all_top(signed))
+            fit = minimise(HingeProblem(signed, gamma), all_top(signed))
             f = p.K[np.ix_(F, T)] @ (p.y[T] * fit.a)
             np.testing.assert_allclose(held[at, F], f, atol=1e-8 * (1 + np.abs(f).max()))
 
@@ -300,7 +309,7 @@ def test_frozen_step_is_one_newton_step(case: Case, h: float) -> None:
 @pytest.mark.parametrize("sharing", [1, 250])
 def test_series_tends_to_the_frozen_step(sharing: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the rate is below one; a fixed ridge is another step."""
-    monkeypatch.setattr(hinge_folds, "WORTH_SHARING", sharing)
+    monkeypatch.setattr(smooth_hinge_module, "WORTH_SHARING", sharing)
     p = problem("random", 1.0, n=40, lams=np.array([0.01, 0.1]))
     folds = folds_of(40, 5, equal=True)
     path = smooth_hinge(p)

@@ -11,11 +11,10 @@ import numpy as np
 
 from kselect.criteria.shortcuts import NO_MARGIN
 from kselect.kernels import Kernel
-from kselect.learners.block_pivoting import HingeProblem as Training
-from kselect.learners.block_pivoting import SignedKernel
 from kselect.learners.bouligand import perturbation
 from kselect.learners.nystrom_series import nystrom_factor, woodbury, wrong_where_exploded
-from kselect.learners.smooth_hinge_loss import curvature, pull
+from kselect.learners.smooth_hinge_trainer import HingeProblem as Training
+from kselect.learners.smooth_hinge_trainer import SignedKernel, curvature, pull
 from kselect.numerics.linalg import Array
 from kselect.timing.paper.base import HINGE, Score, Task, algorithm
 from kselect.timing.paper.newton import newton

@@ -9,15 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 from kselect.errors import TrialError
-from kselect.learners.block_pivoting import (
+from kselect.learners.smooth_hinge_trainer import (
     TOLERANCE,
     HingeProblem,
     HingeSolution,
+    pull,
     solve,
+    value,
     violation,
     zones_of,
 )
-from kselect.learners.smooth_hinge_loss import pull, value
 from kselect.numerics.linalg import Array, Mask
 
 ARMIJO = 1e-4
