@@ -74,7 +74,7 @@ def read_regular(path: Path, most: int) -> bytes:
 
 
 def require_regular(status: os.stat_result) -> None:
-    """Raise an OSError unless the status is that of a regular file."""
+    """Raise an OSError unless the status describes a regular file."""
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     for is_kind, words in KINDS:
@@ -101,8 +101,8 @@ def read_most(read: Callable[[int], bytes], most: int) -> bytes:
 def locked(folder: Path, wait: float = LOCK_SECONDS, say: Say = on_stderr) -> Iterator[None]:
     """Let one process at a time into the block; the lock belongs to the folder and ends with the process.
 
-    After a moment of waiting, ``say`` is told which process has the lock; after ``wait`` seconds a StoreError is
-    raised. If the file system has no locks, ``say`` is told so once, and the block runs without a lock.
+    After a moment of waiting, report through ``say`` which process has the lock; after ``wait`` seconds, raise a
+    StoreError. If the file system has no locks, report it once, and run the block without a lock.
     """
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
@@ -237,7 +237,7 @@ def remove_litter(folder: Path, names: Iterable[str]) -> None:
 
 
 def remove_abandoned(path: str) -> None:
-    """Delete a temporary file if its lock is free, or if it is a day old and there are no locks."""
+    """Delete a temporary file if its lock is free; without locks, if it is more than a day old."""
     handle = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         try:

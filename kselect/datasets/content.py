@@ -42,7 +42,7 @@ STARTS = {
 
 
 @dataclass(frozen=True)
-class DataFile:
+class UnpackedFile:
     """A file's content, its name without the ending of the packing, and the checksum of the packed file."""
 
     path: Path
@@ -51,10 +51,15 @@ class DataFile:
     sha256: str
 
 
-def open_data_file(path: Path) -> DataFile:
+def file_error(path: Path, what: str, line: int | None = None) -> DataError:
+    """Return the error ``path:line: what``, on one line."""
+    return DataError(f"{printable(path)}{'' if line is None else f':{line}'}: {printable(what)}")
+
+
+def open_data_file(path: Path) -> UnpackedFile:
     """Read and unpack a file."""
     raw = read_content(path)
-    return DataFile(path, *unpack(path, raw), sha256_of(raw))
+    return UnpackedFile(path, *unpack(path, raw), sha256_of(raw))
 
 
 def read_content(path: Path, most: int | None = None) -> bytes:
@@ -62,7 +67,7 @@ def read_content(path: Path, most: int | None = None) -> bytes:
     try:
         return read_regular(path, content_limit() if most is None else most)
     except OSError as error:
-        raise DataError(f"{printable(path)}: {reason(error)}") from None
+        raise file_error(path, reason(error)) from None
 
 
 def unpack(path: Path, raw: bytes, most: int | None = None) -> tuple[str, bytes]:
@@ -83,9 +88,9 @@ def unpack(path: Path, raw: bytes, most: int | None = None) -> tuple[str, bytes]
             return name.removesuffix(packing), read_most(stream.read, limit)
     except (zipfile.BadZipFile, *DAMAGED) as error:
         if isinstance(error, OSError) and error.errno == errno.EFBIG:
-            raise DataError(f"{printable(path)}: unpacked, it {reason(error)}") from None
+            raise file_error(path, f"unpacked, it {reason(error)}") from None
         what = f"not a whole {packing} file: it is cut off or damaged"
-        raise DataError(f"{printable(path)}: {what}") from None
+        raise file_error(path, what) from None
 
 
 def unzip(path: Path, raw: bytes, most: int) -> tuple[str, bytes]:
@@ -96,14 +101,14 @@ def unzip(path: Path, raw: bytes, most: int) -> tuple[str, bytes]:
         members = [m for m in archive.infolist() if not hidden.fullmatch(m.filename)]
         names = [member.filename for member in members]
         if "xl/workbook.xml" in names or "content.xml" in names:
-            raise DataError(f"{printable(path)}: a spreadsheet: save the sheet as CSV")
+            raise file_error(path, "a spreadsheet: save the sheet as CSV")
         if len(members) != 1:
             listed = f": {', '.join(map(brief, names[:4]))}{', ...' if len(names) > 4 else ''}"
-            raise DataError(
-                f"{printable(path)}: the archive holds {len(names)} files{listed if names else ''}; one is read"
+            raise file_error(
+                path, f"the archive holds {len(names)} files{listed if names else ''}; one is read"
             )
         if members[0].flag_bits & 1:
-            raise DataError(f"{printable(path)}: the archive is encrypted: unpack it first")
+            raise file_error(path, "the archive is encrypted: unpack it first")
         with archive.open(members[0]) as stream:
             return Path(names[0]).name.lower(), read_most(stream.read, most)
 
@@ -122,9 +127,10 @@ def require_matrix(path: Path, n: int, d: int) -> None:
     """Refuse n rows of d features before they are allocated, if they would not fit into memory."""
     needed, there = 8 * MATRICES * n * d, available_memory()
     if needed > there:
-        raise DataError(
-            f"{printable(path)}: {n} rows x {d} features need {gib(needed)} of memory as {MATRICES} "
-            f"matrices; {gib(there)} are free"
+        raise file_error(
+            path,
+            f"{n} rows x {d} features need {gib(needed)} of memory as {MATRICES} "
+            f"matrices; {gib(there)} are free",
         )
 
 

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from kselect.datasets.content import read_content, sha256_of
+from kselect.datasets.content import file_error, read_content, sha256_of
 from kselect.datasets.raetsch import generate, read_benchmark
 from kselect.datasets.registry import BENCHMARKS, DataSetInfo, Task
 from kselect.datasets.splits import Split, draw_given
 from kselect.datasets.svmlight import parse_svmlight
 from kselect.datasets.table.raw_table import Frame
-from kselect.errors import DataError, printable
 from kselect.grids import show_number
 from kselect.numerics.linalg import Array
 
@@ -53,7 +52,7 @@ class DataSet:
 def read_dataset(info: DataSetInfo, source: Source) -> DataSet:
     """Read the data set of a registry entry from a file, and check its shape and labels.
 
-    If the published splits are not available, draw as many splits of the same sizes from a fixed seed.
+    If the published splits are not available, draw splits of the same number and sizes from a fixed seed.
     """
     original = source.kind == "original"
     if source.kind == "generated":
@@ -67,8 +66,8 @@ def read_dataset(info: DataSetInfo, source: Source) -> DataSet:
             return read_original(info, source, content)
         X, y = parse_svmlight(content, source.path, info.features, info.largest)
         if len(y) != info.rows:
-            raise DataError(
-                f"{printable(source.path)}: {len(y)} rows where the registry says {info.rows} ({info.name})"
+            raise file_error(
+                source.path, f"{len(y)} rows where the registry says {info.rows} ({info.name})"
             )
         if info.task == "classification":
             y = map_labels(y, {float(k): float(v) for k, v in info.labels.items()}, source.path)
@@ -77,11 +76,10 @@ def read_dataset(info: DataSetInfo, source: Source) -> DataSet:
 
 
 def require_unchanged(source: Source, found: str) -> None:
-    """Refuse a file whose checksum is no longer the one that was checked."""
+    """Refuse a file whose checksum has changed since it was checked."""
     if found != source.sha256:
-        raise DataError(
-            f"{printable(source.path)}: changed since it was checked: "
-            f"sha256 is {found}, it was {source.sha256}"
+        raise file_error(
+            source.path, f"changed since it was checked: sha256 is {found}, it was {source.sha256}"
         )
 
 
@@ -91,9 +89,10 @@ def read_original(info: DataSetInfo, source: Source, content: bytes) -> DataSet:
     sizes = found.train.shape[1], found.test.shape[1], found.X.shape[1]
     wanted = (info.given.train, info.given.test, info.features) if info.given else sizes
     if sizes != wanted:
-        raise DataError(
-            f"{printable(source.path)}: {info.name} has {sizes} training rows, test rows and features, "
-            f"the registry says {wanted}"
+        raise file_error(
+            source.path,
+            f"{info.name} has {sizes} training rows, test rows and features, "
+            f"the registry says {wanted}",
         )
     splits = tuple(found.split(number) for number in range(len(found.train)))
     return DataSet(info.name, info.task, found.X, found.y, source.sha256, splits)
@@ -106,7 +105,7 @@ def map_labels(y: Array, labels: dict[float, float], path: Path) -> Array:
     if unknown:
         shown = ", ".join(show_number(v) for v in unknown[:5])
         wanted = " and ".join(show_number(v) for v in sorted(labels))
-        raise DataError(f"{printable(path)}: label {shown} where the registry knows {wanted}")
+        raise file_error(path, f"label {shown} where the registry knows {wanted}")
     if len(found) < 2:
-        raise DataError(f"{printable(path)}: one class only ({show_number(found[0])})")
+        raise file_error(path, f"one class only ({show_number(found[0])})")
     return np.array([labels[v] for v in y.tolist()])

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kselect.datasets.content import read_content, sha256_of
+from kselect.datasets.content import file_error, read_content, sha256_of
 from kselect.datasets.dataset import Source
 from kselect.datasets.registry import BENCHMARKS, DataSetInfo, load_registry
 from kselect.errors import DataError, brief, printable
@@ -151,7 +151,7 @@ class Body:
         self.answer: Response | None = None
 
     def check_head(self, answer: Response, **_: object) -> None:
-        """Refuse an answer by its status and headers; requests calls this before it reads the body."""
+        """Refuse an answer with a bad status or header; requests calls this before it reads the body."""
         self.answer = answer
         if answer.is_redirect:
             answer.close()  # requests would read the body of the redirection, which may never end
@@ -371,7 +371,7 @@ def kept(content: bytes, info: DataSetInfo, folder: Path, kind: str) -> Source:
     try:
         write_whole(target, content)
     except OSError as error:
-        raise DataError(f"{printable(target)}: cannot write: {reason(error)}") from None
+        raise file_error(target, f"cannot write: {reason(error)}") from None
     return Source(target, kind, sha256_of(content))
 
 
@@ -387,5 +387,5 @@ def fetch_into_cache(info: DataSetInfo, places: Places) -> Source:
         return source
     content = read_content(source.path, info.largest)
     if sha256_of(content) != source.sha256:
-        raise DataError(f"{printable(source.path)}: changed while it was copied")
+        raise file_error(source.path, "changed while it was copied")
     return kept(content, info, places.cache, source.kind)

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from kselect.datasets.content import sha256_of
+from kselect.datasets.content import file_error, sha256_of
 from kselect.datasets.dataset import DataSet, Source, require_unchanged
 from kselect.datasets.fetch import Places, resolve
 from kselect.datasets.registry import DataSetInfo, Task
 from kselect.datasets.table.frames import read_frame
 from kselect.datasets.table.raw_table import Frame, TableOptions
 from kselect.datasets.table.target import Target, as_target
-from kselect.errors import DataError, printable
 from kselect.files import read_regular, reason
 
 
@@ -49,7 +48,7 @@ def own_info(
     """Return the entry of a file; ``facts`` are its task, rows, columns and checksum."""
     task, rows, features, sha256 = facts
     return OwnInfo(
-        name, task, rows, features, {}, path.name, None, sha256, None, None, "your own", "",
+        name, task, rows, features, file=path.name, sha256=sha256, licence="your own",
         path=path, target=target, options=options,
     )  # fmt: skip
 
@@ -72,10 +71,10 @@ def source_of(info: DataSetInfo, places: Places) -> Source:
     try:
         found = sha256_of(read_regular(info.path, info.path.stat().st_size))
     except OSError as error:
-        raise DataError(f"{printable(info.path)}: {reason(error)} ({info.name})") from None
+        raise file_error(info.path, f"{reason(error)} ({info.name})") from None
     if found != info.sha256:
-        raise DataError(
-            f"{printable(info.path)}: wrong checksum: sha256 is {found}, the config has {info.sha256}"
+        raise file_error(
+            info.path, f"wrong checksum: sha256 is {found}, the config has {info.sha256}"
         )
     return Source(info.path, "own", found)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -41,14 +41,14 @@ class DataSetInfo:
     task: Task
     rows: int
     features: int
-    labels: Mapping[str, int]
-    file: str
-    folder: str | None
-    sha256: str
-    embedded: str | None
-    embedded_sha256: str | None
-    licence: str
-    note: str
+    labels: Mapping[str, int] = field(default_factory=dict)
+    file: str = ""
+    folder: str | None = None
+    sha256: str = ""
+    embedded: str | None = None
+    embedded_sha256: str | None = None
+    licence: str = ""
+    note: str = ""
     bytes: int | None = None
     blob: str | None = None
     given: Given | None = None
@@ -99,22 +99,18 @@ class DataSetInfo:
 
 # Raetsch's collection with its original splits. We never had the file, so only its git blob id is known.
 BENCHMARKS = DataSetInfo(
-    "benchmarks.mat", "classification", rows=0, features=0, labels={}, file="benchmarks.mat",
+    "benchmarks.mat", "classification", 0, 0, file="benchmarks.mat",
     folder="https://raw.githubusercontent.com/tdiethe/gunnar_raetsch_benchmark_datasets/master",
-    sha256="", embedded=None, embedded_sha256=None, licence="none stated",
+    bytes=2**26, blob="4b54cae3f99419fba1f27f98f7235a799d6580ce", licence="none stated",
     note="Raetsch's benchmark collection: one struct per set, with the index matrices of its splits.",
-    bytes=2**26, blob="4b54cae3f99419fba1f27f98f7235a799d6580ce",
 )  # fmt: skip
 
 
 def as_info(name: str, entry: Mapping[str, Any]) -> DataSetInfo:
-    """Return an entry of the YAML file with its optional keys filled in."""
-    optional = ("folder", "embedded", "embedded_sha256")
-    filled = {"labels": {}, "note": "", **dict.fromkeys(optional), **entry}
+    """Return an entry of the YAML file."""
+    filled = dict(entry)
     if "given" in filled:
         filled["given"] = Given(**filled["given"])
-    if "file" not in filled:
-        filled |= {"file": "", "sha256": "", "folder": None, "bytes": 0}
     if "formula" in filled:
         # There is no file: the rows are identified by the formula and a version number.
         known = sha256_of(f"{filled['formula']} 1".encode())
@@ -124,7 +120,7 @@ def as_info(name: str, entry: Mapping[str, Any]) -> DataSetInfo:
 
 @cache
 def load_registry() -> Mapping[str, DataSetInfo]:
-    """Return all entries by name, in the order of the file."""
+    """Return the entries under their names, in the order of the file."""
     entries = yaml.safe_load((HERE / "registry.yaml").read_text(encoding="utf-8"))
     return {name: as_info(name, entry) for name, entry in entries.items()}
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kselect.datasets.content import require_matrix, unpack
-from kselect.errors import DataError, printable
+from kselect.datasets.content import file_error, require_matrix, unpack
+from kselect.errors import DataError
 from kselect.numerics.linalg import Array
 
 MAX_INDEX = 1_000_000  # a mistyped index must not ask for a matrix of terabytes
@@ -156,4 +156,4 @@ def _plain(text: str) -> str:
 def _error(path: Path, line: int, what: str, text: str) -> DataError:
     shown = repr(text)[1:-1]  # control characters escaped: the message stays on one line
     shown = shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 3]}..."
-    return DataError(f"{printable(path)}:{line}: {what}: '{shown}'")
+    return file_error(path, f"{what}: '{shown}'", line)

@@ -59,10 +59,6 @@ INFO = DataSetInfo(
     file="toy_scale",
     folder="binary",
     sha256=SHA256,
-    embedded=None,
-    embedded_sha256=None,
-    licence="none stated",
-    note="",
 )
 
 GOOD, GONE = serve(CONTENT), serve(b"", 404)

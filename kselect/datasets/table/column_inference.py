@@ -100,7 +100,7 @@ class ColumnText:
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """What a column is and the decisions about it, then its values; without a spec it is dropped."""
+    """A column: its spec (None if it is dropped), the decisions about it, and its values once it is read."""
 
     spec: ColumnSpec | None
     decisions: tuple[ReadingDecision, ...] = ()

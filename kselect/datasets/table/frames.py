@@ -191,8 +191,8 @@ def mirrors(values: Array | Texts, target: Fields) -> bool:
 def read_like(path: Path, schema: Schema) -> Frame:
     """Read the rows of a file in the columns of a schema, and its target if it has one.
 
-    Columns are found by name, in any order, and others are ignored. Without a header line they are found by
-    position, and the target may be absent. Missing values stay: the preparation fills them in.
+    The names in the header line tell the columns, in any order; other columns are ignored. Without a header line
+    the positions do, and the target may be absent. Missing values stay: the preparation fills them in.
     """
     if schema.form == "svmlight":
         raw = read_labelled(open_data_file(path), schema.width)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kselect.datasets.content import DataFile
+from kselect.datasets.content import UnpackedFile, file_error
 from kselect.datasets.registry import Task
 from kselect.datasets.svmlight import parse_plain
 from kselect.errors import DataError, brief, nearest, printable, quoted
@@ -79,8 +79,8 @@ class FilePlace:
 
     def error(self, text: str, row: int | None = None) -> DataError:
         """Return the error ``path:line: text``, without a line if none is known."""
-        at = f":{self.lines[row]}" if row is not None and len(self.lines) else ""
-        return DataError(f"{printable(self.path)}{at}: {printable(text)}")
+        line = self.lines[row] if row is not None and len(self.lines) else None
+        return file_error(self.path, text, line)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ class RawTable:
     decisions: tuple[ReadingDecision, ...] = ()
 
     def find(self, wanted: str, what: str = "") -> int:
-        """Return the position of a column, given by its name or its number from 1."""
+        """Return the position of a column; ``wanted`` is its name or its number from 1."""
         if wanted in self.names:
             return self.names.index(wanted)
         if wanted.isascii() and wanted.isdigit() and 1 <= int(wanted) <= len(self.names):
@@ -130,7 +130,7 @@ class ColumnSpec:
 
 @dataclass(frozen=True)
 class TableOptions:
-    """The user's instructions for a table; columns are given by name, or by number from 1."""
+    """The user's instructions for a table; a column is a name, or a number from 1."""
 
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
@@ -198,7 +198,7 @@ class Frame:
         return replace(self, decisions=(*self.decisions, *more))
 
 
-def read_labelled(file: DataFile, n_features: int | None = None) -> RawTable:
+def read_labelled(file: UnpackedFile, n_features: int | None = None) -> RawTable:
     """Read an svmlight file; its columns are named 1, 2, ..."""
     X, labels = parse_plain(file.data, file.path, n_features)
     place = FilePlace(file.path)
@@ -210,7 +210,7 @@ def read_labelled(file: DataFile, n_features: int | None = None) -> RawTable:
     return RawTable(place, file.sha256, "svmlight", names, False, tuple(X.T), kinds, labels)
 
 
-def read_parquet(file: DataFile) -> RawTable:
+def read_parquet(file: UnpackedFile) -> RawTable:
     """Read a Parquet file with the kinds that it states; text stays text, even ``0017``."""
     place = FilePlace(file.path)
     if find_spec("pyarrow") is None:

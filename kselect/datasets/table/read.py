@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kselect.datasets.content import DataFile, open_data_file
+from kselect.datasets.content import UnpackedFile, file_error, open_data_file
 from kselect.datasets.table.raw_table import (
     FilePlace,
     RawTable,
@@ -26,7 +26,7 @@ from kselect.datasets.table.raw_table import (
     read_parquet,
 )
 from kselect.datasets.table.values import MISSING, is_number
-from kselect.errors import DataError, printable, quoted
+from kselect.errors import quoted
 from kselect.numerics.memory import available_memory, gib
 
 ENDINGS = (".csv", ".tsv", ".tab")
@@ -65,7 +65,7 @@ def read_raw(path: Path, header: Header, columns: bool = False) -> RawTable:
             what = (
                 "no commas, semicolons or tabs between columns, and no index:value as in svmlight"
             )
-            raise DataError(f"{printable(path)}: {what}")
+            raise file_error(path, what)
     return read_labelled(file)
 
 
@@ -74,7 +74,7 @@ def read_raw(path: Path, header: Header, columns: bool = False) -> RawTable:
 
 @dataclass(frozen=True)
 class DecodedText:
-    """A text whose comment lines are blank, so that its line numbers are those of the file."""
+    """A text with blank lines in place of comments, so that line numbers agree with the file."""
 
     text: str
     comments: tuple[str, ...]
@@ -82,7 +82,7 @@ class DecodedText:
     first_lines: tuple[str, ...]  # those that are not blank
 
 
-def decode(file: DataFile) -> DecodedText:
+def decode(file: UnpackedFile) -> DecodedText:
     """Decode UTF-8, UTF-16 with its mark, else Windows-1252 or Latin-1, and blank the comment lines."""
     data, decisions = file.data, []
     try:
@@ -100,7 +100,7 @@ def decode(file: DataFile) -> DecodedText:
         first = "\0" if "\0" in strange else strange[0]
         line = text.count("\n", 0, text.index(first)) + 1
         what = f"not a text: it holds the character {first!r}"
-        raise DataError(f"{printable(file.path)}:{line}: {what}")
+        raise file_error(file.path, what, line)
     text, comments = blank_comments(text)
     if comments:
         lines = "1 line that begins" if len(comments) == 1 else f"{len(comments)} lines that begin"
@@ -110,7 +110,7 @@ def decode(file: DataFile) -> DecodedText:
 
 
 def blank_comments(text: str) -> tuple[str, list[str]]:
-    """Return the text with blank ``#`` lines, and these lines; inside a quoted field there are no comments."""
+    """Return the text with blank ``#`` lines, and these lines; a ``#`` line inside quotes is not a comment."""
     if not COMMENT.search(text):
         return text, []
     kept, comments, quoted = [], [], False
@@ -127,7 +127,7 @@ def blank_comments(text: str) -> tuple[str, list[str]]:
 def find_delimiter(text: DecodedText) -> str:
     """Return the first of tab, semicolon and comma that all first lines have equally often.
 
-    If there is none, return the most frequent in the first line. If semicolon and comma both qualify, the commas of
+    Otherwise, return the most frequent one of the first line. If semicolon and comma both qualify, the commas of
     ``1,5;2,5`` are decimal commas.
     """
     lines = [QUOTED.sub("", line) for line in text.first_lines] or [""]
@@ -145,7 +145,7 @@ def find_delimiter(text: DecodedText) -> str:
 # --- from text to columns -----------------------------------------------------------------------------------
 
 
-def read_columns(file: DataFile, text: DecodedText, header: Header) -> RawTable:
+def read_columns(file: UnpackedFile, text: DecodedText, header: Header) -> RawTable:
     """Split a delimited text into named columns; without a header line they are named 1, 2, ..."""
     path = file.path
     require_fields(path, text.text)
@@ -159,7 +159,7 @@ def read_columns(file: DataFile, text: DecodedText, header: Header) -> RawTable:
     else:
         names, whence = [str(i) for i in range(1, len(rows[0][1]) + 1)], NUMBERED
     if not rows:
-        raise DataError(f"{printable(path)}: a header and no rows")
+        raise file_error(path, "a header and no rows")
     return RawTable(
         FilePlace(path, [line for line, _ in rows]),
         file.sha256,
@@ -182,9 +182,9 @@ def require_fields(path: Path, text: str) -> None:
     fields = lines + max(map(text.count, DELIMITERS))
     needed = BYTES_PER_FIELD * fields + BYTES_PER_LINE * lines + BYTES_PER_CHARACTER * len(text)
     if needed > (there := available_memory()):
-        raise DataError(
-            f"{printable(path)}: {fields} fields in {lines} lines need {gib(needed)} of memory; "
-            f"{gib(there)} are free"
+        raise file_error(
+            path,
+            f"{fields} fields in {lines} lines need {gib(needed)} of memory; {gib(there)} are free",
         )
 
 
@@ -197,9 +197,9 @@ def split(path: Path, text: str, delimiter: str) -> NumberedRows:
         stripped = ((reader.line_num, [field.strip() for field in row]) for row in reader)
         rows = [(line, row) for line, row in stripped if any(row)]
     except csv.Error as error:
-        raise DataError(f"{printable(path)}:{reader.line_num}: {error}") from None
+        raise file_error(path, str(error), reader.line_num) from None
     if not rows:
-        raise DataError(f"{printable(path)}: no rows")
+        raise file_error(path, "no rows")
     return rows
 
 
@@ -219,18 +219,16 @@ def even_out(path: Path, rows: NumberedRows) -> tuple[NumberedRows, list[Reading
     width = len(rows[0][1])
     for line, fields in rows:
         if len(fields) != width:
-            raise DataError(
-                f"{printable(path)}:{line}: {len(fields)} columns where the first line has {width}"
-            )
+            raise file_error(path, f"{len(fields)} columns where the first line has {width}", line)
     return rows, decisions
 
 
 def header_names(path: Path, line: int, fields: Sequence[str]) -> list[str]:
-    """Return the names of a header; a column without a name gets that of pandas, a repeated name is an error."""
+    """Return the names of a header; name a nameless column as pandas does, and refuse repeated names."""
     names = [one_line(name) or f"Unnamed: {i}" for i, name in enumerate(fields)]
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise DataError(f"{printable(path)}:{line}: two columns are called {quoted(twice[0])}")
+        raise file_error(path, f"two columns are called {quoted(twice[0])}", line)
     return names
 
 

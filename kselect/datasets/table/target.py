@@ -84,7 +84,7 @@ def target_fields(column: ColumnText) -> tuple[list[str], Collection[str], list[
 
 
 def date_error(place: FilePlace, name: str) -> DataError:
-    """Return the error for dates: they are no classes, and as numbers they need a unit that the user chooses."""
+    """Return the error for dates, which are not classes, and need a unit of the user's choice as numbers."""
     return place.error(f"the target {name} holds dates: name another column with --target")
 
 

@@ -169,7 +169,7 @@ class AmbiguousDates(ValueError):
 
 
 def find_form(values: Collection[str]) -> str | None:
-    """Return the form in which all values are dates, None if there is no such form."""
+    """Return the form in which all values are dates, else None."""
     if not values or not all(map(LOOKS.fullmatch, values)):
         return None
     forms = ("ISO", "quarter", "week", *WRITTEN)
@@ -182,38 +182,29 @@ def find_form(values: Collection[str]) -> str | None:
 
 def as_days(value: str, form: str) -> float | None:
     """Return the days since 1970-01-01, None for no date of that form; a time without a zone is UTC."""
+    reader = READERS.get(form)
     try:
-        moment = READERS[form](value) if form in READERS else datetime.strptime(value, form)
+        if reader is None:
+            moment = datetime.strptime(value, form)
+        elif match := reader[0].fullmatch(value):
+            moment = reader[1](match)
+        else:
+            return None
     except ValueError:
-        return None
-    if moment is None:
         return None
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (aware - EPOCH) / timedelta(days=1)
 
 
-def read_iso(value: str) -> datetime | None:
+def read_iso(match: re.Match[str]) -> datetime:
     """Read ``2004-01-31``, ``2004/01/31`` or ``2004-01``, with or without a time and a zone."""
-    if not ISO.fullmatch(value):
-        return None
-    dashed = value.replace("/", "-")
+    dashed = match[0].replace("/", "-")
     return datetime.fromisoformat(f"{dashed}-01" if len(dashed) == 7 else dashed)
 
 
-def read_quarter(value: str) -> datetime | None:
-    """Read ``1959Q2`` as the first day of the quarter."""
-    match = QUARTER.fullmatch(value)
-    return match and datetime(int(match[1]), 3 * int(match[2]) - 2, 1)
-
-
-def read_week(value: str) -> datetime | None:
-    """Read ``1991 W06`` as the Monday of that week of ISO 8601."""
-    match = WEEK.fullmatch(value)
-    return match and datetime.fromisocalendar(int(match[1]), int(match[2]), 1)
-
-
-READERS: dict[str, Callable[[str], datetime | None]] = {
-    "ISO": read_iso,
-    "quarter": read_quarter,
-    "week": read_week,
+# A quarter is its first day, a week the Monday of ISO 8601's week.
+READERS: dict[str, tuple[re.Pattern[str], Callable[[re.Match[str]], datetime]]] = {
+    "ISO": (ISO, read_iso),
+    "quarter": (QUARTER, lambda m: datetime(int(m[1]), 3 * int(m[2]) - 2, 1)),
+    "week": (WEEK, lambda m: datetime.fromisocalendar(int(m[1]), int(m[2]), 1)),
 }
