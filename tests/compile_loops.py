@@ -1,6 +1,6 @@
-"""Compile the SVM's loops into the cache beside them, so that no two test processes do it at once.
+"""Compile the SVM's loops into the cache next to them, so that no two test processes do it at once.
 
-Half a minute of a core where the cache is empty, and nothing where it is not: started by ``conftest``.
+This takes half a minute of a core if the cache is empty, and no time otherwise. ``conftest`` starts it.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from forks import die_with_parent
 
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.learners.svm_path import ladder
-from kselect.learners.svm_path.gram import Gram
+from kselect.learners.svm.ladder import climb, hinge_dual
+from kselect.learners.svm.quadratic import kernel_matrix
+from kselect.learners.svm.smo_fallback import solve_by_smo
 
 if __name__ == "__main__":
     die_with_parent()
     rng = np.random.default_rng(0)
     X, y = rng.uniform(-1, 1, size=(50, 2)), np.where(rng.random(50) < 0.5, 1.0, -1.0)
-    gram = Gram(Gaussian(1.0).gram(Points(X)))
-    task = ladder.hinge_task(gram, y, np.ones(50), True, "to be compiled")
-    ladder.climb(task, np.array([0.1, 1.0, 10.0]))
-    ladder.slowly(task, 1.0, np.zeros(50))
+    q = hinge_dual(kernel_matrix(Gaussian(1.0).gram(Points(X))), y, np.ones(50), True)
+    climb(q, np.array([0.1, 1.0, 10.0]), "to be compiled")
+    solve_by_smo(q, 1.0, np.zeros(50), "to be compiled")

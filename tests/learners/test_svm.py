@@ -17,8 +17,7 @@ from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.nystrom import NystromColumns
 from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.learners import Problem
-from kselect.learners.svm import svm
-from kselect.learners.svm_path import descent, ladder, settle
+from kselect.learners.svm import ladder, smo_fallback, svm
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 
@@ -64,7 +63,7 @@ def folds_of(n: int, k: int, seed: int = 3) -> Folds:
 
 
 def nowhere(q: object, Cs: object, at: int, *_: object) -> int:
-    """In the place of the compiled ladder: it stops where it starts."""
+    """Replace the compiled path by one that stops where it starts."""
     return at
 
 
@@ -132,10 +131,10 @@ def test_no_other_fit_is_better() -> None:
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("tau", [2.0**-6, 0.5, 2.0**6])
-def test_what_is_slow_and_sure_finds_the_same(
+def test_the_fallback_finds_the_same(
     tau: float, bias: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the compiled ladder stops, SMO finds the statuses; and it goes on from there."""
+    """If the compiled path stops at every C, SMO solves each."""
     p = problem("duplicated", Gaussian(tau))
     fast = svm(p, bias=bias).decision()
     monkeypatch.setattr(ladder, "stride", nowhere)
@@ -220,9 +219,7 @@ def test_a_fold_that_leaves_one_class() -> None:
 def test_a_limit_that_is_reached_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Named with the kernel and C."""
     monkeypatch.setattr(ladder, "stride", nowhere)
-    monkeypatch.setattr(settle, "SMO_STEPS", 1)
-    monkeypatch.setattr(settle, "STEPS", 1)
-    monkeypatch.setattr(descent, "STEPS", 0)
+    monkeypatch.setattr(smo_fallback, "VIOLATIONS", ())
     with pytest.raises(TrialError, match=r"iteration limit: gaussian tau=0.25 C="):
         svm(problem("noise", Gaussian(0.25))).decision()
 

@@ -14,12 +14,12 @@ from kselect.core.job import Trial
 from kselect.core.method import Choice, LamGrid, Method
 from kselect.core.record import Record, count_exclusions
 from kselect.datasets.dataset import DataSet, Source
+from kselect.errors import TrialError
 from kselect.kernels import Kernel
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Polynomial
-from kselect.learners.svm_path import descent, ladder, settle
-from kselect.learners.svm_path.quadratic import Quadratic
-from kselect.learners.svm_path.task import Fit, Task
+from kselect.learners.svm import ladder, smo_fallback
+from kselect.learners.svm.quadratic import BoxQP
 from kselect.numerics.linalg import Array
 from kselect.run import trial as trial_module
 from kselect.run.trial import run_trial
@@ -84,8 +84,8 @@ def noise() -> tuple[Array, Array]:
     return rng.uniform(-1, 1, size=(60, 3)), rng.choice([-1.0, 1.0], size=60)
 
 
-def stopped(q: Quadratic, Cs: Array, at: int, *places: Array) -> int:
-    """The compiled strides find nothing: each C is left to the slow way."""
+def stopped(q: BoxQP, Cs: Array, at: int, *places: Array) -> int:
+    """Replace the compiled path by one that finds nothing, so that the fallback solves each C."""
     return at
 
 
@@ -105,9 +105,7 @@ def test_a_limit_that_is_reached_everywhere_is_a_failure(
 ) -> None:
     """Of the method, with the kernel and C."""
     monkeypatch.setattr(ladder, "stride", stopped)
-    monkeypatch.setattr(settle, "SMO_STEPS", 1)
-    monkeypatch.setattr(settle, "STEPS", 1)
-    monkeypatch.setattr(descent, "STEPS", 0)
+    monkeypatch.setattr(smo_fallback, "VIOLATIONS", ())
     records = run("heart", *noise(), (Gaussian(1.0),), LARGE)
     assert {r.status for r in records} == {"failed"}
     assert all("iteration limit: gaussian tau=1 C=" in r.reason for r in records)
@@ -115,13 +113,15 @@ def test_a_limit_that_is_reached_everywhere_is_a_failure(
 
 def test_a_limit_that_is_reached_once_is_counted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """That kernel is left out by name, and another is chosen."""
-    by_smo = ladder.by_smo
+    solve_by_smo = ladder.solve_by_smo
 
-    def limited(task: Task, C: float, beta: Array) -> Fit | None:
-        return None if "tau=1" in task.name else by_smo(task, C, beta)
+    def limited(q: BoxQP, C: float, start: Array, name: str) -> tuple[Array, float, Array]:
+        if "tau=1" in name:
+            raise TrialError(f"the SVM's solver reached its iteration limit: {name}")
+        return solve_by_smo(q, C, start, name)
 
     monkeypatch.setattr(ladder, "stride", stopped)
-    monkeypatch.setattr(ladder, "by_smo", limited)
+    monkeypatch.setattr(ladder, "solve_by_smo", limited)
     for record in run("heart", *noise(), (Gaussian(1.0), Gaussian(4.0)), SMALL):
         assert (record.status, record.chosen, record.excluded) == ("ok", "tau=4", 1)
         ((why, count),) = count_exclusions(record.exclusions).items()

@@ -1,12 +1,12 @@
-r"""Newton steps for the free rows: ``(K_FF + ridge) x = r`` by Cholesky, or by a factor of rows that differ little.
+r"""Newton steps for the free rows, ``(K_FF + ridge) x = r``, by Cholesky; similar sets of rows share a factor.
 
-With ``L L^T = K_BB + ridge`` and ``F = B - G + N``, and x zero on G by a multiplier nu there:
+With ``L L^T = K_BB + ridge`` and ``F = B - G + N``, where a multiplier nu keeps x at zero on G:
 
     V = L^{-1} [I_BG, K_BN],   z = L^{-1} r_B,   w = (nu, x_N)
     ([0, 0; 0, K_NN] - V^T V) w = [0; r_N] - V^T z,   x_B = L^{-T} (z - V w)
 
-The matrix on the left is negative definite on G and positive definite on N: it has a factor ``M D M^T`` in any
-order. Rows that are alone divide by their K_ii; what that leaves the next step takes away.
+The matrix on the left is negative definite on G and positive definite on N, so it has a factor ``M D M^T`` in any
+order. For isolated rows, the step is a division by K_ii; the next step corrects the error.
 """
 
 from __future__ import annotations
@@ -15,39 +15,41 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kselect.learners.svm_path.compiled import compiled
-from kselect.learners.svm_path.lapack import factorise, half_solve, solve
-from kselect.learners.svm_path.quadratic import Quadratic, Rows
-from kselect.learners.svm_path.task import Status
-from kselect.numerics.linalg import Array
+from kselect.learners.svm.compiled import compiled, factorise, half_solve, solve
+from kselect.learners.svm.quadratic import BoxQP, Status
+from kselect.numerics.linalg import Array, Index
 
-# From so many rows on, and where at most this share of them has changed, a factor is used again.
+# A factor of at least LEAST rows is used again if at most this share of its rows has changed.
 LEAST, CHANGED = 48, 0.15
-# Where the numbers of rows stand in ``sizes``: free and alone, of the factor, taken out, added; or not known.
-ALL, LONE, BASE, OUT, NEW, KNOWN = range(6)
+# Positions in ``sizes``: numbers of free rows, isolated free rows, rows of L, G and N; and whether L is valid.
+ALL, ISOLATED, BASE, OUT, NEW, KNOWN = range(6)
 
 
-class Free(NamedTuple):
-    """``F``: the free rows, those that are alone at last; ``B``: those of L; ``G``: places in B; ``N``: rows."""
+class FreeRows(NamedTuple):
+    """The free rows and their factor.
 
-    sizes: Rows
-    F: Rows
-    B: Rows
-    G: Rows
-    N: Rows
-    place: Rows
+    ``F`` are the free rows, isolated ones last; ``B`` the rows of L; ``G`` positions in B; ``N`` rows;
+    ``place`` is the position of a row in B, or -1.
+    """
+
+    sizes: Index
+    F: Index
+    B: Index
+    G: Index
+    N: Index
+    place: Index
     L: Array
     V: Array
     M: Array
 
 
 @compiled
-def no_free(n: int) -> Free:
-    """Room for at most n rows."""
+def no_free_rows(n: int) -> FreeRows:
+    """Allocate space for at most n free rows."""
     most = int(CHANGED * n) + 1
-    r = np.empty((5, n), np.int64)
-    return Free(
-        np.zeros(6, np.int64),
+    r = np.empty((5, n), np.intp)
+    return FreeRows(
+        np.zeros(6, np.intp),
         *(r[0], r[1], r[2], r[3], r[4]),
         np.empty(n * n),
         np.empty(n * most),
@@ -56,28 +58,28 @@ def no_free(n: int) -> Free:
 
 
 @compiled
-def find(q: Quadratic, free: Free, status: Status) -> bool:
-    """For these statuses; False where the block is singular."""
+def find_free(q: BoxQP, free: FreeRows, status: Status) -> bool:
+    """Set the free rows and their factor from the statuses; return False if their block is singular."""
     s, n = free.sizes, len(status)
     count = 0
-    for alone in (False, True):
+    for isolated in (False, True):
         for t in range(n):
-            if status[t] == 0 and q.alone[t] == alone:
+            if status[t] == 0 and q.isolated[t] == isolated:
                 free.F[count] = t
                 count += 1
-        if not alone:
+        if not isolated:
             inner = count
-    s[ALL], s[LONE] = count, count - inner
-    if s[KNOWN] and compare(free, status, q, inner):
+    s[ALL], s[ISOLATED] = count, count - inner
+    if s[KNOWN] and compare(free, status, inner):
         s[KNOWN] = s[OUT] + s[NEW] == 0 or border(q, free)
         if s[KNOWN]:
             return True
-    return fresh(q, free, inner)
+    return factorise_again(q, free, inner)
 
 
 @compiled
-def compare(free: Free, status: Status, q: Quadratic, inner: int) -> bool:
-    """G and N; whether the factor is worth it."""
+def compare(free: FreeRows, status: Status, inner: int) -> bool:
+    """Find G and N; return whether they are small enough to keep the factor."""
     s, most = free.sizes, int(CHANGED * free.sizes[BASE])
     if s[BASE] < LEAST:
         most = 0
@@ -98,8 +100,8 @@ def compare(free: Free, status: Status, q: Quadratic, inner: int) -> bool:
 
 
 @compiled
-def fresh(q: Quadratic, free: Free, inner: int) -> bool:
-    """Factorised anew."""
+def factorise_again(q: BoxQP, free: FreeRows, inner: int) -> bool:
+    """Compute L for the free rows that are not isolated."""
     s, F, L = free.sizes, free.F, free.L
     free.place[:] = -1
     for a in range(inner):
@@ -114,8 +116,8 @@ def fresh(q: Quadratic, free: Free, inner: int) -> bool:
 
 
 @compiled
-def border(q: Quadratic, free: Free) -> bool:
-    """V, and the factor of what is left for G and N; False where that is singular."""
+def border(q: BoxQP, free: FreeRows) -> bool:
+    """Compute V and the factor of the bordering system; return False if that is singular."""
     s, k = free.sizes, free.sizes[BASE]
     out, m = s[OUT], s[OUT] + s[NEW]
     V, M = free.V[: m * k].reshape(m, k), free.M[: m * m].reshape(m, m)
@@ -135,12 +137,12 @@ def border(q: Quadratic, free: Free) -> bool:
                 M[c, d] += q.K[free.N[c - out], free.N[d - out]]
         if c >= out:
             M[c, c] += q.ridge[free.N[c - out]]
-    return signed(M, out)
+    return factorise_signed(M, out)
 
 
 @compiled
-def signed(M: Array, out: int) -> bool:
-    """``M <- unit lower factor with D in its diagonal``, negative for the first ones."""
+def factorise_signed(M: Array, out: int) -> bool:
+    """Overwrite M with its unit lower factor, and its diagonal with D, whose first ``out`` entries are negative."""
     m = len(M)
     for c in range(m):
         if not (M[c, c] < 0.0 if c < out else M[c, c] > 0.0):
@@ -155,8 +157,8 @@ def signed(M: Array, out: int) -> bool:
 
 
 @compiled
-def unwind(M: Array, w: Array) -> None:
-    """``w <- (M D M^T)^{-1} w``."""
+def solve_signed(M: Array, w: Array) -> None:
+    """Overwrite w by ``(M D M^T)^{-1} w``."""
     m = len(M)
     for c in range(m):
         for a in range(c + 1, m):
@@ -168,11 +170,11 @@ def unwind(M: Array, w: Array) -> None:
 
 
 @compiled
-def on_core(q: Quadratic, free: Free, right: Array, columns: int) -> None:
-    """``right``, whose columns are of the length of F, is solved for but in the rows that are alone."""
+def solve_inner(q: BoxQP, free: FreeRows, right: Array, columns: int) -> None:
+    """Solve for the free rows that are not isolated; ``right`` has columns of the length of F."""
     s = free.sizes
     f, k, out = s[ALL], s[BASE], s[OUT]
-    inner, m = f - s[LONE], out + s[NEW]
+    inner, m = f - s[ISOLATED], out + s[NEW]
     z = np.zeros((columns, k))
     w = np.zeros((columns, m))
     for c in range(columns):
@@ -192,7 +194,7 @@ def on_core(q: Quadratic, free: Free, right: Array, columns: int) -> None:
         for c in range(columns):
             for a in range(m):
                 w[c, a] -= np.dot(V[a], z[c])
-            unwind(M, w[c])
+            solve_signed(M, w[c])
             for a in range(m):
                 for t in range(k):
                     z[c, t] -= w[c, a] * V[a, t]
@@ -209,22 +211,22 @@ def on_core(q: Quadratic, free: Free, right: Array, columns: int) -> None:
 
 
 @compiled
-def newton(q: Quadratic, free: Free, right: Array, excess: float) -> float:
-    """``right <- x`` with ``K_FF x + b 1 = right``, ``1^T x = -excess``; b.
+def newton(q: BoxQP, free: FreeRows, right: Array, excess: float) -> float:
+    """Overwrite ``right`` by x with ``K_FF x + b 1 = right``, ``1^T x = -excess`` and return b.
 
-    Beyond the length of F it holds ``p = K_FF^{-1} 1`` then. Without a bias b is 0.
+    The second half of ``right`` becomes ``p = K_FF^{-1} 1``. Without a bias b is 0.
     """
     s, F = free.sizes, free.F
     f = s[ALL]
     columns = 2 if q.bias else 1
     for a in range(f):
         right[f + a] = 1.0
-    for a in range(f - s[LONE], f):
+    for a in range(f - s[ISOLATED], f):
         scale = q.K[F[a], F[a]] + q.ridge[F[a]]
         right[a] /= scale
         right[f + a] /= scale
     if s[BASE] > 0:
-        on_core(q, free, right, columns)
+        solve_inner(q, free, right, columns)
     if not q.bias:
         return 0.0
     x = p = 0.0

@@ -1,4 +1,4 @@
-r"""The support vector machine with the hinge loss, every C at once (tcyb2018).
+r"""The learner ``svm``: the support vector machine with the hinge loss, at every C of a path (tcyb2018).
 
 min (1/n) sum max(0, 1 - y (f + b)) + lam ||f||^2,   f = K beta,   0 <= y_i beta_i <= C = 1 / (2 n lam)
 """
@@ -6,8 +6,9 @@ min (1/n) sum max(0, 1 - y (f + b)) + lam ||f||^2,   f = K beta,   0 <= y_i beta
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import numpy as np
 
@@ -17,15 +18,41 @@ from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, Mask
 
 if TYPE_CHECKING:
-    from kselect.learners.svm_path.equal import EqualRows
-    from kselect.learners.svm_path.ladder import Ladder
-
+    from kselect.learners.svm.ladder import Ladder
 
 R = TypeVar("R")
 
 
+@dataclass(frozen=True, eq=False)
+class EqualRows:
+    """Equal rows with the same label, which the dual joins into one row with their total weight.
+
+    ``first[i]`` is the first row that equals row i; it represents all of them.
+    """
+
+    first: Index
+
+    @classmethod
+    def find(cls, X: Array, y: Array) -> Self:
+        """Compare the rows bit by bit; equal rows have kernel values that agree to rounding."""
+        keyed = np.ascontiguousarray(np.column_stack([X, y]) + 0.0)
+        whole = keyed.view(np.dtype((np.void, keyed.dtype.itemsize * keyed.shape[1]))).ravel()
+        _, first, which = np.unique(whole, return_index=True, return_inverse=True)
+        return cls(first[which])
+
+    def weights(self, kept: Mask) -> Array:
+        """Return how many of the kept rows each row represents."""
+        return np.bincount(self.first[kept], minlength=len(self.first)).astype(np.float64)
+
+    def spread(self, beta: Array) -> Array:
+        """Divide each coefficient evenly among the equal rows."""
+        counts = np.bincount(self.first, minlength=len(self.first))
+        shares: Array = beta[self.first] / counts[self.first]
+        return shares
+
+
 class SVMPath:
-    """All ridges, from the smallest C on; folds start from the solutions of all rows."""
+    """The SVM at every ridge; each fold starts from the solutions for all rows."""
 
     def __init__(self, problem: Problem, *, bias: bool) -> None:
         if problem.columns is not None:
@@ -39,24 +66,22 @@ class SVMPath:
 
     @cached_property
     def rows(self) -> EqualRows:
-        """Which rows stand for others."""
-        from kselect.learners.svm_path.equal import EqualRows
-
+        """The groups of equal rows."""
         return EqualRows.find(self.problem.X, self.problem.y)
 
     @cached_property
     def order(self) -> Index:
-        """The ridges by C, ascending."""
+        """The ridges in ascending order of C."""
         return np.argsort(-self.problem.lams, kind="stable")
 
     @cached_property
     def ladder(self) -> Ladder:
-        """The solutions for all rows, by C."""
+        """The solutions for all rows, in ascending order of C."""
         whole = np.ones(self.problem.n, dtype=np.bool_)
         return self._once(None, lambda: self._climb(whole, self.problem.n, None))
 
     def _once(self, folds: Folds | None, work: Callable[[], R]) -> R:
-        """What has failed is not tried again for the next criterion that asks."""
+        """Cache failures, so that later criteria do not repeat the attempt."""
         if folds in self._failures:
             raise self._failures[folds]
         try:
@@ -66,22 +91,24 @@ class SVMPath:
             raise
 
     def _climb(self, kept: Mask, rows: int, above: Ladder | None) -> Ladder:
-        from kselect.learners.svm_path.gram import gram_of
-        from kselect.learners.svm_path.ladder import climb, hinge_task
+        """Solve the dual of the kept rows at ``C = 1 / (2 rows lam)``."""
+        # Imported here: numba takes 0.3 s to load.
+        from kselect.learners.svm.ladder import climb, hinge_dual
+        from kselect.learners.svm.quadratic import kernel_matrix_of
 
         p = self.problem
+        q = hinge_dual(p.once(kernel_matrix_of), p.y, self.rows.weights(kept), self.bias)
         name = f"{p.kernel.name} {p.kernel.text}".rstrip()
-        task = hinge_task(p.once(gram_of), p.y, self.rows.weights(kept), self.bias, name)
-        return climb(task, 1.0 / (2 * rows * p.lams[self.order]), above)
+        return climb(q, 1.0 / (2 * rows * p.lams[self.order]), name, above)
 
     def _decisions(self, ladder: Ladder) -> Array:
-        """(n_ridges, n), by ridge; equal rows have one decision."""
+        """Return the decision values (n_ridges, n), which are the same for equal rows."""
         slacks = np.empty((len(self.order), self.problem.n))
         slacks[self.order] = ladder.slack[:, self.rows.first]
         return self.problem.y - slacks
 
     def fit(self) -> Fit:
-        """``beta = y alpha`` and b for every ridge."""
+        """Return ``beta = y alpha`` and b for every ridge."""
         alpha, bias = np.empty((len(self.order), self.problem.n)), np.empty(len(self.order))
         bias[self.order] = self.ladder.bias
         for ridge, beta in zip(self.order, self.ladder.beta, strict=True):
@@ -89,13 +116,13 @@ class SVMPath:
         return Fit(alpha, bias)
 
     def decision(self) -> Array:
-        """``K beta + b``."""
+        """Return ``K beta + b`` for every ridge."""
         return self._decisions(self.ladder)
 
     def held_out(self, folds: Folds) -> Array:
-        """Exact k-fold cross-validation by retraining, each fold from the solutions for all rows.
+        """Return the exact held-out predictions: train again without each fold.
 
-        ``ridge: per-fold`` trains with ``C = 1 / (2 (n - m) lam)``, ``fixed`` keeps ``1 / (2 n lam)``.
+        ``ridge: per-fold`` trains m of n rows with ``C = 1 / (2 m lam)``, ``fixed`` keeps ``1 / (2 n lam)``.
         """
         if folds not in self._held:
             self._held[folds] = self._once(folds, lambda: self._retrain(folds))
@@ -109,19 +136,19 @@ class SVMPath:
         return out
 
     def _without(self, F: Index, rows: int) -> Array:
-        """(n_ridges, n): every row predicted without the rows F, at ``C = 1 / (2 rows lam)``."""
+        """Train without the rows F at ``C = 1 / (2 rows lam)`` and predict every row, (n_ridges, n)."""
         kept = np.ones(self.problem.n, dtype=np.bool_)
         kept[F] = False
         return self._decisions(self._climb(kept, rows, self.ladder))
 
     def without(self, row: int) -> Array:
-        """The model without a row; one with ``beta = 0`` at every C has no say."""
+        """Train without one row; a row with ``beta = 0`` at every C changes nothing."""
         if not self.fit().alpha[:, row].any():
             return self.decision()
         return self._without(np.array([row]), self.problem.n)
 
     def loo(self) -> Array:
-        """Leave-one-out by training, with the ridge n lam kept."""
+        """Return the leave-one-out predictions by training again, with the ridge n lam kept."""
         return np.stack([self.without(i)[:, i] for i in range(self.problem.n)], axis=1)
 
 

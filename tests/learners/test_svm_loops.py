@@ -1,8 +1,9 @@
-"""What the SVM's compiled ladder is made of, against plain linear algebra and against each other."""
+"""The SVM's compiled loops against plain linear algebra and against each other."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import hashlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,43 +11,50 @@ import pytest
 from kselect.errors import TrialError
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.learners.svm_path import compiled, ladder
-from kselect.learners.svm_path.alone import ALONE
-from kselect.learners.svm_path.block import gather, pairs, singles
-from kselect.learners.svm_path.corner import descend
-from kselect.learners.svm_path.equal import EqualRows
-from kselect.learners.svm_path.events import along
-from kselect.learners.svm_path.free import ALL, KNOWN, NEW, OUT, Free, find, newton, no_free
-from kselect.learners.svm_path.gram import Gram
-from kselect.learners.svm_path.quadratic import (
-    Quadratic,
+from kselect.learners.svm import compiled, ladder, smo_fallback, working_set
+from kselect.learners.svm.active_set import follow_path
+from kselect.learners.svm.free_rows import (
+    ALL,
+    KNOWN,
+    NEW,
+    OUT,
+    FreeRows,
+    find_free,
+    newton,
+    no_free_rows,
+)
+from kselect.learners.svm.path import EqualRows
+from kselect.learners.svm.quadratic import (
+    ISOLATED,
+    BoxQP,
+    Status,
     allowance,
     balance,
+    kernel_matrix,
     read_status,
     refresh,
     residual,
     subtract,
     wrongs,
 )
-from kselect.learners.svm_path.search import search
-from kselect.learners.svm_path.stride import stride
-from kselect.learners.svm_path.task import Status
+from kselect.learners.svm.stride import search, stride
+from kselect.learners.svm.working_set import descend, gather, pairs, singles
 from kselect.numerics.linalg import Array
 
 N = 150
 CS = 2.0 ** np.arange(-6, 11, 2)
 
 
-def made(tau: float, bias: bool = True, seed: int = 0) -> Quadratic:
-    """Of noisy labels, in the plane."""
+def made(tau: float, bias: bool = True, seed: int = 0) -> BoxQP:
+    """Return the dual of noisy labels in the plane."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, size=(N, 2))
     y = np.where(X[:, 0] * X[:, 1] + 0.2 * rng.normal(size=N) > 0, 1.0, -1.0)
-    task = ladder.hinge_task(Gram(Gaussian(tau).gram(Points(X))), y, np.ones(N), bias, "test")
-    return ladder.quadratic(task, ladder.larger_class(task))
+    kernel = kernel_matrix(Gaussian(tau).gram(Points(X)))
+    return ladder.hinge_dual(kernel, y, np.ones(N), bias)
 
 
-def solved(q: Quadratic, free: Free, right: Array) -> tuple[Array, float, Array, float]:
+def solved(q: BoxQP, free: FreeRows, right: Array) -> tuple[Array, float, Array, float]:
     """x and b by the factor, and by the bordered system as it stands."""
     F = free.F[: free.sizes[ALL]]
     f = len(F)
@@ -63,12 +71,12 @@ def solved(q: Quadratic, free: Free, right: Array) -> tuple[Array, float, Array,
 def test_a_factor_of_similar_rows_solves_as_a_fresh_one(out: int, added: int) -> None:
     """Rows taken out and added, against the system of the rows that are free then."""
     q, rng = made(2.0**-6), np.random.default_rng(3)
-    free, status = no_free(N), np.where(np.arange(N) < 100, 0, 1).astype(np.int8)
+    free, status = no_free_rows(N), np.where(np.arange(N) < 100, 0, 1).astype(np.int8)
     rng.shuffle(status)
-    assert find(q, free, status)
+    assert find_free(q, free, status)
     status[rng.choice(np.flatnonzero(status == 0), out, replace=False)] = -1
     status[rng.choice(np.flatnonzero(status == 1), added, replace=False)] = 0
-    assert find(q, free, status)
+    assert find_free(q, free, status)
     assert (free.sizes[OUT], free.sizes[NEW]) == (out, added)
     x, b, expected, expected_b = solved(q, free, rng.normal(size=N))
     np.testing.assert_allclose(x, expected, rtol=1e-7, atol=1e-8 * np.abs(expected).max())
@@ -77,9 +85,9 @@ def test_a_factor_of_similar_rows_solves_as_a_fresh_one(out: int, added: int) ->
 
 def test_too_many_changes_are_factorised_anew() -> None:
     """Nothing is left of the rows before."""
-    q, free = made(2.0**-6), no_free(N)
-    assert find(q, free, np.where(np.arange(N) < 75, 0, 1).astype(np.int8))
-    assert find(q, free, np.where(np.arange(N) < 75, 1, 0).astype(np.int8))
+    q, free = made(2.0**-6), no_free_rows(N)
+    assert find_free(q, free, np.where(np.arange(N) < 75, 0, 1).astype(np.int8))
+    assert find_free(q, free, np.where(np.arange(N) < 75, 1, 0).astype(np.int8))
     assert (free.sizes[OUT], free.sizes[NEW]) == (0, 0)
     x, _, expected, _ = solved(q, free, np.arange(N) * 0.1)
     np.testing.assert_allclose(x, expected, rtol=1e-7, atol=1e-8 * np.abs(expected).max())
@@ -88,8 +96,8 @@ def test_too_many_changes_are_factorised_anew() -> None:
 def test_a_singular_block_is_said_to_be() -> None:
     """A kernel that is not positive definite by far."""
     q = made(1.0)._replace(K=-np.eye(N))
-    free = no_free(N)
-    assert not find(q, free, np.zeros(N, dtype=np.int8))
+    free = no_free_rows(N)
+    assert not find_free(q, free, np.zeros(N, dtype=np.int8))
     assert not free.sizes[KNOWN]
 
 
@@ -97,14 +105,14 @@ def test_rows_that_are_alone() -> None:
     """Of a narrow kernel; what is left out of the equations is as small as said."""
     q = made(2.0**-12)
     K = q.K - np.diag(np.diagonal(q.K))
-    np.testing.assert_array_equal(q.alone, (np.abs(K) <= ALONE).all(axis=1))
-    assert q.alone.any()
-    assert not q.alone.all()
-    free = no_free(N)
-    assert find(q, free, np.zeros(N, dtype=np.int8))
+    np.testing.assert_array_equal(q.isolated, (np.abs(K) <= ISOLATED).all(axis=1))
+    assert q.isolated.any()
+    assert not q.isolated.all()
+    free = no_free_rows(N)
+    assert find_free(q, free, np.zeros(N, dtype=np.int8))
     x, b, expected, expected_b = solved(q, free, np.arange(N) * 0.1)
-    np.testing.assert_allclose(x, expected, atol=ALONE * N * np.abs(expected).max())
-    np.testing.assert_allclose(b, expected_b, atol=ALONE * N * np.abs(expected).max())
+    np.testing.assert_allclose(x, expected, atol=ISOLATED * N * np.abs(expected).max())
+    np.testing.assert_allclose(b, expected_b, atol=ISOLATED * N * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("count", [1, 6, 149])
@@ -117,14 +125,14 @@ def test_rows_subtracted_one_by_one_and_by_a_product(count: int) -> None:
     np.testing.assert_allclose(h, expected, atol=1e-12)
 
 
-def climbed(q: Quadratic, Cs: Array) -> tuple[Array, Array, Array]:
+def climbed(q: BoxQP, Cs: Array) -> tuple[Array, Array, Array]:
     """By strides, all of them."""
     beta, bias, slack = np.zeros((len(Cs), N)), np.zeros(len(Cs)), np.zeros((len(Cs), N))
     assert stride(q, Cs, 0, np.zeros(N), beta, bias, slack) == len(Cs)
     return beta, bias, slack
 
 
-def at(q: Quadratic, beta: Array, C: float) -> tuple[Status, Array]:
+def at(q: BoxQP, beta: Array, C: float) -> tuple[Status, Array]:
     """The statuses and h of a solution."""
     status, h = np.empty(N, dtype=np.int8), np.empty(N)
     read_status(q, beta, C, status)
@@ -143,8 +151,8 @@ def test_row_by_row_ends_at_the_same_solution(tau: float, bias: bool) -> None:
         status, h = at(q, beta[k], CS[k])
         if not (status == 0).any():
             continue
-        x, free = beta[k].copy(), no_free(N)
-        b = along(q, free, status, x, h, float(biases[k]), CS[k], CS[k + 1], 1000)
+        x, free = beta[k].copy(), no_free_rows(N)
+        b = follow_path(q, free, status, x, h, float(biases[k]), CS[k], CS[k + 1], 1000)
         allowed = 10 * allowance(q, x, CS[k + 1])
         assert residual(status, h, b) <= allowed
         assert wrongs(q, status, x, h, b, CS[k + 1], allowed) == 0
@@ -158,7 +166,7 @@ def test_too_many_events_are_given_up() -> None:
     q = made(1.0)
     beta, biases, _ = climbed(q, CS)
     status, h = at(q, beta[0], CS[0])
-    b = along(q, no_free(N), status, beta[0], h, float(biases[0]), CS[0], CS[-1], 3)
+    b = follow_path(q, no_free_rows(N), status, beta[0], h, float(biases[0]), CS[0], CS[-1], 3)
     assert np.isnan(b)
 
 
@@ -197,7 +205,7 @@ def test_a_search_from_nothing(bias: bool) -> None:
     """Nearly K = I, so that most rows are free: none is wrong, and their slack is zero."""
     q, C = made(2.0**-9, bias), 2.0
     status, beta, h = np.zeros(N, np.int8), np.zeros(N), q.target.copy()
-    b = search(q, no_free(N), status, beta, h, C, 10 * N)
+    b = search(q, no_free_rows(N), status, beta, h, C, 10 * N)
     allowed = allowance(q, beta, C)
     assert (status == 0).sum() > 0.8 * N
     assert wrongs(q, status, beta, h, b, C, allowed) == 0
@@ -240,14 +248,12 @@ def test_more_than_rounding_is_balanced() -> None:
 
 def test_many_free_rows_are_searched_in_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The uncompiled choice of a block: without a limit all free rows, beyond it those that violate."""
-    from kselect.learners.svm_path import block
-
     q = made(1.0)
     beta, h = 0.5 * (q.low + q.high), np.random.default_rng(0).normal(size=N)
-    choose = block.choose.py_func  # type: ignore[attr-defined]
+    choose = working_set.choose.py_func  # type: ignore[attr-defined]
     assert len(choose(q, beta, h, 1.0, h.max(), h.min())) == N
-    monkeypatch.setattr(block, "MOST_FREE", 10)
-    monkeypatch.setattr(block, "SIDE", 8)
+    monkeypatch.setattr(working_set, "MOST_FREE", 10)
+    monkeypatch.setattr(working_set, "SIDE", 8)
     few = choose(q, beta, h, 1.0, h.max(), h.min())
     assert h.argmax() in few
     assert h.argmin() in few
@@ -266,18 +272,42 @@ def test_equal_rows_are_found() -> None:
 
 
 def test_the_stamp_is_that_of_all_sources() -> None:
-    """So that no function goes on with what another module was before."""
+    """A compiled function is compiled again if any module that it may call has changed."""
     kept = compiled.compiled(newton.py_func)  # type: ignore[attr-defined]
+    folder = Path(compiled.__file__).parent
+    sources = b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))
+    assert hashlib.sha256(sources).hexdigest() == compiled.STAMP
     assert kept._cache._cache_file._source_stamp == compiled.STAMP  # type: ignore[attr-defined]
-    assert compiled.stamp() == compiled.STAMP
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("tau", [2.0**-12, 1.0, 2.0**12])
+def test_the_fallback_finds_the_solutions_of_the_path(tau: float, bias: bool) -> None:
+    """From zero at every C, for kernels near the identity and near a constant."""
+    q = made(tau, bias)
+    _, _, slack = climbed(q, CS)
+    for k, C in enumerate(CS.tolist()):
+        beta, b, found = smo_fallback.solve_by_smo(q, C, np.zeros(N), "test")
+        status, _ = at(q, beta, C)
+        assert wrongs(q, status, beta, found, 0.0, C, 2 * allowance(q, beta, C)) == 0
+        if (status == 0).any():
+            np.testing.assert_allclose(found, slack[k], atol=1e-6)
+        np.testing.assert_allclose(found + b, q.target - q.K @ beta, atol=1e-8)
+
+
+def test_steps_finish_where_active_sets_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fallback then accepts a point that violates by less than the tolerance."""
+    q, C = made(2.0**-1), 1.0
+    expected = climbed(q, np.array([C]))[2][0]
+    monkeypatch.setattr(smo_fallback, "flip_until_right", lambda *_: np.nan)
+    np.testing.assert_allclose(
+        smo_fallback.solve_by_smo(q, C, np.zeros(N), "test")[2], expected, atol=1e-6
+    )
 
 
 def test_a_ladder_that_stops_is_a_failure_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And with the value of C."""
+    """The error names the kernel and C."""
     monkeypatch.setattr(ladder, "stride", lambda q, Cs, at, *_: max(at, 2))
-    monkeypatch.setattr(ladder, "by_smo", lambda *_: None)
-    rng = np.random.default_rng(0)
-    gram = Gram(Gaussian(1.0).gram(Points(rng.normal(size=(20, 2)))))
-    task = ladder.hinge_task(gram, rng.choice([-1.0, 1.0], 20), np.ones(20), True, "kernel")
+    monkeypatch.setattr(smo_fallback, "VIOLATIONS", ())
     with pytest.raises(TrialError, match="iteration limit: kernel C=4"):
-        ladder.climb(replace(task), np.array([1.0, 2.0, 4.0]))
+        ladder.climb(made(1.0), np.array([1.0, 2.0, 4.0]), "kernel")

@@ -1,0 +1,191 @@
+r"""Active-set steps: flip all wrong statuses at once, or follow the solution along C one status at a time.
+
+While no status changes, the solution is affine in C: ``beta(C) = beta_0 + C beta_1``. The path of Hastie et al.
+(2004) stops at every change. This is cheap if few rows are free, and works where flipping all statuses does not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kselect.learners.svm.compiled import compiled
+from kselect.learners.svm.free_rows import ALL, FreeRows, find_free, newton
+from kselect.learners.svm.quadratic import (
+    TOLERANCE,
+    BoxQP,
+    Status,
+    allowance,
+    flip,
+    refresh,
+    residual,
+    subtract,
+    wrongs,
+)
+from kselect.numerics.linalg import Array
+
+# Steps continue while each leaves at most this share of the wrong rows, or few of them compared with the free rows.
+STEPS, SLOWEST, FEW = 20, 0.6, 1.0 / 16.0
+# Newton steps without a flip at the solution, and its residual relative to the tolerance.
+REFINEMENTS, EXACT = 8, 0.1
+
+
+@compiled
+def advance(q: BoxQP, free: FreeRows, beta: Array, h: Array, right: Array) -> float:
+    """Move the free rows to the optimum of their statuses and return b."""
+    f = free.sizes[ALL]
+    for a in range(f):
+        right[a] = h[free.F[a]]
+    b = newton(q, free, right, beta.sum())
+    for a in range(f):
+        beta[free.F[a]] += right[a]
+    subtract(q, free.F, right, f, h)
+    return b
+
+
+@compiled
+def flip_until_right(
+    q: BoxQP, free: FreeRows, status: Status, beta: Array, h: Array, C: float, wrong: int
+) -> float:
+    """Alternate Newton steps and flips, in place; return b, or NaN if they do not converge."""
+    right = np.empty(2 * len(h))
+    for _ in range(STEPS):
+        if not find_free(q, free, status) or free.sizes[ALL] == 0:
+            return np.nan
+        b = advance(q, free, beta, h, right)
+        before = wrong
+        wrong = flip(q, status, beta, h, b, C, allowance(q, beta, C))
+        if wrong == 0:
+            return b
+        if wrong > max(SLOWEST * before, FEW * free.sizes[ALL]):
+            return np.nan
+    return np.nan
+
+
+@compiled
+def refine(
+    q: BoxQP, free: FreeRows, status: Status, beta: Array, h: Array, b: float, C: float
+) -> float:
+    """Compute h again and refine the free rows; return b if every optimality condition holds, else NaN.
+
+    ``free`` must belong to the statuses.
+    """
+    right = np.empty(2 * len(h))
+    for left in range(REFINEMENTS, -1, -1):
+        refresh(q, beta, h)
+        allowed = allowance(q, beta, C)
+        if free.sizes[ALL] == 0:
+            break
+        off = residual(status, h, b)
+        even = not q.bias or abs(beta.sum()) <= EXACT * TOLERANCE * C
+        if (off <= EXACT * allowed and even) or (left == 0 and off <= allowed):
+            break
+        if left == 0:
+            return np.nan
+        b = advance(q, free, beta, h, right)
+    return b if wrongs(q, status, beta, h, b, C, allowed) == 0 else np.nan
+
+
+@compiled
+def origin(
+    q: BoxQP,
+    free: FreeRows,
+    status: Status,
+    beta: Array,
+    h: Array,
+    b: float,
+    beta_0: Array,
+    load: Array,
+) -> float:
+    """Write beta_0 and ``K beta_0`` for the statuses of a solution and return b_0."""
+    f, right = free.sizes[ALL], np.empty(2 * len(beta))
+    held, some = 0, False
+    for t in range(len(status)):
+        held += (status[t] == 1 or status[t] == -1) and beta[t] != 0.0
+    if held == 0:
+        # The solution is the same for every larger C.
+        beta_0[:], load[:] = beta, q.target - h
+        return b
+    beta_0[:], load[:] = 0.0, 0.0
+    for a in range(f):
+        right[a] = q.target[free.F[a]]
+        some = some or right[a] != 0.0
+    if not some:
+        # If all free rows are of one class, beta_0 is exactly 0.
+        return 0.0
+    b_0 = newton(q, free, right, 0.0)
+    for a in range(f):
+        beta_0[free.F[a]] = -right[a]
+        right[a] = -right[a]
+    subtract(q, free.F, right, f, load)
+    beta_0[:] = -beta_0
+    return b_0
+
+
+@compiled
+def first_event(
+    q: BoxQP, status: Status, beta: Array, slack: Array, rates: Array, falls: Array, C: float
+) -> tuple[float, int, int]:
+    """Return how much C can grow until a status changes, that row, and its new status.
+
+    ``rates`` are the derivatives of beta; ``falls`` are the negative derivatives of the slack.
+    """
+    room, row, after = np.inf, -1, 0
+    for t in range(len(slack)):
+        s = status[t]
+        if s == 0:
+            low, high = q.low[t], q.high[t]
+            if rates[t] > high:
+                left, end = (C * high - beta[t]) / (rates[t] - high), 1
+            elif rates[t] < low:
+                left, end = (beta[t] - C * low) / (low - rates[t]), -1
+            else:
+                continue
+        elif s != 2 and s * falls[t] > 0.0:
+            left, end = s * slack[t] / (s * falls[t]), 0
+        else:
+            continue
+        if left < room:
+            room, row, after = left, t, end
+    return max(room, 0.0), row, after
+
+
+@compiled
+def follow_path(
+    q: BoxQP,
+    free: FreeRows,
+    status: Status,
+    beta: Array,
+    h: Array,
+    b: float,
+    C: float,
+    to: float,
+    most: int,
+) -> float:
+    """Move the solution at C to a larger C in place; return b, or NaN after ``most`` changes of a status."""
+    n = len(h)
+    beta_0, load, rates, falls = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    slack = np.empty(n)
+    for _ in range(most):
+        if not find_free(q, free, status):
+            return np.nan
+        b_0 = origin(q, free, status, beta, h, b, beta_0, load)
+        b_1 = (b - b_0) / C
+        for t in range(n):
+            rates[t] = (beta[t] - beta_0[t]) / C
+            falls[t] = (q.target[t] - h[t] - load[t]) / C + b_1
+            slack[t] = h[t] - b
+        more, row, after = first_event(q, status, beta, slack, rates, falls, C)
+        last = row < 0 or C + more >= to
+        if last:
+            more = to - C
+        for t in range(n):
+            beta[t] += more * rates[t]
+            h[t] -= more * (falls[t] - b_1)
+        b += more * b_1
+        C = to if last else C + more
+        if last:
+            return b
+        if after != 0:
+            beta[row] = C * (q.high[row] if after == 1 else q.low[row])
+        status[row] = after
+    return np.nan
