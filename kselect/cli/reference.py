@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module
 from importlib.resources import files
 
 import click
@@ -12,7 +14,7 @@ from kselect.core.method import show
 from kselect.errors import nearest, quoted
 from kselect.registry import Part
 
-Entry = tuple[str, str, str]
+ListEntry = tuple[str, str, str]
 
 
 def parameters(part: Part) -> str:
@@ -21,23 +23,13 @@ def parameters(part: Part) -> str:
     return f" [{values}]" if values else ""
 
 
-def criteria() -> Iterator[Entry]:
-    """Yield the name, meaning and paper of each criterion."""
-    from kselect.criteria import CRITERIA
-
-    for name, c in CRITERIA.items():
-        yield name, c.summary + parameters(c), c.paper
+def parts(module: str, registry: str) -> Iterator[ListEntry]:
+    """Yield the name, meaning and paper of each part in a registry."""
+    for name, part in getattr(import_module(module), registry).items():
+        yield name, part.summary + parameters(part), part.paper
 
 
-def learners() -> Iterator[Entry]:
-    """Yield the name, meaning and paper of each learner."""
-    from kselect.learners import LEARNERS
-
-    for name, learner in LEARNERS.items():
-        yield name, learner.summary + parameters(learner), learner.paper
-
-
-def kernels() -> Iterator[Entry]:
+def kernels() -> Iterator[ListEntry]:
     """Yield the name, meaning and paper of each kernel."""
     from kselect.kernels import KERNELS
 
@@ -45,7 +37,7 @@ def kernels() -> Iterator[Entry]:
         yield name, (inspect.getdoc(kernel) or "").partition("\n")[0], kernel.paper
 
 
-def searches() -> Iterator[Entry]:
+def searches() -> Iterator[ListEntry]:
     """Yield the name, meaning, criteria and paper of each search other than the grid."""
     from kselect.search.kinds import SEARCHES
 
@@ -54,15 +46,7 @@ def searches() -> Iterator[Entry]:
         yield name, meaning, kind.paper
 
 
-def probes() -> Iterator[Entry]:
-    """Yield the name, meaning and paper of each quantity that figures show."""
-    from kselect.criteria import PROBES
-
-    for name, probe in PROBES.items():
-        yield name, probe.summary + parameters(probe), probe.paper
-
-
-def figures() -> Iterator[Entry]:
+def figures() -> Iterator[ListEntry]:
     """Yield the name, meaning and form of each kind of figure."""
     from kselect.report.sections import FIGURES
 
@@ -72,7 +56,7 @@ def figures() -> Iterator[Entry]:
         yield name, meaning.partition("\n")[0], f"as in {form}"
 
 
-def datasets() -> Iterator[Entry]:
+def datasets() -> Iterator[ListEntry]:
     """Yield the name, size and source of each data set."""
     from kselect.datasets.registry import load_registry
 
@@ -87,12 +71,12 @@ def datasets() -> Iterator[Entry]:
         yield name, f"{info.task}, {info.rows} rows, {info.features} features", where
 
 
-LISTS: dict[str, Callable[[], Iterator[Entry]]] = {
-    "criteria": criteria,
-    "learners": learners,
+LISTS: dict[str, Callable[[], Iterator[ListEntry]]] = {
+    "criteria": partial(parts, "kselect.criteria", "CRITERIA"),
+    "learners": partial(parts, "kselect.learners", "LEARNERS"),
     "kernels": kernels,
     "searches": searches,
-    "probes": probes,
+    "probes": partial(parts, "kselect.criteria", "PROBES"),
     "figures": figures,
     "datasets": datasets,
 }

@@ -73,8 +73,7 @@ def report_folder(folder: Path, say: Callable[[str], None]) -> list[str]:
 def report_one(folder: Path) -> tuple[int, IndexEntry]:
     """Write the report of one experiment; return the number of files and its entry for the index."""
     study = read_study(folder)
-    paper = study.experiment.paper
-    printed = read_seconds(packaged("published") / f"{paper}.csv") if paper else {}
+    printed = read_seconds(packaged("published") / f"{study.experiment.paper}.csv")
     sheet = kept_sheet(study.experiment, Store(folder), printed)
     try:
         paths = write_report(study, folder, list(make_blocks(sheet)) if sheet else [])

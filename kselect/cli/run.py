@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -267,27 +267,17 @@ def execute(loaded: Loaded, plan: Plan, store: Store, how: RunFlags) -> int:
         environment = describe_environment()
     n_jobs = max(1, min(how.n_jobs, len(plan.trials)))
     settings = RunOptions(n_jobs, how.force, how.retry_failed, how.fail_fast, how.quiet)
-    with claimed(store, loaded) as claims:
+    with closing(FolderLocks(store.folder, partial(click.echo, err=True))) as locks:
+        locks.protocol(
+            lambda: store.write(KEPT, loaded.resolved),
+            lambda: stored_protocol(store.folder) == loaded.protocol,
+        )
         try:
-            run_plan(loaded.asked, plan, store, digest(environment), settings, executor_of, claims)
+            run_plan(loaded.asked, plan, store, digest(environment), settings, executor_of, locks)
             return finish(loaded, plan, store, environment, how)
         except StoreError as error:
             click.echo(f"error: {error}; finished jobs are kept", err=True)
             return 1
-
-
-@contextmanager
-def claimed(store: Store, loaded: Loaded) -> Iterator[FolderLocks]:
-    """Claim the folder for this config, and write the config there before the first job."""
-    claims = FolderLocks(store.folder, lambda text: click.echo(text, err=True))
-    try:
-        claims.protocol(
-            lambda: store.write(KEPT, loaded.resolved),
-            lambda: stored_protocol(store.folder) == loaded.protocol,
-        )
-        yield claims
-    finally:
-        claims.close()
 
 
 def executors(how: RunFlags) -> Callable[[int], Executor]:
@@ -302,13 +292,8 @@ def executors(how: RunFlags) -> Callable[[int], Executor]:
         ) from None
     except (OSError, ValueError, RuntimeError) as error:
         raise ConfigError(f"--scheduler {how.scheduler}: {' '.join(str(error).split())}") from None
-    return partial(client_executor, client)
-
-
-def client_executor(client: Any, _: int) -> Executor:
-    """Return a dask client as an executor; the cluster sets the number of workers."""
-    executor: Executor = client.get_executor(pure=False, retries=1)
-    return executor
+    # The cluster sets the number of workers.
+    return lambda _: client.get_executor(pure=False, retries=1)  # type: ignore[no-untyped-call]
 
 
 def finish(
@@ -325,20 +310,11 @@ def finish(
         file = store.folder / "records.csv"
         click.echo(f"{len(records)} records in {file}, {len(failed)} failed", err=True)
         click.echo(f"next: kselect report {store.folder}", err=True)
-    stopped = how.fail_fast and bool(failed)
     here = {(r.dataset, r.split, r.key) for r in records}
-    lost = [
-        trial.name
-        for trial in ({} if stopped else {t.name: t for t in plan.trials}).values()
-        if any(
-            (trial.dataset, trial.split, key) not in here
-            for method in trial.methods
-            for key in record_keys(loaded.asked, method)
-        )
-    ]
-    for name in lost:
-        click.echo(
-            f"error: {name}: computed, but no longer in {store.folder}; run the command again",
-            err=True,
-        )
+    absent = {key[:2] for key in planned_keys(loaded.asked, plan) if key not in here}
+    stopped = how.fail_fast and bool(failed)
+    lost = [] if stopped else [t.name for t in plan.trials if (t.dataset, t.split) in absent]
+    for name in dict.fromkeys(lost):
+        what = f"{name}: computed, but not in {store.folder} any more; run the command again"
+        click.echo(f"error: {what}", err=True)
     return 1 if failed or lost else 0

@@ -129,8 +129,7 @@ def finish(
     from kselect.timing.gather import write_tables
     from kselect.timing.ratios import read_published
 
-    path = packaged("published") / f"{loaded.whole.paper}.csv"
-    published = read_published(path) if loaded.whole.paper else {}
+    published = read_published(packaged("published") / f"{loaded.whole.paper}.csv")
     found = write_tables(loaded.whole, store, environments, missing, published)
     failed = [e for e in found if e.cell and e.cell.failure]
     for entry in failed:

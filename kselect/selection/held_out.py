@@ -32,7 +32,7 @@ from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array, Index
 from kselect.selection.engine import Selection, training_context
 
-Measure = Literal["accuracy", "R2"]
+QualityMeasure = Literal["accuracy", "R2"]
 FOLDS = 5
 STEPS = 100
 FLAT = 1e-12  # gradient, in units of the largest decision value
@@ -49,7 +49,7 @@ class Quality:
     folds.
     """
 
-    measure: Measure
+    measure: QualityMeasure
     value: float
     trivial: float
     spread: float

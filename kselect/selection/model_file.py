@@ -39,6 +39,11 @@ FORMAT = 1
 MEMBERS = frozenset(
     {"alpha", "bias", "support", "medians", "shift", "divisor", "model", "checksum"}
 )
+# The fields of a model in the JSON text, in the order of the file.
+PLAIN_FIELDS = (
+    *("kselect_version", "task", "classes", "learner", "learner_params", "kernel_name"),
+    *("kernel_params", "lam", "choice", "slope"),
+)
 UNREADABLE = (
     *(OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, MemoryError),
     *(zipfile.BadZipFile, NotImplementedError, OverflowError, RecursionError),
@@ -181,21 +186,8 @@ def write_model(path: Path, model: SavedModel) -> None:
     prepared = model.preparation.to_dict()
     arrays = {"alpha": model.alpha, "bias": model.bias, "support": model.support}
     arrays |= {name: prepared.pop(name) for name in ("medians", "shift", "divisor")}
-    facts = {
-        "kind": KIND,
-        "format": FORMAT,
-        "kselect_version": model.kselect_version,
-        "task": model.task,
-        "classes": list(model.classes),
-        "learner": model.learner,
-        "learner_params": dict(model.learner_params),
-        "kernel_name": model.kernel_name,
-        "kernel_params": dict(model.kernel_params),
-        "lam": model.lam,
-        "choice": dict(model.choice),
-        "slope": model.slope,
-        "preparation": prepared,
-    }
+    plain = {name: getattr(model, name) for name in PLAIN_FIELDS}
+    facts = {"kind": KIND, "format": FORMAT, **plain, "preparation": prepared}
     text = json.dumps(facts, allow_nan=False, ensure_ascii=False)
     members: dict[str, NDArray[Any]] = {"model": np.frombuffer(text.encode(), dtype=np.uint8)}
     members |= {name: np.ascontiguousarray(v, dtype="<f8") for name, v in arrays.items()}

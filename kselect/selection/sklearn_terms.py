@@ -189,19 +189,16 @@ def train_and_test(cv: Any, X: Array, y: Any, groups: Any) -> list[tuple[Index, 
     """Return the (train, test) rows of a splitter, or of a list of pairs of row numbers or masks."""
     if hasattr(cv, "split") and not isinstance(cv, str):
         return list(cv.split(X, y, groups))
-
-    def as_rows(part: Any) -> Index:
-        rows = np.asarray(part)
-        if rows.dtype == bool:
-            return np.flatnonzero(rows)
-        if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-            raise ValueError("not row numbers")
-        return rows.astype(np.intp)
-
     try:
-        return [(as_rows(train), as_rows(test)) for train, test in cv]
+        pairs = [(np.asarray(train), np.asarray(test)) for train, test in cv]
     except (TypeError, ValueError):
-        raise ConfigError(f"cv: write {CV_FORMS}, not {quoted(cv)}") from None
+        pairs = []
+    parts = [tuple(np.flatnonzero(p) if p.dtype == bool else p for p in pair) for pair in pairs]
+    if not parts or any(
+        p.ndim != 1 or (p.size and p.dtype.kind not in "iu") for q in parts for p in q
+    ):
+        raise ConfigError(f"cv: write {CV_FORMS}, not {quoted(cv)}")
+    return [(train.astype(np.intp), test.astype(np.intp)) for train, test in parts]
 
 
 def fold_numbers(parts: list[tuple[Index, Index]], n: int) -> Index:

@@ -35,14 +35,6 @@ def walk(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[s
 COMMANDS = list(walk(cli))
 
 
-def test_the_commands_of_the_specification() -> None:
-    wanted = {"run", "report", "data", "list", "sys-info"}
-    assert wanted <= {path[0] for path in COMMANDS if path}
-    assert {path[1] for path in COMMANDS if path[:1] == ("data",) and path[1:]} == {
-        "list", "fetch", "verify", "lock",
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_help_has_an_example(path: tuple[str, ...]) -> None:
     found = CliRunner().invoke(cli, [*path, "-h"])

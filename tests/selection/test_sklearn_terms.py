@@ -24,7 +24,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from kselect import EdgeWarning, KernelSelectClassifierCV, KernelSelectRegressorCV, ScaleWarning
+from kselect import KernelSelectClassifierCV, KernelSelectRegressorCV, ScaleWarning
 from kselect.selection.held_out import codes
 from kselect.selection.request import make_kernels
 from kselect.selection.sklearn_terms import fold_numbers, widest_feature
@@ -282,9 +282,3 @@ def test_estimators_warn_by_the_column() -> None:
         KernelSelectClassifierCV(kernel="precomputed", lam=0.1).fit(K, wine.target)
         few = (wine.data[::9], wine.target[::9] == 1)
         KernelSelectClassifierCV(kernel="ard", criterion="FLKL").fit(*few)
-
-
-def test_both_are_warnings_of_their_own() -> None:
-    assert issubclass(EdgeWarning, UserWarning)
-    assert issubclass(ScaleWarning, UserWarning)
-    assert not issubclass(EdgeWarning, ScaleWarning)
