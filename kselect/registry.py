@@ -19,19 +19,23 @@ T = TypeVar("T")
 
 
 class Registry(MutableMapping[str, T], Generic[T]):
-    """A mapping of names to registered objects in the order of the files; the first use imports the folder."""
+    """A mapping of names to registered objects in the order of the files; the first use imports the folder.
 
-    def __init__(self, kind: str, folder: str, shown_by: str = "") -> None:
-        self.kind, self.folder, self.shown_by = kind, folder, shown_by
+    ``also`` is a second folder whose modules register objects.
+    """
+
+    def __init__(self, kind: str, folder: str, shown_by: str = "", also: str = "") -> None:
+        self.kind, self.folder, self.shown_by, self.also = kind, folder, shown_by, also
         self._items: dict[str, T] = {}
         self._loaded = False
 
     def _all(self) -> dict[str, T]:
         if not self._loaded:
             self._loaded = True  # before the imports: a module may use the registry while it loads
-            path = importlib.import_module(self.folder).__path__
-            for module in sorted(m.name for m in pkgutil.iter_modules(path)):
-                importlib.import_module(f"{self.folder}.{module}")
+            for folder in filter(None, (self.folder, self.also)):
+                path = importlib.import_module(folder).__path__
+                for module in sorted(m.name for m in pkgutil.iter_modules(path)):
+                    importlib.import_module(f"{folder}.{module}")
         return self._items
 
     def __getitem__(self, name: str) -> T:

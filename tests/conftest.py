@@ -71,10 +71,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture
 def pictures_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of every figure the SVG: for tests of it or of the words, as embedding fonts takes longer than drawing."""
-    from kselect.report import panels
+    from kselect.report import style
 
-    save = panels.save
-    monkeypatch.setattr(panels, "save", lambda c, kind: save(c, kind) if kind == "svg" else b"-")
+    save = style.save
+    monkeypatch.setattr(style, "save", lambda c, kind: save(c, kind) if kind == "svg" else b"-")
 
 
 @pytest.fixture

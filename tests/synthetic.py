@@ -11,9 +11,9 @@ from kselect.core.experiment import Experiment
 from kselect.core.method import Choice, LamGrid, Method
 from kselect.core.record import METRICS, Record
 from kselect.kernels.gaussian import Gaussian
+from kselect.report.figures.sweep import Sweep
 from kselect.stats.sources import Manifest
 from kselect.stats.study import Study, study_of
-from kselect.stats.sweeps import Sweep
 
 ERRORS = {
     "australian": 0.145,

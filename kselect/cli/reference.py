@@ -51,8 +51,8 @@ def figures() -> Iterator[ListEntry]:
     from kselect.report.sections import FIGURES
 
     for name, kind in FIGURES.items():
-        meaning = inspect.getdoc(inspect.getmodule(type(kind))) or ""
-        form = (inspect.getdoc(type(kind)) or "").partition("``")[2].partition("``")[0]
+        meaning = inspect.getdoc(inspect.getmodule(kind)) or ""
+        form = (inspect.getdoc(kind) or "").partition("``")[2].partition("``")[0]
         yield name, meaning.partition("\n")[0], f"as in {form}"
 
 

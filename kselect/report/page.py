@@ -12,7 +12,7 @@ from kselect.core.table import Measure
 from kselect.report.blocks import Block
 from kselect.report.blocks import Element as OldElement
 from kselect.report.elements import Element, Passage
-from kselect.report.schemes import data_uri
+from kselect.report.style import data_uri
 from kselect.report.words import describe_coverage, describe_protocol
 from kselect.stats.study import Study
 

@@ -33,9 +33,8 @@ from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array
-from kselect.report.drawings.agreement import spread_out
-from kselect.report.panels import STYLE, WIDE, tidy_up
-from kselect.report.schemes import INK, SERIES, SOFT
+from kselect.report.figures.agreement import spread_out
+from kselect.report.style import INK, SERIES, SOFT, STYLE, WIDE, tidy_up
 from kselect.search.grid import search_grid
 from kselect.search.training_context import TrainingContext
 from kselect.selection.engine import select

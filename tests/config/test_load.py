@@ -26,9 +26,9 @@ from kselect.errors import ConfigError
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.learners import LEARNERS
+from kselect.report.figures.discrepancy import Discrepancy
+from kselect.report.figures.sweep import Sweep
 from kselect.report.sections import FIGURES
-from kselect.stats.discrepancy import Discrepancy
-from kselect.stats.sweeps import Sweep
 
 ROOT = Path(__file__).resolve().parents[2]
 BASE = {

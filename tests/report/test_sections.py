@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,64 +12,42 @@ import pytest
 from synthetic import TAUS, experiment, method, record, study
 
 import kselect.report
-from kselect.core.experiment import FigureContext
 from kselect.core.method import LamGrid, Method
-from kselect.report.blocks import Block, File, Fold, Picture, Shown, Text
-from kselect.report.drawings.discrepancy import LOWEST, in_percent
-from kselect.report.panels import METADATA, render
+from kselect.report.elements import Details, File, Paragraph, Passage, Picture
+from kselect.report.figures.base import FigureBase, figure
+from kselect.report.figures.discrepancy import RATE, VALUE, Discrepancy
+from kselect.report.figures.sweep import Sweep
 from kselect.report.sections import FIGURES, SECTIONS
-from kselect.report.sections.base import figure, section
+from kselect.report.sections.base import section
 from kselect.report.writer import write_report
-from kselect.stats.discrepancy import RATE, VALUE, Discrepancy, Track
 from kselect.stats.study import Study
-from kselect.stats.sweeps import Sweep
 
 HERE = Path(kselect.report.__file__).parent
 NUMERICAL = {"numpy", "scipy", "pandas", "statistics"}
 
 
-@dataclass(frozen=True)
-class Toy:
-    """A figure that a config might ask for."""
-
-    name: str
-    kind: str = "toy"
-
-
 @pytest.fixture
-def toy() -> Iterator[str]:
-    """A kind of figure and a section, registered as a file of their own would."""
+def toy() -> Iterator[Any]:
+    """Register a kind of figure and a section, as a file of their own would."""
 
     @figure("toy")
-    class ToyFigure:
-        def read(
-            self, name: str, written: Mapping[str, Any], columns: FigureContext, wrong: Any
-        ) -> Toy:
-            return Toy(name)
-
-        def methods(self, figure: Toy, columns: FigureContext) -> tuple[Method, ...]:
-            return ()
-
-        def keep(self, figure: Toy, labels: frozenset[str]) -> Toy:
-            return figure
-
-        def show(self, figure: Toy, study: Study) -> Shown:
+    @dataclass(frozen=True)
+    class Toy(FigureBase):
+        def show(self, study: Study) -> Iterator[File | Passage]:
             picture = Picture(b"<svg/>", b"<svg/>", "a toy", "A caption of its own.")
-            return Shown(
-                [File(f"figures/{figure.name}.txt", f"{len(study.records)} records")],
-                [Block("figures", (picture,))],
-            )
+            yield File(f"figures/{self.name}.txt", f"{len(study.records)} records")
+            yield Passage("figures", (picture,))
 
     @section("toy")
-    def show(study: Study) -> Shown:
-        return Shown(blocks=[Block("toys", (Text("A section of its own."),), "tables/toys.md")])
+    def show(study: Study) -> Iterator[Passage]:
+        yield Passage("toys", (Paragraph("A section of its own."),), "tables/toys.md")
 
-    yield "toy"
+    yield Toy
     del FIGURES["toy"], SECTIONS["toy"]
 
 
-def test_a_new_kind_needs_no_other_edit(toy: str, tmp_path: Path) -> None:
-    spec = experiment(figures=(Toy("mine"),))
+def test_a_new_kind_needs_no_other_edit(toy: Any, tmp_path: Path) -> None:
+    spec = experiment(figures=(toy("mine"),))
     paths = write_report(study(spec, [record("heart", 0, "5-CV", 0.1)]), tmp_path)
     assert tmp_path / "figures/mine.txt" in paths
     page = (tmp_path / "report.html").read_text()
@@ -78,9 +56,22 @@ def test_a_new_kind_needs_no_other_edit(toy: str, tmp_path: Path) -> None:
     assert (tmp_path / "tables/toys.md").read_text() == "A section of its own.\n"
 
 
-@pytest.mark.parametrize("path", sorted(HERE.rglob("*.py")), ids=lambda p: p.stem)
+def test_every_module_registers_a_section_or_a_kind_of_figure() -> None:
+    """Except the bases, and the drawings of a ranking, which have a module of their own."""
+    folders = ("sections", "figures")
+    files = {f"kselect.report.{d}.{p.stem}" for d in folders for p in (HERE / d).glob("*.py")}
+    others = {f"kselect.report.{d}.{name}" for d in folders for name in ("__init__", "base")}
+    others.add("kselect.report.figures.rank_diagram")
+    found = {getattr(one, "__module__") for one in (*SECTIONS.values(), *FIGURES.values())}  # noqa: B009
+    assert found == files - others
+
+
+TABLES = sorted(p for p in HERE.rglob("*.py") if p.parent.name != "figures")
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda p: p.stem)
 def test_a_report_computes_nothing(path: Path) -> None:
-    """Whatever needs a numerical library stands in stats/; main_table.py takes one median to choose decimals."""
+    """Only figures have their numbers next to their words; main_table.py takes one median to choose decimals."""
     names = {
         name.split(".")[0]
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
@@ -105,8 +96,9 @@ def shown() -> list[Picture]:
 def pictures(found: Study) -> list[Picture]:
     """What the figures of a study show on the page."""
     shown = [FIGURES[f.kind].show(f, found) for f in found.experiment.figures]
-    elements = [e for one in shown for block in one.blocks for e in block.elements]
-    opened = [i for e in elements for i in (e.elements if isinstance(e, Fold) else (e,))]
+    passages = [item for one in shown for item in one if isinstance(item, Passage)]
+    elements = [e for passage in passages for e in passage.elements]
+    opened = [i for e in elements for i in (e.elements if isinstance(e, Details) else (e,))]
     return [e for e in opened if isinstance(e, Picture)]
 
 
@@ -143,10 +135,11 @@ def test_each_figure_has_a_caption_of_its_own(shown: list[Picture]) -> None:
 def test_the_differences_come_first_and_the_errors_behind_a_line() -> None:
     found = both()
     shown = FIGURES["sweep"].show(found.experiment.figures[0], found)
-    (first,), (second,) = (block.elements for block in shown.blocks)
+    items = list(shown)
+    (first,), (second,) = (item.elements for item in items if isinstance(item, Passage))
     assert isinstance(first, Picture)
-    assert isinstance(second, Fold)
-    names = [file.name for file in shown.files if file.name.endswith("png")]
+    assert isinstance(second, Details)
+    names = [i.name for i in items if isinstance(i, File) and i.name.endswith("png")]
     assert names == ["figures/eta-sweep.png", "figures/eta-sweep-errors.png"]
 
 
@@ -166,22 +159,6 @@ def test_figures_are_the_same_twice_and_survive_having_no_data(shown: list[Pictu
         assert (a.wide, a.narrow) == (b.wide, b.narrow)
         assert a.wide.startswith(b"<?xml")
         assert len({a.wide, a.narrow, c.wide, c.narrow}) == 4
-
-
-def test_a_figure_is_saved_without_a_date() -> None:
-    from matplotlib.figure import Figure
-
-    files = render(lambda: Figure(figsize=(1, 1)), METADATA)
-    assert files.keys() == {"pdf", "png", "svg"}
-    assert b"CreationDate" not in files["pdf"]
-    assert b"<dc:date>" not in files["svg"]
-
-
-def test_what_is_as_good_as_exact_stays_below_the_axis() -> None:
-    track = Track("5-CV", (), (), 0.1, 2.0, {})
-    orders, shares = in_percent(track, [(1.0, 0.04), (2.0, 0.0)])
-    assert (orders, shares[0]) == ([1.0, 2.0], pytest.approx(10.0))
-    assert 0 < shares[1] < LOWEST
 
 
 def test_exclusions_name_their_reasons(tmp_path: Path) -> None:

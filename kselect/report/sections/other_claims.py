@@ -11,17 +11,16 @@ from dataclasses import dataclass
 
 from kselect.papers.base import RankClaim, RankKind, SpreadClaim, SpreadKind
 from kselect.report.elements import CLAIMS_FILE, Element, Heading, Paragraph, Passage
+from kselect.report.figures.discrepancy import EXACT, Discrepancy, follow
+from kselect.report.figures.ranking import Ranked, Ranking, rank_columns
+from kselect.report.figures.widths import learned_widths
 from kselect.report.sections.base import section
 from kselect.report.words import describe_edges
 from kselect.stats.claims import Verdict, too_few
 from kselect.stats.diagnostics import leaning
-from kselect.stats.discrepancy import Discrepancy, follow
-from kselect.stats.learned import learned
-from kselect.stats.rankings import Ranked, Ranking, rank_columns
 from kselect.stats.ranks import LEVELS
 from kselect.stats.study import Study
 
-EXACT = 0.01
 EXACT_RULE = (
     "Supported: the root mean square difference at order {order} is below one percent of the target's scale (1 for "
     "labels, the root of the cross-validation error for regression) on every data set and number of folds. "
@@ -104,19 +103,19 @@ def judge_exactness(study: Study) -> tuple[Exactness, ...]:
     for figure in study.experiment.figures:
         if not isinstance(figure, Discrepancy) or order is None:
             continue
-        tracks = [(p.dataset, t) for p in study.once(follow, figure) for t in p.tracks]
-        known = [(d, t, t.relative(order)) for d, t in tracks if not math.isnan(t.relative(order))]
+        tracks = study.once(follow, figure)
+        known = [(t, t.relative(order)) for t in tracks if not math.isnan(t.relative(order))]
         if known:
-            dataset, track, relative = max(known, key=lambda found: found[2])
+            worst, relative = max(known, key=lambda found: found[1])
             found.append(
                 Exactness(
                     figure,
                     order,
-                    sum(share < EXACT for _, _, share in known),
+                    sum(share < EXACT for _, share in known),
                     len(known),
-                    sum(t.runs.get(float(order), 0) for _, t in tracks),
-                    sum(splits[name] for name, _ in tracks),
-                    (dataset, track.method, relative, track.rate),
+                    sum(t.runs.get(float(order), 0) for t in tracks),
+                    sum(splits[t.dataset] for t in tracks),
+                    (worst.dataset, worst.method, relative, worst.rate),
                 )
             )
     return tuple(found)
@@ -215,8 +214,8 @@ def judge_spreads(study: Study) -> tuple[SpreadVerdict, ...]:
             continue
         found = []
         for dataset in claim.datasets:
-            mine, other = (learned(study, dataset, m) for m in (claim.method, claim.rival))
-            runs = min(len(mine.splits), len(other.splits))
+            mine, other = (learned_widths(study, dataset, m) for m in (claim.method, claim.rival))
+            runs = min(len(mine.values), len(other.values))
             if runs > 1:
                 pair = (mine.variation, other.variation)
                 if claim.kind == "suppression":

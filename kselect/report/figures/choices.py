@@ -1,0 +1,359 @@
+"""Where the choices fell on the grid of kernels and lams: a small map for every data set and column.
+
+All maps are drawn in inches on one pair of axes, as matplotlib needs a minute to lay out hundreds of small axes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, isclose
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from kselect.core.experiment import Experiment
+from kselect.grids import show_number
+from kselect.kernels import Kernel
+from kselect.report import style
+from kselect.report.elements import Element, File, Heading, Passage
+from kselect.report.sections.base import section
+from kselect.report.words import LAM, mark_label, stem
+from kselect.search.edges import edges_of
+from kselect.stats.comparison import labels_of
+from kselect.stats.diagnostics import ridges
+from kselect.stats.samples import table_records
+from kselect.stats.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+INSIDE, EDGE = style.SERIES[0], style.SERIES[1]
+# Inches: the gap between maps, and the largest and smallest width of a map.
+GAP, MOST, LEAST = 0.14, 1.3, 0.62
+# Inches per letter of a name, so that no name runs into the next.
+LETTER = 0.075
+HEAD, LINE_OF_TEXT, BETWEEN = 0.22, 0.17, 0.12
+# The opacity of the smallest share that is drawn.
+FAINTEST = 0.35
+# Letters per inch in the text below the maps.
+CHARACTERS = 15
+# Cells between two families of kernels.
+BETWEEN_FAMILIES = 1.0
+GridIndex = tuple[int, int]
+Box = tuple[float, float, float, float]
+Corner = tuple[float, float]
+
+
+@section("choices")
+def show(study: Study) -> Iterator[File | Passage]:
+    """Yield one figure per loss, behind a line except for the experiment's own loss."""
+    experiment = study.experiment
+    families, lams = families_of(experiment.kernels), len(experiment.lam.values)
+    for loss in experiment.losses:
+        maps = study.once(choice_maps, loss)
+        if not maps:
+            continue
+        axes = f"{describe_axes(study, families)}; orange: at an edge of the grid"
+        own = loss == experiment.loss
+        if own and len(experiment.losses) > 1:
+            title: tuple[Element, ...] = (Heading(f"With the {loss} loss"),)
+            yield Passage("edges", title)
+        yield from style.show_figure(
+            stem("choices", study, loss),
+            lambda width, maps=maps, axes=axes: draw_choices(  # type: ignore[misc]
+                maps, families, lams, study.reconstructed, axes, width
+            ),
+            f"Maps of the grid with the choices of every column under the {loss} loss",
+            describe(study, loss, maps),
+            "" if own else f"Where the choices fell with the {loss} loss",
+            "edges",
+        )
+
+
+# Numbers
+
+
+@dataclass(frozen=True)
+class KernelFamily:
+    """Kernels of one name, which stand side by side on the grid, with the position of the first."""
+
+    name: str
+    start: int
+    kernels: tuple[Kernel, ...]
+
+
+@dataclass(frozen=True)
+class ChoiceMap:
+    """The choices of one column on one data set.
+
+    ``shares`` maps a grid point (position of the kernel, position of lam) to the share of the splits that chose
+    it; if lam is fixed, the shares of each lam add up to one. ``edges`` are those of the points at an edge of the
+    grid. ``choices`` counts all choices, ``beyond`` those that are not on the grid.
+    """
+
+    dataset: str
+    method: str
+    shares: Mapping[GridIndex, float]
+    edges: frozenset[GridIndex]
+    choices: int
+    beyond: int
+
+
+def families_of(kernels: Sequence[Kernel]) -> tuple[KernelFamily, ...]:
+    """Group kernels by name in the order of the config, ascending in their parameters."""
+    found, start = [], 0
+    for name in dict.fromkeys(k.name for k in kernels):
+        mine = [k for k in kernels if k.name == name]
+        mine.sort(key=lambda k: (*k.parameters.values(),))
+        found.append(KernelFamily(name, start, tuple(mine)))
+        start += len(mine)
+    return tuple(found)
+
+
+def choice_maps(study: Study, loss: str) -> tuple[ChoiceMap, ...]:
+    """Return the maps of each data set; a column that never chooses a grid point has no map."""
+    experiment = study.experiment
+    table = table_records(study.records, experiment, loss)
+    chosen = table[table["status"] == "ok"]
+    maps = {
+        (str(dataset), str(label)): make_map(experiment, str(dataset), str(label), rows)
+        for (dataset, label), rows in chosen.groupby(["dataset", "method"])
+    }
+    drawn = {m.method for m in maps.values() if m.shares}
+    labels = [label for label in labels_of(experiment, loss) if label in drawn]
+    places = ((d, label) for d in experiment.datasets for label in labels)
+    return tuple(maps[place] for place in places if place in maps)
+
+
+def make_map(experiment: Experiment, dataset: str, label: str, rows: pd.DataFrame) -> ChoiceMap:
+    """Count the choices of one column on one data set."""
+    kernels = [k for family in families_of(experiment.kernels) for k in family.kernels]
+    positions = {(k.name, k.text): i for i, k in enumerate(kernels)}
+    columns = (rows[c] for c in ("kernel", "chosen", "lam", "n_train"))
+    counts: Counter[GridIndex] = Counter()
+    edges = set()
+    for (name, text, lam, n), count in Counter(zip(*columns, strict=True)).items():
+        # Records keep twelve digits of lam.
+        grid = sorted(experiment.lam.lams(n))
+        row = next((i for i, value in enumerate(grid) if isclose(value, lam)), None)
+        column = positions.get((name, text))
+        if column is None or row is None:
+            continue
+        counts[column, row] += count
+        if edges_of(experiment.kernels, ridges(experiment, lam, n), kernels[column], lam):
+            edges.add((column, row))
+    of_lam: Counter[int] = Counter()
+    for (_, row), count in counts.items():
+        of_lam[row] += count
+    fixed = experiment.lam.mode == "fixed"
+    shares = {
+        point: count / (of_lam[point[1]] if fixed else counts.total())
+        for point, count in sorted(counts.items())
+    }
+    return ChoiceMap(
+        dataset, label, shares, frozenset(edges), len(rows), len(rows) - counts.total()
+    )
+
+
+# Words
+
+
+def describe(study: Study, loss: str, maps: Sequence[ChoiceMap]) -> str:
+    """Return the caption: the axes, the colours, and the choices that are not on the grid."""
+    shares = "splits at that lam" if study.experiment.lam.mode == "fixed" else "splits"
+    drawn, beyond = {m.method for m in maps}, sum(m.beyond for m in maps)
+    missing = [m for m in study.comparison(loss).methods if m not in drawn]
+    left_out = (
+        f" Not shown, as they do not search the grid: {', '.join(missing)}." if missing else ""
+    )
+    left_out += f" {beyond} choices of the other columns are not on the grid." if beyond else ""
+    return (
+        "Where the choices fell: each frame is the grid; the text below the maps names its axes. The darker a "
+        f"cell, the more {shares} chose it. Orange cells lie at an edge of the grid, so that the optimum may lie "
+        f"outside, blue ones inside.{left_out}"
+    )
+
+
+def describe_axes(study: Study, families: Sequence[KernelFamily]) -> str:
+    """Return what is across (kernels) and upwards (lams); kernels of several parameters are counted."""
+    names = []
+    for family in families:
+        count, parameters = len(family.kernels), list(family.kernels[0].parameters)
+        if len(parameters) == 1:
+            values = [k.parameters[parameters[0]] for k in family.kernels]
+            names.append(f"{family.name}, {parameters[0]} = {span(values)}")
+        else:
+            names.append(f"{family.name}, {count} kernel{'s' * (count != 1)}")
+    grid = study.experiment.lam
+    lam = f"{grid.unit.replace('lam', LAM)} = {span(sorted(grid.values))}"
+    return f"across {', then '.join(names)}; upwards {lam}"
+
+
+def span(values: Sequence[float]) -> str:
+    """Return ``0.0078125 to 4 (10 values)``."""
+    low, high = show_number(values[0]), show_number(values[-1])
+    return f"{low} to {high} ({len(values)} values)" if len(values) > 1 else low
+
+
+# Drawing
+
+
+@dataclass(frozen=True)
+class MapLayout:
+    """The measures of a figure in inches.
+
+    Attributes
+    ----------
+    beside
+        Whether the name of a data set stands to the left of its maps, not above them.
+    start, step
+        Where the first map of a line begins, and the distance to the next one.
+    per_line
+        The number of maps in a line.
+    cell
+        Width and height of a grid point.
+    """
+
+    beside: bool
+    start: float
+    per_line: int
+    step: float
+    cell: tuple[float, float]
+    families: tuple[KernelFamily, ...]
+    lams: int
+
+    @property
+    def height(self) -> float:
+        """Return the height of a map."""
+        return self.cell[1] * self.lams
+
+    def column(self, kernel: int) -> float:
+        """Return where the cells of a kernel begin; families are one cell apart."""
+        before = sum(1 for f in self.families[1:] if kernel >= f.start)
+        return self.cell[0] * (kernel + BETWEEN_FAMILIES * before)
+
+
+def plan_layout(
+    families: tuple[KernelFamily, ...],
+    lams: int,
+    datasets: Sequence[str],
+    methods: Sequence[str],
+    width: float,
+) -> MapLayout:
+    """Put all maps of a data set in one line next to its name if they fit, else in lines below it."""
+    longest_set, longest_method = (max(map(len, x), default=0) for x in (datasets, methods))
+    count, names = max(1, len(methods)), LETTER * longest_set + GAP
+    least = max(LEAST, LETTER * longest_method)
+    beside = width >= style.WIDE and (width - names) / count - GAP >= least
+    start = names if beside else 0.02
+    room = width - start
+    per_line = count if beside else min(count, max(1, int(room / (least + GAP))))
+    across = min(MOST, room / per_line - GAP)
+    cells = sum(len(f.kernels) for f in families) + BETWEEN_FAMILIES * (len(families) - 1)
+    cell = across / cells
+    # Neither a thread for few lams nor a tower for few kernels.
+    high = min(max(cell, 0.3 / lams), 1.0 / lams)
+    return MapLayout(beside, start, per_line, across + GAP, (cell, high), families, lams)
+
+
+def draw_choices(
+    maps: Sequence[ChoiceMap],
+    families: tuple[KernelFamily, ...],
+    lams: int,
+    names: Mapping[str, str],
+    axes: str,
+    width: float,
+) -> Canvas:
+    """Draw one row of maps per data set; ``axes`` is the text below them."""
+    from matplotlib.figure import Figure as Canvas
+
+    methods = list(dict.fromkeys(m.method for m in maps))
+    datasets = list(dict.fromkeys(m.dataset for m in maps))
+    layout = plan_layout(families, lams, datasets, methods, width)
+    corners = [corner_of(m, datasets, methods, layout) for m in maps]
+    words = wrap(axes, int(CHARACTERS * width))
+    maps_end = max([HEAD, *(y for _, y in corners)]) + layout.height
+    height = maps_end + LINE_OF_TEXT * (len(words) + 1)
+    canvas = Canvas(figsize=(width, height))
+    ax = canvas.add_axes((0.0, 0.0, 1.0, 1.0))
+    ax.set_xlim(0.0, width)
+    ax.set_ylim(height, 0.0)
+    ax.set_axis_off()
+    draw_maps(ax, maps, corners, layout)
+    write_names(ax, maps, corners, layout, names, width)
+    ax.text(0.0, maps_end + 0.1, "\n".join(words), fontsize=8, color=style.SOFT, va="top")
+    return canvas
+
+
+def corner_of(
+    one: ChoiceMap, datasets: Sequence[str], methods: Sequence[str], layout: MapLayout
+) -> Corner:
+    """Return the upper left corner of a map."""
+    label = 0.0 if layout.beside else LINE_OF_TEXT
+    line = layout.height + label + BETWEEN
+    block = ceil(len(methods) / layout.per_line) * line + (0.0 if layout.beside else HEAD)
+    down, across = divmod(methods.index(one.method), layout.per_line)
+    x = layout.start + across * layout.step
+    return x, HEAD + datasets.index(one.dataset) * block + down * line + label
+
+
+def draw_maps(
+    ax: Axes, maps: Sequence[ChoiceMap], corners: Sequence[Corner], layout: MapLayout
+) -> None:
+    """Draw a frame per family, and the grid points that were chosen: darker if chosen more often."""
+    width, height = layout.cell
+    frames = [
+        (x + layout.column(f.start), y, width * len(f.kernels), layout.height)
+        for x, y in corners
+        for f in layout.families
+    ]
+    if frames:
+        draw_boxes(ax, frames, facecolor="none", edgecolor=style.SOFT, linewidth=0.6)
+    cells: dict[tuple[str, float], list[Box]] = {}
+    for one, (x, y) in zip(maps, corners, strict=True):
+        for (kernel, lam), share in one.shares.items():
+            opacity = round(FAINTEST + (1.0 - FAINTEST) * share, 2)
+            look = (EDGE if (kernel, lam) in one.edges else INSIDE, opacity)
+            top = y + height * (layout.lams - 1 - lam)
+            cells.setdefault(look, []).append((x + layout.column(kernel), top, width, height))
+    for look, boxes in sorted(cells.items()):
+        draw_boxes(ax, boxes, facecolor=look, linewidth=0.0)
+
+
+def draw_boxes(ax: Axes, boxes: Sequence[Box], **look: Any) -> None:
+    """Draw boxes of one style as one path, as a page of maps has thousands."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    outlines = [
+        Path([(x, y), (x + w, y), (x + w, y + h), (x, y + h), (x, y)]) for x, y, w, h in boxes
+    ]
+    ax.add_patch(PathPatch(Path.make_compound_path(*outlines), clip_on=False, **look))
+
+
+def write_names(
+    ax: Axes,
+    maps: Sequence[ChoiceMap],
+    corners: Sequence[Corner],
+    layout: MapLayout,
+    names: Mapping[str, str],
+    width: float,
+) -> None:
+    """Write data sets to the left of their maps or above them, and columns above the maps."""
+    named: set[str] = set()
+    for one, (x, y) in zip(maps, corners, strict=True):
+        if not layout.beside or one.dataset == maps[0].dataset:
+            label = mark_label(one.method, names)
+            ax.text(x, y - 0.05, label, fontsize=8 if layout.beside else 7, va="bottom")
+        if one.dataset in named:
+            continue
+        named.add(one.dataset)
+        if layout.beside:
+            ax.text(0.0, y + layout.height / 2, one.dataset, fontsize=9, va="center")
+        else:
+            above = y - LINE_OF_TEXT - 0.07
+            ax.text(0.02, above, one.dataset, fontsize=9, fontweight="bold", va="bottom")
+            ax.plot([0.0, width], [above - 0.2] * 2, color=style.LINE, linewidth=0.6)

@@ -1,0 +1,301 @@
+"""Distance of a series from cross-validation over its order, at the best grid points of some columns.
+
+This is figure 1 of icml2014.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from kselect.core.experiment import FigureContext
+from kselect.core.method import Method
+from kselect.criteria import PROBES
+from kselect.report import style
+from kselect.report.elements import File, Passage
+from kselect.report.figures.base import (
+    FigureBase,
+    FigureReader,
+    figure,
+    methods_behind,
+)
+from kselect.report.words import mark_label
+from kselect.stats.samples import table_records, within
+from kselect.stats.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+# The probes of the mean square difference and of the rate, and the parameter of the first.
+VALUE, RATE, ORDER = "bif-discrepancy", "bif-rate", "order"
+# Below this share of the scale a series counts as exact.
+EXACT = 0.01
+PANEL = 1.7  # inches
+DODGE = 0.45
+# The axis in percent. Smaller values are as good as exact, and lines may leave the axis at the bottom.
+LOWEST, HIGHEST = 1e-4, 100.0
+DECADES = (1e-4, 1e-2, 1.0, 100.0)
+
+
+@figure("discrepancy")
+@dataclass(frozen=True)
+class Discrepancy(FigureBase):
+    """``{kind: discrepancy, at: [5-CV, 10-CV], order: 1:10, datasets: [heart]}``."""
+
+    LISTED: ClassVar[str] = "at"
+
+    at: tuple[str, ...]
+    orders: tuple[int, ...]
+    datasets: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, name: str, config: FigureReader) -> Self:
+        """Read a figure whose columns have folds and whose orders are whole numbers."""
+        parameter, values = config.sweep("at", "datasets")
+        labels = config.labels("at")
+        for label in labels:
+            if config.context.first(label).folds is None:
+                config.wrong(("at",), f"{label} has no folds for a probe to look at")
+        orders = config.values(PROBES[VALUE], VALUE, parameter, values) if values else ()
+        return cls(name, labels, orders, config.datasets())
+
+    def methods(self, context: FigureContext) -> Iterable[Method]:
+        """Return the probes at the best of each column: the difference at each order, and the rate."""
+        # A method without data sets stands for all of them: yield none if a flag left no data set of the figure.
+        for label in self.at if self.datasets else ():
+            probes = [(VALUE, ((ORDER, order),)) for order in self.orders]
+            for name, params in (*probes, (RATE, ())):
+                folds = context.first(label).folds
+                yield Method(
+                    *(label, name, folds, params),
+                    part=self.name,
+                    at=label,
+                    datasets=self.datasets,
+                )
+
+    def show(self, study: Study) -> Iterator[File | Passage]:
+        """Yield one panel per data set, all on one log axis."""
+        tracks = study.once(follow, self)
+        order = study.paper.exact_order if study.paper else None
+        shares = [] if order is None else known_shares(tracks, order)
+        drawn_order = order if shares else None
+        yield from style.show_figure(
+            self.name,
+            lambda width: draw_discrepancy(self, tracks, drawn_order, study.reconstructed, width),
+            f"Root mean square difference over the {ORDER}, one panel per data set",
+            describe(self, drawn_order, shares),
+        )
+
+
+# Numbers
+
+
+@dataclass(frozen=True)
+class Track:
+    """The mean square difference of one column on one data set over the order.
+
+    Attributes
+    ----------
+    points
+        (order, mean over splits).
+    predicted
+        (order x, mean over splits of ``v_1 rate^(2 (x - x_1))``): what the first value and the rate of each split
+        predict.
+    rate
+        The mean rate of the series.
+    scale
+        What a root mean square is divided by.
+    runs
+        Order -> number of splits with a value.
+    """
+
+    dataset: str
+    method: str
+    points: tuple[tuple[float, float], ...]
+    predicted: tuple[tuple[float, float], ...]
+    rate: float
+    scale: float
+    runs: Mapping[float, int]
+
+    def share(self, mean_square: float) -> float:
+        """Return the root of a mean square as a share of the scale."""
+        return math.sqrt(mean_square) / self.scale if self.scale > 0 else math.nan
+
+    def relative(self, x: float) -> float:
+        """Return the root mean square at an order as a share of the scale; NaN if there is no value."""
+        return self.share(dict(self.points).get(x, math.nan))
+
+
+def follow(study: Study, figure: Discrepancy) -> tuple[Track, ...]:
+    """Compute the tracks of a figure: every column on every data set, even without values."""
+    experiment = study.experiment
+    mine = within(study.records, experiment)
+    found = mine[(mine["part"] == figure.name) & (mine["status"] == "ok")]
+    orders = [
+        float(dict(m.params).get(ORDER, math.nan)) if m else math.nan
+        for m in methods_behind(study, found)
+    ]
+    probes, table = found.assign(x=orders), table_records(mine, experiment, experiment.loss)
+
+    def track(dataset: str, label: str) -> Track:
+        probed, column = (
+            rows[(rows["dataset"] == dataset) & (rows["method"] == label)]
+            for rows in (probes, table)
+        )
+        return make_track(dataset, label, probed, column)
+
+    return tuple(track(dataset, label) for dataset in figure.datasets for label in figure.at)
+
+
+def make_track(dataset: str, label: str, found: pd.DataFrame, column: pd.DataFrame) -> Track:
+    """Compute the means over splits of what the probes found on one data set for one column."""
+    rates = found[found["criterion"] == RATE]
+    values = found[found["criterion"] == VALUE]
+    by_order = {float(rows["x"].iloc[0]): rows["score"] for _, rows in values.groupby("x")}
+    return Track(
+        dataset,
+        label,
+        tuple((x, float(scores.mean())) for x, scores in by_order.items()),
+        predict(values, rates),
+        float(rates["score"].mean()) if len(rates) else math.nan,
+        target_scale(column),
+        {x: len(scores) for x, scores in by_order.items()},
+    )
+
+
+def predict(values: pd.DataFrame, rates: pd.DataFrame) -> tuple[tuple[float, float], ...]:
+    """Return the mean over splits of ``v_1 rate^(2 (x - x_1))``.
+
+    It is computed per split, as large rates dominate a mean.
+    """
+    if not len(values) or not len(rates):
+        return ()
+    start = float(values["x"].min())
+    first = values[values["x"] == start].set_index("split")["score"]
+    rate = rates.set_index("split")["score"]
+    xs = sorted({float(x) for x in values["x"]})
+    return tuple((x, float((first * rate ** (2 * (x - start))).mean())) for x in xs)
+
+
+def target_scale(column: pd.DataFrame) -> float:
+    """Return 1 for labels -1 and +1, and the root of the cross-validation error for a regression."""
+    good = column[column["status"] == "ok"]
+    if not len(good):
+        return math.nan
+    if (good["metric"] == "zero-one").all():
+        return 1.0
+    return math.sqrt(float(good["score"].mean()))
+
+
+def known_shares(tracks: Iterable[Track], order: float) -> list[float]:
+    """Return the share of the scale at an order, of the tracks that have a value there."""
+    return [share for t in tracks if not math.isnan(share := t.relative(order))]
+
+
+# Words
+
+
+def describe(figure: Discrepancy, order: int | None, shares: Sequence[float]) -> str:
+    """Return the caption, with the number of curves below one percent at the paper's order."""
+    counted = (
+        f" At order {order} (dotted) a filled marker is below it: "
+        f"{sum(share < EXACT for share in shares)} of {len(shares)}."
+    )
+    return (
+        "Root mean square difference between the approximated and the exact held-out predictions over "
+        f"the {ORDER}, at the parameters that {', '.join(figure.at)} select, in percent of the target's scale "
+        "(1 for labels, the root of the cross-validation error for a regression). All panels have the same axis. "
+        f"The line is 1 %.{counted if shares else ''} Dashed: the prediction from the first value and the rate of "
+        "the series."
+    )
+
+
+# Drawing
+
+
+def draw_discrepancy(
+    figure: Discrepancy,
+    tracks: Sequence[Track],
+    order: int | None,
+    names: Mapping[str, str],
+    width: float,
+) -> Canvas:
+    """Draw one panel per data set; ``order`` is where the paper calls the series exact."""
+    count = max(1, len(figure.datasets))
+    columns = min(5, style.columns_in(width, count, PANEL))
+    height = 1.9 * math.ceil(count / columns) + 0.9
+    canvas, axes = style.lay_out(count, columns, width, height, sharex=True, sharey=True)
+    orders = sorted({x for t in tracks for x, _ in t.points})
+    ticks = [x for x in orders if order is None or (x - order) % 2 == 0]
+    known = [share for x in orders for share in known_shares(tracks, x)]
+    highest = max([HIGHEST, *(150.0 * share for share in known)])
+    for dataset, ax in zip(figure.datasets, axes, strict=False):
+        draw_panel(ax, dataset, [t for t in tracks if t.dataset == dataset], order)
+        ax.set_ylim(LOWEST, highest)
+        ax.set_xticks(ticks)
+    style.name_axes(
+        canvas,
+        f"{ORDER} of the series",
+        "root mean square difference to exact k-CV (% of the scale)",
+    )
+    curves = [
+        style.legend_line(linewidth=1.2, **{**point_style(i, True), "linestyle": "-"})
+        for i, _ in enumerate(figure.at)
+    ]
+    dashed = style.legend_line(color=style.INK, linewidth=0.8, linestyle=(0, (4, 2)))
+    labels = [*(mark_label(label, names) for label in figure.at), "predicted by the rate"]
+    style.add_legend(canvas, [*curves, dashed], labels, min(4, int(width / 1.7)))
+    return canvas
+
+
+def draw_panel(ax: Axes, dataset: str, tracks: Sequence[Track], order: int | None) -> None:
+    """Draw one data set; the title counts the curves below one percent at the order."""
+    shares = [] if order is None else known_shares(tracks, order)
+    count = f": {sum(s < EXACT for s in shares)} of {len(shares)}" if shares else ""
+    ax.set_title(dataset + count, fontsize=9.5)
+    if not any(track.points for track in tracks):
+        style.say_no_data(ax)
+        return
+    style.tidy_up(ax)
+    ax.set_yscale("log")
+    ax.set_yticks(DECADES, ["0.0001", "0.01", "1", "100"])
+    ax.minorticks_off()
+    ax.axhline(100 * EXACT, color=style.BAD, linewidth=1.0)
+    if order is not None:
+        ax.axvline(order, color=style.SOFT, linewidth=0.8, linestyle=":")
+    for i, track in enumerate(tracks):
+        dashes = (0, (4, 2))
+        ax.plot(
+            *in_percent(track, track.predicted),
+            color=style.colour(i),
+            linewidth=0.8,
+            linestyle=dashes,
+        )
+        ax.plot(*in_percent(track, track.points), color=style.colour(i), linewidth=1.2)
+        if order is not None and not math.isnan(share := track.relative(order)):
+            x = order + DODGE * (i - 1)
+            ax.plot([x], [100 * share], zorder=3, **point_style(i, share < EXACT))
+
+
+def in_percent(
+    track: Track, points: Sequence[tuple[float, float]]
+) -> tuple[list[float], list[float]]:
+    """Return orders and shares; a share below the axis, even 0, is moved to just below it."""
+    shares = [100 * track.share(v) for _, v in points]
+    return [x for x, _ in points], [s if math.isnan(s) else max(s, LOWEST / 100) for s in shares]
+
+
+def point_style(i: int, filled: bool) -> dict[str, Any]:
+    """Return the style of the i-th column's marker, which is filled below one percent."""
+    return {
+        "marker": style.marker(i),
+        "markersize": 5,
+        "markeredgewidth": 1.2,
+        "linestyle": "",
+        "color": style.colour(i),
+        "markerfacecolor": style.colour(i) if filled else style.PAPER,
+    }

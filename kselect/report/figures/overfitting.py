@@ -1,0 +1,115 @@
+"""Criterion value against test error, per split: over-fitting lowers the former but not the latter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import ceil, fsum
+from typing import TYPE_CHECKING, Self
+
+from kselect.report import style
+from kselect.report.elements import File, Passage
+from kselect.report.figures.base import (
+    FigureBase,
+    FigureReader,
+    figure,
+    good_records,
+)
+from kselect.stats.samples import FACTORS, UNITS
+from kselect.stats.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+KEYS = ("criteria", "datasets")
+# The most panels in a row, and the width of a panel in inches.
+ACROSS, PANEL = 4, 1.7
+Numbers = tuple[list[float], list[float]]
+
+
+@figure("overfitting")
+@dataclass(frozen=True)
+class Overfitting(FigureBase):
+    """``{kind: overfitting, criteria: [ARD-XVAL, ARD-FLKL]}``; the criteria should have the same unit."""
+
+    criteria: tuple[str, ...]
+    datasets: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, name: str, config: FigureReader) -> Self:
+        """Read columns of the table."""
+        config.check_keys("criteria", "datasets")
+        return cls(name, config.labels("criteria"), config.datasets())
+
+    def show(self, study: Study) -> Iterator[File | Passage]:
+        """Yield a figure with one panel per data set that has numbers."""
+        found = {d: scores_and_errors(study, d, self) for d in self.datasets}
+        yield from style.show_figure(
+            self.name,
+            lambda width: draw_overfitting(self, {k: v for k, v in found.items() if v[1]}, width),
+            "The criterion's value against the test error, one panel per data set",
+            "The lowest value of the criterion against the test error there: one point per split, and a large one "
+            "for the mean. A column to the left of another and above it has a lower criterion but a higher error: "
+            "it over-fits its criterion.",
+        )
+
+
+# Numbers
+
+
+def scores_and_errors(
+    study: Study, dataset: str, figure: Overfitting
+) -> tuple[str, dict[int, Numbers]]:
+    """Return the unit of a data set, and per column (by its position) the scores and errors of all splits."""
+    table = study.once(good_records)
+    here = table[table["dataset"] == dataset]
+    metric = str(here["metric"].iloc[0]) if len(here) else "zero-one"
+    found = {}
+    for i, label in enumerate(figure.criteria):
+        rows = here[(here["method"] == label) & here["score"].notna() & here["error"].notna()]
+        errors = FACTORS[metric] * rows["error"].to_numpy(float)  # type: ignore[index]
+        if len(rows):
+            found[i] = (rows["score"].to_numpy(float).tolist(), errors.tolist())
+    return UNITS[metric], found  # type: ignore[index]
+
+
+# Drawing
+
+
+def draw_overfitting(
+    figure: Overfitting, found: Mapping[str, tuple[str, dict[int, Numbers]]], width: float
+) -> Canvas:
+    """Draw one panel per data set."""
+    count = max(1, len(found))
+    across = min(ACROSS, style.columns_in(width, count, PANEL))
+    canvas, axes = style.lay_out(count, across, width, 2.2 * ceil(count / across) + 0.7)
+    if not found:
+        style.say_no_data(axes[0])
+    for (dataset, (unit, numbers)), ax in zip(found.items(), axes, strict=False):
+        ax.set_title(f"{dataset} ({unit})", fontsize=9.5)
+        draw_points(ax, numbers)
+        style.tidy_up(ax)
+    style.name_axes(canvas, "criterion at its best", "test error")
+    handles = [
+        style.legend_line(color=style.colour(i), marker=style.marker(i), linestyle="", markersize=5)
+        for i, _ in enumerate(figure.criteria)
+    ]
+    style.add_legend(canvas, handles, figure.criteria, int(width / 1.7))
+    return canvas
+
+
+def draw_points(ax: Axes, numbers: Mapping[int, Numbers]) -> None:
+    """Draw the splits of all columns as faint points, then the means above them."""
+    for i, (scores, errors) in numbers.items():
+        look = {"color": (style.colour(i), 0.25), "markersize": 2.2, "markeredgewidth": 0}
+        ax.plot(scores, errors, style.marker(i), **look)  # type: ignore[arg-type]
+    for i, (scores, errors) in numbers.items():
+        ax.plot(
+            *([fsum(scores) / len(scores)], [fsum(errors) / len(errors)], style.marker(i)),
+            color=style.colour(i),
+            markersize=6.5,
+            markeredgecolor=style.PAPER,
+            markeredgewidth=0.8,
+            zorder=3,
+        )

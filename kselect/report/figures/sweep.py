@@ -1,0 +1,393 @@
+"""Test error over one parameter of some criteria, at one fixed lam, with k-fold cross-validation for reference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from kselect.core.experiment import Experiment, FigureContext
+from kselect.core.method import Method
+from kselect.criteria import CRITERIA
+from kselect.report import style
+from kselect.report.elements import File, Passage
+from kselect.report.figures.base import (
+    FigureBase,
+    FigureReader,
+    figure,
+    methods_behind,
+    name_lam,
+)
+from kselect.report.words import mark_label
+from kselect.stats.samples import (
+    Sample,
+    half_width,
+    match,
+    paired,
+    sample,
+    select,
+    table_records,
+    within,
+)
+from kselect.stats.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+PANEL = 1.7  # inches
+# The factors that move two curves sideways, so that curves that coincide stay visible.
+DODGE = (2.0**-0.18, 2.0**0.18)
+UNITS = {"%": "percentage points", "MSE": "mean squared error"}
+AXES = {"%": "test error (%)", "MSE": "mean squared error"}
+REACH, HEADROOM = 2.0, 4.0  # where axes end, in standard deviations of the reference
+
+
+@figure("sweep")
+@dataclass(frozen=True)
+class Sweep(FigureBase):
+    """``{kind: sweep, criteria: [5-KS], eta: 2^-10:2^10, lam: 0.001}``.
+
+    ``datasets`` is None if the config does not name any; the figure then has all of the experiment.
+    """
+
+    criteria: tuple[str, ...]
+    parameter: str
+    values: tuple[float, ...]
+    lam: float
+    datasets: tuple[str, ...] | None = None
+
+    @classmethod
+    def parse(cls, name: str, config: FigureReader) -> Self:
+        """Read a figure whose criteria are columns of the table that have the parameter."""
+        parameter, values = config.sweep("criteria", "lam", "datasets")
+        labels = config.labels("criteria")
+        for label in labels if values else ():
+            criterion = CRITERIA[config.context.first(label).criterion]
+            config.values(criterion, label, parameter, values)
+        datasets = config.datasets() if "datasets" in config.written else None
+        return cls(name, labels, parameter, values, config.lam(), datasets)
+
+    def methods(self, context: FigureContext) -> Iterable[Method]:
+        """Return one method per criterion and value, with the experiment's own loss."""
+        # A method without data sets stands for all of them: yield none if a flag left no data set of the figure.
+        for label in self.criteria if self.datasets != () else ():
+            method = context.first(label)
+            parameter = CRITERIA[method.criterion].parameter(self.parameter)
+            assert parameter is not None
+            for value in self.values:
+                changed = method.with_params(**{self.parameter: parameter.parse(value)})
+                mine = self.datasets or ()
+                yield replace(changed, part=self.name, lam=self.lam, datasets=mine)
+
+    def show(self, study: Study) -> Iterator[File | Passage]:
+        """Yield the differences to cross-validation, and the errors themselves behind a line.
+
+        Without a reference, there are only the errors.
+        """
+        found, lam = study.once(trace, self), name_lam(study, self.lam)
+        dashed = ", ".join(label for label, _ in found.references)
+        ends = f"; dashed: {dashed}. Axes end four standard deviations above these."
+        if found.references:
+            marks = table_values(self, study.experiment)
+            yield from style.show_figure(
+                self.name,
+                lambda width: draw_gaps(found, marks, study.reconstructed, width),
+                f"Difference of test errors to k-CV over {self.parameter}, one panel per data set",
+                describe_gaps(self, found, marks, lam),
+            )
+        yield from style.show_figure(
+            f"{self.name}-errors" if found.references else self.name,
+            lambda width: draw_errors(found, study.reconstructed, width),
+            f"Test error over {self.parameter}, one panel per data set",
+            f"Test error over {self.parameter} at {lam}: mean and standard deviation (band) over "
+            f"splits of {', '.join(found.methods)}{ends if dashed else '.'}",
+            folded=f"The test errors themselves over {self.parameter}" if found.references else "",
+        )
+
+
+# Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class SweepNumbers:
+    """The numbers of a sweep.
+
+    Attributes
+    ----------
+    parameter, methods
+        The swept parameter and criteria.
+    references
+        Each k-CV column with the folds of a criterion, and the position of that criterion in ``methods``.
+    units
+        The unit of each data set of the figure.
+    curves
+        One row per data set, method and value ``x``: mean and standard deviation ``sd`` of the test error (NaN
+        below two splits); ``gap``, the mean difference to the reference on the same splits (NaN without one);
+        ``half``, the half width of a band that excludes 0 if the corrected one-sided t-test at 5 % finds a
+        difference; ``clear``, whether the papers' own t-test finds one.
+    levels
+        One row per data set and reference: mean and standard deviation of its test error.
+    """
+
+    parameter: str
+    methods: tuple[str, ...]
+    references: tuple[tuple[str, int], ...]
+    units: Mapping[str, str]
+    curves: pd.DataFrame
+    levels: pd.DataFrame
+
+    @property
+    def unit(self) -> str:
+        """Return the unit of all data sets, an empty text if they differ."""
+        units = {unit for unit in self.units.values() if unit}
+        return units.pop() if len(units) == 1 else ""
+
+
+def trace(study: Study, sweep: Sweep) -> SweepNumbers:
+    """Compute the curves of a sweep on every data set that it names."""
+    import pandas as pd
+
+    experiment = study.experiment
+    mine = select(within(study.records, experiment), sweep.name, experiment.loss)
+    values = [
+        dict(m.params).get(sweep.parameter, math.nan) if m else math.nan
+        for m in methods_behind(study, mine)
+    ]
+    mine = mine.assign(x=[float(v) for v in values])
+    methods = tuple(dict.fromkeys(m.label for m in experiment.methods if m.part == sweep.name))
+    folds = {m.folds: methods.index(m.label) for m in experiment.methods if m.label in methods}
+    exact = (m for m in experiment.table if m.criterion == "k-CV" and m.folds in folds)
+    references = tuple({m.label: folds[m.folds] for m in exact}.items())
+    rivals = {methods[i]: label for label, i in references}
+    units = study.comparison(experiment.loss).units
+    here = experiment.datasets if sweep.datasets is None else sweep.datasets
+    curves: list[tuple[object, ...]] = []
+    levels: list[tuple[object, ...]] = []
+    # The references are columns of the table at the sweep's lam.
+    setting = next(s for s in experiment.settings if s.value in (None, sweep.lam))
+    table = table_records(study.records, experiment, experiment.loss)
+    table = table[table["setting"] == setting.text]
+    for dataset in here:
+        others = table[table["dataset"] == dataset]
+        known = {m: sample(others[others["method"] == m]) for m in dict.fromkeys(rivals.values())}
+        levels += [(dataset, label, s.mean, s.sd) for label, s in known.items() if s.runs]
+        rows = mine[mine["dataset"] == dataset]
+        for m in methods:
+            reference = known.get(rivals.get(m, ""), Sample())
+            curves += [(dataset, m, *p) for p in make_points(rows[rows["method"] == m], reference)]
+    return SweepNumbers(
+        sweep.parameter,
+        methods,
+        references,
+        {dataset: units.get(dataset, "") for dataset in here},
+        pd.DataFrame(
+            curves, columns=["dataset", "method", "x", "mean", "sd", "gap", "half", "clear"]
+        ),
+        pd.DataFrame(levels, columns=["dataset", "method", "mean", "sd"]),
+    )
+
+
+def make_points(
+    rows: pd.DataFrame, reference: Sample
+) -> Iterable[tuple[float, float, float, float, float, bool]]:
+    """Yield x, mean, sd, gap, half and clear of one curve, ascending; a log axis has no 0 and no infinity."""
+    for _, group in rows.groupby("x"):
+        x, mine = float(group["x"].iloc[0]), sample(group)
+        if not mine.runs or not 0 < x < math.inf:
+            continue
+        pairs = match(mine, reference)
+        d = pairs.difference
+        gap, half, clear = math.nan, math.nan, False
+        if len(d):
+            gap, half = math.fsum(d) / len(d), half_width(d, pairs.test_over_train)
+            clear = paired(d).significant or paired(-d).significant
+        yield x, mine.mean, mine.sd, gap, half, clear
+
+
+def table_values(sweep: Sweep, experiment: Experiment) -> tuple[float, ...]:
+    """Return the parameter's values in the table's own columns, except where they are tuned."""
+    mine = (
+        dict(m.params).get(sweep.parameter)
+        for m in experiment.table
+        if m.label in sweep.criteria and sweep.parameter not in dict(m.tuned)
+    )
+    return tuple(dict.fromkeys(float(v) for v in mine if isinstance(v, int | float) and v > 0))
+
+
+# Words
+
+
+def describe_gaps(sweep: Sweep, found: SweepNumbers, marks: Sequence[float], lam: str) -> str:
+    """Return the caption of the differences: what they are, how to read them, where the axes end."""
+    pairs = " and ".join(f"{found.methods[i]} minus {label}" for label, i in found.references)
+    values = " and ".join(f"{v:g}" for v in marks)
+    dotted = f"Dotted: {sweep.parameter} = {values}, as in the table. " if marks else ""
+    return (
+        f"Test error of {pairs} over {sweep.parameter} at {lam}, mean of the differences per split: "
+        "above the line at 0 the criterion is worse than cross-validation, below it is better. A filled "
+        "marker is a significant difference by the papers' paired one-sided t-test at 5 %; if the band "
+        "excludes 0, the test corrected for overlapping splits agrees. "
+        f"{dotted}Each axis ends at two standard deviations of k-CV's own error over splits; "
+        "triangles at its edge mark values beyond it."
+    )
+
+
+# Drawing
+
+
+def draw_gaps(
+    found: SweepNumbers, marks: Sequence[float], names: Mapping[str, str], width: float
+) -> Canvas:
+    """Draw the difference of each curve to its reference with its band, one panel per data set."""
+    canvas, axes = make_panels(found, width)
+    for dataset, ax in zip(found.units, axes, strict=False):
+        rows = found.curves[(found.curves["dataset"] == dataset) & found.curves["gap"].notna()]
+        if start_panel(ax, dataset, rows):
+            draw_gap_panel(ax, rows, found.methods, sd_of(found, dataset), marks)
+    rivals = {found.methods[i]: label for label, i in found.references}
+    unit = UNITS.get(found.unit, "in each data set's own unit")
+    style.name_axes(
+        canvas,
+        style.symbol(found.parameter),
+        f"better  \N{LEFTWARDS ARROW}  test error minus k-CV's ({unit})  \N{RIGHTWARDS ARROW}  worse",
+    )
+    labels = [f"{mark_label(a, names)} minus {mark_label(b, names)}" for a, b in rivals.items()]
+    lines = [legend_curve(found.methods.index(a)) for a in rivals]
+    style.add_legend(canvas, lines, labels, int(width / 1.6))
+    return canvas
+
+
+def draw_gap_panel(
+    ax: Axes, rows: pd.DataFrame, methods: Sequence[str], sd: float, marks: Sequence[float]
+) -> None:
+    """Draw the differences on one data set; the line at 0 is k-CV.
+
+    The axis ends at two standard deviations of k-CV's error, or at the end of the bands if that is nearer.
+    """
+    ax.axhline(0.0, color=style.INK, linewidth=0.8)
+    for x in marks:
+        ax.axvline(x, color=style.SOFT, linewidth=0.7, linestyle=":")
+    ends = float((rows["gap"].abs() + rows["half"].fillna(0.0)).max())
+    limit = min(ends, REACH * sd) if sd else ends or 1.0
+    for i, method in enumerate(methods):
+        if (rows["method"] == method).any():
+            draw_gap(ax, rows[rows["method"] == method], i, limit)
+    ax.set_ylim(-1.12 * limit, 1.12 * limit)
+    furthest = float(rows["gap"].iloc[int(rows["gap"].abs().argmax())])
+    if abs(furthest) > limit:
+        say_furthest(ax, f"up to {furthest:+.3g}", above=furthest > 0)
+
+
+def draw_gap(ax: Axes, curve: pd.DataFrame, i: int, limit: float) -> None:
+    """Draw mean and band; filled markers are significant, triangles at the edge lie beyond the axis."""
+    xs, means = curve["x"].to_numpy() * DODGE[i % 2], curve["gap"].to_numpy()
+    halves, shade = curve["half"].fillna(0.0).to_numpy(), style.colour(i)
+    ax.fill_between(xs, means - halves, means + halves, color=shade, alpha=0.16, linewidth=0)
+    ax.plot(xs, means, color=shade, linewidth=1.2)
+    for clear in (False, True):
+        inside = (curve["clear"] == clear).to_numpy() & (abs(means) <= limit)
+        ax.plot(
+            *(xs[inside], means[inside]),
+            linestyle="",
+            color=shade,
+            marker=style.marker(i),
+            markersize=2.8,
+            markerfacecolor=shade if clear else style.PAPER,
+            markeredgewidth=0.9,
+        )
+    for x, mean in zip(xs, means, strict=True):
+        if abs(mean) > limit:
+            end, kind = (1.05, "^") if mean > 0 else (-1.05, "v")
+            ax.plot([x], [end * limit], color=shade, marker=kind, markersize=3.2, linestyle="")
+
+
+def draw_errors(found: SweepNumbers, names: Mapping[str, str], width: float) -> Canvas:
+    """Draw the errors and, as dashed lines, those of the references, one panel per data set."""
+    canvas, axes = make_panels(found, width)
+    for dataset, ax in zip(found.units, axes, strict=False):
+        rows = found.curves[found.curves["dataset"] == dataset]
+        if start_panel(ax, dataset, rows):
+            draw_error_panel(ax, found, rows, dataset)
+    unit = AXES.get(found.unit, "test error (% or mean squared error)")
+    style.name_axes(canvas, style.symbol(found.parameter), unit)
+    labels = [mark_label(m, names) for m in (*found.methods, *(r for r, _ in found.references))]
+    lines = [legend_curve(i) for i, _ in enumerate(found.methods)]
+    dashes = [legend_curve(i, linestyle="--", marker="") for _, i in found.references]
+    style.add_legend(canvas, [*lines, *dashes], labels, int(width / 1.6))
+    return canvas
+
+
+def draw_error_panel(ax: Axes, found: SweepNumbers, rows: pd.DataFrame, dataset: str) -> None:
+    """Draw the curves of one data set; the axis ends some standard deviations above the references."""
+    levels = found.levels[found.levels["dataset"] == dataset]
+    for label, i in found.references:
+        for mean in levels[levels["method"] == label]["mean"]:
+            # Lines that coincide stay visible: the dashes of one fall into the gaps of the other.
+            look: Any = {"linewidth": 0.9, "linestyle": (4.0 * i, (4.0, 4.0)), "zorder": 1}
+            ax.axhline(mean, color=style.colour(i), **look)
+    for i, method in enumerate(found.methods):
+        curve = rows[rows["method"] == method]
+        xs, means = curve["x"].to_numpy() * DODGE[i % 2], curve["mean"].to_numpy()
+        sds = curve["sd"].fillna(0.0).to_numpy()
+        ax.fill_between(xs, means - sds, means + sds, color=style.colour(i), alpha=0.1, linewidth=0)
+        ax.plot(
+            xs, means, color=style.colour(i), marker=style.marker(i), markersize=2.2, linewidth=0.9
+        )
+    sd = sd_of(found, dataset)
+    top, highest = max(levels["mean"], default=0.0) + HEADROOM * sd, float(rows["mean"].max())
+    if sd and highest > top:
+        ax.set_ylim(top=top)
+        say_furthest(ax, f"up to {highest:.3g}", above=True)
+
+
+def make_panels(found: SweepNumbers, width: float) -> tuple[Canvas, list[Axes]]:
+    """Lay out at most four panels per row, as many as are legible."""
+    count = max(1, len(found.units))
+    columns = min(4, style.columns_in(width, count, PANEL))
+    columns = 3 if columns == 4 and count in (5, 6, 9) else columns
+    return style.lay_out(
+        count, columns, width, 1.7 * math.ceil(count / columns) + 0.85, sharex=True
+    )
+
+
+def start_panel(ax: Axes, dataset: str, rows: pd.DataFrame) -> bool:
+    """Set the title and a log axis with at most five powers of two; return False if there is no data."""
+    ax.set_title(dataset, fontsize=9.5)
+    if rows.empty:
+        style.say_no_data(ax)
+        return False
+    style.tidy_up(ax)
+    ax.set_xscale("log", base=2)
+    low, high = math.ceil(math.log2(rows["x"].min())), math.floor(math.log2(rows["x"].max()))
+    step = max(1, math.ceil((high - low) / 4))
+    powers = [e for e in range(low, high + 1) if e % step == 0]
+    ax.set_xticks([2.0**e for e in powers], [f"$2^{{{e}}}$" for e in powers])
+    ax.minorticks_off()
+    return True
+
+
+def sd_of(found: SweepNumbers, dataset: str) -> float:
+    """Return the largest standard deviation of a reference on a data set; 0 without one."""
+    sds = found.levels[found.levels["dataset"] == dataset]["sd"]
+    return max((sd for sd in sds if sd > 0), default=0.0)
+
+
+def say_furthest(ax: Axes, text: str, above: bool) -> None:
+    """Write how far the curves go beyond the end of the axis."""
+    ax.text(
+        *(0.03, 0.95 if above else 0.05, text),
+        transform=ax.transAxes,
+        ha="left",
+        va="top" if above else "bottom",
+        fontsize=7.5,
+        color=style.SOFT,
+    )
+
+
+def legend_curve(i: int, **changes: Any) -> Any:
+    """Return the i-th curve for the legend."""
+    look = {"marker": style.marker(i), "markersize": 4, "linewidth": 1.2, "color": style.colour(i)}
+    return style.legend_line(**{**look, "markerfacecolor": style.colour(i), **changes})

@@ -1,0 +1,171 @@
+"""Box plots of learned kernel parameters over splits, one panel per data set and column.
+
+These are figures 4 and 5 of flkl2014.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from kselect.kernels.base import read_parameters
+from kselect.numerics.linalg import Array
+from kselect.report import style
+from kselect.report.elements import File, Passage
+from kselect.report.figures.base import (
+    FigureBase,
+    FigureReader,
+    figure,
+    good_records,
+)
+from kselect.stats.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+# Parameters below this share of the largest median are drawn at the bottom of the axis, where zero is.
+BOTTOM = 1e-4
+PANEL = 3.0  # inches
+MOST_TICKS = 12
+
+
+@figure("widths")
+@dataclass(frozen=True)
+class WidthsFigure(FigureBase):
+    """``{kind: widths, criteria: [ARD-XVAL, ARD-FLKL], datasets: [thyroid]}``."""
+
+    criteria: tuple[str, ...]
+    datasets: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, name: str, config: FigureReader) -> Self:
+        """Read columns that learn a kernel."""
+        config.check_keys("criteria", "datasets")
+        labels = config.labels("criteria")
+        for label in labels:
+            if config.context.first(label).search is None:
+                config.wrong(("criteria",), f"{label} searches a grid and does not learn a kernel")
+        return cls(name, labels, config.datasets())
+
+    def show(self, study: Study) -> Iterator[File | Passage]:
+        """Yield a figure with data sets down and columns across."""
+        rows = [[learned_widths(study, d, m) for m in self.criteria] for d in self.datasets]
+        names = ", ".join(self.criteria)
+        yield from style.show_figure(
+            self.name,
+            lambda width: draw_widths(rows, width),
+            f"Box plots of the kernel parameters of {names} over splits",
+            f"Kernel parameters of {names} over splits, one box per feature: quartiles and median, whiskers to the "
+            "5th and 95th percentile. Parameters near zero are drawn at the bottom of the axis.",
+        )
+
+
+# Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedWidths:
+    """The kernel parameters that one column learned on one data set: ``values`` is (splits, parameters)."""
+
+    dataset: str
+    method: str
+    values: Array
+
+    @property
+    def variation(self) -> float:
+        """Return the median over parameters of their coefficient of variation over splits.
+
+        NaN below two splits; parameters that are always zero are left out.
+        """
+        if len(self.values) < 2:
+            return math.nan
+        mean = self.values.mean(axis=0)
+        used = mean > 0.0
+        if not used.any():
+            return 0.0
+        return float(np.median(self.values[:, used].std(axis=0, ddof=1) / mean[used]))
+
+    @property
+    def weak_share(self) -> float:
+        """Return the share of a kernel's widths that belongs to the weaker half of the features, over splits.
+
+        Each split's widths are divided by their sum first. Otherwise one split with a huge width would determine
+        the result.
+        """
+        totals = self.values.sum(axis=1, keepdims=True)
+        known = self.values[totals[:, 0] > 0.0] / totals[totals[:, 0] > 0.0]
+        if not known.size:
+            return math.nan
+        mean = np.sort(known.mean(axis=0))
+        return float(mean[: len(mean) // 2].sum())
+
+
+def learned_widths(study: Study, dataset: str, method: str) -> LearnedWidths:
+    """Return what a column learned on a data set, or without numbers what it learned on its stand-in."""
+    frame = study.once(good_records)
+    rows = frame[(frame["dataset"] == dataset) & (frame["method"] == method)].sort_values("split")
+    if rows.empty:
+        experiment = study.experiment
+        twins = [d for d in experiment.datasets if experiment.info(d).stands_for == dataset]
+        if twins:
+            return learned_widths(study, twins[0], method)
+    found = [list(read_parameters(text).values()) for text in rows["chosen"]]
+    width = len(found[0]) if found else 0
+    values = np.array(found, dtype=np.float64).reshape(len(found), width)
+    return LearnedWidths(dataset, method, values)
+
+
+def axis_ends(row: Sequence[LearnedWidths]) -> tuple[float, float]:
+    """Return the ends of a data set's axis, from medians and upper percentiles, which no single split moves."""
+    medians = [np.median(one.values, axis=0).max() for one in row if one.values.size]
+    tops = [np.percentile(one.values, 95, axis=0).max() for one in row if one.values.size]
+    bottom = BOTTOM * max(medians, default=1.0) or BOTTOM
+    return float(bottom), float(max([*tops, 10.0 * bottom]))
+
+
+# Drawing
+
+
+def draw_widths(rows: Sequence[Sequence[LearnedWidths]], width: float) -> Canvas:
+    """Draw one panel per data set and column; the panels of a data set have the same axis."""
+    across = max((len(row) for row in rows), default=1)
+    count = max(across * len(rows), 1)
+    columns = style.columns_in(width, across, PANEL)
+    canvas, axes = style.lay_out(count, columns, width, 2.0 * math.ceil(count / columns))
+    for i, row in enumerate(rows):
+        for j, one in enumerate(row):
+            draw_boxes(axes[i * across + j], one, style.colour(j), *axis_ends(row))
+    style.name_axes(canvas, "feature", "kernel parameter")
+    return canvas
+
+
+def draw_boxes(ax: Axes, one: LearnedWidths, shade: str, bottom: float, top: float) -> None:
+    """Draw the boxes of one column on one data set."""
+    ax.set_title(f"{one.dataset}, {one.method} ({len(one.values)} splits)", fontsize=9)
+    if not one.values.size:
+        style.say_no_data(ax)
+        ax.set_xticks([])
+        return
+    line = {"color": shade, "linewidth": 0.7}
+    ax.boxplot(
+        np.maximum(one.values, bottom),
+        whis=(5, 95),
+        showfliers=False,
+        widths=0.65,
+        patch_artist=True,
+        boxprops={"facecolor": (shade, 0.35), "edgecolor": shade, "linewidth": 0.7},
+        medianprops={"color": style.INK, "linewidth": 1.1},
+        whiskerprops=line,
+        capprops=line,
+    )
+    ax.set_yscale("log")
+    ax.set_ylim(0.7 * bottom, 2.0 * top)
+    count = one.values.shape[1]
+    shown = list(range(1, count + 1, max(1, -(-count // MOST_TICKS))))
+    ax.set_xticks(shown, [str(v) for v in shown])
+    style.tidy_up(ax)

@@ -1,0 +1,219 @@
+"""The look of all figures: panels, colours for light and dark pages, and reproducible files.
+
+A figure is drawn in light colours. Its SVG also carries a style sheet with the dark ones, which a viewer
+without a dark mode ignores.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kselect.report.elements import Details, File, Passage, Picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+# Inches: a page or sheet of paper, and the screen of a telephone (390 pixels wide).
+WIDE, NARROW = 9.6, 3.7
+INK, SOFT, LINE, PAPER = "#1b1f24", "#59636e", "#d5dae0", "#ffffff"
+# The palette of Okabe and Ito, which everyone can tell apart; the dark page has the same hues, lighter.
+SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+GOOD, FAIR, BAD = "#116329", "#b07a00", "#c2182f"
+DARK = {
+    INK: "#e3e7ec",
+    SOFT: "#9aa4af",
+    LINE: "#363d46",
+    PAPER: "#14171b",
+    **dict(
+        zip(
+            SERIES,
+            ("#4fb3ea", "#f58b45", "#2fc49b", "#e39cc4", "#a3d8f7", "#f2bd4a"),
+            strict=True,
+        )
+    ),
+    GOOD: "#6fdd8b",
+    FAIR: "#e3b341",
+    BAD: "#ff8f86",
+}
+MARKERS = ("o", "s", "^", "D", "v", "P")
+GREEK = ("alpha", "beta", "delta", "eta", "lam", "tau")
+# The attributes that hold positions. The scale of a letter is a small number and keeps all its digits.
+POSITIONS, DIGITS = re.compile(rb' (?:d|x|y)="[^"]+"'), re.compile(rb"(\.\d\d)\d+")
+# By default matplotlib writes its version and the time into the files.
+METADATA: Mapping[str, dict[str, Any]] = {
+    "pdf": {"Creator": "kselect", "Producer": "kselect", "CreationDate": None},
+    "png": {"Software": None},
+    "svg": {"Creator": None, "Date": None, "Format": None, "Type": None},
+}
+STYLE: Any = {
+    "font.size": 9.0,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "kselect",
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": SOFT,
+    "axes.facecolor": "none",
+    "axes.linewidth": 0.6,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+}
+
+
+def show_figure(
+    name: str,
+    draw: Callable[[float], Canvas],
+    alt: str,
+    caption: str,
+    folded: str = "",
+    chapter: str = "figures",
+) -> Iterator[File | Passage]:
+    """Yield the PDF and PNG files of a figure, and its picture in a chapter of the page.
+
+    ``draw`` makes the canvas for a width in inches: a narrow screen shows the panels below each other, not
+    smaller. If ``folded`` is given, the page shows only that line until the reader opens it.
+    """
+    wide, narrow = render(lambda: draw(WIDE), METADATA), render(lambda: draw(NARROW), ("svg",))
+    for kind in ("pdf", "png"):
+        yield File(f"figures/{name}.{kind}", wide[kind])
+    picture = Picture(wide["svg"], narrow["svg"], alt, caption)
+    yield Passage(chapter, (Details(folded, (picture,)) if folded else picture,))
+
+
+def render(
+    make_canvas: Callable[[], Canvas], kinds: Mapping[str, Any] | tuple[str, ...]
+) -> dict[str, bytes]:
+    """Return the bytes of each kind of file (``pdf``, ``png``, ``svg``), without a timestamp."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    with rc_context(STYLE):
+        canvas = make_canvas()
+        FigureCanvasAgg(canvas)
+        # Lay out once: all files show the same arrangement, and this takes longer than drawing.
+        canvas.draw_without_rendering()
+        canvas.set_layout_engine("none")
+        return {kind: save(canvas, kind) for kind in kinds}
+
+
+def save(canvas: Canvas, kind: str) -> bytes:
+    """Return the bytes of one file; an SVG has no background, so that it fits light and dark pages."""
+    stream = io.BytesIO()
+    background = "none" if kind == "svg" else PAPER
+    canvas.savefig(stream, format=kind, dpi=150, facecolor=background, metadata=METADATA[kind])
+    return add_dark_colours(shorten(stream.getvalue())) if kind == "svg" else stream.getvalue()
+
+
+def shorten(svg: bytes) -> bytes:
+    """Cut positions to hundredths of a point; matplotlib writes millionths, half of the file."""
+    return POSITIONS.sub(lambda found: DIGITS.sub(rb"\1", found[0]), svg)
+
+
+def add_dark_colours(svg: bytes) -> bytes:
+    """Insert a style sheet for dark pages: one rule per colour, for fills and strokes."""
+    rules = "".join(
+        f'[style*="{kind}: {light}"]{{{kind}:{dark}!important}}'
+        for light, dark in DARK.items()
+        for kind in ("fill", "stroke")
+    )
+    sheet = f"<style>@media (prefers-color-scheme:dark){{{rules}}}</style>"
+    end = svg.index(b">", svg.index(b"<svg ")) + 1
+    return svg[:end] + b"\n" + sheet.encode("ascii") + svg[end:]
+
+
+def data_uri(svg: bytes) -> str:
+    """Return a picture as a link that contains it."""
+    return "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")
+
+
+def lay_out(
+    count: int,
+    columns: int,
+    width: float,
+    height: float,
+    sharex: bool = False,
+    sharey: bool = False,
+) -> tuple[Canvas, list[Axes]]:
+    """Return a canvas of a size in inches with ``count`` panels; hide the surplus ones of the last row."""
+    from matplotlib.figure import Figure as Canvas
+
+    rows = math.ceil(count / columns) or 1
+    canvas = Canvas(figsize=(width, height), layout="constrained")
+    axes = canvas.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey)
+    found: list[Axes] = axes.flatten().tolist()
+    for ax in found[count:]:
+        ax.set_axis_off()
+    # A shared axis is labelled in the last row only, so that a panel above a surplus one has no labels.
+    for ax in found[max(0, count - columns) : count]:
+        ax.tick_params(labelbottom=True)
+    return canvas, found[:count]
+
+
+def columns_in(width: float, count: int, panel: float) -> int:
+    """Return how many panels of ``panel`` inches to place side by side, for rows of even length."""
+    most = max(1, min(count, int(width / panel)))
+    return math.ceil(count / math.ceil(count / most)) if count else 1
+
+
+def name_axes(canvas: Canvas, across: str, up: str) -> None:
+    """Label the axes that all panels share."""
+    canvas.supxlabel(across, fontsize=10)
+    canvas.supylabel(up, fontsize=10)
+
+
+def say_no_data(ax: Axes) -> None:
+    """Mark a panel as empty."""
+    ax.text(0.5, 0.5, "no data", transform=ax.transAxes, ha="center", va="center", color=SOFT)
+    ax.set_yticks([])
+
+
+def tidy_up(ax: Axes) -> None:
+    """Draw faint horizontal lines, and no frame at the top and the right."""
+    ax.grid(axis="y", linewidth=0.5, color=LINE)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=8)
+
+
+def add_legend(
+    canvas: Canvas, handles: Sequence[Any], labels: Sequence[str], columns: int, **style: Any
+) -> None:
+    """Add one legend for all panels, above them."""
+    canvas.legend(
+        handles,
+        labels,
+        loc="outside upper center",
+        ncols=max(1, min(len(labels), columns)),
+        frameon=False,
+        **style,
+    )
+
+
+def legend_line(**style: Any) -> Any:
+    """Return a curve or marker for a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **style)
+
+
+def colour(i: int) -> str:
+    """Return the colour of the i-th curve."""
+    return SERIES[i % len(SERIES)]
+
+
+def marker(i: int) -> str:
+    """Return the marker of the i-th curve."""
+    return MARKERS[i % len(MARKERS)]
+
+
+def symbol(parameter: str) -> str:
+    """Return a parameter's name for an axis, as a Greek letter if it is the name of one."""
+    names = {"lam": "lambda"}
+    return rf"$\{names.get(parameter, parameter)}$" if parameter in GREEK else parameter

@@ -1,0 +1,94 @@
+"""Rankings: literature columns, stand-ins, Wilcoxon's marks, and the files."""
+
+from __future__ import annotations
+
+import pytest
+from printed_flkl import ROOT, paper, printed, row
+
+from kselect.config.load import load_config
+from kselect.report.elements import File
+from kselect.report.figures import FIGURES
+from kselect.report.figures.ranking import Ranking, rank_columns
+from kselect.report.figures.widths import learned_widths
+from kselect.report.sections import SECTIONS
+from kselect.stats.study import Study, study_of
+
+
+def test_a_stand_in_speaks_where_the_published_set_is_missing() -> None:
+    spec, _ = paper()
+    only = [row("twonorm-generated", s, "ARD-FLKL", 3.0, "theta1=1;theta2=3") for s in (0, 1)]
+    found = study_of(spec, only)
+    assert learned_widths(found, "twonorm", "ARD-FLKL").dataset == "twonorm-generated"
+    both = study_of(
+        spec, [*only, *(row("twonorm", s, "ARD-FLKL", 3.0, "theta1=1") for s in (0, 1))]
+    )
+    ranks = rank_columns(both, Ranking("", ("ARD-FLKL",)))
+    assert ranks.ranks.datasets == ("twonorm",)
+    assert ranks.absent == ("twonorm-generated",)
+
+
+def test_literature_columns_are_ranked_with_ours() -> None:
+    """Table 4: MKL and IKL from the printed table; a data set without their numbers is not ranked."""
+    found = rank_columns(
+        printed(), Ranking("t", ("RBF-XVAL", "ARD-FLKL"), ("MKL-separate", "IKL-products"))
+    )
+    assert len(found.ranks.datasets) == 13
+    assert found.absent == ("synthetic",)
+    assert found.literature == {"MKL-separate", "IKL-products"}
+    assert found.rows["heart"][2].mean == 16.7
+
+
+def test_marks_of_wilcoxon() -> None:
+    """Not told apart from the best: too few splits to differ; the best is always close."""
+    spec = load_config(ROOT / "configs/flkl2014.yaml", FIGURES, {"splits": "12"})
+    errors = {"ARD-FLKL": 10.0, "ARD-LOO": 10.4, "ARD-XVAL": 10.0}
+    wobble = {"ARD-FLKL": 0.0, "ARD-LOO": 0.0, "ARD-XVAL": 0.3}
+    records = [
+        row("heart", s, m, e + wobble[m] * (-1) ** s + 0.01 * s, "theta1=1")
+        for m, e in errors.items()
+        for s in range(12)
+    ]
+    entries = rank_columns(study_of(spec, records), Ranking("t", tuple(errors))).rows["heart"]
+    assert [e.close for e in entries] == [True, False, True]
+
+
+def test_what_the_report_shows() -> None:
+    """The files of every kind of figure, claims with their numbers, and the same bytes twice."""
+    study = printed()
+    by_name = {f.name: f for f in study.experiment.figures}
+    shown = FIGURES["ranking"].show(by_name["table4"], study)
+    files = {f.name: f.content for f in shown if isinstance(f, File)}
+    assert set(files) == {
+        *(f"tables/table4.{kind}" for kind in ("csv", "md", "tex")),
+        *(
+            f"figures/{name}.{kind}"
+            for name in ("table4", "table4-pairs")
+            for kind in ("png", "pdf")
+        ),
+    }
+    assert "MKL-separate (lit.)" in str(files["tables/table4.md"])
+    assert "second better" in str(files["tables/table4.md"])
+    again = FIGURES["ranking"].show(by_name["table4"], printed())
+    assert {f.name: f.content for f in again if isinstance(f, File)} == files
+    text = " ".join(e.text for p in SECTIONS["rank-claims"](study) for e in p.elements)  # type: ignore[union-attr]
+    assert "Mean ranks over 14 data sets: ARD-FLKL 1.21" in text
+
+
+@pytest.mark.usefixtures("pictures_alone")
+@pytest.mark.parametrize("name", ["table2", "widths", "overfitting", "surfaces"])
+def test_no_data_and_few_are_survived(name: str) -> None:
+    """By every kind of figure of the paper."""
+    spec, rows = paper()
+    figure = next(f for f in spec.figures if f.name == name)
+    kind = FIGURES[figure.kind]
+    assert list(kind.show(figure, study_of(spec, (), rows)))
+    assert list(kind.show(figure, few()))
+
+
+def few() -> Study:
+    """One data set with two columns."""
+    spec, _ = paper()
+    labels = ("ARD-XVAL", "ARD-FLKL")
+    return study_of(
+        spec, [row("thyroid", s, m, 4.0, "theta1=1;theta2=0") for m in labels for s in (0, 1)]
+    )

@@ -1,0 +1,60 @@
+"""The paper's printed numbers, fed in as if they were ours, give the paper's own verdicts."""
+
+from __future__ import annotations
+
+from printed_flkl import paper, printed, row
+
+from kselect.report.index import index_entry
+from kselect.report.sections.other_claims import judge_ranks, judge_spreads
+from kselect.stats.diagnostics import endings
+from kselect.stats.study import study_of
+
+
+def test_the_papers_own_ranks_give_its_own_verdicts() -> None:
+    found = {v.claim.text: v for v in judge_ranks(printed())}
+    assert [v.verdict for v in found.values()] == [
+        "supported",
+        "supported",
+        "supported",
+        "no numbers",
+    ]
+    first = found["With ARD, FLKL ranks before LOO and XVAL"]
+    assert [f"{r:.2f}" for r in first.ranked.ranks.mean] == ["1.21", "2.64", "2.14"]
+    assert f"{first.limit:.2f}" == "0.78"
+
+
+def test_all_verdicts_stand_on_the_page_over_all_experiments() -> None:
+    study = printed()
+    judged = (*judge_ranks(study), *judge_spreads(study))
+    expected = [(found.claim.text, found.verdict) for found in judged]
+    assert {verdict for _, verdict in expected} == {"supported", "no numbers"}
+    assert index_entry(study, "flkl2014/report.html").verdicts == tuple(expected)
+
+
+def test_another_table_gives_other_verdicts() -> None:
+    verdicts = [v.verdict for v in judge_ranks(printed({"ARD-FLKL": 20.0, "RBF-FLKL": 9.0}))]
+    assert verdicts == ["not supported", "not supported", "mixed", "no numbers"]
+
+
+def test_nothing_to_judge() -> None:
+    spec, rows = paper()
+    empty = study_of(spec, (), rows)
+    assert {v.verdict for v in judge_ranks(empty)} == {"no numbers"}
+    assert {v.verdict for v in judge_spreads(empty)} == {"no numbers"}
+    few = study_of(spec, [row("heart", 0, "ARD-FLKL", 17.0, "theta1=1")], rows)
+    assert {v.verdict for v in judge_ranks(few)} <= {"no numbers", "too few numbers"}
+
+
+def test_spreads() -> None:
+    """FLKL's widths scatter less here, and its third feature is at zero."""
+    variation, suppression = judge_spreads(printed())
+    assert (variation.verdict, suppression.verdict) == ("supported", "supported")
+    assert [d for d, *_ in variation.numbers] == ["twonorm", "thyroid", "splice"]
+    assert all(mine < other for _, mine, other, _ in (*variation.numbers, *suppression.numbers))
+
+
+def test_endings_count_what_did_not_converge() -> None:
+    found = {e.method: e for e in endings(printed())}
+    assert found["ARD-FLKL"].states == (("converged", 14), ("iteration limit", 14))
+    assert found["ARD-FLKL"].zeros == 0.25
+    assert found["ARD-FLKL"].held == 1.0

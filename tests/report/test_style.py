@@ -1,0 +1,95 @@
+"""The look of figures: every colour has one for dark pages, rows are even, files have no date."""
+
+from __future__ import annotations
+
+import re
+
+from synthetic import full_experiment, full_records, study
+
+from kselect.core.method import Setting
+from kselect.report.elements import Details, File, Picture
+from kselect.report.style import (
+    DARK,
+    LINE,
+    METADATA,
+    NARROW,
+    PAPER,
+    WIDE,
+    columns_in,
+    render,
+    shorten,
+)
+from kselect.report.writer import show_sections
+from kselect.stats.sources import Published
+
+THEIRS = tuple(
+    Published("1", "heart", label, Setting(value=0.001), mean, 2.0, "sd")
+    for label, mean in (("5-CV", 17.0), ("5-KS", 2.0), ("EP", 22.0))
+)
+
+
+def pictures() -> list[Picture]:
+    """Every picture of a small experiment, with all sections that have any."""
+    spec = full_experiment(datasets=("heart", "sonar"), splits=(0, 1))
+    found = study(spec, full_records(spec), published=THEIRS)
+    elements = [
+        e for item in show_sections(found) if not isinstance(item, File) for e in item.elements
+    ]
+    opened = [i for e in elements for i in (e.elements if isinstance(e, Details) else (e,))]
+    return [e for e in opened if isinstance(e, Picture)]
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of WCAG."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of WCAG."""
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_every_colour_of_every_figure_has_one_for_the_dark() -> None:
+    found = pictures()
+    assert len(found) == 5
+    for picture in found:
+        for svg, inches in ((picture.wide, WIDE), (picture.narrow, NARROW)):
+            sheet, _, drawing = svg.decode().partition("</style>")
+            drawn = set(re.findall(r"(fill|stroke): (#[0-9a-f]{6})", drawing))
+            assert {colour for _, colour in drawn} <= set(DARK), picture.alt
+            for kind, colour in drawn:
+                assert f'[style*="{kind}: {colour}"]{{{kind}:{DARK[colour]}!important}}' in sheet
+            assert "@media (prefers-color-scheme:dark)" in sheet
+            assert f'width="{72 * inches:g}pt"' in sheet
+            assert "#ffffff" not in drawing.split('id="axes_1"')[0], "a ground that stays white"
+
+
+def test_what_is_drawn_stands_out_from_either_ground() -> None:
+    for light, dark in DARK.items():
+        if light not in (PAPER, LINE):
+            assert contrast(light, PAPER) > 2
+            assert contrast(dark, DARK[PAPER]) > 4.5
+
+
+def test_places_are_shortened_and_scales_are_not() -> None:
+    svg = b'<path d="M 1.234567 2.5" transform="scale(0.015625)"/><use x="3.14159" y="2"/>'
+    assert shorten(svg) == (
+        b'<path d="M 1.23 2.5" transform="scale(0.015625)"/><use x="3.14" y="2"/>'
+    )
+
+
+def test_panels_are_as_even_as_they_can_be() -> None:
+    assert [columns_in(9.6, n, 1.7) for n in (0, 1, 5, 6, 9, 10)] == [1, 1, 5, 3, 5, 5]
+    assert columns_in(1.0, 4, 1.7) == 1
+
+
+def test_a_figure_is_saved_without_a_date() -> None:
+    from matplotlib.figure import Figure
+
+    files = render(lambda: Figure(figsize=(1, 1)), METADATA)
+    assert files.keys() == {"pdf", "png", "svg"}
+    assert b"CreationDate" not in files["pdf"]
+    assert b"<dc:date>" not in files["svg"]
