@@ -21,9 +21,8 @@ from kselect.stats.sources import Published, read_facts, read_published
 from kselect.stats.study import Study, study_of
 from kselect.store.gather import write_gathered
 from kselect.store.jobs import Store
-from kselect.timing.gather import kept_sheet
-from kselect.timing.page import make_blocks
 from kselect.timing.ratios import read_published as read_seconds
+from kselect.timing.report import kept_sheet, make_passages
 
 EPILOG = """\b
 Examples:
@@ -76,7 +75,7 @@ def report_one(folder: Path) -> tuple[int, IndexEntry]:
     printed = read_seconds(packaged("published") / f"{study.experiment.paper}.csv")
     sheet = kept_sheet(study.experiment, Store(folder), printed)
     try:
-        paths = write_report(study, folder, list(make_blocks(sheet)) if sheet else [])
+        paths = write_report(study, folder, list(make_passages(sheet)) if sheet else [])
     except OSError as error:
         raise StoreError(f"{error.filename or folder}: cannot write: {error.strerror}") from None
     return len(paths), index_entry(study, f"{folder.name}/report.html")

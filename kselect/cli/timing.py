@@ -100,13 +100,13 @@ def measure_all(
     """Make the remaining measurements; return the environments of this and earlier runs."""
     from threadpoolctl import threadpool_limits
 
-    from kselect.timing.gather import kept_facts
-    from kselect.timing.run import Settings, check_kept, pending, run
+    from kselect.timing.measure import TimingSettings, check_kept, measure_missing, pending
+    from kselect.timing.report import kept_facts
 
     experiment = loaded.asked
     with threadpool_limits(1):
         environment = describe_environment()
-        settings = Settings(budget, digest(environment), force)
+        settings = TimingSettings(budget, digest(environment), force)
         wanted = pending(experiment, sources, store, settings)
         check_kept(loaded.whole, sources, store, settings)
         cells = sum(map(len, wanted.values()))
@@ -114,7 +114,7 @@ def measure_all(
         say(
             f"{experiment.name}: {cells} of {total} cells to measure, at most {budget:g} s per algorithm"
         )
-        run(experiment, sources, wanted, store, settings, say)
+        measure_missing(experiment, sources, wanted, store, settings, say)
     return {**kept_facts(store).get("environments", {}), settings.environment: environment}
 
 
@@ -126,8 +126,8 @@ def finish(
     say: Callable[[str], None],
 ) -> int:
     """Write the tables, print failures and return the exit status."""
-    from kselect.timing.gather import write_tables
     from kselect.timing.ratios import read_published
+    from kselect.timing.report import write_tables
 
     published = read_published(packaged("published") / f"{loaded.whole.paper}.csv")
     found = write_tables(loaded.whole, store, environments, missing, published)

@@ -1,1 +1,1 @@
-"""The paper's timing table: the seconds of a selection by the paper's algorithm, by ours, as published."""
+"""Timing of a whole selection: the paper's algorithm, ours, and the seconds that the paper printed."""

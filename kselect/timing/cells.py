@@ -1,4 +1,4 @@
-"""Timings <-> results/<experiment>/timing/<data set>.json: one file a data set, written after each cell."""
+"""The measured cells, in results/<experiment>/timing/<data set>.json: one file per data set."""
 
 from __future__ import annotations
 
@@ -12,14 +12,28 @@ from kselect.core.method import Method
 from kselect.datasets.dataset import Source
 from kselect.errors import ConfigError, StoreError
 from kselect.store.jobs import Store
-from kselect.timing.measure import Seconds
 
 TIMING_VERSION = 1
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One method on one data set: the seconds of both ways, and how far apart their scores are."""
+class Seconds:
+    """CPU and wall seconds of a whole selection, extrapolated from a ``share`` of its pieces."""
+
+    cpu: float
+    wall: float
+    share: float
+    repeats: int = 1
+
+    @property
+    def whole(self) -> bool:
+        """Return whether nothing is extrapolated."""
+        return self.share >= 1.0
+
+
+@dataclass(frozen=True)
+class TimedMethod:
+    """One method on one data set: the seconds of both algorithms, and the difference of their scores."""
 
     method: str
     criterion: str
@@ -33,7 +47,7 @@ class Cell:
     failure: str = ""
 
     def serves(self, method: Method, budget: float) -> bool:
-        """Whether it is what would be measured: the same parameters, no failure, no smaller budget."""
+        """Return whether it need not be measured again: same parameters, no failure, no smaller budget."""
         whole = all(s is None or s.whole for s in (self.paper, self.ours))
         same = (self.method, self.params) == (method.label, method.text)
         return same and not self.failure and (whole or self.budget >= budget)
@@ -49,26 +63,21 @@ class Timings:
     features: int
     protocol: str
     data_sha256: str
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[TimedMethod, ...] = ()
 
-    def cell(self, label: str) -> Cell | None:
-        """The cell of a method, None where there is none."""
+    def cell(self, label: str) -> TimedMethod | None:
+        """Return the cell of a method, or None."""
         return next((c for c in self.cells if c.method == label), None)
 
-    def put(self, cell: Cell) -> Timings:
-        """With this cell in the place of an older one."""
+    def put(self, cell: TimedMethod) -> Timings:
+        """Add a cell, or replace the cell of the same method."""
         others = tuple(c for c in self.cells if c.method != cell.method)
         return replace(self, cells=(*others, cell))
 
 
-def file_name(dataset: str) -> str:
-    """Below the results folder."""
-    return f"timing/{dataset}.json"
-
-
 def read_timings(store: Store, dataset: str) -> Timings | None:
-    """A data set's timings, None where there are none; a file that holds something else is a StoreError."""
-    path = store.folder / file_name(dataset)
+    """Read the timings of a data set, None without a file; a file of another form is a StoreError."""
+    path = store.folder / f"timing/{dataset}.json"
     try:
         return parse(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
@@ -82,26 +91,24 @@ def read_timings(store: Store, dataset: str) -> Timings | None:
 
 
 def parse(data: dict[str, Any]) -> Timings:
-    """The inverse of ``asdict``; another version's file is a ValueError."""
+    """Invert ``asdict``; the file of another version is a ValueError."""
     if data.pop("version") != TIMING_VERSION:
         raise ValueError("written by another version")
-    cells = tuple(parse_cell(cell) for cell in data.pop("cells"))
-    return Timings(cells=cells, **data)
-
-
-def parse_cell(data: dict[str, Any]) -> Cell:
-    """One cell."""
-    paper, ours = (Seconds(**data.pop(k)) if data[k] else data.pop(k) for k in ("paper", "ours"))
-    return Cell(paper=paper, ours=ours, **data)
+    cells = []
+    for cell in data.pop("cells"):
+        pair = {k: Seconds(**cell[k]) if cell[k] else None for k in ("paper", "ours")}
+        cells.append(TimedMethod(**{**cell, **pair}))
+    return Timings(cells=tuple(cells), **data)
 
 
 def write_timings(store: Store, timings: Timings) -> None:
-    """The file of a data set, whole."""
-    store.write_json(file_name(timings.dataset), {"version": TIMING_VERSION, **asdict(timings)})
+    """Write the file of a data set."""
+    data = {"version": TIMING_VERSION, **asdict(timings)}
+    store.write_json(f"timing/{timings.dataset}.json", data)
 
 
 def check_same(experiment: Experiment, source: Source | None, old: Timings, store: Store) -> None:
-    """Timings of another config, split, data file or version are not mixed in."""
+    """Refuse timings of another config, split, data file or version."""
     if source and old.data_sha256 != source.sha256:
         what = f"rests on another file of {old.dataset}"
     elif old.protocol != protocol_of(experiment, old.dataset, old.data_sha256):
@@ -110,5 +117,5 @@ def check_same(experiment: Experiment, source: Source | None, old: Timings, stor
         what = f"was measured on split {old.split}, not {experiment.splits[0]}"
     else:
         return
-    path = store.folder / file_name(old.dataset)
+    path = store.folder / f"timing/{old.dataset}.json"
     raise ConfigError(f"{path}: {what}; choose another --output, or --force to measure it again")

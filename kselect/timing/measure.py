@@ -1,41 +1,63 @@
-"""The seconds of a selection: measured whole, or where that takes too long on an even part of the grid."""
+"""Measurement of the missing cells: one process, one BLAS thread, one method at a time.
+
+A selection over a grid is measured whole, or within a budget on an evenly spread part of the grid.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
+from kselect.core.experiment import Experiment
+from kselect.core.job import protocol_of
+from kselect.core.method import TABLE, Method
+from kselect.datasets.dataset import Source
+from kselect.errors import ConfigError, StoreError, TrialError
 from kselect.numerics.linalg import Array
-from kselect.timing.selections import Piece, Selection, keeps_widths
+from kselect.search.engine import NUMERICAL, reason
+from kselect.store.jobs import Store
+from kselect.timing.cells import (
+    Seconds,
+    TimedMethod,
+    Timings,
+    check_same,
+    read_timings,
+    write_timings,
+)
+from kselect.timing.paper.base import find_algorithm
+from kselect.timing.selections import (
+    ContinuousSearch,
+    OurSelection,
+    PaperSelection,
+    Piece,
+    PrunedSelection,
+    TimedSelection,
+    Training,
+)
 
-# A short selection is measured again, and the shortest counts, as timeit does.
+# A short selection is repeated up to REPEATS times within REPEAT_SECONDS, and the fastest counts, as in timeit.
 REPEAT_SECONDS = 1.0
 REPEATS = 5
+# Prepared widths stay in memory up to this size; beyond it they are prepared again.
+KEPT_BYTES = 512 * 2**20
 
 
 @dataclass(frozen=True)
-class Seconds:
-    """CPU and wall seconds of a whole selection; ``share`` of its pieces were measured, the rest follows."""
+class TimingSettings:
+    """The budget per algorithm in wall seconds, the environment's digest, and whether to measure again."""
 
-    cpu: float
-    wall: float
-    share: float
-    repeats: int = 1
-
-    @property
-    def whole(self) -> bool:
-        """Whether nothing is extrapolated."""
-        return self.share >= 1.0
+    budget: float
+    environment: str
+    force: bool = False
 
 
-class Watch:
-    """Laps of CPU and wall time."""
+class Stopwatch:
+    """The CPU and wall seconds of several laps."""
 
     def __init__(self) -> None:
         self.cpu, self.wall, self.laps = 0.0, 0.0, 0
@@ -44,49 +66,146 @@ class Watch:
         self._wall, self._cpu = time.perf_counter(), time.process_time()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: Any) -> None:
         self.cpu += time.process_time() - self._cpu
         self.wall += time.perf_counter() - self._wall
         self.laps += 1
 
-    def for_laps(self, laps: int) -> tuple[float, float]:
-        """CPU and wall seconds of so many laps, at the mean of those measured."""
-        return self.cpu * laps / self.laps, self.wall * laps / self.laps
+
+def timed_methods(experiment: Experiment, dataset: str) -> tuple[Method, ...]:
+    """Return one method per column, with the experiment's own loss; figures and probes are not timed."""
+    first: dict[str, Method] = {}
+    for method in experiment.methods_on(dataset):
+        if method.part == TABLE and not method.at:
+            first.setdefault(method.label, method)
+    return tuple(first.values())
 
 
-def even_order(n: int) -> list[int]:
-    """0..n-1 so that any beginning of it is spread evenly: by the bits of each number read backwards."""
-    bits = max(1, math.ceil(math.log2(max(n, 1))))
-    return sorted(range(n), key=lambda i: int(f"{i:0{bits}b}"[::-1], 2))
+def pending(
+    experiment: Experiment, sources: Mapping[str, Source], store: Store, settings: TimingSettings
+) -> dict[str, tuple[Method, ...]]:
+    """Return the methods without a cell of each data set; refuse cells of another config."""
+    found = {}
+    for name, source in sources.items():
+        methods = timed_methods(experiment, name)
+        old = None if settings.force else read_timings(store, name)
+        if old:
+            check_same(experiment, source, old, store)
+            cells = {cell.method: cell for cell in old.cells}
+            methods = tuple(
+                m
+                for m in methods
+                if m.label not in cells or not cells[m.label].serves(m, settings.budget)
+            )
+        if methods:
+            found[name] = methods
+    return found
 
 
-def grid_order(widths: int, pieces: int) -> Iterator[tuple[int, int]]:
-    """Every (width, piece) once: in each round every width, each time with another piece (a Latin square)."""
-    across, along = even_order(widths), even_order(pieces)
-    for turn in range(pieces):
-        for place, width in enumerate(across):
-            yield width, along[(turn + place) % pieces]
+def check_kept(
+    whole: Experiment, sources: Mapping[str, Source], store: Store, settings: TimingSettings
+) -> None:
+    """Refuse other cells of the same tables if they were measured with another config."""
+    for name in whole.datasets:
+        if not (settings.force and name in sources) and (old := read_timings(store, name)):
+            check_same(whole, sources.get(name), old, store)
 
 
-def measure(selection: Selection, budget: float) -> tuple[Seconds, Array]:
-    """The seconds of a selection and its scores (widths, ridges), NaN where they were not computed.
+def measure_missing(
+    experiment: Experiment,
+    sources: Mapping[str, Source],
+    wanted: Mapping[str, tuple[Method, ...]],
+    store: Store,
+    settings: TimingSettings,
+    say: Callable[[str], None],
+) -> None:
+    """Measure every wanted cell; write each at once and report it in a line."""
+    total, done = sum(map(len, wanted.values())), 0
+    for name, methods in wanted.items():
+        for cell in measure_dataset(experiment, name, sources[name], methods, store, settings):
+            done += 1
+            ways = [("paper's", cell.paper), ("ours", cell.ours)]
+            shown = [f"{way} {'' if s.whole else '~'}{s.cpu:.3g} s" for way, s in ways if s]
+            text = f"failed: {cell.failure}" if cell.failure else ", ".join(shown)
+            say(f"{done}/{total} {name}, {cell.method}: {text}")
 
-    ``budget`` bounds the wall seconds: what is left then is extrapolated, a piece at the mean of those
-    measured. At least one piece is.
+
+def measure_dataset(
+    experiment: Experiment,
+    name: str,
+    source: Source,
+    methods: tuple[Method, ...],
+    store: Store,
+    settings: TimingSettings,
+) -> Iterator[TimedMethod]:
+    """Measure the cells of one data set; if its split cannot be used, all of them fail."""
+    training: Training | None = None
+    why, shape = "", (0, 0)
+    try:
+        training = Training.of(experiment, name, source)
+        shape = training.shape
+    except TrialError as error:
+        why = str(error)
+    protocol = protocol_of(experiment, name, source.sha256)
+    timings = Timings(name, experiment.splits[0], *shape, protocol, source.sha256)
+    try:
+        if old := read_timings(store, name):
+            check_same(experiment, source, old, store)
+            timings = old
+    except (ConfigError, StoreError):
+        if not settings.force:
+            raise
+    for method in methods:
+        cell = empty_cell(method, settings, why)
+        timings = timings.put(measure_cell(training, method, cell) if training else cell)
+        write_timings(store, timings)
+        yield timings.cells[-1]
+
+
+def empty_cell(method: Method, settings: TimingSettings, failure: str = "") -> TimedMethod:
+    """Return a cell without seconds."""
+    names = (method.label, method.criterion, method.folds, method.text)
+    return TimedMethod(*names, None, None, None, settings.budget, settings.environment, failure)
+
+
+def measure_cell(training: Training, method: Method, empty: TimedMethod) -> TimedMethod:
+    """Measure both algorithms, each within the budget, and compare their scores."""
+    budget = empty.budget
+    try:
+        if method.search:
+            search = ContinuousSearch(training, method)
+            ours, scores = measure_whole(search.run, budget)
+            if (rival := search.as_published) is None:
+                return replace(empty, ours=ours)
+            paper, theirs = measure_whole(rival.run, budget)
+        else:
+            pruned = PrunedSelection(training, method)
+            if pruned.applies:
+                ours, scores = measure_whole(pruned.run, budget)
+            else:
+                ours, scores = measure(OurSelection(training, method), budget)
+            algorithm = find_algorithm(training.learner(method).name, method)
+            if algorithm is None:
+                return replace(empty, ours=ours)
+            paper, theirs = measure(PaperSelection(training, method, algorithm), budget)
+    except NUMERICAL as error:
+        return replace(empty, failure=reason(error))
+    return replace(empty, paper=paper, ours=ours, difference=difference(theirs, scores))
+
+
+def measure(selection: TimedSelection, budget: float) -> tuple[Seconds, Array]:
+    """Return the seconds of a selection and its scores (widths, ridges), NaN if not computed.
+
+    ``budget`` bounds the wall seconds. The other pieces, except for the first, are extrapolated from the mean.
     """
     return repeat(lambda: sweep(selection, budget), budget)
 
 
 def measure_whole(run: Callable[[], Array], budget: float) -> tuple[Seconds, Array]:
-    """The same of a selection that cannot be cut into pieces: it is measured whole, whatever it takes."""
+    """Measure a selection that cannot be cut into pieces; it may exceed the budget."""
 
     def once() -> tuple[Seconds, Array]:
-        with Watch() as watch:
+        with Stopwatch() as watch:
             scores = run()
         return Seconds(watch.cpu, watch.wall, 1.0), scores
 
@@ -94,7 +213,7 @@ def measure_whole(run: Callable[[], Array], budget: float) -> tuple[Seconds, Arr
 
 
 def repeat(run: Callable[[], tuple[Seconds, Array]], budget: float) -> tuple[Seconds, Array]:
-    """A short run several times, of which the shortest counts."""
+    """Repeat a short run and return the fastest."""
     found, scores = run()
     shortest, spent, repeats = found, found.wall, 1
     while found.whole and repeats < REPEATS and spent + found.wall < min(REPEAT_SECONDS, budget):
@@ -102,16 +221,16 @@ def repeat(run: Callable[[], tuple[Seconds, Array]], budget: float) -> tuple[Sec
         spent, repeats = spent + found.wall, repeats + 1
         if found.whole and found.cpu < shortest.cpu:
             shortest = found
-    return Seconds(shortest.cpu, shortest.wall, shortest.share, repeats), scores
+    return replace(shortest, repeats=repeats), scores
 
 
-def sweep(selection: Selection, budget: float) -> tuple[Seconds, Array]:
-    """Once over the grid, or over as much of it as the budget allows."""
-    experiment = selection.training.experiment
+def sweep(selection: TimedSelection, budget: float) -> tuple[Seconds, Array]:
+    """Compute the grid once, or as much of it as the budget allows."""
+    experiment, (rows, _) = selection.training.experiment, selection.training.shape
     widths = len(experiment.kernels)
     scores = np.full((widths, len(experiment.lam.values)), np.nan)
-    start, preparing, scoring = Watch(), Watch(), Watch()
-    keep = keeps_widths(selection)
+    start, preparing, scoring = Stopwatch(), Stopwatch(), Stopwatch()
+    keep = 8 * rows**2 * widths <= KEPT_BYTES
     kept: dict[int, Piece] = {}
     with np.errstate(divide="raise", invalid="raise", over="raise"):
         with start:
@@ -129,16 +248,29 @@ def sweep(selection: Selection, budget: float) -> tuple[Seconds, Array]:
                 break
     pieces = widths * selection.pieces
     laps = ((start, 1), (preparing, widths), (scoring, pieces))
-    parts = [watch.for_laps(n) for watch, n in laps]
-    cpu, wall = (math.fsum(part[i] for part in parts) for i in (0, 1))
+    cpu = math.fsum(watch.cpu * n / watch.laps for watch, n in laps)
+    wall = math.fsum(watch.wall * n / watch.laps for watch, n in laps)
     return Seconds(cpu, wall, scoring.laps / pieces), scores
 
 
-def difference(one: Array, other: Array) -> float | None:
-    """The largest relative difference of two ways' scores, where both have a finite one.
+def grid_order(widths: int, pieces: int) -> Iterator[tuple[int, int]]:
+    """Yield every (width, piece) once; each round has every width, with another piece (a Latin square)."""
+    across, along = even_order(widths), even_order(pieces)
+    for turn in range(pieces):
+        for place, width in enumerate(across):
+            yield width, along[(turn + place) % pieces]
 
-    Infinite scores are left out: a criterion's guard is not part of the paper's algorithm. None where
-    there is nothing to compare.
+
+def even_order(n: int) -> list[int]:
+    """Order 0..n-1 by their reversed bits, so that every prefix is spread evenly."""
+    bits = max(1, math.ceil(math.log2(max(n, 1))))
+    return sorted(range(n), key=lambda i: int(f"{i:0{bits}b}"[::-1], 2))
+
+
+def difference(one: Array, other: Array) -> float | None:
+    """Return the largest relative difference of two algorithms' finite scores, None without any.
+
+    Infinite scores are left out: a criterion's guard is not part of the paper's algorithm.
     """
     both = np.isfinite(one) & np.isfinite(other)
     if not both.any():

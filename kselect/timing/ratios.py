@@ -1,6 +1,6 @@
-"""Seconds -> ratios: what can be compared between machines, and what exact cross-validation costs beside BIF.
+"""Ratios of seconds, which can be compared between machines, and the claims of papers about them.
 
-The pairs are those of all papers: exact cross-validation and an approximation of it.
+The pairs come from all papers: exact cross-validation and an approximation of it.
 """
 
 from __future__ import annotations
@@ -14,98 +14,102 @@ from typing import Literal
 
 from kselect.errors import DataError
 from kselect.papers import PAPERS
-from kselect.papers.base import TimedPair
-from kselect.timing.cells import Cell, Timings
-from kselect.timing.measure import Seconds
+from kselect.papers.base import Faster, TimedPair
+from kselect.timing.cells import Seconds, TimedMethod, Timings
 
-# "About as much" is up to this many times the approximation's seconds.
+# "About as much" means up to this many times the approximation's seconds.
 ABOUT = 2.0
 Price = Literal["no more", "about as much", "more"]
 PRICES: tuple[Price, ...] = ("no more", "about as much", "more")
+RULE = (
+    "(Supported: the median of the data sets reaches the claimed ratio. Mixed: some data sets reach it. "
+    "Not supported: none does.)"
+)
+SpeedWord = Literal["supported", "mixed", "not supported"]
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number of seconds or a ratio, and whether anything in it is extrapolated."""
+    """Seconds or a ratio; ``rough`` if it rests on extrapolated seconds."""
 
     value: float
     rough: bool = False
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One method on one data set: what was measured, if it was, and what the paper printed."""
+class TimingEntry:
+    """One method on one data set: the measured cell, if any, and the published seconds."""
 
     dataset: str
     rows: int
     features: int
     method: str
-    cell: Cell | None
-    published: float | None
+    cell: TimedMethod | None
+    printed: float | None
 
     @property
     def paper(self) -> Number | None:
-        """CPU seconds of the paper's algorithm."""
+        """Return the CPU seconds of the paper's algorithm."""
         return cpu(self.cell.paper) if self.cell else None
 
     @property
     def ours(self) -> Number | None:
-        """CPU seconds of ours."""
+        """Return the CPU seconds of our algorithm."""
         return cpu(self.cell.ours) if self.cell else None
 
     @property
-    def theirs(self) -> Number | None:
-        """The paper's own seconds."""
-        return None if self.published is None else Number(self.published)
+    def published(self) -> Number | None:
+        """Return the seconds that the paper printed."""
+        return None if self.printed is None else Number(self.printed)
 
 
 @dataclass(frozen=True)
-class Duel:
-    """Exact k-fold cross-validation beside its approximation, on one data set with one k."""
+class CostComparison:
+    """Exact k-fold cross-validation and its approximation on one data set."""
 
     folds: int
-    exact: Entry
-    approximate: Entry
+    exact: TimingEntry
+    approximate: TimingEntry
     pair: TimedPair
 
     @property
     def measured(self) -> Number | None:
-        """k-CV / BIF-k-CV, or whatever approximates it, both by the paper's algorithms, here."""
+        """Return exact / approximate, both with the paper's algorithms on this machine."""
         return ratio(self.exact.paper, self.approximate.paper)
 
     @property
     def published(self) -> Number | None:
-        """k-CV / BIF-k-CV as published."""
-        return ratio(self.exact.theirs, self.approximate.theirs)
+        """Return exact / approximate as published."""
+        return ratio(self.exact.published, self.approximate.published)
 
     @property
     def shortcut(self) -> Number | None:
-        """k-CV by the paper's algorithm / exact k-CV, ours: what the shortcut saves."""
+        """Return exact with the paper's algorithm / exact with ours: what the closed form saves."""
         return ratio(self.exact.paper, self.exact.ours)
 
     @property
     def price(self) -> Number | None:
-        """Exact k-CV, ours / BIF-k-CV by the paper's algorithm: what exactness costs."""
+        """Return exact with our algorithm / approximate with the paper's: the cost of exactness."""
         return ratio(self.exact.ours, self.approximate.paper)
 
     @property
     def verdict(self) -> Price | None:
-        """In words."""
+        """Return the price in words."""
         return judge(self.price.value) if self.price else None
 
 
 def judge(price: float) -> Price:
-    """At most 1, at most ``ABOUT``, or more."""
+    """Say whether a ratio is at most 1, at most ``ABOUT``, or more."""
     return "no more" if price <= 1.0 else "about as much" if price <= ABOUT else "more"
 
 
 def cpu(seconds: Seconds | None) -> Number | None:
-    """The CPU seconds, rough where a part of them is extrapolated."""
+    """Return the CPU seconds."""
     return Number(seconds.cpu, not seconds.whole) if seconds else None
 
 
 def ratio(one: Number | None, other: Number | None) -> Number | None:
-    """Their ratio, where both are there."""
+    """Return a ratio if both numbers exist."""
     if one is None or other is None or not other.value > 0:
         return None
     return Number(one.value / other.value, one.rough or other.rough)
@@ -113,71 +117,110 @@ def ratio(one: Number | None, other: Number | None) -> Number | None:
 
 def entries(
     timings: Iterable[Timings], methods: Iterable[str], published: Mapping[tuple[str, str], float]
-) -> list[Entry]:
-    """Every data set and method in the order of the config."""
+) -> list[TimingEntry]:
+    """Return every data set and method in the order of the config."""
     labels = list(methods)
     return [
-        Entry(t.dataset, t.rows, t.features, m, t.cell(m), published.get((t.dataset, m)))
+        TimingEntry(t.dataset, t.rows, t.features, m, t.cell(m), published.get((t.dataset, m)))
         for t in timings
         for m in labels
     ]
 
 
-def duels(found: Iterable[Entry]) -> list[Duel]:
-    """The pairs of k-CV and an approximation with the same k, k by k, data sets in their order."""
+def comparisons(found: Iterable[TimingEntry]) -> list[CostComparison]:
+    """Pair exact and approximate cross-validation with the same k, sorted by k, data sets in their order."""
     by_name = {(e.dataset, e.cell.criterion, e.cell.folds): e for e in reversed([*found]) if e.cell}
     known = [pair for paper in PAPERS.values() for pair in paper.timed_pairs]
     pairs = [
-        Duel(k, entry, by_name[dataset, pair.approximate, k], pair)
+        CostComparison(k, entry, by_name[dataset, pair.approximate, k], pair)
         for pair in known
         for (dataset, criterion, k), entry in reversed([*by_name.items()])
         if criterion == pair.exact and k is not None and (dataset, pair.approximate, k) in by_name
     ]
-    return sorted(pairs, key=lambda duel: duel.folds)
+    return sorted(pairs, key=lambda one: one.folds)
 
 
 @dataclass(frozen=True)
-class Summary:
-    """One k over data sets: how exact cross-validation's seconds stand to the approximation's."""
+class CostSummary:
+    """The price of exact cross-validation over all data sets, for one pair and one k."""
 
     folds: int
     median: float
-    lowest: Duel
-    highest: Duel
+    lowest: CostComparison
+    highest: CostComparison
     counts: dict[Price, int]
     measured: float | None
     published: float | None
 
 
-def summarise(pairs: Iterable[Duel]) -> list[Summary]:
-    """A summary for each pair and k that has a price on some data set."""
-    priced: dict[tuple[TimedPair, int], list[tuple[float, Duel]]] = {}
-    for duel in pairs:
-        if duel.price:
-            priced.setdefault((duel.pair, duel.folds), []).append((duel.price.value, duel))
-    return [summary(folds, found) for (_, folds), found in priced.items()]
+def summarise(pairs: Iterable[CostComparison]) -> list[CostSummary]:
+    """Summarise each pair and k that has a price on some data set: median, extremes and verdicts."""
+    priced: dict[tuple[TimedPair, int], list[tuple[float, CostComparison]]] = {}
+    for one in pairs:
+        if one.price:
+            priced.setdefault((one.pair, one.folds), []).append((one.price.value, one))
+    found = []
+    for (_, folds), costs in priced.items():
+        ordered = sorted(costs, key=lambda cost: cost[0])
+        prices = [price for price, _ in ordered]
+        verdicts = [judge(price) for price in prices]
+        both = [(m.value, p.value) for _, d in ordered if (m := d.measured) and (p := d.published)]
+        found.append(
+            CostSummary(
+                folds,
+                statistics.median(prices),
+                ordered[0][1],
+                ordered[-1][1],
+                {p: verdicts.count(p) for p in PRICES},
+                statistics.median(m for m, _ in both) if both else None,
+                statistics.median(p for _, p in both) if both else None,
+            )
+        )
+    return found
 
 
-def summary(folds: int, priced: list[tuple[float, Duel]]) -> Summary:
-    """Median, extremes, and how many data sets have each verdict."""
-    ordered = sorted(priced, key=lambda pair: pair[0])
-    prices = [price for price, _ in ordered]
-    verdicts = [judge(price) for price in prices]
-    both = [(d.measured, d.published) for _, d in ordered]
-    pairs = [(m.value, p.value) for m, p in both if m and p]
-    return Summary(
-        folds,
-        statistics.median(prices),
-        ordered[0][1],
-        ordered[-1][1],
-        {p: verdicts.count(p) for p in PRICES},
-        statistics.median(m for m, _ in pairs) if pairs else None,
-        statistics.median(p for _, p in pairs) if pairs else None,
-    )
+@dataclass(frozen=True)
+class SpeedVerdict:
+    """A claim, and on how many data sets the measured and the published seconds reach its ratio.
+
+    ``spread`` is the lowest, median and highest ratio measured.
+    """
+
+    claim: Faster
+    reached: int
+    measured: int
+    published: int
+    printed: int
+    spread: tuple[float, float, float]
+
+    @property
+    def verdict(self) -> SpeedWord:
+        """Apply ``RULE``."""
+        if self.spread[1] >= self.claim.times:
+            return "supported"
+        return "mixed" if self.reached else "not supported"
+
+
+def judge_speed(paper: str, pairs: Iterable[CostComparison]) -> list[SpeedVerdict]:
+    """Judge every claim of a paper about seconds, on the data sets that the claim names."""
+    known, found = list(pairs), []
+    for claim in PAPERS[paper].faster if paper in PAPERS else ():
+        mine = [
+            one
+            for one in known
+            if (one.pair, one.folds) == (claim.pair, claim.folds)
+            and (not claim.datasets or one.exact.dataset in claim.datasets)
+        ]
+        here = sorted(one.measured.value for one in mine if one.measured)
+        there = [one.published.value for one in mine if one.published]
+        spread = (here[0], statistics.median(here), here[-1]) if here else (0.0, 0.0, 0.0)
+        reached, printed = (sum(v >= claim.times for v in values) for values in (here, there))
+        found.append(SpeedVerdict(claim, reached, len(here), printed, len(there), spread))
+    return found
 
 
 def read_published(path: Path) -> dict[tuple[str, str], float]:
-    """(data set, method) -> the seconds that a paper printed; none where it has no such table."""
+    """Return the seconds that a paper printed, by data set and method; empty if it has no such table."""
     if not path.is_file():
         return {}
     with path.open(encoding="utf-8", newline="") as lines:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from kselect.timing import measure as measuring
-from kselect.timing import selections
-from kselect.timing.measure import Seconds, difference, even_order, grid_order, measure
+from kselect.timing.cells import Seconds
+from kselect.timing.measure import difference, even_order, grid_order, measure
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 10, 15, 21])
@@ -116,13 +116,15 @@ def test_kernels_that_do_not_fit_are_made_again(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their seconds count once for each width all the same."""
-    monkeypatch.setattr(selections, "KEPT_BYTES", 6 * 800 - 1)
+    monkeypatch.setattr(measuring, "KEPT_BYTES", 6 * 800 - 1)
     selection = Fake(clock)
     seconds, _ = measure(selection, 1e6)
     assert len(selection.prepared) == 24
     assert seconds.wall == pytest.approx(WHOLE)
-    monkeypatch.setattr(selections, "KEPT_BYTES", 6 * 800)
-    assert selections.keeps_widths(selection)
+    monkeypatch.setattr(measuring, "KEPT_BYTES", 6 * 800)
+    selection = Fake(clock)
+    measure(selection, 1e6)
+    assert len(selection.prepared) == 6
 
 
 def test_short_selections_are_repeated(clock: Clock) -> None:

@@ -1,5 +1,5 @@
-"""The papers' own algorithms, one file each; a criterion without a file here is timed by ours alone."""
+"""The algorithms that the papers describe; a criterion without one here is timed with our algorithm only."""
 
-from kselect.timing.paper.base import ALGORITHMS, Task
+from kselect.timing.paper.base import ALGORITHMS, TimedProblem
 
-__all__ = ["ALGORITHMS", "Task"]
+__all__ = ["ALGORITHMS", "TimedProblem"]

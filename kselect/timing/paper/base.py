@@ -1,4 +1,4 @@
-"""What a paper's algorithm is: one kernel matrix in, a function of the ridge out that scores one grid point."""
+"""The interface of a paper's algorithm: it takes one kernel matrix and returns a function that scores a ridge."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import LOSSES
 from kselect.registry import Registry
 
-# The learners of the square loss, and whether each has a bias: the papers' algorithms are theirs.
+# The learners of the square loss, and whether each has a bias: the papers' algorithms are for these.
 BIAS = {"lssvm": True, "krr": False}
 SMOOTH_HINGE = "smooth-hinge"
 
@@ -25,10 +25,10 @@ Score = Callable[[float], float]
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
-    """One method on one training part: all that an algorithm knows but the kernel and the ridge.
+class TimedProblem:
+    """One method on one training part: all that an algorithm knows except the kernel and the ridge.
 
-    ``order`` is the random order of the rows from which columns are drawn, ``h`` the smoothed hinge's.
+    ``order`` is the random order of the rows from which columns are drawn, ``h`` belongs to the smoothed hinge.
     """
 
     X: Array
@@ -42,31 +42,31 @@ class Task:
 
     @property
     def n(self) -> int:
-        """The number of training rows."""
+        """Return the number of training rows."""
         return len(self.y)
 
     @property
     def folds(self) -> Folds:
-        """The folds, for those who need them."""
+        """Return the folds, or raise a TrialError without any."""
         if self.drawn is None:
             raise TrialError("this algorithm needs folds")
         return self.drawn
 
     def columns(self, c: float) -> Index:
-        """A share c of the rows, at least one."""
+        """Return a share c of the rows, at least one."""
         order = np.arange(self.n) if self.order is None else self.order
         return np.sort(order[: max(1, round(c * self.n))])
 
     def mean_loss(self, predicted: Array) -> float:
-        """The loss of the method, averaged as its ``average`` says."""
+        """Return the method's loss, averaged as its ``average`` says."""
         values = LOSSES[self.params["loss"]](self.y, predicted)
         if self.params.get("average") == "folds":
             return float(self.folds.average(values))
         return float(values.mean())
 
 
-# What is done before the ridge is known, once for a kernel, stands before the inner function.
-Algorithm = Callable[[Task, Kernel, Array], Score]
+# An algorithm does what it needs once per kernel, and returns the function of the ridge.
+Algorithm = Callable[[TimedProblem, Kernel, Array], Score]
 ALGORITHMS: Registry[Algorithm] = Registry("timed criterion", "kselect.timing.paper")
 HINGE: Registry[Algorithm] = Registry("timed criterion of the hinge", "kselect.timing.paper")
 
@@ -74,9 +74,9 @@ HINGE: Registry[Algorithm] = Registry("timed criterion of the hinge", "kselect.t
 def algorithm(
     criterion: str, registry: Registry[Algorithm] = ALGORITHMS
 ) -> Callable[[Algorithm], Algorithm]:
-    """Register ``function(task, kernel, K) -> (lam -> score)`` as the paper's way to a criterion.
+    """Register ``function(problem, kernel, K) -> (lam -> score)`` as the paper's algorithm of a criterion.
 
-    That of the square loss's learners, or in the registry ``HINGE`` of the smoothed hinge.
+    ``ALGORITHMS`` are for the learners of the square loss, ``HINGE`` for the smoothed hinge.
     """
 
     def register(function: Algorithm) -> Algorithm:
@@ -87,7 +87,7 @@ def algorithm(
 
 
 def find_algorithm(learner: str, method: Method) -> Algorithm | None:
-    """The paper's algorithm of a method, None where there is none: then ours alone is timed."""
+    """Return the paper's algorithm of a method, or None."""
     if learner == SMOOTH_HINGE:
         return HINGE.get(method.criterion)
     return ALGORITHMS.get(method.criterion) if learner in BIAS else None

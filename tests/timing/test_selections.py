@@ -13,10 +13,10 @@ from kselect.core.method import Choice
 from kselect.datasets.fetch import Places, resolve
 from kselect.errors import TrialError
 from kselect.report.sections import FIGURES
-from kselect.timing.moved import Moved
-from kselect.timing.run import Settings, failed, measure_moved
-from kselect.timing.selections import Training, training_part
-from kselect.timing.table import make_sheet
+from kselect.timing.cells import TimedMethod
+from kselect.timing.measure import TimingSettings, empty_cell, measure_cell
+from kselect.timing.selections import ContinuousSearch, Training
+from kselect.timing.tables import make_sheet
 
 CONFIG = Path(__file__).resolve().parents[2] / "configs/flkl2014.yaml"
 
@@ -26,7 +26,7 @@ def training() -> Training:
     """thyroid's first training part, half of its rows."""
     found = load_config(CONFIG, FIGURES, {"datasets": ["thyroid"]})
     source = resolve(found.info("thyroid"), Places(Path("none"), None, offline=True))
-    whole = training_part(found, "thyroid", source)
+    whole = Training.of(found, "thyroid", source)
     parts = replace(
         whole.parts,
         train=whole.parts.train[::2],
@@ -36,14 +36,22 @@ def training() -> Training:
     return replace(whole, parts=parts)
 
 
-def moved(training: Training, label: str) -> Moved:
-    return Moved(training, next(m for m in training.experiment.table if m.label == label))
+def moved(training: Training, label: str) -> ContinuousSearch:
+    return ContinuousSearch(
+        training, next(m for m in training.experiment.table if m.label == label)
+    )
+
+
+def measured(ours: ContinuousSearch) -> TimedMethod:
+    return measure_cell(
+        ours.training, ours.method, empty_cell(ours.method, TimingSettings(1e-3, ""))
+    )
 
 
 def test_both_ways_reach_the_same(training: Training) -> None:
     """Each in a cell, measured whole; the difference of the scores is small."""
     ours = moved(training, "RBF-FLKL")
-    cell = measure_moved(ours, failed(ours.method, "", Settings(1e-3, "")))
+    cell = measured(ours)
     assert cell.ours is not None
     assert cell.paper is not None
     assert cell.ours.cpu < cell.paper.cpu
@@ -54,7 +62,7 @@ def test_both_ways_reach_the_same(training: Training) -> None:
 def test_only_flkl_has_a_search_of_its_paper(training: Training) -> None:
     ours = moved(training, "ARD-XVAL")
     assert ours.as_published is None
-    cell = measure_moved(ours, failed(ours.method, "", Settings(1e-3, "")))
+    cell = measured(ours)
     assert cell.ours is not None
     assert cell.paper is None
 
@@ -66,7 +74,7 @@ def test_a_failure_is_a_cell_with_its_reason(training: Training) -> None:
     ours = moved(flat, "ARD-FLKL")
     with pytest.raises(TrialError, match="all rows are equal"):
         ours.run()
-    cell = measure_moved(ours, failed(ours.method, "", Settings(1e-3, "")))
+    cell = measured(ours)
     assert "all rows are equal" in cell.failure
     assert ours.method.search == Choice("flkl")
 
@@ -74,7 +82,7 @@ def test_a_failure_is_a_cell_with_its_reason(training: Training) -> None:
 def test_the_caption_speaks_of_searches(training: Training) -> None:
     """No grid, no ridges of it, no closed forms: nothing of these is timed here."""
     made = make_sheet(training.experiment, [], ["a CPU"], [])
-    caption = " ".join(made.grids[0].caption)
+    caption = " ".join(made.tables[0].caption)
     assert "all values of their parameters and of the ridge" in caption
     assert "FLKL, paper's: Nelder-Mead" in caption
     for word in ("grid", "0 ridges", "BIF", "one factorisation"):

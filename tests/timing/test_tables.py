@@ -17,11 +17,11 @@ from kselect.core.method import LamGrid
 from kselect.datasets.fetch import packaged
 from kselect.errors import DataError
 from kselect.kernels.gaussian import Gaussian
-from kselect.timing.cells import Cell
-from kselect.timing.formats import to_csv, to_latex, to_markdown
-from kselect.timing.measure import Seconds
-from kselect.timing.ratios import Entry, duels, judge, read_published, summarise
-from kselect.timing.table import DASH, TimingSheet, make_sheet
+from kselect.report.writers import write_csv, write_latex, write_markdown
+from kselect.timing.cells import Seconds, TimedMethod
+from kselect.timing.ratios import TimingEntry, comparisons, judge, read_published, summarise
+from kselect.timing.report import with_notes
+from kselect.timing.tables import DASH, TimingSheet, make_sheet, tidy_table
 
 DOCUMENT = r"\documentclass{article}\usepackage{booktabs}\usepackage[a4paper,margin=2cm]{geometry}"
 DOCUMENT += r"\begin{document}%s\end{document}"
@@ -44,16 +44,16 @@ def entry(
     published: float | None = None,
     share: float = 1.0,
     failure: str = "",
-) -> Entry:
+) -> TimingEntry:
     criterion = "-".join("k" if part.isdigit() else part for part in method.split("-"))
     folds = next((int(part) for part in method.split("-") if part.isdigit()), None)
     made = [None if v is None else Seconds(v, 2 * v, share) for v in (paper, ours)]
     gap = 1e-14 if paper and ours else None
-    cell = Cell(method, criterion, folds, "", made[0], made[1], gap, 60.0, "abc", failure)
-    return Entry(dataset, 100, 7, method, cell, published)
+    cell = TimedMethod(method, criterion, folds, "", made[0], made[1], gap, 60.0, "abc", failure)
+    return TimingEntry(dataset, 100, 7, method, cell, published)
 
 
-def found() -> list[Entry]:
+def found() -> list[TimingEntry]:
     """Two data sets, one of them with extrapolated numbers, a failure and a cell that is not there."""
     return [
         entry("heart", "ELOO", 0.5, 0.2, 0.3),
@@ -74,7 +74,7 @@ def sheet() -> TimingSheet:
 
 
 def test_ratios() -> None:
-    one, two = duels(found())
+    one, two = comparisons(found())
     assert (one.exact.dataset, two.exact.dataset) == ("heart", "big_set")
     assert [n.value for n in (one.measured, one.published, one.shortcut, one.price) if n] == [
         2.0, 3.0, 2.5, 0.8,
@@ -99,17 +99,17 @@ def test_verdicts(price: float, words: str) -> None:
 
 
 def test_without_both_there_is_no_duel() -> None:
-    assert duels([entry("heart", "5-CV", 1, 1), entry("heart", "BIF-10-CV", 1, 1)]) == []
+    assert comparisons([entry("heart", "5-CV", 1, 1), entry("heart", "BIF-10-CV", 1, 1)]) == []
     made = make_sheet(experiment(), [entry("heart", "5-CV", 1, 1)], ["x"], [])
-    assert (len(made.grids), made.findings) == (1, ())
-    assert "~" not in to_markdown(made)
-    assert "published" not in to_markdown(made)
+    assert (len(made.tables), made.findings) == (1, ())
+    assert "~" not in write_markdown(with_notes(made))
+    assert "published" not in write_markdown(with_notes(made))
     failed = [entry("heart", m, None, None, failure="no") for m in ("5-CV", "BIF-5-CV")]
     assert make_sheet(experiment(), failed, ["x"], []).findings == ()
 
 
 def test_markdown() -> None:
-    text = to_markdown(sheet())
+    text = write_markdown(with_notes(sheet()))
     lines = [[c.strip() for c in line.split("|")[1:-1]] for line in text.splitlines()]
     assert ["heart", "paper's", "0.500", "2.00", "1.00"] in lines
     assert ["100 x 7", "ours", "0.200", "0.800", "0.900"] in lines
@@ -126,7 +126,7 @@ def test_markdown() -> None:
 
 
 def test_csv() -> None:
-    rows = list(csv.DictReader(io.StringIO(to_csv(found()))))
+    rows = list(csv.DictReader(io.StringIO(write_csv(tidy_table(found())))))
     assert len(rows) == len(found())
     cv = rows[1]
     assert (cv["paper_cpu"], cv["paper_wall"], cv["ours_cpu"], cv["published"]) == (
@@ -166,7 +166,7 @@ def test_latex_takes_the_tables_as_they_are(tmp_path: Path) -> None:
     many = [replace(e, dataset=f"{e.dataset}_{i}") for i in range(20) for e in found()[:6]]
     made = make_sheet(experiment(), many, ["A & B CPU"], ["No seconds of x_1: not measured yet."])
     for name, one in (("few", sheet()), ("many", made)):
-        (tmp_path / "table.tex").write_text(to_latex(one))
+        (tmp_path / "table.tex").write_text(write_latex(*with_notes(one)))
         (tmp_path / f"{name}.tex").write_text(DOCUMENT % r"\input{table}")
         command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", f"{name}.tex"]
         run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

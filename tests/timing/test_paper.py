@@ -20,7 +20,7 @@ from kselect.kernels.gaussian import Gaussian
 from kselect.learners import LEARNERS
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
-from kselect.timing.paper import ALGORITHMS, Task, bif, fbif
+from kselect.timing.paper import ALGORITHMS, TimedProblem, influence
 from kselect.timing.paper import base as paper
 
 N = 23
@@ -66,7 +66,7 @@ def both(
     drawn = folds() if criterion.takes_folds else None
     order = np.random.default_rng(2).permutation(N)
     problem = problem_of(kernel, X, y, RIDGES, ridge=ridge, order=order)
-    task = Task(X, y, BIAS.get(learner, False), ridge, drawn, params, order, 0.05)
+    task = TimedProblem(X, y, BIAS.get(learner, False), ridge, drawn, params, order, 0.05)
     K = kernel.gram(Points(X))
     score = (ALGORITHMS if learner in BIAS else paper.HINGE)[name](task, kernel, K)
     yield np.array([score(lam) for lam in RIDGES])
@@ -163,8 +163,8 @@ def by_definition(K: Array, y: Array, F: Any, lam: float, order: int, bias: bool
 def test_one_inverse_gives_the_recursion(bias: bool, order: int) -> None:
     X, y = rows(N)
     K = Gaussian(1.5).gram(Points(X))
-    task = Task(X, y, bias, "fixed", folds())
-    found = bif.held_out(task, K, 0.05, order)
+    task = TimedProblem(X, y, bias, "fixed", folds())
+    found = influence.bouligand_held_out(task, K, 0.05, order)
     for F in folds().members:
         expected = by_definition(K, y, F, 0.05, order, bias)
         np.testing.assert_allclose(found[F], expected, rtol=1e-10, atol=1e-12)
@@ -175,14 +175,16 @@ def test_what_has_no_paper_algorithm() -> None:
     method = Method("5-CV", "k-CV", 5, ())
     assert paper.find_algorithm("lssvm", method) is ALGORITHMS["k-CV"]
     assert paper.find_algorithm("quadratic-svr", method) is None
-    assert paper.find_algorithm("smooth-hinge", method) is fbif.cross_validation_of_hinge
+    assert paper.find_algorithm("smooth-hinge", method) is influence.cross_validation_of_hinge
     assert paper.find_algorithm("smooth-hinge", replace(method, criterion="BIF-k-CV")) is None
     assert paper.find_algorithm("lssvm", replace(method, criterion="SPS")) is None
 
 
 def test_what_is_not_positive_definite() -> None:
     X, y = rows(N)
-    task = Task(X, y, True, "fixed", folds(), {"loss": "squared", "form": "press", "slope": 1.0})
+    task = TimedProblem(
+        X, y, True, "fixed", folds(), {"loss": "squared", "form": "press", "slope": 1.0}
+    )
     for name in ("k-CV", "ELOO"):
         score = ALGORITHMS[name](task, Gaussian(1.0), -np.eye(N))
         with pytest.raises(TrialError, match="not positive definite"):

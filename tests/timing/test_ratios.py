@@ -10,15 +10,14 @@ from problems import learners
 
 from kselect.core.experiment import Experiment
 from kselect.core.method import LamGrid, Method
+from kselect.core.table import Table
 from kselect.kernels.gaussian import Gaussian
 from kselect.papers import PAPERS
-from kselect.report.blocks import Fold, Grid, Heading, Notes, Text
-from kselect.timing.cells import Cell
-from kselect.timing.measure import Seconds
-from kselect.timing.page import make_blocks
-from kselect.timing.ratios import Entry, duels
-from kselect.timing.speed import judge_speed
-from kselect.timing.table import make_sheet
+from kselect.report.elements import Details, Heading, Notes, Paragraph
+from kselect.timing.cells import Seconds, TimedMethod
+from kselect.timing.ratios import TimingEntry, comparisons, judge_speed
+from kselect.timing.report import make_passages
+from kselect.timing.tables import make_sheet
 
 PAPER = PAPERS["ijcai2018"]
 
@@ -32,16 +31,16 @@ def experiment(paper: str = "ijcai2018", **more: Any) -> Experiment:
     return replace(made, **more)
 
 
-def entry(dataset: str, method: str, paper: float, published: float) -> Entry:
+def entry(dataset: str, method: str, paper: float, published: float) -> TimingEntry:
     folds, _, name = method.partition("-")
-    cell = Cell(
+    cell = TimedMethod(
         method, f"k-{name}", int(folds), "", Seconds(paper, paper, 1.0), Seconds(1.0, 1.0, 1.0),
         None, 60.0, "abc",
     )  # fmt: skip
-    return Entry(dataset, 100, 7, method, cell, published)
+    return TimingEntry(dataset, 100, 7, method, cell, published)
 
 
-def found(ratios: dict[str, tuple[float, float]]) -> list[Entry]:
+def found(ratios: dict[str, tuple[float, float]]) -> list[TimingEntry]:
     """k-CV and FBIF on some data sets: the ratio here, and as published."""
     return [
         e
@@ -54,8 +53,8 @@ def found(ratios: dict[str, tuple[float, float]]) -> list[Entry]:
 
 
 def judged(ratios: dict[str, tuple[float, float]]) -> Any:
-    pairs = duels(found(ratios))
-    return judge_speed(experiment(), pairs)
+    pairs = comparisons(found(ratios))
+    return judge_speed("ijcai2018", pairs)
 
 
 @pytest.mark.parametrize(
@@ -91,35 +90,35 @@ def test_it_is_told_with_its_rule_and_not_without_numbers() -> None:
     assert "10-FBIF is 10 times as fast as 10-CV (section 5.2). Not supported:" in claims[0]
     assert "4.00 times as fast in the median of 1 data sets" in claims[0]
     assert "As published it reaches that on 1 of 1." in claims[0]
-    assert "k-CV / FBIF" in sheet.grids[1].head
-    assert any("7.3 for 10 folds" in text for text in sheet.grids[1].caption)
+    assert "k-CV / FBIF" in [c.heading for c in sheet.tables[1].columns]
+    assert any("7.3 for 10 folds" in text for text in sheet.tables[1].caption)
     assert make_sheet(experiment(), [], ["x"], []).verdicts == ()
 
 
 def test_a_page_shows_verdicts_among_the_claims_and_ratios_before_seconds() -> None:
     """Each verdict in the file of all claims too; nothing is told twice."""
     sheet = make_sheet(experiment(), found({"heart": (4.0, 12.0)}), ["x"], ["No seconds of b: y."])
-    claim, chapter = make_blocks(sheet)
-    assert (claim.chapter, claim.also_in) == ("claims", "tables/claims.md")
+    claim, chapter = make_passages(sheet)
+    assert (claim.chapter, claim.file) == ("claims", "tables/claims.md")
     heading, told, rule = claim.elements
     assert isinstance(heading, Heading)
     assert heading.text == "10-FBIF is 10 times as fast as 10-CV (section 5.2)"
-    assert isinstance(told, Text)
-    assert isinstance(rule, Text)
-    assert (told.verdict, told.text[:31]) == ("not supported", "By the paper's algorithms here ")
+    assert isinstance(told, Paragraph)
+    assert isinstance(rule, Paragraph)
+    assert (told.verdict, told.text[:33]) == ("not supported", "With the paper's algorithms here ")
     assert rule.text.startswith("Supported: ")
     notes, *folds = chapter.elements
     assert isinstance(notes, Notes)
     assert "No seconds of b: y." in notes.lines
     assert not [line for line in notes.lines if line.startswith("Claim")]
-    tables = [f.elements[1] for f in folds if isinstance(f, Fold)]
-    heads = [t.head[2] for t in tables if isinstance(t, Grid)]
+    tables = [f.elements[0] for f in folds if isinstance(f, Details)]
+    heads = [t.columns[2].heading for t in tables if isinstance(t, Table)]
     assert (chapter.chapter, heads) == ("seconds", ["k-CV / FBIF", "10-CV"])
 
 
 def test_what_no_paper_claims() -> None:
-    assert judge_speed(experiment("ecml2014"), []) == []
-    assert judge_speed(experiment(""), []) == []
+    assert judge_speed("ecml2014", []) == []
+    assert judge_speed("", []) == []
     assert {c.pair for c in PAPER.faster} == set(PAPER.timed_pairs)
 
 
@@ -127,10 +126,10 @@ def test_the_caption_says_how_ours_is_computed() -> None:
     """By bounds where the experiment searches so, and a tuned parameter at its default."""
     tuned = Method("ER", "ER", None, (), tuned=(("t", (0.1, 0.2)),))
     plain, other = (
-        " ".join(make_sheet(e, found({"heart": (4.0, 12.0)}), ["x"], []).grids[0].caption)
+        " ".join(make_sheet(e, found({"heart": (4.0, 12.0)}), ["x"], []).tables[0].caption)
         for e in (experiment(), experiment(search="pruned", methods=(tuned,)))
     )
     assert "by bounds" not in plain
-    assert "at its default" not in plain
+    assert "default value" not in plain
     assert "k-CV with the learner's own loss by bounds" in other
-    assert "A parameter that is tuned stands at its default" in other
+    assert "A tuned parameter has its default value" in other

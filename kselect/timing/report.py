@@ -1,0 +1,130 @@
+"""The timing results of an experiment: timing.json, the files of the tables, and their passages on the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from kselect.core.experiment import Experiment
+from kselect.core.job import protocol_of
+from kselect.report.elements import CLAIMS_FILE, Details, Heading, Notes, Paragraph, Passage
+from kselect.report.writers import table_files
+from kselect.store.jobs import Store
+from kselect.timing.cells import Timings, read_timings
+from kselect.timing.measure import timed_methods
+from kselect.timing.ratios import RULE, TimingEntry, entries
+from kselect.timing.tables import TimingSheet, explain, make_sheet, tidy_table
+
+NOT_MEASURED = "not measured yet"
+OTHER_CONFIG = "measured with another config"
+
+
+def read_all(experiment: Experiment, store: Store) -> list[Timings]:
+    """Read the timings of the experiment's data sets and methods, in its order."""
+    found = []
+    for name in experiment.datasets:
+        if timings := read_timings(store, name):
+            wanted = {(m.label, m.text) for m in timed_methods(experiment, name)}
+            cells = tuple(c for c in timings.cells if (c.method, c.params) in wanted)
+            found.append(replace(timings, cells=cells))
+    return [t for t in found if t.cells]
+
+
+def write_tables(
+    experiment: Experiment,
+    store: Store,
+    environments: Mapping[str, Mapping[str, Any]],
+    missing: Mapping[str, str],
+    published: Mapping[tuple[str, str], float],
+) -> list[TimingEntry]:
+    """Write timing.json and tables/seconds.*; return the entries of the tables.
+
+    ``environments`` are those of this and earlier runs, by their digests; ``missing`` says why a data set is.
+    """
+    timings = read_all(experiment, store)
+    used = {c.environment for t in timings for c in t.cells}
+    mine = {d: dict(environments.get(d, {})) for d in sorted(used)}
+    there = {t.dataset for t in timings}
+    absent = {
+        name: missing.get(name, NOT_MEASURED) for name in experiment.datasets if name not in there
+    }
+    facts = {
+        "experiment": experiment.name,
+        "split": experiment.splits[0],
+        "kernels": len(experiment.kernels),
+        "ridges": len(experiment.lam.values),
+        "seconds": "CPU and wall of a whole selection; one process, one BLAS thread, one method at a time",
+        "environments": mine,
+        "data": {
+            t.dataset: {"sha256": t.data_sha256, "rows": t.rows, "cells": len(t.cells)}
+            for t in timings
+        },
+        "missing": absent,
+    }
+    store.write_json("timing.json", facts)
+    found = entries(timings, experiment.labels, published)
+    sheet = sheet_of(experiment, found, mine, absent)
+    first, *others = with_notes(sheet)
+    for file in table_files(first, *others, tidy=tidy_table(found)):
+        store.write(file.name, str(file.content))
+    return found
+
+
+def with_notes(sheet: TimingSheet) -> list[Any]:
+    """Return the tables with the sentences below the last."""
+    *others, last = sheet.tables
+    return [*others, replace(last, notes=sheet.sentences)]
+
+
+def sheet_of(
+    experiment: Experiment,
+    found: Sequence[TimingEntry],
+    environments: Mapping[str, Mapping[str, Any]],
+    absent: Mapping[str, str],
+) -> TimingSheet:
+    """Make the tables; ``absent`` says for each data set why it has no seconds."""
+    by_reason: dict[str, list[str]] = {}
+    for name, why in absent.items():
+        by_reason.setdefault(why.rstrip("."), []).append(name)
+    notes = [f"No seconds of {', '.join(names)}: {why}." for why, names in by_reason.items()]
+    machines = dict.fromkeys(str(e.get("cpu") or "unknown") for e in environments.values())
+    return make_sheet(experiment, found, list(machines), notes)
+
+
+def kept_sheet(
+    experiment: Experiment, store: Store, published: Mapping[tuple[str, str], float]
+) -> TimingSheet | None:
+    """Make the tables of a results folder; None if nothing was timed."""
+    timings, facts = read_all(experiment, store), kept_facts(store)
+    mine = [t for t in timings if t.protocol == protocol_of(experiment, t.dataset, t.data_sha256)]
+    if not mine:
+        return None
+    others = {t.dataset: OTHER_CONFIG for t in timings if t not in mine}
+    found = entries(mine, experiment.labels, published)
+    absent = {**facts.get("missing", {}), **others}
+    return sheet_of(experiment, found, facts.get("environments", {}), absent)
+
+
+def kept_facts(store: Store) -> dict[str, Any]:
+    """Read timing.json, which has the environments; a damaged file counts as empty and is written again."""
+    try:
+        facts = json.loads((store.folder / "timing.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    known = facts if isinstance(facts, dict) else {}
+    return {k: v for k, v in known.items() if isinstance(v, dict)}
+
+
+def make_passages(sheet: TimingSheet) -> Iterator[Passage]:
+    """Yield the verdicts, which stand among all claims, and a chapter with the ratios before the seconds."""
+    for found in sheet.verdicts:
+        text = explain(found)
+        verdict = Paragraph(text[0].upper() + text[1:], found.verdict)
+        rule = Paragraph(RULE.strip("()"), soft=True)
+        yield Passage("claims", (Heading(found.claim.text, 3), verdict, rule), CLAIMS_FILE)
+    seconds, *ratios = sheet.tables
+    tables = [*(Details("Ratios of seconds", (table,)) for table in ratios)]
+    notes = Notes((*sheet.findings, *sheet.notes))
+    yield Passage("seconds", (notes, *tables, Details("Seconds", (seconds,))))
