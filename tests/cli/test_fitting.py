@@ -122,7 +122,7 @@ def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
     result = run("predict", "m.npz", "new.csv", "-o", "out.csv")
     assert result.stdout == "2 predictions written: out.csv\n"
     assert "note: column x (1 missing): missing values become the median" in result.stderr
-    assert "'XL' not among the training rows: taken as none of the values" in result.stderr
+    assert "'XL' not in the training rows: read as none of the values" in result.stderr
     assert "target" not in result.stderr
     assert len(table_of((tmp_path / "out.csv").read_text())) == 2
 
@@ -142,7 +142,7 @@ def test_the_model_says_what_was_chosen(tmp_path: Path) -> None:
     write(tmp_path / "my.csv", 2)
     text = run("fit", "my.csv", "-o", "m.npz", *GRID).stdout
     model = read_model(tmp_path / "m.npz")
-    assert "column Unnamed: 0: left out: it numbers the rows" in text
+    assert "column Unnamed: 0: dropped: it numbers the rows" in text
     assert model.choice["criterion"] == "5-CV"
     assert f"score {model.choice['best']['score']:.6g}" in text
     assert f"accuracy {model.choice['held_out']['value']:.4g} held out" in text

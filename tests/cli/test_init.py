@@ -33,7 +33,7 @@ def typed(*arguments: str) -> Result:
 def test_a_config_that_is_right(tmp_path: Path) -> None:
     result = typed("data/my prices.csv", "heart.csv", "-o", "own.yaml")
     assert result.exit_code == 0, result.output
-    assert "column id: left out: an identifier" in result.output
+    assert "column id: dropped: looks like an identifier" in result.output
     experiment = load_config(tmp_path / "own.yaml", FIGURES)
     assert experiment.name == "own"
     assert experiment.datasets == ("my-prices", "heart-2")

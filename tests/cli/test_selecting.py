@@ -383,7 +383,7 @@ REFUSED = [
     ("empty.csv", "empty.csv: no rows"),
     ("empty.svm", "empty.svm:1: no examples in the file"),
     ("header.csv", "header.csv: a header and no rows"),
-    ("one-class.csv", "one-class.csv: the target has one value only (1): nothing to learn"),
+    ("one-class.csv", "one-class.csv: the target has only one value (1): nothing to learn"),
     ("text.csv --task regression", "text.csv:2: the target 'no' is not a finite number"),
     ("mixed.csv", "mixed.csv:12: the target 'no' is not a number, but '0' in line 2 is"),
     ("mixed.csv --task regression", "mixed.csv:12: the target 'no' is not a finite number"),

@@ -142,8 +142,8 @@ def test_levels_that_training_has_not_are_said() -> None:
     X, decisions = made.transform(frame)
     assert X[3:].tolist() == [[0, 0, 0, 0]] * 4
     assert [str(d) for d in decisions] == [
-        "column a (4 rows): missing, 'x', 'y' and 1 more not among the training rows: taken as none of the values",
-        "column b (2 rows): missing, 'maybe' not among the training rows: taken as 'no'",
+        "column a (4 rows): missing, 'x', 'y' and 1 more not in the training rows: read as none of the values",
+        "column b (2 rows): missing, 'maybe' not in the training rows: read as 'no'",
     ]
     assert made.transform(frame.take(np.arange(3)))[1] == ()
 

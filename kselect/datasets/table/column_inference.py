@@ -54,10 +54,12 @@ CODE = re.compile("[0-9]+[A-Da-d]|[A-HJ-NP-Za-kmnp-z][0-9]+")
 DIGITS = re.compile("[0-9]+")
 NAMELESS = re.compile(r"Unnamed: ?[0-9]+|[Ii]ndex|level_0|row[ _.]?(?:names?|ids?|numbers?|nrs?)?")
 IDENTIFIER = re.compile(r"(?:.*[ _.-])?[iI][dD]|.*[a-z]I[dD]")
-EMPTY = "left out: it has no value in any row"
-OWN_TEXT = "left out: texts that hardly repeat; --categorical COLUMN keeps it"
-INDEX = "left out: it numbers the rows; --numeric COLUMN keeps it"
-NUMBERED = "left out: an identifier, another whole number in each row; --numeric COLUMN keeps it"
+EMPTY = "dropped: it has no value in any row"
+OWN_TEXT = "dropped: nearly every row has a text of its own; keep it with --categorical COLUMN"
+INDEX = "dropped: it numbers the rows; keep it with --numeric COLUMN"
+NUMBERED = (
+    "dropped: looks like an identifier (a unique integer per row); keep it with --numeric COLUMN"
+)
 
 AskedKind = Literal["number", "category"]
 Commas = Callable[[], bool | None]
@@ -145,7 +147,7 @@ def number_style(column: ColumnText, zeros: bool = False) -> Style | None:
     if commas is None:
         bad = next(value for value in values if THOUSANDS.telling.fullmatch(value))
         point, none = bad.replace(",", ".", 1), bad.replace(",", "")
-        raise column.error(f"{shown(bad)} may be {none} or {point}: write it so", bad)
+        raise column.error(f"{shown(bad)} is ambiguous: write {none} or {point}", bad)
     return next(style for style in styles if style.comma is commas)
 
 
@@ -227,7 +229,7 @@ def infer_column(column: ColumnText) -> Feature:
         return infer_dates(column) or infer_words(column)
     words = sorted(MISSING_AMONG_NUMBERS.intersection(column.fields))
     texts = [f"written with {style.text}"] if style is not PLAIN else []
-    texts += [f"{', '.join(map(shown, words))} taken as missing"] if words else []
+    texts += [f"{', '.join(map(shown, words))} read as missing"] if words else []
     decisions = tuple(ReadingDecision(column.name, text) for text in texts)
     return Feature(ColumnSpec(column.name, "number"), decisions)
 
@@ -247,7 +249,7 @@ def infer_dates(column: ColumnText) -> Feature | None:
         raise column.error(f"{shown(value)} {what}, {drop}", value) from None
     if form is None:
         return None
-    text = "dates, taken as days since 1970-01-01; --drop COLUMN leaves it out"
+    text = "dates, read as days since 1970-01-01; drop it with --drop COLUMN"
     decision = ReadingDecision(column.name, text, f"form {form}")
     return Feature(ColumnSpec(column.name, "date", form), (decision,))
 
@@ -259,8 +261,8 @@ def infer_words(column: ColumnText) -> Feature:
     if words and is_stray(column, words):
         rows, word = sum(column.counts.values()), next(iter(words))
         raise column.error(
-            f"{shown(word)} is not a finite number, as {rows - sum(words.values())} of {rows} values are; "
-            f"--categorical {column.name} takes all as categories, --drop {column.name} leaves them out",
+            f"{shown(word)} is not a finite number, but {rows - sum(words.values())} of {rows} values are; "
+            f"--categorical {column.name} reads all as categories, --drop {column.name} drops them",
             word,
         )
     if not words and not any(map(LEADING_ZERO.fullmatch, column.counts)):
@@ -269,9 +271,9 @@ def infer_words(column: ColumnText) -> Feature:
     found = infer_categories(column)
     if found.spec is None or len(words) == len(column.counts):
         return found
-    text = "leading zeros: text, not numbers; --numeric COLUMN reads numbers"
+    text = "leading zeros: read as text; read numbers with --numeric COLUMN"
     if words:
-        text = f"words among numbers ({shown(next(iter(words)))}): all are taken as text"
+        text = f"words among numbers ({shown(next(iter(words)))}): all are read as text"
     return Feature(found.spec, (ReadingDecision(column.name, text),))
 
 

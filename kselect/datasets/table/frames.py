@@ -43,8 +43,10 @@ from kselect.errors import DataError, printable
 from kselect.grids import show_number
 from kselect.numerics.linalg import Array
 
-COUNTS = "it counts the rows: --drop COLUMN unless their order means something"
-MIRROR = "it tells the target one to one: --drop COLUMN if it is the target in other words"
+COUNTS = "it counts the rows; drop it with --drop COLUMN unless the order of the rows has a meaning"
+MIRROR = (
+    "it determines the target exactly; drop it with --drop COLUMN if it is a copy of the target"
+)
 CONSTANT = "the same value in every row"
 NAMES_SHOWN = 5
 
@@ -122,7 +124,7 @@ def treat_missing(frame: Frame, missing: Missing) -> Frame:
         raise frame.place.error(f"column {name}: is missing", int(rows[0]))
     if len(rows) == frame.n:
         raise frame.place.error("every row has a missing value: nothing is left")
-    text = f"{len(rows)} of {frame.n} rows left out: a value is missing"
+    text = f"dropped {len(rows)} of {frame.n} rows with a missing value"
     kept = frame.take(np.setdiff1d(np.arange(frame.n), rows))
     return kept.with_decisions([ReadingDecision(None, text)])
 
@@ -171,7 +173,7 @@ def column_remarks(
         detail = f"{len(levels)} values"
         if len(levels) == 2:
             low, high = (shown(level)[1:-1] or "missing" for level in levels)
-            text, detail = "two values, taken as 0 and 1", f"{low} = 0, {high} = 1"
+            text, detail = "two values, encoded as 0 and 1", f"{low} = 0, {high} = 1"
         found.append(ReadingDecision(spec.name, text, detail))
     return found
 
@@ -263,8 +265,10 @@ def read_known(raw: RawTable, spec: ColumnSpec, i: int, commas: Commas) -> Array
     except DataError as error:
         if spec.kind != "number":
             raise
-        way = f"kselect fit --categorical {printable(spec.name)} takes all as categories"
-        raise DataError(f"{error}, as all are that the model has learned from; {way}") from None
+        way = f"kselect fit --categorical {printable(spec.name)} reads them as categories"
+        raise DataError(
+            f"{error}, but the training data has numbers in this column; {way}"
+        ) from None
 
 
 def optional_target(raw: RawTable, schema: Schema) -> tuple[Fields | None, list[ReadingDecision]]:
@@ -283,4 +287,6 @@ def optional_target(raw: RawTable, schema: Schema) -> tuple[Fields | None, list[
     try:
         return target_fields(column)[0], []
     except DataError as error:
-        return None, [ReadingDecision(None, f"the target is not compared: {error}")]
+        return None, [
+            ReadingDecision(None, f"predictions are not compared with the target: {error}")
+        ]

@@ -224,7 +224,7 @@ def read_parquet(file: UnpackedFile) -> RawTable:
     names = tuple(str(name) for name in frame.columns)
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise place.error(f"two columns are called {twice[0]!r}")
+        raise place.error(f"two columns are named {twice[0]!r}")
     if not len(frame):
         raise place.error("no rows")
     columns = [read_series(place, name, frame.iloc[:, i]) for i, name in enumerate(names)]

@@ -42,7 +42,7 @@ LINE = re.compile(r"[^\r\n]+")
 QUOTED = re.compile(r'"[^"]*"')
 # A label and at least one index:value, without commas and semicolons: a CSV row may contain a time of day.
 SVMLIGHT = re.compile(r"\S+(?:[ \t]+(?:qid|\d+):[^\s:,;]*)+[ \t]*(?:#.*)?")
-NUMBERED = "no header line: the columns are called 1, 2, ..."
+NUMBERED = "no header line: the columns are named 1, 2, ..."
 # Python's csv makes a string of each field and a list of each line, before columns and numbers are made.
 BYTES_PER_FIELD, BYTES_PER_LINE, BYTES_PER_CHARACTER = 110, 250, 9
 NumberedRows = list[tuple[int, list[str]]]  # each row with its line
@@ -104,7 +104,7 @@ def decode(file: UnpackedFile) -> DecodedText:
     text, comments = blank_comments(text)
     if comments:
         lines = "1 line that begins" if len(comments) == 1 else f"{len(comments)} lines that begin"
-        decisions.append(ReadingDecision(None, f"{lines} with # left out"))
+        decisions.append(ReadingDecision(None, f"skipped {lines} with #"))
     filled = (match[0] for match in LINE.finditer(text) if match[0].strip())
     return DecodedText(text, tuple(comments), tuple(decisions), tuple(islice(filled, LINES_TRIED)))
 
@@ -155,7 +155,7 @@ def read_columns(file: UnpackedFile, text: DecodedText, header: Header) -> RawTa
     if header([fields for _, fields in rows]):
         names, rows = header_names(path, *rows[0]), rows[1:]
     elif names:
-        whence = "the columns have their names from a # line"
+        whence = "the names of the columns are read from a # line"
     else:
         names, whence = [str(i) for i in range(1, len(rows[0][1]) + 1)], NUMBERED
     if not rows:
@@ -228,7 +228,7 @@ def header_names(path: Path, line: int, fields: Sequence[str]) -> list[str]:
     names = [one_line(name) or f"Unnamed: {i}" for i, name in enumerate(fields)]
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise file_error(path, f"two columns are called {quoted(twice[0])}", line)
+        raise file_error(path, f"two columns are named {quoted(twice[0])}", line)
     return names
 
 

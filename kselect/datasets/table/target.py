@@ -58,7 +58,7 @@ def read_target(
         first = int(np.setdiff1d(np.arange(len(values)), rows)[0])
         where = f" (the first in line {raw.place.lines[first]})" if len(raw.place.lines) else ""
         count = "1 row" if missing == 1 else f"{missing} rows"
-        text = f"{count} without a value of the target {raw.names[i]} left out{where}"
+        text = f"dropped {count} without a value of the target {raw.names[i]}{where}"
         decisions.append(ReadingDecision(None, text))
     return values, rows, decisions
 
@@ -114,7 +114,7 @@ def as_target(frame: Frame, task: Task | None) -> Target:
     names = [str(v) for v in fields] if numbers is None else [show_number(v) for v in numbers]
     distinct = sorted(set(names), key=lambda v: (float(v) if is_number(v) else 0.0, v))
     if len(distinct) < 2:
-        raise place.error(f"the target has one value only ({brief(distinct[0])}): nothing to learn")
+        raise place.error(f"the target has only one value ({brief(distinct[0])}): nothing to learn")
     why = "as asked for"
     if task is None:
         task, why = infer_task(numbers, len(distinct), len(names))

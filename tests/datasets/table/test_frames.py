@@ -99,7 +99,7 @@ def test_delimiters_headers_and_targets(read: Read, delimiter: str, header: bool
         assert list(found.target or []) == LABELS
         assert found.sha256 == hashlib.sha256(text.encode()).hexdigest()
         assert list(found.place.lines) == [1 + header, 2 + header, 3 + header]
-        assert ("no header line: the columns are called 1, 2, ..." in said(found)) != header
+        assert ("no header line: the columns are named 1, 2, ..." in said(found)) != header
 
 
 def zipped(data: bytes, *others: str) -> bytes:
@@ -206,7 +206,7 @@ def test_latin_1_is_said(read: Read) -> None:
 def test_comments(read: Read) -> None:
     text = '# one\na,t,y\n1,"x\n# no comment",0\n # two\n2,"x\n# no comment",1\n2.5,z,1\n'
     found = read(text)
-    assert "2 lines that begin with # left out" in said(found)
+    assert "skipped 2 lines that begin with #" in said(found)
     assert list(found.data[1]) == ["x\n# no comment"] * 2 + ["z"]
     assert list(found.place.lines) == [4, 7, 8]
     with pytest.raises(DataError, match=r"a\.csv:9: column a: 'red'"):
@@ -218,7 +218,7 @@ def test_names_in_a_comment_as_numpy_writes_it(tmp_path: Path) -> None:
     np.savetxt(path, X, delimiter=",", header="first,second")
     found = read_frame(path, None)
     assert (found.columns[0].name, found.schema.target) == ("first", "second")
-    assert "the columns have their names from a # line" in said(found)
+    assert "the names of the columns are read from a # line" in said(found)
     # A row that somebody has switched off is no header.
     assert read_frame(write(tmp_path, "#1,2\n3,4\n5,7\n"), None).schema.named is False
 
@@ -263,8 +263,8 @@ def test_columns_are_told_from_svmlight(tmp_path: Path) -> None:
         ("1\n2\n", "a.csv: one column only; a target and a feature are needed"),
         ("a,b,y\n1,2,0\n1,1\n", "a.csv:3: 2 columns where the first line has 3"),
         ("a,b,y\n1,2,0\n1,1,1,1\n", "a.csv:3: 4 columns where the first line has 3"),
-        ("a,b,y\n1,2,0\n1,red,1\n", "a.csv:3: column b: 'red' is not a finite number, as 1 of 2 values are; "
-                                    "--categorical b takes all as categories, --drop b leaves them out"),
+        ("a,b,y\n1,2,0\n1,red,1\n", "a.csv:3: column b: 'red' is not a finite number, but 1 of 2 values are; "
+                                    "--categorical b reads all as categories, --drop b drops them"),
         ("1,2,0\n1,red,1\n", "a.csv:2: column 2: 'red' is not a finite number"),
         ("a,b,y\n1,2,0\n\n1,inf,1\n", "a.csv:4: column b: 'inf' is not a finite number"),
         ("a,b,y\n1,2,0\n1,1e999,1\n", "a.csv:3: column b: '1e999' is not a finite number"),
@@ -275,9 +275,9 @@ def test_columns_are_told_from_svmlight(tmp_path: Path) -> None:
         (b"a,b,y\n1,2,0\n\0,3,1\n", r"a.csv:3: not a text: it holds the character '\x00'"),
         (bytes(range(256)), r"a.csv:1: not a text: it holds the character '\x00'"),
         (bytes(range(1, 32)) * 9, "a.csv:1: not a text: it holds the character '\\x01'"),
-        ("a,b,a\n1,2,0\n1,3,1\n", "a.csv:1: two columns are called 'a'"),
-        ("\na,a ,y\n1,2,0\n1,3,1\n", "a.csv:2: two columns are called 'a'"),
-        ("a,y\n,0\n,1\n", "no feature is left: column a: left out: it has no value in any row"),
+        ("a,b,a\n1,2,0\n1,3,1\n", "a.csv:1: two columns are named 'a'"),
+        ("\na,a ,y\n1,2,0\n1,3,1\n", "a.csv:2: two columns are named 'a'"),
+        ("a,y\n,0\n,1\n", "no feature is left: column a: dropped: it has no value in any row"),
         ("a,y\n1,\n2,NA\n", "a.csv: the target y has no value in any row"),
         ("a,y\n1,2004-01-01\n2,2004-01-02\n", "a.csv: the target y holds dates: name another column"),
         ("a,y\n1,$2\n2,$3.50\n3,$9\n", "a.csv:2: column y: '$2' has a currency sign: write plain numbers"),
@@ -498,7 +498,7 @@ def test_commas_that_may_be_either_follow_the_rest_of_the_file(read: Read) -> No
     assert found.data[0].tolist() == [1234, 2345, 999]
     for other in (("1", "2", "3"), ("u", "v", "u")):
         with pytest.raises(
-            DataError, match=r"a\.csv:2: column c: '1,234' may be 1234 or 1\.234: write it so"
+            DataError, match=r"a\.csv:2: column c: '1,234' is ambiguous: write 1234 or 1\.234"
         ):
             read("c;d;y\n" + rows.format(*other))
     # Dots between thousands would read as decimal points, were it not for the other column.
@@ -560,7 +560,7 @@ def test_percentages_as_the_target(read: Read) -> None:
     ("values", "what"),
     [
         (["45%", "50", "60%"], "'45%' is not written as the other numbers are"),
-        (["45%", "50%", "60%", "<1%"], "'<1%' is not a finite number, as 3 of 4 values are"),
+        (["45%", "50%", "60%", "<1%"], "'<1%' is not a finite number, but 3 of 4 values are"),
     ],
 )
 def test_percentages_beside_something_else(read: Read, values: list[str], what: str) -> None:
@@ -588,7 +588,7 @@ def test_what_is_missing(read: Read, word: str, others: list[str]) -> None:
 def test_what_is_missing_among_numbers_alone(read: Read, word: str) -> None:
     found = column(read, ["1", word, "2", "5"])
     assert np.isnan(found.data[1]).tolist() == [False, True, False, False]
-    assert f"column c: '{word}' taken as missing" in said(found)
+    assert f"column c: '{word}' read as missing" in said(found)
     assert column(read, ["red", word, "red", word]).data[1].tolist() == ["red", word, "red", word]
 
 
@@ -598,7 +598,7 @@ def test_missing_is_imputed_dropped_or_an_error(read: Read) -> None:
     found = column(read, values, missing="drop")
     assert found.data[1].tolist() == [1, 3, 7]
     assert (list(found.place.lines), list(found.target or [])) == ([2, 4, 6], ["a", "a", "a"])
-    assert said(found) == ["2 of 5 rows left out: a value is missing"]
+    assert said(found) == ["dropped 2 of 5 rows with a missing value"]
     with pytest.raises(DataError, match=r"a\.csv:3: column c: is missing"):
         column(read, values, missing="error")
     with pytest.raises(DataError, match="every row has a missing value"):
@@ -611,7 +611,7 @@ def test_rows_without_a_target_are_left_out(read: Read) -> None:
     found = read("a,b,y\n1,1,0\n2,5,\n3,2,NA\n4.5,7,1\n")
     assert (found.n, list(found.target or [])) == (2, ["0", "1"])
     assert list(found.place.lines) == [2, 5]
-    assert said(found)[0] == "2 rows without a value of the target y left out (the first in line 3)"
+    assert said(found)[0] == "dropped 2 rows without a value of the target y (the first in line 3)"
     # "None" is a class among words, and nothing among numbers.
     assert read("a,y\n1,None\n5,Some\n3,None\n").n == 3
     assert read("a,y\n1,None\n5,2\n3,4\n").n == 2
@@ -629,7 +629,7 @@ def test_targets_are_numbers_as_python_writes_them(read: Read) -> None:
 def test_booleans_are_two_values(read: Read, pair: tuple[str, str]) -> None:
     found = column(read, [pair[1], pair[0], pair[1]])
     assert found.data[1].tolist() == [pair[1], pair[0], pair[1]]
-    assert f"column c ({pair[0]} = 0, {pair[1]} = 1): two values, taken as 0 and 1" in said(found)
+    assert f"column c ({pair[0]} = 0, {pair[1]} = 1): two values, encoded as 0 and 1" in said(found)
 
 
 def test_words_are_categories(read: Read) -> None:
@@ -640,7 +640,7 @@ def test_words_are_categories(read: Read) -> None:
 def test_ids_with_leading_zeros_are_text(read: Read) -> None:
     found = column(read, ["007", "010", "007", "011"])
     assert found.data[1].tolist() == ["007", "010", "007", "011"]
-    assert "column c: leading zeros: text, not numbers; --numeric COLUMN reads numbers" in said(
+    assert "column c: leading zeros: read as text; read numbers with --numeric COLUMN" in said(
         found
     )
     assert column(read, ["007", "010", "011"], numeric=("c",)).data[1].tolist() == [7, 10, 11]
@@ -651,7 +651,7 @@ def test_a_scale_with_words_is_categories(read: Read) -> None:
     values = ["0", "1", "2", "3+"] * 6
     found = column(read, values)
     assert kinds(found)["c"] == "category"
-    assert "column c: words among numbers ('3+'): all are taken as text" in said(found)
+    assert "column c: words among numbers ('3+'): all are read as text" in said(found)
 
 
 @pytest.mark.parametrize("code", ["136A", "7b", "c168"])
@@ -660,7 +660,7 @@ def test_digits_with_a_letter_are_codes(read: Read, code: str) -> None:
     values = [str(i // 3) for i in range(60)]
     found = column(read, [*values, code])
     assert kinds(found)["c"] == "category"
-    assert f"column c: words among numbers ('{code}'): all are taken as text" in said(found)
+    assert f"column c: words among numbers ('{code}'): all are read as text" in said(found)
 
 
 @pytest.mark.parametrize("slip", ["12k", "5g", "l0", "O5", "136AB"])
@@ -685,14 +685,14 @@ def test_a_word_among_decimal_commas(read: Read) -> None:
         column(read, ["1.5", "1,5", "2.5"], ";", numeric=("c",))
     with pytest.raises(DataError, match="column c: '1,5' is not written as the other numbers are"):
         column(read, ["1.5", "1,5", "2.5"], ";")
-    with pytest.raises(DataError, match="column c: 'inf' is not a finite number, as 16 of 24"):
+    with pytest.raises(DataError, match="column c: 'inf' is not a finite number, but 16 of 24"):
         column(read, ["1", "2", "inf"] * 8)
 
 
 @pytest.mark.parametrize("mark", ["T", "<0.5", "n.d."])
 def test_marks_among_numbers_are_refused(read: Read, mark: str) -> None:
     values = [mark if i % 7 == 3 else f"{i * 1.37:.2f}" for i in range(60)]
-    with pytest.raises(DataError, match=r"a\.csv:5: column c: .* as 51 of 60 values are"):
+    with pytest.raises(DataError, match=r"a\.csv:5: column c: .* but 51 of 60 values are"):
         column(read, values)
 
 
@@ -701,7 +701,8 @@ def test_texts_of_their_own_are_left_out(read: Read) -> None:
     found = column(read, values)
     assert kinds(found) == {"x": "number"}
     assert said(found) == [
-        "column c (30 texts in 30 rows): left out: texts that hardly repeat; --categorical COLUMN keeps it"
+        "column c (30 texts in 30 rows): dropped: nearly every row has a text of its own; "
+        "keep it with --categorical COLUMN"
     ]
     assert kinds(column(read, values, categorical=("c",)))["c"] == "category"
     codes = [f"A/{i}" if i % 3 == 0 else str(1000 + i) for i in range(30)]
@@ -768,7 +769,7 @@ def test_dates_are_days(read: Read, values: list[str], form: str, days: list[flo
     assert found.data[1][:3].tolist() == days
     assert np.isnan(found.data[1][3])
     assert (
-        f"column c (form {form}): dates, taken as days since 1970-01-01; --drop COLUMN leaves it out"
+        f"column c (form {form}): dates, read as days since 1970-01-01; drop it with --drop COLUMN"
     ) in said(found)
 
 
@@ -799,11 +800,11 @@ def test_an_index_is_left_out(read: Read, name: str, start: int) -> None:
     assert kinds(found) == {"x": "number"}
     shown = name or "Unnamed: 0"
     (line,) = said(found)
-    assert line.startswith(f"column {shown}: left out: ")
+    assert line.startswith(f"column {shown}: dropped: ")
     kept = read(f"{name},x,y\n{rows}", numeric=(shown,))
     assert list(kinds(kept)) == [shown, "x"]
     assert said(kept) == [
-        f"column {shown}: it counts the rows: --drop COLUMN unless their order means something"
+        f"column {shown}: it counts the rows; drop it with --drop COLUMN unless the order of the rows has a meaning"
     ]
 
 
@@ -812,7 +813,7 @@ def test_what_is_no_index(read: Read) -> None:
     found = read("day,x,y\n" + "".join(f"{i},{i * i}.5,{i % 2}\n" for i in range(12)))
     assert list(kinds(found)) == ["day", "x"]
     assert said(found) == [
-        "column day: it counts the rows: --drop COLUMN unless their order means something"
+        "column day: it counts the rows; drop it with --drop COLUMN unless the order of the rows has a meaning"
     ]
     # It is all that there is.
     assert read("index,y\n0,1\n1,5\n2,3\n").n == 3
@@ -845,13 +846,13 @@ def test_a_column_without_values_is_left_out(read: Read) -> None:
     found = read("a,b,y,\n1,,0,\n2,NA,1,\n5,,1,\n")
     assert list(kinds(found)) == ["a"]
     assert found.schema.target == "y"
-    assert said(found) == ["column b: left out: it has no value in any row"]
+    assert said(found) == ["column b: dropped: it has no value in any row"]
 
 
 def test_a_copy_of_the_target_is_said(read: Read) -> None:
     rows = "".join(f"{i % 3},{'uvw'[i % 3]},{i * i % 5},{'xyz'[i % 3]}\n" for i in range(12))
     text = " ".join(said(read("a,b,c,y\n" + rows)))
-    assert "columns a and b: it tells the target one to one" in text
+    assert "columns a and b: it determines the target exactly" in text
     assert "c and" not in text
     assert "one to one" not in " ".join(said(read("a,y\n1,2\n5,7\n3,9\n")))
 
@@ -1070,7 +1071,7 @@ def test_an_index_that_was_left_out_may_stay(tmp_path: Path) -> None:
         ("age,y\n1,m\n", "b.csv: without the columns 'sex', 'zip', 'joined', which the model needs"),
         ("1,m,01,2004-01-01\n", "b.csv: no header line with the columns of the model: 'age', 'sex', "),
         ("sex,zip,joined,age\nm,01,2004-01-01,x\n", "b.csv:2: column age: 'x' is not a finite number, "
-         "as all are that the model has learned from; kselect fit --categorical age takes all as categories"),
+         "but the training data has numbers in this column; kselect fit --categorical age reads them as c"),
         ("age,sex,zip,joined\n1,m,01,1.1.2004\n", "b.csv:2: column joined: '1.1.2004' is not a date of the"),
         ("age,sex,zip,joined\n", "b.csv: a header and no rows"),
         ("1 1:1 2:5\n", "b.csv: svmlight, but the model has learned from columns"),
@@ -1108,5 +1109,5 @@ def test_a_target_that_cannot_be_read_does_not_hinder(tmp_path: Path) -> None:
     schema = read_frame(write(tmp_path, "x,y\n1,2\n2,3\n"), None).schema
     found = read_like(write(tmp_path, "x,y\n5,$3\n", "b.csv"), schema)
     assert found.target is None
-    assert "the target is not compared: " in str(found.decisions[-1])
+    assert "predictions are not compared with the target: " in str(found.decisions[-1])
     assert read_like(write(tmp_path, "x,y\n5,\n", "b.csv"), schema).target is None

@@ -88,9 +88,9 @@ def test_signs() -> None:
 @pytest.mark.parametrize(
     ("target", "task", "said"),
     [
-        (["a", "a"], None, r"f: the target has one value only \(a\): nothing to learn"),
-        (["1", "1.0"], None, r"one value only \(1\)"),
-        (["1", "1"], "regression", "one value only"),
+        (["a", "a"], None, r"f: the target has only one value \(a\): nothing to learn"),
+        (["1", "1.0"], None, r"only one value \(1\)"),
+        (["1", "1"], "regression", "only one value"),
         (["a", "b"], "regression", "f:2: the target 'a' is not a finite number"),
         (["1", "b"], "regression", "f:3: the target 'b' is not a finite number"),
         (["1", "b", "2"], None, "f:3: the target 'b' is not a number, but '1' in line 2 is; "),
