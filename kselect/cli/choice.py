@@ -84,7 +84,7 @@ def choice_facts(chosen: Chosen) -> dict[str, Any]:
         "n": len(data.X),
         "best": {**found.kernel.parameters, "lam": found.lam, "score": found.score},
         **relevance_facts(found),
-        "held_out": asdict(chosen.quality),
+        "held_out": asdict(chosen.held_out.quality),
         "warnings": found.edges,
         "decisions": decision_lines(data.frame.decisions),
         "data_sha256": data.frame.sha256,
@@ -158,7 +158,7 @@ def choice_lines(chosen: Chosen) -> Iterator[str]:
     shown = ", ".join([*parts, f"lam = {lam}"])
     ridge = f"{found.lam * len(chosen.data.X):.4g}"
     yield f"choice: {shown} (ridge n lam = {ridge}), score {found.score:.6g}"
-    yield f"quality: {chosen.quality.text}"
+    yield f"quality: {chosen.held_out.quality.text}"
     yield from (f"warning: {text}" for text in found.edges)
     if text := describe_exclusions(found.best):
         yield f"excluded: {text}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,9 @@ from kselect.datasets.table.raw_table import TableOptions
 from kselect.errors import ConfigError, DataError, printable, quoted
 from kselect.files import read_regular, reason
 from kselect.learners import find_learner
-from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 from kselect.selection.engine import Selection, select
-from kselect.selection.held_out import Quality, folds_for, held_out_decisions, quality_of
+from kselect.selection.held_out import HeldOut
 from kselect.selection.own_data import OwnData, read_own
 from kselect.selection.request import (
     Request,
@@ -37,22 +36,11 @@ FOLD = re.compile(r"[0-9]{1,12}")
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """A file, the selection on it, and the folds of its held-out predictions."""
+    """A file, the selection on it, and its held-out predictions."""
 
     data: OwnData
     found: Selection
-    folds: Folds
-
-    @cached_property
-    def held_out(self) -> Array:
-        """Decision values (q, n) of each row by the fit on the other folds."""
-        return held_out_decisions(self.found, self.data.X, self.data.target.values, self.folds)
-
-    @property
-    def quality(self) -> Quality:
-        """Accuracy or R2 of the held-out predictions."""
-        target = self.data.target
-        return quality_of(self.held_out, target.values, target.task, self.folds)
+    held_out: HeldOut
 
 
 def search_flag(flags: Mapping[str, Any], plot: Path | None, as_json: bool) -> str:
@@ -79,7 +67,7 @@ def choose(file: Path, flags: Mapping[str, Any]) -> Chosen:
     X, targets = data.X, data.target.values
     with watched(len(request.kernels), partial(nystrom_hint, X, targets, request)) as watch:
         found = select(X, targets, request, folds, watch)
-    return Chosen(data, found, folds_for(found, len(X), folds))
+    return Chosen(data, found, HeldOut(found, X, targets, folds))
 
 
 def read_file(file: Path, flags: Mapping[str, Any]) -> OwnData:

@@ -16,7 +16,6 @@ from kselect.datasets.table.frames import read_like
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import DataError, printable
 from kselect.files import reason, write_whole
-from kselect.selection.held_out import fit_slope
 from kselect.selection.model_file import (
     Prediction,
     SavedModel,
@@ -59,7 +58,7 @@ def fit_command(file: Path, output: Path, **flags: Any) -> None:
     flags["search"] = search_flag(flags, None, as_json=False)
     chosen = choose(file, flags)
     data, target = chosen.data, chosen.data.target
-    slope = fit_slope(chosen.held_out, target.values) if target.classes else None
+    slope = chosen.held_out.slope if target.classes else None
     facts = choice_facts(chosen)
     write_model(output, model_of(chosen.found, data.X, target, data.preparation, facts, slope))
     for line in (*data_lines(data), model_line(chosen.found), *choice_lines(chosen)):

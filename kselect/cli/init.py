@@ -112,9 +112,7 @@ def init(files: tuple[Path, ...], targets: tuple[str, ...], output: Path, force:
         raise ConfigError(
             f"{len(targets)} targets for {len(files)} files: name one for all, or one per file"
         )
-    asked: list[str | None] = [*(targets or (None,))]
-    if len(asked) == 1:
-        asked *= len(files)
+    asked = targets if len(targets) > 1 else [*(targets or (None,))] * len(files)
     inspected: list[InspectedFile] = []
     for path, target in zip(files, asked, strict=True):
         one = inspect_file(path, target, [other.name for other in inspected])

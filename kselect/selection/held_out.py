@@ -70,43 +70,38 @@ class Quality:
 
 
 class HeldOut:
-    """Held-out decision values of a selection and the slope of its probabilities, computed on first use."""
+    """Held-out predictions for a selection, and what follows from them, computed on first use.
+
+    The folds are the criterion's own, or seeded random ones if it has none.
+    """
 
     def __init__(self, selection: Selection, X: Array, targets: Array, folds: Folds | None) -> None:
+        if folds is None:
+            folds = draw_folds(len(X), min(FOLDS, len(X)), stream(selection.request.seed, "folds"))
         self.selection, self.X, self.targets, self.folds = selection, X, targets, folds
 
     @cached_property
     def decisions(self) -> Array:
-        """Decision values (q, n)."""
-        folds = folds_for(self.selection, len(self.X), self.folds)
-        return held_out_decisions(self.selection, self.X, self.targets, folds)
+        """Decision values (q, n) of each row by the fit on the other folds, for the chosen candidate."""
+        selection, folds, count = self.selection, self.folds, len(self.targets)
+        if selection.held_out is not None:
+            return selection.held_out
+        context = training_context(self.X, self.targets, selection.request, lambda _: folds)
+        problem, lams = context.problem(selection.kernel), np.array([selection.lam])
+        learner, params = find_learner(context.learner.name), dict(context.learner.params)
+        with threadpool_limits(1):
+            paths = (learner.path(problem.of_target(t, lams), **params) for t in range(count))
+            return np.array([path.held_out(folds)[0] for path in paths])
+
+    @property
+    def quality(self) -> Quality:
+        """Accuracy or R2 of the decision values."""
+        return quality_of(self.decisions, self.targets, self.selection.request.task, self.folds)
 
     @cached_property
     def slope(self) -> float:
         """The slope that turns decision values into probabilities."""
         return fit_slope(self.decisions, self.targets)
-
-
-def folds_for(selection: Selection, n: int, folds: Folds | None) -> Folds:
-    """Return the criterion's own folds, or seeded random ones if it has none."""
-    if folds is not None:
-        return folds
-    return draw_folds(n, min(FOLDS, n), stream(selection.request.seed, "folds"))
-
-
-def held_out_decisions(selection: Selection, X: Array, targets: Array, folds: Folds) -> Array:
-    """Return the (q, n) decision values of each row by the fit on the other folds, for the chosen candidate.
-
-    ``folds`` must be the criterion's own if it has any.
-    """
-    if selection.held_out is not None:
-        return selection.held_out
-    context = training_context(X, targets, selection.request, lambda _: folds)
-    problem, lams = context.problem(selection.kernel), np.array([selection.lam])
-    learner, params = find_learner(context.learner.name), dict(context.learner.params)
-    with threadpool_limits(1):
-        paths = (learner.path(problem.of_target(t, lams), **params) for t in range(len(targets)))
-        return np.array([path.held_out(folds)[0] for path in paths])
 
 
 # --- quality ----------------------------------------------------------------------------------------

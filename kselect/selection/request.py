@@ -70,13 +70,13 @@ def make_request(
     ``Request``. ``kernels`` are the candidates of the kernel named ``kernel``.
     """
     named = find_learner(learner)
+    if task not in named.tasks:
+        raise ConfigError(f"the learner {learner} is for {' and '.join(named.tasks)}, not {task}")
     rest, choice = split_parameters(named, criterion, params)
     averages_loss = criterion_of(criterion)[0].parameter("loss") is not None
     if not loss and named.loss != "squared" and averages_loss:
         loss = named.loss
     method = make_method(criterion, loss, rest, task == "classification")
-    if task not in named.tasks:
-        raise ConfigError(f"the learner {learner} is for {' and '.join(named.tasks)}, not {task}")
     request = Request(choice, kernels, make_lams(lam), method, task=task, **how)
     return learned_request(request, kernel)
 

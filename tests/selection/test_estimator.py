@@ -283,6 +283,8 @@ def test_what_cannot_be_is_a_value_error(more: dict[str, Any], said: str) -> Non
 def test_loss_of_classes_in_a_regression() -> None:
     with pytest.raises(ValueError, match="loss 'hinge' is for classification"):
         KernelSelectRegressorCV(loss="hinge").fit(*data(0))
+    with pytest.raises(ValueError, match="the learner svm is for classification, not regression"):
+        KernelSelectRegressorCV(learner="svm").fit(*data(0))
 
 
 def test_too_large_a_training_set(monkeypatch: pytest.MonkeyPatch) -> None:

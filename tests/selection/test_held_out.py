@@ -22,9 +22,8 @@ from kselect.numerics.folds import draw_folds
 from kselect.selection.engine import select
 from kselect.selection.held_out import (
     LEAST_SLOPE,
+    HeldOut,
     fit_slope,
-    folds_for,
-    held_out_decisions,
     probabilities,
     quality_of,
 )
@@ -48,9 +47,9 @@ def test_by_fits_without_the_fold(learner: str, criterion: str) -> None:
     asked = request(criterion, learner)
     folds = make_folds(asked.method, len(X), 0, None)
     found = select(X, Y, asked, folds)
-    folds = folds_for(found, len(X), folds)
+    held_out = HeldOut(found, X, Y, folds)
+    folds, mine = held_out.folds, held_out.decisions
     assert len(folds.members) == 5
-    mine = held_out_decisions(found, X, Y, folds)
     K = found.kernel.gram(Points(X))
     for F in folds.members:
         T = np.setdiff1d(np.arange(len(X)), F)
@@ -76,9 +75,9 @@ def test_kept_where_the_criterion_has_made_them(criterion: str, n_jobs: int) -> 
     found = select(X, Y, asked, folds)
     assert (found.held_out is not None) is (criterion in ("5-CV", "5-KS"))
     if found.held_out is not None and folds is not None:
-        anew = held_out_decisions(replace(found, held_out=None), X, Y, folds)
-        np.testing.assert_allclose(held_out_decisions(found, X, Y, folds), anew, rtol=1e-9)
-        assert held_out_decisions(found, X, Y, folds) is found.held_out
+        anew = HeldOut(replace(found, held_out=None), X, Y, folds).decisions
+        np.testing.assert_allclose(HeldOut(found, X, Y, folds).decisions, anew, rtol=1e-9)
+        assert HeldOut(found, X, Y, folds).decisions is found.held_out
 
 
 def test_of_an_approximated_kernel() -> None:
@@ -86,7 +85,7 @@ def test_of_an_approximated_kernel() -> None:
     folds = make_folds(asked.method, len(X), 0, None)
     found = select(X, Y[:1], asked, folds)
     assert folds is not None
-    held = held_out_decisions(found, X, Y[:1], folds)
+    held = HeldOut(found, X, Y[:1], folds).decisions
     assert np.mean(np.square(held - Y[:1])) == pytest.approx(found.score)
 
 
