@@ -59,12 +59,6 @@ CoreLoader.yaml_implicit_resolvers = {
 }
 
 
-def show_location(location: Location) -> str:
-    """Return ``criteria[2].eta`` for ``('criteria', 2, 'eta')``."""
-    text = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in location)
-    return text.removeprefix(".")
-
-
 @dataclass
 class Document:
     """A config as read: its values, the line of each, and the problems found so far.
@@ -97,7 +91,9 @@ class Document:
             self.note(0, flag, text)
             return
         line = line or self.line(location)
-        where = f"{show_location(location)}: " if location else ""
+        # As in criteria[2].eta
+        keys = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in location)
+        where = f"{keys.removeprefix('.')}: " if location else ""
         self.note(line, f"{self.path}:{line}", f"{where}{text}")
 
     def note(self, line: int, place: str, text: str) -> None:
@@ -119,21 +115,20 @@ class Document:
 
 def read_text(path: Path) -> str:
     """Return the text of a config; raise ConfigError with the reason if it cannot be read."""
-    shown = printable(path)
+    shown, content = printable(path), b""
     try:
         content = read_regular(path, LARGEST_FILE)
+        return content.decode("utf-8")
     except FileNotFoundError:
         raise ConfigError(f"{shown}: no such file") from None
     except IsADirectoryError:
         raise ConfigError(f"{shown}: is a folder, not a config file") from None
-    except (OSError, ValueError) as error:
-        why = reason(error) if isinstance(error, OSError) else error
-        raise ConfigError(f"{shown}: cannot be read: {why}") from None
-    try:
-        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise ConfigError(f"{shown}:{line}: not UTF-8 text; save the file as UTF-8") from None
+    except (OSError, ValueError) as error:
+        why = reason(error) if isinstance(error, OSError) else error
+        raise ConfigError(f"{shown}: cannot be read: {why}") from None
 
 
 def read_document(path: Path) -> Document:
@@ -141,7 +136,13 @@ def read_document(path: Path) -> Document:
     document = Document(str(path))
     text = read_text(path)
     try:
-        node = compose(text)
+        loader = CoreLoader(text)
+        try:
+            node: yaml.Node | None = loader.get_single_node()
+        except (ValueError, OverflowError):
+            # As in the escape "\UFFFFFFFF", or in a YAML version of thousands of digits.
+            why = "an escape or a number without meaning"
+            raise yaml.scanner.ScannerError(None, None, why, loader.get_mark()) from None
         if node is None:
             raise ConfigError(f"{printable(path)}:1: the file is empty")
         document.data = value_of(node, (), document)
@@ -150,19 +151,6 @@ def read_document(path: Path) -> Document:
     except RecursionError:
         raise ConfigError(f"{printable(path)}:1: not a config: it is nested too deeply") from None
     return document
-
-
-def compose(text: str) -> yaml.Node | None:
-    """Return the nodes of a text; a number that makes PyYAML fail is a syntax error too."""
-    loader = CoreLoader(text)
-    try:
-        node: yaml.Node | None = loader.get_single_node()
-    except (ValueError, OverflowError):
-        # As in the escape "\UFFFFFFFF", or in a YAML version of thousands of digits.
-        mark = loader.get_mark()
-        why = "an escape or a number without meaning"
-        raise yaml.scanner.ScannerError(None, None, why, mark) from None
-    return node
 
 
 def refuse(path: Path, text: str, error: yaml.YAMLError) -> NoReturn:

@@ -1,8 +1,8 @@
 """Load a config: document -> experiment, with flags, variants, and what the results folder already holds.
 
 A variant is another reading of the protocol: a config of its own, without figures, in which a few keys differ. In
-``variants: {minmax: {scale: minmax}, eta-4: {params: {eta: 4}}}`` a key of the config is replaced, or ``params``
-sets a parameter in every criterion that has it, or in those of one name. Its results are in ``variants/<name>``.
+``variants: {minmax: {scale: minmax}, eta-4: {params: {eta: 4}}}`` the first replaces a key, and ``params``
+sets a parameter in every criterion that has it, or in all criteria of one name. Results are in ``variants/<name>``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kselect.config.own_entries import take_own
 from kselect.config.parts import CriterionItem, read_criterion
 from kselect.config.resolved import protocol_text, resolved, stored_config, widen
 from kselect.config.schema import KEYS, MOST_FIGURE_METHODS, ConfigFile, check_size, read_config
-from kselect.config.values import describe
+from kselect.config.validators import describe
 from kselect.core.experiment import Experiment, Figure, FigureContext, FigureKind, Variant
 from kselect.core.method import Method, show
 from kselect.criteria import find_criterion
@@ -222,7 +222,7 @@ def variant_of(document: Document, name: str) -> Document:
 
 
 def set_params(document: Document, where: Location, given: Any) -> None:
-    """Set ``{eta: 4}`` in every criterion that has an eta, ``{k-KS: {eta: 4}}`` in those of one name."""
+    """Set ``{eta: 4}`` in every criterion that has an eta, ``{k-KS: {eta: 4}}`` in all criteria of one name."""
     if not isinstance(given, dict):
         document.wrong(where, f"must be a mapping, as in {{eta: 4}}, not {describe(given)}")
         return

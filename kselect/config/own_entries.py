@@ -1,6 +1,6 @@
 """The user's own files under ``datasets``, as in ``{name: wine, file: wine.csv, target: quality}``.
 
-Each such entry is replaced by its name when the document is read, so that flags and other keys refer to it as to a
+Reading the document replaces each such entry with its name, so that flags and other keys refer to it like a
 registered data set. Its path is relative to the config. A results folder keeps the facts about the file with the
 entry, because reports are written from records and need no data.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from kselect.config.document import Document, Location
-from kselect.config.values import TASKS, as_text, attempt, describe, folder_name
+from kselect.config.validators import TASKS, as_text, attempt, describe, folder_name
 from kselect.datasets.own_files import OwnInfo, facts_of, look_at_file, own_info
 from kselect.datasets.registry import Task, load_registry
 from kselect.datasets.table.raw_table import Missing, TableOptions
@@ -26,7 +26,7 @@ FileFacts = tuple[Task, int, int, str]
 
 
 def take_own(document: Document) -> Document:
-    """Replace each own file under ``datasets`` by its name, and put what is known of it into ``own``."""
+    """Replace each own file under ``datasets`` with its name, and add its facts to ``own``."""
     entries = document.data.get("datasets") if isinstance(document.data, dict) else None
     if not isinstance(entries, list):
         return document
@@ -43,7 +43,7 @@ def take_own(document: Document) -> Document:
 
 
 def name_of(entry: Mapping[str, Any]) -> Any:
-    """Return the name of an entry, or else that of its file without its endings."""
+    """Return the name of an entry, or else its file name without the endings."""
     if "name" in entry:
         return entry["name"]
     return Path(str(entry.get("file", ""))).name.partition(".")[0]
@@ -73,7 +73,7 @@ def read_entry(document: Document, here: Location, entry: Mapping[str, Any]) -> 
 
 
 def problems_of(entry: Mapping[str, Any]) -> Iterator[tuple[Location, str]]:
-    """Yield the problems of the keys, each checked by itself."""
+    """Yield the problems of the keys."""
     for key in entry:
         if key not in KEYS:
             yield (key,), f"unknown key{nearest(key, KEYS)}"

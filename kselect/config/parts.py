@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from kselect.config.document import Location
-from kselect.config.values import TASKS, Problem, as_text, attempt, describe, fail, only_item
+from kselect.config.validators import TASKS, KeyProblem, as_text, attempt, describe, fail, only_item
 from kselect.core.method import Choice, Method, show
 from kselect.criteria import Criterion, find_criterion
 from kselect.datasets.registry import Task
@@ -26,10 +26,10 @@ Tuned = tuple[tuple[str, tuple[Any, ...]], ...]
 
 
 def own_parameters(owner: Part, here: Location, own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters written with a criterion, learner or search; ``here`` is where they stand."""
+    """Return the parameters written with a criterion, learner or search; ``here`` is their location."""
     known = [p.name for p in owner.parameters]
     parsed: dict[str, Any] = {}
-    problems: list[Problem] = []
+    problems: list[KeyProblem] = []
     for key, value in own.items():
         parameter = owner.parameter(key)
         if parameter is None:
@@ -63,7 +63,7 @@ def read_kernels(value: object) -> tuple[Kernel, ...]:
         shown = describe(value or None)
         raise ConfigError(f"must be a mapping such as {{gaussian: {{tau: 2^-6:2^6}}}}, not {shown}")
     found: list[Kernel] = []
-    problems: list[Problem] = []
+    problems: list[KeyProblem] = []
     for name, grids in value.items():
         members, wrong = kernel_grid(name, {} if grids is None else grids)
         found += members
@@ -73,7 +73,7 @@ def read_kernels(value: object) -> tuple[Kernel, ...]:
     return tuple(found)
 
 
-def kernel_grid(name: str, grids: object) -> tuple[list[Kernel], list[Problem]]:
+def kernel_grid(name: str, grids: object) -> tuple[list[Kernel], list[KeyProblem]]:
     """Return the kernels of one name, the product of its grids, and what is wrong with them."""
     cls, wrong = attempt(find_kernel, name)
     if cls is None:
@@ -85,7 +85,7 @@ def kernel_grid(name: str, grids: object) -> tuple[list[Kernel], list[Problem]]:
     if not isinstance(grids, dict):
         return [], [((name,), f"must be a mapping of its parameters, not {describe(grids)}")]
     known = [f.name for f in fields(cls)]
-    problems: list[Problem] = [
+    problems: list[KeyProblem] = [
         ((name, key), unknown_parameter(name, key, known)) for key in grids if key not in known
     ]
     problems += [((name,), f"the parameter {p!r} is missing") for p in known if p not in grids]
@@ -150,7 +150,7 @@ class CriterionItem:
         return self.criterion.label(self.folds)
 
     def usual(self, loss: str, average: str | None) -> dict[str, Any]:
-        """Return the parameters without its own: the defaults of the criterion, then those of the config."""
+        """Return the parameters before its own apply: the criterion's defaults, overridden by the config's."""
         shared = {"loss": loss, "average": average}
         return {name: shared.get(name) or v for name, v in self.criterion.defaults.items()}
 

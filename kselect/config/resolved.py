@@ -23,7 +23,7 @@ PROTOCOL = (
 
 
 def stored_config(path: Path) -> Document | None:
-    """Return the config that a results folder keeps, or None if there is none that can be read."""
+    """Return the config that a results folder keeps, or None if it is absent or invalid."""
     try:
         stored = take_own(read_document(path))
     except ConfigError:
@@ -72,7 +72,7 @@ def stored_protocol(folder: Path) -> str | None:
 def resolved(document: Document, folder: Path) -> str:
     """Return the config as YAML with every choice written out; ``load_config`` reads back an equal experiment.
 
-    ``folder`` is where it will be stored: the paths of own files are relative to it.
+    ``folder`` will contain the file: the paths of own files are relative to it.
     """
     written = spelt_out(read_config(document), document)
     own = {name: info for name, info in document.own.items() if isinstance(info, OwnInfo)}

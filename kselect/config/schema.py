@@ -1,7 +1,8 @@
 """The keys of a config with their defaults, and the rules about which values may be combined.
 
-Pydantic checks each key by itself. What it finds is reworded, with the line of each problem. Limits on the size of
-a config follow, so that a mistyped range is refused before anything is allocated, then rules about several keys.
+Pydantic checks the keys one after the other; its messages are reworded and get the line of each problem. Limits on
+the size of a config follow, so that a mistyped range is refused before anything is allocated, then rules about
+several keys.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from pydantic_core import ErrorDetails
 
 from kselect.config.document import Document
 from kselect.config.parts import CriterionItem, read_criterion, read_kernels, read_learners
-from kselect.config.values import (
-    Problem,
+from kselect.config.validators import (
+    KeyProblem,
     as_text,
     dataset_name,
     describe,
@@ -128,7 +129,7 @@ KEYS = tuple(name.replace("_", "-") for name in ConfigFile.model_fields)
 def read_config(document: Document) -> ConfigFile:
     """Return the keys of a document, or raise one ConfigError with all problems.
 
-    Rules about several keys are checked once each key is right by itself. Figures are checked later, because they
+    Rules about several keys are checked once every single key is valid. Figures are checked later, because they
     refer to what the config means.
     """
     config = read_keys(document)
@@ -152,7 +153,7 @@ def read_config(document: Document) -> ConfigFile:
 
 
 def read_keys(document: Document) -> ConfigFile:
-    """Return the keys of a document, each checked by itself."""
+    """Return the keys of a document, checked one after the other."""
     if not isinstance(document.data, dict):
         shown = describe(document.data)
         document.wrong((), f"a config is a mapping (name: ..., learner: ...), not {shown}")
@@ -167,7 +168,7 @@ def read_keys(document: Document) -> ConfigFile:
     return config
 
 
-def reworded(error: ErrorDetails) -> list[Problem]:
+def reworded(error: ErrorDetails) -> list[KeyProblem]:
     """Return a problem that pydantic found in the words of a config."""
     # Pydantic reports a wrong key of a mapping below that key, as '[key]'.
     location = tuple(part for part in error["loc"] if part != "[key]")

@@ -97,7 +97,7 @@ class Experiment:
         return info.given.train if info.given else info.rows
 
     def splits_on(self, dataset: str) -> tuple[int, ...]:
-        """Return the splits of one data set: those of the config, up to the limits that apply to it."""
+        """Return the splits of one data set: the splits of the config, up to the limits that apply."""
         rows, given = self.train_rows(dataset), self.info(dataset).given
         limits = [
             f.splits

@@ -1,4 +1,4 @@
-"""What a search returns: the best grid point of a method, or the reason why there is none."""
+"""The results of a search: the best grid point of a method, or the reason for its failure."""
 
 from __future__ import annotations
 

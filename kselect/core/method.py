@@ -35,7 +35,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Setting:
-    """What is fixed while a method chooses: one lam of the grid, or nothing if lam is selected too.
+    """The lam at which a method chooses, or none if it selects lam too.
 
     With the text of a ``kernel`` as well, it is one grid point.
     """
@@ -82,7 +82,7 @@ class LamGrid:
 
 @dataclass(frozen=True)
 class Method:
-    """What is compared: a criterion with its parameters, under a label.
+    """A criterion with its parameters under a label: the unit of comparison.
 
     Parameters
     ----------
@@ -140,15 +140,12 @@ class Method:
         tuned = tuple((name, values) for name, values in self.tuned if name not in changed)
         return replace(self, params=params, tuned=tuned)
 
-    def with_loss(self, loss: str) -> Method:
-        """Return the method with another loss, if its criterion has a loss."""
-        return self.with_params(loss=loss) if "loss" in dict(self.params) else self
-
     def on(self, task: Task) -> Method:
         """Return the method for data sets of a task; in a regression its loss is the squared one."""
         scored_by = tuple((t, choice) for t, choice in self.scored_by if t == task)
         mine = replace(self, scored_by=scored_by)
-        return mine.with_loss(REGRESSION_LOSS) if task == "regression" else mine
+        has_loss = "loss" in dict(self.params)
+        return mine.with_params(loss=REGRESSION_LOSS) if task == "regression" and has_loss else mine
 
 
 def show(value: object) -> str:

@@ -74,7 +74,7 @@ def significant(value: float) -> float:
 
 @dataclass(frozen=True)
 class RecordMaker:
-    """What the records of one job share, and the function that makes one of them."""
+    """The fields that all records of one job share, with the function that makes a record."""
 
     dataset: str
     split: int
@@ -93,7 +93,7 @@ class RecordMaker:
         """Return the record of a method under a setting.
 
         ``no_score`` is the reason why a criterion has no finite score at a grid point whose score is only reported.
-        That is no failure of the method.
+        The method has not failed then.
         """
         shared: dict[str, Any] = {
             **vars(self),

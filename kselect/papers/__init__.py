@@ -1,4 +1,4 @@
-"""What each paper claims and printed: one file each; the names here are the names in a config."""
+"""The papers, one file each, under the names that configs use."""
 
 from kselect.papers.base import PAPERS, Paper
 

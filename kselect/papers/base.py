@@ -1,4 +1,4 @@
-"""What is known of a paper: its claims, what it calls our columns, and how it was run."""
+"""Papers: their claims, their names for our columns, and the protocol of their experiments."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Literal
 from kselect.datasets.registry import Task
 from kselect.registry import Registry
 
-Kind = Literal["lower", "same"]
+ClaimKind = Literal["lower", "same"]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """``criterion`` has a lower (or the same) test error than ``rival`` with the same folds.
+    """The claim that ``criterion`` has a lower (or the same) test error than ``rival`` with the same folds.
 
-    ``task``: the data sets that it is about, None for all.
+    ``task`` restricts it to the data sets of one task.
     """
 
     text: str
     criterion: str
     rival: str
-    kind: Kind
+    kind: ClaimKind
     task: Task | None = None
 
 
@@ -32,7 +32,7 @@ SpreadKind = Literal["variation", "suppression"]
 
 @dataclass(frozen=True)
 class RankClaim:
-    """``method`` ranks before (the same as, not after) every rival by Nemenyi's test, ranked together."""
+    """The claim that ``method`` ranks before (the same as, not after) every rival in one Nemenyi test."""
 
     text: str
     method: str
@@ -43,7 +43,7 @@ class RankClaim:
 
 @dataclass(frozen=True)
 class SpreadClaim:
-    """The learned widths of ``method`` vary less over splits than a rival's, or weak features get less of them."""
+    """The claim that learned widths vary less over splits than a rival's, or suppress weak features more."""
 
     text: str
     method: str
@@ -54,10 +54,10 @@ class SpreadClaim:
 
 @dataclass(frozen=True)
 class TimedPair:
-    """Two criteria whose seconds a paper compares, the dearer first, by names with a ``k`` for the folds.
+    """Two criteria whose run times a paper compares, the slower one first; a ``k`` in a name stands for the folds.
 
-    ``short`` is how a table's head names the second. By the count of operations it takes ``factors`` Cholesky
-    factors of n rows, in ``words``; the first takes k of n - n/k.
+    ``short`` names the second one in a table heading. Counting operations, it takes ``factors`` Cholesky factors of
+    n rows, described in ``words``; the first takes k of n - n/k rows.
     """
 
     exact: str
@@ -69,7 +69,7 @@ class TimedPair:
 
 @dataclass(frozen=True)
 class Faster:
-    """A claim that the second of a timed pair is so many times as fast as the first, on some data sets or all."""
+    """The claim that the second of a timed pair is ``times`` as fast as the first, on some data sets or all."""
 
     text: str
     pair: TimedPair
@@ -80,14 +80,18 @@ class Faster:
 
 @dataclass(frozen=True)
 class Paper:
-    """One paper.
+    """A paper.
 
-    ``splits``: how many its means are over, and ``splits_of`` the data sets with another number; ``aliases``: its
-    name of a column -> ours; ``exact_order``: from which order on it calls a series exact; ``timed_pairs``:
-    criteria whose seconds it compares; ``faster``: its claims about them; ``remarks``: what is known of its
-    printed numbers, beside which ours stand; ``plain``: criteria that leave nothing to choose, whose columns tell
-    best how near a protocol comes to the paper's; ``rank_claims``, ``spread_claims``: what it claims of ranks over
-    data sets and of learned widths; ``wording``: where the words of its claims come from.
+    Parameters
+    ----------
+    splits, splits_of : the number of splits in its means, and exceptions by data set.
+    aliases : its name of a column -> ours.
+    exact_order : the order from which it calls a series exact.
+    timed_pairs, faster : criteria whose run times it compares, and its claims about them.
+    remarks : notes on its printed numbers, shown next to them.
+    plain : criteria without free parameters, whose columns show best how close our protocol is to the paper's.
+    rank_claims, spread_claims : its claims about ranks over data sets and about learned widths.
+    wording : the origin of the words of its claims.
     """
 
     name: str
@@ -105,11 +109,11 @@ class Paper:
     wording: str = ""
 
     def splits_on(self, dataset: str) -> int:
-        """How many splits its mean on a data set is over."""
+        """Return the number of splits in its mean on a data set."""
         return self.splits_of.get(dataset, self.splits)
 
     def column(self, label: str) -> str:
-        """Our name of one of its columns."""
+        """Return our name of one of its columns."""
         return self.aliases.get(label, label)
 
 

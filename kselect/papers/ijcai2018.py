@@ -19,10 +19,7 @@ IJCAI2018 = paper(
                 "same",
             ),
             Claim(
-                "k-FBIF gives a lower test error than ELOO (section 5.1)",
-                "k-FBIF",
-                "ELOO",
-                "lower",
+                "k-FBIF gives a lower test error than ELOO (section 5.1)", "k-FBIF", "ELOO", "lower"
             ),
             Claim("k-FBIF gives a lower test error than ER (section 5.1)", "k-FBIF", "ER", "lower"),
         ),

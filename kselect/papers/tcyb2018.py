@@ -6,12 +6,12 @@ from kselect.datasets.registry import Task
 from kselect.papers.base import Claim, Paper, paper
 
 STABLE = ("k-CVKS", "RKS")
-# What section VII sets the two criteria of kernel stability against, after k-CV; in both lists.
+# The rivals of the two criteria of kernel stability in section VII, after k-CV; in both lists.
 RIVALS = ("SPS", "ELOO", "BR")
 
 
 def shared(task: Task) -> tuple[Claim, ...]:
-    """The claims 1 to 4 of either list."""
+    """Return the claims 1 to 4, which both lists share."""
     first = "k-CVKS gives a lower test error than k-CV with the same k"
     others = (
         (number, criterion, rival)

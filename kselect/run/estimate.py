@@ -40,7 +40,7 @@ JobKind = tuple[str, tuple[Method, ...]]
 
 
 @dataclass(frozen=True)
-class Sample:
+class TimingSample:
     """Methods that are timed together on some kernels, and the factor that scales their time to the whole job."""
 
     methods: tuple[Method, ...]
@@ -55,7 +55,7 @@ def evenly(kernels: tuple[Kernel, ...], count: int) -> tuple[Kernel, ...]:
 
 
 def estimate(experiment: Experiment, plan: Plan, n_jobs: int) -> float:
-    """Return the seconds that a plan takes with ``n_jobs`` workers, at least those of its longest job."""
+    """Return the seconds that a plan takes with ``n_jobs`` workers, at least the seconds of its longest job."""
     known = job_seconds(experiment, plan)
     jobs = [known[trial.dataset, trial.methods] for trial in plan.trials]
     return max(sum(jobs) / n_jobs, max(jobs, default=0.0))
@@ -96,7 +96,7 @@ def warm_up(experiment: Experiment, trial: Trial) -> None:
             time_sample(experiment, trial, once, MANY_ROWS // 2)
 
 
-def climb(experiment: Experiment, trial: Trial, sample: Sample) -> float:
+def climb(experiment: Experiment, trial: Trial, sample: TimingSample) -> float:
     """Return the seconds of a sample on all training rows, from numbers of rows that double until they are slow."""
     seconds = partial(time_sample, experiment, trial)
     sizes = row_counts(experiment, trial)
@@ -132,7 +132,7 @@ def growth(powers: tuple[float, float], further: float) -> float:
     return float(further ** min(max(last + rise, SQUARE), CUBE))
 
 
-def samples_of(experiment: Experiment, trial: Trial) -> Iterable[Sample]:
+def samples_of(experiment: Experiment, trial: Trial) -> Iterable[TimingSample]:
     """Yield the samples of a job: the grid, the searches, and the middle one of each kind of fixed grid point."""
     moved = {m.label for m in trial.methods if m.search}
     fixed = [m for m in trial.methods if m.fixed]
@@ -140,16 +140,18 @@ def samples_of(experiment: Experiment, trial: Trial) -> Iterable[Sample]:
     grid = tuple(m for m in trial.methods if m not in fixed and m not in searched)
     if grid:
         some = evenly(experiment.kernels, KERNELS)
-        yield Sample(grid, some, len(experiment.kernels) / len(some))
+        yield TimingSample(grid, some, len(experiment.kernels) / len(some))
     if searched:
-        yield Sample(searched, experiment.kernels, 1.0)
+        yield TimingSample(searched, experiment.kernels, 1.0)
     ordered = sorted(fixed, key=lambda m: (m.part, m.label))
     for _, group in groupby(ordered, key=lambda m: (m.part, m.label)):
         alike = list(group)
-        yield Sample((alike[len(alike) // 2],), evenly(experiment.kernels, 1), float(len(alike)))
+        yield TimingSample(
+            (alike[len(alike) // 2],), evenly(experiment.kernels, 1), float(len(alike))
+        )
 
 
-def time_sample(experiment: Experiment, trial: Trial, sample: Sample, rows: int) -> float:
+def time_sample(experiment: Experiment, trial: Trial, sample: TimingSample, rows: int) -> float:
     """Return the seconds that a sample takes on some training rows."""
     from threadpoolctl import threadpool_limits
 

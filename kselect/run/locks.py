@@ -1,7 +1,7 @@
 """Locks for concurrent runs in one results folder: each run locks its protocol, and each job before computing it.
 
-The locks are byte ranges of one file, a byte per job. The system releases them when their process ends, however it
-ends.
+The locks are byte ranges of one file, a byte per job. The system releases them when their process ends for any
+reason.
 """
 
 from __future__ import annotations
@@ -89,6 +89,6 @@ class FolderLocks:
 
 
 def byte_of(dataset: str, split: int) -> int:
-    """Return the byte of a job; all of them lie below that of the protocol."""
+    """Return the byte of a job; all of them lie below PROTOCOL_BYTE."""
     digest = hashlib.sha256(f"{dataset}\x1f{split}".encode()).digest()
     return int.from_bytes(digest[:7], "big")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, TextIO
 
 from tqdm import tqdm
 
@@ -34,15 +33,8 @@ class Progress:
                 desc=self.state(),
             )
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End the bar."""
         if self.bar is not None:
             self.bar.close()
 
@@ -75,14 +67,12 @@ class Progress:
         """Print a line every tenth of the work or every half minute, and at the end."""
         now, share = time.monotonic(), self.spent / self.cost if self.cost else 1.0
         due = share - self.told_share >= LOG_SHARE or now - self.told_at >= LOG_SECONDS
-        if self.quiet or not (due or self.finished == self.jobs):
-            return
-        self.told_at, self.told_share = now, share
-        passed = now - self.started
-        left = passed * (1.0 - share) / share if share else 0.0
-        self.say(
-            f"{self.state()}, {share:4.0%} of the work, {clock(passed)} passed, {clock(left)} left"
-        )
+        if due or self.finished == self.jobs:
+            self.told_at, self.told_share = now, share
+            passed = now - self.started
+            left = clock(passed * (1.0 - share) / share if share else 0.0)
+            done = f"{share:4.0%} of the work, {clock(passed)} passed"
+            self.say(f"{self.state()}, {done}, {left} left")
 
 
 def is_terminal(stream: TextIO) -> bool:

@@ -6,7 +6,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from kselect.core.experiment import Experiment
 from kselect.core.job import Job, Jobs, Trial
@@ -164,12 +166,9 @@ def run_plan(
     locks: FolderLocks,
 ) -> int:
     """Run the trials of a plan and return the number of jobs with a failed record."""
-
-    def cost(trial: Trial) -> float:
-        return plan.cost(experiment, trial)
-
+    cost = partial(plan.cost, experiment)
     total = sum(map(cost, plan.trials))
-    with Progress(len(plan.trials), total, options.quiet) as progress:
+    with closing(Progress(len(plan.trials), total, options.quiet)) as progress:
         bare = replace(experiment, figures=())  # workers need no figures
         run = Run(bare, store, environment, options, executor_of, progress, cost, locks)
         run.waiting.extend(plan.trials)

@@ -113,7 +113,7 @@ def split_of(experiment: Experiment, data: DataSet, number: int) -> Split:
 def prepare(experiment: Experiment, data: DataSet, split: Split) -> PreparedSplit:
     """Return the rows of a split, scaled as the protocol says.
 
-    The training rows alone determine how a user's own table is imputed, encoded and scaled.
+    Imputation, encoding and scaling of a user's own table depend on the training rows only.
     """
     if data.frame is not None:
         X, _ = fit_preparation(data.frame, experiment.scale, split.train).transform(data.frame)

@@ -147,7 +147,7 @@ def check_alive(executor: Executor) -> None:
 
 
 def stop(executor: Executor) -> None:
-    """End an executor at once, whatever its workers are doing."""
+    """End an executor at once, even if its workers are busy."""
     from loky import ProcessPoolExecutor
 
     if isinstance(executor, ProcessPoolExecutor):

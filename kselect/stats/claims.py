@@ -7,7 +7,7 @@ from typing import Literal
 
 from kselect.core.method import Setting
 from kselect.papers import PAPERS
-from kselect.papers.base import Claim, Kind
+from kselect.papers.base import Claim, ClaimKind
 from kselect.stats.comparison import Contest, find_pairs
 from kselect.stats.diagnostics import EdgeShares, leaning
 from kselect.stats.study import Study
@@ -18,7 +18,7 @@ Verdict = Literal[
 ENOUGH = 0.5
 CHANCE = 0.1
 WITHHELD = "Withheld if fewer than half of the planned pairs of test errors (one per split and comparison) exist."
-RULES: dict[Kind, str] = {
+RULES: dict[ClaimKind, str] = {
     "lower": (
         "Supported: a lower mean in more than half of the comparisons, and more significant wins "
         "than significant losses by the papers' t-test. Not supported: no more wins than losses by "
@@ -80,7 +80,7 @@ def judge_claim(study: Study, loss: str, claim: Claim) -> Judgement | None:
     return Judgement(claim, contests, total, verdict_on(total, claim.kind), edges)
 
 
-def verdict_on(contest: Contest, kind: Kind) -> Verdict:
+def verdict_on(contest: Contest, kind: ClaimKind) -> Verdict:
     """Return the verdict by ``RULES``; means without any test decide nothing."""
     mean, test = contest.by_mean, contest.by_ttest
     if not mean.total:

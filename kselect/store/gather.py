@@ -180,7 +180,7 @@ def csv_text(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 def seconds_text(experiment: Experiment, found: Gathered, store: Store) -> str:
     """Return the content of seconds.csv; rows of absent jobs stay as long as their records do.
 
-    All that differs between two runs of the same config is in this file and in the manifest.
+    Two runs of the same config differ in this file and in the manifest only.
     """
     rows: dict[tuple[str, int], Sequence[object]] = {}
     try:

@@ -356,10 +356,7 @@ def test_byte_order_mark_and_windows_lines() -> None:
             "words",
             "my.yaml:1: a config is a mapping (name: ..., learner: ...), not the text 'words'",
         ),
-        (
-            "name: my\nlam: a: b\n",
-            "my.yaml:2: not valid YAML: mapping values are not allowed here",
-        ),
+        ("name: my\nlam: a: b\n", "my.yaml:2: not valid YAML: mapping values are not allowed here"),
         (
             "name: my\n\tlam: 1\n",
             "my.yaml:2: not valid YAML: while scanning for the next token, "

@@ -29,10 +29,7 @@ METHODS = (
     Method("RKS", "RKS", None, (("eta", 1.0), ("loss", "hinge"))),
     Method("SPS", "SPS", None, (("delta", 1.0), ("loss", "hinge"))),
 )
-LEARNERS = (
-    ("classification", Choice("svm", (("bias", True),))),
-    ("regression", Choice("krr")),
-)
+LEARNERS = (("classification", Choice("svm", (("bias", True),))), ("regression", Choice("krr")))
 EXPERIMENT = Experiment(
     name="test",
     paper="",

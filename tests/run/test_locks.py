@@ -124,7 +124,7 @@ def test_a_folder_that_vanishes_is_no_complete_run(tmp_path: Path) -> None:
     write_config(tmp_path)
     run = kselect_in(tmp_path, "run", "small.yaml", "-o", "out", "-j", "1", hook=GONE)
     assert run.returncode == 1
-    lost = [line for line in run.stderr.splitlines() if "not in out any more" in line]
+    lost = [line for line in run.stderr.splitlines() if ": computed, but" in line]
     assert lost
     assert all(line.startswith("error: ") for line in lost)
     again = kselect_in(tmp_path, "run", "small.yaml", "-o", "out")

@@ -9,6 +9,7 @@ import pty
 import re
 import struct
 import termios
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,7 @@ def test_the_time_left_is_judged_by_cost(monkeypatch: pytest.MonkeyPatch) -> Non
     now = [0.0]
     monkeypatch.setattr("kselect.run.progress.time.monotonic", lambda: now[0])
     out = io.StringIO()
-    with Progress(3, 100.0, False, out) as progress:
+    with closing(Progress(3, 100.0, False, out)) as progress:
         now[0] = 80.0
         progress.advance("a", 80.0)
         now[0] = 81.0
@@ -81,7 +82,7 @@ def test_a_line_each_half_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr("kselect.run.progress.time.monotonic", lambda: now[0])
     out = io.StringIO()
-    with Progress(1000, 1000.0, False, out) as progress:
+    with closing(Progress(1000, 1000.0, False, out)) as progress:
         for second in range(1, 70):
             now[0] = float(second)
             progress.advance("job", 1.0)
@@ -90,7 +91,7 @@ def test_a_line_each_half_minute(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_silence() -> None:
     out = io.StringIO()
-    with Progress(1, 1.0, True, out) as progress:
+    with closing(Progress(1, 1.0, True, out)) as progress:
         progress.say("something")
         progress.advance("a", 1.0, failure="no reason")
     assert out.getvalue() == ""

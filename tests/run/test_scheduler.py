@@ -207,7 +207,7 @@ def test_dry_run(tmp_path: Path) -> None:
     assert run.returncode == 0
     assert f"small: {JOBS} jobs to run, 0 done already" in run.stderr
     assert "heart: embedded" in run.stderr
-    assert re.fullmatch(r"(about \d+:\d\d|a second) with -j 1\n", run.stdout)
+    assert re.fullmatch(r"about (\d+:\d\d|a second) with -j 1\n", run.stdout)
     assert snapshot(tmp_path) == before
 
 

@@ -32,11 +32,7 @@ VALUES = (0.03125, 1.0, 32.0, 1024.0)
 LOSS = ("loss", "hinge")
 METHODS = (
     Method(
-        "3-CVKS",
-        "k-CVKS",
-        3,
-        (("average", "folds"), ("eta", 1.0), LOSS),
-        tuned=(("eta", VALUES),),
+        "3-CVKS", "k-CVKS", 3, (("average", "folds"), ("eta", 1.0), LOSS), tuned=(("eta", VALUES),)
     ),
     Method("RKS", "RKS", None, (("eta", 1.0), LOSS), tuned=(("eta", VALUES),)),
     Method("SPS", "SPS", None, (("delta", 1.0), LOSS), tuned=(("delta", VALUES),)),

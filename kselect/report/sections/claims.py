@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kselect.core.table import Column, Group, Table
-from kselect.papers.base import Kind
+from kselect.papers.base import ClaimKind
 from kselect.report.elements import CLAIMS_FILE, Details, Element, Heading, Paragraph, Passage
 from kselect.report.sections.base import section
 from kselect.report.sections.other_claims import verdicts_without_loss
@@ -29,7 +29,7 @@ COLUMNS = (
     Column("corrected t-test"),
     Column("verdict", align="verdict"),
 )
-CONCLUSIONS: dict[tuple[Kind, Verdict], str] = {
+CONCLUSIONS: dict[tuple[ClaimKind, Verdict], str] = {
     ("lower", "supported"): "In these runs {a} beats {b}.",
     ("lower", "mixed"): "In these runs neither {a} nor {b} is clearly better.",
     ("lower", "not supported"): "In these runs {a} does not beat {b}.",

@@ -21,10 +21,10 @@ from kselect.grids import LARGEST_GRID, parse_grid
 TASKS: tuple[Task, ...] = ("classification", "regression")
 SPLITS = re.compile(r"[0-9]{1,9}|[0-9]{1,9}-[0-9]{1,9}(,[0-9]{1,9}-[0-9]{1,9})*")
 T = TypeVar("T")
-Problem = tuple[Location, str]
+KeyProblem = tuple[Location, str]
 
 
-def fail(*problems: Problem) -> NoReturn:
+def fail(*problems: KeyProblem) -> NoReturn:
     """Leave a validator with problems, each at a location below the validated key."""
     raise PydanticCustomError("worded", "worded", {"problems": problems})
 
@@ -88,7 +88,7 @@ def folder_name(value: object) -> str:
 
 
 def figure_name(value: object) -> str:
-    """Return the name of a figure: a file name, and not that of the table."""
+    """Return the name of a figure: a file name, different from the name of the table."""
     name = folder_name(value)
     if name == TABLE:
         raise ConfigError(f"{TABLE!r} is the name of the table; give the figure another")
@@ -172,15 +172,6 @@ def read_train(value: object) -> float | None:
     return float(value)
 
 
-def positive_grid(value: object) -> tuple[float, ...]:
-    """Return a grid of positive numbers."""
-    values = parse_grid(value)
-    bad = next((v for v in values if v <= 0), None)
-    if bad is not None:
-        raise ConfigError(f"must be positive, not {bad:g}")
-    return values
-
-
 def read_lam(value: object) -> LamGrid:
     """Return the grid in ``{fixed: GRID}`` or ``{select: GRID}``; ``unit: n lam`` divides it by the rows."""
     modes: tuple[LamMode, ...] = get_args(LamMode)
@@ -195,8 +186,10 @@ def read_lam(value: object) -> LamGrid:
     named = [mode for mode in modes if mode in value]
     if len(named) != 1:
         raise ConfigError(f"takes {' or '.join(modes)}, {'not both' if named else 'and a grid'}")
-    values, wrong = attempt(positive_grid, value[named[0]])
-    if values is None:
+    values, wrong = attempt(parse_grid, value[named[0]])
+    if values is not None and min(values) <= 0:
+        wrong = f"must be positive, not {next(v for v in values if v <= 0):g}"
+    if values is None or wrong:
         fail(((named[0],), wrong))
     asked = value.get("unit", "lam")
     if asked not in units:
