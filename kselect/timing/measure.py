@@ -31,13 +31,15 @@ from kselect.timing.cells import (
 )
 from kselect.timing.paper.base import find_algorithm
 from kselect.timing.selections import (
-    ContinuousSearch,
     OurSelection,
     PaperSelection,
     Piece,
-    PrunedSelection,
     TimedSelection,
     Training,
+    as_published,
+    is_pruned,
+    search_all_values,
+    select_pruned,
 )
 
 # A short selection is repeated up to REPEATS times within REPEAT_SECONDS, and the fastest counts, as in timeit.
@@ -171,49 +173,35 @@ def empty_cell(method: Method, settings: TimingSettings, failure: str = "") -> T
 def measure_cell(training: Training, method: Method, empty: TimedMethod) -> TimedMethod:
     """Measure both algorithms, each within the budget, and compare their scores."""
     budget = empty.budget
+
+    def whole(run: Callable[[Training, Method], Array], what: Method) -> tuple[Seconds, Array]:
+        return measure(lambda: time_whole(lambda: run(training, what)), budget)
+
     try:
         if method.search:
-            search = ContinuousSearch(training, method)
-            ours, scores = measure_whole(search.run, budget)
-            if (rival := search.as_published) is None:
+            ours, scores = whole(search_all_values, method)
+            if (rival := as_published(method)) is None:
                 return replace(empty, ours=ours)
-            paper, theirs = measure_whole(rival.run, budget)
+            paper, theirs = whole(search_all_values, rival)
         else:
-            pruned = PrunedSelection(training, method)
-            if pruned.applies:
-                ours, scores = measure_whole(pruned.run, budget)
+            if is_pruned(training, method):
+                ours, scores = whole(select_pruned, method)
             else:
-                ours, scores = measure(OurSelection(training, method), budget)
+                ours, scores = measure(
+                    lambda: sweep(OurSelection(training, method), budget), budget
+                )
             algorithm = find_algorithm(training.learner(method).name, method)
             if algorithm is None:
                 return replace(empty, ours=ours)
-            paper, theirs = measure(PaperSelection(training, method, algorithm), budget)
+            selection = PaperSelection(training, method, algorithm)
+            paper, theirs = measure(lambda: sweep(selection, budget), budget)
     except NUMERICAL as error:
         return replace(empty, failure=reason(error))
     return replace(empty, paper=paper, ours=ours, difference=difference(theirs, scores))
 
 
-def measure(selection: TimedSelection, budget: float) -> tuple[Seconds, Array]:
-    """Return the seconds of a selection and its scores (widths, ridges), NaN if not computed.
-
-    ``budget`` bounds the wall seconds. The other pieces, except for the first, are extrapolated from the mean.
-    """
-    return repeat(lambda: sweep(selection, budget), budget)
-
-
-def measure_whole(run: Callable[[], Array], budget: float) -> tuple[Seconds, Array]:
-    """Measure a selection that cannot be cut into pieces; it may exceed the budget."""
-
-    def once() -> tuple[Seconds, Array]:
-        with Stopwatch() as watch:
-            scores = run()
-        return Seconds(watch.cpu, watch.wall, 1.0), scores
-
-    return repeat(once, budget)
-
-
-def repeat(run: Callable[[], tuple[Seconds, Array]], budget: float) -> tuple[Seconds, Array]:
-    """Repeat a short run and return the fastest."""
+def measure(run: Callable[[], tuple[Seconds, Array]], budget: float) -> tuple[Seconds, Array]:
+    """Return the seconds and scores (widths, ridges) of a run; repeat a short run and take the fastest."""
     found, scores = run()
     shortest, spent, repeats = found, found.wall, 1
     while found.whole and repeats < REPEATS and spent + found.wall < min(REPEAT_SECONDS, budget):
@@ -224,11 +212,23 @@ def repeat(run: Callable[[], tuple[Seconds, Array]], budget: float) -> tuple[Sec
     return replace(shortest, repeats=repeats), scores
 
 
+def time_whole(run: Callable[[], Array]) -> tuple[Seconds, Array]:
+    """Time a selection that cannot be cut into pieces; it may exceed the budget."""
+    with Stopwatch() as watch:
+        scores = run()
+    return Seconds(watch.cpu, watch.wall, 1.0), scores
+
+
 def sweep(selection: TimedSelection, budget: float) -> tuple[Seconds, Array]:
-    """Compute the grid once, or as much of it as the budget allows."""
+    """Time the grid once, or the pieces that start within the budget in wall seconds, at least one.
+
+    The other pieces are extrapolated from the mean, and their scores are NaN.
+    """
     experiment, (rows, _) = selection.training.experiment, selection.training.shape
     widths = len(experiment.kernels)
-    scores = np.full((widths, len(experiment.lam.values)), np.nan)
+    scores = np.full(
+        (widths, selection.pieces, len(experiment.lam.values) // selection.pieces), np.nan
+    )
     start, preparing, scoring = Stopwatch(), Stopwatch(), Stopwatch()
     keep = 8 * rows**2 * widths <= KEPT_BYTES
     kept: dict[int, Piece] = {}
@@ -243,14 +243,14 @@ def sweep(selection: TimedSelection, budget: float) -> tuple[Seconds, Array]:
                     kept[width] = selection.width(width)
             with scoring:
                 found = kept[width](piece)
-            scores[width, selection.scores_of(piece)] = found
+            scores[width, piece] = found
             if start.wall + preparing.wall + scoring.wall >= budget:
                 break
     pieces = widths * selection.pieces
     laps = ((start, 1), (preparing, widths), (scoring, pieces))
     cpu = math.fsum(watch.cpu * n / watch.laps for watch, n in laps)
     wall = math.fsum(watch.wall * n / watch.laps for watch, n in laps)
-    return Seconds(cpu, wall, scoring.laps / pieces), scores
+    return Seconds(cpu, wall, scoring.laps / pieces), scores.reshape(widths, -1)
 
 
 def grid_order(widths: int, pieces: int) -> Iterator[tuple[int, int]]:
@@ -262,7 +262,7 @@ def grid_order(widths: int, pieces: int) -> Iterator[tuple[int, int]]:
 
 
 def even_order(n: int) -> list[int]:
-    """Order 0..n-1 by their reversed bits, so that every prefix is spread evenly."""
+    """Sort 0..n-1 with reversed bits as the key, so that every prefix is spread evenly."""
     bits = max(1, math.ceil(math.log2(max(n, 1))))
     return sorted(range(n), key=lambda i: int(f"{i:0{bits}b}"[::-1], 2))
 

@@ -41,7 +41,7 @@ def write_tables(
 ) -> list[TimingEntry]:
     """Write timing.json and tables/seconds.*; return the entries of the tables.
 
-    ``environments`` are those of this and earlier runs, by their digests; ``missing`` says why a data set is.
+    ``environments`` maps digests to environments of this and earlier runs, ``missing`` data sets to reasons.
     """
     timings = read_all(experiment, store)
     used = {c.environment for t in timings for c in t.cells}
@@ -66,16 +66,10 @@ def write_tables(
     store.write_json("timing.json", facts)
     found = entries(timings, experiment.labels, published)
     sheet = sheet_of(experiment, found, mine, absent)
-    first, *others = with_notes(sheet)
+    first, *others = sheet.printed
     for file in table_files(first, *others, tidy=tidy_table(found)):
         store.write(file.name, str(file.content))
     return found
-
-
-def with_notes(sheet: TimingSheet) -> list[Any]:
-    """Return the tables with the sentences below the last."""
-    *others, last = sheet.tables
-    return [*others, replace(last, notes=sheet.sentences)]
 
 
 def sheet_of(

@@ -1,4 +1,4 @@
-"""What is timed: one method's selection, with the paper's algorithm or with ours, in pieces or as a whole."""
+"""Selections to be timed, each of one method: with the paper's algorithm or with ours, in pieces or as a whole."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Training:
 
 
 class TimedSelection(Protocol):
-    """A selection over the grid in pieces: ``start``, then for each width a preparation and its pieces."""
+    """A selection over the grid in pieces; each of the ``pieces`` of a width has equally many ridges."""
 
     training: Training
     pieces: int
@@ -79,10 +79,6 @@ class TimedSelection(Protocol):
 
     def width(self, position: int) -> Piece:
         """Prepare a width; return the function that computes the scores of a piece."""
-        ...
-
-    def scores_of(self, piece: int) -> slice:
-        """Return the ridges that a piece scores."""
         ...
 
 
@@ -115,10 +111,6 @@ class PaperSelection:
         score = self.algorithm(self.problem, kernel, kernel.gram(self.context.points))
         return lambda ridge: np.array([score(self.lams[ridge])])
 
-    def scores_of(self, piece: int) -> slice:
-        """Return one ridge."""
-        return slice(piece, piece + 1)
-
 
 class OurSelection:
     """The registered criterion on kselect's path: kernel, factorisation and scores of all ridges at once."""
@@ -137,51 +129,32 @@ class OurSelection:
         kernel = self.context.kernels[position]
         return lambda _: score(Paths(self.context, self.context.problem(kernel)), self.method)[0]
 
-    def scores_of(self, piece: int) -> slice:
-        """Return all ridges."""
-        return slice(None)
+
+def is_pruned(training: Training, method: Method) -> bool:
+    """Return whether the experiment searches by bounds and the bounds cover the method."""
+    return training.experiment.search == "pruned" and prunes(training.bare(), method)
 
 
-class PrunedSelection:
-    """Our search by bounds for the minimum of exact k-fold cross-validation, in one piece."""
-
-    def __init__(self, training: Training, method: Method) -> None:
-        self.training, self.method = training, method
-
-    @property
-    def applies(self) -> bool:
-        """Return whether the experiment searches by bounds and the bounds cover the method."""
-        by_bounds = self.training.experiment.search == "pruned"
-        return by_bounds and prunes(self.training.bare(), self.method)
-
-    def run(self) -> Array:
-        """Return the scores (widths, ridges), which are NaN except at the minimum."""
-        context = self.training.bare()
-        assert self.method.folds is not None
-        found = select_minimum(context, context.folds(self.method.folds))
-        scores = np.full((len(context.kernels), len(context.lams)), np.nan)
-        scores[found.kernel, found.ridge] = found.score
-        return scores
+def select_pruned(training: Training, method: Method) -> Array:
+    """Search by bounds for the minimum of exact k-CV; return scores that are NaN except at the minimum."""
+    context = training.bare()
+    assert method.folds is not None
+    found = select_minimum(context, context.folds(method.folds))
+    scores = np.full((len(context.kernels), len(context.lams)), np.nan)
+    scores[found.kernel, found.ridge] = found.score
+    return scores
 
 
-@dataclass(frozen=True)
-class ContinuousSearch:
-    """A search over all values of the kernel's parameters, including the search for its start."""
+def search_all_values(training: Training, method: Method) -> Array:
+    """Search all values of the kernel's parameters, with the search for the start; return the score, (1, 1)."""
+    found = search_continuously(training.bare(), {method: (SELECTED,)})[method, SELECTED]
+    if isinstance(found, SearchFailure):
+        raise TrialError(found.reason)
+    return np.array([[found.score]])
 
-    training: Training
-    method: Method
 
-    def run(self) -> Array:
-        """Return the score at the end of the search, (1, 1)."""
-        cells = search_continuously(self.training.bare(), {self.method: (SELECTED,)})
-        found = cells[self.method, SELECTED]
-        if isinstance(found, SearchFailure):
-            raise TrialError(found.reason)
-        return np.array([[found.score]])
-
-    @property
-    def as_published(self) -> ContinuousSearch | None:
-        """Return the paper's search for the same objective, or None if it is ours."""
-        assert self.method.search is not None
-        choice = AS_PUBLISHED.get(self.method.search.name)
-        return replace(self, method=replace(self.method, search=choice)) if choice else None
+def as_published(method: Method) -> Method | None:
+    """Return the method with the paper's search for the same objective, or None if that is ours."""
+    assert method.search is not None
+    choice = AS_PUBLISHED.get(method.search.name)
+    return replace(method, search=choice) if choice else None

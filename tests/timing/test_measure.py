@@ -11,7 +11,7 @@ import pytest
 
 from kselect.timing import measure as measuring
 from kselect.timing.cells import Seconds
-from kselect.timing.measure import difference, even_order, grid_order, measure
+from kselect.timing.measure import difference, even_order, grid_order, sweep
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 10, 15, 21])
@@ -73,8 +73,9 @@ class Fake:
 
         return piece
 
-    def scores_of(self, piece: int) -> slice:
-        return slice(piece, piece + 1)
+
+def measure(selection: Fake, budget: float) -> tuple[Seconds, Any]:
+    return measuring.measure(lambda: sweep(selection, budget), budget)
 
 
 @pytest.fixture

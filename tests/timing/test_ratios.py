@@ -85,7 +85,7 @@ def test_a_claim_about_some_data_sets() -> None:
 def test_it_is_told_with_its_rule_and_not_without_numbers() -> None:
     """Among the sentences below the ratios, whose heads name FBIF."""
     sheet = make_sheet(experiment(), found({"heart": (4.0, 12.0)}), ["x"], [])
-    claims = [text for text in sheet.sentences if text.startswith("Claim")]
+    claims = [text for text in sheet.printed[-1].notes if text.startswith("Claim")]
     assert len(claims) == 1
     assert "10-FBIF is 10 times as fast as 10-CV (section 5.2). Not supported:" in claims[0]
     assert "4.00 times as fast in the median of 1 data sets" in claims[0]

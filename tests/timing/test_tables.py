@@ -20,7 +20,6 @@ from kselect.kernels.gaussian import Gaussian
 from kselect.report.writers import write_csv, write_latex, write_markdown
 from kselect.timing.cells import Seconds, TimedMethod
 from kselect.timing.ratios import TimingEntry, comparisons, judge, read_published, summarise
-from kselect.timing.report import with_notes
 from kselect.timing.tables import DASH, TimingSheet, make_sheet, tidy_table
 
 DOCUMENT = r"\documentclass{article}\usepackage{booktabs}\usepackage[a4paper,margin=2cm]{geometry}"
@@ -102,14 +101,14 @@ def test_without_both_there_is_no_duel() -> None:
     assert comparisons([entry("heart", "5-CV", 1, 1), entry("heart", "BIF-10-CV", 1, 1)]) == []
     made = make_sheet(experiment(), [entry("heart", "5-CV", 1, 1)], ["x"], [])
     assert (len(made.tables), made.findings) == (1, ())
-    assert "~" not in write_markdown(with_notes(made))
-    assert "published" not in write_markdown(with_notes(made))
+    assert "~" not in write_markdown(made.printed)
+    assert "published" not in write_markdown(made.printed)
     failed = [entry("heart", m, None, None, failure="no") for m in ("5-CV", "BIF-5-CV")]
     assert make_sheet(experiment(), failed, ["x"], []).findings == ()
 
 
 def test_markdown() -> None:
-    text = write_markdown(with_notes(sheet()))
+    text = write_markdown(sheet().printed)
     lines = [[c.strip() for c in line.split("|")[1:-1]] for line in text.splitlines()]
     assert ["heart", "paper's", "0.500", "2.00", "1.00"] in lines
     assert ["100 x 7", "ours", "0.200", "0.800", "0.900"] in lines
@@ -166,7 +165,7 @@ def test_latex_takes_the_tables_as_they_are(tmp_path: Path) -> None:
     many = [replace(e, dataset=f"{e.dataset}_{i}") for i in range(20) for e in found()[:6]]
     made = make_sheet(experiment(), many, ["A & B CPU"], ["No seconds of x_1: not measured yet."])
     for name, one in (("few", sheet()), ("many", made)):
-        (tmp_path / "table.tex").write_text(write_latex(*with_notes(one)))
+        (tmp_path / "table.tex").write_text(write_latex(*one.printed))
         (tmp_path / f"{name}.tex").write_text(DOCUMENT % r"\input{table}")
         command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", f"{name}.tex"]
         run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

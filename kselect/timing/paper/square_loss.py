@@ -36,7 +36,7 @@ def shifted(K: Array, gamma: float) -> Array:
 
 
 def train(A: Array, y: Array, bias: bool) -> tuple[Array, float]:
-    """Return ``alpha`` and ``b`` by one Cholesky factor of ``A = K + gamma I``, which is overwritten."""
+    """Return ``alpha`` and ``b`` from one Cholesky factor of ``A = K + gamma I``, which is overwritten."""
     right = np.ones((len(y), 2 if bias else 1), order="F")
     right[:, 0] = y
     _, solved, failed = dposv(A, right, lower=1, overwrite_a=1, overwrite_b=1)
