@@ -24,7 +24,7 @@ from kselect.datasets.registry import Task
 from kselect.datasets.table.column_inference import canonical
 from kselect.datasets.table.raw_table import Frame, ReadingDecision
 from kselect.datasets.table.target import Target
-from kselect.datasets.table.values import MISSING, is_finite
+from kselect.datasets.table.written_values import MISSING, is_finite
 from kselect.errors import DataError, KselectError
 from kselect.files import write_whole
 from kselect.grids import show_number

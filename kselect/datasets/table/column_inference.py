@@ -20,7 +20,7 @@ from kselect.datasets.table.raw_table import (
     ReadingDecision,
     Texts,
 )
-from kselect.datasets.table.values import (
+from kselect.datasets.table.written_values import (
     GERMAN,
     HAS_DECIMAL_COMMA,
     LEADING_ZERO,

@@ -25,7 +25,7 @@ from kselect.datasets.table.raw_table import (
     read_labelled,
     read_parquet,
 )
-from kselect.datasets.table.values import MISSING, is_number
+from kselect.datasets.table.written_values import MISSING, is_number
 from kselect.errors import quoted
 from kselect.numerics.memory import available_memory, gib
 

@@ -20,7 +20,7 @@ from kselect.datasets.table.column_inference import (
     refuse_marked,
 )
 from kselect.datasets.table.raw_table import Fields, FilePlace, Frame, RawTable, ReadingDecision
-from kselect.datasets.table.values import (
+from kselect.datasets.table.written_values import (
     MISSING,
     MISSING_AMONG_NUMBERS,
     PLAIN,

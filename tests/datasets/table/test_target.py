@@ -10,7 +10,7 @@ import pytest
 
 from kselect.datasets.table.raw_table import FilePlace, Frame, Schema
 from kselect.datasets.table.target import as_target, infer_task, one_against_rest
-from kselect.datasets.table.values import is_number
+from kselect.datasets.table.written_values import is_number
 from kselect.errors import DataError
 
 
