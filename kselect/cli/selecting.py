@@ -131,7 +131,7 @@ def comparison_lines(found: CriteriaComparison, data: OwnData, request: Request)
     heads = ("criterion", "choice", "score", measure, "seconds")
     yield from aligned([heads, *(cells(line) for line in found.criteria)])
     yield ""
-    yield f"{quality.measure} of {quality.trivial_name} only: {quality.trivial:.4g}"
+    yield f"{quality.measure} of always predicting {quality.trivial_name}: {quality.trivial:.4g}"
     yield (
         f"seconds: time for one criterion only, on all rows; {found.shared:.2f} s of work serve all criteria. "
         "Each outer fold is predicted by a model imputed, encoded, scaled and chosen without it."

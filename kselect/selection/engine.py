@@ -90,7 +90,7 @@ class Selection:
         ]
         return [
             f"{name} = {show_number(value)} is the {'smallest' if value == values[0] else 'largest'} "
-            "of its grid: widen it"
+            "of its grid: widen the grid"
             for name, value, values in [*chosen, ("lam", self.lam, sorted(self.request.lams))]
             if len(values) > 1 and value in (values[0], values[-1])
         ]

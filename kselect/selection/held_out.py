@@ -62,10 +62,10 @@ class Quality:
 
     @property
     def text(self) -> str:
-        """``accuracy 0.97 held out (5 folds, standard deviation 0.01); 0.63 with the most frequent class``."""
+        """The measure, its spread and the trivial value: ``accuracy 0.97 held out (5 folds, ...); 0.63 by ...``."""
         return (
             f"{self.measure} {self.value:.4g} held out ({self.folds} folds, standard deviation "
-            f"{self.spread:.2g}); {self.trivial:.4g} with {self.trivial_name} only"
+            f"{self.spread:.2g}); {self.trivial:.4g} by always predicting {self.trivial_name}"
         )
 
 

@@ -234,7 +234,7 @@ class EdgeWarning(UserWarning):
     ...     model = KernelSelectRegressorCV(tau=1, lam="1,10", cv=3)
     ...     fitted = model.fit([[0], [1], [2], [3], [4], [5]], [0, 1, 2, 3, 4, 5])
     >>> print(caught[0].category is EdgeWarning, caught[0].message)
-    True lam = 1 is the smallest of its grid: widen it
+    True lam = 1 is the smallest of its grid: widen the grid
     """
 
 

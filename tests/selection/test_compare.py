@@ -158,7 +158,7 @@ def test_the_table(typed: Any) -> None:
         "GCV",
         "5-KS",
     ]
-    assert "accuracy of the most frequent class only: 0." in result.output
+    assert "accuracy of always predicting the most frequent class: 0." in result.output
     found = json.loads(typed("--compare", "ELOO,5-KS", "--param", "eta=2", "--json").output)
     assert [line["criterion"] for line in found["criteria"]] == ["ELOO", "5-KS"]
     assert found["criteria"][1]["params"]["eta"] == 2

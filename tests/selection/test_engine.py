@@ -377,7 +377,7 @@ def test_edges(taus: str, lams: str, row: int, column: int, said: list[str]) -> 
 def test_a_kernel_without_parameters_has_the_ridges_edge_alone() -> None:
     X, y, folds = data(4, True)
     found = select(X, y[None, :], request_of(kernel="linear", lam="1000,2000"), folds)
-    assert found.edges == ["lam = 1000 is the smallest of its grid: widen it"]
+    assert found.edges == ["lam = 1000 is the smallest of its grid: widen the grid"]
 
 
 # --- what cannot work -------------------------------------------------------------------------------

@@ -338,7 +338,7 @@ def test_all_columns_are_nearly_exact() -> None:
 def test_an_edge_is_a_warning() -> None:
     """Of a class of its own, as select warns; a choice within the grid is silent."""
     X, y = load_iris(return_X_y=True)
-    with pytest.warns(EdgeWarning, match="lam = 100 is the smallest of its grid: widen it"):
+    with pytest.warns(EdgeWarning, match="lam = 100 is the smallest of its grid: widen the grid"):
         KernelSelectClassifierCV(tau="0.5,2,8", lam="100,1000").fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -117,7 +117,7 @@ def test_r2_is_scikit_learns() -> None:
         means[:, F] = np.delete(y, F, axis=1).mean(axis=1, keepdims=True)
     assert quality.trivial == pytest.approx(r2_score(y.T, means.T))
     assert "R2" in quality.text
-    assert "with the mean only" in quality.text
+    assert "by always predicting the mean" in quality.text
 
 
 # --- probabilities ----------------------------------------------------------------------------------
