@@ -14,9 +14,8 @@ from kselect.config.load import load_config, variant_of
 from kselect.config.resolved import protocol_text, stored_protocol
 from kselect.datasets.fetch import packaged
 from kselect.errors import ConfigError, DataError, StoreError
-from kselect.report.index import IndexEntry, index_entry, write_index
+from kselect.report.page import IndexEntry, index_entry, write_index, write_report
 from kselect.report.sections import FIGURES
-from kselect.report.writer import write_report
 from kselect.stats.sources import Published, read_facts, read_published
 from kselect.stats.study import Study, study_of
 from kselect.store.gather import write_gathered

@@ -37,7 +37,7 @@ LARGEST_FIXED = 1e5
 
 @dataclass(frozen=True)
 class Measure:
-    """A mean with its deviation, both printed with ``digits`` decimals; NaN if there is no number.
+    """A mean with its deviation, both printed with ``digits`` decimals; NaN without a number.
 
     ``mark`` is the cell's mark within its row (``Table.best`` and ``Table.close`` say what the marks mean),
     ``failures`` the number of failed runs, and ``hint`` the text that the page shows under the mouse.

@@ -1,4 +1,4 @@
-"""What the sections of a report yield: files, and passages of the page made of simple elements."""
+"""The output of a report's sections: files, and passages of the page made of simple elements."""
 
 from __future__ import annotations
 

@@ -1,82 +1,163 @@
-"""One page per experiment, with nothing outside it: the blocks of all sections in their chapters."""
+"""The report of an experiment: its files, its HTML page, and the index page over several experiments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kselect.core.table import Measure
-from kselect.report.blocks import Block
-from kselect.report.blocks import Element as OldElement
-from kselect.report.elements import Element, Passage
+from kselect.files import write_whole
+from kselect.report.elements import Element, File, Passage
+from kselect.report.sections import FIGURES, SECTIONS
+from kselect.report.sections.other_claims import verdicts_without_loss
+from kselect.report.sections.published import describe_totals
 from kselect.report.style import data_uri
 from kselect.report.words import describe_coverage, describe_protocol
+from kselect.report.writers import write_markdown
+from kselect.stats.claims import judge
+from kselect.stats.distances import distances
 from kselect.stats.study import Study
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-# Anchor -> what the navigation calls it, and its heading, in the order of the page.
+# Anchor -> its name in the navigation, and its heading, in the order of the page.
 CHAPTERS = {
-    "claims": ("Claims", "What the paper claims"),
+    "claims": ("Claims", "The paper's claims"),
     "tables": ("Tables", "Test errors"),
-    "rankings": ("Rankings", "Columns ranked over data sets"),
+    "rankings": ("Rankings", "Methods ranked over data sets"),
     "figures": ("Figures", "Figures"),
     "published": ("Published and ours", "Published and ours"),
     "seconds": ("Seconds", "Seconds of a selection"),
     "sensitivity": ("Sensitivity", "Other readings of the protocol"),
-    "edges": ("Choices", "Where the choices fell"),
+    "edges": ("Choices", "The choices on the grid"),
     "statistics": ("Statistics", "Statistics"),
-    "failures": ("Failures", "Failures and what is missing"),
-    "made": ("How it was made", "How it was made"),
+    "failures": ("Failures", "Failures and missing numbers"),
+    "made": ("Provenance", "How the numbers were made"),
 }
+
+
+def write_report(study: Study, folder: Path, more: Sequence[Passage] = ()) -> list[Path]:
+    """Write tables, figures and ``report.html`` below a folder, each file in one step; return the paths.
+
+    Any part of the records, even none, gives a report. ``more`` are passages of other stages for the same page.
+    """
+    paths = []
+    for file in make_files(study, more):
+        write_whole(folder / file.name, file.content)
+        paths.append(folder / file.name)
+    return paths
+
+
+def make_files(study: Study, more: Sequence[Passage]) -> Iterator[File]:
+    """Yield every file of the report; the page comes last."""
+    passages: list[Passage] = []
+    for item in show_sections(study):
+        if isinstance(item, File):
+            yield item
+        else:
+            passages.append(item)
+    passages += more
+    texts: dict[str, list[str]] = {}
+    for passage in passages:
+        if passage.file:
+            texts.setdefault(passage.file, []).append(write_markdown(passage.elements))
+    yield from (File(name, "\n\n".join(parts) + "\n") for name, parts in texts.items())
+    yield File("report.html", write_page(study, passages))
+
+
+def show_sections(study: Study) -> Iterator[File | Passage]:
+    """Yield the files and passages of every section, in the order of their names, then of the config's figures."""
+    # Sorted, because the order of a registry is the order of imports.
+    for _, show in sorted(SECTIONS.items()):
+        yield from show(study)
+    for figure in study.experiment.figures:
+        yield from FIGURES[figure.kind].show(figure, study)
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """A part of the page that the navigation leads to."""
+    """A chapter of the page, with its anchor, its short name in the navigation, and its heading."""
 
     anchor: str
     short: str
     title: str
-    elements: tuple[Element | OldElement, ...]
+    elements: tuple[Element, ...]
 
 
-def write_page(study: Study, blocks: Iterable[Block | Passage]) -> str:
-    """The whole page."""
+def write_page(study: Study, passages: Iterable[Passage]) -> str:
+    """Return the HTML page of an experiment; it needs no other file."""
     experiment = study.experiment
     coverages = [
         (loss, describe_coverage(study.comparison(loss).coverage())) for loss in experiment.losses
     ]
-    template = environment().get_template("report.html.j2")
-    return template.render(
-        experiment=experiment,
-        protocol=describe_protocol(experiment, experiment.loss),
-        coverages=coverages,
-        chapters=list(make_chapters(blocks)),
+    return (
+        environment()
+        .get_template("report.html.j2")
+        .render(
+            experiment=experiment,
+            protocol=describe_protocol(experiment, experiment.loss),
+            coverages=coverages,
+            chapters=list(make_chapters(passages)),
+        )
     )
 
 
-def make_chapters(blocks: Iterable[Block | Passage]) -> Iterator[Chapter]:
-    """The chapters that have something in them, each with its blocks in the order of the sections.
-
-    One that has no place in ``CHAPTERS`` comes last, under its own name.
-    """
-    elements: dict[str, list[Element | OldElement]] = {anchor: [] for anchor in CHAPTERS}
-    for block in blocks:
-        elements.setdefault(block.chapter, []).extend(block.elements)
+def make_chapters(passages: Iterable[Passage]) -> Iterator[Chapter]:
+    """Yield the chapters that are not empty; one that is not in ``CHAPTERS`` comes last, under its own name."""
+    elements: dict[str, list[Element]] = {anchor: [] for anchor in CHAPTERS}
+    for passage in passages:
+        elements.setdefault(passage.chapter, []).extend(passage.elements)
     for anchor, found in elements.items():
         if anchor and found:
             short, title = CHAPTERS.get(anchor, (anchor.capitalize(), anchor.capitalize()))
             yield Chapter(anchor, short, title, tuple(found))
 
 
+@dataclass(frozen=True)
+class IndexEntry:
+    """An experiment on the index page: the path of its page, a line about its state, and its results.
+
+    ``verdicts`` are the paper's claims with their verdicts under the experiment's own loss.
+    """
+
+    name: str
+    title: str
+    paper: str
+    href: str
+    state: str
+    verdicts: tuple[tuple[str, str], ...] = ()
+    agreement: str = ""
+
+
+def index_entry(study: Study, href: str) -> IndexEntry:
+    """Return the entry of an experiment on the index page; ``href`` is the path of its own page."""
+    experiment = study.experiment
+    found = study.once(distances, experiment.loss)
+    claims = ((j.claim.text, j.verdict) for j in study.once(judge, experiment.loss))
+    return IndexEntry(
+        experiment.name,
+        experiment.title,
+        experiment.paper,
+        href,
+        f"{study.facts.jobs} jobs, {study.facts.failed} failed records",
+        (*claims, *verdicts_without_loss(study)),
+        describe_totals(found) if found else "",
+    )
+
+
+def write_index(entries: Sequence[IndexEntry], path: Path) -> Path:
+    """Write ``index.html`` over several experiments, in the order given."""
+    write_whole(path, environment().get_template("index.html.j2").render(entries=entries))
+    return path
+
+
 @cache
 def environment() -> Environment:
-    """The templates of this folder; everything is escaped, an unknown name is an error."""
+    """Return the templates of this folder; all texts are escaped, and an unknown name is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     found = Environment(

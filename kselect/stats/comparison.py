@@ -17,7 +17,7 @@ from kselect.papers.base import Claim
 from kselect.stats.ranks import Ranks, rank
 from kselect.stats.samples import (
     UNITS,
-    Sample,
+    SplitErrors,
     TTest,
     corrected,
     match,
@@ -125,11 +125,11 @@ class Comparison:
     methods: tuple[str, ...]
     splits: Mapping[str, int]
     units: Mapping[str, str]
-    cells: Mapping[Setting, Mapping[tuple[str, str], Sample]]
+    cells: Mapping[Setting, Mapping[tuple[str, str], SplitErrors]]
     ranks: Mapping[Setting, Ranks]
     contests: Mapping[Setting, tuple[Contest, ...]]
 
-    def cell(self, setting: Setting, dataset: str, method: str) -> Sample | None:
+    def cell(self, setting: Setting, dataset: str, method: str) -> SplitErrors | None:
         """Return one cell, None if the table has no such place."""
         return self.cells.get(setting, {}).get((dataset, method))
 
@@ -190,7 +190,9 @@ def compare(
     ]
     cells, ranks, contests = {}, {}, {}
     for setting in experiment.settings:
-        mine = {(d, m): samples.get((setting, d, m), Sample()) for d in splits for m in methods}
+        mine = {
+            (d, m): samples.get((setting, d, m), SplitErrors()) for d in splits for m in methods
+        }
         cells[setting] = {
             (d, m): cell
             for d, planned in splits.items()
@@ -211,7 +213,7 @@ def count_splits(records: pd.DataFrame, experiment: Experiment) -> dict[str, int
     return {d: sum(name == d for name, _ in pairs) for d in experiment.datasets}
 
 
-def compare_row(row: Mapping[str, Sample], planned: int) -> dict[str, Sample]:
+def compare_row(row: Mapping[str, SplitErrors], planned: int) -> dict[str, SplitErrors]:
     """Return the cells of one data set, tested against the best; exact ties for the lowest mean are all best."""
     lowest = min((s.mean for s in row.values() if s.runs), default=math.nan)
     best = [m for m, s in row.items() if s.runs and compare_means(s.mean, lowest) == 0]
@@ -233,7 +235,7 @@ def compare_row(row: Mapping[str, Sample], planned: int) -> dict[str, Sample]:
 
 
 def rank_complete(
-    samples: Mapping[tuple[str, str], Sample], datasets: Sequence[str], methods: Sequence[str]
+    samples: Mapping[tuple[str, str], SplitErrors], datasets: Sequence[str], methods: Sequence[str]
 ) -> Ranks:
     """Return ranks by the means over the splits that all methods share; drop data sets without such a split."""
     if not methods:
@@ -249,7 +251,10 @@ def rank_complete(
 
 
 def contest(
-    method: str, rival: str, samples: Mapping[tuple[str, str], Sample], splits: Mapping[str, int]
+    method: str,
+    rival: str,
+    samples: Mapping[tuple[str, str], SplitErrors],
+    splits: Mapping[str, int],
 ) -> Contest:
     """Return one method against another, by mean and by both tests, each test tried in both directions."""
 
@@ -258,7 +263,7 @@ def contest(
 
     outcomes = []
     for dataset in splits:
-        mine, other = (samples.get((dataset, m), Sample()) for m in (method, rival))
+        mine, other = (samples.get((dataset, m), SplitErrors()) for m in (method, rival))
         pairs = match(mine, other)
         d, ratio = pairs.difference, pairs.test_over_train
         if pairs.a.runs:

@@ -1,4 +1,4 @@
-"""What the records tell about the choices: the share at the edge of the grid, exclusions, and searches' ends."""
+"""Diagnostics of the choices: the share at the edge of the grid, excluded candidates, final states of searches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LARGE = 0.5
 class EdgeShares:
     """The choices of one method over data sets, splits and settings, and the share of them at each edge.
 
-    A share is None if there is no such edge, or no choice; ``anywhere`` counts a choice on two edges once.
+    A share is None without such an edge or without a choice; ``anywhere`` counts a choice on two edges once.
     """
 
     method: str
@@ -92,7 +92,7 @@ def ridges(experiment: Experiment, lam: float, n: int) -> tuple[float, ...]:
 
 
 def leaning(study: Study, loss: str, labels: Iterable[str]) -> tuple[EdgeShares, ...]:
-    """Return those of some methods that select the edge of the grid in more than half of their choices."""
+    """Return the methods among ``labels`` that select the edge of the grid in more than half of their choices."""
     wanted = set(labels)
     return tuple(s for s in study.once(edge_shares, loss) if s.method in wanted and s.large)
 

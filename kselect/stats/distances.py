@@ -183,6 +183,6 @@ def whole_counts(experiment: Experiment, found: Sequence[Distance]) -> WholeCoun
 
 
 def count_of(percent: float, rows: int) -> int | None:
-    """Return the number of rows whose share rounds to a percentage of two decimals, None if there is none."""
+    """Return the number of rows whose share rounds to a percentage of two decimals, or None."""
     count = round(percent * rows / 100.0)
     return count if abs(100.0 * count / rows - percent) <= HALF + ROUNDING else None

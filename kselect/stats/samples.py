@@ -29,7 +29,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class TTest:
-    """A one-sided test of ``mean(d) > 0``; below two pairs there is no test, and both numbers are NaN."""
+    """A one-sided test of ``mean(d) > 0``; without two pairs no test is possible, and both numbers are NaN."""
 
     pairs: int
     statistic: float
@@ -47,13 +47,13 @@ class TTest:
 
 
 @dataclass(frozen=True)
-class Sample:
+class SplitErrors:
     """Errors by split (percentage of wrong labels, or mean squared error), with ``n_test/n_train`` and failures.
 
     ``shares`` are the shares of wrong labels as fractions, so that equal counts are exact ties; empty for squared
     errors. In a comparison, ``planned`` is the number of planned splits, ``best`` marks the lowest means of the
-    data set, and ``worse`` tests whether the errors are higher than those of the first best method; it is None
-    for that method and without errors.
+    data set, and ``worse`` tests whether the errors exceed the first best method's; it is None for that
+    method and without errors.
     """
 
     errors: Mapping[int, float] = field(default_factory=dict)
@@ -98,10 +98,10 @@ class Sample:
             return True
         return None if test is None or not test.possible else not test.significant
 
-    def on(self, splits: frozenset[int]) -> Sample:
+    def on(self, splits: frozenset[int]) -> SplitErrors:
         """Return the sample restricted to some splits, in ascending order."""
         kept = sorted(splits & self.errors.keys())
-        return Sample(
+        return SplitErrors(
             {s: self.errors[s] for s in kept},
             {s: self.ratios[s] for s in kept},
             shares={s: self.shares[s] for s in kept if s in self.shares},
@@ -112,8 +112,8 @@ class Sample:
 class Pairs:
     """Two samples on the splits on which both have an error: a failure drops the pair."""
 
-    a: Sample
-    b: Sample
+    a: SplitErrors
+    b: SplitErrors
 
     @cached_property
     def difference(self) -> Array:
@@ -129,7 +129,7 @@ class Pairs:
         return math.fsum(self.a.ratios.values()) / self.a.runs if self.a.runs else math.nan
 
 
-def match(a: Sample, b: Sample) -> Pairs:
+def match(a: SplitErrors, b: SplitErrors) -> Pairs:
     """Return both samples restricted to the splits that they share."""
     shared = frozenset(a.errors) & frozenset(b.errors)
     return Pairs(a.on(shared), b.on(shared))
@@ -144,7 +144,7 @@ def corrected(d: Array, test_over_train: float) -> TTest:
     """Return the t-test corrected for overlapping splits (Nadeau and Bengio 2003).
 
     ``mean(d) / sqrt((1/R + n_test/n_train) sd^2)`` is compared with Student's t with R - 1 degrees of freedom.
-    Equal differences have sd = 0: if all are zero there is no evidence (p = 1), otherwise the sign is certain.
+    Equal differences have sd = 0: p is 1 if all are zero, otherwise the sign is certain.
     """
     pairs = len(d)
     if pairs < 2:
@@ -214,14 +214,14 @@ def table_records(records: pd.DataFrame, experiment: Experiment, loss: str) -> p
 
 def read_samples(
     table: pd.DataFrame, experiment: Experiment
-) -> dict[tuple[Setting, str, str], Sample]:
+) -> dict[tuple[Setting, str, str], SplitErrors]:
     """Return (setting, data set, method) -> sample, from the records behind one table."""
     settings = {s.text: s for s in experiment.settings}
     groups = table.groupby(["setting", "dataset", "method"])
     return {(settings[str(s)], str(d), str(m)): sample(rows) for (s, d, m), rows in groups}
 
 
-def sample(rows: pd.DataFrame) -> Sample:
+def sample(rows: pd.DataFrame) -> SplitErrors:
     """Return the sample of some records; a record that is not ok or has no error is a failure.
 
     The shares of wrong labels are recovered as fractions from the digits of the records if they are counts.
@@ -238,7 +238,7 @@ def sample(rows: pd.DataFrame) -> Sample:
         wrong = zip(counts.tolist(), tested.tolist(), strict=True)
         shares = dict(zip(splits, (Fraction(round(c), int(n)) for c, n in wrong), strict=True))
     scaled = errors * good["metric"].map(FACTORS).to_numpy(float)
-    return Sample(
+    return SplitErrors(
         dict(zip(splits, scaled.tolist(), strict=True)),
         dict(zip(splits, ratios.tolist(), strict=True)),
         len(rows) - len(good),

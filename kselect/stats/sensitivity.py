@@ -15,7 +15,7 @@ class Sensitivity:
     """One reading: how far its plain methods lie from the published ones, and the counts of its claims.
 
     ``distance`` is the mean absolute z over ``cells`` published cells, z being the difference in standard errors.
-    ``usual`` is that of the config itself over the same cells, NaN for the config's own row, which has no name.
+    ``usual`` is the config's own distance over the same cells, NaN in the config's own row, which has no name.
     """
 
     name: str

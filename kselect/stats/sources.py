@@ -1,4 +1,4 @@
-"""What a report reads besides the records: the printed numbers of the paper, and the manifest of the results."""
+"""The inputs of a report besides the records: the printed numbers of the paper, and the manifest of the results."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class DataFile:
-    """The file of a data set: where it was found, and its checksum."""
+    """The file of a data set, with its source and its checksum."""
 
     dataset: str
     source: str

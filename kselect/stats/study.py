@@ -27,7 +27,7 @@ NOT_RUN = "not run yet"
 class Study:
     """An experiment, its records (all, some or none), the numbers its paper printed, and the manifest's facts.
 
-    ``variants`` are the studies of the variants that were run, by name.
+    ``variants`` maps the names of the variants that were run to their studies.
     """
 
     experiment: Experiment

@@ -7,18 +7,18 @@ import pytest
 from kselect.core.table import Measure, Values
 from kselect.report.sections.main_table import show_row
 from kselect.report.words import describe_fewer, show_p
-from kselect.stats.samples import Sample, TTest
+from kselect.stats.samples import SplitErrors, TTest
 
 NAN = math.nan
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
-def cell(mean: float, sd: float = NAN, failures: int = 0, p: float | None = None) -> Sample:
+def cell(mean: float, sd: float = NAN, failures: int = 0, p: float | None = None) -> SplitErrors:
     """A sample with this mean and standard deviation, of two runs, or of one if there is no deviation."""
     test = None if p is None else TTest(10, 1.0, p)
     values = [] if math.isnan(mean) else [mean] if math.isnan(sd) else [mean - sd, mean, mean + sd]
     best = p is None and bool(values)
-    return Sample(
+    return SplitErrors(
         dict(enumerate(values)), {}, failures, best=best, worse=test, worse_corrected=test
     )
 
@@ -104,7 +104,7 @@ def test_a_row_with_fewer_splits_says_so(counts: list[int], text: str) -> None:
 
 def test_a_method_without_runs_does_not_count_as_fewer_splits() -> None:
     """Three of ten runs, one failed; a method without any run shows dashes instead."""
-    tried, nothing = Sample({0: 1.0, 1: 3.0}, {}, 1, planned=10), Sample(planned=10)
+    tried, nothing = SplitErrors({0: 1.0, 1: 3.0}, {}, 1, planned=10), SplitErrors(planned=10)
     assert show_row("d", "%", [tried, nothing], 10)[0] == "d (3 splits)"
     assert show_row("d", "%", [nothing], 10)[0] == "d"
     assert measures(show_row("d", "%", [tried], 10))[0].hint == "2 runs; 1 failed; 7 not run"

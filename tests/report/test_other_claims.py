@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from printed_flkl import paper, printed, row
 
-from kselect.report.index import index_entry
+from kselect.report.page import index_entry
 from kselect.report.sections.other_claims import judge_ranks, judge_spreads
 from kselect.stats.diagnostics import endings
 from kselect.stats.study import study_of

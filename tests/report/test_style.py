@@ -8,6 +8,7 @@ from synthetic import full_experiment, full_records, study
 
 from kselect.core.method import Setting
 from kselect.report.elements import Details, File, Picture
+from kselect.report.page import show_sections
 from kselect.report.style import (
     DARK,
     LINE,
@@ -19,7 +20,6 @@ from kselect.report.style import (
     render,
     shorten,
 )
-from kselect.report.writer import show_sections
 from kselect.stats.sources import Published
 
 THEIRS = tuple(

@@ -22,7 +22,7 @@ from kselect.core.method import LamGrid, Setting
 from kselect.core.record import Record
 from kselect.stats import comparison
 from kselect.stats.comparison import Comparison, Coverage, WinTieLoss, compare_means, contest
-from kselect.stats.samples import Sample, frame
+from kselect.stats.samples import SplitErrors, frame
 
 SETTING = Setting(0, 0.001)
 A, B = (0.10, 0.20, 0.30), (0.15, 0.26, 0.37)
@@ -192,9 +192,9 @@ def test_a_full_table_against_pandas() -> None:
     assert "sonar" not in comparison.ranks[setting].datasets
 
 
-def sample_of(*errors: float | None, ratio: float = 0.25) -> Sample:
+def sample_of(*errors: float | None, ratio: float = 0.25) -> SplitErrors:
     there = {i: e for i, e in enumerate(errors) if e is not None}
-    return Sample(there, dict.fromkeys(there, ratio), len(errors) - len(there))
+    return SplitErrors(there, dict.fromkeys(there, ratio), len(errors) - len(there))
 
 
 def test_a_contest_by_mean_and_by_both_tests() -> None:

@@ -34,7 +34,7 @@ from kselect.stats.ranks import (
     rank,
     wilcoxon,
 )
-from kselect.stats.samples import Sample, read_samples, table_records
+from kselect.stats.samples import SplitErrors, read_samples, table_records
 from kselect.stats.study import Study
 
 LEVEL = 0.05  # of the test against the best column
@@ -216,7 +216,7 @@ def rank_columns(study: Study, figure: Ranking) -> Ranked:
     for dataset in experiment.datasets:
         # A stand-in is not ranked if the data set that it stands for is.
         name = experiment.info(dataset).stands_for or dataset
-        mine = [samples.get((dataset, label), Sample()) for label in figure.criteria]
+        mine = [samples.get((dataset, label), SplitErrors()) for label in figure.criteria]
         known = [c.values.get(name, (math.nan, math.nan)) for c in columns]
         if any(s.runs for s in mine):
             rows[dataset] = make_row(mine, known)
@@ -242,7 +242,7 @@ def rank_columns(study: Study, figure: Ranking) -> Ranked:
 
 
 def make_row(
-    mine: Sequence[Sample], known: Sequence[tuple[float, float]]
+    mine: Sequence[SplitErrors], known: Sequence[tuple[float, float]]
 ) -> tuple[RankedMean, ...]:
     """Return our means with Wilcoxon's test against the best of them, then those of the literature."""
     lowest = min((s.mean for s in mine if s.runs), default=math.nan)
@@ -260,7 +260,7 @@ def make_row(
     return (*ours, *(RankedMean(mean, spread, 0, False, None) for mean, spread in known))
 
 
-def is_close(mine: Sample, best: Sample | None) -> bool | None:
+def is_close(mine: SplitErrors, best: SplitErrors | None) -> bool | None:
     """Return whether a sample does not differ significantly from the best at 5 %; None without a test."""
     if best is None or not mine.runs:
         return None

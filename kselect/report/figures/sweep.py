@@ -21,7 +21,7 @@ from kselect.report.figures.base import (
 )
 from kselect.report.words import mark_label
 from kselect.stats.samples import (
-    Sample,
+    SplitErrors,
     half_width,
     match,
     paired,
@@ -176,7 +176,7 @@ def trace(study: Study, sweep: Sweep) -> SweepNumbers:
         levels += [(dataset, label, s.mean, s.sd) for label, s in known.items() if s.runs]
         rows = mine[mine["dataset"] == dataset]
         for m in methods:
-            reference = known.get(rivals.get(m, ""), Sample())
+            reference = known.get(rivals.get(m, ""), SplitErrors())
             curves += [(dataset, m, *p) for p in make_points(rows[rows["method"] == m], reference)]
     return SweepNumbers(
         sweep.parameter,
@@ -191,7 +191,7 @@ def trace(study: Study, sweep: Sweep) -> SweepNumbers:
 
 
 def make_points(
-    rows: pd.DataFrame, reference: Sample
+    rows: pd.DataFrame, reference: SplitErrors
 ) -> Iterable[tuple[float, float, float, float, float, bool]]:
     """Yield x, mean, sd, gap, half and clear of one curve, ascending; a log axis has no 0 and no infinity."""
     for _, group in rows.groupby("x"):

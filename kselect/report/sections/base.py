@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from kselect.registry import Registry
-from kselect.report.blocks import Shown
 from kselect.report.elements import File, Passage
 from kselect.stats.study import Study
 
-# What a section or a figure yields; the old ``Shown`` is being replaced.
-Output = Shown | Iterable[File | Passage]
+# The output of a section or a figure.
+Output = Iterable[File | Passage]
 Section = Callable[[Study], Output]
 SECTIONS: Registry[Section] = Registry(
     "section", "kselect.report.sections", also="kselect.report.figures"

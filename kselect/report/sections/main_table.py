@@ -26,7 +26,7 @@ from kselect.report.words import (
 )
 from kselect.report.writers import table_files
 from kselect.stats.comparison import Comparison
-from kselect.stats.samples import Sample
+from kselect.stats.samples import SplitErrors
 from kselect.stats.study import Study
 
 TIDY = tuple(
@@ -97,7 +97,7 @@ def main_table(study: Study, comparison: Comparison) -> Table:
     )
 
 
-def show_row(dataset: str, unit: str, cells: Sequence[Sample], splits: int) -> Values:
+def show_row(dataset: str, unit: str, cells: Sequence[SplitErrors], splits: int) -> Values:
     """Return one row with the same decimals throughout; squared errors may share a power of ten.
 
     Percentages have two decimals, as in the papers; otherwise the typical sd has two digits. ``splits`` is the
@@ -124,7 +124,7 @@ def show_row(dataset: str, unit: str, cells: Sequence[Sample], splits: int) -> V
     return (name, *(show_cell(c, scale, digits) for c in cells))
 
 
-def show_cell(cell: Sample, scale: float, digits: int) -> Measure:
+def show_cell(cell: SplitErrors, scale: float, digits: int) -> Measure:
     """Return one cell with its mark, and with runs, failures and tests as its hint."""
     mark: Mark = "best" if cell.best else "close" if cell.not_worse(cell.worse) else ""
     hint = [f"{cell.runs} runs"]

@@ -1,15 +1,60 @@
-"""How the numbers were made: data sets with given splits, failures, missing numbers, machines, packages, files."""
+"""How the numbers came about.
+
+Choices at the edge of the grid, excluded candidates, the final states of searches, failures and missing numbers,
+data sets with given splits, and the machines, packages and files behind the numbers.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
-from kselect.core.table import Column, Group, Table, Values
-from kselect.report.elements import Element, File, Heading, Notes, Paragraph, Passage
+from kselect.core.table import Column, Group, Table, Values, percent
+from kselect.report.elements import (
+    CLAIMS_FILE,
+    Details,
+    Element,
+    File,
+    Heading,
+    Notes,
+    Paragraph,
+    Passage,
+)
 from kselect.report.sections.base import section
+from kselect.report.words import LAM, describe_protocol, mark_label, stem
 from kselect.report.writers import table_files
+from kselect.stats.diagnostics import SPOTS, count_excluded, edge_shares, endings
 from kselect.stats.study import Study
 
+AXES = {"kernel": "kernel", "lam": LAM}
+EDGES = (
+    Column("method", align="left"),
+    Column(csv="method"),
+    Column("choices", "choices"),
+    *(Column(f"{AXES[axis]} {end}", f"{axis}_{end}", percent) for axis, end in SPOTS),
+    Column("any edge", "any", percent),
+    Column(csv="loss"),
+)
+EDGES_CAPTION = (
+    "Share of the choices, over data sets, splits and settings, that lie at an edge of the grid: a kernel "
+    "parameter or λ at its smallest or largest value. A dash: the grid has one value, or λ is fixed, so that there "
+    "is no edge."
+)
+ENDINGS = (
+    Column("method", align="left"),
+    Column("runs"),
+    Column("final states", align="left"),
+    Column("variables at a limit", format=".1f"),
+    Column("widths at zero", format=percent),
+)
+ENDINGS_TIDY = tuple(
+    Column(csv=name) for name in ("method", "state", "runs", "mean_held", "share_zero")
+)
+ENDINGS_CAPTION = (
+    "How the searches ended. A branch change: FLKL's inner minimum disappeared during the search, and the "
+    "objective jumps there. Variables at a limit: the mean number per run of widths and ridges that reached a "
+    "limit. Widths at zero: the share of features that a kernel ignores."
+)
 DATASETS = tuple(
     Column(name, name, align="left" if name == "data set" else "right")
     for name in (
@@ -26,6 +71,84 @@ FAILURES = (
     Column("reason", align="prose"),
 )
 FACTS = (Column("fact", align="left"), Column("value", align="prose"))
+
+
+@section("edges")
+def show_edges(study: Study) -> Iterator[File | Passage]:
+    """Yield the shares at the edge of the grid, one table per loss; nothing if no method searches a grid."""
+    experiment = study.experiment
+    for loss in experiment.losses if experiment.kernels else ():
+        rows = tuple(
+            (
+                *(mark_label(s.method, study.reconstructed), s.method, s.choices),
+                *(*s.shares, s.anywhere, loss),
+            )
+            for s in study.once(edge_shares, loss)
+        )
+        caption = (EDGES_CAPTION, describe_protocol(experiment, loss))
+        table = Table(stem("edges", study, loss), EDGES, (Group(rows),), caption)
+        yield from table_files(table)
+        title = [Heading(f"With the {loss} loss")] if len(experiment.losses) > 1 else []
+        yield Passage("edges", (*title, table))
+
+
+@section("endings")
+def show_endings(study: Study) -> Iterator[File | Passage]:
+    """Yield how the continuous searches ended; nothing if every search tries a grid."""
+    found = study.once(endings)
+    if not found:
+        return
+    rows = tuple(
+        (e.method, e.runs, ", ".join(f"{s} {n}" for s, n in e.states), e.held, e.zeros)
+        for e in found
+    )
+    lines = tuple((e.method, s, n, e.held, e.zeros) for e in found for s, n in e.states)
+    table = Table("endings", ENDINGS, (Group(rows),), (ENDINGS_CAPTION,))
+    yield from table_files(table, tidy=Table("endings", ENDINGS_TIDY, (Group(lines),)))
+    yield Passage("failures", (Heading("How the searches ended"), table))
+
+
+@section("exclusions")
+def show_exclusions(study: Study) -> Iterator[Passage]:
+    """Yield the excluded candidates under the experiment's own loss."""
+    yield Passage("failures", tuple(describe_exclusions(study)), CLAIMS_FILE)
+
+
+def describe_exclusions(study: Study) -> Iterator[Element]:
+    """Yield a row per data set and a column per method, then the same by reason, the most frequent first."""
+    experiment = study.experiment
+    found = count_excluded(study, experiment.loss)
+    yield Heading("Candidates excluded from the grid")
+    if not found:
+        yield Paragraph(
+            "No candidate was excluded: every kernel and ridge had a fit and a finite score."
+        )
+        return
+    ridges = len(experiment.lam.values) if experiment.lam.mode == "select" else 1
+    methods = tuple(dict.fromkeys(e.method for e in found))
+    means = {(e.dataset, e.method): f"{e.mean:.1f}" for e in found}
+    rows = tuple(
+        (name, *(means.get((name, m), "0") for m in methods))
+        for name in dict.fromkeys(e.dataset for e in found)
+    )
+    totals = {m: Counter[str]() for m in methods}
+    for one in found:
+        totals[one.method] += one.totals
+    frequent = sum(totals.values(), Counter[str]()).most_common()
+    reasons: tuple[Values, ...] = tuple(
+        (reason, *(totals[m][reason] for m in methods)) for reason, _ in frequent
+    )
+    counts = tuple(Column(m, format=",") for m in methods)
+    yield Paragraph(
+        "Candidates that a criterion could not choose (no fit, a guard, an overflow): the mean over splits, of "
+        f"{len(experiment.kernels) * ridges}."
+    )
+    yield Table("", (Column("data set", align="left"), *counts), (Group(rows),))
+    yield Paragraph("The same by reason, summed over data sets and splits:")
+    yield Table("", (Column("reason", align="left"), *counts), (Group(reasons),))
+    lines = tuple(f"{e.dataset}, {e.method}: {e.reasons}" for e in found if e.reasons)
+    if lines:
+        yield Details("The reasons on the first split of each", (Notes(lines),))
 
 
 @section("datasets")

@@ -1,4 +1,4 @@
-"""A paper's own numbers next to ours, in standard errors of the two means."""
+"""A paper's own numbers next to ours, for the config and for other readings of the protocol (variants)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from kselect.report.words import (
     stem,
 )
 from kselect.report.writers import table_files
+from kselect.stats.claims import Judgement
 from kselect.stats.distances import (
     Agreement,
     Distance,
@@ -24,6 +25,7 @@ from kselect.stats.distances import (
     off_everywhere,
     whole_counts,
 )
+from kselect.stats.sensitivity import Sensitivity, sensitivities
 from kselect.stats.study import Study
 
 COLUMNS = (
@@ -58,10 +60,19 @@ WORDS: dict[Agreement, str] = {
     "no spread": "without a spread of ours to judge by",
     "missing": "without a number of ours",
 }
+SENSITIVITY = "sensitivity"
+SENSITIVITY_TIDY = tuple(
+    Column(csv=name)
+    for name in (
+        *("variant", "changes", "datasets", "planned", "cells", "mean_abs_z", "as_configured"),
+        *("claim", "lower", "equal", "higher", "significantly_lower", "significantly_higher"),
+        "verdict",
+    )
+)
 
 
 @section("published")
-def show(study: Study) -> Iterator[File | Passage]:
+def show_published(study: Study) -> Iterator[File | Passage]:
     """Yield one table per loss if the paper's numbers are known; nothing for an experiment without a paper."""
     experiment = study.experiment
     for loss in experiment.losses:
@@ -135,3 +146,72 @@ def to_row(study: Study, d: Distance, loss: str) -> Values:
         f"{d.difference:+{digits}}" if d.runs else DASH,
         *(d.difference, d.errors, d.verdict, d.deviations),
     )
+
+
+@section(SENSITIVITY)
+def show_sensitivity(study: Study) -> Iterator[File | Passage]:
+    """Yield nothing if the config names no variants; how to run those that were not run."""
+    found = sensitivities(study)
+    if found:
+        table = printed_table(study, found)
+        yield from table_files(table, tidy=tidy_table(found))
+        yield Passage(SENSITIVITY, (table,))
+    left = [v.name for v in study.experiment.variants if v.name not in study.variants]
+    if left:
+        text = f"Not run: {', '.join(left)} (kselect run CONFIG --variant NAME)."
+        yield Passage(SENSITIVITY, (Paragraph(text),))
+
+
+def printed_table(study: Study, found: Sequence[Sensitivity]) -> Table:
+    """Return a row per reading: its distance from the paper, and the counts of each claim."""
+    plain = " and ".join(study.paper.plain) if study.paper else "no"
+    caption = (
+        "Other readings of the paper's protocol, each run on the same splits unless it changes them. Mean abs z: "
+        f"the mean distance of the methods {plain}, which have no free parameters, from the published values, in "
+        "standard errors of the two means; next to it, the same cells as configured. Then, per claim, the number "
+        "of comparisons with a lower / equal / higher mean error, and in brackets those significantly lower / "
+        "higher by the papers' t-test at 5 %.",
+        describe_protocol(study.experiment, study.experiment.loss),
+    )
+    wanted = [judgement.claim for judgement in found[0].claims]
+    columns = (
+        Column("reading", align="left"),
+        Column("changes", align="prose"),
+        Column("data sets"),
+        Column("mean abs z", format=".2f"),
+        Column("same, as configured", format=".2f"),
+        *(
+            Column(f"{c.criterion} against {c.rival}{f', {c.task}' if c.task else ''}")
+            for c in wanted
+        ),
+    )
+    rows = []
+    for row in found:
+        claims = {judgement.claim: judgement for judgement in row.claims}
+        some = "" if row.datasets == row.planned else f" of {row.planned}"
+        counts = (show_claim_counts(claims[c]) if c in claims else None for c in wanted)
+        distances = (row.distance, row.usual)
+        rows.append(
+            (row.name or "(main)", row.changes, f"{row.datasets}{some}", *distances, *counts)
+        )
+    return Table(SENSITIVITY, columns, (Group(tuple(rows)),), caption)
+
+
+def show_claim_counts(judgement: Judgement) -> str:
+    """Return the counts of one claim as ``10 / 3 / 59 (2 / 40)``."""
+    mean, test = judgement.total.by_mean, judgement.total.by_ttest
+    return f"{mean.wins} / {mean.ties} / {mean.losses} ({test.wins} / {test.losses})"
+
+
+def tidy_table(found: Sequence[Sensitivity]) -> Table:
+    """Return a row per reading and claim, for the CSV."""
+    rows = tuple(
+        (
+            *(row.name, row.changes, row.datasets, row.planned, row.cells, row.distance, row.usual),
+            *(j.claim.text, j.total.by_mean.wins, j.total.by_mean.ties, j.total.by_mean.losses),
+            *(j.total.by_ttest.wins, j.total.by_ttest.losses, j.verdict),
+        )
+        for row in found
+        for j in row.claims
+    )
+    return Table(SENSITIVITY, SENSITIVITY_TIDY, (Group(rows),))

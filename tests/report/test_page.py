@@ -23,8 +23,15 @@ from synthetic import (
 from kselect.core.experiment import Experiment
 from kselect.core.method import Setting
 from kselect.core.record import Record
-from kselect.report.index import IndexEntry, index_entry, write_index
-from kselect.report.writer import write_report
+from kselect.report.elements import Paragraph, Passage
+from kselect.report.page import (
+    CHAPTERS,
+    IndexEntry,
+    index_entry,
+    make_chapters,
+    write_index,
+    write_report,
+)
 from kselect.stats.sources import DataFile, Manifest, Published
 
 REASON = "404 from sonar_scale & no copy, 100 % lost"
@@ -75,7 +82,7 @@ def test_an_experiment_of_ones_own_speaks_of_no_paper(tmp_path: Path) -> None:
     spec = full_experiment(**FEW, paper="", methods=two, figures=())
     report(tmp_path, spec, full_records(spec))
     page = (tmp_path / "report.html").read_text()
-    assert "What the paper claims" not in page
+    assert "The paper's claims" not in page
     assert "Published and ours" not in page
 
 
@@ -293,3 +300,13 @@ def test_latex_takes_the_tables_as_they_are(tmp_path: Path, kind: str) -> None:
     assert run.returncode == 0, run.stdout[-2000:]
     assert "Overfull" not in run.stdout
     assert "Float too large" not in run.stdout
+
+
+def test_chapters_stand_in_their_order_and_an_unknown_one_last() -> None:
+    passages = [Passage(name, (Paragraph(name),)) for name in ("failures", "new", "", "claims")]
+    found = list(make_chapters(passages))
+    assert [(c.anchor, c.short) for c in found] == [
+        ("claims", CHAPTERS["claims"][0]),
+        ("failures", CHAPTERS["failures"][0]),
+        ("new", "New"),
+    ]

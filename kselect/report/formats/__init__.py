@@ -1,1 +1,0 @@
-"""How a table is typeset: tidy CSV, Markdown, LaTeX; the page has its own templates."""
