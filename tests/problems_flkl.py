@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from oracles_flkl import Array, differences, fit, kernel
 
 from kselect.numerics.folds import Folds, draw_folds
-from kselect.search.continuous import Unit
+from kselect.search.continuous import Solution, Unit
 from kselect.search.first_level import Inner, settle
+from kselect.search.flkl import OuterProblem, flkl
+from kselect.search.quasi_newton import minimise
 
 
 def rows(n: int, d: int, seed: int = 0) -> tuple[Array, Array]:
@@ -25,9 +29,23 @@ def problem(n: int = 80, d: int = 4) -> tuple[Array, Array, Folds]:
     return X / X.std(axis=0, ddof=1), y, draw_folds(n, 5, np.random.default_rng(n))
 
 
+def solved(
+    X: Array,
+    y: Array,
+    folds: Folds,
+    *,
+    ard: bool = True,
+    start: Solution | None = None,
+    by: Callable[[OuterProblem], Solution] = flkl,
+) -> Solution:
+    """The solution of a search of the first level, from RBF-XVAL's solution if no start is given."""
+    start = start or minimise(X, y, folds)
+    return by(OuterProblem.of(X, y, folds, start, ard=ard))
+
+
 def outer(X: Array, y: Array, folds: Folds, at: Array, start: Array, *, ard: bool) -> float:
     """The mean squared error of models that are retrained at widths that are found anew in every fold."""
-    unit = Unit.of(X)
+    unit = Unit.of(X, y)
     widths = unit.widths(ard=ard)
     errors = np.empty_like(y)
     for F in folds.members:

@@ -39,7 +39,7 @@ def kernels() -> Iterator[ListEntry]:
 
 def searches() -> Iterator[ListEntry]:
     """Yield the name, meaning, criteria and paper of each search other than the grid."""
-    from kselect.search.kinds import SEARCHES
+    from kselect.search.continuous import SEARCHES
 
     for name, kind in SEARCHES.items():
         meaning = f"{kind.summary}{parameters(kind)} For {', '.join(kind.criteria)}."

@@ -18,7 +18,7 @@ from kselect.grids import LARGEST_GRID, parse_grid
 from kselect.kernels import Kernel, find_kernel
 from kselect.learners import find_learner
 from kselect.registry import Part
-from kselect.search.kinds import SEARCHES
+from kselect.search.continuous import SEARCHES
 
 SCORED_BY = "scored-by"
 SEARCH, KERNEL, LABEL = "search", "kernel", "label"

@@ -42,7 +42,7 @@ from kselect.learners import find_learner
 from kselect.learners.base import RidgeMode
 from kselect.numerics.losses import CLASSIFICATION_LOSSES, Loss
 from kselect.papers import PAPERS
-from kselect.search.kinds import LEARNER, SEARCHES
+from kselect.search.continuous import LEARNER, SEARCHES
 
 FolderName = Annotated[str, PlainValidator(field(folder_name))]
 FigureName = Annotated[str, PlainValidator(field(figure_name))]

@@ -26,7 +26,7 @@ from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import LOSSES, TEST_LOSSES
 from kselect.search import OVER_GRID, Results, TrainingContext, search
-from kselect.search.engine import look_at, reason, walk
+from kselect.search.grid import evaluate_probes, reason, score_kernels
 from kselect.search.training_context import folds_from
 
 
@@ -213,7 +213,7 @@ def probed(
                 point = best.point
             wanted.setdefault(point, []).append((method, setting))
     for point, here in wanted.items():
-        values = look_at(context, point, [method for method, _ in here])
+        values = evaluate_probes(context, point, [method for method, _ in here])
         for method, setting in here:
             value = values[method]
             result = SearchFailure(value) if isinstance(value, str) else BestPoint(point, value, ())
@@ -223,7 +223,7 @@ def probed(
 def surveyed(maker: RecordMaker, trial: Trial, context: TrainingContext) -> Iterator[Record]:
     """Yield the scores at all grid points of the methods that keep them; an infinite score has its reason."""
     methods = tuple(m for m in trial.methods if m.everywhere)
-    for visit in walk(context, methods) if methods else ():
+    for visit in score_kernels(context, methods) if methods else ():
         points = [GridPoint(visit.kernel, lam) for lam in context.lams]
         for method in methods:
             scores, reasons = visit.scores[method].tolist(), visit.reasons[method]

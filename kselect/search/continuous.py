@@ -1,42 +1,64 @@
-"""What the continuous searches share: the unit of the features, where they may go, and how they end."""
+"""Continuous searches: they move through all values of the kernel's widths and the ridge, without a grid.
+
+Each is registered under the name that the key ``search`` of a config takes. This module has their registry, the
+unit of the features in which they work, and the conversion of their solutions to grid points.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kselect.core.grid_point import BestPoint, GridPoint, SearchFailure
+from kselect.core.method import Method
 from kselect.errors import TrialError
+from kselect.kernels import Kernel
+from kselect.kernels.ard import Ard
+from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.widths import KernelWidths, OneWidth, WidthPerFeature
-from kselect.numerics.linalg import Array
+from kselect.learners import Fit
+from kselect.learners.lssvm_errors import LSSVMSolution
+from kselect.numerics.linalg import Array, Mask
+from kselect.numerics.memory import keep_freed_memory
+from kselect.registry import Part, Registry, read_parameters
+from kselect.search.grid import NUMERICAL, Demand, Results, reason
+from kselect.search.training_context import TrainingContext
 
 State = Literal["converged", "iteration limit", "no further descent", "branch change"]
 
-# Thetas and ridges of the unit's features that a search starts from (protocols, flkl2014): times 1/d, as they are.
-START_THETAS = (0.01, 0.1, 1.0, 10.0)
-START_LAMS = (0.01, 0.1, 1.0)
-# The size of features whose fourth power, which scales mu, is still a number.
+KERNELS = ("gaussian", "ard")
+LEARNER = "lssvm"
+# The forms of the criteria whose gradients are known here.
+FORMS: Mapping[str, Any] = {"loss": "squared", "form": "press", "average": "points"}
+# The digits of a width that records keep: the rounded kernel is the one that is tested.
+DIGITS = 8
+# Features outside this range have a fourth power, which scales mu, that is no number.
 SMALLEST, LARGEST = 1e-70, 1e70
 
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """The varying features, centred and divided by one number, so that their variance is one on average.
+    """The varying features, centred and divided by one number, so that their mean variance is one.
 
-    On z-scored features that number is 1 and nothing changes. It makes the starts and bounds of a search mean
-    the same for features of any scale; the problem itself is the same in every unit (theta times ``square``,
-    mu over ``square^2``). Constant features are left out: no width of theirs changes anything.
+    For z-scored features that number is 1 and nothing changes. The unit gives the starts and bounds of a search the
+    same meaning for features of any scale; the problem itself is the same in every unit (theta times ``square``, mu
+    over ``square^2``). Constant features are left out, because their widths change nothing.
     """
 
     X: Array
     square: float
-    varying: NDArray[np.bool_]
+    varying: Mask
 
     @classmethod
-    def of(cls, X: Array) -> Unit:
-        """The unit of a training set; a TrialError where there is none."""
+    def of(cls, X: Array, y: Array) -> Unit:
+        """Return the unit of a training set; a TrialError if no search is possible on these rows and targets."""
+        if len(X) != len(y):
+            raise TrialError(f"{len(X)} rows, {len(y)} targets")
+        if not np.isfinite(y).all() or np.ptp(y) == 0.0:
+            raise TrialError("the targets are all equal, or not finite")
         if not np.isfinite(X).all():
             raise TrialError("a feature is not a finite number")
         varying = np.ptp(X, axis=0) > 0.0
@@ -60,17 +82,17 @@ class Unit:
         return int(self.X.shape[1])
 
     def widths(self, *, ard: bool) -> KernelWidths:
-        """The derivatives' sums for one width, or for one per varying feature."""
+        """Return one width, or one per varying feature."""
         return WidthPerFeature(self.X) if ard else OneWidth.of(self.X)
 
     def inside(self, theta: Array, size: int) -> Array:
-        """A user's theta as ``size`` widths in this unit: one for all, or one per feature."""
+        """Return a user's theta as ``size`` widths in this unit: one for all features, or one per feature."""
         return (
             np.broadcast_to(theta if len(theta) == 1 else theta[self.varying], size) * self.square
         )
 
     def outside(self, theta: Array, *, ard: bool) -> Array:
-        """KernelWidths of this unit as a user's theta, zero for constant features."""
+        """Return widths of this unit as a user's theta, zero for constant features."""
         if not ard:
             return theta / self.square
         found = np.zeros(len(self.varying))
@@ -79,11 +101,13 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class SecondLevel:
-    """Where a criterion of the second level is smallest: one theta (RBF) or one per feature (ARD).
+class Solution:
+    """The minimum that a continuous search found, with one theta (RBF) or one per feature (ARD).
 
-    ``lam`` is the ridge of ``sum 0.5 (y - f)^2 + (lam / 2) ||w||^2``, n times that of the grid searches. ``held``
-    counts the variables, widths and ridge, that a limit keeps from going farther.
+    ``lam`` is the ridge of ``sum 0.5 (y - f)^2 + (lam / 2) ||w||^2``, n times the lam of a grid search. ``value``
+    is the mean squared held-out error, or the criterion BR. ``evaluations`` counts Cholesky factors. ``held``
+    counts the variables at a limit of the search. FLKL, which learns the widths at the first level, also has
+    ``mu``, the outer ``steps``, and ``jumps``: how often a fold lost its minimum, at accepted or refused points.
     """
 
     theta: Array
@@ -92,30 +116,101 @@ class SecondLevel:
     evaluations: int
     state: State
     held: int = 0
+    mu: float | None = None
+    steps: int = 0
+    jumps: int = 0
+
+
+class KnownSolutions:
+    """The solutions found for one training context, from which other searches start."""
+
+    def __init__(self, context: TrainingContext) -> None:
+        self.context = context
+        self._known: dict[object, Solution] = {}
+
+    @property
+    def y(self) -> Array:
+        """The target; more than two classes have several targets and no common kernel."""
+        if len(self.context.targets) != 1:
+            raise TrialError(
+                "a kernel is learned for two classes or one number, not for more classes"
+            )
+        target: Array = self.context.targets[0]
+        return target
+
+    def once(self, key: object, compute: Callable[[], Solution]) -> Solution:
+        """Return the solution of a key, computed on the first call."""
+        if key not in self._known:
+            self._known[key] = compute()
+        return self._known[key]
 
 
 @dataclass(frozen=True)
-class FirstLevel:
-    """A kernel learned at the first level, its widths those of all rows.
+class ContinuousSearch(Part):
+    """A registered search; ``criteria`` names the criteria that it can minimise."""
 
-    ``objective`` is the mean squared k-fold error; ``evaluations`` counts Cholesky factors, ``steps`` the outer
-    steps, ``jumps`` the folds whose minimum was lost on the way, at points taken or refused.
-    ``lam`` is scaled as SecondLevel's.
-    """
+    criteria: tuple[str, ...]
 
-    theta: Array
-    lam: float
-    mu: float
-    objective: float
-    state: State
-    evaluations: int
-    steps: int
-    jumps: int
+    def misfit(self, method: Method) -> str:
+        """Return why it cannot search for a method; empty if it can."""
+        if method.criterion not in self.criteria:
+            return f"{self.name} minimises {' or '.join(self.criteria)}, not {method.criterion}"
+        if method.kernel not in KERNELS:
+            return f"{self.name} moves the kernel {' or '.join(KERNELS)}, not {method.kernel!r}"
+        wrong = {k: v for k, v in method.params if FORMS.get(k, v) != v}
+        return " and ".join(
+            f"{self.name} takes {k} {FORMS[k]} only, not {v}" for k, v in wrong.items()
+        )
 
 
-def require_targets(X: Array, y: Array) -> None:
-    """Two different targets at least, one for each row."""
-    if len(X) != len(y):
-        raise TrialError(f"{len(X)} rows, {len(y)} targets")
-    if not np.isfinite(y).all() or np.ptp(y) == 0.0:
-        raise TrialError("the targets are all equal, or not finite")
+SEARCHES: Registry[ContinuousSearch] = Registry("search", "kselect.search", "kselect list searches")
+F = TypeVar("F", bound=Callable[..., Solution])
+
+
+def continuous_search(name: str, *, paper: str, criteria: tuple[str, ...]) -> Callable[[F], F]:
+    """Register ``function(known, method, *, parameter=default...) -> Solution`` as a search."""
+
+    def register(function: F) -> F:
+        own = (name, function, paper, read_parameters(function), criteria)
+        SEARCHES[name] = ContinuousSearch(*own)
+        return function
+
+    return register
+
+
+def search_continuously(context: TrainingContext, demand: Demand) -> Results:
+    """Run the search of every method; searches with one width come first, because the others start from them."""
+    keep_freed_memory()
+    known = KnownSolutions(context)
+    found: Results = {}
+    for method in sorted(demand, key=lambda m: m.kernel == "ard"):
+        assert method.search is not None
+        function = SEARCHES[method.search.name].function
+        result: BestPoint | SearchFailure
+        try:
+            result = best_point(
+                known, method, function(known, method, **dict(method.search.params))
+            )
+        except NUMERICAL as error:
+            result = SearchFailure(reason(error))
+        found |= {(method, setting): result for setting in demand[method]}
+    return found
+
+
+def best_point(known: KnownSolutions, method: Method, solution: Solution) -> BestPoint:
+    """Return a solution as a grid point with its fit; lam becomes that of a grid search."""
+    context, kernel = known.context, kernel_of(method.kernel, solution.theta)
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        found = LSSVMSolution(kernel.gram(context.points), known.y, solution.lam)
+    extra = ("held", solution.held) if solution.mu is None else ("mu", solution.mu)
+    point = GridPoint(kernel, solution.lam / context.n, (extra,))
+    fit = Fit(found.alpha[None], np.array([found.bias]))
+    return BestPoint(point, solution.value, (fit,), state=solution.state)
+
+
+def kernel_of(name: str, theta: Array) -> Kernel:
+    """Return the kernel of rounded widths: Gaussian with ``tau = 1 / (2 theta)``, or one theta per feature."""
+    ard = name == "ard"
+    values = theta.tolist() if ard else [0.5 / float(theta[0]) if theta[0] else np.inf]
+    rounded = tuple(float(f"{value:.{DIGITS}g}") for value in values)
+    return Ard(rounded) if ard else Gaussian(*rounded)

@@ -1,14 +1,15 @@
 r"""FLKL's inner problem: the kernel's widths as parameters of the first level (flkl2014, section 3).
 
-``L(theta) = min_{w, b} sum 0.5 (y - f)^2 + (lam/2) ||w||^2 + (mu/2) ||theta||^2`` over ``theta >= 0``; the dual
-parameters are solved exactly, so ``L = (lam/2) y^T alpha + (mu/2) ||theta||^2`` and, with
+``L(theta) = min_{w, b} sum 0.5 (y - f)^2 + (lam/2) ||w||^2 + (mu/2) ||theta||^2`` over ``theta >= 0``. The dual
+parameters are solved exactly, so that ``L = (lam/2) y^T alpha + (mu/2) ||theta||^2`` and, with
 ``U_r = (dK/dtheta_r) alpha``,
 
     g_r  = -(lam/2) alpha^T U_r + mu theta_r
     H_rs = -(lam/2) alpha^T (K o D_r o D_s) alpha + lam U_r^T P U_s + mu delta_rs
 
-Projected Newton: the exact Hessian, its eigenvalues in absolute value, the bounds kept inside the quadratic
-model, a Levenberg shift where a step fails. L is not convex: what is found is the minimum that the start leads to.
+Projected Newton uses the exact Hessian with its eigenvalues in absolute value, keeps the bounds inside the
+quadratic model, and adds a Levenberg shift if a step fails. L is not convex: the search finds the minimum that its
+start leads to.
 """
 
 from __future__ import annotations
@@ -25,20 +26,21 @@ from kselect.numerics.linalg import Array, Index
 from kselect.search.continuous import State
 
 STEPS = 100
-# The share of L below which a predicted decrease is lost in rounding.
+# A predicted decrease below this share of L is lost in rounding.
 ROUNDING = 1e-15
-# The share of L whose promise is as good as nothing, where rounding keeps L from falling.
+# A predicted decrease below this share of L counts as none if rounding keeps L from falling.
 SETTLED = 1e-9
-# The projected gradient that ends a search, against the sizes of its two terms.
+# The projected gradient, relative to the sizes of its two terms, that ends a search.
 FLAT = 1e-7
-# The projected gradient from which on the next one is as its square.
+# Below this projected gradient the next one is about its square.
 REGULAR = 0.1
+# Curvatures are raised to this share of the largest one.
 FLOOR = 1e-8
-# A step is taken if L falls by this share of what was promised, up to what rounding hides.
+# A step is accepted if L falls by this share of the predicted decrease, up to NOISE times L.
 SHARE = 1e-4
 NOISE = 1e-14
 ATTEMPTS = 40
-# A step may be twice as long as theta, or as a theta too small to see anything.
+# A step may be twice as long as theta, or as a theta of this size over the number of widths.
 REACH = 2.0
 SMALLEST = 1e-3
 
@@ -52,15 +54,15 @@ class Inner:
     lam: float
     mu: float
 
-    def at(self, theta: Array) -> Point:
-        """The dual solution at a theta: one Cholesky factor."""
+    def at(self, theta: Array) -> InnerPoint:
+        """Solve for the dual parameters at a theta, with one Cholesky factor."""
         K = self.widths.gram(theta)
-        return Point(self, theta, K, LSSVMSolution(K, self.y, self.lam))
+        return InnerPoint(self, theta, K, LSSVMSolution(K, self.y, self.lam))
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
-    """A theta with its dual solution; derivatives are computed when first asked for."""
+class InnerPoint:
+    """A theta with its dual solution; derivatives are computed on first use."""
 
     problem: Inner
     theta: Array
@@ -75,7 +77,7 @@ class Point:
 
     @cached_property
     def moments(self) -> Moments:
-        """The sums that the derivatives are made of."""
+        """The sums that form the derivatives."""
         return self.problem.widths.moments(self.K, self.solution.alpha)
 
     @cached_property
@@ -95,12 +97,12 @@ class Point:
 
     @cached_property
     def free(self) -> Index:
-        """The widths that are positive, or that want to be."""
+        """The widths that are positive or would become positive."""
         return np.flatnonzero((self.theta > 0.0) | (self.gradient < 0.0))
 
     @cached_property
     def pulled(self) -> Array:
-        """``P [alpha, U]`` for the free widths: how the dual parameters move with lam and theta, but for signs."""
+        """``P [alpha, U]`` of the free widths: up to signs, how lam and theta move the dual parameters."""
         n = len(self.solution.alpha)
         right = np.empty((n, 1 + len(self.free)), order="F")
         right[:, 0], right[:, 1:] = self.solution.alpha, self.U[:, self.free]
@@ -108,33 +110,33 @@ class Point:
 
     @cached_property
     def hessian(self) -> Array:
-        """``H`` among the free widths: O(n^2 f^2)."""
+        """``H`` of the free widths: O(n^2 f^2)."""
         lam, U = self.problem.lam, self.U[:, self.free]
         H = lam * (U.T @ self.pulled[:, 1:] - 0.5 * self.moments.pairs(self.free))
         H.flat[:: len(H) + 1] += self.problem.mu
         return 0.5 * (H + H.T)
 
     @cached_property
-    def quadratic(self) -> Quadratic:
-        """The convex model of L around here."""
-        return Quadratic.of(self)
+    def model(self) -> ConvexModel:
+        """The convex model of L at this point."""
+        return ConvexModel.of(self)
 
-    def moved(self, p: Array) -> Point:
-        """The point after a move of the free widths."""
+    def moved(self, p: Array) -> InnerPoint:
+        """Return the point after a move of the free widths."""
         theta = self.theta.copy()
         theta[self.free] = np.maximum(theta[self.free] + p, 0.0)
         return self.problem.at(theta)
 
     @property
     def unsettled(self) -> float:
-        """The largest component of the projected gradient, over that of the gradient's two terms."""
+        """The largest component of the projected gradient, relative to the gradient's two terms."""
         projected = np.where(self.theta > 0.0, self.gradient, np.minimum(self.gradient, 0.0))
         terms = np.abs(self.data_gradient) + self.problem.mu * self.theta
         return float(np.abs(projected).max() / (terms.max() or 1.0))
 
 
 @dataclass(frozen=True, eq=False)
-class Quadratic:
+class ConvexModel:
     """The quadratic model of L in the free widths at a point, its curvatures in absolute value."""
 
     slope: Array
@@ -144,8 +146,8 @@ class Quadratic:
     indefinite: bool
 
     @classmethod
-    def of(cls, point: Point) -> Quadratic:
-        """An eigendecomposition of the Hessian; curvatures below FLOOR times the largest are raised to it."""
+    def of(cls, point: InnerPoint) -> ConvexModel:
+        """Decompose the Hessian; curvatures below FLOOR times the largest are raised to it."""
         H = point.hessian
         e, V = np.linalg.eigh(H) if len(H) > 1 else (H.ravel(), np.ones_like(H))
         least = FLOOR * float(np.abs(e).max(initial=0.0))
@@ -154,7 +156,7 @@ class Quadratic:
         return cls(point.gradient[free], point.theta[free], convex, V, bool((e < -least).any()))
 
     def move(self, shift: float) -> Array:
-        """The minimum in ``theta >= 0`` with all curvatures raised by a shift, cut off at REACH."""
+        """Return the minimum in ``theta >= 0`` with all curvatures raised by a shift, shortened to REACH."""
         e = self.curvatures + shift
         along = self.axes.T @ self.slope
         p = -self.axes @ (along / e)
@@ -164,31 +166,31 @@ class Quadratic:
         return p * min(1.0, reach / max(float(np.linalg.norm(p)), np.finfo(float).tiny))
 
     def curvature(self, p: Array) -> float:
-        """``p' H p``."""
+        """Return ``p' H p``."""
         return float(self.curvatures @ (self.axes.T @ p) ** 2)
 
     def promised(self, p: Array) -> float:
-        """The decrease of L that the model predicts."""
+        """Return the decrease of L that the model predicts."""
         return -float(self.slope @ p) - 0.5 * self.curvature(p)
 
 
 def bounded(root: Array, slope: Array, theta: Array) -> Array:
-    """``argmin 0.5 |root p + slope|^2`` over ``theta + p >= 0``, by non-negative least squares."""
+    """Return ``argmin 0.5 |root p + slope|^2`` over ``theta + p >= 0``, with non-negative least squares."""
     try:
         reached, _ = nnls(root, root @ theta - slope)
-    except RuntimeError:  # its iteration limit: the clipped step is no minimum, but a step
+    except RuntimeError:  # its iteration limit: the clipped step is no minimum, but a usable step
         reached = np.maximum(theta - np.linalg.solve(root, slope), 0.0)
     return np.asarray(reached - theta)
 
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """Where the inner search ended, and the last move of the widths, short enough not to be made.
+    """The end of an inner search, and a last short move of the widths that was not evaluated.
 
-    ``straight`` if every step was a whole one of a convex model.
+    ``straight`` says that every step was a whole step of a convex model.
     """
 
-    point: Point
+    point: InnerPoint
     pending: Array
     evaluations: int
     state: State
@@ -201,15 +203,16 @@ class Settled:
 
     @property
     def unmade(self) -> float:
-        """The last move's length as a share of the widths before it."""
+        """The length of the last move as a share of the widths before it."""
         move, widths = np.linalg.norm(self.pending), np.linalg.norm(self.point.theta)
         return float(move / (widths or 1.0))
 
 
 def settle(problem: Inner, start: Array, near: float = 0.0, *, unseen: bool = False) -> Settled:
-    """Projected Newton from a start, until the gradient is flat or a step no longer than ``near`` times theta.
+    """Run projected Newton from a start, until the gradient is flat or a step is at most ``near`` times theta.
 
-    ``unseen``: the last move may also be the one that will make the gradient flat, as it fell like a square before.
+    With ``unseen`` the search also ends before a step that will make the gradient flat, judged from the quadratic
+    decrease so far.
     """
     point, used, straight = problem.at(np.maximum(start, 0.0)), 1, True
     state: State = "converged"
@@ -219,7 +222,7 @@ def settle(problem: Inner, start: Array, near: float = 0.0, *, unseen: bool = Fa
         now = point.unsettled
         if now <= FLAT:
             return Settled(point, still, used, "converged", straight)
-        still[point.free] = p = point.quadratic.move(0.0)
+        still[point.free] = p = point.model.move(0.0)
         regular = unseen and straight and before <= REGULAR
         foreseen = regular and now**3 <= FLAT * before**2
         if foreseen or np.linalg.norm(p) <= near * np.linalg.norm(point.theta):
@@ -230,16 +233,16 @@ def settle(problem: Inner, start: Array, near: float = 0.0, *, unseen: bool = Fa
             found, more = flatter(point, p)
             tried += more
         used += tried
-        straight = straight and tried <= 1 and not point.quadratic.indefinite
+        straight = straight and tried <= 1 and not point.model.indefinite
         if found is None:
             return Settled(point, np.zeros_like(still), used, state, straight)
         point = found
     return Settled(point, np.zeros_like(point.theta), used, "iteration limit", straight)
 
 
-def descend(point: Point, p: Array) -> tuple[Point | None, int, State]:
-    """The next point and what it cost, or none where there is nothing to win; ``p`` is the move without a shift."""
-    shift, model, whole = 0.0, point.quadratic, p
+def descend(point: InnerPoint, p: Array) -> tuple[InnerPoint | None, int, State]:
+    """Return the next point and its cost, or None if nothing can be gained; ``p`` is the move without a shift."""
+    shift, model, whole = 0.0, point.model, p
     for tried in range(ATTEMPTS):
         promised = model.promised(p)
         if promised <= ROUNDING * point.value:
@@ -253,8 +256,8 @@ def descend(point: Point, p: Array) -> tuple[Point | None, int, State]:
     return None, ATTEMPTS, "no further descent"
 
 
-def flatter(point: Point, p: Array) -> tuple[Point | None, int]:
-    """As ``descend``, for a move that L is too flat to judge: the gradient does, as it must fall."""
+def flatter(point: InnerPoint, p: Array) -> tuple[InnerPoint | None, int]:
+    """Do the same where rounding hides the decrease of L: accept a move that halves the gradient."""
     if np.linalg.norm(p) <= ROUNDING * max(float(np.linalg.norm(point.theta)), SMALLEST):
         return None, 0
     trial = point.moved(p)

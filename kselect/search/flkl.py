@@ -1,155 +1,80 @@
 r"""FLKL: the widths at the first level of inference, (lam, mu) by cross-validation (flkl2014, section 3).
 
 The outer objective is the sum of squared k-fold errors of models whose widths minimise the regularised training
-error of their own fold; it is minimised by Levenberg-Marquardt in ``(log lam, log mu)``. The start is RBF-XVAL's
-solution with ``mu = -g^T theta / theta^T theta``, where RBF is stationary along its own direction.
+error of their own fold. Two searches minimise it over ``(log lam, log mu)``: our Levenberg-Marquardt, and the
+paper's Nelder-Mead. Both start at the solution of RBF-XVAL with ``mu = -g^T theta / theta^T theta``, where RBF is
+stationary along its own direction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
+from scipy.optimize import Bounds, minimize
 
 from kselect.core.method import Method
 from kselect.kernels.widths import KernelWidths
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
-from kselect.search.continuous import FirstLevel, SecondLevel, State, Unit, require_targets
-from kselect.search.first_level import Inner, Settled, settle
-from kselect.search.held_out_fits import NEAR, Fold, FoldFit, follow_all
-from kselect.search.kinds import Solutions, search_kind
+from kselect.search.continuous import KnownSolutions, Solution, State, Unit, continuous_search
+from kselect.search.first_level import Inner, InnerPoint, Settled, settle
+from kselect.search.fold_fits import NEAR, FoldFits, FoldProblem, Follower
 from kselect.search.least_squares import Ended, least_squares
-from kselect.search.quasi_newton import minimise_k_fold, rbf
+from kselect.search.quasi_newton import rbf
 
-# Where the search is still on its way a fold's widths may be farther from their minimum than NEAR: by this share of
-# the way they were followed, and so far at the start. A single width bends alike in all folds, many do not.
-ON_THE_WAY = 0.05
-ROUGH_ONE, ROUGH_MANY = 0.04, 0.02
-# A search that ends without having converged is followed by a second one, for which all fits are so near.
-SHARP = 3e-4
-# Where (lam, mu) may be, in the unit's features.
+# The limits of (lam, mu), in the unit's features.
 LIMITS = np.log([[1e-5, 1e3], [1e-6, 1e7]])
+# How far folds may be from their minimum at the start: a single width bends alike in all folds, many widths do not.
+ROUGH_ONE, ROUGH_MANY = 0.04, 0.02
+# A search that ends without having converged is repeated with all fits this near to their minimum.
+SHARP = 3e-4
+# Nelder-Mead: the most evaluations, scipy's default for the size of the last simplex, and the limits of theta.
+EVALUATIONS = 400
+STILL = 1e-4
+WIDTHS = (1e-12, 1e6)
 
 
 @dataclass(frozen=True, eq=False)
-class FoldFits:
-    """The fits of all folds at one (lam, mu): the residuals of the outer search."""
+class OuterProblem:
+    """The rows in their unit, the problems of all folds, and the start ``u = (log lam, log mu)`` and theta."""
 
-    fits: tuple[FoldFit, ...]
+    unit: Unit
+    ard: bool
+    widths: KernelWidths
+    y: Array
+    folds: tuple[FoldProblem, ...]
+    u: Array
+    theta: Array
 
-    @cached_property
-    def errors(self) -> Array:
-        """Fold after fold."""
-        return np.concatenate([fit.errors for fit in self.fits])
+    @classmethod
+    def of(cls, X: Array, y: Array, folds: Folds, start: Solution, *, ard: bool) -> OuterProblem:
+        """Return the problem with one width, or one per feature (ARD); ``start`` is the solution of RBF-XVAL."""
+        unit = Unit.of(X, y)
+        widths = unit.widths(ard=ard)
+        u, theta = beginning(unit, widths, y, start)
+        parts = tuple(FoldProblem.of(widths, y, F) for F in folds.members)
+        return cls(unit, ard, widths, y, parts, u, theta)
 
-    @cached_property
-    def jacobian(self) -> Array:
-        """``d errors / d (log lam, log mu)``."""
-        return np.concatenate([fit.jacobian for fit in self.fits])
+    def inner(self, u: Array) -> Inner:
+        """Return the inner problem on all rows."""
+        return Inner(self.widths, self.y, *np.exp(u).tolist())
 
-    @property
-    def theta(self) -> Array:
-        """The mean of the folds' widths."""
-        return np.asarray(np.mean([fit.theta for fit in self.fits], axis=0))
-
-    @property
-    def unmade(self) -> float:
-        """The largest last move of a fold's widths that was made in the errors alone, as a share of them."""
-        return max(fit.unmade for fit in self.fits)
-
-    @property
-    def jumps(self) -> int:
-        """The folds whose minimum is another than the one they came from."""
-        return sum(fit.jumped for fit in self.fits)
-
-
-@dataclass(eq=False)
-class Follower:
-    """Moves all folds along their minima, and counts what that costs.
-
-    ``near`` is how near to its minimum a fold is in the end, ``rough`` at the start and after a long step.
-    """
-
-    near: float = NEAR
-    rough: float = NEAR
-    evaluations: int = 0
-    jumps: int = 0
-
-    def __call__(self, u: Array, s: Array, here: FoldFits) -> FoldFits:
-        """The fits at ``u + s``."""
-        return self.counted(FoldFits(follow_all(here.fits, s, self.after(s))))
-
-    def after(self, s: Array) -> float:
-        """How near to its minimum a fold has to be after a step: the last ones are short."""
-        return max(self.near, min(self.rough, ON_THE_WAY * float(np.abs(s).max())))
-
-    def first(self, folds: Sequence[Fold], u: Array, theta: Array) -> FoldFits:
-        """The fits at the start; each fold starts from the mean of those before it."""
-        found = FoldFits(())
-        for fold in folds:
-            fit = fold.fit(u, found.theta if found.fits else theta, self.rough)
-            found = FoldFits((*found.fits, fit))
-        return self.counted(found)
-
-    def sharper(self, found: FoldFits, near: float) -> FoldFits:
-        """The same place, no fold farther from its minimum than ``near``; as all that follow."""
-        self.near = self.rough = near
-        return self.counted(FoldFits(tuple(fit.sharper(near) for fit in found.fits)))
-
-    def counted(self, found: FoldFits) -> FoldFits:
-        """The same fits."""
-        self.evaluations += sum(fit.evaluations for fit in found.fits)
-        self.jumps += found.jumps
-        return found
+    def solution(
+        self, final: InnerPoint, theta: Array, value: float, evaluations: int, state: State
+    ) -> Solution:
+        """Return a solution in the unit of the original features."""
+        problem, mu = final.problem, final.problem.mu * self.unit.square**2
+        theta = self.unit.outside(theta, ard=self.ard)
+        return Solution(theta, problem.lam, value, evaluations, state, mu=mu)
 
 
-def flkl(
-    X: Array, y: Array, folds: Folds, *, ard: bool = True, start: SecondLevel | None = None
-) -> FirstLevel:
-    """FLKL with one width (RBF) or one per feature (ARD); ``start`` is RBF-XVAL's solution where it is at hand."""
-    require_targets(X, y)
-    unit = Unit.of(X)
-    widths = unit.widths(ard=ard)
-    u, theta = beginning(unit, widths, y, start or minimise_k_fold(X, y, folds))
-    ended, follower, foreseen = outer(widths, y, folds, u, theta)
-    final = settle(Inner(widths, y, *np.exp(ended.u).tolist()), foreseen, unseen=True)
-    return summary(unit, ard, ended, final, follower)
+def beginning(unit: Unit, widths: KernelWidths, y: Array, rbf: Solution) -> tuple[Array, Array]:
+    """Return ``(log lam, log mu)`` and theta from the solution of RBF-XVAL.
 
-
-def outer(
-    widths: KernelWidths, y: Array, folds: Folds, u: Array, theta: Array
-) -> tuple[Ended[FoldFits], Follower, Array]:
-    """The search over ``(log lam, log mu)``, what it cost, and the widths that all rows are foreseen to have."""
-    single = widths.size == 1
-    follower = Follower(rough=ROUGH_ONE if single else ROUGH_MANY)
-    begun = follower.first([Fold.of(widths, y, F) for F in folds.members], u, theta)
-    ended = search(follower, u, begun)
-    more = larger(theta, begun.theta) if single else 1.0
-    return ended, follower, more * ended.point.theta
-
-
-def search(follower: Follower, u: Array, begun: FoldFits) -> Ended[FoldFits]:
-    """Levenberg-Marquardt; where it ended on its way, or steps broke their promise, once more with nearer fits."""
-    ended = least_squares(follower, u, begun, LIMITS)
-    if ended.point.unmade > NEAR:
-        ended = once_more(follower, ended, NEAR)
-    return ended if ended.state == "converged" else once_more(follower, ended, SHARP)
-
-
-def once_more(follower: Follower, ended: Ended[FoldFits], near: float) -> Ended[FoldFits]:
-    """The search from where one ended, with nearer fits; the steps of both."""
-    again = least_squares(follower, ended.u, follower.sharper(ended.point, near), LIMITS)
-    return replace(again, steps=ended.steps + again.steps)
-
-
-def beginning(unit: Unit, widths: KernelWidths, y: Array, rbf: SecondLevel) -> tuple[Array, Array]:
-    """``(log lam, log mu)`` and theta, from RBF-XVAL's solution.
-
-    That may lie in the limit of a linear kernel, theta and lam both near zero, where mu has no bound: theta
-    and lam times one factor fit nearly the same there, and the least power of ten that is inside the limits serves.
+    That solution may be close to a linear kernel, with theta and lam both near zero and mu without bound. There
+    theta and lam times a common factor give nearly the same fit, so that the least power of ten is used that
+    brings mu inside the limits.
     """
     theta, lam = float(unit.inside(rbf.theta, 1)[0]), rbf.lam
     u = stationary(widths, y, np.full(widths.size, theta), lam)
@@ -160,65 +85,137 @@ def beginning(unit: Unit, widths: KernelWidths, y: Array, rbf: SecondLevel) -> t
 
 
 def stationary(widths: KernelWidths, y: Array, theta: Array, lam: float) -> Array:
-    """``(log lam, log mu)`` with ``mu = -g^T theta / theta^T theta``; minus infinity where no mu balances g."""
+    """Return ``(log lam, log mu)`` with ``mu = -g^T theta / theta^T theta``; minus infinity if no mu balances g."""
     pull = Inner(widths, y, lam, 0.0).at(theta).gradient
     mu = max(0.0, -float(pull @ theta) / float(theta @ theta))
     return np.array([np.log(lam), np.log(mu) if mu else -np.inf])
 
 
+def outer_problem(known: KnownSolutions, method: Method) -> OuterProblem:
+    """Return the outer problem of a method."""
+    assert method.folds is not None
+    start, folds = rbf(known, method.folds), known.context.folds(method.folds)
+    return OuterProblem.of(known.context.X, known.y, folds, start, ard=method.kernel == "ard")
+
+
+@continuous_search("flkl", paper="flkl2014", criteria=("k-CV",))
+def first_level(known: KnownSolutions, method: Method) -> Solution:
+    """The first level: widths by projected Newton with the exact Hessian, (lam, mu) by Levenberg-Marquardt."""
+    return flkl(outer_problem(known, method))
+
+
+@continuous_search("flkl-at", paper="flkl2014", criteria=("k-CV",))
+def at_hyper_parameters(
+    known: KnownSolutions, method: Method, *, lam: float = 1.0, mu: float = 1.0
+) -> Solution:
+    """The widths at one given (lam, mu): a point of the surface that flkl minimises."""
+    problem, follower = outer_problem(known, method), Follower()
+    u = np.log([lam, mu / problem.unit.square**2])
+    found = follower.first(problem.folds, u, problem.theta)
+    ended: Ended[FoldFits] = Ended(u, found, (), 0, "converged")
+    return summary(problem, ended, found.theta, follower)
+
+
+@continuous_search("nelder-mead", paper="flkl2014", criteria=("k-CV",))
+def by_nelder_mead(known: KnownSolutions, method: Method) -> Solution:
+    """FLKL as the paper searched: Nelder-Mead over (lam, mu), the widths by gradient descent inside."""
+    return nested_nelder_mead(outer_problem(known, method))
+
+
+def flkl(problem: OuterProblem) -> Solution:
+    """Minimise the outer objective with Levenberg-Marquardt."""
+    ended, follower, foreseen = outer(problem)
+    return summary(problem, ended, foreseen, follower)
+
+
+def outer(problem: OuterProblem) -> tuple[Ended[FoldFits], Follower, Array]:
+    """Search over ``(log lam, log mu)``; return the end, the follower, and a forecast of the widths of all rows."""
+    single = problem.widths.size == 1
+    follower = Follower(rough=ROUGH_ONE if single else ROUGH_MANY)
+    begun = follower.first(problem.folds, problem.u, problem.theta)
+    ended = search(follower, problem.u, begun)
+    more = larger(problem.theta, begun.theta) if single else 1.0
+    return ended, follower, more * ended.point.theta
+
+
+def search(follower: Follower, u: Array, begun: FoldFits) -> Ended[FoldFits]:
+    """Run Levenberg-Marquardt; repeat it with nearer fits if it ended with rough ones or did not converge."""
+    ended = least_squares(follower, u, begun, LIMITS)
+    if ended.point.unmade > NEAR:
+        ended = once_more(follower, ended, NEAR)
+    return ended if ended.state == "converged" else once_more(follower, ended, SHARP)
+
+
+def once_more(follower: Follower, ended: Ended[FoldFits], near: float) -> Ended[FoldFits]:
+    """Continue a search from its end with nearer fits; count the steps of both."""
+    again = least_squares(follower, ended.u, follower.sharper(ended.point, near), LIMITS)
+    return replace(again, steps=ended.steps + again.steps)
+
+
 def larger(theta: Array, folds: Array) -> float:
-    """How much larger the width of all rows is than the folds': at the start RBF's is a minimum as it is."""
+    """Return how much larger the width of all rows is than the folds', from the start, where RBF is stationary."""
     return float(theta[0] / folds[0]) if folds[0] > 0.0 else 1.0
 
 
 def summary(
-    unit: Unit, ard: bool, ended: Ended[FoldFits], final: Settled, follower: Follower
-) -> FirstLevel:
-    """What was found, in the units of the features that came in."""
-    problem = final.point.problem
-    errors = ended.point.errors
-    return FirstLevel(
-        theta=unit.outside(final.theta, ard=ard),
-        lam=problem.lam,
-        mu=problem.mu * unit.square**2,
-        objective=float(errors @ errors) / len(errors),
-        state=ending(ended, final),
-        evaluations=follower.evaluations + final.evaluations,
-        steps=ended.steps,
-        jumps=follower.jumps,
-    )
+    problem: OuterProblem, ended: Ended[FoldFits], foreseen: Array, follower: Follower
+) -> Solution:
+    """Find the widths of all rows at the end of an outer search, and return the solution."""
+    final, errors = settle(problem.inner(ended.u), foreseen, unseen=True), ended.point.errors
+    value, used = float(errors @ errors) / len(errors), follower.evaluations + final.evaluations
+    found = problem.solution(final.point, final.theta, value, used, ending(ended, final))
+    return replace(found, steps=ended.steps, jumps=follower.jumps)
 
 
 def ending(ended: Ended[FoldFits], final: Settled) -> State:
-    """How it ended: a step that would have gone on but for a change of branch is named before all else."""
+    """Return the state of a search: a change of branch, then an unfinished inner search, then the outer state."""
     if any(point.jumps for point in ended.refused):
         return "branch change"
     inner = [fit.state for fit in ended.point.fits] + [final.state]
     return next((state for state in inner if state != "converged"), ended.state)
 
 
-@search_kind("flkl", paper="flkl2014", criteria=("k-CV",))
-def first_level(solutions: Solutions, method: Method) -> FirstLevel:
-    """The first level: widths by projected Newton with the exact Hessian, (lam, mu) by Levenberg-Marquardt."""
-    context = solutions.context
-    assert method.folds is not None
-    folds, start = context.folds(method.folds), rbf(solutions, method.folds)
-    return flkl(context.X, solutions.y, folds, ard=method.kernel == "ard", start=start)
+@dataclass(eq=False)
+class Nested:
+    """The outer objective ``0.5 sum e^2`` as the paper computes it; counts inner evaluations."""
+
+    problem: OuterProblem
+    evaluations: int = 0
+
+    def __call__(self, u: Array) -> float:
+        """Solve the inner problem of every fold from the start."""
+        total = 0.0
+        for fold in self.problem.folds:
+            point = self.settled(fold.inner(u))
+            fitted = fold.across.gram(point.theta) @ point.solution.alpha + point.solution.bias
+            total += 0.5 * float(np.sum((fold.targets - fitted) ** 2))
+        return total
+
+    def settled(self, inner: Inner) -> InnerPoint:
+        """Return the inner minimum of L-BFGS in ``log theta``, from the start."""
+
+        def in_logs(phi: Array) -> tuple[float, Array]:
+            point = inner.at(np.exp(phi))
+            return point.value, point.gradient * point.theta
+
+        phi, limits = np.log(self.problem.theta), Bounds(*np.log(WIDTHS))
+        found = minimize(in_logs, phi, jac=True, method="L-BFGS-B", bounds=limits)
+        self.evaluations += int(found.nfev)
+        return inner.at(np.exp(found.x))
 
 
-@search_kind("flkl-at", paper="flkl2014", criteria=("k-CV",))
-def at_hyper_parameters(
-    solutions: Solutions, method: Method, *, lam: float = 1.0, mu: float = 1.0
-) -> FirstLevel:
-    """The widths alone, at one (lam, mu): a point of the surface that flkl looks for the least of."""
-    context, y, ard = solutions.context, solutions.y, method.kernel == "ard"
-    assert method.folds is not None
-    require_targets(context.X, y)
-    folds, unit = context.folds(method.folds), Unit.of(context.X)
-    widths = unit.widths(ard=ard)
-    _, theta = beginning(unit, widths, y, rbf(solutions, method.folds))
-    u = np.log([lam, mu / unit.square**2])
-    follower = Follower()
-    found = follower.first([Fold.of(widths, y, F) for F in folds.members], u, theta)
-    final = settle(Inner(widths, y, *np.exp(u).tolist()), found.theta, unseen=True)
-    return summary(unit, ard, Ended(u, found, (), 0, "converged"), final, follower)
+def nested_nelder_mead(problem: OuterProblem) -> Solution:
+    """Minimise the outer objective with the paper's search, about a hundred times slower than ``flkl``."""
+    nested = Nested(problem)
+    found = minimize(
+        nested,
+        problem.u,
+        method="Nelder-Mead",
+        bounds=Bounds(*LIMITS.T),
+        options={"xatol": STILL, "fatol": STILL, "maxfev": EVALUATIONS},
+    )
+    point = nested.settled(problem.inner(found.x))
+    state: State = "converged" if found.success else "iteration limit"
+    value = 2.0 * float(found.fun) / len(problem.y)
+    solution = problem.solution(point, point.theta, value, nested.evaluations, state)
+    return replace(solution, steps=int(found.nfev))

@@ -1,223 +1,188 @@
-r"""Exact selection without the whole surface: pairs whose bound already exceeds the best are dropped.
+"""The pruned search: the minimum of exact k-fold cross-validation, without a score for every candidate.
 
-The k-fold error of a (kernel, ridge) is a sum over folds, each bounded from below before it is known: without any
-fit (intervals.py), then by the loss on the fold of the model that was trained on all rows, which has seen it. What
-survives is trained fold by fold until the sum of the known and the bounded exceeds the best. The minimum is that
-of the surface (mathematics, section 6), for the losses that the bounds know: the hinge with the smoothed-hinge
-SVM, the square with kernel ridge regression.
+The bounds hold for k-CV with the hinge loss of the smoothed-hinge SVM and with the squared loss of KRR. Other
+losses, learners and criteria, a fixed ridge and several targets are searched on the grid. So is a method with a
+candidate that fails, because the grid names the candidates that it excludes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kselect.errors import TrialError
+from kselect.core.grid_point import BestPoint, GridPoint
+from kselect.core.method import Method
+from kselect.errors import ConfigError
+from kselect.kernels import Kernel, Points
+from kselect.kernels.gaussian import Gaussian
+from kselect.learners import find_learner
 from kselect.learners.base import RidgeMode
-from kselect.learners.factor import Factor
+from kselect.learners.factor import Factor, factorise
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
-from kselect.search.intervals import Ridges
+from kselect.search.grid import NUMERICAL, Demand, Results, search_grid
+from kselect.search.pruned_grid import (
+    BestPair,
+    FoldedGrid,
+    KernelBounds,
+    MakeFactor,
+    Pruned,
+    Trail,
+    Work,
+    order_of,
+)
+from kselect.search.pruned_hinge import HingeBounds
+from kselect.search.pruned_square import SquareBounds
+from kselect.search.training_context import TrainingContext
 
-Mask = NDArray[np.bool_]
-# A bound must exceed the best by this much, relative to it: the trainers' tolerance shall not drop the minimum.
-SLACK = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class Grid:
-    """What all kernels share: the rows in the order of the folds, the ridges."""
-
-    y: Array
-    lams: Array
-    sizes: Index
-    ridge: RidgeMode
-
-    @classmethod
-    def of(cls, y: Array, lams: Array, folds: Folds, ridge: RidgeMode) -> Grid:
-        """The rows of fold 0, then those of fold 1, ..."""
-        sizes = np.array([len(F) for F in folds.members], dtype=np.intp)
-        return cls(y[order_of(folds)], lams, sizes, ridge)
-
-    @property
-    def n(self) -> int:
-        """The number of rows."""
-        return len(self.y)
-
-    @cached_property
-    def starts(self) -> Index:
-        """The first row of each fold."""
-        return np.cumsum(self.sizes) - self.sizes
-
-    @cached_property
-    def slices(self) -> tuple[slice, ...]:
-        """The rows of each fold."""
-        return tuple(slice(s, s + m) for s, m in zip(self.starts, self.sizes, strict=True))
-
-    def rows(self, fold: int | None = None) -> int:
-        """By how many rows lam is multiplied for a fold; None: for the fit on all rows that bounds them all."""
-        if self.ridge == "fixed":
-            return self.n
-        return self.n - int(self.sizes.max() if fold is None else self.sizes[fold])
-
-    def ridges(self, factor: float) -> Ridges:
-        """``factor lam rows``, the smallest and the largest over folds."""
-        most = self.n if self.ridge == "fixed" else self.n - int(self.sizes.min())
-        return Ridges(factor * self.rows() * self.lams, factor * most * self.lams)
-
-    def by_fold(self, values: Array) -> Array:
-        """Sums over folds of the rows (the last axis)."""
-        return np.add.reduceat(values, self.starts, axis=-1)
-
-
-def order_of(folds: Folds) -> Index:
-    """The rows, fold by fold."""
-    return np.concatenate(folds.members)
+PrunedLearner = Literal["smooth-hinge", "krr"]
+# The loss whose mean over rows is minimised.
+PRUNED_LOSSES: dict[PrunedLearner, str] = {"smooth-hinge": "hinge", "krr": "squared"}
+# The criteria that are exact cross-validation; for the square loss a Newton step is exact.
+EXACT = {"smooth-hinge": ("k-CV",), "krr": ("k-CV", "k-Newton")}
+# Bytes of factors that are kept for later searches.
+ROOM = 2**30
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
-    """A ridge that the bounds leave, with what bounds the loss of each fold and what it is expected to be."""
+class Minimum:
+    """The best grid point, and how much was fitted to find it."""
 
-    ridge: int
-    bounds: Array
-    expected: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Trail:
-    """What a neighbouring kernel starts from: zones ``(free, top)`` by ridge, and how many ridges were left."""
-
-    zones: Mapping[int, tuple[Mask, Mask]]
-    survivors: int
-
-
-class Width(Protocol):
-    """One kernel matrix: bounds, the cheapest first, and exact losses."""
-
-    def untrained(self, best: float) -> Array:
-        """(ridges, folds): below the losses, without any fit; no closer than it takes to exceed the best."""
-        ...
-
-    def candidates(self, bounds: Array, best: float) -> list[Candidate]:
-        """The ridges whose bounds, by a fit on all rows too, do not sum up to more than the best."""
-        ...
-
-    def loss(self, ridge: int, fold: int) -> float:
-        """The summed loss of the fold held out."""
-        ...
-
-    def trail(self) -> Trail | None:
-        """What a neighbouring kernel may start from; None where nothing was fitted."""
-        ...
-
-
-MakeFactor = Callable[[], Factor]
-MakeWidth = Callable[[int, Array, Grid, Trail | None], Width]
-
-
-@dataclass
-class Work:
-    """How much was done, of how much there was."""
-
-    kernels: int = 0
-    kernels_fitted: int = 0
-    pairs: int = 0
-    folds: int = 0
-
-
-@dataclass(frozen=True)
-class Pruned:
-    """The pair with the lowest error: positions in the kernels and the ridges, the mean loss over rows."""
-
-    kernel: int
-    ridge: int
-    score: float
+    found: BestPoint
     work: Work
-    excluded: tuple[tuple[int, str], ...]
 
 
-@dataclass
-class Search:
-    """The best so far, in summed losses."""
+def search_pruned(context: TrainingContext, demand: Demand) -> Results:
+    """Find the minimum with bounds if they hold for the method, and search the grid for the other methods."""
+    pruned = [m for m, settings in demand.items() if settings and prunes(context, m)]
+    try:
+        minima = {k: find_minimum(context, k) for k in dict.fromkeys(m.folds for m in pruned)}
+        known = {m: one for m in pruned if (one := minima[m.folds]) is not None}
+        rest = {m: settings for m, settings in demand.items() if m not in known}
+        results = search_grid(context, rest) if rest else {}
+    finally:
+        context.factors.clear()
+    return results | {(m, s): one.found for m, one in known.items() for s in demand[m]}
 
-    grid: Grid
-    best: float = np.inf
-    place: tuple[int, int] | None = None
-    work: Work = field(default_factory=Work)
-    excluded: list[tuple[int, str]] = field(default_factory=list)
 
-    @property
-    def limit(self) -> float:
-        """What a bound must exceed."""
-        return self.best + SLACK * abs(self.best)
+def prunes(context: TrainingContext, method: Method) -> bool:
+    """Return whether the bounds hold for a method: an exact k-CV with the loss of the learner."""
+    params = dict(method.params)
+    return (
+        method.criterion in EXACT.get(context.learner.name, ())
+        and not method.scored_by
+        and params["loss"] == PRUNED_LOSSES.get(context.learner.name)  # type: ignore[call-overload]
+        and params["average"] == "points"
+        and context.ridges.mode == "select"
+        and len(context.targets) == 1
+        and context.landmarks is None
+    )
 
-    def visit(self, kernel: int, width: Width) -> None:
-        """The ridges of one kernel, the most promising first."""
-        self.work.kernels += 1
-        bounds = width.untrained(self.limit)
-        if not (bounds.sum(axis=1) <= self.limit).any():
-            return
-        self.work.kernels_fitted += 1
-        found = width.candidates(bounds, self.limit)
-        for candidate in sorted(found, key=lambda c: (float(c.expected.sum()), c.ridge)):
-            self.try_candidate(kernel, candidate, width)
 
-    def try_candidate(self, kernel: int, candidate: Candidate, width: Width) -> None:
-        """Fold by fold, the most telling first, until the sum is known to exceed the best."""
-        bounds = candidate.bounds.copy()
-        if bounds.sum() > self.limit:
-            return
-        self.work.pairs += 1
-        for fold in np.argsort(candidate.bounds - candidate.expected, kind="stable").tolist():
-            bounds[fold] = width.loss(candidate.ridge, fold)
-            self.work.folds += 1
-            if bounds.sum() > self.limit:
-                return
-        place, total = (kernel, candidate.ridge), float(bounds.sum())
-        if total < self.best or (total == self.best and place < (self.place or place)):
-            self.best, self.place = total, place
+def find_minimum(context: TrainingContext, k: int | None) -> Minimum | None:
+    """Return the best grid point of exact k-fold cross-validation with its fit; None if a candidate failed."""
+    assert k is not None
+    try:
+        with np.errstate(divide="raise", invalid="raise", over="raise"):
+            chosen = select_minimum(context, context.folds(k))
+            if chosen.excluded:
+                return None
+            point = GridPoint(context.kernels[chosen.kernel], context.lams[chosen.ridge])
+            problem = context.problem(point.kernel).changed(lams=np.array([point.lam]))
+            learner = find_learner(context.learner.name)
+            fit = learner.path(problem, **dict(context.learner.params)).fit()
+            return Minimum(BestPoint(point, chosen.score, (fit,)), chosen.work)
+    except NUMERICAL:
+        return None
 
-    def found(self) -> Pruned:
-        """The best pair."""
-        if self.place is None or not np.isfinite(self.best):
-            why = f": {self.excluded[0][1]}" if self.excluded else ""
-            raise TrialError(f"no kernel and ridge of the grid has a finite score{why}")
-        score = self.best / self.grid.n
-        return Pruned(*self.place, score, self.work, tuple(self.excluded))
+
+def select_minimum(context: TrainingContext, folds: Folds) -> Pruned:
+    """Sort the rows by fold, and select from the kernels outward from the most promising one."""
+    learner: PrunedLearner = context.learner.name  # type: ignore[assignment]
+    order = order_of(folds)
+    points = Points(context.X[order])
+    return select_exactly(
+        [partial(kernel.gram, points) for kernel in context.kernels],
+        context.targets[0][order],
+        np.array(context.lams),
+        Folds.from_numbers(folds.numbers[order]),
+        learner,
+        ridge=context.ridge,
+        start=most_promising(context.kernels, points),
+        factors=[partial(factor_of, context, kernel, order) for kernel in context.kernels],
+        **dict(context.learner.params),
+    )
+
+
+def factor_of(context: TrainingContext, kernel: Kernel, order: Index) -> Factor:
+    """Return the factor of a kernel matrix with reordered rows; cache the factor while there is room."""
+    factor = context.factors.get(kernel)
+    if factor is None:
+        factor = factorise(kernel.gram(context.points))
+        if (len(context.factors) + 1) * 8 * context.n**2 <= ROOM:
+            context.factors[kernel] = factor
+    return factor.reordered(order)
+
+
+def most_promising(kernels: Sequence[Kernel], points: Points) -> int:
+    """Return the position of the Gaussian width nearest, in logs, to half the median squared distance.
+
+    For other kernels, or if all rows are equal, this is the middle of the grid.
+    """
+    taus = [kernel.tau for kernel in kernels if isinstance(kernel, Gaussian)]
+    if len(taus) == len(kernels):
+        distances = points.squared_distances[np.triu_indices(len(points.X), 1)]
+        median = float(np.median(distances)) / 2.0
+        if median > 0:
+            return int(np.argmin(np.abs(np.log(np.asarray(taus)) - np.log(median))))
+    return len(kernels) // 2
+
+
+def select_exactly(
+    grams: Sequence[Callable[[], Array]],
+    y: Array,
+    lams: Array,
+    folds: Folds,
+    learner: PrunedLearner,
+    *,
+    ridge: RidgeMode = "per-fold",
+    h: float = 0.05,
+    start: int | None = None,
+    factors: Sequence[MakeFactor] | None = None,
+) -> Pruned:
+    """Return the kernel and ridge of the lowest k-fold error: hinge loss (smooth-hinge) or squared loss (krr).
+
+    ``grams[i]()`` is the i-th kernel matrix; it is not copied if its rows are already in fold order. The kernels
+    are tried outward from ``start`` (default: the middle one); a good kernel early on drops more of the others.
+    ``factors`` give the kernels' factors in fold order if other searches need them too (KRR only).
+    """
+    if learner == "smooth-hinge" and not np.isin(y, (-1.0, 1.0)).all():
+        raise ConfigError("smooth-hinge is for two classes, labelled -1 and +1")
+    grid = FoldedGrid.of(y, np.asarray(lams, dtype=np.float64), folds, ridge)
+
+    def make_bounds(kernel: int, K: Array, near: Trail | None) -> KernelBounds:
+        if learner == "smooth-hinge":
+            return HingeBounds(K, grid, near, h=h)
+        return SquareBounds(K, grid, near, factors[kernel] if factors else None)
+
+    best = BestPair(grid)
+    for kernel in outward(len(grams) // 2 if start is None else start, len(grams)):
+        best.add(kernel, partial(in_fold_order, grams[kernel], folds), make_bounds)
+    return best.found()
 
 
 def outward(start: int, count: int) -> list[int]:
-    """start, then its neighbours, then theirs: 3 of 6 -> 3, 2, 4, 1, 5, 0."""
+    """Return the positions outward from a start: 3 of 6 gives 3, 2, 4, 1, 5, 0."""
     return sorted(range(count), key=lambda i: abs(i - start))
 
 
-def select_pruned(
-    grams: Sequence[Callable[[], Array]],
-    make_width: MakeWidth,
-    grid: Grid,
-    visit: Sequence[int],
-) -> Pruned:
-    """The lowest k-fold error over kernels and ridges; ``grams`` give K in the order of the folds.
-
-    ``make_width`` is told the position of the kernel too.
-    """
-    search = Search(grid)
-    trails: dict[int, Trail] = {}
-    for kernel in visit:
-        near = min(trails, key=lambda i: abs(i - kernel), default=None)
-        try:
-            trail = None if near is None else trails[near]
-            width = make_width(kernel, grams[kernel](), grid, trail)
-            search.visit(kernel, width)
-        except TrialError as error:
-            search.excluded.append((kernel, str(error)))
-            continue
-        if trail := width.trail():
-            trails[kernel] = trail
-    return search.found()
+def in_fold_order(gram: Callable[[], Array], folds: Folds) -> Array:
+    """Return the kernel matrix with its rows and columns sorted by fold."""
+    order, K = order_of(folds), gram()
+    if (np.diff(order) == 1).all():
+        return K
+    return K.take(order, 0).take(order, 1)

@@ -1,17 +1,22 @@
-r"""The smoothed-hinge SVM with the hinge loss, for the exact selection without the whole surface.
+r"""Bounds for the smoothed-hinge SVM with the hinge loss, for the pruned search.
 
-With f the fit on all rows at ``gamma = 2 lam min_F (n - m_F)`` and ``gamma_F >= gamma`` the ridge of the model
-without the fold F, adding up what either minimises gives
+Let f be the fit on all rows at ``gamma = 2 lam min_F (n - m_F)``, and ``gamma_F >= gamma`` the ridge of the model
+without the fold F. The sum of both optimality conditions gives
 
     sum_F V(f_{-F}) >= sum_F V(f) - (gamma_F - gamma) / 2 ||f||^2,     hinge >= V - h / 4
 
-The training loss rises with the ridge: the ridges that survive are the smallest ones, up to some place that is
-close to the one at the neighbouring kernel.
+The training loss rises with the ridge, so that the smallest ridges survive. Their number is close to the number at
+a neighbouring kernel.
+
+Before any fit, the margins of a kernel matrix that is nearly diagonal are bounded above. In a model trained on the
+rows T, the optimality condition of row j bounds its coefficient a_j once the contributions of the other rows are
+bounded. A few rounds over all rows tighten these bounds. They hold for the models without any of the folds: if the
+absence of a fold helps, the fold that helps most counts as absent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -27,57 +32,60 @@ from kselect.learners.smooth_hinge_trainer import (
 )
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import hinge
-from kselect.search.intervals import is_far_from_diagonal, largest_margins, margins_at_most
-from kselect.search.pruned import Candidate, Grid, Trail
+from kselect.search.pruned_grid import (
+    AT_REST,
+    FAR,
+    ROUNDS,
+    Candidate,
+    FoldedGrid,
+    GammaRange,
+    Trail,
+    without_own_fold,
+)
 
 
-class HingeWidth:
-    """One kernel; fits on all rows are made when asked for, from those of a neighbouring kernel."""
+class HingeBounds:
+    """One kernel; the fits on all rows are made on demand and start from the fits of a neighbouring kernel."""
 
-    def __init__(self, K: Array, grid: Grid, near: Trail | None, *, h: float) -> None:
+    def __init__(self, K: Array, grid: FoldedGrid, near: Trail | None, *, h: float) -> None:
         self.grid, self.h = grid, h
         self.signed = SignedKernel.of(K, grid.y, h, "the kernel")
-        self.ridges = grid.ridges(2.0)
+        self.gammas = grid.gammas(2.0)
         self.near = near
         self.survivors = 0
         self.fits: dict[int, HingeSolution] = {}
         self.trainers: dict[tuple[int, float], FoldTrainer] = {}
 
     def untrained(self, best: float) -> Array:
-        """``sum_F max(0, 1 - z)`` with z bounded above; more closely where that leaves a ridge."""
+        """Return ``sum_F max(0, 1 - z)`` with z bounded above, and bounded tighter if a ridge is left."""
         Ky, slices = self.signed.Ky, self.grid.slices
-        bounds = self.losses_at_least(margins_at_most(Ky, slices, self.ridges, self.h))
+        bounds = self._losses(margins_at_most(Ky, slices, self.gammas, self.h))
         left = (bounds.sum(axis=1) <= best).nonzero()[0]
         if len(left) and not is_far_from_diagonal(Ky):
-            z = largest_margins(Ky, slices, self.ridges.of(left), self.h)
-            bounds[left] = np.maximum(bounds[left], self.losses_at_least(z))
+            z = largest_margins(Ky, slices, self.gammas.of(left), self.h)
+            bounds[left] = np.maximum(bounds[left], self._losses(z))
         return bounds
 
-    def losses_at_least(self, z: Array) -> Array:
-        """(ridges, folds): the hinge losses of margins (n, ridges)."""
+    def _losses(self, z: Array) -> Array:
+        """Return the hinge losses (ridges, folds) of margins (n, ridges)."""
         return self.grid.by_fold(np.maximum(0.0, 1.0 - z.T))
 
-    def fit(self, ridge: int) -> HingeSolution:
-        """The fit on all rows at the smallest ridge of a fold."""
+    def trained(self, ridge: int) -> Array:
+        """Return lower bounds (folds,) from the fit on all rows at the smallest ridge of a fold."""
         if ridge not in self.fits:
-            task = HingeProblem(self.signed, float(self.ridges.least[ridge]))
+            problem = HingeProblem(self.signed, float(self.gammas.least[ridge]))
             if self.near and ridge in self.near.zones:
                 zones = zones_of(self.signed, *self.near.zones[ridge])
             else:
                 nearest = min(self.fits, key=lambda i: abs(i - ridge), default=None)
-                zones = carried_over(task, None if nearest is None else self.fits[nearest])
-            self.fits[ridge] = minimise(task, zones)
-        return self.fits[ridge]
-
-    def trained(self, ridge: int) -> Array:
-        """(folds,): below the loss of each fold, by the fit on all rows."""
-        fit, grid = self.fit(ridge), self.grid
-        rows = np.array([grid.rows(j) for j in range(len(grid.sizes))])
-        spread = (rows - grid.rows()) * float(grid.lams[ridge]) * float(fit.a @ fit.z)
-        return grid.by_fold(value(fit.z, self.h)) - 0.25 * self.h * grid.sizes - spread
+                zones = carried_over(problem, None if nearest is None else self.fits[nearest])
+            self.fits[ridge] = minimise(problem, zones)
+        fit, grid = self.fits[ridge], self.grid
+        spread = grid.more_rows * float(grid.lams[ridge]) * float(fit.a @ fit.z)
+        return np.asarray(grid.by_fold(value(fit.z, self.h)) - 0.25 * self.h * grid.sizes - spread)
 
     def candidates(self, bounds: Array, best: float) -> list[Candidate]:
-        """The smallest ridges, as far as the bounds leave them."""
+        """Return the smallest ridges, up to the first that the bounds exclude."""
         left = [i for i in np.argsort(self.grid.lams) if bounds[i].sum() <= best]
         tight = {}
 
@@ -92,10 +100,10 @@ class HingeWidth:
         for position in reversed(range(self.survivors)):
             survives(position)
         kept = [ridge for ridge in left[: self.survivors] if tight[ridge].sum() <= best]
-        return [Candidate(int(i), tight[i], self.expected(i)) for i in kept]
+        return [Candidate(int(i), tight[i], self._expected(i)) for i in kept]
 
-    def expected(self, ridge: int) -> Array:
-        """(folds,): the hinge loss with the fold's coefficients dropped, the others grown to make up for them."""
+    def _expected(self, ridge: int) -> Array:
+        """Return the losses (folds,) without the coefficients of the fold, the other coefficients scaled up."""
         fit, grid = self.fits[ridge], self.grid
         z = fit.z.copy()
         for F in grid.slices:
@@ -104,26 +112,25 @@ class HingeWidth:
         return grid.by_fold(hinge(np.ones_like(z), z))
 
     def loss(self, ridge: int, fold: int) -> float:
-        """The hinge loss on the fold of the model without it."""
-        gamma = 2.0 * float(self.grid.lams[ridge]) * self.grid.rows(fold)
+        """Return the hinge loss on a fold of the model without it."""
+        grid, rows = self.grid, self.grid.rows(fold)
+        gamma = 2.0 * float(grid.lams[ridge]) * rows
         if (ridge, gamma) not in self.trainers:
-            alike = sum(
-                self.grid.rows(j) == self.grid.rows(fold) for j in range(len(self.grid.sizes))
-            )
+            alike = sum(grid.rows(other) == rows for other in range(len(grid.sizes)))
             zones = self.fits[ridge].zones
             self.trainers[ridge, gamma] = FoldTrainer(self.signed, zones, gamma, alike)
-        F = np.arange(self.grid.n)[self.grid.slices[fold]]
+        F = np.arange(grid.n)[grid.slices[fold]]
         z = self.trainers[ridge, gamma].fit(F).z[F]
         return float(np.maximum(0.0, 1.0 - z).sum())
 
     def trail(self) -> Trail | None:
-        """The zones of the fits."""
+        """Return the zones of the fits."""
         zones = {ridge: (fit.zones.free, fit.zones.top) for ridge, fit in self.fits.items()}
         return Trail(zones, self.survivors) if zones else None
 
 
 def boundary(survives: Callable[[int], bool], start: int, count: int) -> int:
-    """How many of the first positions survive, found from a start near their end."""
+    """Return how many of the first positions survive; ``start`` is a guess of the last one."""
     end = start + 1
     if survives(start):
         while end < count and survives(end):
@@ -132,3 +139,62 @@ def boundary(survives: Callable[[int], bool], start: int, count: int) -> int:
     while end > 0 and not survives(end - 1):
         end -= 1
     return end
+
+
+def margins_at_most(Ky: Array, folds: Sequence[slice], gammas: GammaRange, h: float) -> Array:
+    r"""Return upper bounds (n, ridges) of the margins of held-out rows.
+
+    ``z_i <= min(C, (1 + h) / (d + rho - r)) sum_{j in T} max(Ky_ij, 0)``, if ``r < d + rho``. Here d is the
+    smallest ``K_ii`` and r the largest sum over rows of the other class: bound 1 of mathematics, section 6.
+    """
+    size = np.abs(Ky)
+    ones = np.ones((len(Ky), 1))
+    sums = Ky.sum(axis=1)
+    unlike = 0.5 * float((size.sum(axis=1) - sums).max())
+    likes = 0.5 * (without_own_fold(size, ones, folds) + without_own_fold(Ky, ones, folds))
+    slack = float(np.diagonal(Ky).min()) + 2.0 * h * gammas.least - unlike
+    bounded = (1.0 + h) / np.where(slack > 0, slack, np.inf)
+    return likes * np.where(slack > 0, np.minimum(bounded, 1.0 / gammas.least), 1.0 / gammas.least)
+
+
+def is_far_from_diagonal(Ky: Array) -> bool:
+    """Return whether ``largest_margins`` would find no bound tighter than C."""
+    return bool(0.5 * (np.abs(Ky).sum() - Ky.sum()) > FAR * len(Ky))
+
+
+def largest_margins(Ky: Array, folds: Sequence[slice], gammas: GammaRange, h: float) -> Array:
+    r"""Return tighter upper bounds (n, ridges) of the same margins, row by row.
+
+    ``Ky = P - N + diag(d)`` by sign. Starting from ``0 <= a <= C = 1 / gamma``, with u above a and l below a,
+
+        u_j = (1 + h + N u - P l)_j / (d_j + rho),   l_j = (1 + h - P u + N l)_j / (d_j + rho),   clipped to [0, C]
+
+    and ``z_i <= P_iT u_T - N_iT l_T``.
+    """
+    tops = 1.0 / gammas.least
+    likes = np.maximum(Ky, 0.0)
+    unlikes = likes - Ky
+    diagonal = np.diagonal(Ky)[:, None].copy()
+    np.fill_diagonal(likes, 0.0)
+    upper = np.tile(tops, (len(Ky), 1))
+    lower = np.zeros_like(upper)
+    for _ in range(ROUNDS):
+        room = 1.0 + h + unlikes @ upper - at_least(likes, lower, folds)
+        need = 1.0 + h - likes @ upper + at_least(unlikes, lower, folds)
+        tighter = np.minimum(upper, np.maximum(room, 0.0) / (diagonal + 2.0 * h * gammas.least))
+        below = np.minimum(need / (diagonal + 2.0 * h * gammas.most), 1.0 / gammas.most)
+        lower = np.maximum(lower, below)
+        still = bool((upper - tighter <= AT_REST * tops).all())
+        upper = tighter
+        if still:
+            break
+    return without_own_fold(likes, upper, folds) - without_own_fold(unlikes, lower, folds)
+
+
+def at_least(A: Array, x: Array, folds: Sequence[slice]) -> Array:
+    """Return ``A x`` minus the largest contribution of a fold other than the row's own; ``A, x >= 0``."""
+    parts = np.stack([A[:, F] @ x[F] for F in folds])
+    total = parts.sum(axis=0)
+    for part, F in zip(parts, folds, strict=True):
+        part[F] = 0.0
+    return np.asarray(total - parts.max(axis=0))

@@ -1,14 +1,14 @@
-"""The training context of a split: everything that a search may see."""
+"""The training context: everything that a search may see of one split."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 
-from kselect.core.method import Choice, LamGrid
+from kselect.core.method import Choice, LamGrid, Method
 from kselect.datasets.registry import Task
 from kselect.kernels import Kernel, Points
 from kselect.kernels.nystrom import nystrom_columns
@@ -23,11 +23,11 @@ Streams = Callable[..., np.random.Generator]
 
 @dataclass(frozen=True, eq=False)
 class TrainingContext:
-    """Training rows, what to choose from, and the folds to choose by.
+    """Training rows, the kernels and ridges to choose from, and the folds of the criteria.
 
-    ``targets`` is (q, n): one row in a regression or for two classes, one row per class for more. ``stream``
-    gives the random numbers of a purpose. ``landmarks`` approximate the kernel matrix by their columns. With
-    ``keeps_held_out`` the held-out predictions that a criterion has made anyway are kept at its best place.
+    ``targets`` is (q, n): one row for a regression or two classes, one row per class for more classes. ``stream``
+    returns the random generator of a purpose. If ``landmarks`` are given, their columns approximate the kernel
+    matrix. With ``keeps_held_out`` the search keeps the held-out predictions of cross-validation at its best point.
     """
 
     X: Array
@@ -49,42 +49,44 @@ class TrainingContext:
 
     @property
     def lams(self) -> tuple[float, ...]:
-        """The ridges as lam for so many rows."""
+        """The lam grid for this number of rows."""
         return self.ridges.lams(self.n)
 
     @cached_property
     def points(self) -> Points:
-        """What the kernels of every parameter share."""
+        """The rows, with the matrices that kernels of all parameters share."""
         return Points(self.X) if self.landmarks is None else Points(self.X, self.X[self.landmarks])
 
+    def scorer(self, method: Method) -> Choice:
+        """Return the learner whose paths a method asks for its scores."""
+        return dict(method.scored_by).get(self.task, self.learner)
+
     def problem(self, kernel: Kernel) -> Problem:
-        """One kernel matrix or its columns, with the first target and every ridge."""
-        lams = np.array(self.lams)
+        """Return the kernel matrix or its Nystrom columns, with the first target and every ridge."""
         if self.landmarks is None:
             K, columns = kernel.gram(self.points), None
         else:
             K, columns = np.empty((0, 0)), nystrom_columns(kernel, self.points, self.landmarks)
-        y, ridge = self.targets[0], self.ridge
-        known = self.factors.get(kernel)
+        lams = np.array(self.lams)
         return Problem(
-            *(self.X, y, kernel, K, lams, ridge, columns),
+            *(self.X, self.targets[0], kernel, K, lams, self.ridge, columns),
             order=self.order,
             targets=self.targets,
-            factor=known,
+            factor=self.factors.get(kernel),
         )
 
     @cached_property
     def factors(self) -> dict[Kernel, Factor]:
-        """Of kernel matrices, kept by a search while others follow that need them too."""
+        """Factors of kernel matrices that one search keeps for the next."""
         return {}
 
     @cached_property
     def order(self) -> Index:
-        """A random order of the rows, the same for every kernel and method that draws some of them."""
+        """A random order of the rows, the same for every kernel and method that samples rows."""
         return self.stream("columns").permutation(self.n).astype(np.intp)
 
     def part(self, rows: Index, name: str) -> TrainingContext:
-        """Some of the rows as a training context of their own, with random streams of their own."""
+        """Return a training context of some of the rows, with its own random streams."""
         stream = partial(self.stream, name)
         return replace(
             self,
@@ -96,12 +98,5 @@ class TrainingContext:
 
 
 def folds_from(stream: Streams, n: int) -> Callable[[int], Folds]:
-    """k -> the same k folds for every method that asks."""
-    drawn: dict[int, Folds] = {}
-
-    def folds(k: int) -> Folds:
-        if k not in drawn:
-            drawn[k] = draw_folds(n, k, stream(f"{k} folds"))
-        return drawn[k]
-
-    return folds
+    """Return a function that draws k folds of n rows once and returns them to every method that asks."""
+    return cache(lambda k: draw_folds(n, k, stream(f"{k} folds")))

@@ -1,12 +1,12 @@
-"""Parameters of a criterion chosen by an inner cross-validation on the training rows (tcyb2018, ijcai2018).
+"""Tuned parameters: an inner cross-validation that wraps a search over the grid (tcyb2018, ijcai2018).
 
-Per value of the parameter: on each inner training part the criterion chooses a kernel and a ridge, and the fit is
-tested on the inner fold. The value with the lowest mean test error serves on the whole training context.
+For each value of a tuned parameter the criterion chooses a kernel and a ridge on every inner training part, and
+this fit is tested on the inner fold. The value with the lowest mean test error is used on all training rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
@@ -18,37 +18,36 @@ from kselect.kernels import Points
 from kselect.numerics.folds import draw_folds
 from kselect.numerics.linalg import Index
 from kselect.numerics.losses import LOSSES, TEST_LOSSES
-from kselect.search.grid import Demand, Results, search_grid
+from kselect.search.grid import Demand, Results, Search, search_grid
 from kselect.search.training_context import TrainingContext
-
-SearchFunction = Callable[[TrainingContext, Demand], Results]
 
 
 def search_tuned(
-    context: TrainingContext, demand: Demand, folds: int = 3, search: SearchFunction = search_grid
+    context: TrainingContext, demand: Demand, folds: int = 3, search: Search = search_grid
 ) -> Results:
-    """The demand with every tuned parameter settled, then searched at once with what needs no tuning."""
-    settled = settle(context, {m: s for m, s in demand.items() if m.tuned}, folds, search)
+    """Tune the parameters of the methods that have any, then search once with all methods."""
+    tuned = {m: s for m, s in demand.items() if m.tuned}
+    if not tuned:
+        return search(context, demand)
+    values = tune(context, tuned, folds, search)
     wanted: dict[Method, tuple[Setting, ...]] = {}
     for method, settings in demand.items():
         for setting in settings:
-            chosen = settled.get((method, setting), method)
+            chosen = values.get((method, setting), method)
             wanted[chosen] = (*wanted.get(chosen, ()), setting)
     found = search(context, {m: tuple(dict.fromkeys(s)) for m, s in wanted.items()})
     return {
-        (m, s): with_tuned(found[settled.get((m, s), m), s], m, settled.get((m, s), m))
+        (m, s): with_tuned(found[values.get((m, s), m), s], m, values.get((m, s), m))
         for m, settings in demand.items()
         for s in settings
     }
 
 
-def settle(
-    context: TrainingContext, demand: Demand, folds: int, search: SearchFunction
+def tune(
+    context: TrainingContext, demand: Demand, folds: int, search: Search
 ) -> dict[tuple[Method, Setting], Method]:
-    """Each tuned cell -> the method with the values that did best on the inner folds, the first of equals."""
-    if not demand:
-        return {}
-    candidates = {m: tuple(values_of(m)) for m in demand}
+    """Return for each cell the method with the values of the lowest inner error, the first of equal ones."""
+    candidates = {m: tuple(candidates_of(m)) for m in demand}
     errors = inner_errors(context, demand, candidates, folds, search)
     return {
         (m, s): min(candidates[m], key=lambda c, s=s: errors[c, s])  # type: ignore[misc]
@@ -57,8 +56,8 @@ def settle(
     }
 
 
-def values_of(method: Method) -> Iterator[Method]:
-    """The method with every combination of its tuned parameters' values."""
+def candidates_of(method: Method) -> Iterator[Method]:
+    """Yield the method with every combination of values of its tuned parameters."""
     names = [name for name, _ in method.tuned]
     for values in product(*(values for _, values in method.tuned)):
         yield method.with_params(**dict(zip(names, values, strict=True)))
@@ -69,9 +68,9 @@ def inner_errors(
     demand: Demand,
     candidates: dict[Method, tuple[Method, ...]],
     folds: int,
-    search: SearchFunction,
+    search: Search,
 ) -> dict[tuple[Method, Setting], float]:
-    """The summed test error over the inner folds; infinite where a candidate found nothing."""
+    """Return the summed test error of each candidate over the inner folds; infinite if a search failed."""
     wanted = {c: demand[m] for m, every in candidates.items() for c in every}
     errors = {(c, s): 0.0 for c, settings in wanted.items() for s in settings}
     inner = draw_folds(context.n, folds, context.stream("inner folds"))
@@ -86,21 +85,21 @@ def inner_errors(
 def test_error(
     context: TrainingContext, part: TrainingContext, F: Index, found: BestPoint | SearchFailure
 ) -> float:
-    """The summed test loss of a fit on the rows of an inner fold, over all targets."""
+    """Return the summed test loss of a fit on the rows of an inner fold, over all targets."""
     if isinstance(found, SearchFailure):
         return float("inf")
     K = found.point.kernel.gram(Points(context.X[F], part.points.Z))
     loss = LOSSES[TEST_LOSSES[context.task]]
     pairs = zip(context.targets, found.fits, strict=True)
-    return float(sum(loss(y[F], dual.decision(0, K)).sum() for y, dual in pairs))
+    return float(sum(loss(y[F], fit.decision(0, K)).sum() for y, fit in pairs))
 
 
 def with_tuned(
-    found: BestPoint | SearchFailure, asked: Method, settled: Method
+    found: BestPoint | SearchFailure, asked: Method, chosen: Method
 ) -> BestPoint | SearchFailure:
-    """What was found, with the values of the tuned parameters in its place."""
-    if isinstance(found, SearchFailure) or asked == settled:
+    """Return a result with the values of the tuned parameters in its grid point."""
+    if isinstance(found, SearchFailure) or asked == chosen:
         return found
-    values = dict(settled.params)
+    values = dict(chosen.params)
     tuned = tuple((name, float(values[name])) for name, _ in asked.tuned)
     return replace(found, point=replace(found.point, tuned=tuned))

@@ -19,8 +19,7 @@ from kselect.core.method import SELECTED, Method
 from kselect.datasets.prepare import fit_preparation
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array, Index
-from kselect.search.engine import walk
-from kselect.search.grid import Best
+from kselect.search.grid import Best, score_kernels
 from kselect.selection.engine import check, decision_values, require, training_context, warm
 from kselect.selection.held_out import Quality, quality_of
 from kselect.selection.own_data import OwnData
@@ -80,9 +79,9 @@ def search_all(
     best, seconds = {m: Best(SELECTED) for m in methods}, dict.fromkeys(methods, 0.0)
     with threadpool_limits(1):
         warm(context.points, request.kernels)
-        for visit in walk(context, tuple(methods), request.n_jobs):
+        for visit in score_kernels(context, tuple(methods), request.n_jobs):
             for method in methods:
-                best[method].see(context, visit, method)
+                best[method].update(context, visit, method)
                 seconds[method] += visit.seconds[method]
     return {m: require(best[m].result()) for m in methods}, seconds, context.landmarks
 

@@ -21,11 +21,10 @@ from kselect.learners import Fit, find_learner
 from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.memory import available_memory, gib
-from kselect.search.engine import NUMERICAL, walk
-from kselect.search.grid import Best
-from kselect.search.kinds import search_continuously
-from kselect.search.minimum import find_minimum, prunes
-from kselect.search.pruned import Work
+from kselect.search.continuous import search_continuously
+from kselect.search.grid import NUMERICAL, Best, score_kernels
+from kselect.search.pruned import find_minimum, prunes
+from kselect.search.pruned_grid import Work
 from kselect.search.training_context import TrainingContext
 from kselect.selection.request import Request
 
@@ -155,9 +154,9 @@ def on_grid(
     best = Best(SELECTED)
     scores = []
     warm(context.points, request.kernels)
-    for visit in walk(context, (request.method,), request.n_jobs):
+    for visit in score_kernels(context, (request.method,), request.n_jobs):
         scores.append(visit.scores[request.method])
-        best.see(context, visit, request.method)
+        best.update(context, visit, request.method)
         watch(len(scores), len(request.kernels))
     searched = perf_counter()
     found = require(best.result())

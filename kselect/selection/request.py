@@ -21,7 +21,7 @@ from kselect.learners.base import RidgeMode
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import CLASSIFICATION_LOSSES
-from kselect.search.kinds import LEARNER, SEARCHES
+from kselect.search.continuous import LEARNER, SEARCHES
 
 GridSpec = str | int | float | Sequence[str | int | float]
 AUTO = "auto"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from kselect.core.experiment import Experiment
 from kselect.core.record import count_exclusions
 from kselect.kernels.base import read_parameters
-from kselect.search.edges import Axis, Edge, End, edges_of
+from kselect.search.grid import Axis, Edge, End, edges_of
 from kselect.stats.comparison import labels_of
 from kselect.stats.samples import table_records
 from kselect.stats.study import Study

@@ -19,7 +19,7 @@ from kselect.core.method import TABLE, Method
 from kselect.datasets.dataset import Source
 from kselect.errors import ConfigError, StoreError, TrialError
 from kselect.numerics.linalg import Array
-from kselect.search.engine import NUMERICAL, reason
+from kselect.search.grid import NUMERICAL, reason
 from kselect.store.jobs import Store
 from kselect.timing.cells import (
     Seconds,

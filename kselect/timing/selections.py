@@ -15,9 +15,9 @@ from kselect.datasets.dataset import Source
 from kselect.errors import TrialError
 from kselect.numerics.linalg import Array
 from kselect.run.trial import PreparedSplit, load, prepare, split_of, training_context
-from kselect.search.engine import Paths, score
-from kselect.search.kinds import search_continuously
-from kselect.search.minimum import prunes, select_minimum
+from kselect.search.continuous import search_continuously
+from kselect.search.grid import Paths, score
+from kselect.search.pruned import prunes, select_minimum
 from kselect.search.training_context import TrainingContext
 from kselect.timing.paper.base import BIAS, Algorithm, TimedProblem
 

@@ -29,11 +29,9 @@ from kselect.datasets.registry import find_dataset
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array
 from kselect.numerics.memory import keep_freed_memory
-from kselect.search.continuous import FirstLevel, SecondLevel, Unit
-from kselect.search.flkl import Follower, beginning, flkl
-from kselect.search.held_out_fits import Fold
-from kselect.search.nelder_mead import nested_nelder_mead
-from kselect.search.quasi_newton import minimise_k_fold, minimise_press, minimise_regularised
+from kselect.search.continuous import Solution
+from kselect.search.flkl import Follower, OuterProblem, flkl, nested_nelder_mead
+from kselect.search.quasi_newton import minimise, minimise_regularised
 
 R = TypeVar("R")
 Problem: TypeAlias = tuple[Array, Array, Folds]
@@ -80,27 +78,25 @@ class Clock:
         return sum(self.seconds.values())
 
 
-def seven(problem: Problem, clock: Clock) -> tuple[SecondLevel, FirstLevel, FirstLevel]:
+def seven(problem: Problem, clock: Clock) -> tuple[Solution, Solution, Solution]:
     """All methods, each from RBF's solution; that of RBF-XVAL and both of FLKL."""
     X, y, _ = problem
-    loo = clock.time("RBF-LOO", minimise_press, X, y)
-    xval = clock.time("RBF-XVAL", minimise_k_fold, *problem)
-    rbf = clock.time("RBF-FLKL", flkl, *problem, ard=False, start=xval)
-    clock.time("ARD-LOO", minimise_press, X, y, ard=True, start=loo)
-    clock.time("ARD-XVAL", minimise_k_fold, *problem, ard=True, start=xval)
-    ard = clock.time("ARD-FLKL", flkl, *problem, ard=True, start=xval)
+    loo = clock.time("RBF-LOO", minimise, X, y)
+    xval = clock.time("RBF-XVAL", minimise, *problem)
+    rbf = clock.time("RBF-FLKL", flkl, OuterProblem.of(*problem, xval, ard=False))
+    clock.time("ARD-LOO", minimise, X, y, ard=True, start=loo)
+    clock.time("ARD-XVAL", minimise, *problem, ard=True, start=xval)
+    ard = clock.time("ARD-FLKL", flkl, OuterProblem.of(*problem, xval, ard=True))
     clock.time("ARD-BR", minimise_regularised, X, y, start=loo)
     return xval, rbf, ard
 
 
-def exact(problem: Problem, at: FirstLevel, start: SecondLevel, *, ard: bool) -> float:
+def exact(problem: Problem, at: Solution, start: Solution, *, ard: bool) -> float:
     """FLKL's objective at (lam, mu) of a result, every fold's widths at a minimum."""
     X, y, folds = problem
-    unit = Unit.of(X)
-    widths = unit.widths(ard=ard)
-    _, theta = beginning(unit, widths, y, start)
-    u = np.log([at.lam, at.mu / unit.square**2])
-    fits = Follower().first([Fold.of(widths, y, F) for F in folds.members], u, theta)
+    outer = OuterProblem.of(X, y, folds, start, ard=ard)
+    u = np.log([at.lam, at.mu / outer.unit.square**2])
+    fits = Follower().first(outer.folds, u, outer.theta)
     return float(fits.errors @ fits.errors) / len(y)
 
 
@@ -112,12 +108,13 @@ class Rivalry:
     theirs: Clock = field(default_factory=Clock)
     excess: list[float] = field(default_factory=list)
 
-    def add(self, problem: Problem, start: SecondLevel, *, ard: bool) -> None:
+    def add(self, problem: Problem, start: Solution, *, ard: bool) -> None:
         """One replicate, one kernel."""
         kind = "ARD" if ard else "RBF"
-        found = self.ours.time(kind, flkl, *problem, ard=ard, start=start)
-        rival = self.theirs.time(kind, nested_nelder_mead, *problem, ard=ard, start=start)
-        self.excess.append(found.objective / exact(problem, rival, start, ard=ard) - 1.0)
+        outer = OuterProblem.of(*problem, start, ard=ard)
+        found = self.ours.time(kind, flkl, outer)
+        rival = self.theirs.time(kind, nested_nelder_mead, outer)
+        self.excess.append(found.value / exact(problem, rival, start, ard=ard) - 1.0)
 
     def show(self) -> None:
         """Ratios, and the share of searches that are not worse by 1e-3."""

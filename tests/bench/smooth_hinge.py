@@ -41,9 +41,14 @@ from kselect.learners import Problem
 from kselect.learners.smooth_hinge import smooth_hinge
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array
-from kselect.search.engine import walk
-from kselect.search.exact_selection import PrunedLearner, nearest_to_median, select_exactly
-from kselect.search.pruned import Pruned, order_of, outward
+from kselect.search.grid import score_kernels
+from kselect.search.pruned import (
+    Pruned,
+    PrunedLearner,
+    most_promising,
+    order_of,
+    select_exactly,
+)
 from kselect.search.training_context import TrainingContext
 
 TAUS = 2.0 ** np.arange(-15, 16)
@@ -64,11 +69,11 @@ def select(X: Array, y: Array, folds: Folds, learner: PrunedLearner) -> Pruned:
     """kselect's selection: rows put in the order of the folds, kernels outward from the median distance."""
     order = order_of(folds)
     points = Points(X[order])
-    start = nearest_to_median(points.squared_distances, TAUS.tolist())
+    kernels = [Gaussian(float(tau)) for tau in TAUS]
     sorted_folds = Folds.from_numbers(folds.numbers[order])
-    grams = [partial(Gaussian(float(tau)).gram, points) for tau in TAUS]
-    visit = outward(start, len(TAUS))
-    return select_exactly(grams, y[order], LAMS, sorted_folds, learner, visit=visit)
+    grams = [partial(kernel.gram, points) for kernel in kernels]
+    start = most_promising(kernels, points)
+    return select_exactly(grams, y[order], LAMS, sorted_folds, learner, start=start)
 
 
 def hinge_surface(X: Array, y: Array, folds: Folds) -> Array:
@@ -97,7 +102,7 @@ def square_surface(X: Array, y: Array, folds: Folds) -> Array:
         stream=partial(stream, 0),
     )
     method = Method(f"{k}-CV", "k-CV", k, (("average", "points"), ("loss", "squared")))
-    return np.array([visit.scores[method] for visit in walk(side, (method,))])
+    return np.array([visit.scores[method] for visit in score_kernels(side, (method,))])
 
 
 def timed(run: Callable[[], Any]) -> tuple[float, Any]:

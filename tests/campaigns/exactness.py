@@ -44,7 +44,7 @@ from kselect.learners.smooth_hinge import smooth_hinge
 from kselect.learners.smooth_hinge_trainer import HingeProblem, SignedKernel
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array
-from kselect.search.exact_selection import PrunedLearner, select_exactly
+from kselect.search.pruned import PrunedLearner, select_exactly
 
 H = 0.05
 LAMS = 2.0 ** np.arange(-15, 16, 2)

@@ -52,10 +52,10 @@ from kselect.learners.lssvm_errors import KFoldErrors, LeaveOneOutErrors, slope
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.search.continuous import Unit
 from kselect.search.first_level import Inner
-from kselect.search.flkl import beginning, flkl
+from kselect.search.flkl import OuterProblem, flkl
 from kselect.search.flkl import outer as outer_search
-from kselect.search.held_out_fits import Fold
-from kselect.search.quasi_newton import Objective, minimise_k_fold
+from kselect.search.fold_fits import FoldProblem
+from kselect.search.quasi_newton import Objective, minimise
 
 LIMITS = {
     "LOO": 1e-10,
@@ -294,7 +294,7 @@ def outer(
     """One fold: the minimum that the search ends at, and how its errors move with (log lam, log mu)."""
     rest = np.setdiff1d(np.arange(len(y)), held)
     inside, across = (differences(X[rows], X[rest], one=not ard) for rows in (rest, held))
-    found = Fold.of(widths, y, held).fit(u, start, near=0.0)
+    found = FoldProblem.of(widths, y, held).fit(u, start, near=0.0)
     if found.state != "converged":
         raise TrialError(f"the inner search ended with {found.state}")
     lam, mu = np.exp(u).tolist()
@@ -314,25 +314,25 @@ def outer(
 
 def whole(X: Array, y: Array, folds: Folds, *, ard: bool) -> Iterator[tuple[str, float]]:
     """``flkl`` from end to end: its widths in the features as they came in, its objective at its folds' minima."""
-    start = minimise_k_fold(X, y, folds)
-    found = flkl(X, y, folds, ard=ard, start=start)
+    start = minimise(X, y, folds)
+    whole_problem = OuterProblem.of(X, y, folds, start, ard=ard)
+    found = flkl(whole_problem)
     D = differences(X, X, one=not ard)
     yield "widths", unsettled(D, y, found.lam, found.mu, found.theta)
-    unit, errors = Unit.of(X), np.empty_like(y)
-    widths = unit.widths(ard=ard)
-    ended, _, _ = outer_search(widths, y, folds, *beginning(unit, widths, y, start))
+    unit, errors = whole_problem.unit, np.empty_like(y)
+    ended, _, _ = outer_search(whole_problem)
     D = differences(unit.X, unit.X, one=not ard)
     for F, fit_there in zip(folds.members, ended.point.fits, strict=True):
-        theta = fit_there.fold.fit(ended.u, fit_there.theta, near=0.0).theta
+        theta = fit_there.problem.fit(ended.u, fit_there.theta, near=0.0).theta
         errors[F] = held_out_errors(kernel(D, theta), y, float(np.exp(ended.u[0])), [F])[F]
     if not found.jumps:
-        yield "objective", abs(found.objective / float(np.mean(errors**2)) - 1.0)
+        yield "objective", abs(found.value / float(np.mean(errors**2)) - 1.0)
 
 
 def compare(number: int, *, ard: bool) -> Iterator[tuple[str, float]]:
     """All of one problem with one kernel."""
     _, X, y, rng = problem(number)
-    unit = Unit.of(X)
+    unit = Unit.of(X, y)
     widths, d = unit.widths(ard=ard), unit.features
     D = differences(unit.X, unit.X, one=not ard)
     folds = draw_folds(len(y), 5, rng)

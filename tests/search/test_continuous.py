@@ -1,17 +1,261 @@
-"""The unit of the features, in and out."""
+"""Continuous searches: their scores against retrained models, named failures, and the unit of the features."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from oracles_flkl import Array, differences, fit, held_out_errors, kernel
+from problems_flkl import outer, rows
 
-from kselect.search.continuous import Unit
+from kselect.core.grid_point import BestPoint, SearchFailure
+from kselect.core.method import SELECTED, Choice, LamGrid, Method
+from kselect.kernels import Points
+from kselect.kernels.ard import Ard
+from kselect.kernels.gaussian import Gaussian
+from kselect.numerics.folds import Folds, draw_folds
+from kselect.search import search
+from kselect.search.continuous import (
+    SEARCHES,
+    KnownSolutions,
+    Solution,
+    Unit,
+    kernel_of,
+    search_continuously,
+)
+from kselect.search.quasi_newton import rbf
+from kselect.search.training_context import TrainingContext
+from kselect.search.tuned import search_tuned
+
+N, D = 50, 3
+
+
+def side(X: Array, targets: Array, seed: int = 0) -> TrainingContext:
+    """A training side with nothing to try on a grid."""
+    folds = draw_folds(len(X), 5, np.random.default_rng(seed))
+    return TrainingContext(
+        X=X,
+        targets=targets,
+        task="classification",
+        kernels=(Gaussian(1.0),),
+        ridges=LamGrid((0.1,), "select"),
+        learner=Choice("lssvm"),
+        ridge="fixed",
+        folds=lambda _: folds,
+        stream=lambda *_: np.random.default_rng(0),
+    )
+
+
+def problem() -> TrainingContext:
+    X, y = rows(N, D)
+    return side(X / X.std(axis=0, ddof=1), y[None])
+
+
+def method(criterion: str, search_name: str, kernel_name: str, **params: object) -> Method:
+    own = {"k-CV": {"loss": "squared", "average": "points"}, "ELOO": {"form": "press"}, "BR": {}}
+    folds = 5 if criterion == "k-CV" else None
+    given = tuple(sorted({**own[criterion], **params}.items()))
+    choice = Choice(search_name, tuple(sorted(SEARCHES[search_name].defaults.items())))
+    label = f"{kernel_name}-{criterion}-{search_name}"
+    return Method(label, criterion, folds, given, search=choice, kernel=kernel_name)
+
+
+def find(at: TrainingContext, one: Method) -> BestPoint:
+    found = search_continuously(at, {one: (SELECTED,)})[one, SELECTED]
+    assert isinstance(found, BestPoint), found
+    return found
+
+
+def widths(found: BestPoint) -> Array:
+    """The place's kernel as one theta per feature."""
+    point = found.point.kernel
+    return point.vector() if isinstance(point, Ard) else np.full(D, 0.5 / point.tau)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kernel_name", ["gaussian", "ard"])
+@pytest.mark.parametrize("criterion", ["k-CV", "ELOO"])
+def test_the_score_is_the_error_of_retrained_models(criterion: str, kernel_name: str) -> None:
+    """At the kernel and ridge that are reported, with eight digits of a width."""
+    at = problem()
+    found = find(at, method(criterion, "quasi-newton", kernel_name))
+    K = kernel(differences(at.X, at.X, one=False), widths(found))
+    members = at.folds(5).members if criterion == "k-CV" else [np.array([i]) for i in range(N)]
+    errors = held_out_errors(K, at.targets[0], N * found.point.lam, members)
+    assert found.score == pytest.approx(np.mean(errors**2), rel=1e-7)
+    assert found.state == "converged"
+
+
+@pytest.mark.parametrize("kernel_name", ["gaussian", "ard"])
+@pytest.mark.parametrize("name", ["flkl", "nelder-mead"])
+def test_the_score_of_the_first_level(name: str, kernel_name: str) -> None:
+    """The k-fold error of models whose widths are learned in each fold anew; mu stands with the place."""
+    at = problem()
+    found = find(at, method("k-CV", name, kernel_name))
+    (parameter, mu), start = found.point.tuned[0], widths(found)
+    assert parameter == "mu"
+    ard = kernel_name == "ard"
+    u = np.log([N * found.point.lam, mu])
+    error = outer(at.X, at.targets[0], at.folds(5), u, start if ard else start[:1], ard=ard)
+    assert found.score == pytest.approx(error, rel=1e-3)
+
+
+def test_a_point_of_the_surface() -> None:
+    """At the (lam, mu) that the search found the error is the search's own; elsewhere it is no lower."""
+    at, best = problem(), find(problem(), method("k-CV", "flkl", "ard"))
+    mu = dict(best.point.tuned)["mu"]
+
+    def error(factor: float) -> float:
+        point = Choice("flkl-at", (("lam", factor * N * best.point.lam), ("mu", mu)))
+        one = method("k-CV", "flkl-at", "ard")
+        return find(at, Method(**{**vars(one), "search": point})).score
+
+    assert error(1.0) == pytest.approx(best.score, rel=1e-3)
+    assert min(error(0.1), error(10.0)) > best.score
+
+
+def test_the_fit_is_that_of_the_place() -> None:
+    at = problem()
+    found = find(at, method("k-CV", "flkl", "ard"))
+    K = kernel(differences(at.X, at.X, one=False), widths(found))
+    alpha, bias = fit(K, at.targets[0], N * found.point.lam)
+    np.testing.assert_allclose(found.fits[0].alpha[0], alpha, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.fits[0].bias[0], bias, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.point.kernel.gram(Points(at.X)), K, rtol=1e-12)
+
+
+def test_bayesian_regularisation_counts_what_a_limit_holds() -> None:
+    found = find(problem(), method("BR", "quasi-newton", "ard"))
+    floor = min(widths(found))
+    (name, held), _ = found.point.tuned[0], None
+    assert name == "held"
+    assert held >= sum(widths(found) == floor) - 1
+
+
+def test_steps_is_an_option() -> None:
+    few = method("k-CV", "quasi-newton", "ard")
+    few = Method(**{**vars(few), "search": Choice("quasi-newton", (("steps", 1),))})
+    many = method("k-CV", "quasi-newton", "ard")
+    assert find(problem(), few).score > find(problem(), many).score
+    assert find(problem(), few).state == "iteration limit"
+
+
+def test_solutions_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    real = SEARCHES["quasi-newton"].function.__globals__["minimise"]
+
+    def counted(X: Array, y: Array, folds: Folds, **more: object) -> Solution:
+        calls.append(0)
+        found: Solution = real(X, y, folds, **more)
+        return found
+
+    monkeypatch.setitem(rbf.__globals__, "minimise", counted)
+    known = KnownSolutions(problem())
+    assert rbf(known, 5) is rbf(known, 5)
+    assert len(calls) == 1
+
+
+def test_a_grid_and_a_search_side_by_side() -> None:
+    at = problem()
+    grid = Method("5-CV", "k-CV", 5, (("average", "points"), ("loss", "squared")))
+    moved = method("k-CV", "quasi-newton", "gaussian")
+    both = search(at, {grid: (SELECTED,), moved: (SELECTED,)})
+    alone = search_tuned(at, {grid: (SELECTED,)})[grid, SELECTED]
+    one, other = both[grid, SELECTED], both[moved, SELECTED]
+    assert isinstance(one, BestPoint)
+    assert isinstance(alone, BestPoint)
+    assert isinstance(other, BestPoint)
+    assert (one.point, one.score) == (alone.point, alone.score)
+    assert other.score < one.score
+
+
+def test_more_classes_have_no_kernel_in_common() -> None:
+    X, y = rows(N, D)
+    one = method("k-CV", "flkl", "ard")
+    found = search_continuously(side(X, np.stack([y, -y, y])), {one: (SELECTED,)})[one, SELECTED]
+    assert isinstance(found, SearchFailure)
+    assert "two classes or one number" in found.reason
+
+
+def bad(kind: str) -> TrainingContext:
+    """What a table of somebody's may hold."""
+    X, y = rows(N, D)
+    if kind == "a constant feature":
+        X[:, 1] = 3.0
+    elif kind == "duplicated rows":
+        X, y = np.repeat(X[:25], 2, axis=0), np.repeat(y[:25], 2)
+    elif kind == "two classes of one row":
+        X, y = X[:2], np.array([1.0, -1.0])
+    elif kind == "one row of a class":
+        y = np.where(np.arange(N) == 7, 1.0, -1.0)
+    elif kind == "more features than rows":
+        X, y = np.random.default_rng(1).normal(size=(12, 30)), y[:12]
+    elif kind == "features of scale 1e6":
+        X = X * np.array([1e6, 1.0, 1e-6])
+    elif kind == "equal rows":
+        X = np.ones_like(X)
+    elif kind == "an infinite feature":
+        X[0, 0] = np.inf
+    return side(X, y[None]) if len(X) >= 5 else tiny(X, y)
+
+
+def tiny(X: Array, y: Array) -> TrainingContext:
+    """Fewer rows than folds."""
+    found = side(np.repeat(X, 3, axis=0), np.repeat(y, 3)[None])
+    halves = Folds.from_numbers(np.array([0, 1]))
+    return TrainingContext(**{**vars(found), "X": X, "targets": y[None], "folds": lambda _: halves})
+
+
+NAMED = {"equal rows": "all rows are equal", "an infinite feature": "not a finite number"}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("a constant feature", "duplicated rows", "two classes of one row", "one row of a class"),
+        *("more features than rows", "features of scale 1e6", *NAMED),
+    ],
+)
+@pytest.mark.parametrize(
+    ("criterion", "name"),
+    [("ELOO", "quasi-newton"), ("k-CV", "quasi-newton"), ("BR", "quasi-newton"), ("k-CV", "flkl")],
+)
+def test_bad_input_is_a_result_or_a_named_failure(kind: str, criterion: str, name: str) -> None:
+    """No warning, no exception, no number that is none."""
+    one = method(criterion, name, "ard")
+    found = search_continuously(bad(kind), {one: (SELECTED,)})[one, SELECTED]
+    if isinstance(found, SearchFailure):
+        assert len(found.reason) > 10
+        assert NAMED.get(kind, "") in found.reason
+        assert kind in NAMED or kind == "two classes of one row"
+    else:
+        assert kind not in NAMED
+        assert np.isfinite(found.score)
+        assert np.isfinite(found.fits[0].alpha).all()
+
+
+def test_misfits() -> None:
+    """What a search cannot minimise, in words."""
+    kind = SEARCHES["flkl"]
+    assert kind.misfit(method("k-CV", "flkl", "ard")) == ""
+    assert kind.misfit(method("ELOO", "flkl", "ard")) == "flkl minimises k-CV, not ELOO"
+    assert "loss squared only, not hinge" in kind.misfit(
+        method("k-CV", "flkl", "ard", loss="hinge")
+    )
+    assert "moves the kernel gaussian or ard" in kind.misfit(method("k-CV", "flkl", "linear"))
+
+
+def test_kernels_of_a_width() -> None:
+    """Zero is a kernel that knows no distance."""
+    assert kernel_of("gaussian", np.array([0.125])) == Gaussian(4.0)
+    flat = kernel_of("gaussian", np.array([0.0]))
+    np.testing.assert_array_equal(flat.gram(Points(np.eye(3))), np.ones((3, 3)))
+    assert kernel_of("ard", np.array([0.0, 1 / 3])) == Ard((0.0, 0.33333333))
 
 
 def test_z_scored_features_stay_as_they_are() -> None:
     """The unit is theirs."""
     X = np.random.default_rng(0).normal(size=(30, 3))
     X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
-    unit = Unit.of(X)
+    unit = Unit.of(X, X[:, 0])
     np.testing.assert_allclose(unit.X, X, rtol=1e-12, atol=1e-14)
     assert abs(unit.square - 1.0) < 1e-12
 
@@ -20,7 +264,7 @@ def test_constant_features_are_left_out() -> None:
     """They have no width, and come back with a theta of zero."""
     X = np.random.default_rng(0).normal(size=(30, 3))
     X[:, 1] = 4.0
-    unit = Unit.of(X)
+    unit = Unit.of(X, X[:, 0])
     assert unit.features == unit.widths(ard=True).size == 2
     theta = unit.outside(np.array([1.0, 2.0]), ard=True)
     np.testing.assert_allclose(theta * unit.square, [1.0, 0.0, 2.0])
@@ -29,6 +273,7 @@ def test_constant_features_are_left_out() -> None:
 
 def test_one_width_for_all() -> None:
     """Spread over the varying features, and a single number outside."""
-    unit = Unit.of(np.random.default_rng(0).normal(size=(30, 3)))
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    unit = Unit.of(X, X[:, 0])
     np.testing.assert_allclose(unit.inside(np.array([0.5]), 3), np.full(3, 0.5 * unit.square))
     np.testing.assert_allclose(unit.outside(np.array([0.5]), ard=False), [0.5 / unit.square])

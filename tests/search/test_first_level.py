@@ -21,7 +21,7 @@ from scipy.optimize import minimize
 
 from kselect.kernels.widths import OneWidth, WidthPerFeature
 from kselect.search import first_level
-from kselect.search.first_level import Inner, Quadratic, bounded, settle
+from kselect.search.first_level import ConvexModel, Inner, bounded, settle
 
 SIZES = [(40, 1), (60, 4), (120, 10), (200, 20)]
 
@@ -207,7 +207,7 @@ def test_moves_to_the_minimum_of_the_model() -> None:
     """Inside ``theta >= 0``; not the unbounded minimum clipped, which may lead upwards."""
     H = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 4.0]])
     slope, theta = np.array([1.5, -1.0, -2.0]), np.array([0.1, 1.0, 1.0])
-    p = Quadratic(slope, theta, *np.linalg.eigh(H), indefinite=False).move(0.0)
+    p = ConvexModel(slope, theta, *np.linalg.eigh(H), indefinite=False).move(0.0)
     pull = slope + H @ p
     assert (theta + p).min() == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_allclose(pull[theta + p > 1e-9], 0.0, atol=1e-9)
@@ -216,7 +216,7 @@ def test_moves_to_the_minimum_of_the_model() -> None:
 
 def test_moves_no_farther_than_twice_theta() -> None:
     """Where the curvature is nearly none."""
-    model = Quadratic(np.array([-1.0]), np.array([0.3]), np.array([1e-6]), np.eye(1), False)
+    model = ConvexModel(np.array([-1.0]), np.array([0.3]), np.array([1e-6]), np.eye(1), False)
     assert model.move(0.0)[0] == pytest.approx(0.6)
 
 

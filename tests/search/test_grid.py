@@ -1,11 +1,11 @@
-"""The grid: brute force chooses the same, ties, infinities and failures are what they are said to be."""
+"""The grid: brute force chooses the same; ties, infinities, failures, and choices on an edge."""
 
 from __future__ import annotations
 
 import gc
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from problems import numbered, problem_of, rows, side_of
 
 from kselect.core.grid_point import BestPoint, GridPoint, SearchFailure
 from kselect.core.method import SELECTED, LamGrid, Method
+from kselect.core.record import significant
 from kselect.criteria import CRITERIA
 from kselect.criteria.bouligand import NEAR_IDENTITY
 from kselect.errors import TrialError
@@ -27,8 +28,15 @@ from kselect.learners import Fit, Path, Problem, find_learner
 from kselect.learners.least_squares import SquareLossPath
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array
-from kselect.search.engine import Visit, evaluate, walk
-from kselect.search.grid import Best, search_grid
+from kselect.search.grid import (
+    Best,
+    Edge,
+    KernelScores,
+    edges_of,
+    evaluate,
+    score_kernels,
+    search_grid,
+)
 from kselect.search.training_context import TrainingContext
 
 X, Y = rows(14)
@@ -90,7 +98,7 @@ def by_retraining(criterion: str) -> Callable[[int, int], float]:
 @pytest.mark.parametrize("column", [CV, KS, ELOO], ids=lambda m: m.label)
 def test_choice_is_that_of_brute_force(column: Method) -> None:
     """A double loop with retraining; the scores agree far better than the two best places differ."""
-    values = np.array([v.scores[column] for v in walk(side(), (column,))])
+    values = np.array([v.scores[column] for v in score_kernels(side(), (column,))])
     score = by_retraining(column.criterion)
     expected = np.array([[score(k, r) for r in range(4)] for k in range(len(KERNELS))])
     # The worst system is the polynomial kernel's: cond < 1e6, so 10 n eps cond < 1e-7 at most.
@@ -132,11 +140,11 @@ SCORES = st.lists(
 )
 
 
-def visited(rows_of: list[list[float]]) -> list[Visit]:
+def visited(rows_of: list[list[float]]) -> list[KernelScores]:
     """Kernels whose scores are these."""
     blank = Fit(np.zeros((3, 14)), np.zeros(3))
     return [
-        Visit(k, {ELOO: np.array(r)}, {ELOO: {}}, (blank,), {ELOO: 0.0})
+        KernelScores(k, {ELOO: np.array(r)}, {ELOO: {}}, (blank,), {ELOO: 0.0})
         for k, r in zip(KERNELS, rows_of, strict=False)
     ]
 
@@ -146,7 +154,7 @@ def test_ties_and_infinities(rows_of: list[list[float]]) -> None:
     """The first of equal ones, kernels outside; plus infinity is never chosen."""
     best = Best(SELECTED)
     for visit in visited(rows_of):
-        best.see(side(lams=LAMS[:3]), visit, ELOO)
+        best.update(side(lams=LAMS[:3]), visit, ELOO)
     found = best.result()
     if np.isinf(rows_of).all():
         assert isinstance(found, SearchFailure)
@@ -366,3 +374,55 @@ def test_a_path_is_gone_with_the_search(learner: str) -> None:
         assert gone() is None
     finally:
         gc.enable()
+
+
+GRIDS = st.lists(st.integers(-12, 12), min_size=1, max_size=6, unique=True)
+
+
+@given(GRIDS, GRIDS, st.data())
+def test_against_sorting(taus: list[int], lams: list[int], data: st.DataObject) -> None:
+    """The definition: first or last of the sorted grid, where it has two values or more."""
+    widths, ridges = [2.0**e for e in taus], [10.0**e for e in lams]
+    tau, lam = data.draw(st.sampled_from(widths)), data.draw(st.sampled_from(ridges))
+    expected = []
+    for axis, name, value, grid in (
+        ("kernel", "tau", tau, sorted(widths)),
+        ("lam", "lam", lam, sorted(ridges)),
+    ):
+        if len(grid) > 1 and value == grid[0]:
+            expected.append((axis, name, value, "smallest"))
+        if len(grid) > 1 and value == grid[-1]:
+            expected.append((axis, name, value, "largest"))
+    found = edges_of([Gaussian(w) for w in widths], ridges, Gaussian(tau), lam)
+    assert [(e.axis, e.parameter, e.value, e.end) for e in found] == expected
+
+
+def test_the_grid_of_a_kernel_is_that_of_its_kind() -> None:
+    kernels: list[Kernel] = [Gaussian(0.5), Gaussian(8.0), Polynomial(2), Polynomial(9), Linear()]
+    assert [e.text for e in edges_of(kernels, (1.0,), Polynomial(9), 1.0)] == [
+        "degree=9 is the largest of its grid"
+    ]
+    assert edges_of(kernels, (1.0,), Linear(), 1.0) == ()
+    assert edges_of(kernels, (1.0,), Gaussian(2.0), 1.0) == ()
+
+
+def test_a_kernel_with_two_parameters_has_two_grids() -> None:
+    @dataclass(frozen=True)
+    class Two(Kernel):
+        a: float
+        b: float
+
+    kernels = [Two(a, b) for a in (1.0, 2.0, 3.0) for b in (5.0, 6.0)]
+    assert edges_of(kernels, (), Two(2.0, 6.0), 1.0) == (Edge("kernel", "b", 6.0, "largest"),)
+    assert len(edges_of(kernels, (), Two(1.0, 5.0), 1.0)) == 2
+
+
+@pytest.mark.parametrize("lam", [1 / 3, significant(1 / 3)])
+def test_a_recorded_ridge_is_still_the_smallest(lam: float) -> None:
+    (edge,) = edges_of([], (7.0, 1 / 3, 1.0), Gaussian(1.0), lam)
+    assert (edge.axis, edge.end) == ("lam", "smallest")
+
+
+def test_a_choice_from_no_grid_has_no_edge() -> None:
+    """What a continuous search found lies between."""
+    assert edges_of([Gaussian(1.0), Gaussian(4.0)], (0.1, 1.0), Gaussian(0.3), 0.5) == ()

@@ -1,8 +1,9 @@
-"""Selection by bounds: the surface's minimum, from bounds that hold."""
+"""The pruned search: the minimum over the grid, from bounds that hold; other methods on the grid."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,11 +14,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from problems import kernels as any_kernels
-from problems import numbered
+from problems import numbered, rows, side_of
 
+from kselect.core.grid_point import BestPoint, SearchFailure
+from kselect.core.method import SELECTED, Choice, LamGrid, Method, Setting
 from kselect.errors import ConfigError, TrialError
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
+from kselect.kernels.polynomial import Polynomial
 from kselect.learners import Problem, find_learner
 from kselect.learners.base import RidgeMode
 from kselect.learners.factor import factorise
@@ -25,23 +29,33 @@ from kselect.learners.smooth_hinge import smooth_hinge
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import LOSSES
-from kselect.search import pruned_square
-from kselect.search.exact_selection import (
+from kselect.search import OVER_GRID, TrainingContext, pruned, pruned_square
+from kselect.search.pruned import (
     PRUNED_LOSSES,
+    Pruned,
     PrunedLearner,
-    nearest_to_median,
+    find_minimum,
+    most_promising,
+    order_of,
+    outward,
+    prunes,
+    search_pruned,
     select_exactly,
 )
-from kselect.search.intervals import (
+from kselect.search.pruned_grid import FoldedGrid
+from kselect.search.pruned_hinge import (
+    HingeBounds,
+    boundary,
     is_far_from_diagonal,
-    largest_fits,
     largest_margins,
     margins_at_most,
 )
-from kselect.search.inverses import CholeskyInverses, SpectralInverses
-from kselect.search.pruned import Grid, Pruned, order_of, outward
-from kselect.search.pruned_hinge import HingeWidth, boundary
-from kselect.search.pruned_square import SquareWidth
+from kselect.search.pruned_square import (
+    CholeskyInverses,
+    SpectralInverses,
+    SquareBounds,
+    largest_fits,
+)
 
 LAMS = 2.0 ** np.arange(-15, 16, 2)
 TAUS = 2.0 ** np.arange(-15, 16, 2)
@@ -110,8 +124,7 @@ def test_it_is_the_surfaces_minimum(kind: str, learner: PrunedLearner, ridge: Ri
     X, y = data(kind, 37)
     for k, equal, start in ((4, False, 0), (8, True, 15)):
         folds = numbered(np.random.default_rng(k), 37, k, equal)
-        visit = outward(start, len(WIDTHS))
-        found = select_exactly(grams(X, WIDTHS), y, LAMS, folds, learner, ridge=ridge, visit=visit)
+        found = select_exactly(grams(X, WIDTHS), y, LAMS, folds, learner, ridge=ridge, start=start)
         assert_lowest(found, surface(X, y, WIDTHS, folds, learner, ridge))
         assert found.excluded == ()
 
@@ -231,13 +244,20 @@ def test_two_classes_only() -> None:
 # --- the bounds ------------------------------------------------------------------------------------------
 
 
-def ordered(kind: str, tau: float, k: int, ridge: RidgeMode) -> tuple[Array, Grid, Folds, Array]:
+def ordered(
+    kind: str, tau: float, k: int, ridge: RidgeMode
+) -> tuple[Array, FoldedGrid, Folds, Array]:
     """K in the order of the folds, the grid, the folds in that order, X."""
     X, y = data(kind, 43)
     folds = numbered(np.random.default_rng(k), 43, k, False)
     order = order_of(folds)
     K = Gaussian(tau).gram(Points(X[order]))
-    return K, Grid.of(y, LAMS[:9], folds, ridge), Folds.from_numbers(folds.numbers[order]), X[order]
+    return (
+        K,
+        FoldedGrid.of(y, LAMS[:9], folds, ridge),
+        Folds.from_numbers(folds.numbers[order]),
+        X[order],
+    )
 
 
 @pytest.mark.parametrize("ridge", RIDGES)
@@ -248,13 +268,13 @@ def test_bounds_of_the_hinge_hold(kind: str, tau: float, ridge: RidgeMode) -> No
     K, grid, folds, X = ordered(kind, tau, 5, ridge)
     p = Problem(X, grid.y, Gaussian(tau), K, grid.lams, ridge)
     z = grid.y * smooth_hinge(p).held_out(folds)
-    Ky, ridges = K * np.outer(grid.y, grid.y), grid.ridges(2.0)
+    Ky, ridges = K * np.outer(grid.y, grid.y), grid.gammas(2.0)
     first = margins_at_most(Ky, grid.slices, ridges, 0.05)
     closer = largest_margins(Ky, grid.slices, ridges, 0.05)
     assert_below(z.T, first + 1e-9)
     assert_below(z.T, closer + 1e-9)
     losses = grid.by_fold(np.maximum(0, 1 - z))
-    width = HingeWidth(K, grid, None, h=0.05)
+    width = HingeBounds(K, grid, None, h=0.05)
     assert_below(width.untrained(np.inf), losses + 1e-9)
     for ridge_at in reversed(range(len(grid.lams))):
         assert_below(width.trained(ridge_at), losses[ridge_at] + 1e-9)
@@ -270,9 +290,9 @@ def test_bounds_of_the_square_hold(kind: str, tau: float, ridge: RidgeMode) -> N
     K, grid, folds, X = ordered(kind, tau, 5, ridge)
     p = Problem(X, grid.y, Gaussian(tau), K, grid.lams, ridge)
     f = find_learner("krr").path(p).held_out(folds)
-    largest = largest_fits(K, grid.slices, grid.y, grid.ridges(1.0))
+    largest = largest_fits(K, grid.slices, grid.y, grid.gammas(1.0))
     assert_below(np.abs(f).T, largest * (1 + 1e-9) + 1e-11)
-    losses, width = grid.by_fold(np.square(grid.y - f)), SquareWidth(K, grid, None)
+    losses, width = grid.by_fold(np.square(grid.y - f)), SquareBounds(K, grid, None)
     every = np.arange(len(grid.lams))
     for bound in (width.untrained(np.inf), width.trained(every), width.held_out_at_least(every)):
         assert_below(bound, losses * (1 + 1e-8) + 1e-9)
@@ -284,13 +304,13 @@ def test_bounds_of_the_square_hold(kind: str, tau: float, ridge: RidgeMode) -> N
 def test_bounds_bite_near_the_identity() -> None:
     """Where every model is near 0 the bounds say so without a fit, beyond the first bound's reach."""
     K, grid, _, _ = ordered("noise", 2.0**-5, 5, "per-fold")
-    width = HingeWidth(K, grid, None, h=0.05)
-    Ky, ridges = width.signed.Ky, grid.ridges(2.0)
+    width = HingeBounds(K, grid, None, h=0.05)
+    Ky, ridges = width.signed.Ky, grid.gammas(2.0)
     first = np.maximum(0, 1 - margins_at_most(Ky, grid.slices, ridges, 0.05)).mean()
     assert not is_far_from_diagonal(Ky)
     assert width.untrained(np.inf).sum(axis=1).mean() / grid.n > first + 0.05
     K, grid, _, _ = ordered("random", 2.0**10, 5, "per-fold")
-    assert is_far_from_diagonal(HingeWidth(K, grid, None, h=0.05).signed.Ky)
+    assert is_far_from_diagonal(HingeBounds(K, grid, None, h=0.05).signed.Ky)
 
 
 def test_inverses_agree() -> None:
@@ -328,8 +348,161 @@ def test_boundary_of_those_that_survive(survivors: int, start: int) -> None:
 
 
 def test_the_width_nearest_to_the_median_distance() -> None:
-    """In logs; where all rows are equal, the middle."""
-    X = np.array([[0.0], [2.0], [4.0]])
-    distances = Points(X).squared_distances
-    assert nearest_to_median(distances, TAUS.tolist()) == int(np.argmin(np.abs(np.log(TAUS / 2))))
-    assert nearest_to_median(np.zeros((3, 3)), [1.0, 2.0, 4.0]) == 1
+    """In logs; if all rows are equal, and for other kernels, the middle."""
+    points = Points(np.array([[0.0], [2.0], [4.0]]))
+    assert most_promising(WIDTHS, points) == int(np.argmin(np.abs(np.log(TAUS / 2))))
+    assert most_promising(WIDTHS[:3], Points(np.zeros((3, 1)))) == 1
+    assert most_promising([Polynomial(2.0)] * 5, points) == 2
+
+
+TAUS_SEARCH = 2.0 ** np.arange(-9, 10, 3)
+LAMS_SEARCH = tuple(2.0 ** np.arange(-9, 4, 3))
+OWN = [("smooth-hinge", "hinge"), ("krr", "squared")]
+
+
+def side(learner: str = "smooth-hinge", n: int = 30, **more: Any) -> TrainingContext:
+    X, y = rows(n)
+    kernels = more.pop("kernels", [Gaussian(float(tau)) for tau in TAUS_SEARCH])
+    return side_of(kernels, X, more.pop("y", y), LAMS_SEARCH, learner=learner, **more)
+
+
+def k_cv(loss: str, folds: int = 4, **more: Any) -> Method:
+    params = {"loss": loss, "average": "points", **more}
+    return Method(f"{folds}-CV", "k-CV", folds, tuple(sorted(params.items())))
+
+
+def found(results: Any, method: Method) -> BestPoint:
+    one = results[method, SELECTED]
+    assert isinstance(one, BestPoint)
+    return one
+
+
+@pytest.mark.parametrize("ridge", ["per-fold", "fixed"])
+@pytest.mark.parametrize(("learner", "loss"), OWN)
+def test_it_finds_what_the_grid_finds(learner: str, loss: str, ridge: Any) -> None:
+    """Place, score and fit, for several numbers of folds at once."""
+    one = side(learner, ridge=ridge)
+    demand = {k_cv(loss, k): (SELECTED,) for k in (3, 4, 7)}
+    pruned, grid = search_pruned(one, demand), OVER_GRID["grid"](one, demand)
+    assert pruned.keys() == grid.keys()
+    for method in demand:
+        a, b = found(pruned, method), found(grid, method)
+        assert a.point == b.point
+        assert a.score == pytest.approx(b.score, abs=1e-10)
+        np.testing.assert_allclose(a.fits[0].alpha, b.fits[0].alpha, rtol=1e-6, atol=1e-7)
+
+
+def test_the_score_is_that_of_retraining() -> None:
+    """KRR, every model trained anew."""
+    one, method = side("krr"), k_cv("squared")
+    best = found(search_pruned(one, {method: (SELECTED,)}), method)
+    K, y = one.problem(best.point.kernel).K, one.targets[0]
+    held = oracles.held_out(K, y, one.folds(4).members, best.point.lam, False, False)
+    assert best.score == pytest.approx(np.mean((y - held) ** 2))
+
+
+def test_kernels_without_a_width_start_in_the_middle() -> None:
+    """And are all there."""
+    one = side("krr", kernels=[Polynomial(float(d)) for d in (1, 2, 3)])
+    demand = {k_cv("squared"): (SELECTED,)}
+    point = found(search_pruned(one, demand), k_cv("squared")).point
+    assert point == found(OVER_GRID["grid"](one, demand), k_cv("squared")).point
+
+
+@pytest.mark.parametrize(
+    ("changed", "method"),
+    [
+        ({}, k_cv("zero-one")),
+        ({}, k_cv("hinge", average="folds")),
+        ({}, Method("GCV", "GCV", None, ())),
+        ({}, replace(k_cv("hinge"), scored_by=(("classification", Choice("krr")),))),
+        ({"ridges": LamGrid(LAMS_SEARCH, "fixed")}, k_cv("hinge")),
+        ({"learner": "lssvm"}, k_cv("squared")),
+        ({"learner": "krr", "y": np.ones((2, 30))}, k_cv("squared")),
+        ({"learner": "krr", "landmarks": np.array([0, 3, 4])}, k_cv("squared")),
+    ],
+)
+def test_what_the_bounds_do_not_know(changed: dict[str, Any], method: Method) -> None:
+    """Another loss, average, criterion, learner, a fixed ridge, several targets, columns."""
+    assert not prunes(side(**changed), method)
+
+
+def test_the_rest_is_searched_on_the_grid() -> None:
+    """Beside it, and a fixed ridge too."""
+    one = side()
+    other = k_cv("zero-one")
+    results = search_pruned(one, {k_cv("hinge"): (SELECTED,), other: (SELECTED,)})
+    assert len(results) == 2
+    same = OVER_GRID["grid"](one, {other: (SELECTED,)})
+    assert found(results, other).score == found(same, other).score
+    fixed = side(ridges=LamGrid(LAMS_SEARCH, "fixed"))
+    at = Setting(2, LAMS_SEARCH[2])
+    point = search_pruned(fixed, {k_cv("hinge"): (at,)})[k_cv("hinge"), at]
+    assert isinstance(point, BestPoint)
+    assert point.point.lam == LAMS_SEARCH[2]
+
+
+def test_a_newton_step_is_exact_for_the_square_loss_alone() -> None:
+    """The same minimum serves both columns; the hinge's is searched on the grid."""
+    newton = Method("4-Newton", "k-Newton", 4, k_cv("squared").params)
+    results = search_pruned(side("krr"), {k_cv("squared"): (SELECTED,), newton: (SELECTED,)})
+    assert found(results, newton) is found(results, k_cv("squared"))
+    assert not prunes(side(), replace(newton, params=k_cv("hinge").params))
+
+
+@pytest.mark.parametrize("broken", ["select_exactly", "find_learner"])
+def test_a_failure_leaves_it_to_the_grid(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which then names what has none."""
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise TrialError("no factor")
+
+    monkeypatch.setattr(pruned, broken, fail)
+    one, method = side(), k_cv("hinge")
+    assert find_minimum(one, 4) is None
+    assert found(search_pruned(one, {method: (SELECTED,)}), method).score > 0
+
+
+def test_a_candidate_that_fails_is_named_by_the_grid() -> None:
+    """A target whose square overflows has no error anywhere: every candidate is excluded, and the method fails."""
+    y = rows(30)[1] * 1e200
+    result = search_pruned(side("krr", y=y), {k_cv("squared"): (SELECTED,)})
+    assert isinstance(result[k_cv("squared"), SELECTED], SearchFailure)
+
+
+def test_little_of_it_is_trained_search() -> None:
+    """What the search is for."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(120, 2))
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    kernels = [Gaussian(float(tau)) for tau in 2.0 ** np.arange(-9, 10)]
+    one = side_of(kernels, X, y, LAMS_SEARCH, learner="smooth-hinge")
+    best = find_minimum(one, 4)
+    assert best is not None
+    assert best.work.folds < 0.3 * len(kernels) * len(LAMS_SEARCH) * 4
+
+
+def test_searches_share_the_factors_that_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same places with and without; nothing is kept afterwards."""
+    one, gcv = side("krr"), Method("GCV", "GCV", None, ())
+    demand = dict.fromkeys((k_cv("squared", 3), k_cv("squared", 4), gcv), (SELECTED,))
+    made: list[int] = []
+
+    def counted(K: Any) -> Any:
+        made.append(len(K))
+        return factorise(K)
+
+    for module in ("search.pruned", "learners.problem"):
+        monkeypatch.setattr(f"kselect.{module}.factorise", counted)
+    shared = search_pruned(one, demand)
+    assert len(made) == len(TAUS_SEARCH)
+    assert not one.factors
+    made.clear()
+    monkeypatch.setattr(pruned, "ROOM", 2 * 8 * one.n**2)
+    some = search_pruned(one, demand)
+    assert len(made) > len(TAUS_SEARCH)
+    for method in demand:
+        assert found(shared, method).point == found(some, method).point
+        np.testing.assert_allclose(
+            found(shared, method).fits[0].alpha, found(some, method).fits[0].alpha, rtol=1e-9
+        )

@@ -12,14 +12,8 @@ from kselect.errors import TrialError
 from kselect.kernels.widths import OneWidth, WidthPerFeature
 from kselect.learners.lssvm_errors import KFoldErrors, LeaveOneOutErrors
 from kselect.numerics.folds import Folds, draw_folds
-from kselect.search.continuous import SecondLevel
-from kselect.search.quasi_newton import (
-    Objective,
-    best_start,
-    minimise_k_fold,
-    minimise_press,
-    minimise_regularised,
-)
+from kselect.search.continuous import Solution
+from kselect.search.quasi_newton import Objective, best_start, minimise, minimise_regularised
 
 N, D = 60, 4
 
@@ -33,7 +27,7 @@ def problem(seed: int = 0) -> tuple[Array, Array, Folds]:
     return X, y, draw_folds(N, 5, rng)
 
 
-def mean_error(X: Array, y: Array, found: SecondLevel, members: list[Array]) -> float:
+def mean_error(X: Array, y: Array, found: Solution, members: list[Array]) -> float:
     """The mean squared held-out error of retrained models."""
     theta = np.broadcast_to(found.theta, X.shape[1])
     K = kernel(differences(X, X, one=False), theta)
@@ -66,7 +60,7 @@ def test_regularisation_is_that_of_cawley_and_talbot() -> None:
 def test_value_is_that_of_retraining(ard: bool) -> None:
     """The mean squared error, LOO and k folds."""
     X, y, folds = problem()
-    press, k_fold = minimise_press(X, y, ard=ard), minimise_k_fold(X, y, folds, ard=ard)
+    press, k_fold = minimise(X, y, ard=ard), minimise(X, y, folds, ard=ard)
     rows = [np.array([i]) for i in range(N)]
     assert press.value == pytest.approx(mean_error(X, y, press, rows), rel=1e-9)
     assert k_fold.value == pytest.approx(mean_error(X, y, k_fold, list(folds.members)), rel=1e-9)
@@ -77,19 +71,19 @@ def test_value_is_that_of_retraining(ard: bool) -> None:
 def test_nothing_nearby_is_better() -> None:
     """The RBF minimum among places a factor of 1.05 away."""
     X, y, _ = problem()
-    found = minimise_press(X, y)
+    found = minimise(X, y)
     rows = [np.array([i]) for i in range(N)]
     for theta, lam in [(1.05, 1.0), (1 / 1.05, 1.0), (1.0, 1.05), (1.0, 1 / 1.05)]:
-        near = SecondLevel(theta * found.theta, lam * found.lam, 0.0, 0, "converged")
+        near = Solution(theta * found.theta, lam * found.lam, 0.0, 0, "converged")
         assert mean_error(X, y, near, rows) > found.value
 
 
 def test_ard_starts_from_rbf_and_is_no_worse() -> None:
     """Given or found; and it sees which features matter."""
     X, y, folds = problem()
-    rbf = minimise_k_fold(X, y, folds)
-    ard = minimise_k_fold(X, y, folds, ard=True)
-    given = minimise_k_fold(X, y, folds, ard=True, start=rbf)
+    rbf = minimise(X, y, folds)
+    ard = minimise(X, y, folds, ard=True)
+    given = minimise(X, y, folds, ard=True, start=rbf)
     np.testing.assert_array_equal(ard.theta, given.theta)
     assert ard.value < rbf.value
     assert ard.theta[:2].min() > 2.0 * ard.theta[2:].max()
@@ -103,7 +97,7 @@ def test_starts_at_the_best_of_the_grid() -> None:
     rows = [np.array([i]) for i in range(N)]
 
     def error(t: float, ridge: float) -> float:
-        return mean_error(X, y, SecondLevel(np.array([t]), ridge, 0.0, 0, "converged"), rows)
+        return mean_error(X, y, Solution(np.array([t]), ridge, 0.0, 0, "converged"), rows)
 
     assert (theta, lam) == pytest.approx(min(places, key=lambda place: error(*place)))
 
@@ -121,23 +115,23 @@ def test_floors_of_br() -> None:
 def test_least_ridge() -> None:
     """Rows that are there twice predict each other: LOO wants no ridge at all, and gets 1e-7."""
     X, y, _ = problem()
-    found = minimise_press(np.repeat(X[:20], 2, axis=0), np.repeat(y[:20], 2))
+    found = minimise(np.repeat(X[:20], 2, axis=0), np.repeat(y[:20], 2))
     assert found.lam == pytest.approx(1e-7)
 
 
 def test_stops_after_so_many_steps() -> None:
     """And says so."""
     X, y, _ = problem()
-    found = minimise_press(X, y, ard=True, steps=2)
+    found = minimise(X, y, ard=True, steps=2)
     assert found.state == "iteration limit"
-    assert found.evaluations < minimise_press(X, y, ard=True).evaluations
+    assert found.evaluations < minimise(X, y, ard=True).evaluations
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
 def test_any_unit(scale: float) -> None:
     """theta in units of the features, the same model otherwise."""
     X, y, folds = problem()
-    here, there = (minimise_k_fold(S, y, folds, ard=True) for S in (X, scale * X + 3.0 * scale))
+    here, there = (minimise(S, y, folds, ard=True) for S in (X, scale * X + 3.0 * scale))
     np.testing.assert_allclose(there.theta * scale**2, here.theta, rtol=1e-3, atol=1e-6)
     assert there.value == pytest.approx(here.value, rel=1e-6)
 

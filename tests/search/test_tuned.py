@@ -14,9 +14,9 @@ from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.numerics.folds import draw_folds
 from kselect.numerics.linalg import Array
-from kselect.search.grid import Demand, Results, search_grid
+from kselect.search.grid import Demand, Results, Search, search_grid
 from kselect.search.training_context import TrainingContext
-from kselect.search.tuned import SearchFunction, search_tuned, settle
+from kselect.search.tuned import search_tuned, tune
 
 KERNELS: tuple[Kernel, ...] = tuple(Gaussian(2.0**p) for p in range(-3, 5))
 LAMS = (1e-3, 1e-1)
@@ -94,7 +94,7 @@ def test_what_is_not_tuned_is_as_ever() -> None:
         assert isinstance(found, BestPoint)
         assert isinstance(expected, BestPoint)
         assert (found.point, found.score) == (expected.point, expected.score)
-    assert settle(one, {}, 3, search_grid) == {}
+    assert tune(one, {}, 3, search_grid) == {}
 
 
 def test_inner_folds_do_not_see_what_they_test() -> None:
@@ -113,7 +113,7 @@ def test_inner_folds_do_not_see_what_they_test() -> None:
     assert seen.point == blind.point
 
 
-def leaking(whole: TrainingContext) -> SearchFunction:
+def leaking(whole: TrainingContext) -> Search:
     """A search whose scores are those of all rows, the inner fold's included."""
 
     def search(part: TrainingContext, demand: Demand) -> Results:
@@ -128,7 +128,7 @@ def leaking(whole: TrainingContext) -> SearchFunction:
     return search
 
 
-def first_scores(search: SearchFunction, one: TrainingContext) -> list[float]:
+def first_scores(search: Search, one: TrainingContext) -> list[float]:
     """What each value of the parameter scores on the first inner training part."""
     seen: list[list[float]] = []
 

@@ -19,7 +19,7 @@ from kselect.report import style
 from kselect.report.elements import Element, File, Heading, Passage
 from kselect.report.sections.base import section
 from kselect.report.words import LAM, mark_label, stem
-from kselect.search.edges import edges_of
+from kselect.search.grid import edges_of
 from kselect.stats.comparison import labels_of
 from kselect.stats.diagnostics import ridges
 from kselect.stats.samples import table_records

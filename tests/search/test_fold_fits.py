@@ -11,14 +11,14 @@ from problems_flkl import rows
 
 from kselect.kernels.widths import OneWidth, WidthPerFeature
 from kselect.search.first_level import settle
-from kselect.search.held_out_fits import Fold, FoldFit, between, follow, follow_all, leap
+from kselect.search.fold_fits import FoldFit, FoldProblem, between, follow, follow_all, leap
 
 
-def fold(n: int, d: int, *, one: bool) -> tuple[Fold, Array, Array]:
+def fold(n: int, d: int, *, one: bool) -> tuple[FoldProblem, Array, Array]:
     """Every fifth row held out."""
     X, y = rows(n, d)
     widths = OneWidth.of(X) if one else WidthPerFeature(X)
-    return Fold.of(widths, y, np.arange(0, n, 5)), X, y
+    return FoldProblem.of(widths, y, np.arange(0, n, 5)), X, y
 
 
 def start(d: int, *, one: bool) -> Array:
@@ -91,7 +91,7 @@ def test_folds_follow_together(one: bool) -> None:
     """To the same minima as each alone, for fewer factors: the later ones know how the first ones bent."""
     X, y = rows(100, 4)
     widths = OneWidth.of(X) if one else WidthPerFeature(X)
-    folds = [Fold.of(widths, y, np.arange(k, 100, 5)) for k in range(5)]
+    folds = [FoldProblem.of(widths, y, np.arange(k, 100, 5)) for k in range(5)]
     u, s = np.log([0.5, 3.0]), np.array([0.4, -1.0])
     here = [fold.fit(u, start(4, one=one)) for fold in folds]
     together, alone = follow_all(here, s), [follow(fit, s) for fit in here]
@@ -120,12 +120,12 @@ def test_the_bend_of_a_width_at_its_bound() -> None:
     np.testing.assert_allclose(found, [1.0, 0.0, 0.0, 0.0], atol=1e-15)
 
 
-def two_minima() -> Fold:
+def two_minima() -> FoldProblem:
     """A slow trend under a fast wave: at small mu there is a wide and a narrow minimum, at large mu one."""
     rng = np.random.default_rng(0)
     x = np.sort(rng.uniform(-1.7, 1.7, 60))
     y = x + np.sin(12.0 * x) + 0.1 * rng.normal(size=60)
-    return Fold.of(OneWidth.of(x[:, None] - x.mean()), y, np.arange(3, 60, 20))
+    return FoldProblem.of(OneWidth.of(x[:, None] - x.mean()), y, np.arange(3, 60, 20))
 
 
 def test_there_are_two_minima() -> None:
