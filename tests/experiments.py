@@ -1,4 +1,4 @@
-"""Real runs of the command in processes of their own, and hooks that make them slow or deadly."""
+"""Run the command in processes of its own, with hooks that make workers slow or kill them."""
 
 from __future__ import annotations
 
@@ -78,19 +78,19 @@ socket.getaddrinfo = lookup
 
 
 def load_config(path: Path, overrides: Mapping[str, object] = NO_OVERRIDES) -> Experiment:
-    """A config with every kind of figure that there is, as the commands read it."""
+    """Return the experiment of a config with every figure kind, as the commands read it."""
     return config_load.load_config(path, FIGURES, overrides)
 
 
 def write_config(folder: Path, text: str = SMALL, name: str = "small.yaml") -> Path:
-    """A config file in a folder."""
+    """Write a config file into a folder."""
     path = folder / name
     path.write_text(text)
     return path
 
 
 def environment(folder: Path, hook: str = "", **more: str) -> dict[str, str]:
-    """Variables for a run in ``folder``: no data but the embedded, no proxy, and the hook if any.
+    """Return the variables for a run in ``folder``: embedded data only, no proxy, and the hook if any.
 
     The threads of the tests are not set for it: it has to limit its own.
     """
@@ -107,7 +107,7 @@ def environment(folder: Path, hook: str = "", **more: str) -> dict[str, str]:
 
 
 def start(folder: Path, *arguments: str, hook: str = "", **more: Any) -> subprocess.Popen[str]:
-    """``kselect ARGUMENTS`` in a folder, as the leader of a process group of its own."""
+    """Start ``kselect ARGUMENTS`` in a folder, as the leader of a process group of its own."""
     env = environment(folder, hook, **more.pop("env", {}))
     first: Callable[[], Any] = more.pop("preexec_fn", lambda: None)
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
@@ -126,7 +126,7 @@ def start(folder: Path, *arguments: str, hook: str = "", **more: Any) -> subproc
 def kselect_in(
     folder: Path, *arguments: str, hook: str = "", **more: Any
 ) -> subprocess.CompletedProcess[str]:
-    """The same, to its end: a fork of a process that has imported kselect, its workers forks of it."""
+    """Run the command to its end as a fork of a process that has imported kselect; workers are forks too."""
     if more:
         return started_in(folder, *arguments, hook=hook, **more)
     run = forks(os.getpid()).run(arguments, folder, environment(folder), SECONDS, hook)
@@ -137,7 +137,7 @@ def kselect_in(
 def started_in(
     folder: Path, *arguments: str, hook: str = "", **more: Any
 ) -> subprocess.CompletedProcess[str]:
-    """The same in a process that starts from nothing, as do its workers."""
+    """Run the command to its end in a fresh process with fresh workers."""
     with start(folder, *arguments, hook=hook, **more) as process:
         try:
             out, err = process.communicate(timeout=SECONDS)
@@ -149,7 +149,7 @@ def started_in(
 
 
 def until(condition: Callable[[], Any], what: str, seconds: float = SECONDS) -> float:
-    """Wait for something to become true; the seconds that it took."""
+    """Wait for a condition, and return the seconds that it took."""
     started = time.monotonic()
     while not condition():
         passed = time.monotonic() - started
@@ -159,52 +159,52 @@ def until(condition: Callable[[], Any], what: str, seconds: float = SECONDS) -> 
 
 
 def job_files(results: Path) -> list[Path]:
-    """The job files that are there."""
+    """Return the existing job files."""
     return sorted(results.glob("jobs/*/*.json"))
 
 
 def stamps(results: Path) -> dict[str, tuple[int, int]]:
-    """Job file -> inode and time: what changes when it is written again, whatever is in it."""
+    """Return job file -> inode and time, which change whenever the file is written."""
     found = {str(path.relative_to(results)): path.stat() for path in job_files(results)}
     return {name: (stat.st_ino, stat.st_mtime_ns) for name, stat in found.items()}
 
 
 def job(results: Path, dataset: str, split: int) -> dict[str, Any]:
-    """A job file's content."""
+    """Return the content of a job file."""
     found: dict[str, Any] = json.loads((results / f"jobs/{dataset}/{split}.json").read_text())
     return found
 
 
 def statuses(results: Path) -> dict[tuple[str, int], set[str]]:
-    """(data set, split) -> the statuses of its records."""
+    """Return (data set, split) -> the statuses of its records."""
     jobs = [json.loads(path.read_text()) for path in job_files(results)]
     return {(j["dataset"], j["split"]): {r["status"] for r in j["records"]} for j in jobs}
 
 
 def forge(path: Path, old: str, new: str) -> None:
-    """Change a job file as its writer would have written it: with the right checksum."""
+    """Change a job file, and give it the right checksum."""
     body, _, _ = path.read_bytes().rpartition(b'"checksum": ')
     body = body.replace(old.encode(), new.encode())
     path.write_bytes(body + f'"checksum": "{hashlib.sha256(body).hexdigest()}"}}\n'.encode())
 
 
 def records(results: Path) -> bytes:
-    """The bytes of records.csv."""
+    """Return the bytes of records.csv."""
     return (results / "records.csv").read_bytes()
 
 
 def litter(results: Path) -> list[str]:
-    """Temporary files."""
+    """Return the temporary files."""
     return [str(p) for p in results.rglob("*") if p.name.startswith(".") or p.suffix == ".tmp"]
 
 
 def workers_of(parent: int) -> list[int]:
-    """The worker processes of a run, from /proc."""
+    """Return the worker processes of a run, from /proc."""
     return [pid for pid in children(parent) if "popen_loky" in command_of(pid)]
 
 
 def children(parent: int) -> Iterable[int]:
-    """The processes whose parent this is."""
+    """Yield the child processes of a process."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = path.read_text().rpartition(")")[2].split()
@@ -215,7 +215,7 @@ def children(parent: int) -> Iterable[int]:
 
 
 def command_of(pid: int) -> str:
-    """The command line of a process, empty when it is gone."""
+    """Return the command line of a process, empty if it has ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
     except OSError:

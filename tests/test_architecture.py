@@ -1,4 +1,4 @@
-"""The rules that keep the package readable, read off its syntax trees."""
+"""Rules that keep the package readable, checked on its syntax trees."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ DISTRIBUTIONS = {"yaml": "pyyaml", "sklearn": "scikit-learn", "pydantic_core": "
 
 @functools.cache
 def tree(path: Path) -> ast.Module:
-    """A module's syntax, parsed where a test asks for it: every worker imports this file."""
+    """Return the syntax tree of a module, parsed only if a test needs it."""
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def offences(of: Callable[[Path], Collection[object]]) -> dict[str, Collection[object]]:
-    """What each module has against a rule: every module in one test, as a look at one takes no time."""
+    """Return the offences of each module against a rule."""
     found = {str(path.relative_to(PACKAGE)): of(path) for path in MODULES}
     return {name: wrong for name, wrong in found.items() if wrong}
 
@@ -62,7 +62,7 @@ def imports(path: Path) -> tuple[str, ...]:
 
 
 def imports_in(path: Path) -> Iterator[str]:
-    """As they come."""
+    """Yield the imports of a file in order."""
     package = ["kselect", *path.relative_to(PACKAGE).parent.parts]
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
@@ -80,25 +80,25 @@ def place(path: Path) -> str:
 
 
 def rooms(path: Path) -> set[str]:
-    """The entries at the root of the package from which a module imports."""
+    """Return the entries at the root of the package that a module imports from."""
     names = (name.split(".") for name in imports(path))
     return {parts[1] for parts in names if parts[0] == "kselect" and len(parts) > 1} & set(LEVELS)
 
 
 def test_every_entry_has_a_layer() -> None:
-    """None is left out, and none is named that is not there."""
+    """The layers list every entry, and only existing ones."""
     entries = {place(p) for p in MODULES}
     assert entries == set(LEVELS)
 
 
 def imported_from_above(path: Path) -> set[str]:
-    """Rooms at the level of a module's own or higher."""
+    """Return the imported entries on the same layer as a module, or above."""
     here = place(path)
     return {r for r in rooms(path) if LEVELS[r] >= LEVELS[here] and r != here}
 
 
 def test_modules_import_lower_layers_only() -> None:
-    """Errors below numbers below parts below stages, whatever the import stands in."""
+    """Errors are below numbers, numbers below parts, parts below stages, also for imports inside functions."""
     assert offences(imported_from_above) == {}
 
 
@@ -116,12 +116,12 @@ NAMES = frozenset(map(name_of, MODULES))
 
 
 def test_no_import_goes_in_a_circle() -> None:
-    """Not even within a folder, an import inside a function, or one for types alone."""
+    """This includes imports within a folder, inside a function, and for types only."""
     graphlib.TopologicalSorter({name_of(p): modules_of(p) for p in MODULES}).prepare()
 
 
 def shadows(path: Path) -> set[str]:
-    """The modules of Python that a module's name, or a folder's that it is in, is."""
+    """Return the standard modules with the name of a module or of one of its folders."""
     names = {path.stem, *path.relative_to(PACKAGE).parts[:-1]} - {"__init__", "__main__"}
     return names & sys.stdlib_module_names
 
@@ -132,13 +132,13 @@ def test_nothing_shadows_the_standard_library() -> None:
 
 
 def too_long(path: Path) -> list[int]:
-    """The number of lines, where it is too many."""
+    """Return the number of lines if it is too large."""
     lines = len(path.read_text(encoding="utf-8").splitlines())
     return [lines] if lines > 400 else []
 
 
 def test_names_and_lengths() -> None:
-    """No drawer for everything, and no module that cannot be read at a sitting."""
+    """No module has a catch-all name, and none is too long to read in one go."""
     drawers = {"utils", "util", "helpers", "helper", "common", "misc"}
     assert offences(lambda path: drawers & {path.stem}) == {}
     assert offences(too_long) == {}
@@ -191,7 +191,7 @@ def third_party() -> dict[str, set[str]]:
 
 
 def test_what_is_imported_is_declared() -> None:
-    """In the dependencies, or in the extra for dask, which run/ alone imports."""
+    """Imports are in the dependencies, or in the extra for dask, which only run/ imports."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     always = declared(project["dependencies"])
     extra = declared(project["optional-dependencies"]["dask"])
@@ -202,7 +202,7 @@ def test_what_is_imported_is_declared() -> None:
 
 
 def test_command_line_starts_light() -> None:
-    """``kselect --help`` waits for no numerical library."""
+    """``kselect --help`` imports no numerical library."""
     heavy = ("numpy", "scipy", "pandas", "matplotlib", "sklearn", "numba")
     code = f"import sys, kselect.cli.main; print([m for m in {heavy!r} if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

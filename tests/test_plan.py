@@ -1,4 +1,4 @@
-"""What a plan holds, in which order, and what it leaves out."""
+"""The trials of a plan, their order, and what is left out."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_shards_are_a_partition(experiment: Experiment, store: Store, shards: in
 
 
 def test_shards_of_machines_with_different_data(experiment: Experiment, store: Store) -> None:
-    """Who lacks a data set runs less, but nothing that another machine counts as its own."""
+    """A machine without a data set runs fewer jobs, but none of another machine's."""
     sources, _ = find_sources(experiment, HERE)
     poor = {name: source for name, source in sources.items() if name != "heart"}
     one = make_plan(experiment, poor, {"heart": "gone"}, store, shard=(1, 2))
@@ -127,7 +127,7 @@ def test_splits_that_rest_on_different_files(experiment: Experiment, store: Stor
 
 
 def test_fewer_splits_on_some_data_sets(experiment: Experiment, store: Store) -> None:
-    """By name, or above a number of training rows."""
+    """Limits by name, or above a number of training rows."""
     fewer = replace(
         experiment, fewer_splits=(SplitLimit(1, dataset="sonar"), SplitLimit(2, rows=200))
     )

@@ -1,4 +1,4 @@
-"""Hostile YAML: one line each, soon, and never what only a terminal should see."""
+"""Hostile YAML: one error line each, quickly, and without control characters."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def complaints(text: str) -> list[str]:
-    """The lines that are said of a config, which take no time and are neither long nor coloured."""
+    """Return the error lines of a config; check that they are short, plain and quick."""
     MY.write_text(text, encoding="utf-8")
     started = time.process_time()
     with pytest.raises(ConfigError) as caught:
@@ -160,7 +160,7 @@ def test_many_values(text: str) -> None:
 
 
 def figures(grid: str, count: int) -> str:
-    """The small config with figures that sweep a grid."""
+    """Return the small config with figures that sweep a grid."""
     one = f"{{criteria: [5-KS], lam: 0.01, eta: {grid}}}"
     return BASE + "figures:\n" + "".join(f"  f{i}: {one}\n" for i in range(count))
 
@@ -215,7 +215,7 @@ def test_sizes(text: str, said: str) -> None:
     ids=["grids", "criteria", "figures"],
 )
 def test_what_is_kept_in_full_can_be_read_again(text: str) -> None:
-    """The largest configs that are taken: their results could not be reported otherwise."""
+    """The largest configs that are accepted can also be read back from a results folder."""
     MY.write_text(text)
     experiment = load_config(MY)
     kept = config_load.load(MY, FIGURES, {}, lambda _: MY.parent / "none").resolved

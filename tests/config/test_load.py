@@ -1,4 +1,4 @@
-"""Configs: every option counts, every mistake has its line, and what is resolved reads back."""
+"""Configs: every option has an effect, every mistake its line, and the resolved config reads back."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ MY = Path("my.yaml")
 
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The path in a message is the one that was typed: ``my.yaml``."""
+    """Work in a folder of its own, so that messages contain the path ``my.yaml``."""
     monkeypatch.chdir(tmp_path)
 
 
 def write(*lines: str) -> None:
-    """The small config with the lines of some keys replaced, and other lines at its end."""
+    """Write the small config with the lines of some keys replaced and other lines appended."""
     kept = dict(BASE)
     more = []
     for line in lines:
@@ -62,26 +62,26 @@ def write(*lines: str) -> None:
 
 
 def load(*lines: str) -> Experiment:
-    """The experiment of the small config with these lines."""
+    """Return the experiment of the small config with these lines."""
     write(*lines)
     return load_config(MY)
 
 
 def message(overrides: Mapping[str, object] = NO_OVERRIDES) -> str:
-    """What is said of ``my.yaml``."""
+    """Return the error message for ``my.yaml``."""
     with pytest.raises(ConfigError) as caught:
         load_config(MY, overrides)
     return str(caught.value)
 
 
 def message_of(text: str) -> str:
-    """What is said of a whole file."""
+    """Return the error message for a whole file."""
     MY.write_text(text, encoding="utf-8")
     return message()
 
 
 def complaint(*lines: str) -> str:
-    """What is said of the small config with these lines."""
+    """Return the error message for the small config with these lines."""
     write(*lines)
     return message()
 
@@ -90,7 +90,7 @@ def complaint(*lines: str) -> str:
 
 
 def test_defaults() -> None:
-    """The keys that may be left out."""
+    """Optional keys have their defaults."""
     found = load()
     assert (found.name, found.learners, found.datasets) == (
         "my",
@@ -162,7 +162,7 @@ def test_range_to_base_sixty() -> None:
 
 
 def methods(found: Experiment) -> list[tuple[str, str, int | None, dict[str, Any]]]:
-    """The methods of the table, short."""
+    """Return the methods of the table in short form."""
     return [(m.label, m.criterion, m.folds, dict(m.params)) for m in found.methods]
 
 
@@ -181,7 +181,7 @@ def test_methods_have_every_parameter() -> None:
 
 
 def test_loss_and_average_are_defaults_of_all_criteria() -> None:
-    """They change no label."""
+    """They do not change a label."""
     found = load("loss: zero-one", "average: folds")
     assert [m.text for m in found.methods] == [
         "average=folds;loss=zero-one",
@@ -192,7 +192,7 @@ def test_loss_and_average_are_defaults_of_all_criteria() -> None:
 
 
 def test_also_loss_is_computed_beside() -> None:
-    """One more method where the criterion has a loss, under the same label."""
+    """Each further loss adds a method under the same label, if the criterion has a loss."""
     found = load("also-loss: [zero-one, hinge]")
     assert [(m.label, m.loss) for m in found.methods] == [
         ("5-CV", "squared"),
@@ -207,7 +207,7 @@ def test_also_loss_is_computed_beside() -> None:
 
 
 def test_own_parameters_come_last_and_are_in_the_label() -> None:
-    """Only what differs from the usual is; 5-KS twice is two columns."""
+    """A label contains only parameters that differ from the usual; 5-KS twice gives two columns."""
     found = load(
         "average: folds",
         "criteria: [5-KS, 5-KS: {eta: 2^-1}, 10-KS: {eta: inf, average: points}, "
@@ -293,13 +293,13 @@ def test_wrong_flags(overrides: dict[str, object], words: str) -> None:
 
 
 def test_flags_make_up_for_the_file() -> None:
-    """What a flag replaces is not looked at."""
+    """Keys that a flag replaces are not checked."""
     write("datasets: [nowhere]", "splits: ten")
     assert load_config(MY, {"datasets": ["heart"], "splits": "1"}).splits == (0,)
 
 
 def test_unknown_override_is_a_bug_and_not_a_config_error() -> None:
-    """A typing error of ours keeps its traceback."""
+    """A programming error keeps its traceback."""
     write()
     with pytest.raises(TypeError, match="kernels"):
         load_config(MY, {"kernels": "x"})
@@ -392,7 +392,7 @@ def test_not_a_config(text: str, words: str) -> None:
 
 
 def catalogue() -> Iterator[tuple[str, str]]:
-    """The blocks of config_errors.txt: lines of a config, and what is said of them."""
+    """Yield the blocks of config_errors.txt: lines of a config, and their error message."""
     text = (Path(__file__).parent / "config_errors.txt").read_text(encoding="utf-8")
     for block in text.split("\n\n")[1:]:
         lines, _, words = block.strip().rpartition("\n-> ")
@@ -406,7 +406,7 @@ def test_wrong(lines: str, words: str) -> None:
 
 
 def test_number_with_thousands_of_digits() -> None:
-    """Python refuses to read it; users see our sentence instead."""
+    """Python refuses to read it; the message is a plain sentence."""
     words = "99999999999999999999... is too long for a number"
     assert complaint("seed: " + "9" * 5000) == f"my.yaml:7: not valid YAML: {words}"
 
@@ -425,7 +425,7 @@ def test_missing_keys(key: str) -> None:
 
 
 def test_all_problems_in_the_order_of_lines() -> None:
-    """A file is put right in one go, and no line is the words of a library."""
+    """All problems are reported at once, in our own words."""
     said = complaint("name: 3", "learner: x", "lam: {}", "splits: ten", "datasets: [hart, hart]")
     lines = said.splitlines()
     assert [line.split(": ")[:2] for line in lines] == [
@@ -460,7 +460,7 @@ def test_criterion_for_another_learner() -> None:
 
 
 def test_a_learner_for_each_task() -> None:
-    """A criterion is looked at with the learners of the tasks that there are."""
+    """A criterion is checked against the learners of the tasks that occur."""
     both = "learner: {classification: lssvm, regression: {quadratic-svr: {eps: 0.2}}}"
     found = load(both, "datasets: [heart, housing]", "criteria: [5-CV]")
     assert found.learner("classification") == Choice("lssvm")
@@ -475,7 +475,7 @@ def test_a_learner_for_each_task() -> None:
 
 
 def test_a_criterion_scored_by_another_learner() -> None:
-    """For the tasks that are named; what it needs is then asked of that learner."""
+    """The criterion's requirements are then checked against that learner, for the tasks that are named."""
     lines = ("learner: {regression: quadratic-svr}", "datasets: [housing]")
     found = load(*lines, "criteria: [GCV: {scored-by: {regression: krr}}]")
     (method,) = found.methods
@@ -572,7 +572,7 @@ def test_loss_that_a_criterion_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def resolved(path: Path = MY) -> str:
-    """What a results folder keeps of a config that it holds nothing of yet."""
+    """Return the resolved config of a results folder that is still empty."""
     return config_load.load(path, FIGURES, NO_OVERRIDES, lambda _: Path("none")).resolved
 
 
@@ -650,7 +650,7 @@ def configs(draw: st.DrawFn) -> dict[str, Any]:
 def test_resolved_reads_back(
     tmp_path_factory: pytest.TempPathFactory, data: dict[str, Any]
 ) -> None:
-    """Whatever a config says, its resolved form says the same."""
+    """Every valid config and its resolved form give the same experiment."""
     path = tmp_path_factory.mktemp("c") / "c.yaml"
     path.write_text(write_yaml(data.items()), encoding="utf-8", newline="")
     experiment = load_config(path)
@@ -681,7 +681,7 @@ def test_resolved_reads_back(
     ],
 )
 def test_resolved_reads_back_by_example(lines: list[str]) -> None:
-    """The corners: figures, labels that name a default, text that looks like a number."""
+    """Special cases: figures, labels that name a default, text that looks like a number."""
     write(*lines)
     assert_reads_back()
 
@@ -715,7 +715,7 @@ def test_resolved_leaves_nothing_to_defaults() -> None:
 
 @pytest.mark.parametrize("name", ["ecml2014", "quickstart"])
 def test_configs_read_back(name: str) -> None:
-    """They hold no mistake, and their name is their file's."""
+    """The committed configs are valid, and each has the name of its file."""
     experiment = load_config(ROOT / "configs" / f"{name}.yaml")
     assert experiment.name == name
     assert experiment.labels == ("5-CV", "5-KS", "10-CV", "10-KS", "ELOO", "BR", "EP")
@@ -869,7 +869,7 @@ def test_scalars_are_those_of_yaml_1_2() -> None:
 
 
 def test_the_whole_of_a_narrower_run(tmp_path: Path) -> None:
-    """Flags narrow what is asked; what results are gathered under has all of the config and of the folder."""
+    """Flags narrow what is run; results are gathered for all of the config and of the folder."""
     write("splits: 5")
     flags = {"datasets": ["a2a"], "splits": "7-8", "criteria": ["5-CV"]}
     first = config_load.load(MY, FIGURES, flags, lambda _: tmp_path / "out")

@@ -1,4 +1,4 @@
-"""Own files in a config: what an entry may say, what is wrong with it, and what a results folder keeps."""
+"""Own files in a config: valid entries, their errors, and the entry that a results folder keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variants: a few keys in the place of the config's own, each mistake at its own line."""
+"""Variants: keys that replace those of the config, and the line of each mistake."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def experiment_of(name: str) -> Experiment:
 
 
 def problem(*variants: str) -> str:
-    """What is said of a config with such a variant."""
+    """Return the error message for a config with such a variant."""
     write(*variants)
     with pytest.raises(ConfigError) as caught:
         load_config(MY)

@@ -1,4 +1,4 @@
-"""Runs through a dask cluster give the same bytes, and a scheduler that is not there is said at once."""
+"""Runs on a dask cluster give the same bytes, and an absent scheduler is reported at once."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_words_for_a_dead_worker() -> None:
 
 
 def served(folder: Path, *command: str) -> subprocess.Popen[str]:
-    """A part of a cluster in a process of its own."""
+    """Start a part of a cluster in a process of its own."""
     env = environment(folder, SLOW)
     code = "from distributed.cli import dask_{0} as m; m.main(standalone_mode=True)"
     line = [sys.executable, "-c", code.format(command[0]), *command[1:]]
@@ -113,7 +113,7 @@ def served(folder: Path, *command: str) -> subprocess.Popen[str]:
 
 @pytest.mark.slow
 def test_a_scheduler_that_dies_is_one_line(tmp_path: Path) -> None:
-    """Not a hang, not a traceback: exit 1, what was finished is kept, and a local run goes on from there."""
+    """A lost scheduler exits with 1 and keeps finished jobs; a local run resumes from there."""
     write_config(tmp_path)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""What a dry run says a plan will take, by a clock that made-up trials move."""
+"""The run time that a dry run predicts, with a clock that fake trials advance."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PER_KERNEL, PER_PLACE, PER_SEARCH = 1e-7, 0.25, 2.0
 
 
 class Clock:
-    """Time that passes in made-up trials alone."""
+    """A clock that advances in fake trials only."""
 
     def __init__(self, power: float = 2.0, slow: float = 1.0) -> None:
         self.now, self.power, self.slow, self.per_pair = 0.0, power, slow, 0.0
@@ -57,14 +57,14 @@ class Clock:
 
 
 def planned(spec: Experiment, *names: str, splits: int = 10) -> Plan:
-    """All methods on some data sets."""
+    """Return a plan of all methods on some data sets."""
     source = Source(Path("none"), "test", "0" * 64)
     trials = [Trial(n, s, spec.methods_on(n), source) for n in names for s in range(splits)]
     return Plan(tuple(trials), 0, {}, {})
 
 
 def truth(clock: Clock, spec: Experiment, plan: Plan) -> float:
-    """What running all of it takes."""
+    """Return the time that the whole plan takes."""
     before = clock.now
     for trial in plan.trials:
         clock.run(spec, trial)
@@ -81,7 +81,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.mark.parametrize("methods", [(CV,), (CV, *PLACES), (CV, MOVED), (CV, MOVED, *PLACES)])
 def test_it_is_the_time_that_the_jobs_take(clock: Clock, methods: tuple[Method, ...]) -> None:
-    """Kernels, fixed places and searches are each scaled by their number."""
+    """Kernels, fixed grid points and searches are each scaled by their number."""
     spec = experiment(kernels=KERNELS, methods=methods, datasets=("heart", "sonar"))
     plan = planned(spec, "heart", "sonar")
     assert estimate(spec, plan, 1) == pytest.approx(truth(clock, spec, plan), rel=0.01)
@@ -94,7 +94,7 @@ ROWS = 5734  # of cpusmall's training part
 @pytest.mark.parametrize("power", [2.0, 2.5, 3.0])
 @pytest.mark.parametrize("per_pair", [0.0, 1.0])
 def test_many_rows_are_not_tried(clock: Clock, power: float, per_pair: float) -> None:
-    """Their time goes on from samples; a power that rises with the rows, as it did before."""
+    """Extrapolate the time from samples, with a power that keeps rising with the rows."""
     clock.power, clock.slow, clock.per_pair = power, 6.0 * 1000.0 ** (2 - power), 6.0 * per_pair
     spec = experiment(kernels=KERNELS, methods=(CV,), datasets=("cpusmall",), train=0.7)
     plan = planned(spec, "cpusmall", splits=1)
@@ -108,7 +108,7 @@ def test_many_rows_are_not_tried(clock: Clock, power: float, per_pair: float) ->
 
 
 def test_what_was_measured_on_abalone() -> None:
-    """Seconds of 366, 731, 1462 and 2924 rows: the last from the others."""
+    """Predict the seconds of 2924 rows from those of 366, 731 and 1462."""
     measured = (0.23, 0.77, 3.9, 26.7)
     first, second, third = (log2(b / a) for a, b in pairwise(measured))
     assert measured[2] * growth((first, second), 2.0) == pytest.approx(measured[3], rel=0.1)
@@ -117,7 +117,7 @@ def test_what_was_measured_on_abalone() -> None:
 
 @pytest.mark.parametrize("power", [2.0, 2.5, 3.0])
 def test_they_are_where_it_can_be_afforded(clock: Clock, power: float) -> None:
-    """Samples double up to all rows, on fewer kernels when they become slow: then nothing is guessed."""
+    """If samples reach all rows, on fewer kernels once they are slow, nothing is extrapolated."""
     clock.power, clock.slow = power, 1.8 * ROWS ** (2 - power)
     spec = experiment(kernels=KERNELS, methods=(CV,), datasets=("cpusmall",), train=0.7)
     plan = planned(spec, "cpusmall", splits=1)
@@ -129,7 +129,7 @@ def test_they_are_where_it_can_be_afforded(clock: Clock, power: float) -> None:
 
 
 def test_each_learner_is_warmed_up(clock: Clock) -> None:
-    """A first trial compiles loops: one of each task, the least costly, goes before what is timed."""
+    """The first trial compiles loops, so the cheapest trial of each task runs before timing starts."""
     names = ("heart", "sonar", "housing", "pyrim")
     spec = experiment(kernels=KERNELS, methods=(CV,), datasets=names)
     estimate(spec, planned(spec, *names), 1)
@@ -145,7 +145,7 @@ def test_no_less_than_the_longest_job(clock: Clock) -> None:
 
 
 def test_patience(clock: Clock) -> None:
-    """What is left after so many seconds is priced by the rest, the most expensive being timed first."""
+    """After PATIENCE the remaining jobs are estimated from the timed ones; the most expensive are timed first."""
     clock.slow = PATIENCE / (PER_KERNEL * 189**2)
     spec = experiment(kernels=KERNELS, methods=(CV,), datasets=("sonar", "heart"))
     found = estimate(spec, planned(spec, "sonar", "heart", splits=1), 1)
@@ -155,7 +155,7 @@ def test_patience(clock: Clock) -> None:
 
 
 def test_data_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run says so; there is nothing to estimate, and an empty plan takes no time."""
+    """Data that cannot be read is not estimated, and an empty plan takes no time."""
 
     def fail(spec: Experiment, trial: Trial) -> None:
         raise DataError("no such file")

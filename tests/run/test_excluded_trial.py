@@ -1,4 +1,4 @@
-"""Kernels without a fit in a trial: left out by name and counted; a method fails where no kernel is left."""
+"""Kernels without a fit are excluded by name and counted; a method fails if none is left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several runs in one folder, folders that vanish, and what lies in the current folder: real processes."""
+"""Concurrent runs in one folder, folders that vanish, and files in the current folder, with real processes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_byte_per_job() -> None:
 
 
 def test_the_same_config_three_times_repeats_no_job(tmp_path: Path) -> None:
-    """Each job is computed by one of the runs, all end well, and the table is that of one run alone."""
+    """Each job is computed by exactly one run, all runs succeed, and the table equals that of a single run."""
     write_config(tmp_path)
     flags = ("run", "small.yaml", "-o", "out", "-j", "1")
     runs = [start(tmp_path, *flags, hook=NOTING) for _ in range(3)]
@@ -70,7 +70,7 @@ def test_the_same_config_three_times_repeats_no_job(tmp_path: Path) -> None:
 
 
 def test_two_configs_at_once_in_one_folder(tmp_path: Path) -> None:
-    """The second is refused before it writes anything, and the first ends as if alone."""
+    """The second run is refused before it writes anything; the first is not disturbed."""
     write_config(tmp_path)
     write_config(tmp_path, SMALL.replace("learner: lssvm", "learner: krr"), "other.yaml")
     first = start(tmp_path, "run", "small.yaml", "-o", "out", hook=SLOW)
@@ -85,7 +85,7 @@ def test_two_configs_at_once_in_one_folder(tmp_path: Path) -> None:
 
 
 def test_a_claim_ends_with_its_process(tmp_path: Path) -> None:
-    """A run that is killed leaves nothing that the next one would wait for."""
+    """A killed run leaves no lock behind."""
     write_config(tmp_path)
     killed = start(tmp_path, "run", "small.yaml", "-o", "out", hook=SLOW)
     until(lambda: job_files(tmp_path / "out"), "a job is there")
@@ -94,33 +94,33 @@ def test_a_claim_ends_with_its_process(tmp_path: Path) -> None:
     assert kselect_in(tmp_path, "run", "small.yaml", "-o", "out").returncode == 0
 
 
-def test_claims_without_locks_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file system that refuses locks is said once."""
+def test_locks_without_locks_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Warn once about a file system without locks."""
 
     def refuse(*_: object) -> None:
         raise OSError(37, "No locks available")
 
     monkeypatch.setattr("kselect.run.locks.fcntl.lockf", refuse)
     said: list[str] = []
-    claims = FolderLocks(tmp_path, said.append)
-    claims.protocol(lambda: None, lambda: False)
-    assert claims.job("heart", 1)
-    claims.close()
+    locks = FolderLocks(tmp_path, said.append)
+    locks.protocol(lambda: None, lambda: False)
+    assert locks.job("heart", 1)
+    locks.close()
     (line,) = said
     assert "No locks available" in line
 
 
 def test_another_protocol_is_refused_within_a_process_pair(tmp_path: Path) -> None:
-    """Whoever is not alone and does not have the same config may not write."""
-    claims = FolderLocks(tmp_path)
-    claims._lock = lambda *_: False  # type: ignore[method-assign]
+    """A second run with another config may not write."""
+    locks = FolderLocks(tmp_path)
+    locks._lock = lambda *_: False  # type: ignore[method-assign]
     with pytest.raises(ConfigError, match="another run is writing here with another config"):
-        claims.protocol(lambda: pytest.fail("written"), lambda: False)
-    claims.close()
+        locks.protocol(lambda: pytest.fail("written"), lambda: False)
+    locks.close()
 
 
 def test_a_folder_that_vanishes_is_no_complete_run(tmp_path: Path) -> None:
-    """Jobs that were written before are gone: exit 1, and which."""
+    """Report jobs that were written but have disappeared, and exit with 1."""
     write_config(tmp_path)
     run = kselect_in(tmp_path, "run", "small.yaml", "-o", "out", "-j", "1", hook=GONE)
     assert run.returncode == 1
@@ -132,7 +132,7 @@ def test_a_folder_that_vanishes_is_no_complete_run(tmp_path: Path) -> None:
 
 
 def test_workers_import_nothing_from_the_current_folder(tmp_path: Path) -> None:
-    """Files named like modules of Python or of ours are data, not code."""
+    """Files with the names of Python modules are never executed."""
     write_config(tmp_path)
     for name in ("random", "types", "loky", "numpy", "joblib", "select", "kselect_plugin"):
         (tmp_path / f"{name}.py").write_text('open("executed", "a").write(__name__)\n')
@@ -146,7 +146,7 @@ def test_workers_import_nothing_from_the_current_folder(tmp_path: Path) -> None:
 
 
 def test_a_narrow_trial_run_in_a_clone(tmp_path: Path) -> None:
-    """A clone has the table and no jobs: a narrower run keeps it, and the report is of all of it."""
+    """A clone has the table but no jobs: a narrower run keeps the table, and the report covers all of it."""
     write_config(tmp_path)
     assert kselect_in(tmp_path, "run", "small.yaml", "-o", "out").returncode == 0
     before = records(tmp_path / "out")

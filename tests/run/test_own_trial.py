@@ -1,4 +1,4 @@
-"""Own tables in an experiment: what is fitted to training rows sees no other, and more than two classes."""
+"""Own tables in an experiment: preparation uses training rows only, and there may be several classes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def parts_of(experiment: Experiment) -> tuple[PreparedSplit, Any]:
 
 
 def leaks(folder: Path) -> bool:
-    """Whether the training rows change when nothing but the test rows does."""
+    """Return whether the training rows change if only the test rows do."""
     lines = rows()
     before, split = parts_of(write(folder, lines))
     for i in split.test.tolist():

@@ -1,4 +1,4 @@
-"""A bar in a terminal, lines in a log, silence when asked."""
+"""Progress: a bar in a terminal, lines in a log file, nothing with --quiet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kselect.run.progress import Progress, clock
 
 
 def in_terminal(tmp_path: Path, columns: int) -> str:
-    """What a run writes to a terminal of this width."""
+    """Return what a run writes to a terminal of this width."""
     write_config(tmp_path)
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))

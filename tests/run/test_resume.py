@@ -1,4 +1,4 @@
-"""Whatever ends a run, the next one repeats nothing finished, loses nothing, and gives the same bytes."""
+"""After any interruption, the next run repeats no finished job, loses none, and gives the same bytes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ GONE_SECONDS = 5.0  # workers look every half second; the rest is for a loaded m
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """records.csv of a run with one worker that nothing disturbed."""
+    """Return records.csv of an undisturbed run with one worker."""
     folder = tmp_path_factory.mktemp("reference")
     write_config(folder)
     done = kselect_in(folder, "run", "small.yaml", "-o", "out")
@@ -109,7 +109,7 @@ def test_interrupted_while_workers_start(tmp_path: Path, attempt: int) -> None:
 
 
 def mapped(pid: int) -> int:
-    """How much a process has mapped, in lines: grows with its imports."""
+    """Return the number of memory mappings of a process, which grows with its imports."""
     try:
         return len(Path(f"/proc/{pid}/maps").read_text().splitlines())
     except OSError:
@@ -137,7 +137,7 @@ WRITTEN = ("config.resolved.yaml", "jobs/sonar/1.json", "records.csv", "manifest
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The results folder of a run of ONE_CELL."""
+    """Return the results folder of a run of ONE_CELL."""
     folder = tmp_path_factory.mktemp("one-cell")
     write_config(folder, ONE_CELL)
     assert kselect_in(folder, "run", "small.yaml", "-o", "out").returncode == 0

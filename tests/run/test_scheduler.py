@@ -1,4 +1,4 @@
-"""Workers that die or fail, flags that choose what runs, results that must not be mixed."""
+"""Workers that die or fail, flags that select jobs, and results that must not be mixed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from kselect.run.workers import (
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The results folder of a full run that nothing disturbed."""
+    """Return the results folder of a full, undisturbed run."""
     folder = tmp_path_factory.mktemp("reference")
     write_config(folder)
     assert started_in(folder, "run", "small.yaml", "-o", "out").returncode == 0
@@ -63,7 +63,7 @@ def done(tmp_path: Path, reference: Path) -> Path:
 
 
 def refused(folder: Path, *arguments: str, hook: str = "") -> str:
-    """The one line of a command that must end with 2 and change nothing."""
+    """Return the single line of a command that must exit with 2 and change nothing."""
     before = snapshot(folder)
     run = kselect_in(folder, *arguments, hook=hook)
     assert run.returncode == 2, run
@@ -75,7 +75,7 @@ def refused(folder: Path, *arguments: str, hook: str = "") -> str:
 
 
 def snapshot(folder: Path) -> dict[str, int]:
-    """Every file with its time, but for the hooks."""
+    """Return every file with its time, except for the hooks."""
     files = (p for p in folder.rglob("*") if p.is_file() and "hook-" not in str(p))
     return {str(p): p.stat().st_mtime_ns for p in files}
 
@@ -157,7 +157,7 @@ def test_paths_are_cut() -> None:
 
 
 def blas_threads() -> list[int]:
-    """The threads of every BLAS here, once both numpy's and scipy's are loaded."""
+    """Return the threads of every BLAS, after both numpy's and scipy's are loaded."""
     import numpy as np
     import scipy.linalg
     from threadpoolctl import threadpool_info
@@ -167,7 +167,7 @@ def blas_threads() -> list[int]:
 
 
 def environment_of_worker() -> dict[str, str | None]:
-    """The variables that set threads."""
+    """Return the variables that set the number of threads."""
     return {name: os.environ.get(name) for name in WORKER_ENVIRONMENT}
 
 
@@ -328,7 +328,7 @@ def test_another_config(done: Path) -> None:
 
 
 def test_another_config_for_a_part(done: Path) -> None:
-    """The jobs that a run leaves alone are gathered with its own: they must be of the same config."""
+    """Jobs outside a run are gathered with its own, so they must have the same config."""
     write_config(done, SMALL.replace("2^-2:2^3", "2^-2:2^4"))
     shutil.rmtree(done / "out/jobs/sonar")
     assert "another config" in refused(done, "run", "small.yaml", "-o", "out", "-d", "sonar")
@@ -420,7 +420,7 @@ def test_skip_missing(tmp_path: Path, reference: Path) -> None:
 
 
 def test_the_network_is_asked_unless_offline(tmp_path: Path) -> None:
-    """The hook of the tests above does catch a call."""
+    """Check that the hook of the tests above catches a network call."""
     write_config(tmp_path)
     run = kselect_in(tmp_path, "run", "small.yaml", "-d", "a2a", "-n", hook=NO_NETWORK)
     assert "a name was looked up" in run.stderr
@@ -435,7 +435,7 @@ def test_nothing_of_the_machine(reference: Path) -> None:
 
 
 def assert_private(results: Path) -> None:
-    """No file of a results folder holds an absolute path, this machine's name or its user's."""
+    """No file of a results folder contains an absolute path, a host name or a user name."""
     import platform
     import sys
 

@@ -1,4 +1,4 @@
-"""A trial: its records are what a reader of the protocol would compute, and test rows stay unseen."""
+"""A trial: its records equal a direct computation by the protocol, and test rows stay unseen."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ Serve = Callable[[DataSet], None]
 
 @pytest.fixture
 def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
-    """Put a data set in the place of the one that would be read."""
+    """Replace the data set that would be read."""
 
     def put(data: DataSet) -> None:
         monkeypatch.setattr("kselect.run.trial.load", lambda name, source: data)
@@ -112,7 +112,7 @@ def from_scratch(experiment: Experiment, data: DataSet, record: Record, split: i
 
 
 def test_what_is_kept_everywhere(serve: Serve) -> None:
-    """The scores of all places, beside what the table chooses from them; an infinite one has its reason."""
+    """The scores of all grid points are kept; an infinite score has its reason."""
     serve(heart())
     params = {"identity": 0.1, "cap": float("inf"), "order": 3}
     bif = Method("BIF-4-CV", "BIF-k-CV", 4, tuple(sorted((dict(CV.params) | params).items())))
@@ -266,7 +266,7 @@ def test_repeatable_and_other_on_another_split(serve: Serve) -> None:
 
 
 def test_methods_do_not_influence_each_other(serve: Serve) -> None:
-    """A method alone has the records that it has among others, whatever the order."""
+    """The records of a method do not depend on the other methods or their order."""
     serve(heart())
     together = {r.key: r for r in run(replace(BASE, methods=(ELOO, EP, CV))).records}
     for method in (CV, ELOO, EP):
@@ -300,12 +300,12 @@ def test_one_class_in_training_is_a_failed_record(serve: Serve) -> None:
 
 
 def failed_job_of(experiment: Experiment) -> Job:
-    """What a worker's death leaves."""
+    """Return the job of a trial whose worker died."""
     return failed_job(experiment, Trial("heart", 0, experiment.methods, NOWHERE), "died", "Trace")
 
 
 def test_failed_job_fills_the_cells_of_a_good_one(serve: Serve) -> None:
-    """The same cells in the same order, so that nothing is left to run by mistake."""
+    """A failed job has the same record keys in the same order, so that nothing is run by mistake."""
     serve(heart())
     for experiment in (BASE, SELECT):
         failed = failed_job_of(experiment)
@@ -315,7 +315,7 @@ def test_failed_job_fills_the_cells_of_a_good_one(serve: Serve) -> None:
 
 
 def test_what_a_criterion_does_not_know_is_excluded(serve: Serve) -> None:
-    """EP knows the Gaussian only: it chooses from that, and its records name what it left out."""
+    """EP supports the Gaussian only: it chooses among Gaussians, and its records name the others."""
     serve(heart())
     both, one = (Gaussian(4.0), Polynomial(2)), (Gaussian(4.0),)
     records = run(replace(BASE, kernels=both, methods=(CV, EP))).records
@@ -330,7 +330,7 @@ def test_what_a_criterion_does_not_know_is_excluded(serve: Serve) -> None:
 
 
 def test_one_method_fails_alone(serve: Serve) -> None:
-    """EP with nothing that it knows: its records say so, the others have numbers."""
+    """EP without a Gaussian fails with a reason; the other methods have numbers."""
     serve(heart())
     for record in run(replace(BASE, kernels=(Polynomial(2),), methods=(CV, EP))).records:
         if record.method == "EP":
@@ -368,7 +368,7 @@ def test_regression_is_measured_by_mean_squares(serve: Serve) -> None:
 
 
 def test_sweep_fills_its_own_lam_only(serve: Serve) -> None:
-    """A figure's method has one record, at the figure's lam, with the score of that place."""
+    """A figure's method has one record, at the figure's lam, with the score of that grid point."""
     serve(heart())
     swept = replace(CV, part="figure", lam=1e-2)
     records = run(replace(BASE, methods=(CV, swept))).records
@@ -387,7 +387,7 @@ def test_sweep_fills_its_own_lam_only(serve: Serve) -> None:
 def test_overflow_on_a_test_row_is_a_failed_record(
     serve: Serve, dataset: str, value: float, kernel: Kernel
 ) -> None:
-    """Training goes well, a test row is out of all measure: a reason, not infinity and no warning."""
+    """If a huge test row overflows, the record has a reason, and there is no infinity or warning."""
     data = subset(dataset, 100)
     _, test = train_rows(BASE, data)
     X = data.X.copy()
@@ -412,7 +412,7 @@ PROBES = (
 
 @pytest.mark.parametrize("experiment", [BASE, SELECT], ids=["fixed", "select"])
 def test_probes_look_at_the_best_of_their_column(serve: Serve, experiment: Experiment) -> None:
-    """At the place that the column chose, with no error of their own; a high order is nearer than the first."""
+    """Probes are evaluated at the choice of their column; a high order is nearer than the first."""
     serve(heart())
     probing = replace(experiment, ridge="per-fold", methods=(CV, *PROBES))
     records = run(probing).records
@@ -432,7 +432,7 @@ def test_probes_look_at_the_best_of_their_column(serve: Serve, experiment: Exper
 
 
 def test_a_probe_of_a_failed_column_fails_with_its_reason(serve: Serve) -> None:
-    """There is no place to look at."""
+    """A column without a best point makes its probes fail."""
     serve(heart())
     bad = replace(BASE, kernels=(Polynomial(5000),), methods=(CV, *PROBES))
     for record in run(bad).records:

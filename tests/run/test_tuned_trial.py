@@ -1,4 +1,4 @@
-"""Tuned parameters in a trial: test rows have no say in them, and a leak that is planted there is caught."""
+"""Tuned parameters do not depend on test rows, and the tests detect a planted leak."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[[DataSet, int], tuple[Recor
 
 
 def choices(records: tuple[Record, ...]) -> Choices:
-    """All that a record says before the test rows are looked at."""
+    """Return everything in the records that does not use the test rows."""
     return [
         (r.method, r.setting, r.status, r.kernel, r.chosen, r.lam, r.tuned, r.score)
         for r in records
@@ -103,14 +103,14 @@ def choices(records: tuple[Record, ...]) -> Choices:
 
 
 def leaks(run: Callable[[DataSet, int], tuple[Record, ...]], split: int) -> bool:
-    """Whether other test rows change what is chosen."""
+    """Return whether other test rows change the choices."""
     mine, other = run(heart(), split), run(with_other_test_rows(split), split)
     assert [r.error for r in mine] != [r.error for r in other]
     return choices(mine) != choices(other)
 
 
 def test_test_rows_have_no_say(run: Callable[[DataSet, int], tuple[Record, ...]]) -> None:
-    """Neither in a tuned parameter nor in the kernel: to the last bit of the score."""
+    """Neither a tuned parameter nor a kernel depends on test rows, to the last bit of the score."""
     values = set()
     for split in SPLITS:
         assert not leaks(run, split)
@@ -121,7 +121,7 @@ def test_test_rows_have_no_say(run: Callable[[DataSet, int], tuple[Record, ...]]
 def test_a_planted_leak_is_caught(
     run: Callable[[DataSet, int], tuple[Record, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The value of a parameter is chosen on the test rows in the place of the inner folds."""
+    """A parameter that is chosen on the test rows instead of the inner folds is detected."""
     seen: list[PreparedSplit] = []
     prepare = trial_module.prepare
 
@@ -146,7 +146,7 @@ def test_a_planted_leak_is_caught(
 def test_a_side_with_a_test_row_is_caught(
     run: Callable[[DataSet, int], tuple[Record, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One test row among those to train on."""
+    """A test row among the training rows is detected."""
     prepare = trial_module.prepare
 
     def leaking(experiment: Experiment, data: DataSet, split: Split) -> PreparedSplit:

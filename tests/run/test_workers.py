@@ -1,4 +1,4 @@
-"""What the workers' surroundings say of themselves: nothing."""
+"""The helper processes of the workers print nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ resource_tracker.register("/kselect-no-such", "semlock")
 
 
 def said(start: str) -> str:
-    """What a process writes to stderr that ends while the trackers know a semaphore that is gone."""
+    """Return the stderr of a process that ends after one of its semaphores was removed."""
     command = [sys.executable, "-c", start + LEFT_BEHIND]
     return subprocess.run(command, capture_output=True, text=True, check=True).stderr
 

@@ -1,4 +1,4 @@
-"""The facts of a manifest: enough for a bug report, nothing of a person or a machine's name."""
+"""The environment in a manifest: enough for a bug report, without user or host name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""records.csv in the config's order, whatever order the jobs were made in; the clock beside it."""
+"""records.csv in the order of the config for any order of the jobs, and seconds.csv next to it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def experiment(tmp_path: Path) -> Experiment:
 def fill(
     experiment: Experiment, store: Store, pairs: list[tuple[str, int]], environment: str
 ) -> None:
-    """Jobs in the order of ``pairs``, each method on its own, the last one first."""
+    """Add jobs in the order of ``pairs``, one method at a time, the last one first."""
     for name, split in pairs:
         for method in reversed(experiment.methods):
             trial = Trial(name, split, (method,), Source(Path("x"), "cache", name))
@@ -102,7 +102,7 @@ def test_seconds_have_a_file_of_their_own(tmp_path: Path, experiment: Experiment
 def test_seconds_of_jobs_that_are_not_here_stay_with_their_records(
     tmp_path: Path, experiment: Experiment
 ) -> None:
-    """A clone has records.csv and seconds.csv and no jobs; what runs there anew replaces its own row alone."""
+    """A clone has records.csv and seconds.csv but no jobs; a job that runs there replaces only its own row."""
     store = Store(tmp_path)
     fill(experiment, store, PAIRS, "env")
     write_gathered(experiment, store)
@@ -118,7 +118,7 @@ def test_seconds_of_jobs_that_are_not_here_stay_with_their_records(
 
 
 def test_environments_of_a_run_in_parts(tmp_path: Path, experiment: Experiment) -> None:
-    """Machines that shared a run are all in the manifest, each with its number of jobs."""
+    """The manifest lists all machines that shared a run, each with its number of jobs."""
     from kselect.store.environment import digest
 
     store = Store(tmp_path)
@@ -151,7 +151,7 @@ def test_numbers_in_a_table() -> None:
 
 
 def test_a_narrower_run_keeps_what_the_folder_holds(tmp_path: Path, experiment: Experiment) -> None:
-    """A clone has records.csv and no jobs: three jobs replace their rows, and the others stay as they are."""
+    """A clone has records.csv but no jobs: new jobs replace their rows, and the others stay unchanged."""
     store = Store(tmp_path)
     fill(experiment, store, PAIRS, "env")
     write_gathered(experiment, store, {"cpu": "one"}, {"heart": "embedded"})
@@ -183,7 +183,7 @@ def test_rows_of_another_config_are_not_kept_in_silence(
 
 
 def test_a_changed_table_is_not_taken_for_results(tmp_path: Path, experiment: Experiment) -> None:
-    """records.csv stands in for jobs only as it was written."""
+    """A records.csv that was changed does not replace jobs."""
     store = Store(tmp_path)
     fill(experiment, store, PAIRS, "env")
     write_gathered(experiment, store)

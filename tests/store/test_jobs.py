@@ -1,4 +1,4 @@
-"""Jobs come back as they were written; identity follows whatever changes a number."""
+"""Jobs are read back as they were written; the protocol changes with everything that changes a number."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_pending(tmp_path: Path, experiment: Experiment) -> None:
 
 
 def test_what_a_label_stands_for_is_part_of_its_cell(experiment: Experiment) -> None:
-    """Another learner that scores, or other parameters of the column that a probe looks at: run again."""
+    """A method runs again with another scoring learner, and a probe with another method in its column."""
     cv, _ = experiment.methods
     asked = (
         replace(cv, scored_by=()),
@@ -259,7 +259,7 @@ def test_a_job_in_the_place_of_another(tmp_path: Path, experiment: Experiment) -
 def test_a_folder_that_cannot_be_read_is_no_empty_one(
     tmp_path: Path, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exit 1 with its name, not a table with fewer rows."""
+    """Report an unreadable folder instead of gathering fewer rows."""
     store = Store(tmp_path)
     add(store, experiment, "5-CV")
     assert store.stored() == [("heart", 0)]

@@ -1,4 +1,4 @@
-"""Criteria with a search of their own in a config: what they mean, what is refused, and that they read back."""
+"""Criteria with a search of their own in a config: their meaning, refusals, and reading back."""
 
 from __future__ import annotations
 
