@@ -183,24 +183,19 @@ def tidy_up(ax: Axes) -> None:
 
 
 def add_legend(
-    canvas: Canvas, handles: Sequence[Any], labels: Sequence[str], columns: int, **style: Any
+    canvas: Canvas, looks: Sequence[Mapping[str, Any]], labels: Sequence[str], columns: int
 ) -> None:
-    """Add one legend for all panels, above them."""
-    canvas.legend(
-        handles,
-        labels,
-        loc="outside upper center",
-        ncols=max(1, min(len(labels), columns)),
-        frameon=False,
-        **style,
-    )
-
-
-def legend_line(**style: Any) -> Any:
-    """Return a curve or marker for a legend."""
+    """Add one legend for all panels, above them: a line or marker in a style for each label."""
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], **style)
+    if labels:
+        canvas.legend(
+            [Line2D([], [], **look) for look in looks],
+            labels,
+            loc="outside upper center",
+            ncols=max(1, min(len(labels), columns)),
+            frameon=False,
+        )
 
 
 def colour(i: int) -> str:

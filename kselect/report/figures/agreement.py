@@ -38,7 +38,7 @@ MARGIN = 0.2
 
 @section("agreement")
 def show(study: Study) -> Iterator[File | Passage]:
-    """Yield one figure for the experiment's own loss; nothing if there are no published numbers."""
+    """Yield one figure for the experiment's own loss, if the paper has published numbers."""
     experiment = study.experiment
     points = study.once(ratios, experiment.loss)
     loss = f" with the {experiment.loss} loss" if len(experiment.losses) > 1 else ""
@@ -125,10 +125,10 @@ def draw_agreement(points: Sequence[CellRatio], names: Mapping[str, str], width:
     axes[0].set_ylabel("ours / published")
     look: dict[str, Any] = {"linestyle": "", "marker": "o", "markersize": 4.5}
     shown = [VERDICTS[v] for v in VERDICTS if any(p.verdict == v for p in points)]
-    handles = [style.legend_line(color=shade, **look) for shade, _ in shown]
+    handles = [{"color": shade, **look} for shade, _ in shown]
     labels = [label for _, label in shown]
     if any(p.method in names for p in points):
-        handles.append(style.legend_line(color=style.INK, markerfacecolor="none", **look))
+        handles.append({"color": style.INK, "markerfacecolor": "none", **look})
         labels.append("hollow: reconstructed criterion")
     style.add_legend(canvas, handles, labels, 4 if width >= style.WIDE else 1)
     # The names are outside the panels, which have their final width only when drawn a second time.
@@ -146,7 +146,11 @@ def draw_panel(
     ax.set_ylim(1 / limit, limit)
     ticks = [t for t in TICKS if 1 / limit <= t <= limit]
     ax.set_yticks(ticks, [f"{t:g}" for t in ticks])
-    set_few_ticks(ax, [p.published for p in points])
+    low, high = (f(p.published for p in points) for f in (min, max))
+    if high <= 100 * low:  # beyond two decades matplotlib's powers of ten serve
+        numbers = [m * 10.0**e for e in range(-6, 7) for m in (1, 2, 5)]
+        marks = [x for x in numbers if low / 1.5 <= x <= high * 1.5]
+        ax.set_xticks(marks, [f"{m:g}" for m in marks])
     ax.minorticks_off()
     ax.axhline(1.0, color=style.INK, linewidth=0.8)
     for point in sorted(points, key=lambda p: list(VERDICTS).index(p.verdict)):
@@ -164,16 +168,6 @@ def draw_panel(
             clip_on=False,
         )
     name_outliers(ax, outliers(points), limit, names)
-
-
-def set_few_ticks(ax: Axes, values: Sequence[float]) -> None:
-    """Set round numbers of one digit as ticks; beyond two decades matplotlib's powers of ten serve."""
-    low, high = min(values), max(values)
-    if high > 100 * low:
-        return
-    numbers = [m * 10.0**e for e in range(-6, 7) for m in (1, 2, 5)]
-    marks = [x for x in numbers if low / 1.5 <= x <= high * 1.5]
-    ax.set_xticks(marks, [f"{m:g}" for m in marks])
 
 
 def clip(ratio: float, limit: float) -> float:

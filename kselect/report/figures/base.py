@@ -1,4 +1,4 @@
-"""The base of all kinds of figure, their registry, and readers for what a config says of a figure.
+"""The base class and the registry of all kinds of figure, and a reader for their entries in a config.
 
 A kind of figure is a frozen dataclass. Its fields are what a config asks for; its methods read the config, list the
 methods that have to be run for the figure, and show it. A module in this folder registers its kind.
@@ -54,9 +54,10 @@ def figure(name: str) -> Callable[[K], K]:
 
 @dataclass(frozen=True)
 class FigureReader:
-    """What a config says of one figure (``written``), with methods that read single keys.
+    """The entry of one figure in a config (``written``), with methods that read single keys.
 
-    Problems are reported to ``wrong`` with the keys that lead to them; reading goes on with a neutral value.
+    A method that finds a problem reports it to ``wrong``, with the keys that lead to it, and returns a neutral
+    value.
     """
 
     written: Mapping[str, Any]
@@ -83,7 +84,7 @@ class FigureReader:
         return []
 
     def labels(self, key: str) -> tuple[str, ...]:
-        """Read a list of columns of the table; each may occur once."""
+        """Read a list of methods of the table; each may occur once."""
         found: list[str] = []
         for i, label in enumerate(self.names(key)):
             if label in found:
@@ -95,7 +96,7 @@ class FigureReader:
         return tuple(found)
 
     def label(self, key: str) -> str:
-        """Read one column of the table."""
+        """Read one method of the table."""
         label = self.written.get(key)
         if label is None:
             self.wrong((key,), "this key is missing")
@@ -106,7 +107,7 @@ class FigureReader:
         return ""
 
     def unknown_label(self, keys: tuple[str | int, ...], label: object) -> None:
-        """Report a column that the table does not have, with the most similar one."""
+        """Report a method that the table does not have, with the most similar one."""
         hint = nearest(str(label), self.context.methods)
         self.wrong(keys, f"{label!r} is not under criteria{hint}")
 
@@ -122,7 +123,7 @@ class FigureReader:
         return tuple(name for name in names if name in known)
 
     def positive(self, key: str, fewest: int = 1) -> tuple[float, ...]:
-        """Read a grid of at least so many positive numbers."""
+        """Read a grid of at least ``fewest`` positive numbers."""
         try:
             found = parse_grid(self.written.get(key, ""))
         except ConfigError as error:
@@ -192,7 +193,7 @@ class FigureBase:
     """A figure or table of a config; ``name`` is the name of its files."""
 
     kind: ClassVar[str] = ""
-    # The field that lists columns of the table, and the field with a column that the figure cannot do without.
+    # The field that lists methods of the table, and the field with a method that the figure requires.
     LISTED: ClassVar[str] = "criteria"
     REQUIRED: ClassVar[str] = ""
 
@@ -211,11 +212,11 @@ class FigureBase:
         raise NotImplementedError
 
     def methods(self, context: FigureContext) -> Iterable[Method]:
-        """Return the methods to run for the figure besides those of the table."""
+        """Return the methods that have to be run for this figure only."""
         return ()
 
     def keep(self, labels: frozenset[str]) -> Self | None:
-        """Return the figure with only these columns, or None if nothing of it is left."""
+        """Return the figure with only these methods, or None if nothing of it is left."""
         if self.REQUIRED and getattr(self, self.REQUIRED) not in labels:
             return None
         if not self.LISTED:

@@ -1,4 +1,4 @@
-"""How often columns choose the same kernel and lam as a reference column, and how far apart their scores are."""
+"""How often methods choose the same kernel and lam as a reference method, and how far apart their scores are."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def signed(value: float) -> str:
 
 
 COUNTS = (
-    Column("column", align="left"),
+    Column("method", align="left"),
     Column(csv="method"),
     Column("splits", "runs"),
     Column("same choice", "same"),
@@ -66,7 +66,7 @@ class ChoiceAgreement(FigureBase):
 
     @classmethod
     def parse(cls, name: str, config: FigureReader) -> Self:
-        """Read columns of the table."""
+        """Read methods of the table."""
         config.check_keys("of", "against")
         return cls(name, config.labels("of"), config.label("against"))
 
@@ -98,7 +98,7 @@ class ChoiceAgreement(FigureBase):
 
 @dataclass(frozen=True)
 class AgreementCount:
-    """One column on one data set, over the splits (and values of a fixed lam) that both columns have.
+    """One method on one data set, over the splits (and values of a fixed lam) that both methods have.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class AgreementCount:
     apart, largest
         Median and maximum of ``|s - e| / e``, where s and e are the lowest scores of both.
     error
-        The mean difference of the test errors in the data set's unit, negative if the column is better.
+        The mean difference of the test errors in the data set's unit, negative if the method is better.
     """
 
     dataset: str
@@ -130,7 +130,7 @@ class AgreementCount:
 
 
 def compare_choices(study: Study, figure: ChoiceAgreement) -> tuple[AgreementCount, ...]:
-    """Compare each column on each data set, except where no split is shared."""
+    """Compare each method on each data set; skip a data set if no split is shared."""
     good = study.once(good_records)
 
     def compare(dataset: str, label: str) -> AgreementCount:
@@ -166,7 +166,7 @@ def count_agreement(dataset: str, label: str, both: pd.DataFrame) -> AgreementCo
 
 
 def totals(found: Sequence[AgreementCount]) -> list[AgreementCount]:
-    """Add up each column over all data sets: the sum of counts, the median of medians, no mean of errors."""
+    """Add up each method over all data sets: the sum of counts, the median of medians, no mean of errors."""
     every = []
     for label in dict.fromkeys(one.method for one in found):
         mine = [one for one in found if one.method == label]

@@ -1,4 +1,4 @@
-"""Where the choices fell on the grid of kernels and lams: a small map for every data set and column.
+"""Where the choices fell on the grid of kernels and lams: a small map for every data set and method.
 
 All maps are drawn in inches on one pair of axes, as matplotlib needs a minute to lay out hundreds of small axes.
 """
@@ -66,7 +66,7 @@ def show(study: Study) -> Iterator[File | Passage]:
             lambda width, maps=maps, axes=axes: draw_choices(  # type: ignore[misc]
                 maps, families, lams, study.reconstructed, axes, width
             ),
-            f"Maps of the grid with the choices of every column under the {loss} loss",
+            f"Maps of the grid with the choices of every method under the {loss} loss",
             describe(study, loss, maps),
             "" if own else f"Where the choices fell with the {loss} loss",
             "edges",
@@ -87,11 +87,11 @@ class KernelFamily:
 
 @dataclass(frozen=True)
 class ChoiceMap:
-    """The choices of one column on one data set.
+    """The choices of one method on one data set.
 
     ``shares`` maps a grid point (position of the kernel, position of lam) to the share of the splits that chose
-    it; if lam is fixed, the shares of each lam add up to one. ``edges`` are those of the points at an edge of the
-    grid. ``choices`` counts all choices, ``beyond`` those that are not on the grid.
+    it; if lam is fixed, the shares of each lam add up to one. ``edges`` are the points at an edge of the
+    grid. ``choices`` counts all choices, ``beyond`` the choices that are not on the grid.
     """
 
     dataset: str
@@ -103,7 +103,7 @@ class ChoiceMap:
 
 
 def families_of(kernels: Sequence[Kernel]) -> tuple[KernelFamily, ...]:
-    """Group kernels by name in the order of the config, ascending in their parameters."""
+    """Group kernels of the same name, in the order of the config; sort each group in ascending order."""
     found, start = [], 0
     for name in dict.fromkeys(k.name for k in kernels):
         mine = [k for k in kernels if k.name == name]
@@ -114,7 +114,7 @@ def families_of(kernels: Sequence[Kernel]) -> tuple[KernelFamily, ...]:
 
 
 def choice_maps(study: Study, loss: str) -> tuple[ChoiceMap, ...]:
-    """Return the maps of each data set; a column that never chooses a grid point has no map."""
+    """Return the maps of each data set; a method that never chooses a grid point has no map."""
     experiment = study.experiment
     table = table_records(study.records, experiment, loss)
     chosen = table[table["status"] == "ok"]
@@ -129,7 +129,7 @@ def choice_maps(study: Study, loss: str) -> tuple[ChoiceMap, ...]:
 
 
 def make_map(experiment: Experiment, dataset: str, label: str, rows: pd.DataFrame) -> ChoiceMap:
-    """Count the choices of one column on one data set."""
+    """Count the choices of one method on one data set."""
     kernels = [k for family in families_of(experiment.kernels) for k in family.kernels]
     positions = {(k.name, k.text): i for i, k in enumerate(kernels)}
     columns = (rows[c] for c in ("kernel", "chosen", "lam", "n_train"))
@@ -169,7 +169,7 @@ def describe(study: Study, loss: str, maps: Sequence[ChoiceMap]) -> str:
     left_out = (
         f" Not shown, as they do not search the grid: {', '.join(missing)}." if missing else ""
     )
-    left_out += f" {beyond} choices of the other columns are not on the grid." if beyond else ""
+    left_out += f" {beyond} choices of the other methods are not on the grid." if beyond else ""
     return (
         "Where the choices fell: each frame is the grid; the text below the maps names its axes. The darker a "
         f"cell, the more {shares} chose it. Orange cells lie at an edge of the grid, so that the optimum may lie "
@@ -207,7 +207,7 @@ class MapLayout:
 
     Attributes
     ----------
-    beside
+    named_left
         Whether the name of a data set stands to the left of its maps, not above them.
     start, step
         Where the first map of a line begins, and the distance to the next one.
@@ -217,7 +217,7 @@ class MapLayout:
         Width and height of a grid point.
     """
 
-    beside: bool
+    named_left: bool
     start: float
     per_line: int
     step: float
@@ -247,16 +247,16 @@ def plan_layout(
     longest_set, longest_method = (max(map(len, x), default=0) for x in (datasets, methods))
     count, names = max(1, len(methods)), LETTER * longest_set + GAP
     least = max(LEAST, LETTER * longest_method)
-    beside = width >= style.WIDE and (width - names) / count - GAP >= least
-    start = names if beside else 0.02
+    named_left = width >= style.WIDE and (width - names) / count - GAP >= least
+    start = names if named_left else 0.02
     room = width - start
-    per_line = count if beside else min(count, max(1, int(room / (least + GAP))))
+    per_line = count if named_left else min(count, max(1, int(room / (least + GAP))))
     across = min(MOST, room / per_line - GAP)
     cells = sum(len(f.kernels) for f in families) + BETWEEN_FAMILIES * (len(families) - 1)
     cell = across / cells
     # Neither a thread for few lams nor a tower for few kernels.
     high = min(max(cell, 0.3 / lams), 1.0 / lams)
-    return MapLayout(beside, start, per_line, across + GAP, (cell, high), families, lams)
+    return MapLayout(named_left, start, per_line, across + GAP, (cell, high), families, lams)
 
 
 def draw_choices(
@@ -273,7 +273,14 @@ def draw_choices(
     methods = list(dict.fromkeys(m.method for m in maps))
     datasets = list(dict.fromkeys(m.dataset for m in maps))
     layout = plan_layout(families, lams, datasets, methods, width)
-    corners = [corner_of(m, datasets, methods, layout) for m in maps]
+    label = 0.0 if layout.named_left else LINE_OF_TEXT
+    line = layout.height + label + BETWEEN
+    block = ceil(len(methods) / layout.per_line) * line + (0.0 if layout.named_left else HEAD)
+    corners = []  # the upper left one of each map
+    for one in maps:
+        down, across = divmod(methods.index(one.method), layout.per_line)
+        top = HEAD + datasets.index(one.dataset) * block + down * line + label
+        corners.append((layout.start + across * layout.step, top))
     words = wrap(axes, int(CHARACTERS * width))
     maps_end = max([HEAD, *(y for _, y in corners)]) + layout.height
     height = maps_end + LINE_OF_TEXT * (len(words) + 1)
@@ -286,18 +293,6 @@ def draw_choices(
     write_names(ax, maps, corners, layout, names, width)
     ax.text(0.0, maps_end + 0.1, "\n".join(words), fontsize=8, color=style.SOFT, va="top")
     return canvas
-
-
-def corner_of(
-    one: ChoiceMap, datasets: Sequence[str], methods: Sequence[str], layout: MapLayout
-) -> Corner:
-    """Return the upper left corner of a map."""
-    label = 0.0 if layout.beside else LINE_OF_TEXT
-    line = layout.height + label + BETWEEN
-    block = ceil(len(methods) / layout.per_line) * line + (0.0 if layout.beside else HEAD)
-    down, across = divmod(methods.index(one.method), layout.per_line)
-    x = layout.start + across * layout.step
-    return x, HEAD + datasets.index(one.dataset) * block + down * line + label
 
 
 def draw_maps(
@@ -342,16 +337,16 @@ def write_names(
     names: Mapping[str, str],
     width: float,
 ) -> None:
-    """Write data sets to the left of their maps or above them, and columns above the maps."""
+    """Write data sets to the left of their maps or above them, and methods above the maps."""
     named: set[str] = set()
     for one, (x, y) in zip(maps, corners, strict=True):
-        if not layout.beside or one.dataset == maps[0].dataset:
+        if not layout.named_left or one.dataset == maps[0].dataset:
             label = mark_label(one.method, names)
-            ax.text(x, y - 0.05, label, fontsize=8 if layout.beside else 7, va="bottom")
+            ax.text(x, y - 0.05, label, fontsize=8 if layout.named_left else 7, va="bottom")
         if one.dataset in named:
             continue
         named.add(one.dataset)
-        if layout.beside:
+        if layout.named_left:
             ax.text(0.0, y + layout.height / 2, one.dataset, fontsize=9, va="center")
         else:
             above = y - LINE_OF_TEXT - 0.07

@@ -1,4 +1,4 @@
-"""Distance of a series from cross-validation over its order, at the best grid points of some columns.
+"""Distance of a series from cross-validation over its order, at the grid points that some methods choose.
 
 This is figure 1 of icml2014.
 """
@@ -54,7 +54,7 @@ class Discrepancy(FigureBase):
 
     @classmethod
     def parse(cls, name: str, config: FigureReader) -> Self:
-        """Read a figure whose columns have folds and whose orders are whole numbers."""
+        """Read a figure whose methods have folds and whose orders are whole numbers."""
         parameter, values = config.sweep("at", "datasets")
         labels = config.labels("at")
         for label in labels:
@@ -64,7 +64,7 @@ class Discrepancy(FigureBase):
         return cls(name, labels, orders, config.datasets())
 
     def methods(self, context: FigureContext) -> Iterable[Method]:
-        """Return the probes at the best of each column: the difference at each order, and the rate."""
+        """Return the probes where each method has its best score: the difference at each order, and the rate."""
         # A method without data sets stands for all of them: yield none if a flag left no data set of the figure.
         for label in self.at if self.datasets else ():
             probes = [(VALUE, ((ORDER, order),)) for order in self.orders]
@@ -96,7 +96,7 @@ class Discrepancy(FigureBase):
 
 @dataclass(frozen=True)
 class Track:
-    """The mean square difference of one column on one data set over the order.
+    """The mean square difference of one method on one data set over the order.
 
     Attributes
     ----------
@@ -126,12 +126,12 @@ class Track:
         return math.sqrt(mean_square) / self.scale if self.scale > 0 else math.nan
 
     def relative(self, x: float) -> float:
-        """Return the root mean square at an order as a share of the scale; NaN if there is no value."""
+        """Return the root mean square at an order as a share of the scale; NaN without a value."""
         return self.share(dict(self.points).get(x, math.nan))
 
 
 def follow(study: Study, figure: Discrepancy) -> tuple[Track, ...]:
-    """Compute the tracks of a figure: every column on every data set, even without values."""
+    """Compute the tracks of a figure: every method on every data set, even without values."""
     experiment = study.experiment
     mine = within(study.records, experiment)
     found = mine[(mine["part"] == figure.name) & (mine["status"] == "ok")]
@@ -152,7 +152,7 @@ def follow(study: Study, figure: Discrepancy) -> tuple[Track, ...]:
 
 
 def make_track(dataset: str, label: str, found: pd.DataFrame, column: pd.DataFrame) -> Track:
-    """Compute the means over splits of what the probes found on one data set for one column."""
+    """Compute the means over splits of what the probes found on one data set for one method."""
     rates = found[found["criterion"] == RATE]
     values = found[found["criterion"] == VALUE]
     by_order = {float(rows["x"].iloc[0]): rows["score"] for _, rows in values.groupby("x")}
@@ -243,10 +243,10 @@ def draw_discrepancy(
         "root mean square difference to exact k-CV (% of the scale)",
     )
     curves = [
-        style.legend_line(linewidth=1.2, **{**point_style(i, True), "linestyle": "-"})
+        {**point_style(i, True), "linewidth": 1.2, "linestyle": "-"}
         for i, _ in enumerate(figure.at)
     ]
-    dashed = style.legend_line(color=style.INK, linewidth=0.8, linestyle=(0, (4, 2)))
+    dashed = {"color": style.INK, "linewidth": 0.8, "linestyle": (0, (4, 2))}
     labels = [*(mark_label(label, names) for label in figure.at), "predicted by the rate"]
     style.add_legend(canvas, [*curves, dashed], labels, min(4, int(width / 1.7)))
     return canvas
@@ -290,7 +290,7 @@ def in_percent(
 
 
 def point_style(i: int, filled: bool) -> dict[str, Any]:
-    """Return the style of the i-th column's marker, which is filled below one percent."""
+    """Return the style of the i-th method's marker, which is filled below one percent."""
     return {
         "marker": style.marker(i),
         "markersize": 5,

@@ -46,7 +46,6 @@ LOW, HIGH = 1e-3, 10.0
 TICKS = 3
 # Smaller distances are drawn here, as a logarithm has no 0.
 FLOOR = 1e-4
-GridIndex = tuple[int, int]
 
 
 @figure("map")
@@ -65,7 +64,7 @@ class DistanceMap(FigureBase):
 
     @classmethod
     def parse(cls, name: str, config: FigureReader) -> Self:
-        """Read columns of the table, and a parameter that some of them have, if there is one."""
+        """Read methods of the table, and a parameter that some of them have, if there is one."""
         swept = set(config.written) - set(KEYS)
         parameter, values = config.sweep(*KEYS) if swept else ("", ())
         labels, against = config.labels("of"), config.label("against")
@@ -78,7 +77,7 @@ class DistanceMap(FigureBase):
         return cls(name, labels, against, parameter, values, config.datasets())
 
     def methods(self, context: FigureContext) -> Iterable[Method]:
-        """Return each column as it is and with every value of the parameter, scored at every grid point."""
+        """Return each method as it is and with every value of the parameter, scored at every grid point."""
         for label in (self.against, *self.of) if self.datasets else ():
             method = replace(
                 context.first(label), part=self.name, everywhere=True, datasets=self.datasets
@@ -105,7 +104,7 @@ class DistanceMap(FigureBase):
                 f"Relative distance to {self.against} over {self.parameter}, one panel per data set",
                 f"Distance to {self.against} relative to it, over {self.parameter}: nine tenths of the grid lie "
                 f"below the solid line; the dashed line is the distance where {self.against} is lowest. A flat "
-                f"line belongs to a column without that parameter. Values below {FLOOR:g} are drawn there.",
+                f"line belongs to a method without that parameter. Values below {FLOOR:g} are drawn there.",
             )
 
 
@@ -114,31 +113,31 @@ class DistanceMap(FigureBase):
 
 @dataclass(frozen=True, eq=False)
 class DistanceGrid:
-    """The distances of one column on one data set over the grid.
+    """The distances of one method on one data set over the grid.
 
     Attributes
     ----------
     errors
         (kernels, lams) -> mean distance over splits, infinite if a score is missing.
     best, exact
-        The grid points with the lowest mean score of the column and of the exact criterion.
+        The grid points with the lowest mean score of the method and of the exact criterion.
     infinite, reasons
         The number of grid points without a score on some split, and why there is none.
     """
 
     method: str
     errors: Array
-    best: GridIndex | None
-    exact: GridIndex | None
+    best: tuple[int, int] | None
+    exact: tuple[int, int] | None
     infinite: int
     reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class DistanceCurve:
-    """One column over the parameter: (value, (quantile over the grid, distance where the exact score is lowest)).
+    """One method over the parameter: (value, (quantile over the grid, distance where the exact score is lowest)).
 
-    A ``constant`` column does not have the parameter; its only point holds for all values.
+    A ``constant`` method does not have the parameter; its only point holds for all values.
     """
 
     method: str
@@ -150,7 +149,7 @@ Distances = Mapping[str, tuple[Mapping[str, DistanceGrid], Sequence[DistanceCurv
 
 
 def survey(study: Study, figure: DistanceMap) -> Distances:
-    """Compute the maps (by column) and the curves of each data set that a figure names."""
+    """Compute the maps (one per method) and the curves of each data set that a figure names."""
     mine = within(study.records, study.experiment)
     found = mine[mine["part"] == figure.name]
     return {
@@ -161,7 +160,7 @@ def survey(study: Study, figure: DistanceMap) -> Distances:
 def survey_dataset(
     study: Study, figure: DistanceMap, dataset: str, rows: pd.DataFrame
 ) -> tuple[dict[str, DistanceGrid], list[DistanceCurve]]:
-    """Compute maps with the parameters of the table's columns, and curves over all values."""
+    """Compute maps with the parameters of the table's methods, and curves over all values."""
     by_text = {str(t): group for t, group in rows.groupby("params")} if len(rows) else {}
     scores = {
         m: score_grid(study, by_text[m.text][by_text[m.text]["method"] == m.label])
@@ -196,7 +195,7 @@ def score_grid(study: Study, rows: pd.DataFrame) -> Array:
 
 
 def make_map(scores: Array, exact: Array, label: str, rows: pd.DataFrame) -> DistanceGrid:
-    """Compute the map of one column."""
+    """Compute the map of one method."""
     missing = rows[(rows["method"] == label) & rows["score"].isna()]
     return DistanceGrid(
         label,
@@ -211,7 +210,7 @@ def make_map(scores: Array, exact: Array, label: str, rows: pd.DataFrame) -> Dis
 def make_curve(
     label: str, scores: Mapping[Method, Array], exact: Array, figure: DistanceMap
 ) -> DistanceCurve:
-    """Compute one column over the parameter; a grid point without a score counts as infinitely far."""
+    """Compute one method over the parameter; a grid point without a score counts as infinitely far."""
     points, place = [], lowest(exact)
     for m in (m for m in scores if m.label == label):
         errors = relative_errors(scores[m], exact)
@@ -232,7 +231,7 @@ def relative_errors(scores: Array, exact: Array) -> Array:
     return np.asarray(found.mean(axis=0))
 
 
-def lowest(scores: Array) -> GridIndex | None:
+def lowest(scores: Array) -> tuple[int, int] | None:
     """Return the grid point with the lowest mean score."""
     mean = scores.mean(axis=0)
     if not np.isfinite(mean).any():
@@ -254,8 +253,8 @@ def describe_maps(figure: DistanceMap, found: Distances) -> str:
     ]
     count = f" Grid points without a score are hatched: {', '.join(infinite)}." if infinite else ""
     return (
-        f"Distance of each column to {figure.against}, relative to it, at every kernel and {LAM}; dark is close. "
-        f"Circle: where {figure.against} is lowest; cross: where the column is lowest.{count}"
+        f"Distance of each method to {figure.against}, relative to it, at every kernel and {LAM}; dark is close. "
+        f"Circle: where {figure.against} is lowest; cross: where the method is lowest.{count}"
     )
 
 
@@ -343,9 +342,7 @@ def draw_curves(
         canvas, style.symbol(figure.parameter), f"distance to {figure.against}, relative"
     )
     handles = [
-        style.legend_line(
-            color=style.colour(i), marker=style.marker(i), markersize=4, linewidth=1.2
-        )
+        {"color": style.colour(i), "marker": style.marker(i), "markersize": 4, "linewidth": 1.2}
         for i, _ in enumerate(figure.of)
     ]
     style.add_legend(canvas, handles, [mark_label(x, names) for x in figure.of], int(width / 2.2))

@@ -38,7 +38,7 @@ class Overfitting(FigureBase):
 
     @classmethod
     def parse(cls, name: str, config: FigureReader) -> Self:
-        """Read columns of the table."""
+        """Read methods of the table."""
         config.check_keys("criteria", "datasets")
         return cls(name, config.labels("criteria"), config.datasets())
 
@@ -50,7 +50,7 @@ class Overfitting(FigureBase):
             lambda width: draw_overfitting(self, {k: v for k, v in found.items() if v[1]}, width),
             "The criterion's value against the test error, one panel per data set",
             "The lowest value of the criterion against the test error there: one point per split, and a large one "
-            "for the mean. A column to the left of another and above it has a lower criterion but a higher error: "
+            "for the mean. A method to the left of another and above it has a lower criterion but a higher error: "
             "it over-fits its criterion.",
         )
 
@@ -61,7 +61,7 @@ class Overfitting(FigureBase):
 def scores_and_errors(
     study: Study, dataset: str, figure: Overfitting
 ) -> tuple[str, dict[int, Numbers]]:
-    """Return the unit of a data set, and per column (by its position) the scores and errors of all splits."""
+    """Return the unit of a data set, and the scores and errors of all splits for each position of a method."""
     table = study.once(good_records)
     here = table[table["dataset"] == dataset]
     metric = str(here["metric"].iloc[0]) if len(here) else "zero-one"
@@ -92,7 +92,7 @@ def draw_overfitting(
         style.tidy_up(ax)
     style.name_axes(canvas, "criterion at its best", "test error")
     handles = [
-        style.legend_line(color=style.colour(i), marker=style.marker(i), linestyle="", markersize=5)
+        {"color": style.colour(i), "marker": style.marker(i), "linestyle": "", "markersize": 5}
         for i, _ in enumerate(figure.criteria)
     ]
     style.add_legend(canvas, handles, figure.criteria, int(width / 1.7))
@@ -100,7 +100,7 @@ def draw_overfitting(
 
 
 def draw_points(ax: Axes, numbers: Mapping[int, Numbers]) -> None:
-    """Draw the splits of all columns as faint points, then the means above them."""
+    """Draw the splits of all methods as faint points, then the means above them."""
     for i, (scores, errors) in numbers.items():
         look = {"color": (style.colour(i), 0.25), "markersize": 2.2, "markeredgewidth": 0}
         ax.plot(scores, errors, style.marker(i), **look)  # type: ignore[arg-type]

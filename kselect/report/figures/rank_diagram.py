@@ -112,7 +112,13 @@ def draw_posteriors(
     ax.set_xlabel("probability", fontsize=8)
     names = ("left better", f"the same within {ROPE:g} point", "right better")
     handles = [Patch(facecolor=fill) for fill in (style.colour(0), style.LINE, style.colour(1))]
-    style.add_legend(canvas, handles, names, len(names) // lines, fontsize=8)
+    canvas.legend(
+        *(handles, names),
+        loc="outside upper center",
+        ncols=len(names) // lines,
+        frameon=False,
+        fontsize=8,
+    )
     return canvas
 
 

@@ -1,4 +1,4 @@
-"""Some columns of the table ranked over data sets, with columns from the literature and the published ranks."""
+"""Methods ranked over data sets, together with columns from the literature and the published ranks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from kselect.stats.ranks import (
 from kselect.stats.samples import SplitErrors, read_samples, table_records
 from kselect.stats.study import Study
 
-LEVEL = 0.05  # of the test against the best column
+LEVEL = 0.05  # of the test against the best method
 TIDY = (
     *(Column(csv=name) for name in ("dataset", "method", "mean", "spread", "runs", "best")),
     *(Column(csv=name) for name in ("not_different", "literature", "rank_used")),
@@ -81,7 +81,7 @@ class Ranking(FigureBase):
 
     @classmethod
     def parse(cls, name: str, config: FigureReader) -> Self:
-        """Read columns of the table, and others with a number per data set."""
+        """Read methods of the table, and columns from the literature with a number per data set."""
         config.check_keys("criteria", "literature", "table")
         given = config.written.get("literature", [])
         own = isinstance(given, dict)
@@ -155,7 +155,7 @@ class RankedMean:
     """A mean with its standard error (for the literature, its published spread) and its number of runs.
 
     ``close`` says that it does not differ significantly from the best of ours, by Wilcoxon's signed ranks over
-    splits; None if there is no test.
+    splits; None without a test.
     """
 
     mean: float
@@ -199,7 +199,7 @@ class Ranked:
 
 
 def rank_columns(study: Study, figure: Ranking) -> Ranked:
-    """Rank the columns by the records of the experiment's own loss and by the published numbers."""
+    """Rank the methods with the records of the experiment's own loss and with the published numbers."""
     experiment = study.experiment
     table = table_records(study.records, experiment, experiment.loss)
     found = read_samples(table, experiment)
@@ -244,7 +244,7 @@ def rank_columns(study: Study, figure: Ranking) -> Ranked:
 def make_row(
     mine: Sequence[SplitErrors], known: Sequence[tuple[float, float]]
 ) -> tuple[RankedMean, ...]:
-    """Return our means with Wilcoxon's test against the best of them, then those of the literature."""
+    """Return our means with Wilcoxon's test against the best of them, then the means from the literature."""
     lowest = min((s.mean for s in mine if s.runs), default=math.nan)
     best = next((s for s in mine if s.runs and s.mean == lowest), None)
     ours = [
@@ -359,7 +359,7 @@ def describe_tests(found: Ranked) -> Iterator[str]:
     twins = [d for d in found.absent if d in found.stand_ins]
     others = [d for d in found.absent if d not in found.stand_ins]
     if others:
-        yield f"Not ranked, as some columns have no number there: {', '.join(others)}."
+        yield f"Not ranked, as some methods have no number there: {', '.join(others)}."
     if twins:
         yield f"Not ranked, as the data set that it stands for is there: {', '.join(twins)}."
 
@@ -384,7 +384,7 @@ def describe_ranks(ranks: Ranks) -> str:
 
 
 def describe_pair(pair: Contrast) -> str:
-    """Return a sentence on two columns that differ."""
+    """Return a sentence on two methods that differ."""
     better, worse = (pair.first, pair.second)[:: 1 if pair.difference < 0 else -1]
     level = next(a for a, seen in zip(LEVELS, pair.nemenyi, strict=True) if seen)
     holm, wilcoxon_p = (

@@ -1,4 +1,4 @@
-"""The decision surface of a column, and the errors over (lam, mu) among which it searched.
+"""The decision surface of a method, and the errors over (lam, mu) among which it searched.
 
 This is figure 1 of flkl2014.
 """
@@ -50,7 +50,7 @@ COLOURS = 256  # of the colour map
 class Surfaces(FigureBase):
     """``{kind: surfaces, at: ARD-FLKL, dataset: synthetic, lam: 10^-2:10^2, mu: 10^-1:10^4}``.
 
-    ``lams`` are those of the sum over rows, n times those of other experiments.
+    ``lams`` belong to the sum over rows: they are n times larger than in other experiments.
     """
 
     LISTED: ClassVar[str] = ""
@@ -64,13 +64,13 @@ class Surfaces(FigureBase):
 
     @classmethod
     def parse(cls, name: str, config: FigureReader) -> Self:
-        """Read a column with the search flkl, one data set, one split, and two grids of positive numbers."""
+        """Read a method with the search flkl, one data set, one split, and two grids of positive numbers."""
         config.check_keys("at", "dataset", "split", "lam", "mu")
         written, context = config.written, config.context
         label, dataset, split = written.get("at"), written.get("dataset"), written.get("split", 0)
         known = context.methods.get(str(label))
         if known is None or known[0].search is None or known[0].search.name != "flkl":
-            config.wrong(("at",), "must be a column with search: flkl")
+            config.wrong(("at",), "must be a method with search: flkl")
         if dataset not in context.datasets and not context.narrowed:
             config.wrong(("dataset",), "must be one of datasets")
         if isinstance(split, bool) or not isinstance(split, int) or split < 0:
@@ -83,11 +83,11 @@ class Surfaces(FigureBase):
         there = self.dataset in context.datasets
         return self.points(context.first(self.at)) if there else ()
 
-    def points(self, column: Method) -> Iterator[Method]:
-        """Yield the methods that score the column at each lam and mu; mu varies fastest."""
+    def points(self, method: Method) -> Iterator[Method]:
+        """Yield the methods that score the method at each lam and mu; mu varies fastest."""
         for lam, mu in product(self.lams, self.mus):
             yield replace(
-                column,
+                method,
                 part=self.name,
                 search=Choice("flkl-at", (("lam", lam), ("mu", mu))),
                 datasets=(self.dataset,),
@@ -135,14 +135,14 @@ class DecisionSurface:
 
 def read_surfaces(study: Study, figure: Surfaces) -> tuple[Array, Array]:
     """Return held-out error and test error in percent as (lams, mus), NaN without a record."""
-    column = next(m for m in study.experiment.table if m.label == figure.at)
+    method = next(m for m in study.experiment.table if m.label == figure.at)
     rows = study.records
     rows = rows[(rows["part"] == figure.name) & (rows["status"] == "ok")]
     known = {
         str(p): (s, 100.0 * e)
         for p, s, e in zip(rows["params"], rows["score"], rows["error"], strict=True)
     }
-    pairs = [known.get(m.text, (math.nan, math.nan)) for m in figure.points(column)]
+    pairs = [known.get(m.text, (math.nan, math.nan)) for m in figure.points(method)]
     values = np.array(pairs).reshape(len(figure.lams), len(figure.mus), 2)
     return values[:, :, 0], values[:, :, 1]
 
@@ -166,7 +166,7 @@ def end_of_search(study: Study, figure: Surfaces) -> tuple[tuple[float, float] |
 def decide(study: Study, figure: Surfaces, lam: float, kernel: Ard) -> DecisionSurface | None:
     """Compute the decision surface of two features on a grid around the training rows.
 
-    Return None if the data set is not available, or if its checksum is not that of the records.
+    Return None if the data set is not available, or if its checksum differs from the records.
     """
     experiment = study.experiment
     info = experiment.info(figure.dataset)
@@ -193,8 +193,8 @@ def decide(study: Study, figure: Surfaces, lam: float, kernel: Ard) -> DecisionS
 def find_levels(values: Array) -> list[float]:
     """Return the levels at which a surface changes colour.
 
-    Each colour covers the same share of the surface, so that a flat valley is visible. Without values there are no
-    levels.
+    Each colour covers the same share of the surface, so that a flat valley is visible. The list is empty
+    without values.
     """
     known = values[np.isfinite(values)]
     if not known.size:

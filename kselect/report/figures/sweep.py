@@ -61,7 +61,7 @@ class Sweep(FigureBase):
 
     @classmethod
     def parse(cls, name: str, config: FigureReader) -> Self:
-        """Read a figure whose criteria are columns of the table that have the parameter."""
+        """Read a figure whose criteria are methods of the table with that parameter."""
         parameter, values = config.sweep("criteria", "lam", "datasets")
         labels = config.labels("criteria")
         for label in labels if values else ():
@@ -166,7 +166,7 @@ def trace(study: Study, sweep: Sweep) -> SweepNumbers:
     here = experiment.datasets if sweep.datasets is None else sweep.datasets
     curves: list[tuple[object, ...]] = []
     levels: list[tuple[object, ...]] = []
-    # The references are columns of the table at the sweep's lam.
+    # The references are methods of the table at the sweep's lam.
     setting = next(s for s in experiment.settings if s.value in (None, sweep.lam))
     table = table_records(study.records, experiment, experiment.loss)
     table = table[table["setting"] == setting.text]
@@ -208,7 +208,7 @@ def make_points(
 
 
 def table_values(sweep: Sweep, experiment: Experiment) -> tuple[float, ...]:
-    """Return the parameter's values in the table's own columns, except where they are tuned."""
+    """Return the parameter's values in the table's own methods; skip methods that tune it."""
     mine = (
         dict(m.params).get(sweep.parameter)
         for m in experiment.table
@@ -255,7 +255,7 @@ def draw_gaps(
         f"better  \N{LEFTWARDS ARROW}  test error minus k-CV's ({unit})  \N{RIGHTWARDS ARROW}  worse",
     )
     labels = [f"{mark_label(a, names)} minus {mark_label(b, names)}" for a, b in rivals.items()]
-    lines = [legend_curve(found.methods.index(a)) for a in rivals]
+    lines = [legend_look(found.methods.index(a)) for a in rivals]
     style.add_legend(canvas, lines, labels, int(width / 1.6))
     return canvas
 
@@ -305,7 +305,7 @@ def draw_gap(ax: Axes, curve: pd.DataFrame, i: int, limit: float) -> None:
 
 
 def draw_errors(found: SweepNumbers, names: Mapping[str, str], width: float) -> Canvas:
-    """Draw the errors and, as dashed lines, those of the references, one panel per data set."""
+    """Draw the errors, with the references as dashed lines, one panel per data set."""
     canvas, axes = make_panels(found, width)
     for dataset, ax in zip(found.units, axes, strict=False):
         rows = found.curves[found.curves["dataset"] == dataset]
@@ -314,8 +314,8 @@ def draw_errors(found: SweepNumbers, names: Mapping[str, str], width: float) -> 
     unit = AXES.get(found.unit, "test error (% or mean squared error)")
     style.name_axes(canvas, style.symbol(found.parameter), unit)
     labels = [mark_label(m, names) for m in (*found.methods, *(r for r, _ in found.references))]
-    lines = [legend_curve(i) for i, _ in enumerate(found.methods)]
-    dashes = [legend_curve(i, linestyle="--", marker="") for _, i in found.references]
+    lines = [legend_look(i) for i, _ in enumerate(found.methods)]
+    dashes = [legend_look(i, linestyle="--", marker="") for _, i in found.references]
     style.add_legend(canvas, [*lines, *dashes], labels, int(width / 1.6))
     return canvas
 
@@ -344,7 +344,7 @@ def draw_error_panel(ax: Axes, found: SweepNumbers, rows: pd.DataFrame, dataset:
 
 
 def make_panels(found: SweepNumbers, width: float) -> tuple[Canvas, list[Axes]]:
-    """Lay out at most four panels per row, as many as are legible."""
+    """Lay out at most four panels per row, fewer if they would not be legible."""
     count = max(1, len(found.units))
     columns = min(4, style.columns_in(width, count, PANEL))
     columns = 3 if columns == 4 and count in (5, 6, 9) else columns
@@ -354,7 +354,7 @@ def make_panels(found: SweepNumbers, width: float) -> tuple[Canvas, list[Axes]]:
 
 
 def start_panel(ax: Axes, dataset: str, rows: pd.DataFrame) -> bool:
-    """Set the title and a log axis with at most five powers of two; return False if there is no data."""
+    """Set the title and a log axis with at most five powers of two; return False without data."""
     ax.set_title(dataset, fontsize=9.5)
     if rows.empty:
         style.say_no_data(ax)
@@ -387,7 +387,7 @@ def say_furthest(ax: Axes, text: str, above: bool) -> None:
     )
 
 
-def legend_curve(i: int, **changes: Any) -> Any:
-    """Return the i-th curve for the legend."""
+def legend_look(i: int, **changes: Any) -> dict[str, Any]:
+    """Return the style of the i-th curve in the legend."""
     look = {"marker": style.marker(i), "markersize": 4, "linewidth": 1.2, "color": style.colour(i)}
-    return style.legend_line(**{**look, "markerfacecolor": style.colour(i), **changes})
+    return {**look, "markerfacecolor": style.colour(i), **changes}

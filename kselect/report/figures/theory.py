@@ -90,7 +90,7 @@ class Theory(FigureBase):
 
     @classmethod
     def parse(cls, name: str, config: FigureReader) -> Self:
-        """Read a figure whose criterion is a column with folds.
+        """Read a figure whose criterion is a method with folds.
 
         The learners of uniform stability must have fits without single rows.
         """
@@ -98,7 +98,7 @@ class Theory(FigureBase):
         context, written = config.context, config.written
         label = str(written.get("criterion", ""))
         if label not in context.methods or context.first(label).folds is None:
-            config.wrong(("criterion",), f"{label!r} is not a column with folds")
+            config.wrong(("criterion",), f"{label!r} is not a method with folds")
         uniform = config.datasets("uniform") if "uniform" in written else ()
         for dataset in (d for d in uniform if d in context.learners):
             learner = find_learner(context.learners[dataset].name)
@@ -117,7 +117,7 @@ class Theory(FigureBase):
         )
 
     def methods(self, context: FigureContext) -> Iterable[Method]:
-        """Return per width the column's score, beta on each share of the rows, and uniform stability.
+        """Return per width the criterion's score, beta on each share of the rows, and uniform stability.
 
         Uniform stability is estimated for the learner as it is, and without its bias: the theorems have none.
         """
@@ -140,7 +140,7 @@ class Theory(FigureBase):
                     yield replace(probe, label=UNBIASED, scored_by=without)
 
     def show(self, study: Study) -> Iterator[File | Passage]:
-        """Yield the figure, the table of beta's growth, and that of uniform stability."""
+        """Yield the figure, and the tables of beta's growth and of uniform stability."""
         found = study.once(study_theory, self)
         yield from style.show_figure(
             self.name,

@@ -1,4 +1,4 @@
-"""Box plots of learned kernel parameters over splits, one panel per data set and column.
+"""Box plots of learned kernel parameters over splits, one panel per data set and method.
 
 These are figures 4 and 5 of flkl2014.
 """
@@ -44,7 +44,7 @@ class WidthsFigure(FigureBase):
 
     @classmethod
     def parse(cls, name: str, config: FigureReader) -> Self:
-        """Read columns that learn a kernel."""
+        """Read methods that learn a kernel."""
         config.check_keys("criteria", "datasets")
         labels = config.labels("criteria")
         for label in labels:
@@ -53,7 +53,7 @@ class WidthsFigure(FigureBase):
         return cls(name, labels, config.datasets())
 
     def show(self, study: Study) -> Iterator[File | Passage]:
-        """Yield a figure with data sets down and columns across."""
+        """Yield a figure with data sets down and methods across."""
         rows = [[learned_widths(study, d, m) for m in self.criteria] for d in self.datasets]
         names = ", ".join(self.criteria)
         yield from style.show_figure(
@@ -70,7 +70,7 @@ class WidthsFigure(FigureBase):
 
 @dataclass(frozen=True, eq=False)
 class LearnedWidths:
-    """The kernel parameters that one column learned on one data set: ``values`` is (splits, parameters)."""
+    """The kernel parameters that one method learned on one data set: ``values`` is (splits, parameters)."""
 
     dataset: str
     method: str
@@ -94,8 +94,8 @@ class LearnedWidths:
     def weak_share(self) -> float:
         """Return the share of a kernel's widths that belongs to the weaker half of the features, over splits.
 
-        Each split's widths are divided by their sum first. Otherwise one split with a huge width would determine
-        the result.
+        The widths of each split are first scaled to a sum of 1. Otherwise one split with a huge width would
+        determine the result.
         """
         totals = self.values.sum(axis=1, keepdims=True)
         known = self.values[totals[:, 0] > 0.0] / totals[totals[:, 0] > 0.0]
@@ -106,7 +106,7 @@ class LearnedWidths:
 
 
 def learned_widths(study: Study, dataset: str, method: str) -> LearnedWidths:
-    """Return what a column learned on a data set, or without numbers what it learned on its stand-in."""
+    """Return the kernel parameters that a method learned on a data set, or on its stand-in if it has none there."""
     frame = study.once(good_records)
     rows = frame[(frame["dataset"] == dataset) & (frame["method"] == method)].sort_values("split")
     if rows.empty:
@@ -132,7 +132,7 @@ def axis_ends(row: Sequence[LearnedWidths]) -> tuple[float, float]:
 
 
 def draw_widths(rows: Sequence[Sequence[LearnedWidths]], width: float) -> Canvas:
-    """Draw one panel per data set and column; the panels of a data set have the same axis."""
+    """Draw one panel per data set and method; the panels of a data set have the same axis."""
     across = max((len(row) for row in rows), default=1)
     count = max(across * len(rows), 1)
     columns = style.columns_in(width, across, PANEL)
@@ -145,7 +145,7 @@ def draw_widths(rows: Sequence[Sequence[LearnedWidths]], width: float) -> Canvas
 
 
 def draw_boxes(ax: Axes, one: LearnedWidths, shade: str, bottom: float, top: float) -> None:
-    """Draw the boxes of one column on one data set."""
+    """Draw the boxes of one method on one data set."""
     ax.set_title(f"{one.dataset}, {one.method} ({len(one.values)} splits)", fontsize=9)
     if not one.values.size:
         style.say_no_data(ax)
