@@ -1,4 +1,4 @@
-"""The SVM's path against LIBSVM, its optimality conditions, and training without the rows held out."""
+"""The SVM's path against LIBSVM, its optimality conditions, and training without the held-out rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KINDS = ("random", "separable", "duplicated", "noise", "unequal", "columns")
 
 
 def data(kind: str, n: int = 60, seed: int = 1) -> tuple[Array, Array]:
-    """Data that a trainer may find hard."""
+    """Return data that are hard to train on."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, size=(n, 3))
     y = np.where(np.sin(3 * X[:, 0]) + X[:, 1] + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
@@ -54,7 +54,7 @@ def problem(
 
 
 def in_single(p: Problem) -> Problem:
-    """With the kernel matrix in single precision, which is how LIBSVM keeps it."""
+    """Round the kernel matrix to single precision, as LIBSVM stores it."""
     return replace(p, K=p.K.astype(np.float32).astype(np.float64))
 
 
@@ -68,7 +68,7 @@ def nowhere(q: object, Cs: object, at: int, *_: object) -> int:
 
 
 def box(p: Problem) -> list[float]:
-    """C for each ridge."""
+    """Return C for each ridge."""
     return [1.0 / (2 * p.n * lam) for lam in p.lams.tolist()]
 
 
@@ -92,7 +92,7 @@ def test_decisions_are_libsvms(kind: str, tau: float) -> None:
 @pytest.mark.parametrize("kernel", [*map(Gaussian, TAUS), Linear(), Polynomial(2), Polynomial(5)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_optimality(kind: str, kernel: Kernel, bias: bool) -> None:
-    """To 1e-8, or where K beta is large to its rounding."""
+    """To 1e-8, plus the rounding error of K beta."""
     p = problem(kind, kernel)
     path = svm(p, bias=bias)
     dual = path.fit()
@@ -107,7 +107,7 @@ def test_optimality(kind: str, kernel: Kernel, bias: bool) -> None:
 @settings(max_examples=40)
 @given(cases(labels=True, lowest=-4.0), st.booleans())
 def test_any_problem(case: Case, bias: bool) -> None:
-    """Any kernel, any ridges in any order, one class alone among the labels too."""
+    """Any kernel, any ridges in any order, and labels of one class only."""
     p = case.problem
     dual = svm(p, bias=bias).fit()
     for at, C in enumerate(box(p)):
@@ -142,7 +142,7 @@ def test_the_fallback_finds_the_same(
 
 
 def test_repeated_ridges_and_any_order() -> None:
-    """Each ridge has its own fit, wherever it stands."""
+    """The order and repetition of ridges does not change a fit."""
     order = np.array([3, 0, 3, 8, 1])
     p = problem("random", Gaussian(0.5))
     whole = svm(p).decision()
@@ -183,7 +183,7 @@ def test_held_out_is_libsvms(kind: str, tau: float, ridge: str) -> None:
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("kernel", [Gaussian(0.5), Linear(), Polynomial(3)])
 def test_held_out_is_training_without_the_fold(kernel: Kernel, bias: bool) -> None:
-    """The path of the other rows, from nothing."""
+    """A new path of the other rows gives the same predictions."""
     p = problem("duplicated", kernel, ridge="per-fold", lams=LAMS[:6])
     folds = folds_of(p.n, 4)
     held = svm(p, bias=bias).held_out(folds)
@@ -205,7 +205,7 @@ def test_leave_one_out_is_training_without_the_row() -> None:
 
 
 def test_a_fold_that_leaves_one_class() -> None:
-    """With a bias its label is predicted, as the nearest of the values that are optimal."""
+    """With a bias its label is predicted, the optimal value that is nearest to 0."""
     X, y = rows(20)
     y = np.where(np.arange(20) < 4, 1.0, -1.0)
     folds = Folds.from_numbers((np.arange(20) < 4).astype(np.intp))
@@ -213,11 +213,11 @@ def test_a_fold_that_leaves_one_class() -> None:
     np.testing.assert_allclose(held[:, :4], -1.0)
 
 
-# --- what cannot be ------------------------------------------------------------------------------------
+# --- failures ------------------------------------------------------------------------------------
 
 
 def test_a_limit_that_is_reached_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Named with the kernel and C."""
+    """The error names the kernel and C."""
     monkeypatch.setattr(ladder, "stride", nowhere)
     monkeypatch.setattr(smo_fallback, "VIOLATIONS", ())
     with pytest.raises(TrialError, match=r"iteration limit: gaussian tau=0.25 C="):
@@ -225,7 +225,7 @@ def test_a_limit_that_is_reached_is_a_failure(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_failure_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every criterion asks the same path."""
+    """A path caches its failure for other criteria."""
     asked = []
 
     def fails(*_: object) -> None:
@@ -240,7 +240,7 @@ def test_a_failure_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(asked) == 1
 
 
-def test_what_it_does_not_take() -> None:
+def test_problems_that_are_refused() -> None:
     """Other targets than two classes, and columns."""
     X, _ = rows(12)
     with pytest.raises(ConfigError, match="two classes"):
@@ -256,7 +256,7 @@ def test_what_it_does_not_take() -> None:
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("kernel", [Gaussian(2.0**-15), Gaussian(2.0**-6), Polynomial(5)])
 def test_the_risk_of_rows_that_are_separated_is_zero(kernel: Kernel, bias: bool) -> None:
-    """To the last bit: what rounding leaves would choose between kernels."""
+    """It is exactly 0: otherwise rounding errors would choose between kernels."""
     p = problem("noise", kernel, lams=LAMS[-3:])
     hinge = np.maximum(0.0, 1.0 - p.y * svm(p, bias=bias).decision())
     assert (hinge == 0.0).all()
@@ -265,7 +265,7 @@ def test_the_risk_of_rows_that_are_separated_is_zero(kernel: Kernel, bias: bool)
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
 def test_equal_rows_have_equal_decisions(kind: str, bias: bool) -> None:
-    """The held-out ones, too."""
+    """Equal rows share one coefficient in the dual."""
     X, y = data(kind)
     X, y = np.concatenate([X, X[:20]]), np.concatenate([y, y[:20]])
     p = problem_of(Gaussian(0.5), X, y, LAMS)

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kselect.errors import TrialError
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners.svm import compiled, ladder, smo_fallback, working_set
@@ -55,7 +54,7 @@ def made(tau: float, bias: bool = True, seed: int = 0) -> BoxQP:
 
 
 def solved(q: BoxQP, free: FreeRows, right: Array) -> tuple[Array, float, Array, float]:
-    """x and b by the factor, and by the bordered system as it stands."""
+    """Return x and b from the factor, and from the bordered system."""
     F = free.F[: free.sizes[ALL]]
     f = len(F)
     both = np.concatenate([right[F], np.ones(f)])
@@ -69,7 +68,7 @@ def solved(q: BoxQP, free: FreeRows, right: Array) -> tuple[Array, float, Array,
 
 @pytest.mark.parametrize(("out", "added"), [(0, 0), (5, 0), (0, 6), (4, 7)])
 def test_a_factor_of_similar_rows_solves_as_a_fresh_one(out: int, added: int) -> None:
-    """Rows taken out and added, against the system of the rows that are free then."""
+    """The factor with rows removed and added solves the system of the new free rows."""
     q, rng = made(2.0**-6), np.random.default_rng(3)
     free, status = no_free_rows(N), np.where(np.arange(N) < 100, 0, 1).astype(np.int8)
     rng.shuffle(status)
@@ -83,8 +82,8 @@ def test_a_factor_of_similar_rows_solves_as_a_fresh_one(out: int, added: int) ->
     np.testing.assert_allclose(b, expected_b, rtol=1e-7)
 
 
-def test_too_many_changes_are_factorised_anew() -> None:
-    """Nothing is left of the rows before."""
+def test_too_many_changes_are_factorised_again() -> None:
+    """The old factor is not used."""
     q, free = made(2.0**-6), no_free_rows(N)
     assert find_free(q, free, np.where(np.arange(N) < 75, 0, 1).astype(np.int8))
     assert find_free(q, free, np.where(np.arange(N) < 75, 1, 0).astype(np.int8))
@@ -93,16 +92,16 @@ def test_too_many_changes_are_factorised_anew() -> None:
     np.testing.assert_allclose(x, expected, rtol=1e-7, atol=1e-8 * np.abs(expected).max())
 
 
-def test_a_singular_block_is_said_to_be() -> None:
-    """A kernel that is not positive definite by far."""
+def test_a_singular_block_is_reported() -> None:
+    """For a kernel that is far from positive definite."""
     q = made(1.0)._replace(K=-np.eye(N))
     free = no_free_rows(N)
     assert not find_free(q, free, np.zeros(N, dtype=np.int8))
     assert not free.sizes[KNOWN]
 
 
-def test_rows_that_are_alone() -> None:
-    """Of a narrow kernel; what is left out of the equations is as small as said."""
+def test_isolated_rows() -> None:
+    """For a narrow kernel; the error of leaving small entries out is bounded by ISOLATED."""
     q = made(2.0**-12)
     K = q.K - np.diag(np.diagonal(q.K))
     np.testing.assert_array_equal(q.isolated, (np.abs(K) <= ISOLATED).all(axis=1))
@@ -117,7 +116,7 @@ def test_rows_that_are_alone() -> None:
 
 @pytest.mark.parametrize("count", [1, 6, 149])
 def test_rows_subtracted_one_by_one_and_by_a_product(count: int) -> None:
-    """Few, and so many that a whole product is faster."""
+    """For few rows, and for so many that one product is faster."""
     q, rng = made(1.0), np.random.default_rng(1)
     rows, moves, h = rng.permutation(N)[:count], rng.normal(size=count), rng.normal(size=N)
     expected = h - q.K[:, rows] @ moves
@@ -126,14 +125,14 @@ def test_rows_subtracted_one_by_one_and_by_a_product(count: int) -> None:
 
 
 def climbed(q: BoxQP, Cs: Array) -> tuple[Array, Array, Array]:
-    """By strides, all of them."""
+    """Return beta, bias and slack at every C."""
     beta, bias, slack = np.zeros((len(Cs), N)), np.zeros(len(Cs)), np.zeros((len(Cs), N))
     assert stride(q, Cs, 0, np.zeros(N), beta, bias, slack) == len(Cs)
     return beta, bias, slack
 
 
 def at(q: BoxQP, beta: Array, C: float) -> tuple[Status, Array]:
-    """The statuses and h of a solution."""
+    """Return the statuses and h of a solution."""
     status, h = np.empty(N, dtype=np.int8), np.empty(N)
     read_status(q, beta, C, status)
     refresh(q, beta, h)
@@ -143,7 +142,7 @@ def at(q: BoxQP, beta: Array, C: float) -> tuple[Status, Array]:
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("tau", [2.0**-3, 2.0**2, 2.0**6])
 def test_row_by_row_ends_at_the_same_solution(tau: float, bias: bool) -> None:
-    """The exact path from one C of the ladder to the next."""
+    """Following the path from one C to the next gives the solution of the ladder."""
     q = made(tau, bias)
     beta, biases, slack = climbed(q, CS)
     events = 0
@@ -162,7 +161,7 @@ def test_row_by_row_ends_at_the_same_solution(tau: float, bias: bool) -> None:
 
 
 def test_too_many_events_are_given_up() -> None:
-    """As not a number."""
+    """The result is NaN."""
     q = made(1.0)
     beta, biases, _ = climbed(q, CS)
     status, h = at(q, beta[0], CS[0])
@@ -172,7 +171,7 @@ def test_too_many_events_are_given_up() -> None:
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_a_block_is_brought_to_its_optimum(bias: bool) -> None:
-    """All rows as one block, from nothing: the ladder's solution."""
+    """With all rows in one working set, from zero, it finds the solution of the ladder."""
     q, C = made(2.0**4, bias), 1.0
     expected = climbed(q, np.array([C]))[2][0]
     beta, h = np.zeros(N), q.target.copy()
@@ -188,7 +187,7 @@ def test_a_block_is_brought_to_its_optimum(bias: bool) -> None:
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_steps_within_a_block_end_near_its_optimum(bias: bool) -> None:
-    """Pairs with a bias, single rows without one; they end at once where nothing violates."""
+    """Pairs with a bias, single rows without; they stop at once if no row violates."""
     q, C = made(2.0**-4, bias), 1.0
     expected = climbed(q, np.array([C]))[2][0]
     beta, h = np.zeros(N), q.target.copy()
@@ -201,8 +200,8 @@ def test_steps_within_a_block_end_near_its_optimum(bias: bool) -> None:
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_a_search_from_nothing(bias: bool) -> None:
-    """Nearly K = I, so that most rows are free: none is wrong, and their slack is zero."""
+def test_a_search_from_zero(bias: bool) -> None:
+    """K is nearly I, so that most rows are free; no status is wrong and free slacks are zero."""
     q, C = made(2.0**-9, bias), 2.0
     status, beta, h = np.zeros(N, np.int8), np.zeros(N), q.target.copy()
     b = search(q, no_free_rows(N), status, beta, h, C, 10 * N)
@@ -213,7 +212,7 @@ def test_a_search_from_nothing(bias: bool) -> None:
 
 
 def test_a_step_of_C_does_not_depend_on_the_ladder() -> None:
-    """Each solution from nothing is that of the path."""
+    """A solution from zero equals the solution of the path."""
     q = made(2.0**-1)
     _, _, slack = climbed(q, CS)
     for k in range(len(CS)):
@@ -221,7 +220,7 @@ def test_a_step_of_C_does_not_depend_on_the_ladder() -> None:
 
 
 def test_what_rounding_leaves_of_the_sum_takes_no_row_from_its_end() -> None:
-    """The smaller class at its ends, the larger one at the same share of them: so it starts, and so it stays."""
+    """The start, with the smaller class at its ends and the larger class balanced, is not changed."""
     q, moved = made(1.0), 0
     ends = q.low + q.high
     larger = ends > 0 if ends.sum() > 0 else ends < 0
@@ -236,7 +235,7 @@ def test_what_rounding_leaves_of_the_sum_takes_no_row_from_its_end() -> None:
 
 
 def test_more_than_rounding_is_balanced() -> None:
-    """The free rows of the heavy side shrink, or all of it where they are too few."""
+    """The free rows of the heavier sign shrink, or all its rows if the free ones do not suffice."""
     q = made(1.0)
     for part in (0.25, 1.0):
         beta = np.where(q.high > 0, part * q.high, 0.5 * q.low)
@@ -247,7 +246,7 @@ def test_more_than_rounding_is_balanced() -> None:
 
 
 def test_many_free_rows_are_searched_in_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The uncompiled choice of a block: without a limit all free rows, beyond it those that violate."""
+    """The uncompiled choice takes all free rows up to a limit, and only those that violate beyond it."""
     q = made(1.0)
     beta, h = 0.5 * (q.low + q.high), np.random.default_rng(0).normal(size=N)
     choose = working_set.choose.py_func  # type: ignore[attr-defined]
@@ -261,7 +260,7 @@ def test_many_free_rows_are_searched_in_small_blocks(monkeypatch: pytest.MonkeyP
 
 
 def test_equal_rows_are_found() -> None:
-    """Row by row, with their labels; zeros of either sign are equal."""
+    """Rows are equal if their labels are, too; zeros of either sign are equal."""
     rng = np.random.default_rng(0)
     X, y = rng.integers(-1, 2, size=(60, 2)) * 1.0, rng.choice([-1.0, 1.0], size=60)
     X[0] *= -1.0
@@ -303,11 +302,3 @@ def test_steps_finish_where_active_sets_do_not(monkeypatch: pytest.MonkeyPatch) 
     np.testing.assert_allclose(
         smo_fallback.solve_by_smo(q, C, np.zeros(N), "test")[2], expected, atol=1e-6
     )
-
-
-def test_a_ladder_that_stops_is_a_failure_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error names the kernel and C."""
-    monkeypatch.setattr(ladder, "stride", lambda q, Cs, at, *_: max(at, 2))
-    monkeypatch.setattr(smo_fallback, "VIOLATIONS", ())
-    with pytest.raises(TrialError, match="iteration limit: kernel C=4"):
-        ladder.climb(made(1.0), np.array([1.0, 2.0, 4.0]), "kernel")
