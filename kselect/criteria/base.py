@@ -50,7 +50,7 @@ class Criterion(Part):
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """The pattern of its labels: that of ``k-KS`` matches ``5-KS``."""
+        """The pattern of its labels: ``k-KS`` matches ``5-KS``."""
         parts = [r"(\d+)" if part == "k" else re.escape(part) for part in self.name.split("-")]
         return re.compile("-".join(parts))
 

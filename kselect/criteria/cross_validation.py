@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from kselect.criteria.base import Aggregation, criterion, fold_error
-from kselect.criteria.bouligand import bouligand_cross_validation, guards
+from kselect.criteria.bif import bouligand_cross_validation, guards
 from kselect.kernels.nystrom import draw_landmarks, project
 from kselect.learners.base import Path, Problem, Series
 from kselect.numerics.folds import Folds, stream
@@ -50,8 +50,8 @@ class EstimatedStability:
     """``max_i ||K - K^i||_2`` from estimated row norms of K; the diagonal is exact.
 
     ``nystrom`` takes the row norms of a Nystrom factor of m = ``c n`` columns, ``diag(V V^T V V^T)``, in O(n m^2).
-    ``projection`` takes those of K times m random columns, ``||(K R)_i||^2`` with ``E R R^T = I``; it is unbiased
-    and costs O(n^2 m), or O(n m r) on Nystrom columns. The same columns are drawn every time.
+    ``projection`` takes the row norms of K times m random columns, ``||(K R)_i||^2`` with ``E R R^T = I``; it is
+    unbiased and costs O(n^2 m), or O(n m r) on Nystrom columns. The same columns are drawn every time.
     """
 
     kind: Estimate

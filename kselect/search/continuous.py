@@ -41,7 +41,7 @@ SMALLEST, LARGEST = 1e-70, 1e70
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """The varying features, centred and divided by one number, so that their mean variance is one.
+    """The varying features, centred and divided with one common number, so that their mean variance is one.
 
     For z-scored features that number is 1 and nothing changes. The unit gives the starts and bounds of a search the
     same meaning for features of any scale; the problem itself is the same in every unit (theta times ``square``, mu
@@ -198,7 +198,7 @@ def search_continuously(context: TrainingContext, demand: Demand) -> Results:
 
 
 def best_point(known: KnownSolutions, method: Method, solution: Solution) -> BestPoint:
-    """Return a solution as a grid point with its fit; lam becomes that of a grid search."""
+    """Return a solution as a grid point with its fit; lam is converted to the lam of a grid search."""
     context, kernel = known.context, kernel_of(method.kernel, solution.theta)
     with np.errstate(over="raise", invalid="raise", divide="raise"):
         found = LSSVMSolution(kernel.gram(context.points), known.y, solution.lam)

@@ -20,7 +20,7 @@ from kselect.numerics.linalg import Array
 from kselect.search.continuous import KnownSolutions, Solution, State, Unit, continuous_search
 from kselect.search.first_level import Inner, InnerPoint, Settled, settle
 from kselect.search.fold_fits import NEAR, FoldFits, FoldProblem, Follower
-from kselect.search.least_squares import Ended, least_squares
+from kselect.search.levenberg_marquardt import Ended, least_squares
 from kselect.search.quasi_newton import rbf
 
 # The limits of (lam, mu), in the unit's features.

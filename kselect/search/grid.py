@@ -54,7 +54,7 @@ class KernelScores:
 
 
 class Paths:
-    """The paths of one kernel, created on first use and shared by all methods."""
+    """The paths of one kernel, created on first use; all methods share them."""
 
     def __init__(self, context: TrainingContext, problem: Problem) -> None:
         self.context = context
@@ -265,9 +265,9 @@ def first_acting(acts: Iterable[Guarded], ridge: int) -> str:
 def ridge_by_ridge(
     compute: Callable[[int | None], Array], count: int
 ) -> tuple[Array, dict[int, str]]:
-    """Return ``compute(None)`` for all ridges at once; if that fails, compute them one by one.
+    """Return ``compute(None)`` for all ridges at once; if that fails, compute each ridge separately.
 
-    A ridge that fails by itself too gets an infinite value and a reason.
+    A ridge that fails again gets an infinite value and a reason.
     """
     try:
         return compute(None), {}
@@ -337,7 +337,7 @@ def edges_of(
     """Return every edge of the grid that a choice lies on; a grid of one value has no edge.
 
     The grid of a kernel parameter is formed by the kernels of the same class. Pass a fixed ridge as the only one of
-    ``lams``: then it is no edge.
+    ``lams``: it then has no edge.
     """
     family = [k.parameters for k in kernels if type(k) is type(kernel)]
     axes: list[tuple[Axis, str, float, Sequence[float]]] = [

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from problems import Case, cases, problem_of, rows
 
-from kselect.criteria.bouligand import bouligand_cross_validation
+from kselect.criteria.bif import bouligand_cross_validation
 from kselect.criteria.cross_validation import (
     Estimate,
     EstimatedStability,

@@ -28,7 +28,7 @@ from kselect.search.flkl import (
     stationary,
 )
 from kselect.search.fold_fits import FoldFit, FoldProblem
-from kselect.search.least_squares import Ended
+from kselect.search.levenberg_marquardt import Ended
 from kselect.search.quasi_newton import minimise, minimise_regularised
 
 

@@ -19,7 +19,7 @@ from kselect.core.grid_point import BestPoint, GridPoint, SearchFailure
 from kselect.core.method import SELECTED, LamGrid, Method
 from kselect.core.record import significant
 from kselect.criteria import CRITERIA
-from kselect.criteria.bouligand import NEAR_IDENTITY
+from kselect.criteria.bif import NEAR_IDENTITY
 from kselect.errors import TrialError
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian

@@ -8,12 +8,7 @@ import oracles_series
 import pytest
 from problems import Case
 
-from kselect.criteria.bouligand import (
-    bouligand_cross_validation,
-    discrepancy,
-    distance_to_identity,
-    rate,
-)
+from kselect.criteria.bif import bouligand_cross_validation, discrepancy, distance_to_identity, rate
 from kselect.criteria.cross_validation import cross_validation
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles_flkl import Array
 
-from kselect.search.least_squares import boxed, least_squares, secant
+from kselect.search.levenberg_marquardt import boxed, least_squares, secant
 
 FREE = np.array([[-50.0, 50.0], [-50.0, 50.0]])
 
