@@ -8,7 +8,7 @@ from kselect.core.experiment import Experiment
 from kselect.core.method import REGRESSION_LOSS, Choice, Setting, show
 from kselect.criteria import CRITERIA
 from kselect.grids import show_number
-from kselect.stats.comparison import Comparison, Coverage, WinTieLoss
+from kselect.stats.comparison import Coverage, WinTieLoss
 from kselect.stats.diagnostics import EdgeShares
 from kselect.stats.ranks import LEVELS, Ranks
 from kselect.stats.study import Study
@@ -123,15 +123,6 @@ def describe_kernels(experiment: Experiment) -> str:
     names = [k.name for k in experiment.kernels]
     counts = {name: names.count(name) for name in names}
     return " and ".join(f"{n} {name} kernel{'s' * (n != 1)}" for name, n in counts.items())
-
-
-def describe_units(comparison: Comparison) -> str:
-    """Return what the numbers are, from the units that occur."""
-    units = set(comparison.units.values())
-    words = ["Test error in %"] if "%" in units or not units else []
-    words += ["mean squared error on the test part"] if "MSE" in units else []
-    text = " or, for regression, ".join(words)
-    return f"{text[0].upper()}{text[1:]}, mean ± standard deviation over splits"
 
 
 def describe_coverage(coverage: Coverage) -> str:

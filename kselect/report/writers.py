@@ -198,12 +198,12 @@ def latex_tabular(table: Table, groups: Sequence[Group]) -> Iterator[str]:
         if group.title:
             title = rf"\multicolumn{{{width}}}{{@{{}}l@{{}}}}{{{escape_latex(group.title)}}}"
             yield latex_line([title])
-        for row in group.rows:
-            yield latex_line(latex_cell(column, row[i]) for i, column in table.printed)
-        if group.foot:
-            yield r"\addlinespace[1pt]"
-        for row in group.foot:
-            yield latex_line(latex_cell(column, row[i]) for i, column in table.printed)
+        space = [r"\addlinespace[1pt]"] if group.foot else []
+        rows, foot = (
+            [latex_line(latex_cell(column, row[i]) for i, column in table.printed) for row in part]
+            for part in (group.rows, group.foot)
+        )
+        yield from (*rows, *space, *foot)
     yield r"\bottomrule"
     yield r"\end{tabular}%"
 

@@ -64,7 +64,11 @@ def distances(study: Study, loss: str) -> tuple[Distance, ...]:
 def measure(study: Study, loss: str, paper: Paper, row: Published) -> Distance:
     """Compare one published cell with ours, or with its stand-in's; it stays listed if we have no number."""
     experiment, comparison = study.experiment, study.comparison(loss)
-    method = our_method(experiment, paper.column(row.method))
+    printed = paper.column(row.method)
+    # The method of that name, or the only one with other parameters: 5-KS(eta=4) for 5-KS.
+    others = [label for label in experiment.labels if label.partition("(")[0] == printed]
+    renamed = printed not in experiment.labels and len(others) == 1
+    method = others[0] if renamed else printed
     setting = next((s for s in experiment.settings if same(s, row.setting)), row.setting)
     cell, twin = comparison.cell(setting, row.dataset, method), ""
     if cell is None or not cell.runs:
@@ -86,12 +90,6 @@ def measure(study: Study, loss: str, paper: Paper, row: Published) -> Distance:
         divide(difference, math.hypot(row.deviation(paper), cell.sd)),
         twin,
     )
-
-
-def our_method(experiment: Experiment, printed: str) -> str:
-    """Return the method of that name, or the only one with other parameters: ``5-KS(eta=4)`` for ``5-KS``."""
-    others = [label for label in experiment.labels if label.partition("(")[0] == printed]
-    return others[0] if printed not in experiment.labels and len(others) == 1 else printed
 
 
 def same(one: Setting, other: Setting) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 from kselect.core.experiment import Experiment
@@ -54,21 +55,26 @@ class Study:
         """Return the comparison of one loss, with every pair of methods that a claim of any paper compares."""
         return self.once(compare_loss, loss)
 
-    @property
+    @cached_property
     def methods(self) -> Mapping[tuple[str, str, str], Method]:
-        """Return (part, label, text) -> method, as records name it."""
-        return self.once(named_methods)
+        """The methods of all data sets by (part, label, text), as records name them.
 
-    @property
+        A regression has its own loss, and so its own text.
+        """
+        experiment = self.experiment
+        every = (m for dataset in experiment.datasets for m in experiment.methods_on(dataset))
+        return {(m.part, m.label, m.text): m for m in every}
+
+    @cached_property
     def absent(self) -> Mapping[str, str]:
-        """Return data set -> why it has no records."""
+        """The data sets without records, each with the reason."""
         present = set(self.records["dataset"])
         missing = (d for d in self.experiment.datasets if d not in present)
         return {d: self.facts.missing.get(d, NOT_RUN) for d in missing}
 
-    @property
+    @cached_property
     def reconstructed(self) -> Mapping[str, str]:
-        """Return method -> what of its criterion is reconstructed."""
+        """The methods whose criterion is reconstructed, each with what is reconstructed."""
         texts = {m.label: CRITERIA[m.criterion].reconstructed for m in self.experiment.table}
         return {label: text for label, text in texts.items() if text}
 
@@ -87,10 +93,3 @@ def study_of(
 def compare_loss(study: Study, loss: str) -> Comparison:
     """Compute the comparison of one loss."""
     return compare(study.experiment, study.records, loss, all_pairs(study.experiment))
-
-
-def named_methods(study: Study) -> dict[tuple[str, str, str], Method]:
-    """Return every method of every data set: a regression has its own loss, and so its own text."""
-    experiment = study.experiment
-    every = (m for dataset in experiment.datasets for m in experiment.methods_on(dataset))
-    return {(m.part, m.label, m.text): m for m in every}

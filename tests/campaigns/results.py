@@ -1,15 +1,15 @@
-"""Results folders under attack: killed processes, damaged files, several runs at once. Run by hand.
+"""Stress tests of results folders: killed processes, damaged files, concurrent runs. Started by hand.
 
     python tests/campaigns/results.py kills --count 60 --seed 1
     python tests/campaigns/results.py dask --count 40 --seed 1
     python tests/campaigns/results.py damage --count 200 --seed 1
     python tests/campaigns/results.py together --count 10 --seed 1
 
-``kills``: run, report and time are killed (the process, its group, a worker) at random moments and started again
-until they end; records.csv must be that of a run alone, without litter. ``dask``: the same for runs on a cluster
-of local processes, and for runs whose scheduler in a process of its own is killed. ``damage``: a job file, the
-manifest or records.csv is changed at random; the change must be said, or leave nothing different. ``together``:
-two or three runs at once in one folder; no job may be computed twice.
+``kills`` kills run, report and time (the process, its group, or a worker) at random moments and starts them again
+until they finish; records.csv must equal that of an undisturbed run, and no temporary files may remain. ``dask``
+does the same for runs on a cluster of local processes, and for runs whose scheduler is a separate process.
+``damage`` changes a job file, the manifest or records.csv at random; the change must be reported, or make no
+difference. ``together`` starts two or three runs at once in one folder; no job may be computed twice.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ TIME = ("time", "small.yaml", "-o", "out", "--budget", "0.05", "-d", "sonar")
 
 
 def reference(folder: Path) -> bytes:
-    """records.csv of a run alone."""
+    """Return records.csv of an undisturbed run."""
     write_config(folder)
     assert kselect_in(folder, "run", "small.yaml", "-o", "alone").returncode == 0
     return records(folder / "alone")
@@ -78,7 +78,7 @@ def strike(pid: int, rng: random.Random) -> str:
 
 
 def kills(count: int, rng: random.Random, tally: Counter[str]) -> None:
-    """Commands that are killed and started again until they end."""
+    """Kill commands and start them again until they finish."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         expected = reference(folder)
@@ -92,7 +92,7 @@ def kills(count: int, rng: random.Random, tally: Counter[str]) -> None:
 
 
 def dask(count: int, rng: random.Random, tally: Counter[str]) -> None:
-    """Runs on dask that are killed, or lose their scheduler, and are started again until they end."""
+    """Kill runs on dask, or their scheduler, and start them again until they finish."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         expected = reference(folder)
@@ -109,7 +109,7 @@ def dask(count: int, rng: random.Random, tally: Counter[str]) -> None:
 
 
 def without_scheduler(folder: Path, rng: random.Random, tally: Counter[str]) -> None:
-    """A run whose scheduler or worker, processes of their own, is killed at some moment."""
+    """Run with a scheduler and a worker in separate processes, and kill the scheduler at a random moment."""
     port = rng.randrange(20_000, 30_000)
     address = f"tcp://127.0.0.1:{port}"
     flags = ["--no-dashboard"], ["--nthreads", "1", "--no-dashboard", "--no-nanny"]
@@ -142,7 +142,7 @@ def without_scheduler(folder: Path, rng: random.Random, tally: Counter[str]) -> 
 def until_done(
     folder: Path, command: tuple[str, ...], rng: random.Random, tally: Counter[str], kills: int = 2
 ) -> None:
-    """So many kills at the most per command, then to its end."""
+    """Kill a command at most ``kills`` times, then let it finish."""
     for attempt in range(kills + 1):
         process = start(folder, *command)
         if attempt < kills:
@@ -158,7 +158,7 @@ def until_done(
 
 
 def change(content: bytes, rng: random.Random) -> bytes:
-    """One random change: a digit, a byte, a cut, a line less, a line twice, nothing left."""
+    """Return the content after one random change: a digit, a byte, a cut, a missing or repeated line, nothing."""
     place = rng.randrange(max(1, len(content)))
     lines = content.splitlines(keepends=True)
     digits = [i for i, b in enumerate(content) if 48 <= b <= 57]
@@ -181,7 +181,7 @@ def change(content: bytes, rng: random.Random) -> bytes:
 
 
 def damage(count: int, rng: random.Random, tally: Counter[str]) -> None:
-    """Each damage is said by run or report, or leaves the records as they are."""
+    """Check that run or report detects each damage, or that it leaves the records unchanged."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         expected = reference(folder)
@@ -206,7 +206,7 @@ def damage(count: int, rng: random.Random, tally: Counter[str]) -> None:
 
 
 def judge(folder: Path, path: Path, expected: bytes, table: bool, tally: Counter[str]) -> None:
-    """Said, or harmless; and put right by a run."""
+    """Check that a damage is reported or harmless, and that a run repairs it."""
     try:
         report = kselect_in(folder, "report", "out", "-q")
     except AssertionError:
@@ -223,7 +223,7 @@ def judge(folder: Path, path: Path, expected: bytes, table: bool, tally: Counter
 
 
 def together(count: int, rng: random.Random, tally: Counter[str]) -> None:
-    """Two and three runs at once."""
+    """Start two or three runs at once."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         expected = reference(folder)
@@ -248,7 +248,7 @@ CAMPAIGNS = {"kills": kills, "dask": dask, "damage": damage, "together": togethe
 
 
 def main() -> None:
-    """One campaign, its counts as JSON."""
+    """Run one campaign and print its counts as JSON."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("campaign", choices=list(CAMPAIGNS))
     parser.add_argument("--count", type=int, default=20)

@@ -1,4 +1,4 @@
-"""Kinds of tables and figures: one file each, with what it needs, how it is shown, and its own caption."""
+"""The sections of a report: tables and texts of every experiment, registered by the modules of this folder."""
 
 from kselect.report.figures.base import FIGURES
 from kselect.report.sections.base import SECTIONS

@@ -17,7 +17,6 @@ from kselect.report.words import (
     describe_fewer,
     describe_protocol,
     describe_ranks,
-    describe_units,
     mark_label,
     show_counts,
     show_p,
@@ -77,6 +76,10 @@ def main_table(study: Study, comparison: Comparison) -> Table:
         foot: tuple[Values, ...] = (("mean rank", *ranks.mean),) if ranks.datasets else ()
         groups.append(Group(tuple(rows), title_setting(setting), foot))
     methods = (mark_label(m, study.reconstructed) for m in comparison.methods)
+    units = set(comparison.units.values())
+    kinds = ["Test error in %"] if "%" in units or not units else []
+    kinds += ["mean squared error on the test part"] if "MSE" in units else []
+    numbers = " or, for regression, ".join(kinds)
     notes = (
         describe_coverage(comparison.coverage()),
         RANKS,
@@ -88,7 +91,8 @@ def main_table(study: Study, comparison: Comparison) -> Table:
         (Column("data set", align="left"), *(Column(m, "", ".2f", "measure") for m in methods)),
         tuple(groups),
         (
-            f"{describe_units(comparison)}. {describe_protocol(experiment, loss)}",
+            f"{numbers[0].upper()}{numbers[1:]}, mean ± standard deviation over splits. "
+            f"{describe_protocol(experiment, loss)}",
             *dagger_notes(study, loss),
         ),
         tuple(note for note in notes if note),

@@ -172,26 +172,19 @@ def show_datasets(study: Study) -> Iterator[File | Passage]:
 
 @section("failures")
 def show_failures(study: Study) -> Iterator[Passage]:
-    """Yield the data sets without all numbers, then every failure with its reason."""
-    yield Passage("failures", tuple(describe_failures(study)))
-
-
-def describe_failures(study: Study) -> Iterator[Element]:
-    """Yield the missing numbers and a row per data set, part, method and reason of failures."""
-    yield Heading("What failed or is missing")
+    """Yield the data sets without all numbers, then a row per data set, part, method and reason of failures."""
     missing = tuple(describe_missing(study))
-    if missing:
-        yield Notes(missing)
     failed = study.records[study.records["status"] != "ok"]
     rows: list[Values] = []
     for names, group in failed.groupby(["dataset", "part", "method", "reason"], sort=True):
         dataset, part, method, reason = map(str, names)
         splits = ", ".join(map(str, sorted({*group["split"].astype(int)})))
         rows.append((dataset, part, method, len(group), splits, reason))
-    if rows:
-        yield Table("", FAILURES, (Group(tuple(rows)),))
-    else:
-        yield Paragraph("Nothing failed." if missing else "Nothing failed or is missing.")
+    result: Element = Table("", FAILURES, (Group(tuple(rows)),))
+    if not rows:
+        result = Paragraph("Nothing failed." if missing else "Nothing failed or is missing.")
+    notes = (Notes(missing),) if missing else ()
+    yield Passage("failures", (Heading("What failed or is missing"), *notes, result))
 
 
 def describe_missing(study: Study) -> Iterator[str]:
