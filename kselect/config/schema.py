@@ -39,7 +39,7 @@ from kselect.errors import nearest
 from kselect.grids import LARGEST_SEARCH
 from kselect.kernels import Kernel
 from kselect.learners import find_learner
-from kselect.learners.base import RidgeMode
+from kselect.learners.problem import RidgeMode
 from kselect.numerics.losses import CLASSIFICATION_LOSSES, Loss
 from kselect.papers import PAPERS
 from kselect.search.continuous import LEARNER, SEARCHES

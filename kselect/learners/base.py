@@ -12,30 +12,17 @@ from functools import wraps
 from typing import Any, Literal, Protocol, TypeVar, cast, get_type_hints
 
 from kselect.errors import ConfigError
-from kselect.learners.problem import Fit, Problem, RidgeMode
+from kselect.learners.problem import Fit as Fit
+from kselect.learners.problem import Problem as Problem
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Mask
 from kselect.numerics.losses import Loss
 from kselect.registry import Part, Registry, read_parameters
 
-T = TypeVar("T", bound=type[Any])
 RightSide = Literal["exact", "nystrom"]
 ANY_TASK = frozenset({"classification", "regression"})
-# Protocol -> its name in messages.
-WORDS: dict[type[Any], str] = {}
 
 
-def capability(words: str) -> Callable[[T], T]:
-    """Register a protocol that a criterion may need, with its name in messages."""
-
-    def register(protocol: T) -> T:
-        WORDS[protocol] = words
-        return protocol
-
-    return register
-
-
-@capability("held-out predictions")
 class Path(Protocol):
     """The fits of one training set and kernel at every ridge."""
 
@@ -54,7 +41,6 @@ class Path(Protocol):
         ...
 
 
-@capability("a closed form of leave-one-out")
 class LeaveOneOut(Path, Protocol):
     """A path with exact leave-one-out that does not train n times."""
 
@@ -63,7 +49,6 @@ class LeaveOneOut(Path, Protocol):
         ...
 
 
-@capability("fits without single rows")
 class LeaveOut(Path, Protocol):
     """A path that trains without one row and predicts all rows."""
 
@@ -72,12 +57,11 @@ class LeaveOut(Path, Protocol):
         ...
 
 
-@capability("a series")
 class Series(Path, Protocol):
     """A path with the Taylor series of cross-validation around the fit on all rows (icml2014, ijcai2018)."""
 
     def bif(self, folds: Folds, order: int) -> Array:
-        """Return the prediction of each row by its fold's series of that order, (n_ridges, n)."""
+        """Return the prediction of each row from its fold's series of that order, (n_ridges, n)."""
         ...
 
     def rates(self, folds: Folds) -> Array:
@@ -89,19 +73,17 @@ class Series(Path, Protocol):
         ...
 
 
-@capability("a series on Nystrom columns")
 class NystromSeries(Path, Protocol):
     """A path with that series, the kernel approximated within its inverse (ijcai2018, section 4)."""
 
     def fbif(self, folds: Folds, *, c: float, order: int, rhs: RightSide) -> Array:
-        """Return the prediction of each row by its fold's series, (n_ridges, n).
+        """Return the prediction of each row from its fold's series, (n_ridges, n).
 
         ``c`` is the share of rows that are drawn as columns.
         """
         ...
 
 
-@capability("a Newton step without a fold")
 class NewtonStep(Path, Protocol):
     """A path with one Newton step from the fit on all rows towards the fit without a fold."""
 
@@ -110,7 +92,6 @@ class NewtonStep(Path, Protocol):
         ...
 
 
-@capability("a hat matrix")
 class HatMatrix(Path, Protocol):
     """A path whose fitted values ``S y`` are linear in the targets."""
 
@@ -119,6 +100,16 @@ class HatMatrix(Path, Protocol):
         ...
 
 
+# The name of each protocol in messages.
+WORDS: dict[type[Any], str] = {
+    Path: "held-out predictions",
+    LeaveOneOut: "a closed form of leave-one-out",
+    LeaveOut: "fits without single rows",
+    Series: "a series",
+    NystromSeries: "a series on Nystrom columns",
+    NewtonStep: "a Newton step without a fold",
+    HatMatrix: "a hat matrix",
+}
 M = TypeVar("M", bound=Callable[..., Any])
 
 
@@ -134,18 +125,6 @@ def per_folds(method: M) -> M:
         return known[key]
 
     return cast(M, cached)
-
-
-def lacks(path: type[Any], need: type[Any]) -> bool:
-    """Return whether a class of paths lacks a method of a protocol."""
-    wanted = {
-        name
-        for protocol in need.__mro__
-        if getattr(protocol, "_is_protocol", False)
-        for name, member in vars(protocol).items()
-        if callable(member) and not name.startswith("_")
-    }
-    return any(not callable(getattr(path, name, None)) for name in wanted)
 
 
 @dataclass(frozen=True)
@@ -171,7 +150,17 @@ class Learner(Part):
     def lacks(self, need: type[Any], *, columns: bool = False) -> bool:
         """Return whether its paths lack what a criterion needs."""
         make = self.low_rank if columns else self.function
-        return make is None or lacks(get_type_hints(make)["return"], need)
+        if make is None:
+            return True
+        path = get_type_hints(make)["return"]
+        wanted = {
+            name
+            for protocol in need.__mro__
+            if getattr(protocol, "_is_protocol", False)
+            for name, member in vars(protocol).items()
+            if callable(member) and not name.startswith("_")
+        }
+        return any(not callable(getattr(path, name, None)) for name in wanted)
 
 
 LEARNERS: Registry[Learner] = Registry("learner", "kselect.learners", "kselect list learners")
@@ -203,25 +192,3 @@ def learner(
 def find_learner(name: str) -> Learner:
     """Return the learner of that name, or raise a ConfigError that suggests the nearest name."""
     return LEARNERS.find(name)
-
-
-__all__ = [
-    "ANY_TASK",
-    "LEARNERS",
-    "WORDS",
-    "Fit",
-    "HatMatrix",
-    "Learner",
-    "LeaveOneOut",
-    "LeaveOut",
-    "NewtonStep",
-    "NystromSeries",
-    "Path",
-    "Problem",
-    "RidgeMode",
-    "RightSide",
-    "Series",
-    "find_learner",
-    "learner",
-    "per_folds",
-]

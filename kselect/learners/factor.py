@@ -4,14 +4,15 @@ r"""Three factorisations of a kernel matrix that give ``G = (K + gamma I)^{-1}``
     thin       K = B B^T with r < n columns, for kernels of low numerical rank, O(n r^2)
     scattered  K is diagonal except for few rows, as a narrow Gaussian kernel is to machine precision
 
-A path asks for G applied to vectors, the diagonal of G, and the blocks ``gamma G_FF`` of the folds.
+A path asks for G applied to vectors, the diagonal of G, and the blocks ``gamma G_FF`` of the folds. The three
+classes have the same methods; ``gammas`` are the ridges.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf
@@ -29,38 +30,6 @@ THIN_SHARE = 0.6
 # For products of at most this many multiplications, BLAS multiplies four matrices at once in 0.9 of the
 # time of four symmetric updates, or less.
 TINY_PRODUCT = 100_000
-
-
-class Factor(Protocol):
-    """A factorisation of one kernel matrix that serves every ridge."""
-
-    def solve(self, gammas: Array, v: Array) -> Array:
-        """Return ``G v`` for every ridge, (n_ridges, n); v is one vector, or one per ridge."""
-        ...
-
-    def diagonal(self, gammas: Array) -> Array:
-        """Return ``diag(G)`` for every ridge, (n_ridges, n)."""
-        ...
-
-    def blocks(self, F: Index, gammas: Array) -> Iterator[Array]:
-        """Yield ``gamma G_FF`` for every ridge, in Fortran order; the caller may overwrite it."""
-        ...
-
-    def stack(self, folds: Index, gammas: Array) -> Array:
-        """Return the blocks of many small folds of one size (k, m), as (k, n_ridges, m, m)."""
-        ...
-
-    def modes(self, gammas: Array) -> tuple[Array, Array, Array]:
-        """Return ``(A, a, c)`` with ``K G = A diag(c) A^T`` for every ridge and ``A^T A = diag(a)``."""
-        ...
-
-    def eigenvalues(self) -> Array:
-        """Return the n eigenvalues of K, descending."""
-        ...
-
-    def reordered(self, order: Index) -> Self:
-        """Return the factor of K with its rows and columns in another order."""
-        ...
 
 
 def weights(s: Array, gammas: Array) -> Array:
@@ -107,15 +76,18 @@ class SpectralFactor:
         self.s = np.maximum(s, 0.0)
 
     def solve(self, gammas: Array, v: Array) -> Array:
-        """Return ``G v`` by two products with U for all ridges."""
+        """Return ``G v`` for every ridge, (n_ridges, n); v is one vector, or one per ridge."""
         return np.asarray((weights(self.s, gammas) * (v @ self.U)) @ self.U.T)
 
     def diagonal(self, gammas: Array) -> Array:
-        """Return ``sum_j w_j U_ij^2``."""
+        """Return ``diag(G)``, ``sum_j w_j U_ij^2``, for every ridge, (n_ridges, n)."""
         return np.asarray(weights(self.s, gammas) @ np.square(self.U).T)
 
     def blocks(self, F: Index, gammas: Array) -> Iterator[Array]:
-        """Yield ``U_F diag(gamma w) U_F^T``, or ``I - U_F diag(s w) U_F^T`` if that needs fewer columns."""
+        """Yield ``gamma G_FF`` for every ridge, in Fortran order; the caller may overwrite it.
+
+        It is ``U_F diag(gamma w) U_F^T``, or ``I - U_F diag(s w) U_F^T`` if this needs fewer columns.
+        """
         UF, w = self.U[F], weights(self.s, gammas)
         kept = self.s * w
         counts = np.count_nonzero(kept > EPS, axis=1).tolist()
@@ -126,7 +98,10 @@ class SpectralFactor:
             yield identity_minus(A @ A.T).T if is_short else (A @ A.T).T
 
     def stack(self, folds: Index, gammas: Array) -> Array:
-        """Return the same blocks, with the columns that the smallest ridge needs."""
+        """Return the blocks of many small folds of one size (k, m), as (k, n_ridges, m, m).
+
+        They use the columns that the smallest ridge needs.
+        """
         w = weights(self.s, gammas)
         kept = self.s * w
         used = int(np.count_nonzero(kept.max(axis=0) > EPS))
@@ -136,15 +111,15 @@ class SpectralFactor:
         return weighted_products(self.U[folds], gammas[:, None] * w)
 
     def modes(self, gammas: Array) -> tuple[Array, Array, Array]:
-        """Return the eigenvectors, ones, and ``s w``."""
+        """Return ``(A, a, c)`` with ``K G = A diag(c) A^T`` for every ridge and ``A^T A = diag(a)``."""
         return self.U, np.ones_like(self.s), self.s * weights(self.s, gammas)
 
     def eigenvalues(self) -> Array:
-        """Return s, descending."""
+        """Return the n eigenvalues of K, descending."""
         return self.s[::-1]
 
     def reordered(self, order: Index) -> Self:
-        """Reorder the rows of U."""
+        """Return the factor of K with its rows and columns in another order."""
         twin = copy(self)
         twin.U = self.U[order]
         return twin
@@ -223,7 +198,7 @@ class ScatteredFactor:
         return out
 
     def diagonal(self, gammas: Array) -> Array:
-        """Return the inverse diagonal, and that of the core's inverse."""
+        """Invert the diagonal, and take the core's own."""
         out = weights(self.kappa, gammas)
         if self.inner:
             out[:, self.core] = self.inner.diagonal(gammas)
@@ -282,6 +257,9 @@ class ScatteredFactor:
         return twin
 
 
+Factor = SpectralFactor | ThinFactor | ScatteredFactor
+
+
 def factorise(K: Array) -> Factor:
     """Return the cheapest factor that is exact to rounding."""
     core = find_core(K)
@@ -309,8 +287,8 @@ def find_core(K: Array) -> Index | None:
 def thin_columns(K: Array) -> Array | None:
     r"""Return C (n, r) with ``K = C C^T`` to machine precision; None if r would be too large.
 
-    Pivoted Cholesky (LAPACK's dpstrf) is exact up to ``n eps max K_ii``. A leading block of about as many
-    rows is tried first: if it has full rank, K has no low rank, which is known at a fifth of the cost.
+    Pivoted Cholesky (LAPACK's dpstrf) is exact up to ``n eps max K_ii``. A leading block of ``THIN_SHARE`` of the
+    rows is tried first: if it has full rank, K has no low rank. The test costs a fifth of the factorisation.
     """
     n = len(K)
     most = int(THIN_SHARE * n)

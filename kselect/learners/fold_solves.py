@@ -3,8 +3,8 @@ r"""Held-out errors of all folds, ridges and targets for the square loss.
 ``P_FF e_F = alpha_F`` for every fold F, ridge and target. The block depends on the kernel matrix, the ridge and the
 bias only, so all targets (one per class) share its factor: ten classes cost little more than two.
 
-Large ridges need no blocks if there is no bias (``LargeRidges``). For the rows T without a fold F, the eigenvalues
-of ``K_TT`` lie between those of K (interlacing), in ``[c - h, c + h]``. Under a ridge far above that range the
+Without a bias, large ridges need no blocks (``LargeRidges``). For the rows T without a fold F, all eigenvalues
+of ``K_TT`` and K lie in ``[c - h, c + h]`` (interlacing). Under a ridge far above that range the
 inverse is a short Chebyshev series,
 
     (K_TT + gamma I)^{-1} = (2 / w) sum'_j (-r)^j T_j((K_TT - c I) / h),

@@ -1,7 +1,7 @@
 r"""The LSSVM at one ridge: its solution, its exact held-out errors, and their gradient.
 
 ``A = K + lam I``, ``p = A^{-1} 1``, ``P = A^{-1} - p p^T / (1^T p)``, ``alpha = P y``, ``b = p^T y / (1^T p)``.
-lam is flkl2014's here, of ``sum 0.5 (y - f)^2 + (lam / 2) ||w||^2``: n times that of the other papers.
+lam is defined as in flkl2014, ``sum 0.5 (y - f)^2 + (lam / 2) ||w||^2``: n times the lam of the other papers.
 
 ``Q = 0.5 sum e^2`` over the held-out errors e changes by ``dQ = sum_ij dK_ij M_ij`` for any change of K. So
 ``dQ/dlam = tr M`` and, for a width, ``dQ/dtheta_r = -sum_ij D_r,ij K_ij M_ij`` (mathematics, section 8; the ridge
@@ -10,9 +10,9 @@ stays lam in every fold). This follows from ``dP = -P dK P``, which holds for th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dposv, dpotrf, dpotri, dpotrs, dtrtrs
@@ -71,24 +71,6 @@ class LSSVMSolution:
         return P
 
 
-class HeldOutErrors(Protocol):
-    """The errors of rows that are held out in turn."""
-
-    @property
-    def errors(self) -> Array:
-        """``y - f``, each by the model that is trained without the row."""
-
-    def sensitivity(self) -> Array:
-        """Return M with ``d(0.5 sum e^2) = sum_ij dK_ij M_ij``; M is not symmetric."""
-
-
-class ErrorFunction(Protocol):
-    """A function that computes the held-out errors of a kernel matrix, a target and a ridge."""
-
-    def __call__(self, K: Array, y: Array, lam: float) -> HeldOutErrors:
-        """Return the errors for one kernel and ridge."""
-
-
 class LeaveOneOutErrors:
     """Leave-one-out, ``e_i = alpha_i / P_ii`` (Cawley 2006); the sum of squares is PRESS."""
 
@@ -100,7 +82,7 @@ class LeaveOneOutErrors:
         self.errors: Array = self.system.alpha / self._diagonal
 
     def sensitivity(self) -> Array:
-        """Return ``M = P diag(v o e) P - (P v) alpha^T``, ``v = e / diag P``."""
+        """Return ``M = P diag(v o e) P - (P v) alpha^T``, ``v = e / diag P``; M is not symmetric."""
         P, e = self.system.P, self.errors
         root = P * (np.abs(e) / np.sqrt(self._diagonal))
         M: Array = root @ root.T
@@ -131,6 +113,10 @@ class KFoldErrors:
         P = self.system.P
         outer = np.column_stack([P @ left, -(P @ self._v)])
         return outer @ np.column_stack([P @ right, self.system.alpha]).T
+
+
+# A function that returns the held-out errors of a kernel matrix, a target and a ridge.
+ErrorFunction = Callable[[Array, Array, float], LeaveOneOutErrors | KFoldErrors]
 
 
 @dataclass(frozen=True)

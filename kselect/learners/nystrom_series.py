@@ -28,8 +28,8 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from kselect.errors import TrialError
 from kselect.kernels.nystrom import DROPPED
-from kselect.learners.bouligand import perturbation
 from kselect.learners.problem import Problem
+from kselect.learners.series import perturbation
 from kselect.learners.smooth_hinge_trainer import curvature, pull
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, symmetric_eigh
@@ -81,7 +81,7 @@ def fbif_smooth_hinge(
     h: float,
     order: int = 1,
 ) -> Array:
-    """Return the series for the smoothed hinge; the arguments are those of ``fbif_square``."""
+    """Return the series for the smoothed hinge; the arguments are as in ``fbif_square``."""
     side, v = RightHandSide(K, V, folds), curvature(y * f, h)
     out, pushed = np.empty_like(f), side.of_each_fold(y * pull(y * f, h))
     for i, lam in enumerate(lams.tolist()):
@@ -100,7 +100,7 @@ class RightHandSide:
     folds: Folds
 
     def of_each_fold(self, u: Array) -> Array:
-        """Return ``K (1_F u)``, (n_ridges, n, folds), by one product per fold for all ridges."""
+        """Return ``K (1_F u)``, (n_ridges, n, folds), with one product per fold for all ridges."""
         if self.K is None:
             parts = [(u[:, F] @ self.V[F]) @ self.V.T for F in self.folds.members]
         else:

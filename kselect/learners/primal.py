@@ -20,9 +20,9 @@ from scipy.linalg.lapack import dposv
 
 from kselect.errors import TrialError
 from kselect.learners.base import per_folds
-from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.factor import weights
 from kselect.learners.problem import Fit, LowRank, Problem
+from kselect.learners.series import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.tiny_predictions import (
     Sums,
     batches,
@@ -141,13 +141,14 @@ class PrimalPath:
     @cached_property
     def _along(self) -> Array:
         """``p / sqrt(p^T 1)`` (n_ridges, n); zero without a bias."""
-        return self.problem.shared(("along", *self._kind), self._form_along)
 
-    def _form_along(self) -> Array:
-        if not self.bias:
-            return np.zeros((len(self.gammas), self.problem.n))
-        p = 1.0 - (self._w * self._sums[1]) @ self.B.T
-        return np.asarray(p / np.sqrt(p.sum(axis=1, keepdims=True)))
+        def form() -> Array:
+            if not self.bias:
+                return np.zeros((len(self.gammas), self.problem.n))
+            p = 1.0 - (self._w * self._sums[1]) @ self.B.T
+            return np.asarray(p / np.sqrt(p.sum(axis=1, keepdims=True)))
+
+        return self.problem.shared(("along", *self._kind), form)
 
     @cached_property
     def modes(self) -> Modes:
@@ -159,7 +160,7 @@ class PrimalPath:
         return HeldOutSeries(self.problem.y - self.decision(), folds)
 
     def bif(self, folds: Folds, order: int) -> Array:
-        """Return k-fold cross-validation by its Taylor series of that order (icml2014)."""
+        """Return the Taylor series of k-fold cross-validation to that order (icml2014)."""
         held = np.asarray(self.problem.y - self._series(folds).residual(self.modes, order))
         self._form_series(held, folds, order)
         return held
@@ -177,7 +178,7 @@ class PrimalPath:
             for q in range(order + 1):
                 beta, b = self._solve(z @ self.B, totals, batch.ridges)
                 h = beta @ self.B.T + b.values
-                for F, _, ridges, span in batch:
+                for F, _, ridges, span in batch.parts:
                     small = products(self.B[F], beta[span])
                     shift = Sums(b.values[span], b.size[span])
                     if q == order:

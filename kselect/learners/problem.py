@@ -1,7 +1,8 @@
 r"""A learner's input, ``Problem``, with its kernel matrix, and a learner's result, ``Fit``.
 
 ``Dense`` holds the kernel matrix K, ``LowRank`` the columns V of an approximation ``K ~ V V^T`` (mathematics,
-section 6). What depends on the kernel matrix only is computed once, for every criterion, target and ridge.
+section 6). Quantities that depend on the kernel matrix only are computed once, for all criteria, targets and
+ridges.
 """
 
 from __future__ import annotations
@@ -47,8 +48,9 @@ class Dense:
         """Return ``K_ii``."""
         return np.diagonal(self.K)
 
+    @cached_property
     def row_squares(self) -> Array:
-        """Return ``sum_j K_ij^2``."""
+        """``sum_j K_ij^2``."""
         return np.asarray(np.einsum("ij,ij->i", self.K, self.K))
 
     def times(self, R: Array) -> Array:
@@ -69,44 +71,31 @@ class Dense:
             total += float(inverse[rows] @ (block @ inverse))
         return total
 
+    @cached_property
     def spectrum(self) -> Array:
-        """Return the eigenvalues, descending."""
+        """The eigenvalues, descending."""
         return self.factor.eigenvalues()
 
 
-@dataclass(frozen=True, eq=False)
 class LowRank:
-    """``B B^T`` with ``B^T B = diag(s)``: ``B = V Q``, with the eigenvectors Q of ``V^T V``."""
+    """``B B^T`` with ``B^T B = diag(s)``: ``B = V Q``, with the eigenvectors Q of ``V^T V``; s ascends.
 
-    columns: NystromColumns
+    ``root`` turns coefficients of B into coefficients of the kernel at the landmarks.
+    """
 
-    @cached_property
-    def rotation(self) -> tuple[Array, Array]:
-        """``s`` and ``Q``."""
-        s, Q = symmetric_eigh(self.columns.V.T @ self.columns.V)
-        return np.maximum(s, 0.0), Q
-
-    @property
-    def s(self) -> Array:
-        """The eigenvalues of ``B^T B``, ascending."""
-        return self.rotation[0]
-
-    @cached_property
-    def B(self) -> Array:
-        """The rotated columns."""
-        return np.asarray(self.columns.V @ self.rotation[1])
-
-    @cached_property
-    def root(self) -> Array:
-        """The matrix that turns coefficients of B into coefficients of the kernel at the landmarks."""
-        return np.asarray(self.columns.root @ self.rotation[1])
+    def __init__(self, columns: NystromColumns) -> None:
+        s, Q = symmetric_eigh(columns.V.T @ columns.V)
+        self.s: Array = np.maximum(s, 0.0)
+        self.B: Array = columns.V @ Q
+        self.root: Array = columns.root @ Q
 
     def diagonal(self) -> Array:
         """Return ``K_ii``."""
         return np.asarray(np.einsum("ij,ij->i", self.B, self.B))
 
+    @cached_property
     def row_squares(self) -> Array:
-        """Return ``sum_j K_ij^2 = b_i^T diag(s) b_i``, without forming the matrix."""
+        """``sum_j K_ij^2 = b_i^T diag(s) b_i``, without forming the matrix."""
         return np.asarray(np.square(self.B) @ self.s)
 
     def times(self, R: Array) -> Array:
@@ -118,13 +107,14 @@ class LowRank:
         return np.asarray(self.B @ self.B[columns].T)
 
     def off_diagonal_squares(self) -> float:
-        """Return ``||C^T C||_F^2 - n``, where the rows of C are those of B scaled to length 1."""
+        """Return ``||C^T C||_F^2 - n``, C being B with rows scaled to length 1."""
         squares = self.diagonal()
         C = self.B * np.sqrt(reciprocal(squares))[:, None]
         return max(float(np.square(C.T @ C).sum()) - float((squares > 0).sum()), 0.0)
 
+    @cached_property
     def spectrum(self) -> Array:
-        """Return the eigenvalues of ``B B^T``, descending, padded with zeros."""
+        """The eigenvalues of ``B B^T``, descending, padded with zeros."""
         return np.concatenate([self.s[::-1], np.zeros(len(self.B) - len(self.s))])
 
 
@@ -184,11 +174,11 @@ class Problem:
 
     def row_squares(self) -> Array:
         """Return ``sum_j K_ij^2``."""
-        return self.once(row_squares)
+        return self.matrix.row_squares
 
     def spectrum(self) -> Array:
         """Return the eigenvalues of K, descending."""
-        return self.once(spectrum)
+        return self.matrix.spectrum
 
     def changed(self, *, y: Array | None = None, lams: Array | None = None) -> Self:
         """Return the problem of the same kernel with another target or other ridges; the factor is shared."""
@@ -236,16 +226,6 @@ class Problem:
     @cached_property
     def _memo(self) -> dict[object, Any]:
         return {}
-
-
-def row_squares(problem: Problem) -> Array:
-    """Compute the row squares, for ``Problem.once``."""
-    return problem.matrix.row_squares()
-
-
-def spectrum(problem: Problem) -> Array:
-    """Compute the eigenvalues, for ``Problem.once``."""
-    return problem.matrix.spectrum()
 
 
 @dataclass(frozen=True)

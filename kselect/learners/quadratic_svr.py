@@ -1,7 +1,7 @@
 r"""Support vector regression with the quadratic eps-insensitive loss (icml2014, section 4.2.2).
 
-The Taylor series of cross-validation (mathematics, 5 and 7; bouligand.py): V'' is constant while the zones stay, so
-all derivatives are those of the square loss on A, the rows outside the tube of the full fit, with the targets
+The Taylor series of cross-validation (mathematics, 5 and 7; series.py): V'' is constant while the zones stay, so
+all derivatives equal the square loss's on A, the rows outside the tube of the full fit, with the targets
 ``z = y - eps s``. With ``e = -t m/(n - m)`` and ``D = diag(1 on F, -m/(n - m) off F)``, ``n w = I - t D``, the
 weighted problem
 
@@ -12,8 +12,8 @@ is ``rho = rho_0 + t S D rho`` with the hat matrix ``S = I - gamma P`` of the ro
     rho_q = S D rho_{q-1},  beta_q = -P D rho_{q-1},  b_q = -p^T D rho_{q-1} / (1^T p),  f_q = K_{.A} beta_q
 
 on all rows, including those within the tube; m and n count them all. The rate is the largest absolute eigenvalue
-of ``S D``, those of ``S^{1/2} D S^{1/2}``: between ``-m/(n - m)`` and ``lambda_max(S_FF)``. The guard of BIF uses
-the latter.
+of ``S D``, or of ``S^{1/2} D S^{1/2}``. These lie between ``-m/(n - m)`` and ``lambda_max(S_FF)``. The guard
+of BIF uses the latter.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ import numpy as np
 
 from kselect.errors import ConfigError
 from kselect.grids import show_number
-from kselect.learners.base import Fit, Problem, RidgeMode, learner, per_folds
-from kselect.learners.bouligand import FrozenZoneSeries, largest_rate, perturbation
+from kselect.learners.base import Fit, Problem, learner, per_folds
+from kselect.learners.problem import RidgeMode
 from kselect.learners.quadratic_svr_trainer import (
     Start,
     TubeProblem,
@@ -34,6 +34,7 @@ from kselect.learners.quadratic_svr_trainer import (
     TubeSystem,
     train,
 )
+from kselect.learners.series import FrozenZoneSeries, largest_rate, perturbation
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 
@@ -118,7 +119,7 @@ class QuadraticSVRPath(FrozenZoneSeries):
 
 
 def taylor_series(problem: TubeProblem, full: TubeSolution, folds: Folds, order: int) -> Array:
-    """Return the predictions of each row by its fold's series of order 0, 1, ..., order: (order + 1, n).
+    """Return the predictions of each row from its fold's series of order 0, 1, ..., order: (order + 1, n).
 
     It takes one Cholesky factor, and per order a solve with one column per fold.
     """

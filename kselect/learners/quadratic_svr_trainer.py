@@ -103,7 +103,7 @@ class TubeSolution:
 
 
 class TubeSystem:
-    r"""``[[K_AA + gamma I, 1], [1^T, 0]]`` by one Cholesky factor ``C C^T = K_AA + gamma I``.
+    r"""``[[K_AA + gamma I, 1], [1^T, 0]]`` solved with one Cholesky factor ``C C^T = K_AA + gamma I``.
 
     ``G = (C C^T)^{-1}, p = G 1, P = G - p p^T / (1^T p)``: the top left block of the inverse is P.
     """

@@ -2,9 +2,9 @@ r"""The support vector machine with the smoothed hinge loss, without a bias (ijc
 
 Without a fold, training starts from the zones of the full fit. The first solution with the fold's rows taken out
 is one Newton step from the full fit, the limit of its Taylor series (mathematics, section 6); few rows are then in
-the wrong zone. For many free rows and folds one factor of the free rows is shared by all folds.
+the wrong zone. If there are many free rows and folds, all folds share one factor of the free rows.
 
-The series with the zones frozen (mathematics, sections 5 and 6; bouligand.py): with ``e = -t m/(n - m)`` and
+The series with the zones frozen (mathematics, sections 5 and 6; series.py): with ``e = -t m/(n - m)`` and
 ``D = diag(1 on F, -m/(n - m) off F)``, ``n w = I - t D``, and the weighted problem is
 
     gamma a = (I - t D) pull(z),   z = Ky a,   gamma = 2 lam n,   rho = 2 h gamma
@@ -21,16 +21,16 @@ Their margins are the terms ``eps^q h_q / q!`` of the general recursion. ijcai20
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy.linalg.lapack import dpotri, dpotrs
 
 from kselect.errors import ConfigError
-from kselect.learners.base import Fit, Problem, RidgeMode, RightSide, learner, per_folds
-from kselect.learners.bouligand import FrozenZoneSeries, largest_rate, perturbation
+from kselect.learners.base import Fit, Problem, RightSide, learner, per_folds
 from kselect.learners.nystrom_series import NystromFactor, fbif_smooth_hinge
+from kselect.learners.problem import RidgeMode
+from kselect.learners.series import FrozenZoneSeries, largest_rate, perturbation
 from kselect.learners.smooth_hinge_trainer import (
     HingeProblem,
     HingeSolution,
@@ -79,27 +79,19 @@ class FoldTrainer:
         return solve(self.problem(F), zones_without(self.signed, self.zones, F), self.shared)
 
 
-@dataclass(frozen=True, eq=False)
-class Ceiling:
-    """The ridges so large that all rows outside a fold are at the top, which need no training.
+def ceiling(signed: SignedKernel, members: Sequence[Index]) -> tuple[Array, list[float]]:
+    """Return ``Ky_{iT} 1`` for each row i in its fold, and for each fold ``max_{i in T} Ky_{iT} 1``.
 
-    With T the rows outside the fold, ``z = C Ky_{iT} 1``, which is optimal while
-    ``C max_{i in T} Ky_{iT} 1 <= 1 - h``. ``own`` is ``Ky_{iT} 1`` for i in its fold, ``reach`` that maximum.
+    T are the rows outside the fold. At a large ridge they are all at the top, and need no training:
+    ``z = C Ky_{iT} 1`` is optimal while ``C max_{i in T} Ky_{iT} 1 <= 1 - h``.
     """
-
-    own: Array
-    reach: Array
-
-    @classmethod
-    def of(cls, signed: SignedKernel, members: Sequence[Index]) -> Ceiling:
-        """Return the ceilings of all folds."""
-        own, reach = np.empty_like(signed.sums), np.empty(len(members))
-        for j, F in enumerate(members):
-            others = signed.sums - signed.Ky.take(F, 0).sum(axis=0)
-            own[F] = others[F]
-            others[F] = -np.inf
-            reach[j] = others.max()
-        return cls(own, reach)
+    own, reach = np.empty_like(signed.sums), list[float]()
+    for F in members:
+        others = signed.sums - signed.Ky.take(F, 0).sum(axis=0)
+        own[F] = others[F]
+        others[F] = -np.inf
+        reach.append(float(others.max()))
+    return own, reach
 
 
 class SmoothHingePath(FrozenZoneSeries):
@@ -136,7 +128,7 @@ class SmoothHingePath(FrozenZoneSeries):
         return [found[ridge] for ridge in range(len(found))]
 
     def fit(self) -> Fit:
-        """Return ``alpha = y a`` for every ridge; there is no bias."""
+        """Return ``alpha = y a`` and a bias of 0 for every ridge."""
         alpha = self.problem.y * np.array([s.a for s in self.solutions])
         return Fit(alpha, np.zeros(len(alpha)))
 
@@ -173,14 +165,14 @@ class SmoothHingePath(FrozenZoneSeries):
         solution_without: Callable[[FoldTrainer, Index], HingeSolution],
     ) -> Array:
         margins = np.array([s.z for s in self.solutions])
-        ceiling = Ceiling.of(self.signed, members)
+        own, reaches = ceiling(self.signed, members)
         for ridge, full in enumerate(self.solutions):
             trainers: dict[int, FoldTrainer] = {}
-            for F, reach in zip(members, ceiling.reach.tolist(), strict=True):
+            for F, reach in zip(members, reaches, strict=True):
                 rows = self.problem.n - (len(F) if mode == "per-fold" else 0)
                 gamma = 2.0 * float(self.problem.lams[ridge]) * rows
                 if full.zones.top.all() and reach <= (1.0 - self.h) * gamma:
-                    margins[ridge, F] = ceiling.own[F] / gamma
+                    margins[ridge, F] = own[F] / gamma
                 # Rows with a = 0 do not affect the fit: without them, at the same ridge, nothing changes.
                 elif mode == "per-fold" or full.a[F].any():
                     if rows not in trainers:
@@ -211,7 +203,7 @@ class SmoothHingePath(FrozenZoneSeries):
 
 
 def taylor_series(problem: HingeProblem, full: HingeSolution, folds: Folds, order: int) -> Array:
-    """Return the margins of each row by its fold's series of order 0, 1, ..., order: (order + 1, n).
+    """Return the margins of each row from its fold's series of order 0, 1, ..., order: (order + 1, n).
 
     It takes one Cholesky factor, and per order a solve with one column per fold.
     """

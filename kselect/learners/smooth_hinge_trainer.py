@@ -72,7 +72,7 @@ def curvature(z: Array, h: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class SignedKernel:
-    """``Ky``, shared by all ridges and folds of a kernel; error messages call the kernel ``name``."""
+    """``Ky``, the same for all ridges and folds of a kernel; error messages call the kernel ``name``."""
 
     Ky: Array
     h: float
@@ -351,7 +351,7 @@ def descend(problem: HingeProblem, start: HingeSolution) -> HingeSolution:
 def step_length(problem: HingeProblem, a: Array, z: Array, found: HingeSolution) -> float:
     """Return the share of the step to ``found`` at which the objective's derivative is about to become positive.
 
-    The derivative divided by C rises along the step: ``sum -pull(z + t d) d + gamma (a + t (a' - a))^T d``.
+    Along the step, derivative / C rises: ``sum -pull(z + t d) d + gamma (a + t (a' - a))^T d``.
     Always taking the whole step would cycle.
     """
     kept = slice(None) if problem.kept is None else problem.kept

@@ -9,8 +9,8 @@ which the zero-one loss counts as wrong. For the rows T without a fold F:
 
     a = alpha - P 1_F e_F  (0 on F),   f_F = K_FT a_T + b,   b = (1^T y_T - 1^T (K_TT - kappa I) a_T) / (n - m)
 
-Any kappa gives the same b, as ``1^T a = 0``; with the diagonal of the kernel its terms are as small as those of
-f. The error is that of a, ``eps cond`` of these terms, as if the model had been trained without F. At ridges
+Any kappa gives the same b, as ``1^T a = 0``; with the diagonal of the kernel its terms are as small as the
+terms of f. The error of a is ``eps cond`` of these terms, as if the model had been trained without F. At ridges
 near the smallest numbers a bound may be infinite; then nothing is replaced.
 """
 
@@ -19,8 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -170,24 +169,16 @@ class Fitted:
         blocks = in_blocks(len(self.y))
         return np.asarray(np.sum([self.column_sums(rows) for rows in blocks], axis=0))
 
-    def put(self, values: Array, where: Any, small: Sums, doubt: Mask) -> None:
-        """Replace ``values[where]`` that are in doubt."""
-        put(self.y, values, where, small, doubt)
 
+class Batch(NamedTuple):
+    """Pairs of a fold and a ridge at which the fold is in doubt: a vector of coefficients each.
 
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Some folds, each with the ridges at which it is in doubt: a vector of coefficients per pair of them."""
+    ``ridges`` are the ridges of all pairs. ``parts`` has for each fold its rows, its position, its ridges and
+    their span among the pairs.
+    """
 
-    folds: tuple[Index, ...]
-    positions: tuple[int, ...]
     ridges: Index
-    spans: tuple[slice, ...]
-
-    def __iter__(self) -> Iterator[tuple[Index, int, Index, slice]]:
-        """Yield the rows of a fold, its position, its ridges, and their span among the pairs."""
-        for F, j, span in zip(self.folds, self.positions, self.spans, strict=True):
-            yield F, j, self.ridges[span], span
+    parts: list[tuple[Index, int, Index, slice]]
 
 
 def batches(doubt: Mask, folds: Sequence[Index], positions: Sequence[int]) -> Iterator[Batch]:
@@ -198,13 +189,14 @@ def batches(doubt: Mask, folds: Sequence[Index], positions: Sequence[int]) -> It
     numbers = np.cumsum([len(found) for found in ridges]) * doubt.shape[1] // BATCH
     for number in np.unique(numbers):
         at = [i for i in np.flatnonzero(numbers == number).tolist() if len(ridges[i])]
+        ends = np.cumsum([len(ridges[i]) for i in at]).tolist()
         if at:
-            bounds = np.cumsum([0, *(len(ridges[i]) for i in at)]).tolist()
             yield Batch(
-                tuple(folds[positions[i]] for i in at),
-                tuple(positions[i] for i in at),
                 np.concatenate([ridges[i] for i in at]),
-                tuple(slice(*span) for span in pairwise(bounds)),
+                [
+                    (folds[positions[i]], positions[i], ridges[i], slice(end - len(ridges[i]), end))
+                    for i, end in zip(at, ends, strict=True)
+                ],
             )
 
 
@@ -218,7 +210,7 @@ def form_fitted(fitted: Fitted, values: Array, b: Array) -> None:
         b = bias_as_sum(fitted, b, np.ones_like(b, dtype=np.bool_))
     for part in in_blocks(len(rows)):
         small = products(fitted.K[rows[part]], fitted.alpha) + Sums(b, np.abs(b)).column
-        fitted.put(values, np.ix_(np.arange(len(values)), rows[part]), small, doubt)
+        put(fitted.y, values, np.ix_(np.arange(len(values)), rows[part]), small, doubt)
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -242,7 +234,7 @@ def form_held_out(
 ) -> None:
     """Recompute predictions without a fold (n_ridges, n) that are within their rounding error.
 
-    ``positions`` are those of the folds that were held out with these ridges.
+    ``positions`` are the positions of the folds that were held out with these ridges.
     """
     doubt = fitted.doubtful(held)
     outside: Array | None = None
@@ -250,16 +242,16 @@ def form_held_out(
         if fitted.bias and outside is None:
             outside = sums_of_others([partial(fitted.column_sums, F) for F in folds])
         errors = np.zeros((len(batch.ridges), len(fitted.y)))
-        for F, _, ridges, span in batch:
+        for F, _, ridges, span in batch.parts:
             errors[span, F] = fitted.y[F] - held[ridges[:, None], F]
         a = fitted.alpha[batch.ridges] - fitted.push(batch.ridges, errors)
-        for F, j, ridges, span in batch:
+        for F, j, ridges, span in batch.parts:
             a[span, F] = 0.0
             small = products(fitted.K[F], a[span])
             if outside is not None:
                 kept = np.delete(fitted.y, F)
                 small += bias(kept.sum(), products(outside[[j]], a[span]), len(kept))
-            fitted.put(held, (ridges[:, None], F), small, doubt)
+            put(fitted.y, held, (ridges[:, None], F), small, doubt)
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -282,7 +274,7 @@ def form_left_out(fitted: Fitted, held: Array) -> None:
         small = row_by_row(K, a)
         if sums is not None:
             small += bias(fitted.y.sum() - fitted.y[rows], row_by_row(sums - K, a), n - 1)
-        fitted.put(held, (ridges, rows), small, doubt)
+        put(fitted.y, held, (ridges, rows), small, doubt)
 
 
 def form_isolated(fitted: Fitted, held: Array, doubt: Mask) -> Mask:
@@ -300,7 +292,7 @@ def form_isolated(fitted: Fitted, held: Array, doubt: Mask) -> Mask:
         small = products(K, fitted.alpha)
         change = np.abs(fitted.alpha[:, at]) * fitted.inverse[:, None] * np.square(K).sum(axis=1)
         done[:, at] = doubt[:, at] & (change <= fitted.rounding[:, None] * small.size)
-        fitted.put(held, np.ix_(np.arange(len(held)), at), small, done)
+        put(fitted.y, held, np.ix_(np.arange(len(held)), at), small, done)
     return done
 
 
@@ -310,7 +302,7 @@ def form_series(fitted: Fitted, held: Array, folds: Sequence[Index], order: int)
 
     ``h_t = y - sum_{q <= t} T^q r`` is ``S z``, with ``z = h_{t-1}`` on F, ``(1 + e) y - e h_{t-1}`` off it,
     ``e = m / (n - m)``, and ``z = y`` for order 0: near ``K = I`` it falls by a factor from order to order.
-    With a bias ``1^T z = (1 + e) 1^T (y_T + (K a)_F) - e 1^T (K - kappa I) a``, a being that of the order before.
+    With a bias ``1^T z = (1 + e) 1^T (y_T + (K a)_F) - e 1^T (K - kappa I) a``, with a of the order before.
     """
     doubt, n = fitted.doubtful(held), len(fitted.y)
     sums = fitted.all_column_sums()[None] if fitted.bias and doubt.any() else None
@@ -320,12 +312,12 @@ def form_series(fitted: Fitted, held: Array, folds: Sequence[Index], order: int)
         for q in range(order + 1):
             a = fitted.push(batch.ridges, z)
             h = z - fitted.gammas[batch.ridges, None] * a
-            for F, _, ridges, span in batch:
+            for F, _, ridges, span in batch.parts:
                 terms = NOTHING if sums is None else products(sums, a[span])
                 shift = NOTHING if sums is None else bias(totals[span], terms, n)
                 small = smooth(fitted, F, ridges, z[span][:, F] - shift.values, a[span])
                 if q == order:
-                    fitted.put(held, np.ix_(ridges, F), small + shift, doubt)
+                    put(fitted.y, held, np.ix_(ridges, F), small + shift, doubt)
                 e = len(F) / (n - len(F))
                 kept = np.delete(fitted.y, F).sum() + small.values.sum(axis=1, keepdims=True)
                 totals[span] = (1.0 + e) * kept - e * terms.values

@@ -20,8 +20,8 @@ from kselect.errors import ConfigError
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import find_learner
-from kselect.learners.base import RidgeMode
 from kselect.learners.factor import Factor, factorise
+from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 from kselect.search.grid import NUMERICAL, Demand, Results, search_grid

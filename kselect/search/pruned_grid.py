@@ -16,8 +16,8 @@ from typing import Protocol
 import numpy as np
 
 from kselect.errors import TrialError
-from kselect.learners.base import RidgeMode
 from kselect.learners.factor import Factor
+from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, Mask
 

@@ -13,8 +13,8 @@ from kselect.datasets.registry import Task
 from kselect.kernels import Kernel, Points
 from kselect.kernels.nystrom import nystrom_columns
 from kselect.learners import Problem
-from kselect.learners.base import RidgeMode
 from kselect.learners.factor import Factor
+from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array, Index
 

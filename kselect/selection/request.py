@@ -17,7 +17,7 @@ from kselect.errors import ConfigError, nearest
 from kselect.grids import parse_grid
 from kselect.kernels import KERNELS, Kernel, Points, find_kernel
 from kselect.learners import Learner, find_learner
-from kselect.learners.base import RidgeMode
+from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import CLASSIFICATION_LOSSES

@@ -38,7 +38,7 @@ from sklearn import datasets
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import Problem
-from kselect.learners.least_squares import krr
+from kselect.learners.krr_lssvm import krr
 from kselect.learners.nystrom_series import nystrom_factor, woodbury
 from kselect.learners.smooth_hinge import smooth_hinge
 from kselect.learners.smooth_hinge_trainer import HingeProblem, SignedKernel

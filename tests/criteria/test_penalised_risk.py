@@ -26,7 +26,7 @@ from kselect.errors import TrialError
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Linear
 from kselect.learners import Problem, find_learner
-from kselect.learners.least_squares import SquareLossPath
+from kselect.learners.krr_lssvm import SquareLossPath
 from kselect.numerics.linalg import Array
 
 GAUSSIANS = st.builds(lambda power: Gaussian(2.0**power), st.integers(-10, 10))

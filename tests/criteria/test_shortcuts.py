@@ -24,7 +24,7 @@ from kselect.errors import TrialError
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Linear
 from kselect.learners import Problem, find_learner
-from kselect.learners.least_squares import SquareLossPath
+from kselect.learners.krr_lssvm import SquareLossPath
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 

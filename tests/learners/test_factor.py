@@ -1,4 +1,4 @@
-"""Each factor against the dense inverse, and the choice between them."""
+"""Compare each factor with the dense inverse, and test the choice between them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def rows(n: int, d: int) -> Array:
 
 
 def with_close_pairs() -> Array:
-    """Rows far apart, but for five that have a near neighbour."""
+    """Return rows far apart, except for five that have a near neighbour."""
     X = 100.0 * np.arange(40.0)[:, None] + np.zeros((40, 2))
     X[[3, 9, 15, 21, 27]] = X[[4, 10, 16, 22, 28]] + 0.5
     return X
@@ -54,7 +54,7 @@ def case(request: pytest.FixtureRequest) -> tuple[Array, Factor]:
 
 
 def tolerance(K: Array) -> float:
-    """``n eps cond``: what a backward stable solution may be off, relative to its norm."""
+    """Return ``n eps cond``, the relative error of a backward stable solution."""
     worst = (np.linalg.norm(K, 2) + GAMMAS.min()) / GAMMAS.min()
     return float(10 * len(K) * EPS * worst)
 
@@ -165,7 +165,7 @@ def test_a_kernel_of_full_rank_has_no_thin_columns() -> None:
 
 
 def test_a_leading_block_of_low_rank_does_not_make_the_whole_so() -> None:
-    """The first rows all equal, the others far apart: what is tried first says little."""
+    """The first rows are all equal, the others far apart."""
     X = np.zeros((40, 1))
     X[30:, 0] = 50.0 * np.arange(1, 11)
     K = Gaussian(1.0).gram(Points(X))

@@ -1,4 +1,4 @@
-"""Held-out errors for the square loss: by blocks, by a series in K, and shared by all targets."""
+"""Compare held-out errors for the square loss with retraining: from blocks, and from a series in K."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FOLDS = (draw_folds(23, 5, RNG), draw_folds(23, 23, RNG), draw_folds(23, 2, RNG)
 
 
 def shared(kernel: Kernel, ridge: Any) -> Problem:
-    """One kernel matrix, four targets."""
+    """Return a problem with four targets on one kernel matrix."""
     K = kernel.gram(Points(X))
     return Problem(X, TARGETS[0], kernel, K, LAMS, ridge, targets=TARGETS)
 
@@ -71,7 +71,7 @@ def test_a_changed_target_shares_nothing_of_y(ridge: Any) -> None:
 def test_every_way_is_retraining(
     learner: str, ridge: Any, kernel: Kernel, way: str, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A fold at a time or many, few ridges or all, by numpy or by LAPACK."""
+    """One fold at a time or many, few ridges or all, with numpy or with LAPACK."""
     monkeypatch.setattr(fold_solves, way, limit)
     p, bias = shared(kernel, ridge), learner == "lssvm"
     for folds in FOLDS:
@@ -87,7 +87,7 @@ def test_every_way_is_retraining(
 
 @pytest.mark.parametrize("size", [1, 10**9])
 def test_blocks_are_made_once(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many classes there are."""
+    """The number of blocks does not depend on the number of classes."""
     monkeypatch.setattr(fold_solves, "STACK_SIZE", size)
     made: list[int] = []
     for name in ("blocks", "stack"):
@@ -139,7 +139,7 @@ def test_predictions_are_those_of_training_without_the_fold(kernel: Kernel, fold
 
 
 def test_the_terms_are_as_many_as_it_takes() -> None:
-    """What is left out is below rounding, and would not be with a third fewer."""
+    """The dropped terms are below rounding; with a third fewer terms they would not be."""
     K = Gaussian(1.0).gram(Points(X_LARGE))
     interval = EigenvalueRange.of(np.linalg.eigvalsh(K)[::-1])
     gammas = np.array([0.5, 2.0, 8.0]) * interval.half
@@ -165,7 +165,7 @@ def test_equal_eigenvalues_and_none_at_all() -> None:
 
 
 def test_only_where_it_saves() -> None:
-    """Not for leave-one-out, whose blocks are numbers; for more ridges with more terms."""
+    """The series does not pay for leave-one-out, whose blocks are numbers."""
     alone = Folds.from_numbers(np.arange(400))
     five = Folds.from_numbers(np.arange(400) % 5)
     terms = np.array([np.inf, 400.0, 12.0, 8.0, 5.0])
@@ -180,7 +180,7 @@ def test_only_where_it_saves() -> None:
 def test_a_path_is_the_same_with_and_without(
     kernel: Kernel, ridge: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And makes no block for the ridges that are served."""
+    """Both ways give the same predictions, and the series needs no blocks for its ridges."""
     K, found, asked = kernel.gram(Points(X_LARGE)), [], []
     for name in ("blocks", "stack"):
         real = getattr(SpectralFactor, name)

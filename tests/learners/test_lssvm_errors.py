@@ -1,4 +1,4 @@
-"""The LSSVM at one ridge, its held-out errors and their gradient, against the definitions."""
+"""Compare the LSSVM at one ridge, its held-out errors and their gradient with the definitions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kselect.numerics.folds import Folds, draw_folds
 
 @given(st.integers(2, 12), st.floats(-3, 2), st.integers(0, 2**32 - 1))
 def test_solves_the_system(n: int, power: float, seed: int) -> None:
-    """alpha, b and, for more targets, ``projected`` and ``biases``; P as a matrix."""
+    """Test alpha, b, P, and ``projected`` and ``biases`` for several targets."""
     rng = np.random.default_rng(seed)
     X, Y = rng.normal(size=(n, 2)), rng.normal(size=(n, 3))
     K, lam = kernel(differences(X, X, one=True), np.array([0.5])), 10.0**power
@@ -41,14 +41,14 @@ def test_solves_the_system(n: int, power: float, seed: int) -> None:
 
 
 def test_keeps_the_kernel_matrix() -> None:
-    """LAPACK works on a copy."""
+    """LAPACK must work on a copy."""
     K = np.eye(3)
     LSSVMSolution(K, np.array([1.0, -1.0, 1.0]), 0.5)
     np.testing.assert_array_equal(K, np.eye(3))
 
 
 def test_names_what_cannot_be_factorised() -> None:
-    """Indefinite, or not a number."""
+    """Test an indefinite matrix, and one with NaN."""
     y = np.array([1.0, -1.0])
     with pytest.raises(TrialError, match=r"K \+ 0.5 I is not positive definite"):
         LSSVMSolution(np.array([[0.0, 1.0], [1.0, 0.0]]), y, 0.5)
@@ -60,7 +60,7 @@ SIZES = [(40, 1), (40, 5), (90, 12), (200, 20)]
 
 
 def problem(n: int, d: int, k: int) -> tuple[Array, Array, Folds]:
-    """Centred rows of two classes that overlap, and folds whose sizes differ."""
+    """Return centred rows of two overlapping classes, and folds of different sizes."""
     rng = np.random.default_rng([n, d])
     X = rng.normal(size=(n, d))
     y = np.where(X[:, 0] + 0.7 * rng.normal(size=n) > 0, 1.0, -1.0)
@@ -68,7 +68,7 @@ def problem(n: int, d: int, k: int) -> tuple[Array, Array, Folds]:
 
 
 def thetas(d: int, *, one: bool) -> Array:
-    """Widths of all sizes, every third at zero."""
+    """Return widths of all sizes, every third at zero."""
     if one:
         return np.array([0.4 / d])
     theta = np.random.default_rng(d).exponential(size=d) / d
@@ -79,7 +79,7 @@ def thetas(d: int, *, one: bool) -> Array:
 @pytest.mark.parametrize(("n", "d"), SIZES)
 @pytest.mark.parametrize("lam", [0.02, 1.0, 30.0])
 def test_equal_retraining(n: int, d: int, lam: float) -> None:
-    """LOO and 5 folds, to 1e-10."""
+    """Test LOO and 5 folds, to 1e-10."""
     X, y, folds = problem(n, d, 5)
     K = kernel(differences(X, X, one=False), thetas(d, one=False))
     close = {"rtol": 1e-10, "atol": 1e-10}
@@ -93,7 +93,7 @@ def test_equal_retraining(n: int, d: int, lam: float) -> None:
 @pytest.mark.parametrize("one", [True, False])
 @pytest.mark.parametrize("kind", ["LOO", "5 folds"])
 def test_slope(n: int, d: int, one: bool, kind: str) -> None:
-    """All derivatives by theta and lam to 1e-6 of the largest, thetas at zero among them."""
+    """All derivatives with respect to theta and lam agree to 1e-6 of the largest, also at theta = 0."""
     X, y, folds = problem(n, d, 5)
     criterion: ErrorFunction = (
         LeaveOneOutErrors if kind == "LOO" else partial(KFoldErrors, folds=folds)
@@ -114,7 +114,7 @@ def test_slope(n: int, d: int, one: bool, kind: str) -> None:
 
 
 def test_slope_of_the_definition() -> None:
-    """Differences of retrained models, not of the closed form."""
+    """Compare with differences of retrained models, not of the closed form."""
     X, y, folds = problem(40, 3, 4)
     theta, lam, D = thetas(3, one=False), 0.3, differences(X, X, one=False)
 
@@ -127,7 +127,7 @@ def test_slope_of_the_definition() -> None:
 
 
 def test_two_rows() -> None:
-    """Each model is a constant: the other row's label."""
+    """Each model is the constant label of the other row."""
     K, y = np.array([[1.0, 0.2], [0.2, 1.0]]), np.array([1.0, -1.0])
     np.testing.assert_allclose(LeaveOneOutErrors(K, y, 0.1).errors, [2.0, -2.0])
     folds = Folds.from_numbers(np.array([0, 1]))
@@ -135,6 +135,6 @@ def test_two_rows() -> None:
 
 
 def test_a_row_alone() -> None:
-    """Nothing is left to predict it from."""
+    """A single row cannot be predicted."""
     with pytest.raises(TrialError, match="no other rows"):
         LeaveOneOutErrors(np.ones((1, 1)), np.ones(1), 0.1)

@@ -1,4 +1,4 @@
-"""FBIF against dense inverses and the general recursion, for both losses and both right hand sides."""
+"""Compare FBIF with dense inverses and the recursion, for both losses and right hand sides."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kselect.criteria import find_criterion
 from kselect.errors import TrialError
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import Problem, find_learner
-from kselect.learners.least_squares import RidgePath, krr
+from kselect.learners.krr_lssvm import RidgePath, krr
 from kselect.learners.nystrom_series import NystromFactor, nystrom_factor, woodbury
 from kselect.learners.smooth_hinge import SmoothHingePath, smooth_hinge
 from kselect.numerics.folds import Folds
@@ -28,12 +28,12 @@ SIDES = st.sampled_from(["exact", "nystrom"])
 
 
 def path_of(learner: str, p: Problem) -> RidgePath | SmoothHingePath:
-    """One of the two that have FBIF."""
+    """Return the path of one of the two learners that offer FBIF."""
     return smooth_hinge(p) if learner == "smooth-hinge" else krr(p)
 
 
 def on_columns(p: Problem, landmarks: Any) -> tuple[Problem, float]:
-    """The problem that draws these rows first, and the share c that they are."""
+    """Return a problem that draws these rows first, and their share c."""
     others = np.setdiff1d(np.arange(p.n), landmarks)
     order = np.concatenate([np.asarray(landmarks, dtype=np.intp), others])
     return replace(p, order=order), len(landmarks) / p.n
@@ -42,7 +42,7 @@ def on_columns(p: Problem, landmarks: Any) -> tuple[Problem, float]:
 def fbif(
     learner: str, p: Problem, landmarks: Any, folds: Folds, order: int = 1, rhs: Any = "exact"
 ) -> Array:
-    """Each row predicted by FBIF on these columns."""
+    """Return the prediction of each row by FBIF on these columns."""
     p, c = on_columns(p, landmarks)
     return path_of(learner, p).fbif(folds, c=c, order=order, rhs=rhs)
 
@@ -58,7 +58,7 @@ def folds_of(n: int = 30, k: int = 4) -> Folds:
 
 
 def slopes(learner: str, y: Array, f: Array) -> tuple[Array, Array]:
-    """``u`` and ``v`` of section 5 for a fit f."""
+    """Return ``u`` and ``v`` of section 5 for a fit f."""
     if learner == "krr":
         return 2 * (y - f), np.full(len(y), 2.0)
     return slow.slopes(y, f, 0.05)
@@ -68,7 +68,7 @@ def slopes(learner: str, y: Array, f: Array) -> tuple[Array, Array]:
 def test_fbif_is_the_recursion(
     case: Case, learner: str, rhs: Any, order: int, draw: st.DataObject
 ) -> None:
-    """With the dense inverse of Lt, and K or Kt on the right hand side."""
+    """The recursion uses the dense inverse of Lt, and K or Kt on the right hand side."""
     p = case.problem
     c = draw.draw(st.integers(1, p.n))
     landmarks = np.sort(np.random.default_rng(0).choice(p.n, c, replace=False))
@@ -91,7 +91,7 @@ def test_fbif_is_the_recursion(
 @pytest.mark.parametrize("tau", [0.1, 1.0, 100.0])
 @pytest.mark.parametrize("lam", [0.01, 0.1, 10.0])
 def test_woodbury_forms_are_the_dense_inverses(tau: float, lam: float) -> None:
-    """To 1e-10, for the square and for the hinge with its zones."""
+    """They agree to 1e-10, for the square loss and for the hinge with its zones."""
     p = blobs(40, tau)
     V = nystrom_factor(p.K[:, ::4], np.arange(0, 40, 4))
     zone = (np.arange(40) % 3 > 0).astype(float)
@@ -104,7 +104,7 @@ def test_woodbury_forms_are_the_dense_inverses(tau: float, lam: float) -> None:
 
 
 def test_nystrom_factor_drops_what_is_rounding() -> None:
-    """``V V^T`` is ``C W^+ C^T``; a landmark that is there twice adds nothing."""
+    """``V V^T`` is ``C W^+ C^T``; a repeated landmark changes nothing."""
     p = blobs()
     landmarks = np.array([0, 3, 7, 11, 20])
     V = nystrom_factor(p.K[:, landmarks], landmarks)
@@ -119,7 +119,7 @@ def test_nystrom_factor_drops_what_is_rounding() -> None:
 @pytest.mark.parametrize("learner", ["krr", "smooth-hinge"])
 @pytest.mark.parametrize("order", [1, 3])
 def test_all_columns_are_no_approximation(learner: str, rhs: Any, order: int) -> None:
-    """Then FBIF is BIF."""
+    """With all columns FBIF is BIF."""
     path, folds = path_of(learner, blobs()), folds_of()
     found = path.fbif(folds, c=1.0, order=order, rhs=rhs)
     np.testing.assert_allclose(found, path.bif(folds, order), atol=1e-8)
@@ -127,7 +127,7 @@ def test_all_columns_are_no_approximation(learner: str, rhs: Any, order: int) ->
 
 @pytest.mark.parametrize("learner", ["krr", "smooth-hinge"])
 def test_far_from_every_column_it_is_the_jackknife(learner: str) -> None:
-    """``n/(n - m) K_FS alpha_S``: the fold's coefficients dropped, the others grown."""
+    """It is ``n/(n - m) K_FS alpha_S``: the fold's coefficients are dropped, the others grow."""
     p = blobs()
     X = p.X.copy()
     X[0] += 1e3
@@ -143,7 +143,7 @@ def test_far_from_every_column_it_is_the_jackknife(learner: str) -> None:
 
 
 def test_exact_right_hand_side_grows() -> None:
-    """At small lam without bound; with Kt there too the square loss's does not."""
+    """It grows without bound at small lam, unless Kt is on the right hand side, too."""
     p, folds = blobs(lams=(1e-7,)), folds_of()
     bounded = fbif("krr", p, [0, 5, 9], folds, rhs="nystrom")
     assert np.abs(fbif("krr", p, [0, 5, 9], folds)).max() > 100 * np.abs(bounded).max()
@@ -151,7 +151,7 @@ def test_exact_right_hand_side_grows() -> None:
 
 @pytest.mark.parametrize("learner", ["krr", "smooth-hinge"])
 def test_what_explodes_is_wrong_without_limit(learner: str) -> None:
-    """Not NaN, and no loss of it is small, not even the hinge's."""
+    """The prediction is not NaN, and no loss of it is small, not even the hinge loss."""
     p = blobs(tau=1.0, lams=(1e-4,))
     found = fbif(learner, p, [0, 5], folds_of(), order=400)
     assert not np.isnan(found).any()
@@ -170,7 +170,7 @@ def test_learners_with_a_bias_are_refused(learner: str) -> None:
 
 
 def test_orders_and_landmarks_are_not_ignored() -> None:
-    """Each changes the result; no order at all is the fit; the fold's ridge plays no part."""
+    """Each changes the result; order 0 is the fit; the ridge mode has no effect."""
     p, folds = blobs(), folds_of()
     first = fbif("smooth-hinge", p, [0, 5, 9], folds)
     assert np.abs(first - fbif("smooth-hinge", p, [0, 5, 9], folds, order=2)).max() > 1e-3
@@ -182,7 +182,7 @@ def test_orders_and_landmarks_are_not_ignored() -> None:
 
 
 def test_how_many_columns() -> None:
-    """A tenth of the rows is the paper's; one at least, and never more than there are."""
+    """The paper takes a tenth of the rows; at least one is taken, and at most all."""
     p = blobs(40, tau=0.01)
     assert [NystromFactor(c)(p).shape[1] for c in (0.001, 0.1, 0.26, 1.0)] == [1, 4, 10, 40]
     with pytest.raises(TrialError, match="c is a share of the rows, at most 1, not 2"):
@@ -190,7 +190,7 @@ def test_how_many_columns() -> None:
 
 
 def test_fewer_columns_are_a_part_of_more() -> None:
-    """In a random order that the problem brings; without one the first rows."""
+    """Landmarks follow the random order of the problem, or are the first rows without one."""
     p = replace(blobs(), order=np.random.default_rng(0).permutation(30))
     assert set(p.drawn(3)) < set(p.drawn(9))
     assert list(p.drawn(30)) == list(range(30))

@@ -1,4 +1,4 @@
-"""The path on Nystrom columns against the exact path of the approximated kernel."""
+"""Compare the path on Nystrom columns with the exact path of the approximated kernel."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.nystrom import draw_landmarks, nystrom_columns
 from kselect.learners import Path, Problem, find_learner
-from kselect.learners.base import RidgeMode
-from kselect.learners.least_squares import SquareLossPath
+from kselect.learners.krr_lssvm import SquareLossPath
 from kselect.learners.primal import PrimalPath
+from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import draw_folds, stream
 from kselect.numerics.linalg import Array
 
@@ -31,7 +31,7 @@ TOLERANCE = 10 * N * 2.2e-16 * 1e4
 
 
 def paths(learner: str, ridge: RidgeMode = "fixed") -> tuple[Path, Path]:
-    """(the dual path on ``V V^T``, the primal path on V)."""
+    """Return the path on ``V V^T`` and the primal path on V."""
     make = find_learner(learner).path
     dense = COLUMNS.V @ COLUMNS.V.T
     exact = make(Problem(X, Y, KERNEL, dense, LAMS, ridge))
@@ -110,7 +110,7 @@ def test_landmarks_are_drawn_from_their_stream() -> None:
 
 
 def of_each_class(learner: str, ridge: RidgeMode) -> tuple[Problem, list[Path]]:
-    """Three classes on the same columns, and their paths."""
+    """Return the paths of three classes on the same columns."""
     codes = np.arange(N) % 3
     targets = np.where(codes == np.arange(3)[:, None], 1.0, -1.0)
     together = Problem(X, targets[0], KERNEL, np.empty((0, 0)), LAMS, ridge, COLUMNS, None, targets)
@@ -134,7 +134,7 @@ def test_each_class_as_if_alone(learner: str, ridge: RidgeMode) -> None:
 
 
 def test_normal_equations_are_factorised_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many classes there are."""
+    """The number of factorisations does not depend on the number of classes."""
     solved, real = [], primal_module.solve_normal
 
     def counted(normal: Array, gammas: Array, right: Array) -> Array:

@@ -21,7 +21,7 @@ from kselect.kernels.nystrom import NystromColumns
 from kselect.kernels.polynomial import Linear
 from kselect.learners import LEARNERS, Problem
 from kselect.learners import quadratic_svr_trainer as trainer
-from kselect.learners.least_squares import SquareLossPath
+from kselect.learners.krr_lssvm import SquareLossPath
 from kselect.learners.quadratic_svr import QuadraticSVRPath, quadratic_svr
 from kselect.learners.quadratic_svr_trainer import Start, train
 from kselect.numerics.folds import Folds
@@ -66,25 +66,25 @@ def test_optimality_conditions(case: Case, eps: float) -> None:
     """
     p = case.problem
     path = quadratic_svr(p, eps=eps)
-    dual = path.fit()
+    fit = path.fit()
     for at, lam in enumerate(p.lams.tolist()):
-        r = p.y - p.K @ dual.alpha[at] - dual.bias[at]
+        r = p.y - p.K @ fit.alpha[at] - fit.bias[at]
         excess = np.array([oracles_svr.first(a, eps) / 2 for a in r.tolist()])
         limit = 1e-10 + rounding(p, lam)
-        assert np.abs(p.n * lam * dual.alpha[at] - excess).max() <= limit
-        assert p.n * lam * abs(dual.alpha[at].sum()) <= limit
+        assert np.abs(p.n * lam * fit.alpha[at] - excess).max() <= limit
+        assert p.n * lam * abs(fit.alpha[at].sum()) <= limit
         assert np.abs(path.decision()[at] - (p.y - r)).max() <= limit
 
 
 def test_optimality_conditions_without_any_allowance() -> None:
     p = regression()
     for eps in (0.0, 0.1, 0.4):
-        dual = quadratic_svr(p, eps=eps).fit()
+        fit = quadratic_svr(p, eps=eps).fit()
         for at, lam in enumerate(p.lams.tolist()):
-            r = p.y - dual.decision(at, p.K)
+            r = p.y - fit.decision(at, p.K)
             excess = np.array([oracles_svr.first(a, eps) / 2 for a in r.tolist()])
-            assert np.abs(dual.alpha[at] - excess / (p.n * lam)).max() <= 1e-10
-            assert abs(dual.alpha[at].sum()) <= 1e-10
+            assert np.abs(fit.alpha[at] - excess / (p.n * lam)).max() <= 1e-10
+            assert abs(fit.alpha[at].sum()) <= 1e-10
 
 
 @given(cases(labels=False, lowest=LOWEST), TUBES)
@@ -92,9 +92,9 @@ def test_fit_is_the_minimum_that_scipy_finds(case: Case, eps: float) -> None:
     """Nothing is lower, and ``lam ||f - f*||^2`` is at most the excess of the objective over the minimum."""
     p = case.problem
     path = quadratic_svr(p, eps=eps)
-    dual, w = path.fit(), np.full(p.n, 1 / p.n)
+    fit, w = path.fit(), np.full(p.n, 1 / p.n)
     for at, lam in enumerate(p.lams.tolist()):
-        ours = oracles_svr.primal(p.K, p.y, lam, eps, w, dual.alpha[at], float(dual.bias[at]))
+        ours = oracles_svr.primal(p.K, p.y, lam, eps, w, fit.alpha[at], float(fit.bias[at]))
         f, b = oracles_svr.minimise(p.K, p.y, lam, eps, w)
         if fits_into(p.y, eps):
             assert ours == 0.0
@@ -110,9 +110,9 @@ def test_fit_is_the_minimum_that_scipy_finds(case: Case, eps: float) -> None:
 def test_the_objective_is_flat_at_the_fit(eps: float) -> None:
     """Central differences along every alpha and b vanish, and one beside the fit is not flat."""
     p = regression(10)
-    dual, w, h = quadratic_svr(p, eps=eps).fit(), np.full(10, 0.1), 1e-5
+    fit, w, h = quadratic_svr(p, eps=eps).fit(), np.full(10, 0.1), 1e-5
     for at, lam in enumerate(p.lams.tolist()):
-        x = np.append(dual.alpha[at], dual.bias[at])
+        x = np.append(fit.alpha[at], fit.bias[at])
 
         def slope(x: Array, i: int, lam: float = lam) -> float:
             up, down = x.copy(), x.copy()
@@ -562,7 +562,7 @@ def test_equal_rows_with_other_targets(exponent: int) -> None:
     y = np.array([-0.704, -1.265, -0.623, 0.041])
     kernel, lam = Gaussian(1.0), 10.0**exponent
     p = Problem(X, y, kernel, kernel.gram(Points(X)), np.array([lam]))
-    dual = quadratic_svr(p, eps=0.003).fit()
-    r = y - dual.decision(0, p.K)
+    fit = quadratic_svr(p, eps=0.003).fit()
+    r = y - fit.decision(0, p.K)
     excess = np.sign(r) * np.maximum(np.abs(r) - 0.003, 0.0)
-    assert np.abs(4 * lam * dual.alpha[0] - excess).max() <= 1e-10 + rounding(p, lam)
+    assert np.abs(4 * lam * fit.alpha[0] - excess).max() <= 1e-10 + rounding(p, lam)

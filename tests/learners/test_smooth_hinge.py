@@ -1,4 +1,4 @@
-"""The smoothed-hinge SVM against its definition, training from nothing, finite differences and the recursion."""
+"""Compare the smoothed-hinge SVM with its definition, training from scratch and finite differences."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ LOWEST = -4.0
 
 
 def classes(n: int, seed: int, *, noise: float = 0.5) -> tuple[Array, Array]:
-    """Two classes by a curved rule on [-1, 1]."""
+    """Return two classes with a curved boundary on [-1, 1]."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, size=(n, 3))
     return X, np.where(np.sin(3 * X[:, 0]) + X[:, 1] + noise * rng.normal(size=n) > 0, 1.0, -1.0)
 
 
 def data(kind: str, n: int = 60) -> tuple[Array, Array]:
-    """Data that a trainer may find hard."""
+    """Return data that are hard for a trainer."""
     X, y = classes(n, 1)
     rng = np.random.default_rng(2)
     if kind == "separable":
@@ -99,7 +99,7 @@ def test_the_definition_finds_every_minimum() -> None:
 
 @given(st.floats(-3, 3), WIDTHS)
 def test_loss_and_its_derivatives(z: float, h: float) -> None:
-    """As printed; between the hinge and a quarter of h above it."""
+    """The loss is as printed, between the hinge and a quarter of h above it."""
     at = np.array([z])
     assert value(at, h)[0] == pytest.approx(slow.loss(z, h), abs=1e-15)
     assert -pull(at, h)[0] == pytest.approx(slow.slope(z, h), abs=1e-15)
@@ -129,10 +129,10 @@ def test_derivatives_by_finite_differences(z: float, h: float) -> None:
 def test_optimality_on_the_papers_ridges(kind: str, tau: float) -> None:
     """``2 lam beta + V'/n = 0`` to 1e-9 of the slope."""
     p = problem(kind, tau)
-    dual = smooth_hinge(p).fit()
+    fit = smooth_hinge(p).fit()
     for at, lam in enumerate(p.lams.tolist()):
-        assert slow.violation(p.K, p.y, dual.alpha[at], lam, 0.05, slow.even(p.n)) <= 1e-9
-    assert not dual.bias.any()
+        assert slow.violation(p.K, p.y, fit.alpha[at], lam, 0.05, slow.even(p.n)) <= 1e-9
+    assert not fit.bias.any()
 
 
 @given(cases(labels=True, lowest=LOWEST), WIDTHS)
@@ -155,7 +155,7 @@ def tolerance(p: Problem, lam: float) -> float:
 
 
 def test_every_start_leads_to_the_same_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From nothing, from a neighbour, and by the primal alone."""
+    """Test starts from scratch, from a neighbour, and in the primal only."""
     p = problem("random", 1.0)
     signed = SignedKernel.of(p.K, p.y, 0.05, "")
     path = smooth_hinge(p)
@@ -172,7 +172,7 @@ def test_every_start_leads_to_the_same_fit(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_order_of_the_ridges_is_the_problems() -> None:
-    """Whatever order they are trained in."""
+    """The results do not depend on the order of training."""
     p = problem("random", 1.0, lams=np.array([0.01, 1.0, 1e-4]))
     alone = [smooth_hinge(replace(p, lams=p.lams[[i]])).decision()[0] for i in range(3)]
     np.testing.assert_allclose(smooth_hinge(p).decision(), alone, atol=1e-9)
@@ -186,7 +186,7 @@ def test_a_large_ridge_has_every_row_at_the_top() -> None:
 
 
 def test_h_is_not_ignored() -> None:
-    """Other h, other fit."""
+    """Another h gives another fit."""
     p = problem("random", 1.0)
     assert np.abs(smooth_hinge(p, h=0.5).decision() - smooth_hinge(p).decision()).max() > 0.01
 
@@ -195,7 +195,7 @@ def test_h_is_not_ignored() -> None:
 
 
 def test_refusals() -> None:
-    """Each by name."""
+    """Each refusal names its cause."""
     p = problem("random", 1.0)
     with pytest.raises(ConfigError, match="h must be positive"):
         smooth_hinge(p, h=0.0)
@@ -208,7 +208,7 @@ def test_refusals() -> None:
 
 
 def test_a_hopeless_ridge_is_a_named_failure() -> None:
-    """Rounding leaves nothing to solve: not a number that looks like one."""
+    """If rounding leaves nothing to solve, the trainer raises an error and returns no number."""
     p = problem("duplicated", 2.0**15, lams=np.array([1e-22]))
     with pytest.raises(TrialError, match="gaussian tau=32768"):
         smooth_hinge(p).decision()
@@ -234,7 +234,7 @@ def test_held_out_is_training_from_nothing(case: Case, h: float) -> None:
 def test_held_out_on_the_papers_ridges(
     kind: str, tau: float, sharing: int, ridge: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Equal to 1e-8 to a trainer that knows nothing of the full fit; by one factor of all folds too."""
+    """A trainer without the full fit agrees to 1e-8, also if all folds share one factor."""
     monkeypatch.setattr(smooth_hinge_module, "WORTH_SHARING", sharing)
     monkeypatch.setattr(smooth_hinge_module, "FOLDS_SHARING", 1)
     p = problem(kind, tau, n=41, lams=PAPER[:9], ridge=ridge)
@@ -252,7 +252,7 @@ def test_held_out_on_the_papers_ridges(
 
 @given(cases(labels=True, lowest=LOWEST))
 def test_leave_one_out_keeps_the_ridge(case: Case) -> None:
-    """n trainings, whatever the ridge mode is."""
+    """Leave-one-out is n trainings at n lam in both ridge modes."""
     p = case.problem
     loo = smooth_hinge(p).loo()
     for at, lam in enumerate(p.lams.tolist()):
@@ -264,7 +264,7 @@ def test_leave_one_out_keeps_the_ridge(case: Case) -> None:
 
 
 def test_first_order_is_the_derivative() -> None:
-    """Of the fit with respect to the fold's weight, by central differences."""
+    """The first order is the derivative with respect to the fold's weight (central differences)."""
     p = problem("random", 1.0, n=40, lams=2.0 ** np.arange(-9, 2, 2))
     path, folds, e = smooth_hinge(p), folds_of(40, 4), 1e-6
     for at, lam in enumerate(p.lams.tolist()):
@@ -280,7 +280,7 @@ def test_first_order_is_the_derivative() -> None:
 
 @given(cases(labels=True, lowest=-3.0), WIDTHS, st.integers(0, 5))
 def test_series_is_the_recursion(case: Case, h: float, order: int) -> None:
-    """Word for word, u negated."""
+    """The recursion is the paper's, with u negated."""
     p = case.problem
     path = smooth_hinge(p, h=h)
     series, f = path.bif(case.folds, order), path.decision()
@@ -308,7 +308,7 @@ def test_frozen_step_is_one_newton_step(case: Case, h: float) -> None:
 
 @pytest.mark.parametrize("sharing", [1, 250])
 def test_series_tends_to_the_frozen_step(sharing: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the rate is below one; a fixed ridge is another step."""
+    """This holds if the rate is below one; with a fixed ridge the step is another one."""
     monkeypatch.setattr(smooth_hinge_module, "WORTH_SHARING", sharing)
     p = problem("random", 1.0, n=40, lams=np.array([0.01, 0.1]))
     folds = folds_of(40, 5, equal=True)
@@ -356,7 +356,7 @@ def test_rates_are_eigenvalues_of_the_hat_matrix() -> None:
 
 
 def test_it_is_a_path() -> None:
-    """It answers what criteria ask, and remembers."""
+    """It offers the protocols, and caches its results."""
     p = problem("random", 1.0)
     path, folds = smooth_hinge(p), folds_of(60, 5)
     assert not LEARNERS["smooth-hinge"].lacks(Series)
@@ -367,7 +367,7 @@ def test_it_is_a_path() -> None:
 
 
 def test_another_target_shares_the_spectrum() -> None:
-    """Other labels, the same kernel matrix."""
+    """Other labels use the same kernel matrix."""
     p = problem("random", 1.0)
     path = smooth_hinge(p, h=0.2)
     other = smooth_hinge(p.changed(y=-p.y), h=0.2)

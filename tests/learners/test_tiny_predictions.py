@@ -1,4 +1,4 @@
-"""Predictions below the rounding error of y, against exact arithmetic, in every learner and form."""
+"""Compare predictions below the rounding error of y with exact arithmetic, for every learner."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_signs_of_leave_one_out(learner: str, case: Small) -> None:
 @BOTH
 @given(small())
 def test_signs_of_the_fit(learner: str, case: Small) -> None:
-    """On the training rows, by ``decision`` and by the dual."""
+    """On the training rows, by ``decision`` and by the fit."""
     p, path = case.problem, LEARNERS[learner].path(case.problem)
     truth = exact.fitted(p.K, p.y, case.gamma, learner == "lssvm", False)
     assert not exact.beyond(p.y, path.decision()[0], *truth).any()
@@ -334,7 +334,7 @@ def test_batches_make_no_difference(learner: str, monkeypatch: pytest.MonkeyPatc
 
 
 def test_rows_without_neighbours_need_no_solve(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The short way of leave-one-out and the long one."""
+    """The shortcut of leave-one-out gives the same predictions as the full computation."""
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(20, 3)), rng.choice([-1.0, 1.0], size=20)
     p = problem_of(Gaussian(2.0**-7), X, y, [1e-3, 0.1, 1e8])
@@ -352,7 +352,7 @@ def test_rows_without_neighbours_need_no_solve(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_row_that_moves_its_neighbours_is_taken_out() -> None:
-    """Two votes that cancel, but not while the row itself takes part: there is no short way."""
+    """Two votes that cancel only without the row itself: the shortcut must not be taken."""
     X, y = np.array([[0.0], [1.0], [-1.0]]), np.array([1.0, 1.0, -1.0])
     path = LEARNERS["krr"].path(problem_of(Gaussian(1 / 6), X, y, [1e-3, 0.1]))
     assert np.abs(path.problem.K[0, 1:] @ path.fit().alpha[1, 1:]) > 1e-3
@@ -363,7 +363,7 @@ def test_a_row_that_moves_its_neighbours_is_taken_out() -> None:
 def test_predictions_that_are_not_small_keep_every_bit(
     learner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Results of experiments stay what they are."""
+    """Only small predictions are recomputed."""
     rng = np.random.default_rng(4)
     X, y = rng.normal(size=(30, 2)), rng.choice([-1.0, 1.0], size=30)
     folds = numbered(rng, 30, 5, False)
@@ -375,7 +375,7 @@ def test_predictions_that_are_not_small_keep_every_bit(
 
     found = answers()
     for name in ("form_held_out", "form_left_out", "form_series", "form_fitted"):
-        monkeypatch.setattr(f"kselect.learners.least_squares.{name}", lambda *_: None)
+        monkeypatch.setattr(f"kselect.learners.krr_lssvm.{name}", lambda *_: None)
     for ours, closed in zip(found, answers(), strict=True):
         np.testing.assert_array_equal(ours, closed)
 
@@ -393,7 +393,7 @@ def test_the_bias_of_the_fit_is_a_sum_too() -> None:
 
 
 def test_equal_rows_and_next_to_no_ridge() -> None:
-    """A fold whose own block is singular to rounding keeps what the closed form says."""
+    """A fold whose own block is singular to rounding keeps the closed form's prediction."""
     X = np.zeros((6, 1))
     X[4:] = 1e6
     p = problem_of(Gaussian(1.0), X, np.array([1.0, -1, 1, -1, 1, -1]), [1e-40])
@@ -406,14 +406,14 @@ RNG = np.random.default_rng(0)
 
 
 def fitted(K: Array) -> Fitted:
-    """A fit of which only the kernel is asked."""
+    """Return a fit that is used for its kernel only."""
     n = len(K)
     one, many = np.ones(1), np.ones((1, n))
     return Fitted(K, np.ones(n), one, many, lambda _, v: v, one, one, True)
 
 
 def test_sums_add_values_and_sizes() -> None:
-    """Terms of either sign: their size is that of what was added, not of what is left."""
+    """With terms of both signs, the size is the sum of absolute values."""
     K, a = RNG.normal(size=(4, 3)), RNG.normal(size=(2, 3))
     one, two = products(K, a), products(-K, a)
     assert one.values == pytest.approx(a @ K.T)
@@ -426,20 +426,20 @@ def test_sums_add_values_and_sizes() -> None:
 
 
 def test_what_is_within_the_rounding_of_its_terms_is_zero() -> None:
-    """One rounding of the terms' size, not of y; a sum of small terms may be as small as it likes."""
+    """The limit is relative to the size of the terms, not to y."""
     sums = Sums(np.array([EPS, -EPS, 3 * EPS, 1e-300]), np.array([1.0, 1.0, 1.0, 1e-290]))
     assert sums.settled.tolist() == [0.0, 0.0, 3 * EPS, 1e-300]
 
 
 def test_doubt_is_relative_to_y_and_the_error() -> None:
-    """At 1e-12 of them each ridge has its own rounding."""
+    """Each ridge has its own rounding error."""
     values = np.array([[1e-12, 1e-9], [1e-12, 1e-9]])
     found = doubtful(np.array([1.0, -1.0]), values, np.array([1e-13, 1e-11]))
     assert found.tolist() == [[False, False], [True, False]]
 
 
 def test_only_what_is_in_doubt_and_has_small_terms_is_replaced() -> None:
-    """Small terms: their sum. Large ones: the difference stays, or is 0 where it is its own rounding."""
+    """Small terms: their sum. Large ones: the difference stays, or is 0 if it is within its rounding error."""
     y, closed = np.ones(5), np.array([[1e-15, 1e-15, EPS, 1e-15, 0.5]])
     small = Sums(np.full((1, 5), 1e-20), np.array([[1e-18, 1.0, 1.0, 1e-18, 1e-18]]))
     doubt = np.array([[True, True, True, False, False]])
@@ -448,7 +448,7 @@ def test_only_what_is_in_doubt_and_has_small_terms_is_replaced() -> None:
 
 
 def test_nothing_is_replaced_by_what_is_no_number() -> None:
-    """An infinite bound, as at ridges of 1e-300."""
+    """An infinite bound occurs at ridges of 1e-300."""
     y, closed = np.ones(2), np.array([[1e-13, 1e-13]])
     small = Sums(np.array([[np.nan, 1.0]]), np.array([[np.nan, np.inf]]))
     put(y, closed, np.ix_([0], [0, 1]), small, np.array([[True, True]]))
@@ -456,7 +456,7 @@ def test_nothing_is_replaced_by_what_is_no_number() -> None:
 
 
 def test_rounding_grows_with_the_condition_number_and_the_bias() -> None:
-    """Up to ``SMALL``; infinite condition numbers are no warning."""
+    """The limit is ``SMALL``; infinite condition numbers raise no warning."""
     largest, least = np.array([1.0, 1.0, 1.0]), np.array([1.0, 1e-6, 0.0])
     plain = closed_form_rounding(10, largest, least, None)
     assert plain[1] == pytest.approx(1e6 * plain[0])
@@ -468,7 +468,7 @@ def test_rounding_grows_with_the_condition_number_and_the_bias() -> None:
 
 
 def test_column_sums_leave_out_the_diagonal() -> None:
-    """Without the rounding of 1: entries of 1e-20 are seen beside it; whatever block they are in."""
+    """Entries of 1e-20 next to a diagonal of 1 are not lost, in any block."""
     K = np.eye(600) + 1e-20 * (1.0 - np.eye(600))
     found = fitted(K).all_column_sums()
     assert found == pytest.approx(599e-20, rel=1e-12, abs=0.0)
@@ -479,7 +479,7 @@ def test_column_sums_leave_out_the_diagonal() -> None:
 
 
 def test_sums_of_others_do_not_take_off_a_total() -> None:
-    """A part of 1 leaves nothing behind in the sum of those of 1e-20."""
+    """A part of 1 leaves no rounding error in the sum of the parts of 1e-20."""
     parts = [1e-20, 1.0, 2e-20]
     found = sums_of_others([partial(np.full, 2, v) for v in parts])
     assert found[:, 0].tolist() == [1.0 + 2e-20, 1e-20 + 2e-20, 1.0]
@@ -498,7 +498,7 @@ def test_the_bias_solves_the_first_equation() -> None:
 
 
 def test_parts_and_blocks_cover_everything() -> None:
-    """Nothing twice, nothing empty, nothing of nothing."""
+    """No element twice, no empty part, and no part of an empty array."""
     assert in_blocks(0) == []
     assert np.concatenate(in_blocks(1000)).tolist() == list(range(1000))
     pairs = np.argwhere(np.ones((3, 4)))

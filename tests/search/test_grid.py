@@ -25,7 +25,7 @@ from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.learners import Fit, Path, Problem, find_learner
-from kselect.learners.least_squares import SquareLossPath
+from kselect.learners.krr_lssvm import SquareLossPath
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array
 from kselect.search.grid import (

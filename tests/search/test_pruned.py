@@ -23,8 +23,8 @@ from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Polynomial
 from kselect.learners import Problem, find_learner
-from kselect.learners.base import RidgeMode
 from kselect.learners.factor import factorise
+from kselect.learners.problem import RidgeMode
 from kselect.learners.smooth_hinge import smooth_hinge
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array

@@ -11,7 +11,7 @@ import numpy as np
 from kselect.core.method import Method
 from kselect.errors import TrialError
 from kselect.kernels import Kernel
-from kselect.learners.base import RidgeMode
+from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import LOSSES

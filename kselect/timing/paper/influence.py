@@ -14,8 +14,8 @@ import numpy as np
 from kselect.criteria.shortcuts import NO_MARGIN
 from kselect.errors import TrialError
 from kselect.kernels import Kernel
-from kselect.learners.bouligand import perturbation
 from kselect.learners.nystrom_series import nystrom_factor, woodbury, wrong_where_exploded
+from kselect.learners.series import perturbation
 from kselect.learners.smooth_hinge_trainer import (
     TOLERANCE,
     HingeProblem,

@@ -5,8 +5,8 @@ with the hat matrix S and the residual r of the full fit:
 
     T = S diag(1 on F, -m / (n - m) off F),   held-out residual = (I - T)^{-1} r = sum_q T^q r  on F,
 
-cut off after ``T^t r`` for order t. The series converges at the rate ``lambda_max(S_FF)``. For losses with zones
-(quadratic SVR, smoothed hinge) the series is that of the square loss on the rows of the full fit's free zone.
+cut off after ``T^t r`` for order t. The series converges at the rate ``lambda_max(S_FF)``. Losses with zones
+(quadratic SVR, smoothed hinge) have the series of the square loss on the rows in the free zone of the full fit.
 """
 
 from __future__ import annotations
@@ -66,23 +66,22 @@ class HeldOutSeries:
     """
 
     def __init__(self, residual: Array, folds: Folds) -> None:
-        self.residual_of_fit = residual
+        self.folds = folds
         self.sums = [residual]
-        self.groups = [
-            FoldGroup(np.array([folds.members[i] for i in positions]), folds.n)
-            for positions in folds.by_size.values()
-        ]
+        self.groups: list[FoldGroup] = []
 
     def residual(self, modes: Modes, order: int) -> Array:
         """Return the residual of each row with its fold held out, to that order, (n_ridges, n).
 
         The series does not store the modes, because these would keep their path alive.
         """
+        if order and not self.groups:
+            for positions in self.folds.by_size.values():
+                members = np.array([self.folds.members[i] for i in positions])
+                self.groups.append(FoldGroup(members, modes, self.sums[0]))
         while len(self.sums) <= order:
             total = self.sums[-1].copy()
             for group in self.groups:
-                if group.inside is None:
-                    group.start(modes, self.residual_of_fit)
                 term = group.step(modes)
                 total[:, group.folds] += term.transpose(1, 0, 2)
             self.sums.append(total)
@@ -90,23 +89,20 @@ class HeldOutSeries:
 
 
 class FoldGroup:
-    """The folds of one size (k, m), and the current term of each, (k, n_ridges, .)."""
+    """The folds of one size (k, m), and the current term of each, (k, n_ridges, .).
 
-    def __init__(self, folds: Index, n: int) -> None:
+    The first term is the residual of the fit, which all folds share except for their own rows.
+    """
+
+    def __init__(self, folds: Index, modes: Modes, residual: Array) -> None:
         self.folds = folds
-        self.e = folds.shape[1] / (n - folds.shape[1])
-        self.inside: Array | None = None
-        self.along_modes = self.along_bias = np.empty(0)
-
-    def start(self, modes: Modes, residual: Array) -> None:
-        """Start from the residual of the fit, which all folds share except for their own rows."""
-        self.inside = residual[:, self.folds].transpose(1, 0, 2)
+        self.e = folds.shape[1] / (residual.shape[1] - folds.shape[1])
+        self.inside = residual[:, folds].transpose(1, 0, 2)
         self.along_modes = (residual @ modes.A)[None]
         self.along_bias = np.einsum("ln,ln->l", residual, modes.q)[None]
 
     def step(self, modes: Modes) -> Array:
         """Replace v by ``S D v`` and return its values on the folds."""
-        assert self.inside is not None
         A, q = modes.A[self.folds], modes.q[:, self.folds].transpose(1, 0, 2)
         more = 1.0 + self.e
         x = self.inside @ A
@@ -169,7 +165,7 @@ def largest_rate(rows: Index, folds: Folds, ridge: float, block: Callable[[Index
 
 
 class FrozenZoneSeries(ABC):
-    """The series of a path whose loss has zones: those of the full fit stay, so the derivatives are linear.
+    """The series of a path whose loss has zones, which stay as in the full fit, so that derivatives are linear.
 
     The limit of the series is the fit without the fold, with the zones frozen and the ridge ``(n - m) lam``: one
     Newton step, not retraining.
@@ -186,7 +182,7 @@ class FrozenZoneSeries(ABC):
         """Return ``max_F lambda_max(S_FF)`` at one ridge, S being the hat matrix of the free rows."""
 
     def bif(self, folds: Folds, order: int) -> Array:
-        """Return k-fold cross-validation by its Taylor series of that order; its ridge is per fold."""
+        """Return the Taylor series of k-fold cross-validation to that order; its ridge is per fold."""
         known = self._series.get(folds)
         if known is None or known.shape[1] <= order:
             # Doubling the order avoids recomputing the series for each of several ascending orders.

@@ -1,4 +1,4 @@
-"""The closed forms of the square loss against retraining, and what happens at the edge of arithmetic."""
+"""Compare the closed forms of the square loss with retraining, and test extreme numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Linear
 from kselect.learners import LEARNERS, Problem
-from kselect.learners.least_squares import SquareLossPath
+from kselect.learners.krr_lssvm import SquareLossPath
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 
@@ -27,14 +27,14 @@ BOTH = pytest.mark.parametrize("bias", [True, False], ids=["lssvm", "krr"])
 def test_fit_is_the_solution_of_the_linear_system(case: Case) -> None:
     """alpha, b and the fitted values of every ridge, within the bound of both computations."""
     p, path = case.problem, case.path()
-    dual, decision = path.fit(), path.decision()
+    fit, decision = path.fit(), path.decision()
     for at, lam in enumerate(p.lams):
         gamma = p.n * lam
         alpha, b = oracles.fit(p.K, p.y, gamma, case.bias)
         solution, fitted = oracles.fit_bound(p.K, p.y, gamma, case.bias)
-        assert np.linalg.norm(dual.alpha[at] - alpha) <= solution
-        assert abs(dual.bias[at] - b) <= solution
-        assert case.bias or dual.bias[at] == 0
+        assert np.linalg.norm(fit.alpha[at] - alpha) <= solution
+        assert abs(fit.bias[at] - b) <= solution
+        assert case.bias or fit.bias[at] == 0
         assert np.linalg.norm(decision[at] - oracles.predict(p.K, alpha, b)) <= fitted
 
 
@@ -60,7 +60,7 @@ def test_loo_is_retraining_without_the_row(case: Case) -> None:
 
 @given(cases(lowest=-2.0))
 def test_the_bounds_are_not_empty(case: Case) -> None:
-    """Where the ridge is not tiny, the bound is far below what any mistake in a formula would make."""
+    """If the ridge is not tiny, the bound is far below the effect of a wrong formula."""
     p = case.problem
     for lam in p.lams:
         bound = oracles.held_out_bound(p.K, p.y, case.folds.members, lam, case.bias, case.per_fold)
@@ -81,7 +81,7 @@ def test_spectrum_is_descending_and_not_negative(case: Case) -> None:
 @BOTH
 @pytest.mark.parametrize("equal", [True, False])
 def test_per_fold_differs_from_fixed(bias: bool, equal: bool) -> None:
-    """Per-fold at lam is fixed at ((n - m) / n) lam for folds of one size, and never fixed at lam."""
+    """For folds of one size, per-fold at lam equals fixed at ((n - m) / n) lam, not fixed at lam."""
     X, y = rows(18)
     folds = numbered(np.random.default_rng(3), 18, 3, equal)
     fixed = problem_of(Gaussian(2.0), X, y, [0.1, 1.0])
@@ -96,7 +96,7 @@ def test_per_fold_differs_from_fixed(bias: bool, equal: bool) -> None:
 
 
 def test_bias_makes_a_difference() -> None:
-    """A shift of all targets moves the LSSVM's predictions by it, and the KRR's not."""
+    """Shifting all targets shifts the LSSVM's predictions, but not those of KRR."""
     X, y = rows(18)
     folds = numbered(np.random.default_rng(3), 18, 4, True)
     for bias in (True, False):
@@ -109,7 +109,7 @@ def test_bias_makes_a_difference() -> None:
 @pytest.mark.parametrize("name", ["lssvm", "krr"])
 @pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
 def test_held_out_does_not_see_the_fold(name: str, ridge: Any) -> None:
-    """New targets in a fold leave its predictions alone and move those of the others.
+    """New targets in a fold change the predictions of the other folds only.
 
     Both runs are within the bound of the same retrained models, the larger targets within a larger one.
     """
@@ -142,23 +142,23 @@ def test_held_out_does_not_see_the_fold(name: str, ridge: Any) -> None:
 
 @pytest.mark.parametrize("name", ["lssvm", "krr"])
 def test_a_path_answers_in_the_shapes_of_its_protocol(name: str) -> None:
-    """(n_ridges, n) for predictions, n eigenvalues, a dual that gives the fitted values; inputs untouched."""
+    """(n_ridges, n) for predictions, n eigenvalues, a fit that gives the fitted values; inputs untouched."""
     X, y = rows(18)
     p = problem_of(any_kernel("gaussian"), X, y, [0.1, 1.0, 10.0])
     K, folds = p.K.copy(), numbered(np.random.default_rng(0), 18, 4, False)
     path = LEARNERS[name].path(p)
     assert path.decision().shape == path.loo().shape == path.held_out(folds).shape == (3, 18)
     assert p.spectrum().shape == (18,)
-    dual = path.fit()
+    fit = path.fit()
     for ridge in range(3):
         # y - gamma alpha and K alpha + b: the same up to the bound of a fit, on both sides.
         bound = oracles.fit_bound(p.K, y, 18 * p.lams[ridge], bias_of(name))[1]
-        assert np.abs(dual.decision(ridge, p.K) - path.decision()[ridge]).max() <= bound
+        assert np.abs(fit.decision(ridge, p.K) - path.decision()[ridge]).max() <= bound
     assert (p.K == K).all()
 
 
 def test_held_out_and_loo_are_remembered() -> None:
-    """Criteria share what they need: the second answer is the first."""
+    """Results are cached for further criteria: the second answer is the first."""
     X, y = rows(18)
     path = SquareLossPath(problem_of(Gaussian(2.0), X, y), bias=True)
     folds, other = (numbered(np.random.default_rng(s), 18, 4, False) for s in (0, 1))
@@ -181,7 +181,7 @@ def test_leverages(case: Case) -> None:
 
 
 def test_a_failed_fold_leaves_the_guard_in_place() -> None:
-    """After k-CV has failed on a singular block, the guard still looks at every fold (42 of 42 cases did not)."""
+    """After k-CV has failed on a singular block, the guard still checks every fold."""
     rng = np.random.default_rng(9)
     X, y = rng.normal(size=(24, 2)), np.sign(rng.normal(size=24))
     folds = numbered(rng, 24, 4, False)
@@ -196,7 +196,7 @@ def test_a_failed_fold_leaves_the_guard_in_place() -> None:
 
 
 def test_lapack_failure_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where divide and conquer does not converge, the QR iteration gives the same held-out predictions."""
+    """If divide and conquer does not converge, the QR iteration gives the same held-out predictions."""
     X, y = rows(18)
     p = problem_of(Gaussian(2.0), X, y)
     folds = numbered(np.random.default_rng(0), 18, 4, False)
@@ -212,7 +212,7 @@ def test_lapack_failure_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def answers(problem: Problem, bias: bool, folds: Folds) -> Array:
-    """All that a path says, for every ridge."""
+    """Return all predictions of a path, for every ridge."""
     path = SquareLossPath(problem, bias=bias)
     return np.hstack([path.decision(), path.loo(), path.held_out(folds), path.fit().alpha])
 
@@ -220,7 +220,7 @@ def answers(problem: Problem, bias: bool, folds: Folds) -> Array:
 @BOTH
 @pytest.mark.parametrize("power", range(-12, 3))
 def test_underflowing_gaussian_is_finite(bias: bool, power: int) -> None:
-    """A narrow Gaussian, whose entries without care would be subnormal: LAPACK then fails to converge."""
+    """The entries of a narrow Gaussian kernel must not be subnormal, or LAPACK fails to converge."""
     rng = np.random.default_rng(1)
     X = rng.integers(0, 2, size=(90, 40)) * 1.5
     y = rng.choice([-1.0, 1.0], size=90)
@@ -235,7 +235,7 @@ def test_underflowing_gaussian_is_finite(bias: bool, power: int) -> None:
 
 
 def singular(kind: str) -> Array:
-    """Rows whose linear kernel has rank one."""
+    """Return rows whose linear kernel has rank one."""
     x = np.random.default_rng(7).normal(size=(9, 1))
     return np.ones((9, 2)) if kind == "equal rows" else x
 
@@ -244,7 +244,7 @@ def singular(kind: str) -> Array:
 @pytest.mark.parametrize("kind", ["equal rows", "rank one"])
 @pytest.mark.parametrize("lam", [1e-300, 1e-100, 1e-30, 1e-16, 1e-10])
 def test_singular_kernel_with_a_tiny_ridge(bias: bool, kind: str, lam: float) -> None:
-    """A finite number or a TrialError, never NaN, and no warning."""
+    """The result is finite or a TrialError, never NaN, without a warning."""
     X = singular(kind)
     y = np.where(np.arange(9) % 2 == 0, 1.0, -1.0)
     folds = numbered(np.random.default_rng(0), 9, 3, False)
@@ -259,7 +259,7 @@ def test_singular_kernel_with_a_tiny_ridge(bias: bool, kind: str, lam: float) ->
 @pytest.mark.parametrize("n", range(2, 13))
 @pytest.mark.parametrize("kind", ["equal rows", "rank one"])
 def test_singular_kernel_without_a_ridge(bias: bool, n: int, kind: str) -> None:
-    """lam = 0: a TrialError, whatever side of zero the rounded eigenvalues fall on."""
+    """lam = 0 is a TrialError, whether rounding makes the eigenvalues positive or negative."""
     X = np.ones((n, 1)) if kind == "equal rows" else np.random.default_rng(n).normal(size=(n, 1))
     path = SquareLossPath(problem_of(Linear(), X, X[:, 0], [0.0]), bias=bias)
     with pytest.raises(TrialError, match="singular kernel"):

@@ -1,4 +1,4 @@
-"""The Taylor series of cross-validation against its definition, its limit and the paper's recursion."""
+"""Compare the Taylor series of cross-validation with its definition, its limit and the paper's recursion."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.nystrom import draw_landmarks, nystrom_columns
 from kselect.learners import Path, Problem, find_learner
-from kselect.learners.base import RidgeMode
-from kselect.learners.bouligand import rates_reaching
+from kselect.learners.problem import RidgeMode
+from kselect.learners.series import rates_reaching
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array
 
@@ -41,7 +41,7 @@ def dense_kernel(path: Path) -> Array:
 
 
 def hat_matrix(path: Path, lam: float, bias: bool) -> Array:
-    """``S = I - gamma P`` from the dense inverse."""
+    """Return ``S = I - gamma P`` from the dense inverse."""
     gamma = N * lam
     G = np.linalg.inv(dense_kernel(path) + gamma * np.eye(N))
     ones = G.sum(axis=1)
@@ -50,7 +50,7 @@ def hat_matrix(path: Path, lam: float, bias: bool) -> Array:
 
 
 def papers_recursion(path: Path, lam: float, bias: bool, F: Array, order: int) -> Array:
-    """Section 5 word for word for the square loss: L x = ..., f_{-F} = f + b + sum eps^s h_s / s!."""
+    """Return the recursion of section 5 for the square loss: L x = ..., f_{-F} = f + b + sum eps^s h_s / s!."""
     K, n, m = dense_kernel(path), N, len(F)
     gamma = n * lam
     G = np.linalg.inv(K + gamma * np.eye(n))
@@ -134,7 +134,7 @@ def test_rates_are_the_largest_eigenvalues_of_the_folds(learner: str, thin: bool
 def test_the_guard_after_cross_validation_uses_its_blocks(
     learner: str, ridge: RidgeMode, stack: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One fold at a time or all at once, at the same ridge or (per-fold) at a smaller one."""
+    """Test one fold at a time and all at once, at the same ridge and (per-fold) at a smaller one."""
     monkeypatch.setattr("kselect.learners.fold_solves.STACK_SIZE", stack)
     path = make(learner, 0.3, ridge)
     exact = path.held_out(FOLDS)

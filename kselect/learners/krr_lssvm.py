@@ -18,12 +18,12 @@ from functools import cached_property, partial
 import numpy as np
 
 from kselect.learners.base import Fit, Problem, RightSide, learner, per_folds
-from kselect.learners.bouligand import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.factor import Factor
 from kselect.learners.fold_solves import FoldErrors, FoldSolver, SharedFits, chunks, solve_all
 from kselect.learners.nystrom_series import NystromFactor, fbif_square
 from kselect.learners.primal import PrimalPath
 from kselect.learners.problem import Dense
+from kselect.learners.series import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.tiny_predictions import (
     Fitted,
     closed_form_rounding,
@@ -134,7 +134,7 @@ class SquareLossPath:
         return HeldOutSeries(self.problem.y - self._smooth(), folds)
 
     def bif(self, folds: Folds, order: int) -> Array:
-        """Return k-fold cross-validation by its Taylor series of that order (icml2014).
+        """Return the Taylor series of k-fold cross-validation to that order (icml2014).
 
         Expanded around the fit with n lam, it tends to retraining with the fold's own ridge ``(n - m) lam``.
         """
