@@ -1,4 +1,7 @@
-"""Exact leave-one-out (ELOO, Cawley 2006), and its Bayesian regularisation (BR, Cawley and Talbot 2007)."""
+"""Exact leave-one-out (ELOO, Cawley 2006), and its Bayesian regularisation (BR, Cawley and Talbot 2007).
+
+Both ask a path for its closed form of leave-one-out: one fit per ridge gives all held-out predictions.
+"""
 
 from __future__ import annotations
 

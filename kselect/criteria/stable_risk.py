@@ -1,4 +1,8 @@
-"""The empirical risk plus a stability penalty (RKS, SPS of tcyb2018), and probes of these stabilities."""
+"""The empirical risk plus a stability penalty (RKS, SPS of tcyb2018), and probes of stability.
+
+The penalties depend on the kernel matrix and not on the ridge, so that the empirical risk chooses the ridge.
+The probe ``beta`` is kernel stability itself; ``uniform-stability`` is the quantity that it stands for.
+"""
 
 from __future__ import annotations
 
