@@ -1,9 +1,10 @@
-"""Count the functions and modules of kselect that one trial and one report run through.
+"""Count the functions, modules and types of kselect that one trial and one report run through.
 
     python tests/bench/functions.py             one trial of quickstart, and the report of ecml2014
-    python tests/bench/functions.py --names     the same, with the functions of each module
+    python tests/bench/functions.py --names     the same, with their names
 
-A function counts once, however often it is called; lambdas and comprehensions do not count.
+A function counts once, even if it is called several times; lambdas and comprehensions do not count. A type counts
+if a value of it is made: these are the forms that a number may take on its way.
 """
 
 from __future__ import annotations
@@ -24,17 +25,20 @@ PACKAGE = str(ROOT / "kselect")
 
 
 @contextlib.contextmanager
-def traced() -> Iterator[set[CodeType]]:
-    """Collect the code of every function of the package that is called inside the block."""
+def traced() -> Iterator[tuple[set[CodeType], set[type]]]:
+    """Collect the code of every function that is called inside the block, and the types of new values."""
     seen: set[CodeType] = set()
+    types: set[type] = set()
 
     def watch(frame: FrameType, event: str, argument: object) -> None:
         if event == "call":
             seen.add(frame.f_code)
+            if frame.f_code.co_name == "__init__":
+                types.add(type(frame.f_locals[frame.f_code.co_varnames[0]]))
 
     sys.setprofile(watch)
     try:
-        yield seen
+        yield seen, types
     finally:
         sys.setprofile(None)
 
@@ -73,17 +77,19 @@ def trial() -> Callable[[], object]:
 def main() -> None:
     """Print the counts, and the names of the functions if asked."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--names", action="store_true", help="list the functions of each module")
+    parser.add_argument("--names", action="store_true", help="list the functions and types")
     names = parser.parse_args().names
     with tempfile.TemporaryDirectory() as folder:
         for title, work in (("trial", trial()), ("report", report(Path(folder)))):
-            with contextlib.redirect_stdout(io.StringIO()), traced() as seen:
+            with contextlib.redirect_stdout(io.StringIO()), traced() as (seen, types):
                 work()
             found = by_module(seen)
+            made = sorted(t.__name__ for t in types if t.__module__.startswith("kselect."))
             functions = sum(map(len, found.values()))
-            print(f"{title}: {functions} functions in {len(found)} modules")
+            print(f"{title}: {functions} functions in {len(found)} modules, {len(made)} types")
             for module, inside in found.items() if names else ():
                 print(f"  {module}: {', '.join(inside)}")
+            print(f"  types: {', '.join(made)}" if names else "", end="\n" * names)
 
 
 if __name__ == "__main__":
