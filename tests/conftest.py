@@ -1,6 +1,6 @@
-"""Settings of every test: one thread for numbers; hypothesis draws the same examples and never fails on time.
+"""Settings for all tests: one numerical thread, and reproducible hypothesis examples without a deadline.
 
-Where several processes test, one beside them compiles the SVM's loops, and what uses these comes last.
+If several processes test, a separate one compiles the SVM's loops, and the tests that use them run last.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-# Before numpy is loaded: the matrices here are small, and threads that wait for each other keep a core busy.
+# Set before numpy is loaded: the matrices here are small, and waiting threads keep a core busy.
 os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 import pytest
@@ -34,35 +34,35 @@ SCRIPT = Path(__file__).with_name("compile_loops.py")
 
 
 def uses_loops(item: pytest.Item) -> bool:
-    """Or may do so."""
+    """Return whether a test may use the compiled loops."""
     return any(word in item.nodeid for word in COMPILED)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In the process that tests nothing itself; its script is locked until it ends."""
+    """Start the compilation in the main process of pytest-xdist; its script stays locked until it ends."""
     if not getattr(config.option, "numprocesses", None) or hasattr(config, "workerinput"):
         return
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    with SCRIPT.open() as lock, suppress(BlockingIOError):  # another run of the tests compiles
+    with SCRIPT.open() as lock, suppress(BlockingIOError):  # another test run is already compiling
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         command = [sys.executable, str(SCRIPT)]
         config.stash[COMPILER] = subprocess.Popen(command, env=env, pass_fds=[lock.fileno()])
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """It goes with the tests."""
+    """Stop the compilation when the tests end."""
     if (compiler := config.stash.get(COMPILER, None)) is not None:
         compiler.kill()
         compiler.wait()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Else in the order in which they are written."""
+    """Move the tests that use compiled loops to the end; keep the order of the others."""
     items.sort(key=uses_loops)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """What another process is about to have compiled is not compiled again."""
+    """Wait until the loops are compiled, so that this process does not compile them again."""
     if uses_loops(item):
         with SCRIPT.open() as lock:
             fcntl.flock(lock, fcntl.LOCK_SH)
@@ -70,7 +70,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture
 def pictures_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of every figure the SVG: for tests of it or of the words, as embedding fonts takes longer than drawing."""
+    """Save every figure as SVG only: embedding fonts takes longer than drawing."""
     from kselect.report import style
 
     save = style.save
@@ -79,7 +79,7 @@ def pictures_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def labelled() -> Case:
-    """Two classes, a Gaussian kernel, three ridges, folds of different sizes: every option shows."""
+    """Return two classes, a Gaussian kernel, three ridges and unequal folds: every option has an effect."""
     import numpy as np
     from problems import Case, numbered, problem_of, rows
 

@@ -1,4 +1,4 @@
-"""Run the command in processes of its own, with hooks that make workers slow or kill them."""
+"""Functions that run the command in separate processes, with hooks that slow down or kill workers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kselect.report.sections import FIGURES
 from kselect.run.workers import POOLS
 
 ROOT = Path(kselect.__file__).resolve().parents[1]
-SECONDS = 240.0  # a time-out, not a wait: with ten others on two cores a start takes half a minute
+SECONDS = 240.0  # a time-out: with ten other processes on two cores, starting takes half a minute
 
 SMALL = """\
 name: small
@@ -35,7 +35,7 @@ datasets: [heart, sonar, liver-disorders]
 """
 JOBS = 9
 
-# What a module named sitecustomize does in the parent and in every worker.
+# Content of a module named sitecustomize, which runs in the parent and in every worker.
 SLOW = """
 import time
 import kselect.run.workers as workers
@@ -92,7 +92,7 @@ def write_config(folder: Path, text: str = SMALL, name: str = "small.yaml") -> P
 def environment(folder: Path, hook: str = "", **more: str) -> dict[str, str]:
     """Return the variables for a run in ``folder``: embedded data only, no proxy, and the hook if any.
 
-    The threads of the tests are not set for it: it has to limit its own.
+    The thread limits of the tests are removed, because the command must set its own.
     """
     ours = ("KSELECT_", "PYTEST_")
     clean = {k: v for k, v in os.environ.items() if not k.startswith(ours) and k not in POOLS}
@@ -107,7 +107,7 @@ def environment(folder: Path, hook: str = "", **more: str) -> dict[str, str]:
 
 
 def start(folder: Path, *arguments: str, hook: str = "", **more: Any) -> subprocess.Popen[str]:
-    """Start ``kselect ARGUMENTS`` in a folder, as the leader of a process group of its own."""
+    """Start ``kselect ARGUMENTS`` in a folder, as the leader of a new process group."""
     env = environment(folder, hook, **more.pop("env", {}))
     first: Callable[[], Any] = more.pop("preexec_fn", lambda: None)
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
@@ -126,7 +126,7 @@ def start(folder: Path, *arguments: str, hook: str = "", **more: Any) -> subproc
 def kselect_in(
     folder: Path, *arguments: str, hook: str = "", **more: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command to its end as a fork of a process that has imported kselect; workers are forks too."""
+    """Run the command to its end in a fork of a process that has imported kselect; workers are forks too."""
     if more:
         return started_in(folder, *arguments, hook=hook, **more)
     run = forks(os.getpid()).run(arguments, folder, environment(folder), SECONDS, hook)

@@ -1,8 +1,8 @@
-"""Commands in processes that need not start from nothing: each is a fork of one that has imported kselect.
+"""Commands in processes that are forks of one process that has already imported kselect.
 
-What a command costs is then what it does. Folder, variables, streams, signals, exit status and the end of the
-interpreter are those of a process of its own, and loky's workers are forks of it; what Python itself does at a
-start (safe paths, what is imported by what), and workers that start from nothing, are not tested this way.
+A test therefore waits only for the command itself. Folder, variables, streams, signals, exit status and
+interpreter shutdown are those of a separate process, and loky's workers are forks of it. This does not test
+what Python does at startup (safe paths, which module imports which), or workers that start from scratch.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import NoReturn
 
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
-# What commands import when they come to it.
+# Modules that commands import on first use.
 LATE = (
     "joblib",
     "loky",
@@ -42,14 +42,14 @@ PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent() -> None:
-    """End this process when its test ends, and let it react to Ctrl-C, which a shell ignores after ``&``."""
+    """End this process when its test ends, and restore Ctrl-C, which a shell ignores after ``&``."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    with contextlib.suppress(OSError, AttributeError):  # Linux knows it, others do not
+    with contextlib.suppress(OSError, AttributeError):  # only Linux has prctl
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Forks:
-    """The process that is forked, seen from the tests."""
+    """The process that is forked, as the tests use it."""
 
     def __init__(self) -> None:
         self.line, theirs = socket.socketpair()
@@ -68,7 +68,7 @@ class Forks:
         seconds: float,
         hook: str,
     ) -> subprocess.CompletedProcess[str]:
-        """``kselect ARGUMENTS`` to its end; the hook is code that is run before it."""
+        """Run ``kselect ARGUMENTS`` to its end; the hook is code that runs before it."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             asked = json.dumps([list(arguments), str(folder), dict(env), hook]).encode()
             head = len(asked).to_bytes(4, "big")
@@ -89,14 +89,14 @@ class Forks:
         return subprocess.CompletedProcess(["kselect", *arguments], status, *texts)
 
     def number(self) -> int:
-        """What is answered next."""
+        """Read the next number of the answer."""
         if not (found := received(self.line, 8)):
             raise EOFError(f"the process that is forked has ended: {self.process.wait()}")
         return int.from_bytes(found, "big")
 
 
 def received(line: socket.socket, size: int) -> bytes:
-    """So many bytes; none at the end."""
+    """Read up to this many bytes; return no bytes at the end of the stream."""
     found = b""
     while len(found) < size and (more := line.recv(size - len(found))):
         found += more
@@ -105,12 +105,12 @@ def received(line: socket.socket, size: int) -> bytes:
 
 @functools.cache
 def forks(_: int) -> Forks:
-    """One for each process of the tests, by its id."""
+    """Return the fork server of this test process."""
     return Forks()
 
 
 def import_everything() -> None:
-    """What any command imports."""
+    """Import the modules that commands use."""
     import kselect
 
     for module in pkgutil.walk_packages(kselect.__path__, "kselect."):
@@ -121,7 +121,7 @@ def import_everything() -> None:
 
 
 def serve(line: socket.socket) -> None:
-    """Fork for each command that is asked for, until nobody asks any more."""
+    """Fork once per requested command, until the socket is closed."""
     while True:
         head, fds, _, _ = socket.recv_fds(line, 4, 2)
         if not head:
@@ -139,7 +139,7 @@ def serve(line: socket.socket) -> None:
 
 
 def exit_status(end: SystemExit) -> int:
-    """A number as it is, words after printing them: what Python does with both."""
+    """Return the exit status as Python does: numbers unchanged, 1 for text, which is printed."""
     if isinstance(end.code, str):
         print(end.code, file=sys.stderr)  # noqa: T201
         return 1
@@ -147,7 +147,7 @@ def exit_status(end: SystemExit) -> int:
 
 
 def forked_executor(n_jobs: int) -> Executor:
-    """As ``local_executor``, but for what a worker starts as: a fork, with all imports and hooks of its parent."""
+    """Return ``local_executor`` with forked workers, which inherit all imports and hooks of their parent."""
     from loky import ProcessPoolExecutor
 
     from kselect.run.workers import start_trackers, start_worker
@@ -163,7 +163,7 @@ def forked_executor(n_jobs: int) -> Executor:
 def be_command(
     arguments: list[str], folder: str, env: Mapping[str, str], hook: str, fds: Sequence[int]
 ) -> NoReturn:
-    """The command, as if it had been started in a folder with variables and streams."""
+    """Become the command, as if started in a folder with these variables and streams."""
     from kselect.cli import run
     from kselect.cli.main import main
 
@@ -189,7 +189,7 @@ def be_command(
         atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()
-        # What follows at an end is the removal of modules: here a copy of all that the fork shares.
+        # Skip the rest of the shutdown, which removes modules: this would copy all memory that the fork shares.
         os._exit(status)
 
 

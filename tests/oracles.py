@@ -1,9 +1,9 @@
-"""Slow definitions, word for word: what the fast forms of kselect are compared with.
+"""Slow literal definitions, with which kselect's fast forms are compared.
 
 Nothing here uses an eigendecomposition of the whole problem, a closed form or code of kselect: models are
 retrained, norms come from singular values, lattices are enumerated, kernels are double loops.
 
-The bounds at the end say how far a fast form and its oracle may differ. They are first-order error
+The bounds at the end limit the difference between a fast form and its oracle. They are first-order error
 analysis of both computations from the matrices that were solved, not constants.
 """
 
@@ -24,22 +24,22 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 def gram(k: Callable[[Array, Array], float], X: Array, Z: Array) -> Array:
-    """``K_ij = k(x_i, z_j)``, entry by entry."""
+    """Return ``K_ij = k(x_i, z_j)``, computed entry by entry."""
     return np.array([[k(x, z) for z in Z] for x in X])
 
 
 def gaussian(tau: float) -> Callable[[Array, Array], float]:
-    """``exp(-||x - z||^2 / (2 tau))``."""
+    """Return ``exp(-||x - z||^2 / (2 tau))``."""
     return lambda x, z: math.exp(-sum((a - b) ** 2 for a, b in zip(x, z, strict=True)) / (2 * tau))
 
 
 def polynomial(degree: int) -> Callable[[Array, Array], float]:
-    """``(1 + x.z)^degree``."""
+    """Return ``(1 + x.z)^degree``."""
     return lambda x, z: (1.0 + sum(a * b for a, b in zip(x, z, strict=True))) ** degree
 
 
 def linear() -> Callable[[Array, Array], float]:
-    """``x.z``."""
+    """Return ``x.z``."""
     return lambda x, z: sum(a * b for a, b in zip(x, z, strict=True))
 
 
@@ -47,7 +47,7 @@ def linear() -> Callable[[Array, Array], float]:
 
 
 def system(K: Array, gamma: float, bias: bool) -> Array:
-    """``K + gamma I``, bordered by ones and a zero where there is a bias."""
+    """Return ``K + gamma I``; with a bias, add a row and column of ones with a zero in the corner."""
     n = len(K)
     A = K + gamma * np.eye(n)
     if not bias:
@@ -57,31 +57,31 @@ def system(K: Array, gamma: float, bias: bool) -> Array:
 
 
 def fit(K: Array, y: Array, gamma: float, bias: bool) -> tuple[Array, float]:
-    """alpha and b of ``min sum (y - f - b)^2 + gamma ||f||^2`` by its linear system."""
+    """Return alpha and b of ``min sum (y - f - b)^2 + gamma ||f||^2`` from its linear system."""
     right = np.append(y, 0.0) if bias else y
     x = np.linalg.solve(system(K, gamma, bias), right)
     return (x[:-1], float(x[-1])) if bias else (x, 0.0)
 
 
 def predict(K_test: Array, alpha: Array, b: float) -> Array:
-    """``f(x) = sum_i alpha_i k(x, x_i) + b``."""
+    """Return ``f(x) = sum_i alpha_i k(x, x_i) + b``."""
     return K_test @ alpha + b
 
 
 def fold_ridge(n: int, m: int, lam: float, per_fold: bool) -> float:
-    """The ridge of the model that is trained without a fold of m rows."""
+    """Return the ridge of the model trained without a fold of m rows."""
     return (n - m) * lam if per_fold else n * lam
 
 
 def without(F: Index, n: int) -> Index:
-    """The rows that are not in a fold."""
+    """Return the rows outside a fold."""
     return np.setdiff1d(np.arange(n), F)
 
 
 def held_out(
     K: Array, y: Array, folds: Iterable[Index], lam: float, bias: bool, per_fold: bool
 ) -> Array:
-    """Every row predicted by the model that is trained without its fold."""
+    """Predict every row by the model trained without its fold."""
     n = len(y)
     out = np.empty(n)
     for F in folds:
@@ -92,12 +92,12 @@ def held_out(
 
 
 def leave_one_out(K: Array, y: Array, lam: float, bias: bool) -> Array:
-    """Every row predicted by the model that is trained without it, the ridge n lam kept."""
+    """Predict every row by the model trained without it, with the ridge n lam unchanged."""
     return held_out(K, y, singletons(len(y)), lam, bias, per_fold=False)
 
 
 def singletons(n: int) -> list[Index]:
-    """The folds of leave-one-out."""
+    """Return the folds of leave-one-out."""
     return [np.array([i], dtype=np.intp) for i in range(n)]
 
 
@@ -105,7 +105,7 @@ def singletons(n: int) -> list[Index]:
 
 
 def loss(name: str, y: float, f: float) -> float:
-    """The loss of one point."""
+    """Return the loss of one point."""
     if name == "squared":
         return (y - f) * (y - f)
     if name == "hinge":
@@ -116,17 +116,17 @@ def loss(name: str, y: float, f: float) -> float:
 
 
 def losses(name: str, y: Array, f: Array) -> Array:
-    """The loss of every point."""
+    """Return the loss of every point."""
     return np.array([loss(name, a, b) for a, b in zip(y.tolist(), f.tolist(), strict=True)])
 
 
 def mean_of_points(values: Array, folds: Iterable[Index]) -> float:
-    """The mean over all points."""
+    """Return the mean over all points."""
     return math.fsum(values) / len(values)
 
 
 def mean_of_folds(values: Array, folds: Iterable[Index]) -> float:
-    """The mean over folds of each fold's mean."""
+    """Return the mean over folds of each fold's mean."""
     means = [math.fsum(values[F]) / len(F) for F in folds]
     return math.fsum(means) / len(means)
 
@@ -137,7 +137,7 @@ MEANS = {"points": mean_of_points, "folds": mean_of_folds}
 
 
 def stability(K: Array) -> float:
-    """``max_i ||K - K^i||_2``, K^i being K with row and column i set to zero, by singular values."""
+    """Return ``max_i ||K - K^i||_2`` by singular values, where K^i is K with row and column i set to zero."""
     norms = []
     for i in range(len(K)):
         Ki = K.copy()
@@ -148,7 +148,7 @@ def stability(K: Array) -> float:
 
 
 def bayesian_regularisation(residuals: Array, eta: Sequence[float]) -> float:
-    """``(n/2) log Q + (d/2) log Omega``, ``Q = sum e^2 / 2``, ``Omega = sum eta^2 / 2``."""
+    """Return ``(n/2) log Q + (d/2) log Omega`` with ``Q = sum e^2 / 2`` and ``Omega = sum eta^2 / 2``."""
     Q = 0.5 * math.fsum(e * e for e in residuals)
     score = len(residuals) / 2 * math.log(Q)
     if eta:
@@ -157,10 +157,10 @@ def bayesian_regularisation(residuals: Array, eta: Sequence[float]) -> float:
 
 
 def integral_eigenvalues(d: int, n: int, tau: float, period: float) -> Array:
-    """The n largest ``(2 pi tau)^{d/2} v^{-d} exp(-2 pi^2 tau ||j||^2 / v^2)`` over j in Z^d, descending.
+    """Return the n largest ``(2 pi tau)^{d/2} v^{-d} exp(-2 pi^2 tau ||j||^2 / v^2)`` over j in Z^d, descending.
 
-    The box [-B, B]^d holds every j with ||j|| <= B, and more than n of them: a ball of radius
-    B >= n^{1/d} + 1 has a cube of side > 2 n^{1/d} / sqrt(d) in it, d <= 3, and for d = 1 it has 2 B + 1.
+    The box [-B, B]^d contains every j with ||j|| <= B, and more than n of them: a ball of radius B >= n^{1/d} +
+    1 contains a cube of side > 2 n^{1/d} / sqrt(d) if d <= 3, and for d = 1 the box has 2 B + 1 points.
     """
     B = math.ceil(n ** (1 / d)) + 1
     box = itertools.product(range(-B, B + 1), repeat=d)
@@ -176,7 +176,7 @@ def integral_eigenvalues(d: int, n: int, tau: float, period: float) -> Array:
 
 
 def perturbation(X: Array, K: Array, tau: float) -> float:
-    """``sum_j |lambda_j(L_K) - sigma_j(K)/n|``, both descending; the period is the largest range."""
+    """Return ``sum_j |lambda_j(L_K) - sigma_j(K)/n|``, both descending; the period is the largest range."""
     n, d = X.shape
     period = max(float(column.max() - column.min()) for column in X.T)
     of_kernel = sorted(np.linalg.eigvalsh(K) / n, reverse=True)
@@ -184,7 +184,7 @@ def perturbation(X: Array, K: Array, tau: float) -> float:
 
 
 def grid_search(score: Callable[[int, int], float], kernels: int, ridges: int) -> tuple[int, int]:
-    """The first place of the lowest score, kernels outside, ridges inside."""
+    """Return the first position of the lowest score, with kernels in the outer loop and ridges in the inner one."""
     place, lowest = (0, 0), math.inf
     for kernel in range(kernels):
         for ridge in range(ridges):
@@ -194,47 +194,47 @@ def grid_search(score: Callable[[int, int], float], kernels: int, ridges: int) -
     return place
 
 
-# --- how far a fast form may be from its definition --------------------------------------------------
+# --- the largest difference between a fast form and its definition ------------------------------
 
-# Each side takes fewer than ten steps (a factorisation, products, sums, a solve), each with a rounding
-# error of at most n eps relative to the norms that enter below.
+# Each side takes fewer than ten steps (a factorisation, products, sums, a solve), each with a rounding error of
+# at most n eps relative to the norms that enter below.
 STEPS = 10
 
 
 def norm(A: Array) -> float:
-    """The 2-norm of a matrix or vector."""
+    """Return the 2-norm of a matrix or vector."""
     return float(np.linalg.norm(A, 2))
 
 
 def bias_growth(K: Array, gamma: float, bias: bool) -> float:
-    r"""By how much ``P = G - p p^T / (1^T p)`` loses more than G does.
+    """Return how much more accuracy ``P = G - p p^T / (1^T p)`` loses than G.
 
-    ``||p||^2 = 1^T G^2 1 <= ||G|| 1^T p`` and ``||dp|| <= n eps ||G|| sqrt(n)``, so that the rounding of the
-    second term, ``2 ||dp|| ||p|| / (1^T p)``, is at most ``n eps ||G||`` times ``2 sqrt(n ||G|| / (1^T p))``.
+    ``||p||^2 = 1^T G^2 1 <= ||G|| 1^T p`` and ``||dp|| <= n eps ||G|| sqrt(n)``, so the rounding of the second
+    term, ``2 ||dp|| ||p|| / (1^T p)``, is at most ``n eps ||G||`` times ``2 sqrt(n ||G|| / (1^T p))``.
     """
     if not bias:
         return 1.0
     n = len(K)
     one = np.ones(n)
     total = max(float(one @ np.linalg.solve(system(K, gamma, False), one)), 0.0)
-    total = max(total, n / (norm(K) + gamma))  # at least, by the largest eigenvalue
+    total = max(total, n / (norm(K) + gamma))  # a lower bound, from the largest eigenvalue
     return 1.0 + 2.0 * math.sqrt(n * inverse_norm(K, gamma) / total)
 
 
 def inverse_norm(K: Array, gamma: float) -> float:
-    """``||G|| = 1 / (smallest eigenvalue + gamma)``, for a kernel positive semidefinite but for rounding."""
+    """Return ``||G|| = 1 / (smallest eigenvalue + gamma)`` for a kernel positive semidefinite up to rounding."""
     return 1.0 / (max(float(np.linalg.eigvalsh(K)[0]), 0.0) + gamma)
 
 
 def fold_bound(K: Array, y: Array, F: Index, gamma: float, bias: bool) -> float:
-    r"""How far two computations of one fold's held-out predictions may differ.
+    r"""Bound the difference between two computations of one fold's held-out predictions.
 
     With A the (bordered) system without the fold, C the fold's rows against it, x = A^{-1} y and
     H = C A^{-1}, S = K_FF + gamma I - C A^{-1} C^T (which is P_FF^{-1}), e = y_F - C x:
 
     * the retrained model: dx = A^{-1} (dA) x with ||dA|| <= n eps ||A||, so ``n eps cond(A) ||C|| ||x||``;
-    * an eigendecomposition is that of K + E, ||E|| <= n eps ||K||: the predictions of a kernel so changed
-      move by [I, -H] E x, so ``n eps (1 + ||H||) ||K|| ||x||``;
+    * an eigendecomposition is exact for K + E, ||E|| <= n eps ||K||; such a change of the kernel
+      moves the predictions by [I, -H] E x, so ``n eps (1 + ||H||) ||K|| ||x||``;
     * ``P_FF^{-1} alpha_F`` is solved with rounded P and alpha, ``||dP|| <= n eps ||G||`` (times the bias's
       growth): ``n eps ||S|| ||G|| (||y|| + ||e||)``.
     """
@@ -259,7 +259,7 @@ def fold_bound(K: Array, y: Array, F: Index, gamma: float, bias: bool) -> float:
 def held_out_bound(
     K: Array, y: Array, folds: Iterable[Index], lam: float, bias: bool, per_fold: bool
 ) -> Array:
-    """The bound of every row's held-out prediction."""
+    """Return the bound for every row's held-out prediction."""
     n = len(y)
     out = np.empty(n)
     for F in folds:
@@ -268,7 +268,7 @@ def held_out_bound(
 
 
 def fit_bound(K: Array, y: Array, gamma: float, bias: bool) -> tuple[float, float]:
-    r"""How far two computations of (alpha, b), and of the fitted values, may differ.
+    r"""Bound the difference between two computations of (alpha, b), and of the fitted values.
 
     A backward stable solver changes x = A^{-1} y by ``n eps cond(A) ||x||``; the eigendecomposition, which
     changes K by E, by ``||A^{-1}|| n eps ||K|| ||x||``; its rounding of P y adds ``n eps ||G|| ||y||`` to
@@ -291,7 +291,7 @@ def fit_bound(K: Array, y: Array, gamma: float, bias: bool) -> tuple[float, floa
 
 
 def loss_bound(name: str, y: Array, f: Array, off: Array) -> Array:
-    """How far each loss moves where the prediction f is off by at most ``off``; a sign within it may turn."""
+    """Return how much each loss can change if f changes by up to ``off``, which may flip its sign."""
     if name == "squared":
         return 2 * np.abs(y - f) * off + off**2
     if name == "hinge":
@@ -300,7 +300,7 @@ def loss_bound(name: str, y: Array, f: Array, off: Array) -> Array:
 
 
 def distance_to_identity(K: Array) -> float:
-    """``||R - I||_F / n`` of the cosines R between the rows in feature space, entry by entry."""
+    """Return ``||R - I||_F / n``, where R holds the cosines between rows in feature space, entry by entry."""
     n, total = len(K), 0.0
     for i in range(n):
         for j in range(n):
@@ -310,7 +310,7 @@ def distance_to_identity(K: Array) -> float:
 
 
 def spectral_perturbation(K: Array) -> float:
-    """``(1/n^2) sum_i sum_j |sigma_j(K) - sigma_j(K^i)|``, K^i with row and column i zero, eigenvalues sorted."""
+    """Return ``(1/n^2) sum_i sum_j |sigma_j(K) - sigma_j(K^i)|``, sorted; row and column i of K^i are zero."""
     n, total = len(K), 0.0
     for i in range(n):
         less = K.copy()

@@ -1,7 +1,7 @@
-"""Slow definitions of flkl2014: models are retrained, kernels are written out, derivatives are differences.
+"""Slow definitions of flkl2014: models are retrained, kernels written out, derivatives differenced.
 
-Nothing here uses a closed form of cross-validation or code of kselect. A theta may be slightly negative, so that a
-derivative at zero can be taken from both sides.
+Nothing here uses a closed form of cross-validation or code of kselect. A theta may be slightly negative, so
+that a derivative at zero can be taken from both sides.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ Index = NDArray[np.intp]
 
 
 def ard(theta: Sequence[float]) -> Callable[[Array, Array], float]:
-    """``exp(-sum_j theta_j (x_j - z_j)^2)``."""
+    """Return ``exp(-sum_j theta_j (x_j - z_j)^2)``."""
     return lambda x, z: math.exp(
         -sum(t * (a - b) ** 2 for t, a, b in zip(theta, x, z, strict=True))
     )
 
 
 def differences(X: Array, Z: Array, *, one: bool) -> Array:
-    """``D_r,ij``: squared differences, (features, rows, columns), or one sum over features, (1, rows, columns)."""
+    """Return ``D_r,ij``: squared differences (features, rows, columns), or their sum (1, rows, columns)."""
     D = np.array([(x[:, None] - z[None, :]) ** 2 for x, z in zip(X.T, Z.T, strict=True)])
     return D.sum(axis=0, keepdims=True) if one else D
 
 
 def kernel(D: Array, theta: Array) -> Array:
-    """``exp(-sum_r theta_r D_r)``."""
+    """Return ``exp(-sum_r theta_r D_r)``."""
     return np.asarray(np.exp(-np.tensordot(theta, D, axes=1)))
 
 
 def fit(K: Array, y: Array, lam: float) -> tuple[Array, float]:
-    """alpha and b of ``min sum 0.5 (y - f)^2 + (lam / 2) ||w||^2``, from its optimality conditions."""
+    """Return alpha and b of ``min sum 0.5 (y - f)^2 + (lam / 2) ||w||^2``, from its optimality conditions."""
     n = len(y)
     one = np.ones((n, 1))
     system = np.block([[K + lam * np.eye(n), one], [one.T, np.zeros((1, 1))]])
@@ -44,7 +44,7 @@ def fit(K: Array, y: Array, lam: float) -> tuple[Array, float]:
 
 
 def objective(K: Array, y: Array, lam: float, mu: float, theta: Array) -> float:
-    """``L`` of the first level of inference, term by term, at the model that is fitted to the rows."""
+    """Return ``L`` of the first level of inference, term by term, for the model fitted to the rows."""
     alpha, b = fit(K, y, lam)
     residual = y - K @ alpha - b
     return float(
@@ -53,7 +53,7 @@ def objective(K: Array, y: Array, lam: float, mu: float, theta: Array) -> float:
 
 
 def held_out_errors(K: Array, y: Array, lam: float, members: Sequence[Index]) -> Array:
-    """``y - f`` on each fold, of the model that is retrained without it, the ridge kept."""
+    """Return ``y - f`` on each fold for the model retrained without it, with the ridge unchanged."""
     errors = np.empty_like(y)
     for F in members:
         rest = np.setdiff1d(np.arange(len(y)), F)
@@ -63,14 +63,14 @@ def held_out_errors(K: Array, y: Array, lam: float, members: Sequence[Index]) ->
 
 
 def derivative(f: Callable[[float], float | Array], x: float, step: float) -> float | Array:
-    """Central differences of fourth order."""
+    """Return central differences of fourth order."""
     near = np.subtract(f(x + step), f(x - step))
     far = np.subtract(f(x + 2.0 * step), f(x - 2.0 * step))
     return (8.0 * near - far) / (12.0 * step)
 
 
 def gradient(f: Callable[[Array], float | Array], x: Array, step: float) -> Array:
-    """One derivative for each component of x; along the last axis where f has several values."""
+    """Return one derivative per component of x; along the last axis if f has several values."""
 
     def moved(r: int, value: float) -> float | Array:
         point = x.copy()
@@ -82,6 +82,6 @@ def gradient(f: Callable[[Array], float | Array], x: Array, step: float) -> Arra
 
 
 def term_sizes(D: Array, K: Array, alpha: Array, lam: float, mu: float, theta: Array) -> Array:
-    """The gradient's terms in absolute value: ``(lam/2) |alpha|' (K o D_r) |alpha| + mu theta_r``."""
+    """Return the gradient's terms in absolute value: ``(lam/2) |alpha|' (K o D_r) |alpha| + mu theta_r``."""
     size = np.abs(alpha)
     return 0.5 * lam * np.einsum("i,rij,j->r", size, K * D, size) + mu * np.abs(theta)

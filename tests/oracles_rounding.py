@@ -1,10 +1,10 @@
-"""Predictions without any rounding: the square loss retrained in whole numbers. Nothing here uses code of kselect.
+"""Predictions without any rounding: the square loss retrained in whole numbers, without code of kselect.
 
-A float is a fraction whose denominator is a power of two, so a kernel matrix is one of whole numbers over a
-common denominator, and Gauss-Jordan elimination without fractions (Bareiss) solves with it exactly.
+A float is a fraction whose denominator is a power of two, so a kernel matrix consists of whole numbers over a
+common denominator. Gauss-Jordan elimination without fractions (Bareiss) solves with it exactly.
 
-A sign is beyond what rounding explains where the exact prediction is larger than ``allowed`` says: the effect of
-a relative error ``n eps`` in the system on the terms of that prediction, whatever y is.
+Rounding cannot explain a wrong sign if the exact prediction is larger than ``allowed``: the effect of a
+relative error ``n eps`` in the system on the terms of that prediction, for any y.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ STEPS = 10
 
 
 def exactly(A: Array) -> list[Exact]:
-    """The rows of a matrix as fractions."""
+    """Return the rows of a matrix as fractions."""
     return [[Fraction(v) for v in row] for row in A.tolist()]
 
 
 def outer(V: Array) -> list[Exact]:
-    """``V V^T``."""
+    """Return ``V V^T``."""
     rows = exactly(V)
     return [
         [sum((a * b for a, b in zip(x, z, strict=True)), Fraction()) for z in rows] for x in rows
@@ -36,7 +36,7 @@ def outer(V: Array) -> list[Exact]:
 
 
 def solve(A: Sequence[Exact], B: Sequence[Exact]) -> list[Exact]:
-    """``A^{-1} B`` by elimination in whole numbers, a division for each number of the answer."""
+    """Return ``A^{-1} B`` by elimination in whole numbers, with one division per number of the result."""
     unit = max(v.denominator for row in [*A, *B] for v in row)
     M = [
         [v.numerator * (unit // v.denominator) for v in [*a, *b]] for a, b in zip(A, B, strict=True)
@@ -56,7 +56,7 @@ def solve(A: Sequence[Exact], B: Sequence[Exact]) -> list[Exact]:
 
 
 def system(K: Sequence[Exact], rows: Iterable[int], gamma: Fraction, bias: bool) -> list[Exact]:
-    """``K + gamma I`` of some rows, bordered by ones and a zero where there is a bias."""
+    """Return ``K + gamma I`` for some rows; with a bias, add a row and column of ones with a zero in the corner."""
     rows = list(rows)
     one = [Fraction(1)] if bias else []
     A = [[K[i][j] + gamma * (i == j) for j in rows] + one for i in rows]
@@ -66,22 +66,22 @@ def system(K: Sequence[Exact], rows: Iterable[int], gamma: Fraction, bias: bool)
 def fit(
     K: Sequence[Exact], y: Array, rows: Sequence[int], gamma: float, bias: bool
 ) -> tuple[Exact, Fraction]:
-    """alpha on the rows, and b."""
+    """Return alpha on the rows, and b."""
     right = [[Fraction(float(y[i]))] for i in rows] + [[Fraction()]] * bias
     x = [v for (v,) in solve(system(K, rows, Fraction(gamma), bias), right)]
     return (x[:-1], x[-1]) if bias else (x, Fraction())
 
 
 def predict(K: Sequence[Exact], row: int, rows: Sequence[int], a: Exact, b: Fraction) -> Fraction:
-    """``sum_j K_ij a_j + b``."""
+    """Return ``sum_j K_ij a_j + b``."""
     return sum((K[row][j] * v for j, v in zip(rows, a, strict=True)), b)
 
 
 def allowed(K: Array, T: Index, F: Index, gamma: float, a: Array, y: Array, bias: bool) -> Array:
-    r"""What ``n eps`` explains of rows F predicted by rows T with coefficients a.
+    """Return the error that ``n eps`` explains, for rows F predicted by rows T with coefficients a.
 
-    ``10 n eps cond(K + gamma I)`` times ``|K_iT| |a|``, and with a bias the terms of
-    ``b = (1^T y - 1^T (K_TT - K_00 I) a) / (n - m)``.
+    This is ``10 n eps cond(K + gamma I)`` times ``|K_iT| |a|``, plus, with a bias, the terms of ``b = (1^T y -
+    1^T (K_TT - K_00 I) a) / (n - m)``.
     """
     s = np.maximum(np.linalg.eigvalsh(K), 0.0)
     terms = np.linalg.norm(K[np.ix_(F, T)], axis=1) * np.linalg.norm(a)
@@ -95,7 +95,7 @@ def allowed(K: Array, T: Index, F: Index, gamma: float, a: Array, y: Array, bias
 def allowed_by_columns(
     V: Array, T: Index, F: Index, gamma: float, a: Array, y: Array, bias: bool
 ) -> Array:
-    """The same where the kernel is ``V V^T``, known to rounding of whole rows of V."""
+    """Return the same for the kernel ``V V^T``, if V is known up to rounding of whole rows."""
     whole = np.linalg.norm(V[T], axis=1) @ np.abs(a)
     terms = np.linalg.norm(V[F], axis=1) * whole
     if bias:
@@ -107,9 +107,9 @@ def allowed_by_columns(
 def held_out(
     A: Array, y: Array, folds: Iterable[Index], gammas: Iterable[float], bias: bool, columns: bool
 ) -> tuple[Exact, Array]:
-    """Every row predicted by the model trained without its fold, at the fold's ridge; and what is allowed.
+    """Predict every row by the model trained without its fold, at the fold's ridge, and the allowed error.
 
-    A is the kernel matrix, or V where ``columns`` says that the kernel is ``V V^T``.
+    A is the kernel matrix, or V if ``columns`` says that the kernel is ``V V^T``.
     """
     K, bound = (outer(A), allowed_by_columns) if columns else (exactly(A), allowed)
     n = len(y)
@@ -124,7 +124,7 @@ def held_out(
 
 
 def fitted(A: Array, y: Array, gamma: float, bias: bool, columns: bool) -> tuple[Exact, Array]:
-    """``K alpha + b`` on the rows themselves, and what is allowed."""
+    """Return ``K alpha + b`` on the training rows, and the allowed error."""
     K, bound = (outer(A), allowed_by_columns) if columns else (exactly(A), allowed)
     rows = np.arange(len(y))
     a, b = fit(K, y, rows.tolist(), gamma, bias)
@@ -135,10 +135,11 @@ def fitted(A: Array, y: Array, gamma: float, bias: bool, columns: bool) -> tuple
 def series(
     K: Array, y: Array, folds: Iterable[Index], gamma: float, bias: bool, order: int
 ) -> tuple[Exact, Array]:
-    """``y - sum_{q <= order} T^q r``, ``T = S diag(1 on F, -m / (n - m) off F)``, read on F; what is allowed.
+    """Return ``y - sum_{q <= order} T^q r`` on F, and the allowed error.
 
-    An order's prediction is ``S z`` with coefficients ``P z``; its own rows' are known as its terms are. It is the
-    next one's z on F, and its rounding goes on through S: a last bit of K can decide the sign of what is left.
+    T is ``S diag(1 on F, -m / (n - m) off F)``. The prediction of an order is ``S z`` with coefficients ``P
+    z``. It is z of the next order on F, and its rounding propagates through S: the last bit of K can decide the
+    sign of the remainder.
     """
     n = len(y)
     unit = [[Fraction(int(i == j)) for j in range(n)] for i in range(n)] + [[Fraction()] * n] * bias
@@ -175,7 +176,7 @@ def series(
 def series_terms(
     K: Array, y: Array, P: Sequence[Exact], F: Index, gamma: float, z: Exact, bias: bool
 ) -> Array:
-    """What one order's own rounding explains, of every row."""
+    """Return the error of every row that the rounding of one order explains."""
     a, at = (np.array([float(v) for v in values]) for values in (apply(P, z), z))
     rows = np.arange(len(y))
     found = allowed(K, rows, rows, gamma, a, at, bias)
@@ -184,7 +185,7 @@ def series_terms(
 
 
 def terms_of_series(K: Array, F: Index, gamma: float, a: Array, z: Array, bias: bool) -> Array:
-    """``allowed`` with ``|K_iT| |a_T| + |K_iF| |a_F|`` in the place of ``|K_i| |a|``."""
+    """Return ``allowed`` with ``|K_iT| |a_T| + |K_iF| |a_F|`` instead of ``|K_i| |a|``."""
     n = len(K)
     rows, T = np.arange(n), np.setdiff1d(np.arange(n), F)
     if bias:
@@ -193,12 +194,12 @@ def terms_of_series(K: Array, F: Index, gamma: float, a: Array, z: Array, bias: 
 
 
 def apply(P: Sequence[Exact], z: Exact) -> Exact:
-    """``P z``."""
+    """Return ``P z``."""
     return [sum((p * v for p, v in zip(row, z, strict=True)), Fraction()) for row in P]
 
 
 def beyond(y: Array, found: Array, exact: Exact, off: Array) -> NDArray[np.bool_]:
-    """Where the zero-one loss reads another sign than it should, and rounding does not explain it."""
+    """Return where the zero-one loss has a wrong sign that rounding does not explain."""
     wrong = y * found <= 0
     really = np.array([v * h <= 0 for v, h in zip(map(Fraction, y.tolist()), exact, strict=True)])
     size = np.array([abs(float(h)) for h in exact])

@@ -20,7 +20,7 @@ MOST_CHANGES = 2000
 
 
 def loss(z: float, h: float) -> float:
-    """V of one margin."""
+    """Return V at one margin."""
     if z > 1 + h:
         return 0.0
     if z < 1 - h:
@@ -29,7 +29,7 @@ def loss(z: float, h: float) -> float:
 
 
 def slope(z: float, h: float) -> float:
-    """dV/dz of one margin; dV/df is y times it."""
+    """Return dV/dz at one margin; dV/df is y times this."""
     if z > 1 + h:
         return 0.0
     if z < 1 - h:
@@ -38,17 +38,17 @@ def slope(z: float, h: float) -> float:
 
 
 def curvature(z: float, h: float) -> float:
-    """V'' of one margin."""
+    """Return V'' at one margin."""
     return 1 / (2 * h) if 1 - h <= z <= 1 + h else 0.0
 
 
 def fit(K: Array, y: Array, lam: float, h: float, w: Array) -> Array:
-    """beta with ``f = K beta`` of ``min sum_i w_i V(y_i f_i) + lam ||f||^2``, all w > 0.
+    """Return beta with ``f = K beta`` of ``min sum_i w_i V(y_i f_i) + lam ||f||^2``, all w > 0.
 
-    Its dual, ``min a^T (Ky + diag(4 h lam / w)) a / 2 - (1 + h) 1^T a`` over ``0 <= a <= w / (2 lam)``, is bounded
-    least squares; scipy's active-set method solves it one row at a time. What rounding leaves of that is settled
-    by Murty's rule: of the rows that are on a wrong side, the last one alone changes it. For a positive definite
-    matrix no set of sides comes twice, whatever the start.
+    Its dual, ``min a^T (Ky + diag(4 h lam / w)) a / 2 - (1 + h) 1^T a`` over ``0 <= a <= w / (2 lam)``, is a
+    bounded least-squares problem, which scipy's active-set method solves. Murty's rule then corrects the sides
+    that rounding left wrong: of the rows on a wrong side, only the last one changes. For a positive definite
+    matrix, no set of sides occurs twice, whatever the start.
     """
     Ky = K * np.outer(y, y)
     A = Ky + np.diag(4 * h * lam / w)
@@ -66,21 +66,21 @@ def fit(K: Array, y: Array, lam: float, h: float, w: Array) -> Array:
         side[last] = 0 if side[last] else (1 if a[last] > top[last] else -1)
     a = np.clip(a, 0.0, top)
     pull = -np.array([slope(v, h) for v in (Ky @ a).tolist()])
-    # V' is as exact as its margin, whose sum may be of large terms.
+    # V' is as accurate as its margin, which may be a sum of large terms.
     exact = 1e-11 + rounding(A, a, h) / (2 * h)
     assert (np.abs(a / top - pull) <= exact).all(), "no minimum"
     return y * a
 
 
 def rounding(A: Array, a: Array, h: float) -> Array:
-    """What the sums ``A a - (1 + h)`` may be off by."""
+    """Return a bound for the rounding error of the sums ``A a - (1 + h)``."""
     return np.asarray(1e-14 * (np.abs(A) @ np.abs(a) + 1 + h))
 
 
 def at_sides(A: Array, top: Array, h: float, side: NDArray[np.int_]) -> tuple[Array, Mask]:
-    """The minimum over the free rows (0) with the others at 0 (-1) or at their top (1); which are on a wrong side.
+    """Minimise over the free rows (0) with the others at 0 (-1) or at their upper bound (1).
 
-    What is wrong by no more than the rounding of the sums is not.
+    Also return the rows on a wrong side; violations within the rounding error of the sums are ignored.
     """
     free = side == 0
     a = np.where(side > 0, top, 0.0)
@@ -96,12 +96,12 @@ def at_sides(A: Array, top: Array, h: float, side: NDArray[np.int_]) -> tuple[Ar
 
 
 def even(n: int) -> Array:
-    """Every row's weight 1/n."""
+    """Return the weight 1/n for every row."""
     return np.full(n, 1 / n)
 
 
 def violation(K: Array, y: Array, beta: Array, lam: float, h: float, w: Array) -> float:
-    """The largest of ``|2 lam beta + w V'(f)|``, over that of a row with slope one."""
+    """Return the largest of ``|2 lam beta + w V'(f)|``, relative to that of a row with slope one."""
     z = (y * (K @ beta)).tolist()
     V1 = y * np.array([slope(v, h) for v in z])
     return float(np.abs(2 * lam * beta / w + V1).max())
@@ -110,7 +110,7 @@ def violation(K: Array, y: Array, beta: Array, lam: float, h: float, w: Array) -
 def held_out(
     K: Array, y: Array, folds: Iterable[Index], lam: float, h: float, per_fold: bool
 ) -> Array:
-    """Every row predicted by the model that is trained from nothing without its fold."""
+    """Predict every row by the model trained from scratch without its fold."""
     n, out = len(y), np.empty(len(y))
     for F in folds:
         T = oracles.without(F, n)
@@ -120,23 +120,23 @@ def held_out(
 
 
 def weights(n: int, F: Index, e: float) -> Array:
-    """``(1 - e)`` times the empirical distribution and e times that of the fold."""
+    """Return ``(1 - e)`` times the empirical distribution plus e times that of the fold."""
     w = np.full(n, (1 - e) / n)
     w[F] += e / len(F)
     return w
 
 
 def operator(K: Array, v: Array, lam: float) -> Array:
-    """``L = 2 lam I + K diag(V'') / n``."""
+    """Return ``L = 2 lam I + K diag(V'') / n``."""
     return 2 * lam * np.eye(len(K)) + K * v / len(K)
 
 
 def recursion(
     K: Array, inverse: Array, f: Array, u: Array, v: Array, lam: float, F: Index, order: int
 ) -> Array:
-    """Section 5's recursion, word for word: predictions of all rows when F is held out.
+    """Return the predictions of all rows with F held out, by the recursion of section 5, literally.
 
-    ``inverse`` is that of L; K stands on the right hand side; u is V' of the residual, or -V' of a decision.
+    ``inverse`` is that of L; K is on the right-hand side; u is V' of the residual, or -V' of a decision.
     """
     n, m = len(f), len(F)
     e = -m / (n - m)
@@ -151,13 +151,13 @@ def recursion(
 
 
 def slopes(y: Array, f: Array, h: float) -> tuple[Array, Array]:
-    """``-V'(f)`` and ``V''(f)`` of every row."""
+    """Return ``-V'(f)`` and ``V''(f)`` of every row."""
     z = (y * f).tolist()
     return -y * np.array([slope(a, h) for a in z]), np.array([curvature(a, h) for a in z])
 
 
 def frozen(K: Array, y: Array, f: Array, lam: float, h: float, F: Index, per_fold: bool) -> Array:
-    """One Newton step from f for the objective without F: ``f - H^{-1} grad`` in the coordinates of K's range."""
+    """Take one Newton step from f without F: ``f - H^{-1} grad`` in the coordinates of K's range."""
     n = len(y)
     T = oracles.without(F, n)
     rows = len(T) if per_fold else n
@@ -172,7 +172,7 @@ def frozen(K: Array, y: Array, f: Array, lam: float, h: float, F: Index, per_fol
 
 
 def nystrom(K: Array, landmarks: Index) -> Array:
-    """``C W^+ C^T``."""
+    """Return ``C W^+ C^T``."""
     C = K[:, landmarks]
     W = C[landmarks]
     s, U = np.linalg.eigh(W)
@@ -184,7 +184,7 @@ def nystrom(K: Array, landmarks: Index) -> Array:
 def surface(
     grams: list[Array], y: Array, folds: list[Index], lams: list[float], h: float, per_fold: bool
 ) -> Array:
-    """(kernels, ridges): the mean hinge loss of the smoothed-hinge SVM, every model trained from nothing."""
+    """Return the mean hinge loss (kernels, ridges) of smoothed-hinge SVMs, each trained from scratch."""
     out = np.empty((len(grams), len(lams)))
     for i, K in enumerate(grams):
         for j, lam in enumerate(lams):

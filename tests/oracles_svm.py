@@ -1,4 +1,4 @@
-"""The support vector machine by LIBSVM, and by its optimality conditions, written down one by one."""
+"""The support vector machine by LIBSVM, and its optimality conditions, written out one by one."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ TOLERANCE = 1e-8
 
 
 def libsvm(K: Array, y: Array, C: float, across: Array) -> Array:
-    """LIBSVM's decision values at rows whose kernel against the training rows is ``across``.
+    """Return LIBSVM's decision values at rows whose kernel against the training rows is ``across``.
 
-    Where no coefficient is strictly between 0 and C, the bias is an interval, and the middle of it is taken, which
-    LIBSVM takes as well unless rounding keeps one of them off its end.
+    If no coefficient is strictly between 0 and C, the bias can be anywhere in an interval; this takes the
+    middle, as LIBSVM does unless rounding keeps a coefficient off its bound.
     """
     model = SVC(C=C, kernel="precomputed", tol=TOLERANCE, cache_size=50).fit(K, y)
     beta = np.zeros(len(y))
@@ -26,7 +26,7 @@ def libsvm(K: Array, y: Array, C: float, across: Array) -> Array:
 
 
 def biases(K: Array, y: Array, beta: Array, C: float) -> tuple[float, float]:
-    """The least and the largest bias for which every row at 0 has ``y f >= 1``, and every row at C ``y f <= 1``."""
+    """Return the least and largest bias with ``y f >= 1`` for rows at 0 and ``y f <= 1`` for rows at C."""
     slack, at_zero = y - K @ beta, np.abs(beta) < C / 2
     least = slack[at_zero == (y > 0)]
     most = slack[at_zero == (y < 0)]
@@ -34,9 +34,9 @@ def biases(K: Array, y: Array, beta: Array, C: float) -> tuple[float, float]:
 
 
 def violation(K: Array, y: Array, beta: Array, b: float, C: float, bias: bool) -> float:
-    r"""By how much a fit breaks ``0 <= a <= C``, ``y f >= 1`` at 0, ``= 1`` between, ``<= 1`` at C, ``y^T a = 0``.
+    """Return how much a fit violates the optimality conditions, relative to C or to the margin 1.
 
-    Relative to C, or to 1, the margin.
+    These are ``0 <= a <= C``, ``y f >= 1`` at 0, ``= 1`` between, ``<= 1`` at C, ``y^T a = 0``.
     """
     a, margin = y * beta, y * (K @ beta + b)
     off = [max(0.0, -float(a.min())) / C, max(0.0, float(a.max()) - C) / C]
@@ -49,6 +49,6 @@ def violation(K: Array, y: Array, beta: Array, b: float, C: float, bias: bool) -
 
 
 def objective(K: Array, y: Array, beta: Array, b: float, lam: float) -> float:
-    """``(1/n) sum max(0, 1 - y (f + b)) + lam ||f||^2``."""
+    """Return ``(1/n) sum max(0, 1 - y (f + b)) + lam ||f||^2``."""
     hinge = np.maximum(0.0, 1.0 - y * (K @ beta + b))
     return float(hinge.mean() + lam * beta @ K @ beta)

@@ -18,22 +18,22 @@ Index = NDArray[np.intp]
 
 
 def loss(r: float, eps: float) -> float:
-    """V of one residual."""
+    """Return V of one residual."""
     return max(0.0, abs(r) - eps) ** 2
 
 
 def first(r: float, eps: float) -> float:
-    """V' of one residual."""
+    """Return V' of one residual."""
     return 2 * math.copysign(1.0, r) * max(0.0, abs(r) - eps)
 
 
 def second(r: float, eps: float) -> float:
-    """V'' of one residual."""
+    """Return V'' of one residual."""
     return 2.0 if abs(r) > eps else 0.0
 
 
 def primal(K: Array, y: Array, lam: float, eps: float, w: Array, alpha: Array, b: float) -> float:
-    """``sum_i w_i V(y_i - f_i - b) + lam ||f||^2`` with ``f = K alpha``."""
+    """Return ``sum_i w_i V(y_i - f_i - b) + lam ||f||^2`` with ``f = K alpha``."""
     f = K @ alpha
     values = [w[i] * loss(float(y[i] - f[i] - b), eps) for i in range(len(y))]
     return math.fsum(values) + lam * float(alpha @ K @ alpha)
@@ -42,7 +42,7 @@ def primal(K: Array, y: Array, lam: float, eps: float, w: Array, alpha: Array, b
 def minimise(
     K: Array, y: Array, lam: float, eps: float, w: Array, steps: int = 20000
 ) -> tuple[Array, float]:
-    """(f, b) by scipy from zero, in the coordinates ``f = R c``, ``||f||^2 = c^T c``, ``R R^T = K``."""
+    """Return (f, b) by scipy from zero, with ``f = R c``, ``||f||^2 = c^T c``, ``R R^T = K``."""
     s, U = np.linalg.eigh(K)
     R = U * np.sqrt(np.maximum(s, 0.0))
 
@@ -59,9 +59,9 @@ def minimise(
 
 
 def fit(K: Array, y: Array, lam: float, eps: float, w: Array) -> tuple[Array, float]:
-    """alpha and b of ``min sum_i w_i V + lam ||f||^2``: scipy's zones, then the zones' own equations.
+    """Return alpha and b of ``min sum_i w_i V + lam ||f||^2``: zones from scipy, then their equations.
 
-    Rows outside the tube: ``lam alpha_i = w_i (r_i - eps s_i)``. Checked against the optimality conditions.
+    Rows outside the tube satisfy ``lam alpha_i = w_i (r_i - eps s_i)``. The optimality conditions are checked.
     """
     scale = float(np.abs(y).max()) + 1e-300
     f, b = minimise(K, y / scale, lam, eps / scale, w, steps=100)
@@ -85,7 +85,7 @@ def fit(K: Array, y: Array, lam: float, eps: float, w: Array) -> tuple[Array, fl
 def held_out(
     K: Array, y: Array, folds: Iterable[Index], lam: float, eps: float, per_fold: bool
 ) -> Array:
-    """Every row predicted by the model of the other rows; the middle of their range if the tube holds it."""
+    """Predict each row by the model of the others, or by the middle of their range if the tube holds them."""
     n, out = len(y), np.empty(len(y))
     for F in folds:
         T = oracles.without(F, n)
@@ -100,7 +100,7 @@ def held_out(
 
 
 def weights(n: int, F: Index, e: float) -> Array:
-    """``(1 - e)`` times the empirical distribution and e times that of the fold."""
+    """Return ``(1 - e)`` times the empirical distribution plus e times that of the fold."""
     w = np.full(n, (1 - e) / n)
     w[F] += e / len(F)
     return w
@@ -109,7 +109,7 @@ def weights(n: int, F: Index, e: float) -> Array:
 def taylor(
     K: Array, y: Array, lam: float, eps: float, f: Array, b: float, F: Index, order: int
 ) -> Array:
-    """Section 5's recursion, word for word: predictions of all rows when F is held out."""
+    """Return the predictions of all rows with F held out, by the recursion of section 5, literally."""
     n, m = len(y), len(F)
     e = -m / (n - m)
     r = (y - f - b).tolist()
@@ -136,7 +136,7 @@ def taylor(
 
 
 def operator(K: Array, lam: float, A: Index, F: Index) -> Array:
-    """``S D`` on the rows A: S from the bordered system, D from the fold."""
+    """Return ``S D`` on the rows A: S from the bordered system, D from the fold."""
     n, a, m = len(K), len(A), len(F)
     P = np.linalg.inv(oracles.system(K[np.ix_(A, A)], n * lam, True))[:a, :a]
     D = np.where(np.isin(A, F), 1.0, -m / (n - m))
@@ -144,7 +144,7 @@ def operator(K: Array, lam: float, A: Index, F: Index) -> Array:
 
 
 def frozen(K: Array, y: Array, lam: float, eps: float, zones: Array, F: Index) -> Array:
-    """The problem without F with the full fit's zones kept and the ridge ``(n - m) lam``: one Newton step."""
+    """Solve the problem without F in one Newton step: zones of the full fit, ridge ``(n - m) lam``."""
     n = len(y)
     B = np.setdiff1d(np.flatnonzero(zones), F)
     system = oracles.system(K[np.ix_(B, B)], (n - len(F)) * lam, True)

@@ -23,7 +23,7 @@ SCALERS: dict[str, Any] = {
 
 
 def table_of(frame: Frame) -> pd.DataFrame:
-    """A frame as pandas has it: NaN where a number is missing, an empty text where a category is."""
+    """Return a data frame in pandas' form: NaN for a missing number, an empty text for a missing category."""
     return pd.DataFrame(
         {
             spec.name: pd.Series(v, dtype=v.dtype)
@@ -33,7 +33,7 @@ def table_of(frame: Frame) -> pd.DataFrame:
 
 
 def prepared_by_sklearn(train: Frame, test: Frame, scale: str) -> np.ndarray:
-    """Column by column: median and scaler for numbers, 0/1 and scaler for two levels, one-hot for more."""
+    """Prepare each column: median and scaler for numbers, 0/1 and scaler for two levels, one-hot for more."""
     steps = []
     for spec, values in zip(train.columns, train.data, strict=True):
         if spec.numeric:
@@ -45,13 +45,13 @@ def prepared_by_sklearn(train: Frame, test: Frame, scale: str) -> np.ndarray:
             step = encoder if len(set(values)) > 2 else make_pipeline(encoder, SCALERS[scale]())
         steps.append((spec.name, step, [spec.name]))
     transformer = ColumnTransformer(steps, sparse_threshold=0).fit(table_of(train))
-    with warnings.catch_warnings():  # it warns of levels that it has not seen
+    with warnings.catch_warnings():  # scikit-learn warns of unseen levels
         warnings.simplefilter("ignore", UserWarning)
         return np.asarray(transformer.transform(table_of(test)), dtype=np.float64)
 
 
 def slope_loss(slope: float, F: np.ndarray, Y: np.ndarray) -> float:
-    """The mean cross-entropy against Platt's targets, row by row."""
+    """Return the mean cross-entropy against Platt's targets, row by row."""
     rows = list(F.T) if len(F) > 1 else [np.array([0.0, f]) for f in F[0]]
     own = list(Y.argmax(axis=0)) if len(F) > 1 else [int(y > 0) for y in Y[0]]
     classes = len(rows[0])
@@ -67,7 +67,7 @@ def slope_loss(slope: float, F: np.ndarray, Y: np.ndarray) -> float:
 
 
 def slope_by_search(F: np.ndarray, Y: np.ndarray) -> float:
-    """The same minimum by a search without derivatives."""
+    """Return the same minimum by a search without derivatives."""
     with np.errstate(divide="ignore"):
         found = minimize_scalar(
             lambda slope: slope_loss(slope, F, Y), bounds=(0, 50), method="bounded",

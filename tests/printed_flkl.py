@@ -1,4 +1,4 @@
-"""The printed table of flkl2014 as if it were ours, for tests of ranks and learned widths."""
+"""The printed table of flkl2014 in the form of our own records, for tests of ranks and learned widths."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def paper() -> tuple[Experiment, tuple[Published, ...]]:
-    """The experiment with one split, and its printed table."""
+    """Return the experiment with one split, and its printed table."""
     config = ROOT / "configs/flkl2014.yaml"
     text = (ROOT / "data/published/flkl2014.csv").read_text().splitlines()
     return load_config(config, FIGURES, {"splits": "2"}), read_published(text)
@@ -33,7 +33,7 @@ def row(dataset: str, split: int, method: str, error: float, chosen: str) -> Rec
 
 
 def printed(changed: dict[str, float] | None = None) -> Study:
-    """The printed means as records of two splits, XVAL's widths twice as scattered as FLKL's."""
+    """Return the printed means as records of two splits, with XVAL's widths twice as scattered as FLKL's."""
     spec, rows = paper()
     rng = np.random.default_rng(0)
     records = []

@@ -1,4 +1,4 @@
-"""Small random problems: what hypothesis draws, and a plain one for tests of a single behaviour."""
+"""Small random problems: those that hypothesis draws, and a plain one for tests of a single behaviour."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BIAS = {"lssvm": True, "krr": False}
 
 
 def bias_of(learner: str) -> bool:
-    """Whether a learner has a bias; of an unknown one the worse is taken."""
+    """Return whether a learner has a bias; assume the worse case for an unknown one."""
     return BIAS.get(learner, True)
 
 
@@ -36,28 +36,28 @@ class Case:
 
     @property
     def bias(self) -> bool:
-        """Whether the learner has one."""
+        """Whether the learner has a bias."""
         return bias_of(self.learner)
 
     @property
     def per_fold(self) -> bool:
-        """Whether the ridge follows the size of what is trained on."""
+        """Whether the ridge is proportional to the number of training rows."""
         return self.problem.ridge == "per-fold"
 
     def path(self) -> Path:
-        """A fresh path."""
+        """Return a new path."""
         return find_learner(self.learner).path(self.problem)
 
 
 def numbered(rng: np.random.Generator, n: int, k: int, equal: bool) -> Folds:
-    """k folds of n rows: sizes that differ by at most one, or any sizes."""
+    """Assign n rows to k folds: of nearly equal sizes, or of any sizes."""
     numbers = np.arange(n) % k if equal else np.append(np.arange(k), rng.integers(k, size=n - k))
     return Folds.from_numbers(rng.permutation(numbers))
 
 
 @st.composite
 def kernels(draw: st.DrawFn) -> Kernel:
-    """Gaussian with tau over 2^-10..2^10, polynomial, linear."""
+    """Draw a kernel: Gaussian with tau in 2^-10..2^10, polynomial, or linear."""
     name = draw(st.sampled_from(["gaussian", "gaussian", "polynomial", "linear"]))
     if name == "gaussian":
         return find_kernel(name)(tau=2.0 ** draw(st.integers(-10, 10)))  # type: ignore[call-arg]
@@ -74,7 +74,7 @@ def cases(
     kernel: st.SearchStrategy[Kernel] | None = None,
     lowest: float = -10.0,
 ) -> Case:
-    """Any learner, kernel, ridges over 10^lowest..10, ridge mode, labels or real targets, folds."""
+    """Draw a learner, kernel, ridges in 10^lowest..10, ridge mode, labels or real targets, and folds."""
     n, d = draw(st.integers(4, 14)), draw(st.integers(1, 4))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     X = rng.normal(size=(n, d))
@@ -99,22 +99,22 @@ def cases(
 
 
 def any_kernel(name: str) -> Kernel:
-    """A registered kernel, all its parameters 2."""
+    """Return a registered kernel with all parameters 2."""
     cls = KERNELS[name]
-    # ARD has a width for each of the three features of ``rows``.
+    # ARD has one width for each of the three features of ``rows``.
     values: dict[str, Any] = {f.name: (2.0,) * 3 if f.name == "theta" else 2.0 for f in fields(cls)}
     return cls(**values)
 
 
 def rows(n: int = 18, d: int = 3, seed: int = 0) -> tuple[Array, Array]:
-    """Points of two overlapping classes."""
+    """Return points of two overlapping classes."""
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
     return rng.normal(size=(n, d)) + 0.4 * y[:, None], y
 
 
 def problem_of(kernel: Kernel, X: Array, y: Array, lams: Any = (0.03, 0.3), **more: Any) -> Problem:
-    """A problem with its kernel matrix."""
+    """Return a problem with its kernel matrix."""
     return Problem(X, y, kernel, kernel.gram(Points(X)), np.array(lams, dtype=np.float64), **more)
 
 
@@ -128,7 +128,7 @@ def side_of(
     seed: int = 0,
     **more: Any,
 ) -> TrainingContext:
-    """A training side that selects kernel and ridge, its folds drawn from a seeded stream."""
+    """Return a training side that selects kernel and ridge, with folds drawn from a seeded stream."""
     streams = partial(stream, seed)
     facts: dict[str, Any] = {
         "task": "classification" if np.isin(y, (-1.0, 1.0)).all() else "regression",
@@ -144,7 +144,7 @@ def side_of(
 
 
 def learners(name: str, **params: Any) -> tuple[tuple[Task, Choice], ...]:
-    """One learner for every task that it is for, as an experiment holds it."""
+    """Return a learner for all tasks that it supports, as an experiment holds it."""
     found = find_learner(name)
     choice = Choice(name, tuple(sorted((found.defaults | params).items())))
     tasks: tuple[Task, ...] = ("classification", "regression")

@@ -15,7 +15,7 @@ from kselect.search.quasi_newton import minimise
 
 
 def rows(n: int, d: int, seed: int = 0) -> tuple[Array, Array]:
-    """Centred rows; the label depends on the first feature and, less, on the second."""
+    """Return centred rows; the label depends on the first feature and, less, on the second."""
     rng = np.random.default_rng([n, d, seed])
     X = rng.normal(size=(n, d))
     signal = np.sin(2.0 * X[:, 0]) + (0.5 * X[:, 1] if d > 1 else 0.0)
@@ -24,7 +24,7 @@ def rows(n: int, d: int, seed: int = 0) -> tuple[Array, Array]:
 
 
 def problem(n: int = 80, d: int = 4) -> tuple[Array, Array, Folds]:
-    """z-scored rows of which one or two features matter."""
+    """Return z-scored rows of which one or two features are relevant."""
     X, y = rows(n, d)
     return X / X.std(axis=0, ddof=1), y, draw_folds(n, 5, np.random.default_rng(n))
 
@@ -38,13 +38,13 @@ def solved(
     start: Solution | None = None,
     by: Callable[[OuterProblem], Solution] = flkl,
 ) -> Solution:
-    """The solution of a search of the first level, from RBF-XVAL's solution if no start is given."""
+    """Return the solution of a first-level search, started from RBF-XVAL's solution by default."""
     start = start or minimise(X, y, folds)
     return by(OuterProblem.of(X, y, folds, start, ard=ard))
 
 
 def outer(X: Array, y: Array, folds: Folds, at: Array, start: Array, *, ard: bool) -> float:
-    """The mean squared error of models that are retrained at widths that are found anew in every fold."""
+    """Return the mean squared error of retrained models whose widths are searched again in every fold."""
     unit = Unit.of(X, y)
     widths = unit.widths(ard=ard)
     errors = np.empty_like(y)

@@ -1,4 +1,4 @@
-"""A loopback server that serves, lies, breaks off or dawdles, and a registry of small data sets for it."""
+"""A loopback server with correct, wrong, truncated or slow answers, and a registry of small data sets for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 
 def serve(content: bytes, status: int = 200, promised: int | None = None, **headers: str) -> Answer:
-    """An answer with a body, of which more may be promised than is sent."""
+    """Answer with a body; the promised length may be larger than what is sent."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(status)
@@ -30,7 +30,7 @@ def serve(content: bytes, status: int = 200, promised: int | None = None, **head
 
 
 def endless(piece: bytes, pause: float = 0.0) -> Answer:
-    """A body without a length and without an end; a pause between its pieces makes it slow."""
+    """Answer with an endless body of no stated length; a pause between pieces makes it slow."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
@@ -39,14 +39,14 @@ def endless(piece: bytes, pause: float = 0.0) -> Answer:
             while True:
                 handler.wfile.write(piece)
                 time.sleep(pause)
-        except OSError:  # who asked has gone
+        except OSError:  # the client has disconnected
             pass
 
     return answer
 
 
 def slowly(content: bytes, pieces: int, pause: float) -> Answer:
-    """All of the body, bit by bit."""
+    """Send the whole body in small pieces."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
@@ -64,13 +64,13 @@ def slowly(content: bytes, pieces: int, pause: float) -> Answer:
 
 
 def break_off(handler: BaseHTTPRequestHandler) -> None:
-    """No answer: the connection is closed."""
+    """Close the connection without an answer."""
     handler.connection.shutdown(socket.SHUT_RDWR)
     handler.close_connection = True
 
 
 def raw(content: bytes) -> Answer:
-    """Bytes that need not be HTTP."""
+    """Send bytes that need not be HTTP."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.wfile.write(content)
@@ -80,7 +80,7 @@ def raw(content: bytes) -> Answer:
 
 
 class Server:
-    """A server that gives its answers in order, the last one for ever; ``files`` come before them."""
+    """A server that gives its answers in order and repeats the last one; ``files`` take precedence over answers."""
 
     def __init__(self, *answers: Answer) -> None:
         self.asked: list[str] = []
@@ -110,14 +110,14 @@ class Server:
         self.thread.start()
 
     def close(self) -> None:
-        """No more answers."""
+        """Stop answering."""
         self.http.shutdown()
         self.http.server_close()
         self.thread.join()
 
 
 def toy_files(count: int, lines: int = 400) -> dict[str, bytes]:
-    """File name -> svmlight text, all different."""
+    """Return file name -> svmlight text, with a different text per file."""
     return {
         f"toy{i}_scale": b"".join(b"%d 1:%d 2:%d\n" % (k % 2, i, k) for k in range(lines))
         for i in range(count)
@@ -125,7 +125,7 @@ def toy_files(count: int, lines: int = 400) -> dict[str, bytes]:
 
 
 def write_registry(folder: Path, files: Mapping[str, bytes]) -> Path:
-    """A registry.yaml of these files, each as the data set of its name without ``_scale``."""
+    """Write a registry.yaml of these files; each data set has the file's name without ``_scale``."""
     entries = {
         name.removesuffix("_scale"): {
             "task": "classification", "rows": content.count(b"\n"), "features": 2,
@@ -140,7 +140,7 @@ def write_registry(folder: Path, files: Mapping[str, bytes]) -> Path:
 
 
 def registry_hook(folder: Path) -> str:
-    """What a module named sitecustomize does so that ``folder/registry.yaml`` is the registry."""
+    """Return the code of a sitecustomize module that makes ``folder/registry.yaml`` the registry."""
     return (
         "import pathlib, kselect.datasets.registry as registry\n"
         f"registry.HERE = pathlib.Path({str(folder)!r})\n"

@@ -1,4 +1,4 @@
-"""Records made up to resemble the experiments, without running them."""
+"""Synthetic records that resemble the experiments, without running them."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ LSSVM = (("classification", Choice("lssvm")), ("regression", Choice("lssvm")))
 
 
 def method(label: str, criterion: str, folds: int | None, **params: Any) -> Method:
-    """A method of the table."""
+    """Return a method of the table."""
     return Method(label, criterion, folds, tuple(sorted(params.items())))
 
 
 def experiment(**changes: Any) -> Experiment:
-    """A small experiment in the form of ecml2014: two methods, one ridge."""
+    """Return a small experiment in the form of ecml2014: two methods, one ridge."""
     facts: dict[str, Any] = {
         "name": "ecml2014",
         "paper": "ecml2014",
@@ -64,7 +64,7 @@ def experiment(**changes: Any) -> Experiment:
 
 
 def record(dataset: str, split: int, label: str, error: float | None, **changes: Any) -> Record:
-    """One record; an error of None is a failure."""
+    """Return one record; an error of None is a failure."""
     fields: dict[str, Any] = {
         "dataset": dataset,
         "split": split,
@@ -95,7 +95,7 @@ def record(dataset: str, split: int, label: str, error: float | None, **changes:
 def sample_records(
     errors: dict[tuple[str, str], Sequence[float | None]], **changes: Any
 ) -> list[Record]:
-    """(data set, label) -> errors by split."""
+    """Return records from (data set, label) -> errors by split."""
     return [
         record(dataset, split, label, error, **changes)
         for (dataset, label), values in errors.items()
@@ -104,14 +104,14 @@ def sample_records(
 
 
 def study(spec: Experiment, records: Sequence[Record], **more: Any) -> Study:
-    """The study of some records; ``missing`` is what a manifest says of data sets without any."""
+    """Return the study of some records; ``missing`` is the manifest's note on data sets without records."""
     if "missing" in more:
         more["facts"] = Manifest(missing=more.pop("missing"))
     return study_of(spec, records, **more)
 
 
 def full_experiment(**changes: Any) -> Experiment:
-    """ecml2014 in full: nine data sets, seven methods, two losses, four ridges, a sweep."""
+    """Return the whole of ecml2014: nine data sets, seven methods, two losses, four ridges, a sweep."""
     methods = []
     for loss in ("squared", "zero-one"):
         for k in (5, 10):
@@ -135,7 +135,7 @@ def full_experiment(**changes: Any) -> Experiment:
 
 
 def full_records(spec: Experiment, absent: Sequence[str] = ("sonar",)) -> list[Record]:
-    """Random errors for every cell: a data set absent, BR failing on three splits of a2a."""
+    """Return random errors for every cell: one data set absent, BR failing on three splits of a2a."""
     rng = np.random.default_rng(7)
     levels = ERRORS | SQUARED
     found = []
@@ -156,7 +156,7 @@ def full_records(spec: Experiment, absent: Sequence[str] = ("sonar",)) -> list[R
 
 
 def regression_experiment(**changes: Any) -> Experiment:
-    """icml2014: classification and regression in one table, eight methods, the ridge selected."""
+    """Return icml2014: classification and regression in one table, eight methods, the ridge selected."""
     methods = [method("EP", "EP", None), method("ELOO", "ELOO", None)]
     for k in (5, 10, 20):
         methods.append(method(f"{k}-CV", "k-CV", k, loss="squared"))

@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "kselect"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-# Every entry at the root of the package, lowest first: a module may import what stands on a lower
-# line, and its own folder. Parts come before stages, so that what is computed does not know when or why.
+# Every entry at the root of the package, lowest first: a module may import from lower lines and from its own
+# folder. Parts come before stages, so that a computation does not depend on when or why it runs.
 LAYERS = (
     {"errors"},
     {"grids", "files"},
@@ -39,7 +39,7 @@ LAYERS = (
     {"__init__", "__main__"},
 )
 LEVELS = {name: level for level, names in enumerate(LAYERS) for name in names}
-# What is imported under another name than it is installed.
+# Packages whose import name differs from their distribution name.
 DISTRIBUTIONS = {"yaml": "pyyaml", "sklearn": "scikit-learn", "pydantic_core": "pydantic"}
 
 
@@ -57,7 +57,7 @@ def offences(of: Callable[[Path], Collection[object]]) -> dict[str, Collection[o
 
 @functools.cache
 def imports(path: Path) -> tuple[str, ...]:
-    """Every module that a file imports, anywhere in it, by its full name."""
+    """Return the full name of every module that a file imports, anywhere in it."""
     return tuple(imports_in(path))
 
 
@@ -75,7 +75,7 @@ def imports_in(path: Path) -> Iterator[str]:
 
 
 def place(path: Path) -> str:
-    """``kselect/learners/krr.py`` -> ``learners``."""
+    """Return the entry of a module: ``kselect/learners/krr.py`` -> ``learners``."""
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
@@ -103,20 +103,20 @@ def test_modules_import_lower_layers_only() -> None:
 
 
 def modules_of(path: Path) -> set[str]:
-    """The modules of the package that a module imports."""
+    """Return the modules of the package that a module imports."""
     return {name for name in imports(path) if name in NAMES} - {name_of(path)}
 
 
 def name_of(path: Path) -> str:
-    """``kselect/learners/primal.py`` -> ``kselect.learners.primal``."""
+    """Return the full name: ``kselect/learners/primal.py`` -> ``kselect.learners.primal``."""
     return ".".join(["kselect", *path.relative_to(PACKAGE).with_suffix("").parts])
 
 
 NAMES = frozenset(map(name_of, MODULES))
 
 
-def test_no_import_goes_in_a_circle() -> None:
-    """This includes imports within a folder, inside a function, and for types only."""
+def test_no_circular_imports() -> None:
+    """The modules do not import each other in a circle, including imports in functions and for types only."""
     graphlib.TopologicalSorter({name_of(p): modules_of(p) for p in MODULES}).prepare()
 
 
@@ -127,7 +127,7 @@ def shadows(path: Path) -> set[str]:
 
 
 def test_nothing_shadows_the_standard_library() -> None:
-    """Python run inside the folder of a module named ``select`` could not start a process."""
+    """No module has the name of a standard one: inside such a folder, Python could not start a process."""
     assert offences(shadows) == {}
 
 
@@ -138,14 +138,14 @@ def too_long(path: Path) -> list[int]:
 
 
 def test_names_and_lengths() -> None:
-    """No module has a catch-all name, and none is too long to read in one go."""
+    """No module has a catch-all name or is too long to read in one go."""
     drawers = {"utils", "util", "helpers", "helper", "common", "misc"}
     assert offences(lambda path: drawers & {path.stem}) == {}
     assert offences(too_long) == {}
 
 
 def undocumented(node: ast.AST, prefix: str = "") -> Iterator[str]:
-    """Public functions, classes and methods without a docstring."""
+    """Return the public functions, classes and methods without a docstring."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             continue
@@ -158,30 +158,30 @@ def undocumented(node: ast.AST, prefix: str = "") -> Iterator[str]:
 
 
 def test_everything_public_is_documented() -> None:
-    """The module, and what is public in it."""
+    """Every module has a docstring, and so has everything public in it."""
     assert offences(lambda path: [] if ast.get_docstring(tree(path)) else ["itself"]) == {}
     assert offences(lambda path: list(undocumented(tree(path)))) == {}
 
 
 def bare_excepts(path: Path) -> list[int]:
-    """The lines of ``except:``."""
+    """Return the lines with ``except:``."""
     handlers = (n for n in ast.walk(tree(path)) if isinstance(n, ast.ExceptHandler))
     return [node.lineno for node in handlers if node.type is None]
 
 
 def test_no_bare_except() -> None:
-    """``except:`` would take Ctrl-C for a failure."""
+    """No module has a bare ``except:``, which would treat Ctrl-C as a failure."""
     assert offences(bare_excepts) == {}
 
 
 def declared(requirements: list[str]) -> set[str]:
-    """The names of requirements."""
+    """Return the names of requirements."""
     found = (re.match(r"[A-Za-z0-9_.-]+", text) for text in requirements)
     return {match[0].lower().replace("_", "-") for match in found if match}
 
 
 def third_party() -> dict[str, set[str]]:
-    """Distribution -> the modules of kselect that import it."""
+    """Return distribution -> the modules of kselect that import it."""
     found: dict[str, set[str]] = {}
     for path in MODULES:
         for name in {full.split(".")[0] for full in imports(path)}:
@@ -191,7 +191,7 @@ def third_party() -> dict[str, set[str]]:
 
 
 def test_what_is_imported_is_declared() -> None:
-    """Imports are in the dependencies, or in the extra for dask, which only run/ imports."""
+    """Every import is in the dependencies, or in the extra for dask, which only run/ imports."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     always = declared(project["dependencies"])
     extra = declared(project["optional-dependencies"]["dask"])
@@ -201,7 +201,7 @@ def test_what_is_imported_is_declared() -> None:
         assert used[name] == {"run"}
 
 
-def test_command_line_starts_light() -> None:
+def test_help_imports_no_numerical_library() -> None:
     """``kselect --help`` imports no numerical library."""
     heavy = ("numpy", "scipy", "pandas", "matplotlib", "sklearn", "numba")
     code = f"import sys, kselect.cli.main; print([m for m in {heavy!r} if m in sys.modules])"
@@ -209,7 +209,7 @@ def test_command_line_starts_light() -> None:
     assert run.stdout.strip() == "[]"
 
 
-def test_shown_paths_of_tests_mirror_the_package() -> None:
-    """Every parts folder has its tests."""
+def test_folders_mirror_the_package() -> None:
+    """Every folder of the package has a folder of tests."""
     for folder in ("criteria", "datasets", "kernels", "learners", "search"):
         assert list((ROOT / "tests" / folder).glob("test_*.py")), folder

@@ -1,4 +1,4 @@
-"""What everything that is registered owes: a mirrored test file that compares it with an oracle."""
+"""Requirements on everything registered: a mirrored test file that compares it with an oracle."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TESTS = Path(__file__).resolve().parent
 
 
 def registered() -> Iterator[Any]:
-    """Every criterion, probe, learner and kernel, with the function or class behind it."""
+    """Return every criterion, probe, learner and kernel, with the function or class behind it."""
     for kind, registry in (("criteria", CRITERIA), ("criteria", PROBES), ("learners", LEARNERS)):
         for name, part in registry.items():
             yield pytest.param(part.function, id=f"{kind}-{name}")
@@ -32,13 +32,13 @@ def registered() -> Iterator[Any]:
 
 
 def mirror(thing: Callable[..., Any]) -> Path:
-    """``kselect/kernels/ard.py`` and ``kselect/learners/svm/path.py``: ``test_ard.py`` and ``test_svm.py``."""
+    """Return the test file: ``kernels/ard.py`` -> ``test_ard.py``, ``learners/svm/path.py`` -> ``test_svm.py``."""
     _, folder, module, *_ = thing.__module__.split(".")
     return TESTS / folder / f"test_{module}.py"
 
 
 def imported(path: Path) -> set[str]:
-    """The modules that a test file imports."""
+    """Return the modules that a test file imports."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     found = set()
     for node in ast.walk(tree):
@@ -51,7 +51,7 @@ def imported(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("thing", list(registered()))
 def test_a_mirrored_test_with_an_oracle(thing: Callable[..., Any]) -> None:
-    """A new file without both is a failing test."""
+    """Every registered entry has a test file that imports it and an oracle."""
     path = mirror(thing)
     assert path.is_file(), f"{path.relative_to(TESTS.parent)} is missing"
     names = imported(path)
@@ -61,8 +61,8 @@ def test_a_mirrored_test_with_an_oracle(thing: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_every_learner_answers_what_every_learner_must(name: str) -> None:
-    """Shapes, repetition, a dual that gives the decisions, and inputs left alone."""
+def test_every_learner_fulfils_the_contract(name: str) -> None:
+    """Shapes are right, results repeat, the dual gives the decisions, and inputs stay unchanged."""
     task = dict(learners(name))
     X, y = rows(18)
     targets = y if "classification" in task else X[:, 0] + 0.1 * y
@@ -79,8 +79,8 @@ def test_every_learner_answers_what_every_learner_must(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_held_out_predictions_do_not_see_their_fold(name: str) -> None:
-    """Other targets in a fold leave its predictions alone, and a model without it predicts the same."""
+def test_held_out_predictions_do_not_depend_on_their_fold(name: str) -> None:
+    """A fold's held-out predictions do not depend on its targets and equal those of a model without it."""
     X, y = rows(18)
     targets = y if "classification" in dict(learners(name)) else X[:, 0] + 0.1 * y
     kernel, folds = Gaussian(2.0), numbered(np.random.default_rng(3), 18, 4, False)
@@ -96,8 +96,8 @@ def test_held_out_predictions_do_not_see_their_fold(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [k for k in KERNELS if not KERNELS[k].learned])
-def test_every_kernel_brings_its_grids(name: str) -> None:
-    """One grid for each parameter."""
+def test_every_kernel_has_its_grids(name: str) -> None:
+    """Every kernel has one grid per parameter."""
     cls = KERNELS[name]
     parameters = list(inspect.signature(cls).parameters)
     assert set(cls.grids) == set(parameters)

@@ -1,4 +1,4 @@
-"""What a message shows of what somebody wrote: printable, on one line, not long."""
+"""User input shown in messages is printable, short and on one line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_short_values_are_shown_as_python_writes_them(value: object) -> None:
 
 
 @given(ANYTHING)
-def test_whatever_was_written_is_short_and_printable(value: object) -> None:
+def test_shown_values_are_short_and_printable(value: object) -> None:
     for shown in (quoted(value), brief(value)):
         assert len(shown) <= LONGEST_ECHO
         assert shown.isprintable()
@@ -51,7 +51,7 @@ def test_control_characters_are_escaped() -> None:
     assert printable("a\nerror: b\x1b[31m\u202e\ud800 τ") == (r"a\nerror: b\x1b[31m\u202e\ud800 τ")
 
 
-def test_nearest_lists_no_more_names_than_a_line_holds() -> None:
+def test_nearest_names_fit_on_one_line() -> None:
     assert nearest("hart", ["heart", "sonar"]) == "; did you mean 'heart'?"
     assert nearest("x", ["a\x1b[31m", "b"]) == r"; valid: a\x1b[31m, b"
     many = nearest("?", [f"column{i}" for i in range(100_000)])

@@ -1,4 +1,4 @@
-"""Files are whole or not there, and a folder's lock lets one process in."""
+"""Files are written completely or not at all, and a folder's lock admits one process."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from kselect.files import (
 
 
 @pytest.fixture(autouse=True)
-def _unsaid() -> Iterator[None]:
-    """What is said once in a process is said once in a test."""
+def _no_warnings_yet() -> Iterator[None]:
+    """Forget which warnings were given, since each is given once per process."""
     once.cache_clear()
     yield
     once.cache_clear()
 
 
 def run_python(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """A script in a process of its own."""
+    """Run a script in a separate process."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=True)
 
 
 def start_python(code: str, *arguments: object) -> subprocess.Popen[str]:
-    """The same, once it has written a line."""
+    """Start a script in a separate process, and wait until it has written a line."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout
@@ -64,7 +64,7 @@ def test_text_and_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
 def test_the_umask_is_respected(tmp_path: Path, mask: int, mode: int) -> None:
-    """Whatever the mode of the file that was there."""
+    """The umask decides the mode of a new file, whatever the mode of the old one."""
     path = tmp_path / "file.txt"
     path.write_text("old")
     path.chmod(0o640)
@@ -93,10 +93,10 @@ def test_a_failure_leaves_the_old_file(
     assert path.read_text() == "old"
 
 
-def test_nothing_is_seen_before_it_is_whole(
+def test_incomplete_files_are_never_visible(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Synced under another name first; only then it takes the place of the old file."""
+    """A file is synced under a temporary name before it replaces the old one."""
     path = tmp_path / "file.txt"
     write_whole(path, "old")
     steps = []
@@ -134,7 +134,7 @@ def test_the_folder_is_synced_after_the_rename(
 def test_a_file_system_that_refuses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    """Locks, modes and syncs: each is said once, and the files are there."""
+    """Locks, modes and syncs that a file system refuses: each gives one warning, and the files are written."""
 
     def refuse(*_: object) -> None:
         raise OSError(number, os.strerror(number))
@@ -164,7 +164,7 @@ def test_a_warning_goes_to_stderr(tmp_path: Path) -> None:
     assert line.startswith("warning: this file system has no locks (Function not implemented)")
 
 
-def test_a_warning_that_nobody_can_hear(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_warning_without_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
     class Full:
         def write(self, _: str) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
@@ -176,7 +176,7 @@ def test_a_warning_that_nobody_can_hear(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("step", ["lock", "sync"])
-def test_a_fault_of_the_disk_is_no_refusal(
+def test_a_disk_error_is_not_ignored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     def fail(*_: object) -> None:
@@ -240,7 +240,9 @@ with locked(pathlib.Path(sys.argv[1])):
 """
 
 
-def test_who_waits_says_for_whom_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_for_the_lock_names_its_holder_and_times_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("kselect.files.SAY_SECONDS", 0.05)
     told: list[str] = []
     with start_python(HOLD, tmp_path) as holder:
@@ -260,13 +262,13 @@ def test_who_waits_says_for_whom_and_ends(tmp_path: Path, monkeypatch: pytest.Mo
         assert len(told) == 1
 
 
-def test_who_gets_the_lock_soon_says_nothing(tmp_path: Path) -> None:
+def test_a_short_wait_for_the_lock_prints_nothing(tmp_path: Path) -> None:
     told: list[str] = []
     with start_python(HOLD.replace("60", "0.2"), tmp_path), locked(tmp_path, say=told.append):
         assert told == []
 
 
-def test_the_holder_where_nobody_lists_locks(
+def test_the_holder_without_a_list_of_locks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> str:
@@ -282,7 +284,7 @@ def test_the_holder_where_nobody_lists_locks(
         holder.kill()
 
 
-# --- what killed processes leave --------------------------------------------------------------------
+# --- leftovers of killed processes --------------------------------------------------------------
 
 KILLED = """
 import os, pathlib, sys, time
@@ -295,12 +297,12 @@ files.write_whole(pathlib.Path(sys.argv[1]), "new")
 """
 
 
-def test_what_a_killed_writer_left_goes_with_the_next_write(tmp_path: Path) -> None:
+def test_the_next_write_removes_files_of_a_killed_writer(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
     write_whole(path, "old")
     with start_python(KILLED, path) as writer:
         assert len(list(tmp_path.iterdir())) == 2
-        # While it lives, its file stays, whoever writes beside it.
+        # While the writer lives, other writers keep its file.
         write_whole(path, "other")
         assert len(list(tmp_path.iterdir())) == 2
         writer.kill()
@@ -309,7 +311,7 @@ def test_what_a_killed_writer_left_goes_with_the_next_write(tmp_path: Path) -> N
     assert [p.name for p in tmp_path.iterdir()] == ["file.txt"]
 
 
-def test_litter_is_told_by_its_whole_name(tmp_path: Path) -> None:
+def test_temporary_files_are_recognised_by_their_whole_name(tmp_path: Path) -> None:
     mine = [".a.csv.0123abcd.tmp", ".a.csv._x9_x9_x.tmp", ".b.csv.01234567.tmp"]
     others = ["a.csv", ".a.csv.tmp", ".a.csv.0123abcd.tmp2", "tmp01234567", ".axcsv.01234567.tmp"]
     for name in (*mine, *others):
@@ -320,7 +322,7 @@ def test_litter_is_told_by_its_whole_name(tmp_path: Path) -> None:
     remove_litter(tmp_path / "nowhere", ["a.csv"])
 
 
-def test_without_locks_only_old_litter_goes(
+def test_without_locks_only_old_temporary_files_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
@@ -339,7 +341,7 @@ def test_without_locks_only_old_litter_goes(
 
 
 def special(folder: Path, kind: str) -> Path:
-    """A path that is no plain file."""
+    """Return a path that is not a plain file."""
     path = folder / kind
     if kind == "pipe":
         os.mkfifo(path)
@@ -367,7 +369,7 @@ def test_only_plain_files_are_read(tmp_path: Path, kind: str, said: str) -> None
         read_regular(special(tmp_path, kind), 100)
 
 
-def test_no_more_is_read_than_is_wanted(tmp_path: Path) -> None:
+def test_reading_stops_at_the_limit(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"x" * 100)
     assert read_regular(path, 100) == b"x" * 100

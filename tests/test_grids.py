@@ -1,4 +1,4 @@
-"""Grids mean what people write, and nothing else is taken for one."""
+"""Grids are read as written, and anything else is refused."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from kselect.grids import LARGEST_GRID, parse_grid, parse_number, show_number
     ],
 )
 def test_number(text: Any, value: float) -> None:
-    """Powers and plain numbers, to the last bit."""
+    """Powers and plain numbers are read exactly, to the last bit."""
     assert parse_number(text) == value
 
 
@@ -54,7 +54,7 @@ def test_number(text: Any, value: float) -> None:
     ],
 )
 def test_not_a_number(text: Any, words: str) -> None:
-    """Whatever is no finite number is refused with the text itself."""
+    """A value that is not a finite number is refused, and the message shows it."""
     with pytest.raises(ConfigError) as caught:
         parse_number(text)
     assert str(caught.value).endswith(words)
@@ -79,7 +79,7 @@ def test_not_a_number(text: Any, words: str) -> None:
     ],
 )
 def test_grid(grid: Any, values: tuple[float, ...]) -> None:
-    """Every way to write a grid; the order is the writer's."""
+    """Every notation of a grid is read, in the order written."""
     assert parse_grid(grid) == values
 
 
@@ -109,21 +109,21 @@ def test_grid(grid: Any, values: tuple[float, ...]) -> None:
     ],
 )
 def test_not_a_grid(grid: Any, words: str) -> None:
-    """One sentence that shows what was written."""
+    """The error is one sentence that shows the text."""
     with pytest.raises(ConfigError) as caught:
         parse_grid(grid)
     assert str(caught.value) == words
 
 
 def test_largest_grid() -> None:
-    """The limit itself is allowed, one more is not."""
+    """A grid of the largest size is accepted; one more value is refused."""
     assert len(parse_grid(f"1:{LARGEST_GRID}")) == LARGEST_GRID
     with pytest.raises(ConfigError, match="has more than"):
         parse_grid(f"0:{LARGEST_GRID}")
 
 
 def test_enormous_exponent_is_a_config_error() -> None:
-    """Python refuses to read thousands of digits; users see our sentence instead."""
+    """Python refuses to read thousands of digits; the user gets a config error instead."""
     with pytest.raises(ConfigError, match="too long for a range"):
         parse_grid(f"2^{'9' * 5000}:2^{'9' * 5000}")
 
@@ -154,7 +154,7 @@ def test_enormous_exponent_is_a_config_error() -> None:
     ids=range(19),
 )  # fmt: skip
 def test_enormous_grids(grid: Any, words: str) -> None:
-    """At once, and in one short line."""
+    """Enormous grids are refused at once, in one short line."""
     started = time.process_time()
     with pytest.raises(ConfigError, match=words) as caught:
         parse_grid(grid)
@@ -172,7 +172,7 @@ def test_a_grid_of_many_parts_has_the_limit_of_a_range() -> None:
 
 @given(st.integers(-60, 60), st.integers(0, 40), st.integers(1, 7), st.sampled_from([2, 3, 10]))
 def test_range_of_powers(low: int, length: int, step: int, base: int) -> None:
-    """``base^low:base^high:step`` is each power by itself."""
+    """Each value of ``base^low:base^high:step`` equals the power itself."""
     values = parse_grid(f"{base}^{low}:{base}^{low + length}:{step}")
     single = [parse_number(f"{base}^{e}") for e in range(low, low + length + 1, step)]
     assert list(values) == single
@@ -181,7 +181,7 @@ def test_range_of_powers(low: int, length: int, step: int, base: int) -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_shown_numbers_read_back(value: float) -> None:
-    """The short text is the same number."""
+    """The short text of a number reads back as the same number."""
     assert parse_number(show_number(value)) == value
 
 
@@ -189,5 +189,5 @@ def test_shown_numbers_read_back(value: float) -> None:
     ("value", "text"), [(0.001, "0.001"), (1024.0, "1024"), (2**-10, "0.0009765625"), (1.0, "1")]
 )
 def test_shown_numbers_are_short(value: float, text: str) -> None:
-    """As people would write them."""
+    """Numbers are shown in their short usual form."""
     assert show_number(value) == text

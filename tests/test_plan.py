@@ -1,4 +1,4 @@
-"""The trials of a plan, their order, and what is left out."""
+"""The trials of a plan, their order, and the trials that it leaves out."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def pairs(plan: Plan) -> list[tuple[str, int]]:
 
 
 def fail(experiment: Experiment, store: Store, dataset: str, split: int) -> None:
-    """Store a job that failed."""
+    """Store a failed job."""
     sources, _ = find_sources(replace(experiment, datasets=(dataset,)), HERE)
     trial = Trial(dataset, split, experiment.methods, sources[dataset])
     store.add(failed_job(experiment, trial, "why"), fresh=False)
@@ -77,7 +77,7 @@ def test_shards_are_a_partition(experiment: Experiment, store: Store, shards: in
 
 
 def test_shards_of_machines_with_different_data(experiment: Experiment, store: Store) -> None:
-    """A machine without a data set runs fewer jobs, but none of another machine's."""
+    """A machine without a data set runs fewer jobs, and none of another machine's."""
     sources, _ = find_sources(experiment, HERE)
     poor = {name: source for name, source in sources.items() if name != "heart"}
     one = make_plan(experiment, poor, {"heart": "gone"}, store, shard=(1, 2))
@@ -88,7 +88,7 @@ def test_shards_of_machines_with_different_data(experiment: Experiment, store: S
     }
 
 
-def test_sources_and_missing(experiment: Experiment) -> None:
+def test_sources_and_missing_data_sets(experiment: Experiment) -> None:
     sources, missing = find_sources(replace(experiment, datasets=("heart", "a2a")), HERE)
     assert list(sources) == ["heart"]
     assert missing["a2a"].startswith("a2a: no file found")
@@ -107,7 +107,7 @@ def test_another_file_of_a_data_set(experiment: Experiment, store: Store) -> Non
     check_kept(experiment, plan, store, force=True)
 
 
-def test_what_is_left_alone_is_checked_too(experiment: Experiment, store: Store) -> None:
+def test_jobs_outside_the_selection_are_checked_too(experiment: Experiment, store: Store) -> None:
     fail(replace(experiment, seed=1), store, "heart", 1)
     part = replace(experiment, datasets=("sonar",))
     for force in (False, True):
@@ -117,7 +117,7 @@ def test_what_is_left_alone_is_checked_too(experiment: Experiment, store: Store)
     check_kept(part, plan_of(part, store), store)
 
 
-def test_splits_that_rest_on_different_files(experiment: Experiment, store: Store) -> None:
+def test_splits_from_different_data_files(experiment: Experiment, store: Store) -> None:
     fail(experiment, store, "heart", 1)
     sources, _ = find_sources(experiment, HERE)
     part = replace(experiment, splits=(0,))
@@ -127,7 +127,7 @@ def test_splits_that_rest_on_different_files(experiment: Experiment, store: Stor
 
 
 def test_fewer_splits_on_some_data_sets(experiment: Experiment, store: Store) -> None:
-    """Limits by name, or above a number of training rows."""
+    """Splits are limited by data set name, or above a number of training rows."""
     fewer = replace(
         experiment, fewer_splits=(SplitLimit(1, dataset="sonar"), SplitLimit(2, rows=200))
     )
