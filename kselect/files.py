@@ -64,22 +64,17 @@ def reason(error: OSError) -> str:
 def read_regular(path: Path, most: int) -> bytes:
     """Return the bytes of a regular file, at most ``most``; raise an OSError that names any other kind of file.
 
-    The kind is checked before the file is opened: opening a pipe without a writer would block, and a device such
-    as /dev/zero never ends.
+    The kind is checked before the file is opened: opening a device may change it. A pipe that replaces the file
+    meanwhile does not block.
     """
-    require_regular(os.stat(path))
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
-        require_regular(os.fstat(stream.fileno()))
-        return read_most(stream.read, most)
-
-
-def require_regular(status: os.stat_result) -> None:
-    """Raise an OSError unless the status describes a regular file."""
-    if stat.S_ISDIR(status.st_mode):
+    mode = os.stat(path).st_mode
+    if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     for is_kind, words in KINDS:
-        if is_kind(status.st_mode):
+        if is_kind(mode):
             raise OSError(errno.EINVAL, f"{words}, not a file")
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+        return read_most(stream.read, most)
 
 
 def read_most(read: Callable[[int], bytes], most: int) -> bytes:

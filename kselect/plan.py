@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from kselect.core.experiment import Experiment
 from kselect.core.job import Job, Jobs, Trial, protocol_of
 from kselect.datasets.dataset import Source
-from kselect.datasets.fetch import Places
-from kselect.datasets.own_files import source_of
+from kselect.datasets.fetch import Places, resolve
 from kselect.errors import ConfigError, DamagedJob, DataError, StoreError
 
 # The number of eigendecompositions that take as long as one continuous search: 5 to 8 on the sets of flkl2014.
@@ -39,7 +38,7 @@ def find_sources(
     sources, missing = {}, {}
     for name in experiment.datasets:
         try:
-            sources[name] = source_of(experiment.info(name), places)
+            sources[name] = resolve(experiment.info(name), places)
         except DataError as error:
             missing[name] = str(error)
     return sources, missing

@@ -11,12 +11,19 @@ import numpy as np
 from hypothesis import strategies as st
 
 from kselect.core.method import Choice, LamGrid
+from kselect.datasets.prepare import Scale, apply_scale, fit_scale
 from kselect.datasets.registry import Task
 from kselect.kernels import KERNELS, Kernel, Points, find_kernel
 from kselect.learners import Path, Problem, find_learner
 from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array
 from kselect.search.training_context import TrainingContext, folds_from
+
+
+def scale_rows(X: Array, scale: Scale, fit_rows: Array) -> Array:
+    """Scale X with the shift and divisor of ``fit_rows``."""
+    return apply_scale(X, *fit_scale(fit_rows, scale))
+
 
 BIAS = {"lssvm": True, "krr": False}
 

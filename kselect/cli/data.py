@@ -8,7 +8,7 @@ import click
 
 from kselect.cli.flags import place_options, places
 from kselect.cli.main import require_command
-from kselect.datasets.content import read_content, sha256_of
+from kselect.datasets.content import read_content, sha256_of, unpack
 from kselect.datasets.fetch import (
     Damaged,
     Places,
@@ -129,7 +129,7 @@ def lock(files: tuple[str, ...]) -> None:
     for file in files:
         path = Path(file)
         content = read_content(path)
-        X, y = parse_svmlight(content, path)
+        X, y = parse_svmlight(unpack(path, content)[1], path)
         labels = np.unique(y)
         two = len(labels) == 2
         entry = {

@@ -12,10 +12,10 @@ import click
 
 from kselect.cli.flags import PATH
 from kselect.config.document import write_yaml
-from kselect.datasets.own_files import look_at_file
 from kselect.datasets.registry import load_registry
-from kselect.datasets.table.raw_table import Frame, TableOptions, decision_lines
-from kselect.datasets.table.target import Target
+from kselect.datasets.table.frames import read_frame
+from kselect.datasets.table.raw_table import Frame, decision_lines
+from kselect.datasets.table.target import Target, as_target
 from kselect.errors import ConfigError, DataError, printable, quoted
 from kselect.files import reason, write_whole
 
@@ -132,7 +132,8 @@ def init(files: tuple[Path, ...], targets: tuple[str, ...], output: Path, force:
 
 def inspect_file(path: Path, target: str | None, taken: Sequence[str]) -> InspectedFile:
     """Read a file as an experiment will read it."""
-    frame, values = look_at_file(path, target, TableOptions())
+    frame = read_frame(path, target)
+    values = as_target(frame, None)
     if values.task == "classification" and min(values.values.sum(axis=1) + frame.n) < 4:
         raise DataError(
             f"{printable(path)}: a class has only one row, so that no split can test it; drop that row"

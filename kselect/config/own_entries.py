@@ -14,15 +14,16 @@ from typing import Any, get_args
 
 from kselect.config.document import Document, Location
 from kselect.config.validators import TASKS, as_text, attempt, describe, folder_name
-from kselect.datasets.own_files import OwnInfo, facts_of, look_at_file, own_info
-from kselect.datasets.registry import Task, load_registry
+from kselect.datasets.dataset import OwnInfo
+from kselect.datasets.registry import load_registry
+from kselect.datasets.table.frames import read_frame
 from kselect.datasets.table.raw_table import Missing, TableOptions
+from kselect.datasets.table.target import as_target
 from kselect.errors import ConfigError, DataError, nearest
 
 COLUMNS = ("drop", "categorical", "numeric")
 FACTS = ("rows", "features", "sha256")
 KEYS = ("name", "file", "target", "task", *COLUMNS, "missing", *FACTS)
-FileFacts = tuple[Task, int, int, str]
 
 
 def take_own(document: Document) -> Document:
@@ -61,15 +62,26 @@ def read_entry(document: Document, here: Location, entry: Mapping[str, Any]) -> 
     asked = None if target is None else str(target)
     try:
         if all(key in entry for key in ("task", *FACTS)):  # as a results folder keeps them
-            facts: FileFacts = (entry["task"], *(entry[key] for key in FACTS))
+            task, rows, columns, sha256 = (entry[key] for key in ("task", *FACTS))
         else:
-            facts = facts_of(*look_at_file(path, asked, options))
-            if entry.get("sha256") not in (None, facts[3]):
-                raise DataError(f"{path}: wrong checksum: sha256 is {facts[3]}")
+            frame = read_frame(path, asked, options)
+            task, sha256 = as_target(frame, options.task).task, frame.sha256
+            rows, columns = frame.n, len(frame.columns)
+            if entry.get("sha256") not in (None, sha256):
+                raise DataError(f"{path}: wrong checksum: sha256 is {sha256}")
     except (ConfigError, DataError) as error:
         document.wrong((*here, "file"), str(error))
         return None
-    return own_info(name_of(entry), path, asked, options, facts)
+    reading = {
+        "target": asked,
+        "missing": options.missing,
+        "task": task,
+        **{key: getattr(options, key) for key in COLUMNS},
+    }
+    return OwnInfo(
+        name_of(entry), task, rows, columns, file=path.name, sha256=sha256, licence="your own",
+        reading=reading, path=path, target=asked, options=options,
+    )  # fmt: skip
 
 
 def problems_of(entry: Mapping[str, Any]) -> Iterator[tuple[Location, str]]:

@@ -11,7 +11,7 @@ from kselect.config.own_entries import take_own, written_entry
 from kselect.config.parts import KERNEL, LABEL, SEARCH, CriterionItem
 from kselect.config.schema import ConfigFile, read_config
 from kselect.core.method import Choice
-from kselect.datasets.own_files import OwnInfo
+from kselect.datasets.dataset import OwnInfo
 from kselect.errors import ConfigError
 from kselect.grids import show_number
 

@@ -85,10 +85,6 @@ class Experiment:
         """Return the task of a data set."""
         return self.info(dataset).task
 
-    def learner(self, task: Task) -> Choice:
-        """Return what is trained on the data sets of a task."""
-        return dict(self.learners)[task]
-
     def train_rows(self, dataset: str) -> int:
         """Return the number of training rows, as expected before any data is read."""
         info = self.info(dataset)
@@ -139,22 +135,13 @@ class Experiment:
         found = dict.fromkeys(m.loss for m in self.table if m.loss)
         return (self.loss, *(loss for loss in found if loss != self.loss))
 
-    @property
-    def settings(self) -> tuple[Setting, ...]:
-        """Return the settings under which a method of the table chooses."""
-        return self.lam.settings
-
     def settings_of(self, method: Method) -> tuple[Setting, ...]:
         """Return the settings with a record of this method: all, one fixed lam, or every grid point."""
         if method.everywhere:
-            return tuple(s for kernel in self.kernels for s in self.lam.settings_at(kernel.text))
+            return tuple(s for kernel in self.kernels for s in self.lam.settings(kernel.text))
         if self.lam.mode == "select" or method.lam is None:
-            return self.settings
-        return tuple(s for s in self.settings if s.value == method.lam)
-
-    def demand(self, methods: Iterable[Method]) -> dict[Method, tuple[Setting, ...]]:
-        """Map each method to its settings."""
-        return {m: self.settings_of(m) for m in methods}
+            return self.lam.settings()
+        return tuple(s for s in self.lam.settings() if s.value == method.lam)
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,8 @@ class Jobs(Protocol):
 
 def protocol_of(experiment: Experiment, dataset: str, data_sha256: str) -> str:
     """Return a hash of everything except the methods that determines the numbers of a job."""
-    learner, lam = experiment.learner(experiment.task(dataset)), experiment.lam
+    info, lam = experiment.info(dataset), experiment.lam
+    learner = dict(experiment.learners)[info.task]
     facts: dict[str, Any] = {
         "version": RESULT_VERSION,
         "data": data_sha256,
@@ -94,9 +95,8 @@ def protocol_of(experiment: Experiment, dataset: str, data_sha256: str) -> str:
     }
     if learner.name in LEARNER_VERSIONS:
         facts["learner-version"] = LEARNER_VERSIONS[learner.name]
-    reading = experiment.info(dataset).reading
-    if reading:
-        facts["reading"] = reading
+    if info.reading:
+        facts["reading"] = info.reading
     if experiment.search != "grid":  # the pruned search equals the grid up to rounding only
         facts["search"] = experiment.search
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

@@ -64,16 +64,15 @@ class LamGrid:
     mode: LamMode
     unit: LamUnit = "lam"
 
-    @property
-    def settings(self) -> tuple[Setting, ...]:
-        """Return one setting per fixed value, or the single setting under which lam is selected."""
-        if self.mode == "select":
-            return (SELECTED,)
-        return self.settings_at("")
+    def settings(self, kernel: str | None = None) -> tuple[Setting, ...]:
+        """Return one setting per fixed value, or the single setting under which lam is selected.
 
-    def settings_at(self, kernel: str) -> tuple[Setting, ...]:
-        """Return one setting per value, with the text of a kernel."""
-        return tuple(Setting(i, value, self.unit, kernel) for i, value in enumerate(self.values))
+        With the text of a kernel, return its grid points: one setting per value in either mode.
+        """
+        if kernel is None and self.mode == "select":
+            return (SELECTED,)
+        found = enumerate(self.values)
+        return tuple(Setting(i, value, self.unit, kernel or "") for i, value in found)
 
     def lams(self, n: int) -> tuple[float, ...]:
         """Return the values of lam for n training rows."""

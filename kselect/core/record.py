@@ -119,7 +119,7 @@ class RecordMaker:
             status="ok",
             reason=no_score,
             tuned=";".join(f"{k}={v:g}" for k, v in point.tuned),
-            exclusions=describe_exclusions(found),
+            exclusions=describe_exclusions(found) if found.excluded else "",
             state=found.state,
         )
 

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from kselect.datasets.content import file_error, read_content, sha256_of
+from kselect.datasets.content import file_error, read_content, sha256_of, unpack
 from kselect.datasets.raetsch import generate, read_benchmark
 from kselect.datasets.registry import BENCHMARKS, DataSetInfo, Task
 from kselect.datasets.splits import Split, draw_given
 from kselect.datasets.svmlight import parse_svmlight
-from kselect.datasets.table.raw_table import Frame
+from kselect.datasets.table.frames import read_frame
+from kselect.datasets.table.raw_table import Frame, TableOptions
+from kselect.datasets.table.target import as_target
 from kselect.grids import show_number
 from kselect.numerics.linalg import Array
+
+
+@dataclass(frozen=True)
+class OwnInfo(DataSetInfo):
+    """The entry of a user's file: a registry entry, the file's path, and how to read its columns."""
+
+    path: Path = Path()
+    target: str | None = None
+    options: TableOptions = field(default_factory=TableOptions)
 
 
 @dataclass(frozen=True)
@@ -43,17 +54,14 @@ class DataSet:
     several: Array | None = None
     frame: Frame | None = None
 
-    @property
-    def targets(self) -> Array:
-        """The targets to learn, (q, n)."""
-        return self.y[None] if self.several is None else self.several
-
 
 def read_dataset(info: DataSetInfo, source: Source) -> DataSet:
     """Read the data set of a registry entry from a file, and check its shape and labels.
 
     If the published splits are not available, draw splits of the same number and sizes from a fixed seed.
     """
+    if isinstance(info, OwnInfo):
+        return read_own_dataset(info, source)
     original = source.kind == "original"
     if source.kind == "generated":
         X, y = generate(str(info.formula))
@@ -64,7 +72,8 @@ def read_dataset(info: DataSetInfo, source: Source) -> DataSet:
         require_unchanged(source, sha256_of(content))
         if original:
             return read_original(info, source, content)
-        X, y = parse_svmlight(content, source.path, info.features, info.largest)
+        _, data = unpack(source.path, content, info.largest)
+        X, y = parse_svmlight(data, source.path, info.features)
         if len(y) != info.rows:
             raise file_error(
                 source.path, f"{len(y)} rows where the registry says {info.rows} ({info.name})"
@@ -73,6 +82,16 @@ def read_dataset(info: DataSetInfo, source: Source) -> DataSet:
             y = map_labels(y, {float(k): float(v) for k, v in info.labels.items()}, source.path)
     drawn = draw_given(info.name, info.given, len(y)) if info.given else ()
     return DataSet(info.name, info.task, X, y, source.sha256, drawn)
+
+
+def read_own_dataset(info: OwnInfo, source: Source) -> DataSet:
+    """Read the table in a user's file; its encoding is fitted later, on training rows."""
+    frame = read_frame(source.path, info.target, info.options)
+    require_unchanged(source, frame.sha256)
+    target, empty = as_target(frame, info.options.task), np.empty((frame.n, 0))
+    return DataSet(
+        info.name, target.task, empty, target.labels, source.sha256, (), target.values, frame
+    )
 
 
 def require_unchanged(source: Source, found: str) -> None:

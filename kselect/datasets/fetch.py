@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from kselect.datasets.content import file_error, read_content, sha256_of
-from kselect.datasets.dataset import Source
+from kselect.datasets.dataset import OwnInfo, Source
 from kselect.datasets.registry import BENCHMARKS, DataSetInfo, load_registry
 from kselect.errors import DataError, brief, printable
 from kselect.files import read_regular, reason, remove_litter, write_whole
@@ -68,10 +68,10 @@ def download(url: str, info: DataSetInfo) -> bytes:
     Raise a DataError if the file is too large or has another checksum, and Unreachable if no file comes.
     """
     shown, problem, found = redacted(url), "", ""
-    deadline = time.monotonic() + TOTAL_SECONDS
+    deadline = monotonic() + TOTAL_SECONDS
     for attempt in range(ATTEMPTS):
         if attempt:
-            pause(attempt)
+            sleep(attempt)
         try:
             content = in_time(lambda: get(url, shown, info.bytes or info.largest), deadline)
         except FailedAttempt as error:
@@ -90,11 +90,6 @@ def download(url: str, info: DataSetInfo) -> bytes:
     raise Unreachable(f"{shown}: {problem} ({ATTEMPTS} attempts)")
 
 
-def pause(seconds: float) -> None:
-    """Wait between two attempts."""
-    time.sleep(seconds)
-
-
 def in_time(work: Callable[[], bytes], deadline: float) -> bytes:
     """Return the result of ``work``, run in a thread that is abandoned at the deadline.
 
@@ -108,7 +103,7 @@ def in_time(work: Callable[[], bytes], deadline: float) -> bytes:
         except BaseException as error:  # any error at all belongs to the waiting thread
             future.set_exception(error)
 
-    left = deadline - time.monotonic()
+    left = deadline - monotonic()
     if left <= 0:
         raise TimeoutError
     threading.Thread(target=run, daemon=True).start()
@@ -298,21 +293,17 @@ def on_site(info: DataSetInfo, places: Places) -> Source | None:
     return kept(download(info.url, info), info, places.cache, "site")
 
 
-def original_in_cache(info: DataSetInfo, places: Places) -> Source | None:
+def original_in_cache(_: DataSetInfo, places: Places) -> Source | None:
     """Look for the file of Raetsch's collection in the cache."""
     return first_file([places.cache / BENCHMARKS.file], "original", BENCHMARKS)
 
 
-def original_in_mirror(info: DataSetInfo, places: Places) -> Source | None:
-    """Look for ``raetsch/benchmarks.mat`` or ``benchmarks.mat`` in a mirror's folder."""
-    if places.mirror is None or "://" in places.mirror:
-        return None
-    folders = (Path(places.mirror) / "raetsch", Path(places.mirror))
-    return first_file((folder / BENCHMARKS.file for folder in folders), "original", BENCHMARKS)
-
-
-def original_on_site(info: DataSetInfo, places: Places) -> Source | None:
-    """Download the file of Raetsch's collection."""
+def original_elsewhere(_: DataSetInfo, places: Places) -> Source | None:
+    """Look for ``raetsch/benchmarks.mat`` or ``benchmarks.mat`` in a mirror's folder, or download it."""
+    if places.mirror is not None and "://" not in places.mirror:
+        paths = (Path(places.mirror) / folder / BENCHMARKS.file for folder in ("raetsch", ""))
+        if source := first_file(paths, "original", BENCHMARKS):
+            return source
     found = ask_for_original(places)
     if isinstance(found, str):
         raise Unreachable(found)
@@ -335,7 +326,19 @@ def ask_for_original(places: Places) -> Source | str:
 
 
 def resolve(info: DataSetInfo, places: Places) -> Source:
-    """Return the first file that is found; raise a DataError that names every place that was tried."""
+    """Return the first file that is found; raise a DataError that names every place that was tried.
+
+    A user's own file is at the path that the config names.
+    """
+    if isinstance(info, OwnInfo):
+        try:
+            found = sha256_of(read_regular(info.path, info.path.stat().st_size))
+        except OSError as error:
+            raise file_error(info.path, f"{reason(error)} ({info.name})") from None
+        if found != info.sha256:
+            what = f"wrong checksum: sha256 is {found}, the config has {info.sha256}"
+            raise file_error(info.path, what)
+        return Source(info.path, "own", found)
     if info.formula:
         return Source(Path(info.name), "generated", info.sha256)
     ways = f"; {WAYS_OUT.format(name=info.name)}"
@@ -345,8 +348,7 @@ def resolve(info: DataSetInfo, places: Places) -> Source:
 def first_of(info: DataSetInfo, places: Places, order: tuple[Finder, ...], ways: str) -> Source:
     """Return the file of the first place that has one; a damaged file in the cache does not end the search."""
     if info.original:
-        originals: tuple[Finder, ...] = (original_in_cache, original_in_mirror, original_on_site)
-        order = (*originals, *(order if info.file else ()))
+        order = (original_in_cache, original_elsewhere, *(order if info.file else ()))
     tried: list[str] = []
     damaged: Damaged | None = None
     for find in order:

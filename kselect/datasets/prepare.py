@@ -57,11 +57,6 @@ def apply_scale(X: Array, shift: Array, divisor: Array) -> Array:
     return np.asarray((0.5 * X - 0.5 * shift) / (0.5 * divisor))
 
 
-def scale_rows(X: Array, scale: Scale, fit_rows: Array) -> Array:
-    """Scale X with the shift and divisor of ``fit_rows`` (all rows, or the training rows)."""
-    return apply_scale(X, *fit_scale(fit_rows, scale))
-
-
 @dataclass(frozen=True, eq=False)
 class Preparation:
     """Imputation, encoding and scaling, as learned from the training rows.

@@ -41,7 +41,7 @@ class DataSetInfo:
     task: Task
     rows: int
     features: int
-    labels: Mapping[str, int] = field(default_factory=dict)
+    labels: Mapping[str, int] = field(default_factory=dict, hash=False)
     file: str = ""
     folder: str | None = None
     sha256: str = ""
@@ -55,6 +55,8 @@ class DataSetInfo:
     original: str | None = None
     formula: str | None = None
     stands_for: str | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """The options by which the bytes become a table; only a user's file has any."""
 
     @property
     def checksum(self) -> str:
@@ -80,14 +82,6 @@ class DataSetInfo:
         """The largest size in bytes of a text with these rows and features, embedded copies included."""
         longest = self.rows * (LONGEST_LABEL + LONGEST_PAIR * self.features)
         return max(longest, self.bytes or 0)
-
-    @property
-    def reading(self) -> Mapping[str, Any]:
-        """The options by which the bytes become a table; a registered file has none (see OwnInfo)."""
-        return {}
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.sha256))
 
     @property
     def url(self) -> str | None:

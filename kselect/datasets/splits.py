@@ -54,13 +54,3 @@ def draw_given(name: str, given: Given, rows: int) -> tuple[Split, ...]:
         train, test = order[: given.train], order[given.train : given.train + given.test]
         splits.append(Split(np.sort(train), np.sort(test)))
     return tuple(splits)
-
-
-def require_two_classes(y: Array) -> None:
-    """Refuse a training part of a classification problem that has only one class."""
-    labels = np.unique(y)
-    if len(labels) < 2:
-        raise TrialError(
-            f"the training part holds one class only ({labels[0]:g}, {len(y)} rows); "
-            "set stratify: true, or leave this split out"
-        )

@@ -9,18 +9,19 @@ from __future__ import annotations
 import bz2
 import io
 import math
+import re
 from array import array
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kselect.datasets.content import file_error, require_matrix, unpack
+from kselect.datasets.content import file_error, require_matrix
 from kselect.errors import DataError
 from kselect.numerics.linalg import Array
 
 MAX_INDEX = 1_000_000  # a mistyped index must not ask for a matrix of terabytes
+INDEX = re.compile(r"[-+]?[0-9]{1,100}")
 SHOWN = 60  # characters of the offending text in a message
 
 
@@ -32,31 +33,27 @@ class _Malformed(ValueError):
         self.what, self.text = what, text
 
 
-def parse_svmlight(
-    content: bytes, path: Path, n_features: int | None = None, most: int | None = None
-) -> tuple[Array, Array]:
-    """Return the dense X (n, d) and the labels y (n,) of a file's bytes, packed or not.
+def parse_svmlight(data: bytes, path: Path, n_features: int | None = None) -> tuple[Array, Array]:
+    """Return the dense X (n, d) and the labels y (n,) of an unpacked file.
 
-    d is ``n_features``, or else the highest index; ``most`` limits the unpacked size in bytes. Every error is a
-    DataError of one line: ``<path>:<line>: <what is wrong>: '<text>'``.
+    d is ``n_features``, or else the highest index; the matrix is allocated once its size is known to fit into
+    memory. Every error is a DataError of one line: ``<path>:<line>: <what is wrong>: '<text>'``.
     """
-    return parse_plain(unpack(path, content, most)[1], path, n_features)
-
-
-def parse_plain(data: bytes, path: Path, n_features: int | None = None) -> tuple[Array, Array]:
-    """Do the same for unpacked bytes; the matrix is allocated once its size is known to fit into memory."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start)
+        shown = data.split(b"\n")[line].decode("utf-8", errors="backslashreplace")
+        raise _error(path, line + 1, "not UTF-8 text", shown) from None
     labels, values = array("d"), array("d")
     columns, lengths = array("q"), array("q")
-    for number, line in enumerate(_lines(data, path), start=1):
-        tokens = line.decode("utf-8").partition("#")[0].split()
-        if not tokens:
-            continue
-        try:
-            labels.append(_finite(tokens[0], "label", tokens[0]))
-            _append(tokens[1:], n_features, columns, values)
-        except _Malformed as problem:
-            raise _error(path, number, problem.what, problem.text) from None
-        lengths.append(len(tokens) - 1)
+    for number, row in enumerate(io.StringIO(text), start=1):
+        if tokens := row.partition("#")[0].split():
+            try:
+                _append(tokens, n_features, labels, columns, values)
+            except _Malformed as problem:
+                raise _error(path, number, problem.what, problem.text) from None
+            lengths.append(len(tokens) - 1)
     if not labels:
         raise _error(path, 1, "no examples in the file", "")
     n, indices = len(labels), np.array(columns)
@@ -91,66 +88,43 @@ def shortest(value: float) -> str:
     return repr(value + 0.0).removesuffix(".0")
 
 
-def _lines(data: bytes, path: Path) -> Iterator[bytes]:
-    """Return the lines of a text; refuse it if one of them is not UTF-8."""
-    for number, line in enumerate([] if data.isascii() else io.BytesIO(data), start=1):
-        try:
-            line.decode("utf-8")
-        except UnicodeDecodeError:
-            shown = line.decode("utf-8", errors="backslashreplace").removesuffix("\n")
-            raise _error(path, number, "not UTF-8 text", shown) from None
-    return iter(io.BytesIO(data))
-
-
 def _append(
-    tokens: list[str], limit: int | None, columns: array[int], values: array[float]
+    tokens: list[str],
+    limit: int | None,
+    labels: array[float],
+    columns: array[int],
+    values: array[float],
 ) -> None:
-    """Append the indices and values of one line, 16 bytes per pair."""
+    """Append the label, indices and values of one line, 16 bytes per pair."""
     last, highest = 0, MAX_INDEX if limit is None else limit
-    for token in tokens:
-        text, colon, number = token.partition(":")
-        if not colon:
+    for position, token in enumerate(tokens):
+        text, colon, number = token.partition(":") if position else ("", "", token)
+        if position and not colon:
             raise _Malformed("missing colon", token)
         if text == "qid":
             raise _Malformed("qid is not supported", token)
+        if position and not INDEX.fullmatch(text):
+            raise _Malformed("index is not an integer", token)
         try:
-            index = int(_plain(text))
+            # Only Python reads 1_000 and the digits of other scripts as numbers.
+            value = float(number if number.isascii() and "_" not in number else "")
         except ValueError:
-            raise _Malformed("index is not an integer", token) from None
-        value = _finite(number, "value", token)
+            value = None
+        if value is None or not math.isfinite(value):
+            what = "a number" if value is None else "finite"
+            raise _Malformed(f"{'value' if position else 'label'} is not {what}", token)
+        if not position:
+            labels.append(value)
+            continue
+        index = int(text)
         if not last < index <= highest:
-            raise _Malformed(_misplaced(index, last, limit), token)
+            high = f"index above {'' if limit is None else 'n_features = '}{highest}"
+            low = "duplicated index" if index == last else "indices not ascending"
+            what = "index below 1" if index < 1 else high if index > last else low
+            raise _Malformed(what, token)
         columns.append(index)
         values.append(value)
         last = index
-
-
-def _misplaced(index: int, last: int, limit: int | None) -> str:
-    """Return the reason why an index may not follow another one."""
-    if index < 1:
-        return "index below 1"
-    if index == last:
-        return "duplicated index"
-    if index < last:
-        return "indices not ascending"
-    return f"index above {MAX_INDEX}" if limit is None else f"index above n_features = {limit}"
-
-
-def _finite(text: str, kind: str, shown: str) -> float:
-    try:
-        value = float(_plain(text))
-    except ValueError:
-        raise _Malformed(f"{kind} is not a number", shown) from None
-    if not math.isfinite(value):
-        raise _Malformed(f"{kind} is not finite", shown)
-    return value
-
-
-def _plain(text: str) -> str:
-    """Return the text; refuse 1_000 and digits of other scripts, which only Python reads as numbers."""
-    if "_" in text or not text.isascii():
-        raise ValueError(text)
-    return text
 
 
 def _error(path: Path, line: int, what: str, text: str) -> DataError:

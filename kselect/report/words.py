@@ -91,7 +91,7 @@ def describe_protocol(experiment: Experiment, loss: str) -> str:
 def describe_learners(experiment: Experiment) -> str:
     """Return ``LSSVM``, or ``SVM for classification and kernel ridge regression for regression``."""
     tasks = dict.fromkeys(experiment.task(dataset) for dataset in experiment.datasets)
-    found = {task: describe_learner(experiment.learner(task)) for task in tasks}
+    found = {task: describe_learner(dict(experiment.learners)[task]) for task in tasks}
     if len(set(found.values())) == 1:
         return next(iter(found.values()))
     return " and ".join(f"{learner} for {task}" for task, learner in found.items())

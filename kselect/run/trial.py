@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from time import perf_counter
+from types import MappingProxyType
 
 import numpy as np
 
@@ -15,11 +15,11 @@ from kselect.core.grid_point import BestPoint, GridPoint, SearchFailure
 from kselect.core.job import Job, Trial, protocol_of
 from kselect.core.method import Method, Setting
 from kselect.core.record import METRICS, Record, RecordMaker
-from kselect.datasets.dataset import DataSet, Source, read_dataset
-from kselect.datasets.own_files import OwnInfo, read_own_dataset
-from kselect.datasets.prepare import fit_preparation, scale_rows
-from kselect.datasets.registry import DataSetInfo, Task
-from kselect.datasets.splits import Split, draw_split, require_two_classes
+from kselect.datasets.content import sha256_of
+from kselect.datasets.dataset import DataSet, read_dataset
+from kselect.datasets.prepare import apply_scale, fit_preparation, fit_scale
+from kselect.datasets.registry import Task
+from kselect.datasets.splits import Split, draw_split
 from kselect.errors import TrialError
 from kselect.kernels import Points
 from kselect.numerics.folds import stream
@@ -29,11 +29,15 @@ from kselect.search import OVER_GRID, Results, TrainingContext, search
 from kselect.search.grid import evaluate_probes, reason, score_kernels
 from kselect.search.training_context import folds_from
 
+# Each worker reads a data set only once.
+load = lru_cache(maxsize=4)(read_dataset)
+
 
 @dataclass(frozen=True, eq=False)
 class PreparedSplit:
     """The scaled training and test rows of a split; ``targets_*`` are (q, rows), with q > 1 for several classes."""
 
+    rows: Split
     train: Array
     test: Array
     y_train: Array
@@ -41,48 +45,43 @@ class PreparedSplit:
     targets_test: Array
 
 
-@lru_cache(maxsize=4)
-def load(info: DataSetInfo, source: Source) -> DataSet:
-    """Return a data set; each worker reads it only once."""
-    if isinstance(info, OwnInfo):
-        return read_own_dataset(info, source)
-    return read_dataset(info, source)
-
-
 def run_trial(experiment: Experiment, trial: Trial) -> Job:
     """Run every method of a trial; a method without a number gets a failed record with the reason."""
     started = perf_counter()
     data = load(experiment.info(trial.dataset), trial.source)
     try:
-        split = split_of(experiment, data, trial.split)
+        parts = prepare(experiment, data, trial.split)
     except TrialError as error:
         return failed_job(experiment, trial, str(error))
-    rows = prepare(experiment, data, split)
-    context = training_context(experiment, trial.dataset, trial.split, rows)
+    context = training_context(experiment, trial.dataset, trial.split, parts)
+    probes = [m for m in trial.methods if m.fixed or m.at]
+    surveys = tuple(m for m in trial.methods if m.everywhere)
+    mine = dict.fromkeys(m for m in trial.methods if not (m.fixed or m.at or m.everywhere))
     # A probe needs the choice of its column, which may be stored already.
-    columns = [experiment.column(data.task, m.at) for m in trial.methods if m.at]
-    mine = [m for m in trial.methods if not (m.at or m.everywhere or m.fixed)]
-    demand = experiment.demand(dict.fromkeys([*mine, *columns]))
+    columns = (experiment.column(data.task, m.at) for m in probes if m.at)
+    demand = {m: experiment.settings_of(m) for m in dict.fromkeys([*mine, *columns])}
     found = search(context, demand, experiment.tune_folds, OVER_GRID[experiment.search])
     done = perf_counter()
-    maker = RecordMaker(
-        trial.dataset, trial.split, METRICS[data.task], len(rows.train), len(rows.test)
-    )
-    records = (
-        *tested(maker, trial, context, rows, found),
-        *probed(experiment, maker, trial, context, found),
-        *surveyed(maker, trial, context),
-    )
+    sizes = len(parts.train), len(parts.test)
+    maker = RecordMaker(trial.dataset, trial.split, METRICS[data.task], *sizes)
+    wanted = {key: best for key, best in found.items() if key[0] in mine}
+    records = [*tested(maker, context, parts, wanted)]
+    if probes:
+        records += probed(experiment, maker, probes, context, found)
+    if surveys:
+        records += surveyed(maker, surveys, context)
     seconds = {"search": done - started, "test": perf_counter() - done}
-    return job_of(experiment, trial, records, split_sha256(split), seconds)
+    text = "|".join(" ".join(map(str, p.tolist())) for p in (parts.rows.train, parts.rows.test))
+    split_sha256 = sha256_of(text.encode())
+    return job_of(experiment, trial, records, split_sha256, seconds)
 
 
 def job_of(
     experiment: Experiment,
     trial: Trial,
-    records: tuple[Record, ...],
-    split_sha256: str,
-    seconds: dict[str, float],
+    records: Iterable[Record],
+    split_sha256: str = "",
+    seconds: Mapping[str, float] = MappingProxyType({}),
     traceback: str = "",
 ) -> Job:
     """Return the job of a trial; the scheduler fills in the environment."""
@@ -90,12 +89,16 @@ def job_of(
     protocol = protocol_of(experiment, trial.dataset, sha256)
     return Job(
         *(trial.dataset, trial.split, protocol, sha256, split_sha256),
-        *("", records, seconds, traceback),
+        *("", tuple(records), dict(seconds), traceback),
     )
 
 
-def split_of(experiment: Experiment, data: DataSet, number: int) -> Split:
-    """Return the rows of a split, drawn or given with the data; a training part of one class is a TrialError."""
+def prepare(experiment: Experiment, data: DataSet, number: int) -> PreparedSplit:
+    """Draw a split, or take one that is given with the data, and scale its rows as the protocol says.
+
+    Imputation, encoding and scaling of a user's own table depend on the training rows only. A training part of one
+    class is a TrialError.
+    """
     if experiment.train is not None:
         rng = stream(experiment.seed, data.name, number, "split")
         split = draw_split(data.y, experiment.train, experiment.stratify, rng)
@@ -105,27 +108,21 @@ def split_of(experiment: Experiment, data: DataSet, number: int) -> Split:
         raise TrialError(
             f"{data.name} comes with {len(data.splits)} splits; there is none {number}"
         )
-    if data.task == "classification":
-        require_two_classes(data.y[split.train])
-    return split
-
-
-def prepare(experiment: Experiment, data: DataSet, split: Split) -> PreparedSplit:
-    """Return the rows of a split, scaled as the protocol says.
-
-    Imputation, encoding and scaling of a user's own table depend on the training rows only.
-    """
+    y_train = data.y[split.train]
+    if data.task == "classification" and (y_train == y_train[0]).all():
+        raise TrialError(
+            f"the training part holds one class only ({y_train[0]:g}, {len(y_train)} rows); "
+            "set stratify: true, or leave this split out"
+        )
     if data.frame is not None:
         X, _ = fit_preparation(data.frame, experiment.scale, split.train).transform(data.frame)
     else:
         fit_rows = data.X if experiment.scale_on == "all" else data.X[split.train]
-        X = scale_rows(data.X, experiment.scale, fit_rows)
+        X = apply_scale(data.X, *fit_scale(fit_rows, experiment.scale))
+    targets = data.y[None] if data.several is None else data.several
     return PreparedSplit(
-        X[split.train],
-        X[split.test],
-        data.y[split.train],
-        data.targets[:, split.train],
-        data.targets[:, split.test],
+        *(split, X[split.train], X[split.test], y_train),
+        *(targets[:, split.train], targets[:, split.test]),
     )
 
 
@@ -133,7 +130,7 @@ def training_context(
     experiment: Experiment, dataset: str, split: int, rows: PreparedSplit
 ) -> TrainingContext:
     """Return everything that a search may see of a split: the training rows only."""
-    task = experiment.task(dataset)
+    task = experiment.info(dataset).task
     streams = partial(stream, experiment.seed, dataset, split)
     return TrainingContext(
         X=rows.train,
@@ -141,7 +138,7 @@ def training_context(
         task=task,
         kernels=experiment.kernels,
         ridges=experiment.lam,
-        learner=experiment.learner(task),
+        learner=dict(experiment.learners)[task],
         ridge=experiment.ridge,
         folds=folds_from(streams, len(rows.train)),
         stream=streams,
@@ -149,21 +146,21 @@ def training_context(
 
 
 def tested(
-    maker: RecordMaker, trial: Trial, context: TrainingContext, rows: PreparedSplit, found: Results
+    maker: RecordMaker, context: TrainingContext, parts: PreparedSplit, found: Results
 ) -> Iterator[Record]:
-    """Yield the record of each choice with its test error.
+    """Yield the record of each choice with its mean test error.
 
     Choices are ordered by kernel, so that only one test kernel matrix is in memory and each is computed once.
     """
     order = {kernel: position for position, kernel in enumerate(context.kernels)}
-
-    def position(one: tuple[Method, Setting, BestPoint | SearchFailure]) -> int:
-        found = one[2]
-        return order.get(found.point.kernel, len(order)) if isinstance(found, BestPoint) else -1
-
-    points, kernel, K = Points(rows.test, rows.train), None, np.empty((0, 0))
-    mine = [(m, s, f) for (m, s), f in found.items() if m in trial.methods]
-    for method, setting, best in sorted(mine, key=position):
+    points, kernel, K = Points(parts.test, parts.train), None, np.empty((0, 0))
+    in_order = sorted(
+        found.items(),
+        key=lambda item: (
+            order.get(item[1].point.kernel, len(order)) if isinstance(item[1], BestPoint) else -1
+        ),
+    )
+    for (method, setting), best in in_order:
         if isinstance(best, SearchFailure):
             yield maker.record(method, setting, best)
             continue
@@ -172,7 +169,7 @@ def tested(
                 if best.point.kernel != kernel:
                     kernel, K = best.point.kernel, best.point.kernel.gram(points)
                 decisions = np.array([fit.decision(0, K) for fit in best.fits])
-                error = mean_error(context.task, rows.targets_test, decisions)
+                error = mean_error(context.task, parts.targets_test, decisions)
         except FloatingPointError as overflow:
             failure = SearchFailure(f"at {best.point.text}: {reason(overflow)}")
             yield maker.record(method, setting, failure)
@@ -191,7 +188,7 @@ def mean_error(task: Task, targets: Array, decisions: Array) -> float:
 def probed(
     experiment: Experiment,
     maker: RecordMaker,
-    trial: Trial,
+    probes: list[Method],
     context: TrainingContext,
     found: Results,
 ) -> Iterator[Record]:
@@ -200,7 +197,6 @@ def probed(
     Grid points follow one after the other, so that only one path is in memory.
     """
     wanted: dict[GridPoint, list[tuple[Method, Setting]]] = {}
-    probes = (m for m in trial.methods if m.fixed or m.at)
     for method in sorted(probes, key=lambda m: m.fixed is None):
         for setting in experiment.settings_of(method):
             if method.fixed:
@@ -220,14 +216,15 @@ def probed(
             yield maker.record(method, setting, result)
 
 
-def surveyed(maker: RecordMaker, trial: Trial, context: TrainingContext) -> Iterator[Record]:
+def surveyed(
+    maker: RecordMaker, methods: tuple[Method, ...], context: TrainingContext
+) -> Iterator[Record]:
     """Yield the scores at all grid points of the methods that keep them; an infinite score has its reason."""
-    methods = tuple(m for m in trial.methods if m.everywhere)
-    for visit in score_kernels(context, methods) if methods else ():
+    for visit in score_kernels(context, methods):
         points = [GridPoint(visit.kernel, lam) for lam in context.lams]
         for method in methods:
             scores, reasons = visit.scores[method].tolist(), visit.reasons[method]
-            for i, setting in enumerate(context.ridges.settings_at(visit.kernel.text)):
+            for i, setting in enumerate(context.ridges.settings(visit.kernel.text)):
                 best = BestPoint(points[i], scores[i], ())
                 yield maker.record(method, setting, best, no_score=reasons.get(i, ""))
 
@@ -235,15 +232,9 @@ def surveyed(maker: RecordMaker, trial: Trial, context: TrainingContext) -> Iter
 def failed_job(experiment: Experiment, trial: Trial, why: str, traceback: str = "") -> Job:
     """Return the job of a trial that gave no numbers: a failed record for each that it should have made."""
     maker = RecordMaker(trial.dataset, trial.split, METRICS[experiment.task(trial.dataset)], 0, 0)
-    records = tuple(
+    records = (
         maker.record(method, setting, SearchFailure(why))
         for method in trial.methods
         for setting in experiment.settings_of(method)
     )
-    return job_of(experiment, trial, records, "", {}, traceback)
-
-
-def split_sha256(split: Split) -> str:
-    """Return the checksum of the row numbers of a split."""
-    text = " ".join(map(str, split.train.tolist())) + "|" + " ".join(map(str, split.test.tolist()))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return job_of(experiment, trial, records, traceback=traceback)

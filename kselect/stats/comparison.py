@@ -186,10 +186,12 @@ def compare(
     ranked = [
         d
         for d in splits
-        if not any((s, str(twins[d]), m) in samples for s in experiment.settings for m in methods)
+        if not any(
+            (s, str(twins[d]), m) in samples for s in experiment.lam.settings() for m in methods
+        )
     ]
     cells, ranks, contests = {}, {}, {}
-    for setting in experiment.settings:
+    for setting in experiment.lam.settings():
         mine = {
             (d, m): samples.get((setting, d, m), SplitErrors()) for d in splits for m in methods
         }

@@ -69,7 +69,7 @@ def measure(study: Study, loss: str, paper: Paper, row: Published) -> Distance:
     others = [label for label in experiment.labels if label.partition("(")[0] == printed]
     renamed = printed not in experiment.labels and len(others) == 1
     method = others[0] if renamed else printed
-    setting = next((s for s in experiment.settings if same(s, row.setting)), row.setting)
+    setting = next((s for s in experiment.lam.settings() if same(s, row.setting)), row.setting)
     cell, twin = comparison.cell(setting, row.dataset, method), ""
     if cell is None or not cell.runs:
         info = experiment.info

@@ -199,7 +199,7 @@ def select(records: pd.DataFrame, part: str, loss: str) -> pd.DataFrame:
 
 def table_records(records: pd.DataFrame, experiment: Experiment, loss: str) -> pd.DataFrame:
     """Return the records behind the table of a loss, under the settings of the experiment; refuse duplicates."""
-    known = [s.text for s in experiment.settings]
+    known = [s.text for s in experiment.lam.settings()]
     mine = select(within(records, experiment), TABLE, loss)
     mine = mine[mine["setting"].isin(known)]
     repeated = mine.duplicated(["dataset", "split", "method", "setting"])
@@ -216,7 +216,7 @@ def read_samples(
     table: pd.DataFrame, experiment: Experiment
 ) -> dict[tuple[Setting, str, str], SplitErrors]:
     """Return (setting, data set, method) -> sample, from the records behind one table."""
-    settings = {s.text: s for s in experiment.settings}
+    settings = {s.text: s for s in experiment.lam.settings()}
     groups = table.groupby(["setting", "dataset", "method"])
     return {(settings[str(s)], str(d), str(m)): sample(rows) for (s, d, m), rows in groups}
 

@@ -14,7 +14,7 @@ from kselect.core.method import SELECTED, Choice, Method
 from kselect.datasets.dataset import Source
 from kselect.errors import TrialError
 from kselect.numerics.linalg import Array
-from kselect.run.trial import PreparedSplit, load, prepare, split_of, training_context
+from kselect.run.trial import PreparedSplit, load, prepare, training_context
 from kselect.search.continuous import search_continuously
 from kselect.search.grid import Paths, score
 from kselect.search.pruned import prunes, select_minimum
@@ -39,8 +39,7 @@ class Training:
     def of(cls, experiment: Experiment, dataset: str, source: Source) -> Training:
         """Load the rows; a split without two classes is a TrialError."""
         data = load(experiment.info(dataset), source)
-        split = split_of(experiment, data, experiment.splits[0])
-        return cls(experiment, dataset, prepare(experiment, data, split))
+        return cls(experiment, dataset, prepare(experiment, data, experiment.splits[0]))
 
     def bare(self) -> TrainingContext:
         """Return a new context with empty caches."""
@@ -58,7 +57,7 @@ class Training:
     def learner(self, method: Method) -> Choice:
         """Return the learner that scores a method."""
         task = self.experiment.task(self.dataset)
-        return dict(method.scored_by).get(task, self.experiment.learner(task))
+        return dict(method.scored_by).get(task, dict(self.experiment.learners)[task])
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -30,7 +30,7 @@ from kselect.kernels import Points
 from kselect.numerics.linalg import symmetric_eigh
 from kselect.plan import find_sources
 from kselect.report.sections import FIGURES
-from kselect.run.trial import load, prepare, run_trial, split_of
+from kselect.run.trial import load, prepare, run_trial
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
@@ -38,8 +38,7 @@ CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 def floor_seconds(experiment: Experiment, trial: Trial) -> float:
     """CPU seconds of the bare eigendecompositions of a trial's training kernels."""
     data = load(experiment.info(trial.dataset), trial.source)
-    split = split_of(experiment, data, trial.split)
-    points = Points(prepare(experiment, data, split).train)
+    points = Points(prepare(experiment, data, trial.split).train)
     total = 0.0
     for kernel in experiment.kernels:
         K = kernel.gram(points)

@@ -32,7 +32,7 @@ from paper_fbif import contestants
 from kselect.core.method import Choice, LamGrid, Method
 from kselect.datasets.dataset import read_dataset
 from kselect.datasets.fetch import Places, default_cache, resolve
-from kselect.datasets.prepare import scale_rows
+from kselect.datasets.prepare import apply_scale, fit_scale
 from kselect.datasets.registry import find_dataset
 from kselect.datasets.splits import draw_split
 from kselect.kernels import Points
@@ -60,7 +60,7 @@ def load(name: str, mirror: str | None, split: int) -> tuple[Array, Array, bool]
     """The training rows of a split, on [-1, 1], and whether there are two classes."""
     info = find_dataset(name)
     data = read_dataset(info, resolve(info, Places(default_cache(), mirror, offline=True)))
-    X = scale_rows(data.X, "minmax", data.X)
+    X = apply_scale(data.X, *fit_scale(data.X, "minmax"))
     rows = draw_split(data.y, 0.7, False, stream(0, name, split, "split")).train
     return X[rows], data.y[rows], info.task == "classification"
 

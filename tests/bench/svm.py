@@ -30,7 +30,7 @@ from sklearn.svm import SVC
 
 from kselect.datasets.dataset import read_dataset
 from kselect.datasets.fetch import Places, default_cache, resolve
-from kselect.datasets.prepare import scale_rows
+from kselect.datasets.prepare import apply_scale, fit_scale
 from kselect.datasets.registry import find_dataset
 from kselect.errors import TrialError
 from kselect.kernels import Points
@@ -49,7 +49,7 @@ def load(name: str, mirror: str | None) -> tuple[Array, Array]:
     """All rows, on [-1, 1]."""
     info = find_dataset(name)
     data = read_dataset(info, resolve(info, Places(default_cache(), mirror, offline=True)))
-    return scale_rows(data.X, "minmax", data.X), data.y
+    return apply_scale(data.X, *fit_scale(data.X, "minmax")), data.y
 
 
 def boxes(grid: str, n: int) -> Array:

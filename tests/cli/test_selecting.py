@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from experiments import kselect_in, started_in
+from problems import scale_rows
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
 import kselect.selection.engine as selection
 from kselect.cli.main import cli, main
-from kselect.datasets.prepare import scale_rows
 from kselect.grids import show_number
 from kselect.numerics.folds import draw_folds, stream
 

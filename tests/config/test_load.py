@@ -463,8 +463,8 @@ def test_a_learner_for_each_task() -> None:
     """A criterion is checked against the learners of the tasks that occur."""
     both = "learner: {classification: lssvm, regression: {quadratic-svr: {eps: 0.2}}}"
     found = load(both, "datasets: [heart, housing]", "criteria: [5-CV]")
-    assert found.learner("classification") == Choice("lssvm")
-    assert found.learner("regression") == Choice("quadratic-svr", (("eps", 0.2),))
+    assert dict(found.learners)["classification"] == Choice("lssvm")
+    assert dict(found.learners)["regression"] == Choice("quadratic-svr", (("eps", 0.2),))
     assert load(both, "criteria: [GCV]").labels == ("GCV",)
     said = complaint(both, "criteria: [GCV]", "datasets: [heart, housing]")
     assert said.endswith("GCV needs a hat matrix, which quadratic-svr does not have")
@@ -533,7 +533,7 @@ def test_ridges_in_units_of_n_lam() -> None:
     """The unit stands beside the grid, and in the setting."""
     found = load("lam: {fixed: [0.1, 10], unit: n lam}")
     assert found.lam == LamGrid((0.1, 10.0), "fixed", "n lam")
-    assert [s.text for s in found.settings] == ["n lam=0.1", "n lam=10"]
+    assert [s.text for s in found.lam.settings()] == ["n lam=0.1", "n lam=10"]
     assert found.lam.lams(50) == (0.002, 0.2)
     assert "lam.unit: must be lam or n lam, not the text 'n'" in complaint(
         "lam: {fixed: [1], unit: n}"

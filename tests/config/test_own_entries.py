@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from kselect.config.load import load, load_config
-from kselect.datasets.own_files import OwnInfo
+from kselect.datasets.dataset import OwnInfo
 from kselect.datasets.table.raw_table import TableOptions
 from kselect.errors import ConfigError
 from kselect.report.sections import FIGURES

@@ -35,7 +35,7 @@ def test_a_search_needs_no_grid(tmp_path: Path) -> None:
     assert "kernel=ard" in method.text
     assert "search=flkl" in method.text
     assert found.kernels == ()
-    assert [s.text for s in found.settings] == ["selected"]
+    assert [s.text for s in found.lam.settings()] == ["selected"]
     assert found.train_rows("heart") == 170
 
 

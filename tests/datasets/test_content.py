@@ -132,12 +132,12 @@ READ = """
 import resource, sys
 from pathlib import Path
 resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
-from kselect.datasets.content import read_content
+from kselect.datasets.content import read_content, unpack
 from kselect.datasets.svmlight import parse_svmlight
 from kselect.errors import DataError
 try:
     path = Path(sys.argv[1])
-    parse_svmlight(read_content(path), path)
+    parse_svmlight(unpack(path, read_content(path))[1], path)
 except DataError as error:
     print(error)
 """

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kselect.datasets.content import read_content
+from kselect.datasets.content import read_content, unpack
 from kselect.datasets.registry import DataSetInfo, load_registry
 from kselect.datasets.svmlight import parse_svmlight
 from kselect.numerics.linalg import Array
@@ -37,7 +37,7 @@ IN_SINGLE_PRECISION = {"australian", "diabetes"}
 
 def read_svmlight(path: Path, n_features: int | None = None) -> tuple[Array, Array]:
     """The matrix and the labels of a file."""
-    return parse_svmlight(read_content(path), path, n_features)
+    return parse_svmlight(unpack(path, read_content(path))[1], path, n_features)
 
 
 def tolerance(info: DataSetInfo) -> float:

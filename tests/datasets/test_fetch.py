@@ -78,7 +78,7 @@ def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The waits between attempts, noted and not slept."""
     waits: list[float] = []
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(module, "pause", waits.append)
+    monkeypatch.setattr(module, "sleep", waits.append)
     return waits
 
 
@@ -486,7 +486,7 @@ def test_a_server_that_dawdles(server: Server, monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_time_is_that_of_all_attempts(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "TOTAL_SECONDS", 0.5)
-    monkeypatch.setattr(module, "pause", lambda _: time.sleep(0.3))
+    monkeypatch.setattr(module, "sleep", lambda _: time.sleep(0.3))
     assert "not done within" in refused(server, SIZED, break_off, kind=Unreachable)
     assert len(server.asked) < ATTEMPTS
 

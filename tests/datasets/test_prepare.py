@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import EPS
 from oracles_tables import prepared_by_sklearn
+from problems import scale_rows
 
-from kselect.datasets.prepare import Preparation, Scale, fit_preparation, fit_scale, scale_rows
+from kselect.datasets.prepare import Preparation, Scale, fit_preparation, fit_scale
 from kselect.datasets.table.frames import read_frame
 from kselect.datasets.table.raw_table import ColumnSpec, FilePlace, Frame, Schema, decision_lines
 from kselect.errors import DataError

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kselect.datasets.splits import Split, count_train, draw_split, require_two_classes
+from kselect.datasets.splits import Split, count_train, draw_split
 from kselect.errors import TrialError
 from kselect.numerics.linalg import Array
 
@@ -86,14 +86,3 @@ def test_empty_part(fraction: float, stratify: bool) -> None:
     """Neither part may be without rows."""
     with pytest.raises(TrialError, match=f"10 rows leave an empty part at train = {fraction:g}"):
         split_of(labels(5, 5), fraction, stratify)
-
-
-def test_one_class() -> None:
-    """The reason names the class, the number of rows and the way out."""
-    require_two_classes(labels(1, 5))
-    with pytest.raises(TrialError) as caught:
-        require_two_classes(-np.ones(7))
-    assert str(caught.value) == (
-        "the training part holds one class only (-1, 7 rows); "
-        "set stratify: true, or leave this split out"
-    )

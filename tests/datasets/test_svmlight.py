@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from kselect.datasets.content import read_content
+from kselect.datasets.content import read_content, unpack
 from kselect.datasets.svmlight import parse_svmlight, write_svmlight
 from kselect.errors import DataError
 from kselect.numerics.linalg import Array
@@ -52,7 +52,7 @@ def written(folder: Path, text: str | bytes, name: str = "data.txt") -> Path:
 
 def read_svmlight(path: Path, n_features: int | None = None) -> tuple[Array, Array]:
     """The matrix and the labels of a file."""
-    return parse_svmlight(read_content(path), path, n_features)
+    return parse_svmlight(unpack(path, read_content(path))[1], path, n_features)
 
 
 def message(path: Path, n_features: int | None = None) -> str:

@@ -14,13 +14,12 @@ from kselect.config.load import load_config
 from kselect.core.experiment import Experiment
 from kselect.core.grid_point import BestPoint
 from kselect.core.job import Trial
-from kselect.datasets.fetch import Places
-from kselect.datasets.own_files import source_of
+from kselect.datasets.fetch import Places, resolve
 from kselect.datasets.prepare import fit_preparation
 from kselect.kernels import Points
 from kselect.plan import find_sources
 from kselect.report.sections import FIGURES
-from kselect.run.trial import PreparedSplit, load, prepare, run_trial, split_of
+from kselect.run.trial import PreparedSplit, load, prepare, run_trial
 
 CONFIG = """\
 name: my
@@ -56,9 +55,8 @@ def write(folder: Path, lines: list[list[str]]) -> Experiment:
 def parts_of(experiment: Experiment) -> tuple[PreparedSplit, Any]:
     """The first split."""
     info = experiment.info("my")
-    data = load(info, source_of(info, Places(Path())))
-    split = split_of(experiment, data, 0)
-    return prepare(experiment, data, split), split
+    parts = prepare(experiment, load(info, resolve(info, Places(Path()))), 0)
+    return parts, parts.rows
 
 
 def leaks(folder: Path) -> bool:

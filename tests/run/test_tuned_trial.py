@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,13 +19,13 @@ from kselect.core.record import Record
 from kselect.datasets.dataset import DataSet, Source, read_dataset
 from kselect.datasets.fetch import packaged
 from kselect.datasets.registry import find_dataset
-from kselect.datasets.splits import Split
+from kselect.datasets.splits import Split, draw_split
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Polynomial
 from kselect.numerics.linalg import Array, Index
 from kselect.run import trial as trial_module
-from kselect.run.trial import PreparedSplit, run_trial, split_of
+from kselect.run.trial import PreparedSplit, prepare, run_trial
 from kselect.search import tuned
 from kselect.search.training_context import TrainingContext
 
@@ -75,7 +76,7 @@ def heart() -> DataSet:
 def with_other_test_rows(split: int) -> DataSet:
     """The same training rows; of the others each label is the opposite, and each feature something else."""
     data = heart()
-    rows = split_of(EXPERIMENT, data, split).test
+    rows = prepare(EXPERIMENT, data, split).rows.test
     X, y = data.X.copy(), data.y.copy()
     X[rows] = np.random.default_rng(split).normal(size=X[rows].shape)
     y[rows] *= -1
@@ -123,9 +124,8 @@ def test_a_planted_leak_is_caught(
 ) -> None:
     """A parameter that is chosen on the test rows instead of the inner folds is detected."""
     seen: list[PreparedSplit] = []
-    prepare = trial_module.prepare
 
-    def watched(experiment: Experiment, data: DataSet, split: Split) -> PreparedSplit:
+    def watched(experiment: Experiment, data: DataSet, split: int) -> PreparedSplit:
         seen.append(prepare(experiment, data, split))
         return seen[-1]
 
@@ -147,10 +147,10 @@ def test_a_side_with_a_test_row_is_caught(
     run: Callable[[DataSet, int], tuple[Record, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A test row among the training rows is detected."""
-    prepare = trial_module.prepare
 
-    def leaking(experiment: Experiment, data: DataSet, split: Split) -> PreparedSplit:
-        return prepare(experiment, data, Split(np.append(split.train, split.test[0]), split.test))
+    def leaking(*arguments: Any) -> Split:
+        split = draw_split(*arguments)
+        return Split(np.append(split.train, split.test[0]), split.test)
 
-    monkeypatch.setattr(trial_module, "prepare", leaking)
+    monkeypatch.setattr(trial_module, "draw_split", leaking)
     assert all(leaks(run, split) for split in SPLITS)

@@ -60,7 +60,7 @@ def side(
     return side_of(kernels, points, Y, tuple(lams), folds=folds_of)
 
 
-EACH = LamGrid(tuple(LAMS), "fixed").settings
+EACH = LamGrid(tuple(LAMS), "fixed").settings()
 
 
 def method(criterion: str, label: str = "", folds: int | None = None, **params: Any) -> Method:

@@ -24,7 +24,7 @@ ETAS = (0.03125, 1.0, 32.0, 1024.0)
 PARAMS = (("average", "folds"), ("eta", 1.0), ("loss", "squared"))
 TUNED = Method("3-KS", "k-KS", 3, PARAMS, tuned=(("eta", ETAS),))
 PLAIN = Method("3-CV", "k-CV", 3, (("average", "folds"), ("loss", "squared")))
-EACH = LamGrid(LAMS, "fixed").settings
+EACH = LamGrid(LAMS, "fixed").settings()
 
 
 def two_moons(seed: int, n: int = 60) -> tuple[Array, Array]:

@@ -94,14 +94,14 @@ def test_a_claim_is_judged_by_the_numbers(ks: tuple[float, ...], verdict: str) -
     spec = experiment(splits=(0, 1, 2), datasets=("heart",))
     (found,) = judge(study(spec, records), "squared")
     assert found.verdict == verdict
-    assert [setting for setting, _ in found.contests] == [spec.settings[0]]
+    assert [setting for setting, _ in found.contests] == [spec.lam.settings()[0]]
     assert [verdict_on(contest, "lower") for _, contest in found.contests] == [verdict]
 
 
 def test_a_trial_run_decides_nothing() -> None:
     """Three splits of one data set under a plan of ten on nine: 12 pairs of 720, and no verdict."""
     spec = full_experiment()
-    settings = [s.text for s in spec.settings]
+    settings = [s.text for s in spec.lam.settings()]
     errors = {("heart", "5-CV"): (0.1, 0.2, 0.3), ("heart", "5-KS"): (0.3, 0.41, 0.5)}
     records = [r for text in settings for r in sample_records(errors, setting=text)]
     first, second = judge(study(spec, records), "squared")

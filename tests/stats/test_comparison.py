@@ -157,7 +157,7 @@ def test_every_setting_has_its_cells() -> None:
     assert list(found.cells) == [Setting(0, 0.1), Setting(1, 1.0)]
     assert [cells["heart", "5-CV"].runs for cells in found.cells.values()] == [3, 0]
     assert found.cell(Setting(value=7.0), "heart", "5-CV") is None
-    assert found.cell(spec.settings[0], "heart", "BR") is None
+    assert found.cell(spec.lam.settings()[0], "heart", "BR") is None
 
 
 def test_a_regression_has_its_own_loss_in_every_table() -> None:
@@ -167,7 +167,7 @@ def test_a_regression_has_its_own_loss_in_every_table() -> None:
     records = sample_records({("mpg", "5-CV"): (8.0, 9.0)}, metric="mse", setting="selected")
     for loss in spec.losses:
         found = compare(spec, records, loss, [])
-        assert found.cell(spec.settings[0], "mpg", "5-CV").mean == 8.5  # type: ignore[union-attr]
+        assert found.cell(spec.lam.settings()[0], "mpg", "5-CV").mean == 8.5  # type: ignore[union-attr]
 
 
 def test_a_full_table_against_pandas() -> None:

@@ -24,7 +24,7 @@ SPEC = experiment(
         method("5-KS(eta=2)", "k-KS", 5, eta=2.0, loss="squared"),
     ),
 )
-SETTING = SPEC.settings[0]
+SETTING = SPEC.lam.settings()[0]
 PRINTED = tuple(
     Published("1", dataset, label, SETTING, 20.0, 1.0, "se")
     for dataset in ("heart", "sonar")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from kselect.datasets.content import UnpackedFile, file_error
 from kselect.datasets.registry import Task
-from kselect.datasets.svmlight import parse_plain
+from kselect.datasets.svmlight import parse_svmlight
 from kselect.errors import DataError, brief, nearest, printable, quoted
 from kselect.numerics.linalg import Array, Index
 
@@ -200,7 +200,7 @@ class Frame:
 
 def read_labelled(file: UnpackedFile, n_features: int | None = None) -> RawTable:
     """Read an svmlight file; its columns are named 1, 2, ..."""
-    X, labels = parse_plain(file.data, file.path, n_features)
+    X, labels = parse_svmlight(file.data, file.path, n_features)
     place = FilePlace(file.path)
     if not X.shape[1]:
         raise place.error("no features, only targets")

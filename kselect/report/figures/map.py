@@ -187,7 +187,7 @@ def survey_dataset(
 def score_grid(study: Study, rows: pd.DataFrame) -> Array:
     """Return scores as (splits, kernels, lams), infinite where a record or its score is missing."""
     experiment = study.experiment
-    settings = [s.text for k in experiment.kernels for s in experiment.lam.settings_at(k.text)]
+    settings = [s.text for k in experiment.kernels for s in experiment.lam.settings(k.text)]
     table = rows.pivot(index="split", columns="setting", values="score")
     whole = table.reindex(columns=settings).to_numpy(float)
     shape = (len(table), len(experiment.kernels), len(experiment.lam.values))

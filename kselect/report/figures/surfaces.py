@@ -30,7 +30,7 @@ from kselect.report.figures.base import (
     figure,
     good_records,
 )
-from kselect.run.trial import load, prepare, split_of
+from kselect.run.trial import load, prepare
 from kselect.stats.study import Study
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def decide(study: Study, figure: Surfaces, lam: float, kernel: Ard) -> DecisionS
         if sums.get(info.name, source.sha256) != source.sha256:
             return None
         data = load(info, source)
-        parts = prepare(experiment, data, split_of(experiment, data, figure.split))
+        parts = prepare(experiment, data, figure.split)
         fit = LSSVMSolution(kernel.gram(Points(parts.train)), parts.y_train, lam)
     except KselectError:
         return None

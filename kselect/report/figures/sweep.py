@@ -167,7 +167,7 @@ def trace(study: Study, sweep: Sweep) -> SweepNumbers:
     curves: list[tuple[object, ...]] = []
     levels: list[tuple[object, ...]] = []
     # The references are methods of the table at the sweep's lam.
-    setting = next(s for s in experiment.settings if s.value in (None, sweep.lam))
+    setting = next(s for s in experiment.lam.settings() if s.value in (None, sweep.lam))
     table = table_records(study.records, experiment, experiment.loss)
     table = table[table["setting"] == setting.text]
     for dataset in here:
