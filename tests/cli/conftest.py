@@ -1,4 +1,4 @@
-"""Commands called in this process."""
+"""Fixtures for commands that run in the test process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kselect.cli.main import LONGEST_LINE, main
 def refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Callable[..., list[str]]:
-    """The error lines of a command that is called in this process."""
+    """Return a function that runs a command in this process and returns its error lines."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KSELECT_DATA_DIR", "cache")
     write_config(tmp_path)

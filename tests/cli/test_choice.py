@@ -1,4 +1,4 @@
-"""The Python that ``select`` prints: it runs as it is, whatever the flags, and gives the same score."""
+"""The Python that ``select`` prints runs as it is, for any flags, and gives the same score."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def printed(*arguments: str) -> str:
-    """The output of ``select``."""
+    """Return the output of ``select``."""
     run = CliRunner().invoke(cli, ["select", "my.csv", *GRID, *arguments])
     assert run.exit_code == 0, run.output
     return str(run.stdout)
 
 
 def run_lines(text: str) -> tuple[float, dict[str, Any]]:
-    """The lines below "fit it:", run as a script: what they print, and what they leave."""
+    """Run the lines below "fit it:" as a script; return the score that it prints, and its variables."""
     script = "\n".join(line[2:] for line in text.partition("fit it:\n")[2].splitlines())
     out, left = io.StringIO(), dict[str, Any]()
     with contextlib.redirect_stdout(out):
@@ -85,19 +85,19 @@ def run_lines(text: str) -> tuple[float, dict[str, Any]]:
 
 
 def score_of_lines(text: str) -> float:
-    """What the lines print."""
+    """Return the score that the lines print."""
     return run_lines(text)[0]
 
 
 @pytest.mark.parametrize("typed", FLAGS)
-def test_the_same_score(typed: str) -> None:
+def test_the_printed_lines_give_the_same_score(typed: str) -> None:
     arguments = (*typed.split(), *TAU)
     expected = json.loads(printed(*arguments, "--json"))["best"]["score"]
     assert score_of_lines(printed(*arguments)) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_every_kernel(kernel: str) -> None:
+def test_the_printed_lines_give_the_same_score_for_every_kernel(kernel: str) -> None:
     arguments = ("--kernel", kernel, *KERNELS[kernel].split())
     expected = json.loads(printed(*arguments, "--json"))["best"]["score"]
     assert score_of_lines(printed(*arguments)) == pytest.approx(expected, rel=1e-9)
@@ -105,7 +105,7 @@ def test_every_kernel(kernel: str) -> None:
 
 @pytest.mark.parametrize("typed", ["", "--target b", "--nystrom 8", "--learner krr --target a"])
 def test_the_same_fit(typed: str) -> None:
-    """What ``fit`` writes decides as the model of the lines does, where hardly a ridge multiplies all rounding."""
+    """The model of ``fit`` and that of the printed lines agree, even where a tiny ridge magnifies rounding."""
     flags = ["--drop", "b", "--lam", "1e-9,1e-8,1e-7", "--tau", "16,64", *typed.split()]
     if "b" in typed.split():
         flags = [*flags[2:], "--drop", "a"]
@@ -118,7 +118,7 @@ def test_the_same_fit(typed: str) -> None:
     np.testing.assert_allclose(mine, expected.reshape(mine.shape), rtol=0, atol=1e-12)
 
 
-def test_no_flag_is_left_out() -> None:
+def test_every_flag_of_select_is_tested_here() -> None:
     typed = " ".join([*FLAGS, *KERNELS.values(), *GRID, *TAU, "--kernel"])
     for parameter in select_command.params:
         if parameter.name not in NOT_PRINTED:
@@ -126,7 +126,7 @@ def test_no_flag_is_left_out() -> None:
 
 
 def test_few_rows() -> None:
-    """Three rows have no 5-CV: the lines ask for the criterion that was used."""
+    """With three rows, where 5-CV is impossible, the lines use the criterion that was used."""
     Path("my.csv").write_text("a,b,y\n1,2,1\n3,5,2.5\n4,1,2\n")
     text = printed("--criterion", "3-CV", "--tau", "1")
     assert "2 candidates," in text

@@ -1,4 +1,4 @@
-"""``kselect data`` with a mirror in a folder that the test makes."""
+"""``kselect data`` with a mirror in a folder of the test."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kselect.datasets.registry import as_info, load_registry
 
 @pytest.fixture
 def mirror(tmp_path: Path) -> Path:
-    """A mirror whose file of a2a is not what the registry says."""
+    """Return a mirror whose file of a2a has a wrong checksum."""
     path = tmp_path / "mirror/libsvm/a2a"
     path.parent.mkdir(parents=True)
     path.write_text("1 1:1\n")
     return tmp_path / "mirror"
 
 
-def test_list_asks_nobody(tmp_path: Path, mirror: Path) -> None:
+def test_list_does_not_use_the_network(tmp_path: Path, mirror: Path) -> None:
     run = kselect_in(tmp_path, "data", "list", hook=NO_NETWORK)
     assert run.returncode == 0
     lines = {line.split()[0]: line for line in run.stdout.splitlines()}
@@ -41,8 +41,8 @@ def test_environment_variables(tmp_path: Path, mirror: Path) -> None:
     assert "wrong checksum" not in flag.stdout
 
 
-def test_a_damaged_cached_file_is_said_and_replaced(tmp_path: Path, mirror: Path) -> None:
-    """Said by ``list`` and ``verify``, and by ``fetch`` where there is no other."""
+def test_a_damaged_cached_file_is_reported(tmp_path: Path, mirror: Path) -> None:
+    """``list`` reports a damaged cached file, and so does ``fetch`` if it finds no other copy."""
     here = ("--data-dir", "mirror/libsvm", "--offline")
     listed = kselect_in(tmp_path, "data", "list", *here).stdout.splitlines()
     (line,) = (line for line in listed if line.startswith("a2a "))
@@ -55,7 +55,7 @@ def test_a_damaged_cached_file_is_said_and_replaced(tmp_path: Path, mirror: Path
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "socket"])
-def test_lock_reads_plain_files_alone(tmp_path: Path, kind: str) -> None:
+def test_lock_reads_plain_files_only(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "x"
     if kind == "pipe":
         os.mkfifo(path)
@@ -69,7 +69,7 @@ def test_lock_reads_plain_files_alone(tmp_path: Path, kind: str) -> None:
     assert run.stderr == f"error: x: is a {kind}, not a file\n"
 
 
-def test_verify_of_folders_that_cannot_be_looked_into(tmp_path: Path) -> None:
+def test_verify_with_an_unusable_mirror(tmp_path: Path) -> None:
     run = kselect_in(tmp_path, "data", "verify", "a2a", "--mirror", "z" * 300)
     assert run.returncode == 2
     (line,) = run.stderr.splitlines()

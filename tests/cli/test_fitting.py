@@ -1,4 +1,4 @@
-"""``kselect fit`` and ``kselect predict``: the model of the selection, in a file, in another process."""
+"""``kselect fit`` writes the selected model to a file, and ``kselect predict`` applies it in another process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KINDS = {2: "uv", 3: "uvw"}
 
 
 def write(path: Path, classes: int) -> Path:
-    """A table with a gap, a category and an index; a target of classes or numbers."""
+    """Write a table with a missing value, a category and an index; the target has classes or numbers."""
     rng = np.random.default_rng(classes)
     lines = [",x,size,y"]
     for i in range(N):
@@ -43,19 +43,19 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*arguments: str) -> Result:
-    """A command that works."""
+    """Run a command that succeeds."""
     result = CliRunner().invoke(cli, list(arguments))
     assert result.exit_code == 0, (result.output, result.exception)
     return result
 
 
 def table_of(text: str) -> list[dict[str, str]]:
-    """A CSV text."""
+    """Return the rows of a CSV text."""
     return list(csv.DictReader(io.StringIO(text)))
 
 
 def flags_of(*arguments: str) -> dict[str, Any]:
-    """What click makes of them."""
+    """Return the flags as click parses them."""
     context = fit_command.make_context("fit", ["my.csv", "-o", "m.npz", *arguments])
     return {k: v for k, v in context.params.items() if k not in ("file", "output")}
 
@@ -64,7 +64,7 @@ def flags_of(*arguments: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "more", [(), ("--nystrom", "20"), ("--learner", "krr", "--scale", "minmax")]
 )
-def test_the_decisions_of_the_selections_own_fit(
+def test_predict_gives_the_decisions_of_the_selected_fit(
     tmp_path: Path, classes: int, more: tuple[str, ...]
 ) -> None:
     path = write(tmp_path / "my.csv", classes)
@@ -81,7 +81,7 @@ def test_the_decisions_of_the_selections_own_fit(
 
 
 def test_a_kernel_with_a_width_per_feature(tmp_path: Path) -> None:
-    """All of its widths are in the model."""
+    """The model of a kernel with one width per feature contains all widths."""
     path = write(tmp_path / "my.csv", 2)
     more = ("--kernel", "ard", "--criterion", "FLKL")
     run("fit", "my.csv", "-o", "m.npz", *more)
@@ -92,7 +92,7 @@ def test_a_kernel_with_a_width_per_feature(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
-def test_in_processes_of_their_own(tmp_path: Path) -> None:
+def test_fit_and_predict_in_separate_processes(tmp_path: Path) -> None:
     write(tmp_path / "my.csv", 3)
     fitted = kselect_in(tmp_path, "fit", "my.csv", "-o", "m.npz", *GRID)
     assert (fitted.returncode, fitted.stderr) == (0, "")
@@ -115,7 +115,7 @@ def test_probabilities_and_classes(tmp_path: Path) -> None:
         assert np.mean([row["prediction"] == y for row, y in zip(found, truth, strict=True)]) > 0.7
 
 
-def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
+def test_rows_that_do_not_fit_the_model_are_reported(tmp_path: Path) -> None:
     write(tmp_path / "my.csv", 2)
     run("fit", "my.csv", "-o", "m.npz", *GRID)
     (tmp_path / "new.csv").write_text("size,x,more\nXL,0.5,1\nS,,2\n")
@@ -127,7 +127,7 @@ def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
     assert len(table_of((tmp_path / "out.csv").read_text())) == 2
 
 
-def test_agreement_with_a_target(tmp_path: Path) -> None:
+def test_predict_reports_the_agreement_with_a_target(tmp_path: Path) -> None:
     write(tmp_path / "my.csv", 0)
     run("fit", "my.csv", "-o", "m.npz", *GRID)
     result = run("predict", "m.npz", "my.csv")
@@ -138,7 +138,7 @@ def test_agreement_with_a_target(tmp_path: Path) -> None:
     assert f"on {N} rows with a target" in result.stderr
 
 
-def test_the_model_says_what_was_chosen(tmp_path: Path) -> None:
+def test_the_model_file_holds_the_choice(tmp_path: Path) -> None:
     write(tmp_path / "my.csv", 2)
     text = run("fit", "my.csv", "-o", "m.npz", *GRID).stdout
     model = read_model(tmp_path / "m.npz")

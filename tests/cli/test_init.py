@@ -1,4 +1,4 @@
-"""``kselect init``: from own files to a config that runs as it is."""
+"""``kselect init`` turns data files into a config that runs without changes."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def typed(*arguments: str) -> Result:
-    """The command."""
+    """Run the command."""
     return CliRunner().invoke(cli, ["init", *arguments])
 
 
-def test_a_config_that_is_right(tmp_path: Path) -> None:
+def test_the_config_is_valid(tmp_path: Path) -> None:
     result = typed("data/my prices.csv", "heart.csv", "-o", "own.yaml")
     assert result.exit_code == 0, result.output
     assert "column id: dropped: looks like an identifier" in result.output
@@ -58,7 +58,7 @@ def test_targets_by_file(tmp_path: Path) -> None:
     assert [info.reading["target"] for info in infos] == ["a", "size"]
 
 
-def test_paths_are_those_of_the_config(tmp_path: Path) -> None:
+def test_paths_are_relative_to_the_config(tmp_path: Path) -> None:
     result = typed("heart.csv", "-o", "data/my.yaml")
     assert result.exit_code == 0
     assert "file: ../heart.csv" in (tmp_path / "data" / "my.yaml").read_text()

@@ -1,4 +1,4 @@
-"""Every command has an example, every mistake is one line with the nearest name."""
+"""Every command has an example, and every mistake gives one line with the nearest name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kselect.report.sections import FIGURES
 
 
 def walk(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The paths of a command and of all below it."""
+    """Yield the paths of a command and its subcommands."""
     yield path
     if isinstance(command, click.Group):
         context = click.Context(command)
@@ -46,7 +46,7 @@ def test_help_has_an_example(path: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-def test_every_flag_has_a_help(path: tuple[str, ...]) -> None:
+def test_every_flag_has_a_help_text(path: tuple[str, ...]) -> None:
     command: click.Command = cli
     for name in path:
         assert isinstance(command, click.Group)
@@ -89,7 +89,7 @@ def test_one_line_for_a_mistake(tmp_path: Path, arguments: list[str], said: str)
     assert said in line
 
 
-def test_every_problem_of_a_config_has_its_line(tmp_path: Path) -> None:
+def test_every_problem_of_a_config_is_reported_on_its_own_line(tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("name: bad\nlearner: lsvm\nkernels: {gaussian: {tau: -1}}\n")
     run = kselect_in(tmp_path, "run", "bad.yaml")
     assert run.returncode == 2
@@ -98,7 +98,7 @@ def test_every_problem_of_a_config_has_its_line(tmp_path: Path) -> None:
     assert "did you mean 'lssvm'?" in run.stderr
 
 
-def test_without_arguments_the_help(tmp_path: Path) -> None:
+def test_without_arguments_kselect_prints_the_help(tmp_path: Path) -> None:
     run = kselect_in(tmp_path)
     assert "Commands:" in run.stdout + run.stderr
     assert "error" not in run.stderr
@@ -132,14 +132,14 @@ def test_list(what: str, names: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("what", ["criteria", "learners", "kernels", "searches", "probes"])
 def test_lists_name_the_paper(what: str) -> None:
-    """In brackets at the end of every line, after the equation or the meaning."""
+    """Every line of a list ends with the paper in brackets, after the equation or the meaning."""
     lines = CliRunner().invoke(cli, ["list", what]).output.splitlines()
     assert lines
     assert all(line.endswith(")") and "  (" in line for line in lines)
 
 
 def test_guide(tmp_path: Path) -> None:
-    """The list of topics with their titles, a page as it is in its file, and the nearest topic."""
+    """The guide lists its topics and titles, prints a page as in its file, and suggests the nearest topic."""
     folder = files("kselect") / "guide"
     run = kselect_in(tmp_path, "guide")
     assert (run.returncode, run.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""The progress of a selection: nothing for a moment, then a bar, and one hint for a long search."""
+"""Progress of a selection: nothing at first, then a bar, and one hint if the search takes long."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Y = np.sign(X[:1].T @ X[:1] @ X.T)[:1] + 0.0
 
 
 def request(learner: str = "krr") -> Request:
-    """Three kernels."""
+    """Return a request with three kernels."""
     method = make_method("5-CV", None, {}, True)
     return Request(
         Choice(learner), make_kernels("gaussian", {"tau": "1,2,4"}), make_lams("0.1"), method
@@ -30,7 +30,7 @@ def request(learner: str = "krr") -> Request:
 def printed(
     seconds: float, terminal: bool, monkeypatch: pytest.MonkeyPatch, delay: float = 0.0
 ) -> str:
-    """Return what is printed during three kernels of these seconds each."""
+    """Return the output for three kernels that take these seconds each."""
     now = iter([0.0, seconds, 2 * seconds, 3 * seconds])
     stream = io.StringIO()
     monkeypatch.setattr(progress.time, "monotonic", lambda: next(now))
@@ -48,7 +48,7 @@ def test_a_short_selection_prints_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     assert printed(0.5, False, monkeypatch) == ""
 
 
-def test_a_bar_that_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bar_is_removed_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     found = printed(2.0, True, monkeypatch)
     assert "0/3 kernels, 00:00 elapsed" in found
     assert found.rpartition("\r")[0].endswith(" ")
@@ -63,7 +63,7 @@ def test_a_hint_above_a_minute(terminal: bool, monkeypatch: pytest.MonkeyPatch) 
     assert ("kernels" in found) is terminal
 
 
-def test_each_kernel_is_told() -> None:
+def test_each_kernel_reports_its_progress() -> None:
     told: list[tuple[int, int]] = []
     asked = request()
     folds = make_folds(asked.method, 60, 0, None)

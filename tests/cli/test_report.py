@@ -1,4 +1,4 @@
-"""``kselect report`` on whole, partial, cloned, empty and spoilt results."""
+"""``kselect report`` on complete, partial, cloned, empty and damaged results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from experiments import SMALL, kselect_in, write_config
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the results of a run in ``out``."""
+    """Return a folder with the results of a run in ``out``."""
     folder = tmp_path_factory.mktemp("finished")
     write_config(folder)
     assert kselect_in(folder, "run", "small.yaml", "-o", "out", "-q").returncode == 0
@@ -20,7 +20,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def results(tmp_path: Path, finished: Path) -> Path:
-    """A copy of it."""
+    """Return a copy of the finished folder."""
     return Path(shutil.copytree(finished, tmp_path / "out"))
 
 
@@ -48,7 +48,7 @@ def test_records_are_rewritten_from_the_jobs(results: Path) -> None:
     assert (results / "records.csv").read_bytes() == expected
 
 
-def test_a_report_changes_nothing_but_what_it_writes(results: Path) -> None:
+def test_a_report_changes_only_the_files_that_it_writes(results: Path) -> None:
     names = ("records.csv", "seconds.csv", "manifest.json", "config.resolved.yaml")
     expected = [(results / name).read_bytes() for name in names]
     assert kselect_in(results.parent, "report", "out", "-q").returncode == 0
@@ -56,7 +56,7 @@ def test_a_report_changes_nothing_but_what_it_writes(results: Path) -> None:
 
 
 def test_seconds_on_the_page(results: Path) -> None:
-    """Those of this config, as long as they are of it."""
+    """The page shows the run times of this config, and only if they were measured under it."""
     config = "out/config.resolved.yaml"
     run = kselect_in(results.parent, "time", config, "-o", "out", "-d", "heart")
     assert run.returncode == 0, run.stderr
@@ -79,7 +79,7 @@ def test_a_clone_has_no_jobs(results: Path) -> None:
     assert (results / "records.csv").read_bytes() == expected
 
 
-def test_a_clone_shows_what_the_jobs_showed(results: Path) -> None:
+def test_a_clone_shows_the_same_report_as_the_jobs(results: Path) -> None:
     pages = []
     for gone in (None, "jobs"):
         if gone:
@@ -101,8 +101,8 @@ def test_partial_results(results: Path) -> None:
     assert len((results / "records.csv").read_text().splitlines()) == 1 + 4 * (2 + 3)
 
 
-def test_a_trial_run_covers_the_config_and_decides_nothing(tmp_path: Path) -> None:
-    """One split of one data set: the tables speak of all nine, and no claim is judged."""
+def test_a_trial_run_covers_the_config_and_judges_no_claim(tmp_path: Path) -> None:
+    """A trial run of one split of one data set shows tables for all nine, and judges no claim."""
     write_config(tmp_path, f"paper: ecml2014\n{SMALL}")
     narrow = ("-d", "heart", "--splits", "1", "-o", "out", "-q")
     assert kselect_in(tmp_path, "run", "small.yaml", *narrow).returncode == 0
@@ -124,7 +124,7 @@ def test_a_folder_of_experiments(results: Path) -> None:
     assert "9 jobs, 0 failed records" in page
 
 
-def test_one_without_records_does_not_keep_the_others_from_it(results: Path) -> None:
+def test_an_experiment_without_records_does_not_stop_the_others(results: Path) -> None:
     for name in ("one", "two"):
         shutil.copytree(results, results.parent / "all" / name)
     for gone in ("jobs", "records.csv"):
@@ -146,20 +146,20 @@ def test_nothing_there(results: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "junk\n", "dataset,split\nheart,0\n"])
-def test_records_of_something_else(results: Path, text: str) -> None:
+def test_records_of_another_format(results: Path, text: str) -> None:
     shutil.rmtree(results / "jobs")
     (results / "records.csv").write_text(text)
     assert "out/records.csv: " in refused(results.parent, "out")
 
 
-def test_a_spoilt_job(results: Path) -> None:
+def test_a_damaged_job(results: Path) -> None:
     (results / "jobs/heart/0.json").write_text("{")
     assert "out/jobs/heart/0.json: " in refused(results.parent, "out")
 
 
 @pytest.mark.parametrize("text", ["", "junk", "[]"])
-def test_a_spoilt_manifest(results: Path, text: str) -> None:
-    """The jobs are enough; without them nothing vouches for records.csv."""
+def test_a_damaged_manifest(results: Path, text: str) -> None:
+    """A report needs only the jobs; without jobs and with a damaged manifest, records.csv is not trusted."""
     (results / "manifest.json").write_text(text)
     shutil.copytree(results, results.parent / "clone")
     assert kselect_in(results.parent, "report", "out").returncode == 0
@@ -167,12 +167,12 @@ def test_a_spoilt_manifest(results: Path, text: str) -> None:
     assert "kselect run first" in refused(results.parent, "clone")
 
 
-def test_a_spoilt_config(results: Path) -> None:
+def test_a_damaged_config(results: Path) -> None:
     (results / "config.resolved.yaml").write_text("learner: [\n")
     assert "out/config.resolved.yaml:" in refused(results.parent, "out")
 
 
-def test_a_place_that_cannot_be_written(results: Path) -> None:
+def test_an_output_folder_that_cannot_be_written(results: Path) -> None:
     shutil.rmtree(results / "tables", ignore_errors=True)
     (results / "tables").write_text("a file")
     assert "out/tables" in refused(results.parent, "out")
@@ -181,8 +181,8 @@ def test_a_place_that_cannot_be_written(results: Path) -> None:
 VARIANTS = "variants:\n  minmax: {scale: minmax}\n  fast: {criteria: [5-CV], datasets: [sonar]}\n"
 
 
-def test_variants_are_run_beside_the_results_and_reported_with_them(tmp_path: Path) -> None:
-    """Each into its own folder; the report sets side by side those that were run, and names the others."""
+def test_variants_run_next_to_the_results_and_appear_in_the_report(tmp_path: Path) -> None:
+    """Each variant runs into its own folder; the report compares those that were run and names the others."""
     write_config(tmp_path, SMALL + VARIANTS)
     flags = ("small.yaml", "-o", "out", "-q", "--splits", "1", "-d", "sonar")
     assert kselect_in(tmp_path, "run", *flags).returncode == 0
@@ -191,7 +191,7 @@ def test_variants_are_run_beside_the_results_and_reported_with_them(tmp_path: Pa
     variant = tmp_path / "out/variants/minmax"
     assert (variant / "records.csv").read_bytes() != before
     assert (tmp_path / "out/records.csv").read_bytes() == before
-    shutil.rmtree(variant / "jobs")  # as in a clone
+    shutil.rmtree(variant / "jobs")  # like a clone, which has no jobs
     run = kselect_in(tmp_path, "report", "out")
     assert run.returncode == 0, run.stderr
     table = (tmp_path / "out/tables/sensitivity.md").read_text()
@@ -203,8 +203,8 @@ def test_variants_are_run_beside_the_results_and_reported_with_them(tmp_path: Pa
     assert (tmp_path / "out/variants/fast/records.csv").is_file()
 
 
-def test_a_variant_that_has_changed_since(tmp_path: Path) -> None:
-    """Its old results are not shown as the new reading's."""
+def test_a_variant_that_has_changed_is_not_reported(tmp_path: Path) -> None:
+    """Results of an older version of a variant are not shown as those of the new one."""
     write_config(tmp_path, SMALL + VARIANTS)
     flags = ("small.yaml", "-o", "out", "-q", "--splits", "1", "-d", "sonar", "-c", "5-CV")
     assert kselect_in(tmp_path, "run", *flags, "--variant", "minmax").returncode == 0

@@ -1,4 +1,4 @@
-"""``kselect select`` as users type it: what it prints, refuses and loads; hostile files and grids."""
+"""``kselect select`` as users type it: its output, errors and imports; hostile files and grids."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FOLDS = [i % 3 if i < 12 else i % 5 for i in range(N)]
 
 
 def make(classes: int = 2, n: int = N) -> tuple[Any, Any]:
-    """Features, the second of another scale and a third that is constant; a target."""
+    """Return features, the second on another scale and the third constant, and a target."""
     rng = np.random.default_rng(7)
     X = rng.normal(size=(n, 3)) * [1, 20, 0] + [0, 3, 1]
     signal = X[:, 0] + 0.05 * X[:, 1] + 0.3 * rng.normal(size=n)
@@ -42,7 +42,7 @@ def make(classes: int = 2, n: int = N) -> tuple[Any, Any]:
 
 
 def save(folder: Path, X: Any, y: Any, name: str = "my.csv") -> Path:
-    """A CSV file."""
+    """Write a CSV file."""
     rows = [",".join([*map(repr, row), str(t)]) for row, t in zip(X.tolist(), y, strict=True)]
     path = folder / name
     path.write_text("\n".join(["a,b,c,y", *rows]) + "\n")
@@ -50,7 +50,7 @@ def save(folder: Path, X: Any, y: Any, name: str = "my.csv") -> Path:
 
 
 class Here:
-    """The command in this process: as a user sees it, in the folder of a test."""
+    """Run the command in this process as a user would, in the folder of a test."""
 
     def __init__(self, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]) -> None:
         self.patch, self.capture = patch, capture
@@ -63,17 +63,17 @@ class Here:
         return int(str(stop.value.code)), out, err
 
     def says(self, *arguments: str) -> str:
-        """The output of what works."""
+        """Return the output of a command that succeeds."""
         status, out, err = self(*arguments)
         assert (status, err) == (0, "")
         return out
 
     def object(self, *arguments: str) -> Any:
-        """The JSON of what works; NaN and Infinity are none."""
+        """Return the JSON of a command that succeeds; NaN and Infinity are not allowed."""
         return strict(self.says(*arguments, "--json"))
 
     def refuses(self, *arguments: str) -> str:
-        """The one line of what does not work."""
+        """Return the single error line of a command that fails."""
         status, out, err = self(*arguments)
         assert (status, out) == (2, "")
         (line,) = err.splitlines()
@@ -82,7 +82,7 @@ class Here:
 
 
 def strict(text: str) -> Any:
-    """JSON without Python's own additions."""
+    """Parse JSON without Python's extensions."""
 
     def refuse(constant: str) -> None:
         raise AssertionError(constant)
@@ -94,7 +94,7 @@ def strict(text: str) -> Any:
 def here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Here:
-    """In a folder with a file of two classes, one of a regression, and fold numbers."""
+    """Return the command in a folder with two classes, a regression, and fold numbers."""
     monkeypatch.chdir(tmp_path)
     save(tmp_path, *make())
     save(tmp_path, *make(0), "numbers.csv")
@@ -103,7 +103,7 @@ def here(
 
 
 def matrix(found: Any) -> Any:
-    """The scores of the object, kernels by ridges."""
+    """Return the scores of the JSON object, kernels by ridges."""
     return np.array([s["score"] for s in found["scores"]]).reshape(-1, 3)
 
 
@@ -112,7 +112,7 @@ def matrix(found: Any) -> Any:
 
 @pytest.mark.parametrize("file", ["my.csv", "numbers.csv"])
 @pytest.mark.parametrize("average", ["points", "folds"])
-def test_krr_is_scikit_learns(here: Here, file: str, average: str) -> None:
+def test_krr_scores_equal_those_of_scikit_learn(here: Here, file: str, average: str) -> None:
     X, y = make(2 if file == "my.csv" else 0)
     found = here.object(
         file, "--learner", "krr", "--folds", "folds.txt", "--scale", "none", *GRID,
@@ -135,7 +135,7 @@ def test_krr_is_scikit_learns(here: Here, file: str, average: str) -> None:
     np.testing.assert_allclose(matrix(found), theirs, rtol=1e-8)
 
 
-def test_in_a_process_of_its_own(here: Here, tmp_path: Path) -> None:
+def test_a_separate_process_prints_the_same_object(here: Here, tmp_path: Path) -> None:
     arguments = ("my.csv", "--folds", "folds.txt", *GRID)
     run = kselect_in(tmp_path, "select", *arguments, "--json")
     assert (run.returncode, run.stderr) == (0, "")
@@ -159,7 +159,7 @@ def test_the_object(here: Here, tmp_path: Path) -> None:
     assert (found["task"], found["classes"]) == ("classification", ["-1", "1"])
 
 
-def test_a_candidate_without_a_number_is_null(here: Here, tmp_path: Path) -> None:
+def test_a_candidate_without_a_finite_score_is_null(here: Here, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = 30 * rng.normal(size=(60, 20))
     X[30:35] = X[:5]
@@ -172,12 +172,12 @@ def test_a_candidate_without_a_number_is_null(here: Here, tmp_path: Path) -> Non
     assert "inf" in here.says(*arguments)
 
 
-def test_the_same_numbers_whatever_the_threads(here: Here) -> None:
+def test_threads_do_not_change_the_scores(here: Here) -> None:
     one, two = (here.object("my.csv", "-j", jobs, *GRID) for jobs in "12")
     assert one["scores"] == two["scores"]
 
 
-def test_seeds_draw_folds(here: Here, tmp_path: Path) -> None:
+def test_the_seed_determines_the_folds(here: Here, tmp_path: Path) -> None:
     paths = [here.object("my.csv", "--seed", s, *GRID)["scores"] for s in ("0", "0", "1")]
     assert paths[0] == paths[1] != paths[2]
     assert here.object("my.csv", *GRID)["scores"] == paths[0]
@@ -226,12 +226,12 @@ def test_scales_differ(here: Here) -> None:
     ],
     ids=" ".join,
 )
-def test_every_flag_counts(here: Here, change: tuple[str, str]) -> None:
+def test_every_flag_changes_the_scores(here: Here, change: tuple[str, str]) -> None:
     assert here.object("my.csv", *GRID, *change)["scores"] != here.object("my.csv", *GRID)["scores"]
 
 
 def test_parameters(here: Here) -> None:
-    """A criterion's own, by --param; the object repeats them."""
+    """--param sets a criterion's own parameters, and the JSON object repeats them."""
     a, b = (
         here.object("my.csv", "--criterion", "5-KS", "--param", f"eta={eta}", *GRID)
         for eta in ("0", "0.5")
@@ -243,7 +243,7 @@ def test_parameters(here: Here) -> None:
 
 
 def test_many_classes(here: Here, tmp_path: Path) -> None:
-    """The mean over one against the rest; names or numbers."""
+    """The score of several classes is the mean over one against the rest, for names and for numbers."""
     X, y = make(3)
     save(tmp_path, X, y, "three.csv")
     save(tmp_path, X, [("red", "green", "blue")[c] for c in y], "text.csv")
@@ -280,7 +280,7 @@ def test_svmlight_and_bz2(here: Here, tmp_path: Path) -> None:
         assert here.object(name, *GRID)["scores"] == expected
 
 
-# --- what a person reads ----------------------------------------------------------------------------
+# --- text output ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,9 @@ def test_svmlight_and_bz2(here: Here, tmp_path: Path) -> None:
         ("my.csv", ("--task", "regression"), "40 rows, 3 features, regression (as asked for)"),
     ],
 )  # fmt: skip
-def test_the_task_is_said(here: Here, file: str, more: tuple[str, ...], said: str) -> None:
+def test_the_first_line_states_the_task(
+    here: Here, file: str, more: tuple[str, ...], said: str
+) -> None:
     assert here.says(file, *GRID, *more).splitlines()[0] == said
 
 
@@ -325,7 +327,9 @@ def test_the_table(here: Here) -> None:
         ("2^-6:2^12", "10^-9:10^3", 0),
     ],
 )
-def test_the_edge(here: Here, tau: str, lam: str, warnings: int) -> None:
+def test_warnings_for_a_choice_on_the_grid_boundary(
+    here: Here, tau: str, lam: str, warnings: int
+) -> None:
     arguments = ("my.csv", "--tau", tau, "--lam", lam)
     text, found = here.says(*arguments), here.object(*arguments)
     said = [line.removeprefix("warning: ") for line in text.splitlines() if "warning" in line]
@@ -333,7 +337,7 @@ def test_the_edge(here: Here, tau: str, lam: str, warnings: int) -> None:
     assert said == found["warnings"]
 
 
-def test_one_feature_is_not_features(here: Here, tmp_path: Path) -> None:
+def test_one_feature_is_singular(here: Here, tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("".join(f"{i},{i * i % 7}\n" for i in range(20)))
     assert here.says("one.csv", *GRID).startswith("20 rows, 1 feature, ")
 
@@ -344,7 +348,7 @@ def test_plot(here: Here, tmp_path: Path, name: str) -> None:
     assert (tmp_path / name).read_bytes()[:4] in (b"\x89PNG", b"%PDF")
 
 
-# --- what cannot be ---------------------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------------------
 
 TEN = "".join(f"{i},{i * i % 7},{i % 2}\n" for i in range(10))
 FILES = {
@@ -464,7 +468,7 @@ def test_one_line_for_a_mistake(here: Here, tmp_path: Path, typed: str, said: st
 
 
 @pytest.mark.parametrize("typed", ["empty.csv", "my.csv --tau -1", ".", "my.csv --plot a.gif"])
-def test_mistakes_in_a_process_of_their_own(here: Here, tmp_path: Path, typed: str) -> None:
+def test_mistakes_in_a_separate_process(here: Here, tmp_path: Path, typed: str) -> None:
     (tmp_path / "empty.csv").write_text("")
     run = kselect_in(tmp_path, "select", *typed.split())
     assert (run.returncode, run.stdout) == (2, "")
@@ -481,8 +485,8 @@ def test_too_large_a_training_set(here: Here, monkeypatch: pytest.MonkeyPatch) -
     here.object("my.csv", "--nystrom", "5", *GRID)
 
 
-def test_a_file_that_no_machine_holds(here: Here, tmp_path: Path) -> None:
-    """It is refused as soon as it is read, whatever its target is."""
+def test_a_file_too_large_for_memory(here: Here, tmp_path: Path) -> None:
+    """A file too large for any machine is refused as soon as it is read, whatever its target."""
     n = int(1.05 * (selection.available_memory() / 56) ** 0.5) + 1000
     (tmp_path / "numbers.csv").write_text("a,y\n" + "".join(f"{i},{i}\n" for i in range(n)))
     (tmp_path / "names.csv").write_text("a,y\n" + "".join(f"{i},n{i // 3}\n" for i in range(n)))
@@ -501,8 +505,8 @@ atexit.register(lambda: print(*[m for m in heavy if m in sys.modules], file=sys.
 """
 
 
-def test_what_is_loaded(here: Here, tmp_path: Path) -> None:
-    """Help needs no numbers, and a selection neither frames, figures nor scikit-learn."""
+def test_imports_of_a_selection(here: Here, tmp_path: Path) -> None:
+    """--help imports no numerical library, and a selection neither data frames, figures nor scikit-learn."""
     save(tmp_path, *make(2, 150), "rows.csv")
     run = started_in(tmp_path, "--help", hook=LOADED)
     assert (run.returncode, run.stderr) == (0, "\n")
@@ -511,8 +515,8 @@ def test_what_is_loaded(here: Here, tmp_path: Path) -> None:
     assert run.stderr == "numpy scipy\n"
 
 
-def test_a_kernel_counts_and_brings_its_own_flags(here: Here) -> None:
-    """The Laplacian needed no edit here; a grid of another kernel's parameter is refused."""
+def test_each_kernel_has_its_own_flags(here: Here) -> None:
+    """Each kernel has its own flags, and a grid of another kernel's parameter is refused."""
     lam = ("--lam", "0.01,1")
     scores = [here.object("my.csv", "--kernel", k, *lam)["best"] for k in ("linear", "laplacian")]
     assert [set(best) for best in scores] == [{"lam", "score"}, {"width", "lam", "score"}]
@@ -523,7 +527,7 @@ def test_a_kernel_counts_and_brings_its_own_flags(here: Here) -> None:
 
 
 def test_a_search_by_bounds(tmp_path: Path, here: Here) -> None:
-    """What smooth-hinge does where nobody looks at the surface; --json and --plot do, another loss needs it."""
+    """smooth-hinge searches by bounds, except with --json, --plot or another loss, which need every score."""
     path = str(save(tmp_path, *make()))
     flags = (path, "--learner", "smooth-hinge", *GRID)
     status, plain, _ = here(*flags)
@@ -544,12 +548,12 @@ def test_a_search_by_bounds(tmp_path: Path, here: Here) -> None:
 
 
 def choice_line(text: str) -> str:
-    """What was chosen."""
+    """Return the line with the choice."""
     return next(line for line in text.splitlines() if line.startswith("choice:"))
 
 
 def test_a_plot_needs_every_score(tmp_path: Path, here: Here) -> None:
-    """One line, before the file is read."""
+    """--plot with --search pruned is refused in one line, before the file is read."""
     flags = ("no-such.csv", "--learner", "smooth-hinge", "--search", "pruned")
     status, _, said = here(*flags, "--plot", str(tmp_path / "a.png"))
     assert status == 2
@@ -603,7 +607,7 @@ def _files(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_one_line(refused: Refused, typed: str, said: str) -> None:
+def test_one_line_for_hostile_input(refused: Refused, typed: str, said: str) -> None:
     (line,) = refused("select", *typed.split())
     assert line.startswith(f"error: {said}")
 

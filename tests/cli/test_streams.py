@@ -1,4 +1,4 @@
-"""Output that cannot be written, streams that are closed, no files left to open: one line, no traceback."""
+"""Output that cannot be written, closed streams, too few file handles: one line, and no traceback."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMMANDS = (("list", "criteria"), ("data", "list"), ("--help",), ("sys-info",))
 
 
 def shell(folder: Path, line: str, **more: str) -> subprocess.CompletedProcess[str]:
-    """A line for the shell in which ``kselect`` stands for ours."""
+    """Run a shell line in which ``kselect`` is this package's command."""
     command = f"kselect() {{ '{sys.executable}' -m kselect \"$@\"; }}; {line}"
     return subprocess.run(
         ["bash", "-c", command], cwd=folder, env=environment(folder, **more), text=True, capture_output=True,
@@ -33,15 +33,15 @@ def test_a_full_disk(tmp_path: Path, typed: tuple[str, ...]) -> None:
     assert run.stderr == "error: output: No space left on device\n"
 
 
-def test_a_full_disk_for_errors(tmp_path: Path) -> None:
-    """Nobody hears of it, but the exit status is that of the mistake."""
+def test_a_full_disk_for_stderr(tmp_path: Path) -> None:
+    """If stderr is on a full disk, the exit status is still that of the mistake."""
     assert shell(tmp_path, "kselect list critera 2>/dev/full").returncode == 2
     assert shell(tmp_path, "kselect run no-such.yaml 2>/dev/full").returncode == 2
     assert shell(tmp_path, "kselect list criteria 2>/dev/full").returncode == 0
 
 
-def test_a_reader_that_has_seen_enough(tmp_path: Path) -> None:
-    """``| head -1``, with more to write than a pipe holds."""
+def test_a_reader_that_stops_early(tmp_path: Path) -> None:
+    """A reader may stop early, as ``| head -1`` does, while more output follows than a pipe holds."""
     long = "for i in 1 2 3 4 5 6 7 8 9 10; do kselect list datasets || echo $? >&2; done | head -1"
     run = shell(tmp_path, long)
     assert len(run.stdout.splitlines()) == 1
@@ -69,7 +69,7 @@ def test_closed_streams(tmp_path: Path, line: str, status: int) -> None:
 
 
 def test_a_file_does_not_become_stderr(tmp_path: Path) -> None:
-    """Where 2 is closed, the next file that is opened would be number 2, and warnings would land in it."""
+    """With stream 2 closed, no opened file becomes number 2, so that warnings do not end up in it."""
     code = (
         "import os, sys, kselect.cli.main as main; main.open_streams();"
         "file = os.open('file', os.O_CREAT | os.O_WRONLY); print(file); sys.stderr.write('warning')"
@@ -79,7 +79,7 @@ def test_a_file_does_not_become_stderr(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == ""
 
 
-def test_a_current_folder_that_is_gone(tmp_path: Path) -> None:
+def test_a_deleted_current_folder(tmp_path: Path) -> None:
     for typed in ("data list", "data fetch a2a --offline", "run small.yaml"):
         run = shell(tmp_path, f"mkdir gone; cd gone; rmdir ../gone; kselect {typed}")
         assert run.returncode in (1, 2)
@@ -91,11 +91,11 @@ def test_a_current_folder_that_is_gone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("files", [13, 14, 16])
-def test_few_open_files(tmp_path: Path, files: int) -> None:
-    """A run needs more; at each number another library stumbles first."""
+def test_too_few_file_handles(tmp_path: Path, files: int) -> None:
+    """With too few file handles, a run ends in one line, whichever library fails first."""
     write_config(tmp_path, SMALL.replace("heart, sonar, liver-disorders", "heart"))
     run = shell(tmp_path, f"ulimit -n {files}; kselect run small.yaml -o out -j 2 -q")
-    # How many are enough depends on the machine; here 18 are.
+    # The number of handles that suffices depends on the machine; here it is 18.
     assert (run.returncode, run.stderr) in (
         (0, ""),
         (1, "error: Too many open files (ulimit -n)\n"),
@@ -111,7 +111,7 @@ def test_too_little_memory(tmp_path: Path) -> None:
     assert (run.returncode, run.stderr) == (2, "error: not enough memory: Unable to\\nallocate\n")
 
 
-def test_a_defect_of_ours_keeps_its_traceback(tmp_path: Path) -> None:
+def test_a_programming_error_keeps_its_traceback(tmp_path: Path) -> None:
     hook = "import kselect.cli.reference as reference\ndef fail(*_): raise {}\nreference.LISTS['criteria'] = fail\n"
     for error in ("ZeroDivisionError", "ImportError('no such library')", "UnboundLocalError"):
         with pytest.raises(AssertionError, match="Traceback"):
@@ -175,13 +175,13 @@ def test_control_characters_of_arguments(
 
 
 def latin(folder: Path) -> Path:
-    """A folder whose name is not UTF-8."""
+    """Return a folder whose name is not UTF-8."""
     return Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9"))
 
 
 @pytest.mark.parametrize("make", [latin, lambda folder: folder / "\u03c4"])
 @pytest.mark.parametrize("coding", ["utf-8", "ascii"])
-def test_names_that_the_output_cannot_hold(
+def test_names_that_the_output_cannot_encode(
     tmp_path: Path, make: Callable[[Path], Path], coding: str
 ) -> None:
     mirror = make(tmp_path)

@@ -46,7 +46,7 @@ METHODS = ["EP", "ELOO", "5-CV", "BIF-5-CV", "10-KS"]
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a measured experiment in ``out``."""
+    """Return a folder with a measured experiment in ``out``."""
     folder = tmp_path_factory.mktemp("timed")
     write_config(folder, CLASSES)
     run = started_in(folder, "time", "small.yaml", "-o", "out", "--offline", hook=NO_NETWORK)
@@ -61,7 +61,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path, finished: Path) -> Path:
-    """A copy of it."""
+    """Return a copy of the finished folder."""
     return Path(shutil.copytree(finished, tmp_path / "copy"))
 
 
@@ -77,7 +77,7 @@ def table(folder: Path, out: str = "out") -> dict[tuple[str, str], dict[str, str
 
 @pytest.fixture
 def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Refused:
-    """What a mistake is told as; in this process, whose signals are left alone."""
+    """Return the error line of a mistake; the command runs in this process, whose signal handlers stay."""
     monkeypatch.setattr(time, "handle_interrupts", lambda: None)
 
     def call(folder: Path, *arguments: str) -> str:
@@ -98,7 +98,7 @@ def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 
 def test_what_is_written(finished: Path) -> None:
-    """Both ways are the same criterion; the table holds the paper's seconds and the ratios."""
+    """Both ways compute the same criterion; the table holds the paper's seconds and the ratios."""
     assert sorted(p.name for p in (finished / "out").iterdir()) == [
         "tables",
         "timing",
@@ -128,7 +128,7 @@ def test_what_is_written(finished: Path) -> None:
     assert environment["cpu"] in text
 
 
-def test_resuming_measures_what_is_missing(folder: Path) -> None:
+def test_resuming_measures_only_missing_cells(folder: Path) -> None:
     before, heart = cells(folder, "sonar"), folder / "out/timing/heart.json"
     stamp = heart.stat().st_mtime_ns
     data = json.loads((folder / "out/timing/sonar.json").read_text())
@@ -205,13 +205,13 @@ def test_another_config(folder: Path, refused: Refused) -> None:
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"version": 99}', '{"version": 1, "cells": [1]}']
 )
-def test_a_spoilt_file(folder: Path, text: str, refused: Refused) -> None:
+def test_a_damaged_file(folder: Path, text: str, refused: Refused) -> None:
     (folder / "out/timing/heart.json").write_text(text)
     assert "out/timing/heart.json: not a timing" in refused(folder, "small.yaml", "-o", "out")
 
 
 def test_a_method_with_other_parameters_is_another_cell(folder: Path) -> None:
-    """``average`` is no part of the label: old seconds are not shown under it, and are measured again."""
+    """Other parameters are another cell: ``average`` is not in the label, but the old seconds are not reused."""
     write_config(folder, CLASSES + "average: folds\n")
     run = kselect_in(folder, "time", "small.yaml", "-o", "out", "-c", "ELOO", "-c", "BIF-5-CV")
     assert "small: 2 of 4 cells" in run.stderr, run.stderr
@@ -234,8 +234,8 @@ def test_a_missing_file(tmp_path: Path, refused: Refused) -> None:
     assert "no data set is left" in refused(tmp_path, *flags, "--skip-missing", "-d", "a2a")
 
 
-def test_a_failure_is_told_and_measured_again(tmp_path: Path) -> None:
-    """A training part with one class has no seconds; what failed is not taken for done."""
+def test_a_failure_is_reported_and_measured_again(tmp_path: Path) -> None:
+    """A training part with one class fails, and the failure is reported and measured again in the next run."""
     write_config(tmp_path, CLASSES.replace("train: 0.5", "train: 0.005"))
     flags = ("time", "small.yaml", "-c", "ELOO", "-d", "sonar")
     run = kselect_in(tmp_path, *flags)

@@ -1,4 +1,4 @@
-"""Hostile YAML: one error line each, quickly, and without control characters."""
+"""Hostile YAML gives one error line per problem, quickly, and without control characters."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def complaints(text: str) -> list[str]:
     ids=range(14),
 )  # fmt: skip
 @pytest.mark.parametrize("key", ["title", "seed", "lam", "criteria"])
-def test_values_that_nothing_can_mean(key: str, value: str, said: str) -> None:
+def test_values_that_no_key_accepts(key: str, value: str, said: str) -> None:
     lines = BASE.splitlines()
     (line,) = complaints(
         "\n".join([f"{key}: {value}", *(x for x in lines if not x.startswith(key))])
@@ -118,7 +118,7 @@ def test_the_line_of_an_escape() -> None:
     ],
     ids=range(20),
 )  # fmt: skip
-def test_what_is_echoed_is_short(line: str, said: str) -> None:
+def test_echoed_values_are_short(line: str, said: str) -> None:
     key = line.partition(":")[0]
     kept = [line if x.startswith(f"{key}:") else x for x in BASE.splitlines()]
     text = "\n".join(kept if line in kept else [*kept, line])
@@ -134,13 +134,13 @@ def test_orders_have_a_limit(order: str) -> None:
     )
 
 
-def test_many_problems_are_not_all_told() -> None:
+def test_only_the_first_of_many_problems_are_listed() -> None:
     lines = complaints(BASE + "".join(f"k{i}: 1\n" for i in range(900)))
     assert len(lines) == MOST_PROBLEMS + 1
     assert lines[-1] == "my.yaml: and further problems"
 
 
-def test_one_problem_more_than_is_told() -> None:
+def test_one_problem_more_than_are_listed() -> None:
     assert len(complaints(BASE + "".join(f"k{i}: 1\n" for i in range(MOST_PROBLEMS)))) == 50
 
 
@@ -182,7 +182,7 @@ def figures(grid: str, count: int) -> str:
     ],
     ids=["repeated", "names", "criteria", "labels", "sweeps", "negative", "powers", "figures", "pairs", "kernels"],
 )  # fmt: skip
-def test_what_would_take_long(text: str) -> None:
+def test_expensive_configs_are_refused_quickly(text: str) -> None:
     assert len(complaints(text)) <= MOST_PROBLEMS + 1
 
 
@@ -214,7 +214,7 @@ def test_sizes(text: str, said: str) -> None:
     ],
     ids=["grids", "criteria", "figures"],
 )
-def test_what_is_kept_in_full_can_be_read_again(text: str) -> None:
+def test_the_largest_configs_read_back(text: str) -> None:
     """The largest configs that are accepted can also be read back from a results folder."""
     MY.write_text(text)
     experiment = load_config(MY)
@@ -223,7 +223,7 @@ def test_what_is_kept_in_full_can_be_read_again(text: str) -> None:
     assert load_config(MY) == experiment
 
 
-def test_a_file_that_is_no_config() -> None:
+def test_files_that_are_not_configs() -> None:
     for content, said in (
         (
             b"#" * (LARGEST_FILE + 1),

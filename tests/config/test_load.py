@@ -86,7 +86,7 @@ def complaint(*lines: str) -> str:
     return message()
 
 
-# What a config means
+# The meaning of a config
 
 
 def test_defaults() -> None:
@@ -150,8 +150,8 @@ def test_defaults() -> None:
         ),
     ],
 )
-def test_every_option_counts(line: str, attribute: str, value: object) -> None:
-    """An option that was ignored would leave the default."""
+def test_every_option_has_an_effect(line: str, attribute: str, value: object) -> None:
+    """Every option differs from its default in the loaded experiment."""
     assert getattr(load(line), attribute) == value
 
 
@@ -167,7 +167,7 @@ def methods(found: Experiment) -> list[tuple[str, str, int | None, dict[str, Any
 
 
 def test_methods_have_every_parameter() -> None:
-    """Each criterion's own defaults, in the order of their names."""
+    """Each criterion has its own defaults, in the order of their names."""
     found = load("criteria: [5-CV, 10-KS, ELOO, BR, EP]")
     assert methods(found) == [
         ("5-CV", "k-CV", 5, {"average": "points", "loss": "squared"}),
@@ -181,7 +181,7 @@ def test_methods_have_every_parameter() -> None:
 
 
 def test_loss_and_average_are_defaults_of_all_criteria() -> None:
-    """They do not change a label."""
+    """The keys ``loss`` and ``average`` set the defaults of all criteria and do not change a label."""
     found = load("loss: zero-one", "average: folds")
     assert [m.text for m in found.methods] == [
         "average=folds;loss=zero-one",
@@ -191,8 +191,8 @@ def test_loss_and_average_are_defaults_of_all_criteria() -> None:
     assert found.labels == ("5-CV", "5-KS", "ELOO")
 
 
-def test_also_loss_is_computed_beside() -> None:
-    """Each further loss adds a method under the same label, if the criterion has a loss."""
+def test_also_loss_adds_methods() -> None:
+    """Each further loss adds a method with the same label to every criterion that has a loss."""
     found = load("also-loss: [zero-one, hinge]")
     assert [(m.label, m.loss) for m in found.methods] == [
         ("5-CV", "squared"),
@@ -223,7 +223,7 @@ def test_own_parameters_come_last_and_are_in_the_label() -> None:
 
 
 def test_own_loss_is_not_expanded() -> None:
-    """A criterion with a loss of its own has that one only."""
+    """A criterion with its own loss has only that one."""
     found = load(
         "also-loss: [zero-one]", "criteria: [5-CV: {loss: hinge}, 5-KS: {loss: squared}, EP]"
     )
@@ -236,7 +236,7 @@ def test_own_loss_is_not_expanded() -> None:
 
 
 def test_figure() -> None:
-    """A method for each criterion and value, with the default loss, at one lam."""
+    """A figure has one method per criterion and value, with the default loss, at one lam."""
     found = load(
         "also-loss: [zero-one]",
         "criteria: [5-CV, 5-KS: {average: points}, 10-KS]",
@@ -254,11 +254,11 @@ def test_figure() -> None:
     assert found.labels == ("5-CV", label, "10-KS")
 
 
-# What flags replace
+# Flags that replace keys
 
 
 def test_overrides() -> None:
-    """Data sets and splits are replaced, criteria are kept; a figure loses those that are not."""
+    """Flags replace data sets and splits and keep the criteria; a figure loses data sets that were not selected."""
     write("figures: {a: {criteria: [5-KS], eta: 1, lam: 0.01}}")
     found = load_config(MY, {"datasets": ["a2a"], "splits": "1-2", "criteria": ["ELOO", "5-CV"]})
     assert (found.datasets, found.splits) == (("a2a",), (1, 2))
@@ -287,12 +287,12 @@ def test_overrides() -> None:
     ],
 )
 def test_wrong_flags(overrides: dict[str, object], words: str) -> None:
-    """A flag is named instead of a line."""
+    """The error for a wrong flag names the flag instead of a line."""
     write()
     assert message(overrides) == words
 
 
-def test_flags_make_up_for_the_file() -> None:
+def test_flags_replace_keys_before_the_check() -> None:
     """Keys that a flag replaces are not checked."""
     write("datasets: [nowhere]", "splits: ten")
     assert load_config(MY, {"datasets": ["heart"], "splits": "1"}).splits == (0,)
@@ -309,20 +309,20 @@ def test_unknown_override_is_a_bug_and_not_a_config_error() -> None:
 
 
 def test_no_file() -> None:
-    """The path as it was typed."""
+    """The error for a missing file shows the path as it was typed."""
     with pytest.raises(ConfigError) as caught:
         load_config(Path("configs/none.yaml"))
     assert str(caught.value) == "configs/none.yaml: no such file"
 
 
 def test_folder() -> None:
-    """A folder is not a config."""
+    """A folder is refused as a config."""
     MY.mkdir()
     assert message() == "my.yaml: is a folder, not a config file"
 
 
 def test_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The system's own reason is given."""
+    """The error for an unreadable file gives the reason of the operating system."""
 
     def refuse(path: Path, most: int) -> bytes:
         raise PermissionError(13, "Permission denied")
@@ -332,13 +332,13 @@ def test_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_not_utf8() -> None:
-    """With the line of the first wrong byte."""
+    """The error for a file that is not UTF-8 gives the line of the first wrong byte."""
     MY.write_bytes(b"name: my\ntitle: caf\xe9\n")
     assert message() == "my.yaml:2: not UTF-8 text; save the file as UTF-8"
 
 
 def test_byte_order_mark_and_windows_lines() -> None:
-    """Editors of Windows write both."""
+    """A byte order mark and Windows line ends are accepted."""
     text = "\r\n".join([*BASE.values(), ""])
     MY.write_bytes(b"\xef\xbb\xbf" + text.encode())
     assert load_config(MY).name == "my"
@@ -384,7 +384,7 @@ def test_byte_order_mark_and_windows_lines() -> None:
     ],
 )
 def test_not_a_config(text: str, words: str) -> None:
-    """One line with the place and the reason."""
+    """A file that is not a config is refused in one line with the place and the reason."""
     assert message_of(text) == words
 
 
@@ -401,31 +401,31 @@ def catalogue() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("lines", "words"), list(catalogue()))
 def test_wrong(lines: str, words: str) -> None:
-    """Exactly one line: the file, the line, the key, and what to write instead."""
+    """Every mistake gives one line: the file, the line, the key, and what to write instead."""
     assert complaint(*re.split(r"\n(?! )", lines)) == f"my.yaml:{words}"
 
 
 def test_number_with_thousands_of_digits() -> None:
-    """Python refuses to read it; the message is a plain sentence."""
+    """A number that Python refuses to read gives a plain sentence."""
     words = "99999999999999999999... is too long for a number"
     assert complaint("seed: " + "9" * 5000) == f"my.yaml:7: not valid YAML: {words}"
 
 
 def test_key_repeated_at_the_top() -> None:
-    """YAML would silently take the second."""
+    """A repeated key is refused; YAML would silently use the second."""
     text = "\n".join([*BASE.values(), "name: other"])
     assert message_of(text) == "my.yaml:7: name: repeated; first on line 1"
 
 
 @pytest.mark.parametrize("key", sorted(BASE))
 def test_missing_keys(key: str) -> None:
-    """Every required key is asked for."""
+    """Every missing required key is reported."""
     text = "# first\n" + "\n".join(line for k, line in BASE.items() if k != key)
     assert message_of(text) == f"my.yaml:2: {key}: this key is missing"
 
 
 def test_all_problems_in_the_order_of_lines() -> None:
-    """All problems are reported at once, in our own words."""
+    """All problems are reported at once, in our own words and in the order of their lines."""
     said = complaint("name: 3", "learner: x", "lam: {}", "splits: ten", "datasets: [hart, hart]")
     lines = said.splitlines()
     assert [line.split(": ")[:2] for line in lines] == [
@@ -440,19 +440,19 @@ def test_all_problems_in_the_order_of_lines() -> None:
     assert "Input should" not in said
 
 
-# What may not stand together
+# Combinations that are refused
 
 FIGURE = "figures: {a: {criteria: [5-KS], eta: 1:2, lam: 0.01}}"
 
 
-def test_figure_with_two_parameters() -> None:
-    """A figure has one axis."""
+def test_figure_with_two_varied_parameters() -> None:
+    """A figure with two varied parameters is refused."""
     said = complaint(FIGURE.replace("eta: 1:2", "eta: 1, slope: 2")).splitlines()
     assert said[0] == "my.yaml:7: figures.a: needs one parameter to sweep, not eta and slope"
 
 
 def test_criterion_for_another_learner() -> None:
-    """A criterion says what it needs of a learner, and the config is refused at its line."""
+    """A criterion that requires another learner is refused at its line."""
     assert load("criteria: [GCV]").labels == ("GCV",)
     said = complaint("criteria: [5-CV, GCV]", "learner: quadratic-svr", "datasets: [housing]")
     words = "GCV needs a hat matrix, which quadratic-svr does not have"
@@ -460,7 +460,7 @@ def test_criterion_for_another_learner() -> None:
 
 
 def test_a_learner_for_each_task() -> None:
-    """A criterion is checked against the learners of the tasks that occur."""
+    """A criterion is checked against the learners of the tasks in the config."""
     both = "learner: {classification: lssvm, regression: {quadratic-svr: {eps: 0.2}}}"
     found = load(both, "datasets: [heart, housing]", "criteria: [5-CV]")
     assert dict(found.learners)["classification"] == Choice("lssvm")
@@ -475,7 +475,7 @@ def test_a_learner_for_each_task() -> None:
 
 
 def test_a_criterion_scored_by_another_learner() -> None:
-    """The criterion's requirements are then checked against that learner, for the tasks that are named."""
+    """``scored-by`` names a learner, per task or for all, that must meet the criterion's requirements."""
     lines = ("learner: {regression: quadratic-svr}", "datasets: [housing]")
     found = load(*lines, "criteria: [GCV: {scored-by: {regression: krr}}]")
     (method,) = found.methods
@@ -496,7 +496,7 @@ def test_a_criterion_scored_by_another_learner() -> None:
 
 
 def test_a_tuned_parameter() -> None:
-    """Its values are those that the parameter takes; the label stays plain."""
+    """A tuned parameter takes its values from those that the parameter allows; the label stays plain."""
     found = load("criteria: [5-KS: {eta: {tune: [1, 2^5, 0.5]}}]", "tune-folds: 4")
     (method,) = found.methods
     assert (method.label, method.tuned, found.tune_folds) == (
@@ -515,7 +515,7 @@ def test_a_tuned_parameter() -> None:
 
 
 def test_fewer_splits_on_some_data_sets() -> None:
-    """By name or by size; a flag for the number of splits means every data set."""
+    """Splits are limited by name or by size; a flag for the number of splits applies to every data set."""
     found = load("splits: 20", "fewer-splits: {above 170: 5, sonar: 3}")
     assert found.splits_on("heart") == tuple(range(5))
     assert found.splits_on("sonar") == tuple(range(3))
@@ -530,7 +530,7 @@ def test_fewer_splits_on_some_data_sets() -> None:
 
 
 def test_ridges_in_units_of_n_lam() -> None:
-    """The unit stands beside the grid, and in the setting."""
+    """The unit of the ridges is read next to the grid and stored in the setting."""
     found = load("lam: {fixed: [0.1, 10], unit: n lam}")
     assert found.lam == LamGrid((0.1, 10.0), "fixed", "n lam")
     assert [s.text for s in found.lam.settings()] == ["n lam=0.1", "n lam=10"]
@@ -541,15 +541,15 @@ def test_ridges_in_units_of_n_lam() -> None:
     assert "takes fixed or select, and a grid" in complaint("lam: {unit: lam}")
 
 
-def test_splits_that_come_with_the_data() -> None:
-    """``train: given`` instead of a share."""
+def test_given_splits() -> None:
+    """``train: given`` uses the splits that come with the data instead of a share."""
     assert load("train: given", "datasets: [heart]").train is None
     said = complaint("train: given", "datasets: [heart, sonar]")
     assert "datasets[1]: sonar has no given splits, which train: given needs" in said
 
 
 def test_learner_for_another_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A learner says which tasks it has."""
+    """A learner for another task is refused."""
     only = frozenset({"classification"})
     monkeypatch.setitem(LEARNERS, "krr", replace(LEARNERS["krr"], tasks=only))
     said = complaint("datasets: [housing]", "learner: krr")
@@ -558,7 +558,7 @@ def test_learner_for_another_task(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_loss_that_a_criterion_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The config's losses must suit every criterion that has any; its own always does."""
+    """The config's losses must suit every criterion with a choice of losses; a criterion's own loss always does."""
     br = CRITERIA["BR"]
     loss = replace(CRITERIA["k-CV"].parameters[0], choices=("squared", "zero-one"))
     monkeypatch.setitem(CRITERIA, "BR", replace(br, parameters=(loss,)))
@@ -572,12 +572,12 @@ def test_loss_that_a_criterion_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def resolved(path: Path = MY) -> str:
-    """Return the resolved config of a results folder that is still empty."""
+    """Return the resolved config for an empty results folder."""
     return config_load.load(path, FIGURES, NO_OVERRIDES, lambda _: Path("none")).resolved
 
 
 def assert_reads_back(path: Path = MY) -> None:
-    """The resolved text is a config of an equal experiment, and stable."""
+    """Check that the resolved text gives an equal experiment, and that resolving it again changes nothing."""
     experiment, text = load_config(path), resolved(path)
     MY.write_text(text, encoding="utf-8")
     assert load_config(MY) == experiment
@@ -605,7 +605,7 @@ GRIDS = st.lists(
 
 @st.composite
 def criteria(draw: st.DrawFn) -> list[Any]:
-    """Some criteria, some of them with parameters of their own."""
+    """Draw criteria, some with their own parameters."""
     names = draw(st.lists(st.sampled_from(sorted(TAKES)), min_size=1, max_size=5, unique=True))
     return [
         {name: draw(st.fixed_dictionaries({}, optional={p: OWN[p] for p in TAKES[name]}))}
@@ -615,7 +615,7 @@ def criteria(draw: st.DrawFn) -> list[Any]:
 
 @st.composite
 def configs(draw: st.DrawFn) -> dict[str, Any]:
-    """Configs in which nothing is wrong."""
+    """Draw valid configs."""
     found = {
         "name": draw(st.from_regex(r"[A-Za-z0-9_]{1,8}", fullmatch=True)),
         "title": draw(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn"]))),
@@ -681,21 +681,21 @@ def test_resolved_reads_back(
     ],
 )
 def test_resolved_reads_back_by_example(lines: list[str]) -> None:
-    """Special cases: figures, labels that name a default, text that looks like a number."""
+    """Special cases read back: figures, labels that name a default, text that looks like a number."""
     write(*lines)
     assert_reads_back()
 
 
 def test_resolved_is_legible() -> None:
-    """Numbers and letters as people write them."""
+    """The resolved config writes numbers and letters in their usual form."""
     write("title: Noyaux réguliers", "kernels: {gaussian: {tau: 2^-1:2^1}}")
     text = resolved()
     assert "title: Noyaux réguliers\n" in text
     assert "tau: [0.5, 1, 2]\n" in text
 
 
-def test_resolved_leaves_nothing_to_defaults() -> None:
-    """Every key and every parameter is written."""
+def test_resolved_contains_every_default() -> None:
+    """The resolved config contains every key and every parameter."""
     write()
     written = yaml.safe_load(resolved())
     assert list(written) == [
@@ -726,7 +726,7 @@ def test_configs_read_back(name: str) -> None:
 
 
 def test_icml2014_protocol() -> None:
-    """What the paper states, and the ridge that its own series tends to."""
+    """icml2014 has the stated protocol of the paper, and the ridge to which the paper's own series tends."""
     found = load_config(ROOT / "configs/icml2014.yaml")
     assert_reads_back(ROOT / "configs/icml2014.yaml")
     assert (found.train, len(found.splits), len(found.datasets)) == (0.5, 10, 20)
@@ -746,7 +746,7 @@ def test_icml2014_protocol() -> None:
 
 
 def test_ijcai2018_protocol() -> None:
-    """What the paper states, exact selection by bounds, and what it does not have."""
+    """ijcai2018 has the stated protocol of the paper, exact selection by bounds, and no more than the paper."""
     found = load_config(ROOT / "configs/ijcai2018.yaml")
     assert_reads_back(ROOT / "configs/ijcai2018.yaml")
     assert (found.train, len(found.splits), len(found.datasets)) == (0.7, 50, 18)
@@ -773,8 +773,8 @@ def test_ijcai2018_protocol() -> None:
     assert {m.loss for m in found.methods_on("housing")} == {"squared", ""}
 
 
-def test_a_map_scores_its_columns_everywhere() -> None:
-    """Each as it is and with every value of the parameter, the exact one as it is."""
+def test_a_map_scores_its_columns_at_every_value() -> None:
+    """A map scores each column with every value of the parameter, and the exact column as it is."""
     found = load_config(ROOT / "configs/ijcai2018-map.yaml")
     assert_reads_back(ROOT / "configs/ijcai2018-map.yaml")
     seen = [m for m in found.methods if m.part == "map"]
@@ -787,7 +787,7 @@ def test_a_map_scores_its_columns_everywhere() -> None:
 
 
 def test_every_loss_of_a_regression_is_squared() -> None:
-    """The config's loss is that of classification; two losses fall into one there."""
+    """For regression every loss is the squared one, so two losses of the config become one."""
     found = load("loss: zero-one", "also-loss: [squared]", "datasets: [heart, housing]")
     labels = {m.loss for m in found.methods_on("heart")}
     numbers = found.methods_on("housing")
@@ -821,12 +821,12 @@ def test_every_loss_of_a_regression_is_squared() -> None:
     ],
 )
 def test_wrong_figures(figure: str, words: str) -> None:
-    """Each kind says what it takes."""
+    """A wrong figure is refused with a message about what its kind accepts."""
     assert words in complaint(f"figures: {{f: {figure}}}")
 
 
 def test_ecml2014_protocol() -> None:
-    """What the paper states."""
+    """ecml2014 has the stated protocol of the paper."""
     found = load_config(ROOT / "configs/ecml2014.yaml")
     assert (found.paper, found.learners, found.train, len(found.splits)) == (
         "ecml2014", learners("lssvm"), 0.7, 10,
@@ -846,7 +846,7 @@ def test_ecml2014_protocol() -> None:
 
 @pytest.mark.parametrize("name", ["ecml2014", "quickstart"])
 def test_open_choices_are_commented(name: str) -> None:
-    """Each choice has its reason on its line or the line below; ecml2014 says stated or assumed."""
+    """Each choice has its reason on its line or the line below; ecml2014 marks it as stated or assumed."""
     lines = (ROOT / "configs" / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
     words = ("stated:", "inferred:", "assumed:") if name == "ecml2014" else ("#",)
     for key in ("scale-on:", "stratify:", "seed:", "lam:", "ridge:", "loss:", "average:"):
@@ -858,18 +858,18 @@ def test_open_choices_are_commented(name: str) -> None:
 
 
 def test_scalars_are_those_of_yaml_1_2() -> None:
-    """No sexagesimals, no yes and no, no dates; numbers with an exponent are numbers."""
+    """Scalars follow YAML 1.2: no sexagesimals, no yes and no, no dates; numbers with an exponent are numbers."""
     MY.write_text("[1:10, yes, no, on, 2014-09-15, 1e-4, 0o17, 0x1F, 017, 1_0, .5, '1', ~, True]")
     assert read_document(MY).data == [
         "1:10", "yes", "no", "on", "2014-09-15", 1e-4, 15, 31, 17, "1_0", 0.5, "1", None, True,
     ]  # fmt: skip
 
 
-# What a folder holds already
+# Existing results in a folder
 
 
-def test_the_whole_of_a_narrower_run(tmp_path: Path) -> None:
-    """Flags narrow what is run; results are gathered for all of the config and of the folder."""
+def test_flags_limit_jobs_but_not_results(tmp_path: Path) -> None:
+    """Flags limit which jobs run; results are gathered for the whole config and the whole folder."""
     write("splits: 5")
     flags = {"datasets": ["a2a"], "splits": "7-8", "criteria": ["5-CV"]}
     first = config_load.load(MY, FIGURES, flags, lambda _: tmp_path / "out")
@@ -893,8 +893,8 @@ def test_the_whole_of_a_narrower_run(tmp_path: Path) -> None:
     assert (other.whole.datasets, other.whole.splits) == (("heart", "sonar"), (0, 1, 2))
 
 
-def test_a_figure_whose_data_sets_a_flag_left_out_needs_nothing() -> None:
-    """No data sets of a figure is not the same as all."""
+def test_a_figure_without_selected_data_sets_needs_none() -> None:
+    """A figure that loses all data sets to a flag needs none, rather than all."""
     write("figures: {discrepancy: {at: [5-CV], order: 1:2, datasets: [sonar]}}")
     assert (
         load_config(MY, {"datasets": ["heart"]}).methods

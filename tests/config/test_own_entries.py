@@ -1,4 +1,4 @@
-"""Own files in a config: valid entries, their errors, and the entry that a results folder keeps."""
+"""Data files in a config: valid entries, their errors, and the entry that a results folder keeps."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def config(*entries: str, head: str = HEAD) -> Path:
-    """A config beside the data."""
+    """Write a config next to the data."""
     path = Path("my.yaml")
     path.write_text(head + "datasets:\n" + "".join(f"  - {entry}\n" for entry in entries))
     return path
 
 
 def own(path: Path) -> OwnInfo:
-    """The one own data set."""
+    """Return the only data set of the user's own."""
     (info,) = load_config(path, FIGURES).own
     assert isinstance(info, OwnInfo)
     return info
@@ -54,7 +54,7 @@ def test_an_entry() -> None:
     assert experiment.task("red") == "classification"
 
 
-def test_what_may_be_left_out() -> None:
+def test_optional_keys() -> None:
     info = own(config("{file: data/wine.csv}"))
     assert (info.name, info.task, info.target) == ("wine", "regression", None)
 
@@ -65,7 +65,7 @@ def test_paths_are_relative_to_the_config(tmp_path: Path, monkeypatch: pytest.Mo
     assert own(path).rows == 40
 
 
-def test_every_key_counts() -> None:
+def test_every_key_has_an_effect() -> None:
     seen = set()
     for more in ("", "task: classification", "missing: drop", "categorical: acid", "target: 1"):
         info = own(config(f"{{file: data/wine.csv, {more}}}"))
@@ -73,7 +73,7 @@ def test_every_key_counts() -> None:
     assert len(seen) == 5
 
 
-def test_flags_name_it() -> None:
+def test_flags_select_it_by_name() -> None:
     path = config("heart", "{file: data/wine.csv}")
     assert load_config(path, FIGURES, {"datasets": ("wine",)}).datasets == ("wine",)
     with pytest.raises(ConfigError, match="--dataset: unknown data set 'win'; did you mean 'wine'"):
@@ -105,7 +105,7 @@ def test_mistakes(entry: str, said: str) -> None:
     assert said in str(error.value)
 
 
-def test_two_of_a_name() -> None:
+def test_two_entries_with_the_same_name() -> None:
     with pytest.raises(ConfigError, match="another file is already called wine"):
         load_config(config("{file: data/wine.csv}", "{file: data/wine.csv, target: acid}"), FIGURES)
 
@@ -133,7 +133,7 @@ def test_with_other_keys(line: str, said: str) -> None:
         load_config(path, FIGURES)
 
 
-def test_what_a_folder_keeps_needs_no_file() -> None:
+def test_a_kept_entry_needs_no_file() -> None:
     path = config("{file: data/wine.csv, drop: colour}", "heart")
     folder = Path("results/my")
     loaded = load(path, FIGURES, {}, lambda _: folder)
@@ -148,7 +148,7 @@ def test_what_a_folder_keeps_needs_no_file() -> None:
     assert again.resolved == loaded.resolved
 
 
-def test_a_narrower_config_keeps_what_the_folder_holds() -> None:
+def test_a_narrower_config_keeps_the_entries_of_the_folder() -> None:
     folder = Path("results/my")
     loaded = load(config("{file: data/wine.csv}", "heart"), FIGURES, {}, lambda _: folder)
     folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Criteria with a search of their own in a config: their meaning, refusals, and reading back."""
+"""Criteria with their own search in a config: their meaning, refusals, and reading back."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def test_a_search_needs_no_grid(tmp_path: Path) -> None:
 
 
 def test_options_of_a_search(tmp_path: Path) -> None:
-    """Each at its default where it is not written; the kernel is the Gaussian then."""
+    """Options of a search have defaults, and the default kernel is the Gaussian."""
     (method,) = read(tmp_path, "criteria: [ELOO: {search: {quasi-newton: {steps: 10}}}]").table
     assert (method.kernel, method.search) == ("gaussian", Choice("quasi-newton", (("steps", 10),)))
     (usual,) = read(tmp_path, "criteria: [ELOO: {search: quasi-newton}]").table
     assert usual.search == Choice("quasi-newton", (("steps", 200),))
 
 
-def test_a_search_beside_a_grid(tmp_path: Path) -> None:
+def test_a_search_next_to_a_grid(tmp_path: Path) -> None:
     grid = ("kernels: {gaussian: {tau: 1}}", "lam: {select: 0.1}")
     criteria = "criteria: [5-CV, 5-CV: {search: quasi-newton, label: moved}]"
     assert read(tmp_path, criteria, *grid).labels == ("5-CV", "moved")
@@ -88,7 +88,7 @@ def test_another_learner_is_refused(tmp_path: Path) -> None:
 
 
 def test_it_reads_back(tmp_path: Path) -> None:
-    """What a results folder keeps means the same, rankings and literature columns too."""
+    """The resolved config reads back to the same experiment, including rankings and literature columns."""
     path = tmp_path / "c.yaml"
     path.write_text(
         f"{HEAD}datasets: [heart]\n"
@@ -125,7 +125,7 @@ def test_figures_refused(figure: str, words: str, tmp_path: Path) -> None:
 
 
 def test_the_config_of_the_paper() -> None:
-    """Seven columns, fourteen sets and three that are drawn."""
+    """flkl2014 has seven columns, fourteen data sets and three that are drawn from a formula."""
     path = Path(__file__).resolve().parents[2] / "configs/flkl2014.yaml"
     found = load_config(path, FIGURES)
     assert len(found.labels) == 7

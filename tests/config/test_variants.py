@@ -1,4 +1,4 @@
-"""Variants: keys that replace those of the config, and the line of each mistake."""
+"""Variants replace keys of the config, and each mistake in them is reported with its line."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ MY = Path("my.yaml")
 
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The path in a message is the one that was typed."""
+    """Work in a folder of its own, so that messages contain the path as typed."""
     monkeypatch.chdir(tmp_path)
 
 
 def write(*variants: str) -> None:
-    """The config with some variants."""
+    """Write the config with some variants."""
     MY.write_text(BASE + "".join(f"  {v}\n" for v in variants))
 
 
 def experiment_of(name: str) -> Experiment:
-    """A variant as it is run."""
+    """Return the experiment of a variant."""
     return load(MY, FIGURES, {}, lambda _: Path("none"), name).asked
 
 
@@ -52,7 +52,7 @@ def problem(*variants: str) -> str:
     return str(caught.value)
 
 
-def test_keys_take_the_place_of_the_configs_own() -> None:
+def test_keys_replace_those_of_the_config() -> None:
     write("minmax: {scale: minmax, kernels: {gaussian: {tau: 4}}, datasets: [sonar]}")
     main, found = load_config(MY), experiment_of("minmax")
     assert main.variants == (Variant("minmax", "scale minmax, gaussian tau 4, datasets sonar"),)
@@ -70,8 +70,8 @@ def test_params_reach_every_criterion_that_has_them() -> None:
     assert load_config(MY).labels == ("5-CV", "5-KS(eta=2)", "10-KS", "EP")
 
 
-def test_variants_do_not_change_what_the_main_results_rest_on() -> None:
-    """A folder without them takes them on; what is kept names them, and reads back equal."""
+def test_variants_do_not_change_the_protocol_of_the_main_results() -> None:
+    """A folder without variants accepts them; the kept config names them and reads back equal."""
     write("minmax: {scale: minmax}")
     Path("plain.yaml").write_text(MY.read_text().partition("variants:")[0])
     assert protocol_text(read_document(MY)) == protocol_text(read_document(Path("plain.yaml")))
@@ -102,7 +102,7 @@ def test_mistakes(variant: str, said: str) -> None:
     assert problem("fine: {scale: none}", variant).startswith(said)
 
 
-def test_no_more_than_a_few() -> None:
+def test_too_many_variants_are_refused() -> None:
     found = problem(*(f"v{i}: {{seed: {i}}}" for i in range(21)))
     assert found == "my.yaml:8: variants: 21 variants are too many: 20 at most"
 
@@ -115,6 +115,6 @@ def test_an_unknown_variant_is_named_with_the_nearest() -> None:
         experiment_of("minmx")
 
 
-def test_switches_stand_as_in_a_config() -> None:
-    """``false``, not Python's word for it."""
+def test_switches_are_shown_as_in_a_config() -> None:
+    """A switch is shown as in a config: ``false``, not Python's ``False``."""
     assert list(changes({"learner": {"svm": {"bias": False}}})) == ["svm bias false"]

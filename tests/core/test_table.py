@@ -23,9 +23,7 @@ from kselect.core.table import DASH, Column, Group, Measure, Table, Value, perce
         (Column(), True, "True", "true"),
     ],
 )
-def test_values_in_print_and_in_the_csv(
-    column: Column, value: Value, text: str, field: str
-) -> None:
+def test_values_as_text_and_in_the_csv(column: Column, value: Value, text: str, field: str) -> None:
     assert (column.text(value), column.field(value)) == (text, field)
 
 
@@ -33,7 +31,7 @@ def test_very_large_numbers_are_printed_with_an_exponent() -> None:
     assert [show_fixed(v, 2) for v in (14.3, 1.2e8, math.nan)] == ["14.30", "1.2e+08", ""]
 
 
-def test_groups_of_one_title_share_a_grid() -> None:
+def test_groups_with_the_same_title_share_a_grid() -> None:
     groups = (Group((("a",),), "first"), Group((("b",),)), Group((("c",),), "first"))
     table = Table("name", (Column("x"),), groups)
     assert [(t, len(found)) for t, found in table.titled] == [("first", 2), ("", 1)]

@@ -1,4 +1,4 @@
-"""BIF-k-CV: its options and guards, and the probes of its series, against the series by its definition."""
+"""BIF-k-CV: its options, guards and probes, compared with the series by its definition."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def path_at(tau: float) -> Path:
 @pytest.mark.parametrize("order", [1, 3, 5])
 @pytest.mark.parametrize("average", ["points", "folds"])
 def test_the_definition(order: int, average: str) -> None:
-    """The loss of the series' predictions, fold by fold with dense hat matrices."""
+    """The score is the loss of the series' predictions, fold by fold with dense hat matrices."""
     path = path_at(1.0)
     options = {"order": order, "identity": 0.0, "average": average}
     found = bouligand_cross_validation(path, FOLDS, **options)  # type: ignore[arg-type]
@@ -56,7 +56,7 @@ def test_a_high_order_is_cross_validation() -> None:
 
 
 def test_the_guard_on_the_kernel_matrix() -> None:
-    """Near K = I the score knows the training labels: without the guard it would be chosen."""
+    """Near K = I the score depends on the held-out labels: without the guard it would be chosen."""
     narrow = path_at(1e-3)
     free = bouligand_cross_validation(narrow, FOLDS, identity=0.0)
     assert free[0] < 0.1 < cross_validation(narrow, FOLDS)[0]
@@ -64,8 +64,8 @@ def test_the_guard_on_the_kernel_matrix() -> None:
 
 
 @pytest.mark.parametrize("tau", [1e-3, 0.02, 0.1, 1.0])
-def test_the_guard_acts_up_to_its_limit(tau: float) -> None:
-    """At the distance of K to I as the paper's footnote 2 is read, and not a rounding beyond it."""
+def test_the_guard_excludes_kernels_up_to_its_limit(tau: float) -> None:
+    """The guard excludes kernels up to its limit on the distance to I (the paper's footnote 2), and none beyond."""
     path = path_at(tau)
     distance = oracles.distance_to_identity(Gaussian(tau).gram(Points(X)))
     assert distance > 0
@@ -76,8 +76,8 @@ def test_the_guard_acts_up_to_its_limit(tau: float) -> None:
 
 
 @pytest.mark.parametrize("kernel", [Polynomial(2), Linear()])
-def test_other_diagonals(kernel: Kernel) -> None:
-    """What counts are the cosines between rows, on Nystrom columns of all rows too; a row of zeros has none."""
+def test_the_guard_uses_cosines(kernel: Kernel) -> None:
+    """The guard uses the cosines between rows, also on Nystrom columns; a row of zeros has no cosine."""
     rows = np.concatenate([X, np.zeros((1, 2))])
     K = kernel.gram(Points(rows))
     expected = oracles.distance_to_identity(K)
@@ -111,7 +111,7 @@ def test_every_option_changes_the_score(option: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("order", [0, 1, 3, 7])
 def test_mean_square_difference(labelled: Case, order: int) -> None:
-    """Order-t series against retraining, the mean over all rows."""
+    """The probe is the mean square difference of the order-t series to retraining, over all rows."""
     p, folds = labelled.problem, labelled.folds
     found = discrepancy(labelled.path(), folds, order=order)  # type: ignore[arg-type]
     for value, lam in zip(found, p.lams, strict=True):
@@ -124,7 +124,7 @@ def test_mean_square_difference(labelled: Case, order: int) -> None:
 
 
 def test_rate_is_the_largest_over_folds(labelled: Case) -> None:
-    """``max_F lambda_max(S_FF)``."""
+    """The rate is ``max_F lambda_max(S_FF)``."""
     p = labelled.problem
     found = rate(labelled.path(), labelled.folds)  # type: ignore[arg-type]
     expected = [

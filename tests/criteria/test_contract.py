@@ -1,4 +1,4 @@
-"""What every criterion owes; a new file in criteria/ is covered without an edit here."""
+"""Requirements on every criterion; a new file in criteria/ is tested without a change here."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from kselect.registry import Parameter
 N = 18
 SQUARE = ("lssvm", "krr", "quadratic-svr")
 RIDGES = (0.05, 0.2, 0.8)
-# The kernels that a grid tries; others are learned by searches with tests of their own.
+# The kernels of a grid; learned kernels have their own tests.
 TRIED = sorted(name for name, cls in KERNELS.items() if not cls.learned)
-# A parameter that counts in one form only is tried in that form.
+# A parameter that has an effect in one form only is tried in that form.
 CONTEXT: dict[tuple[str, str], dict[str, Any]] = {
     ("ELOO", "slope"): {"form": "smoothed"},
     ("BIF-k-KS", "c"): {"estimate": "projection"},
@@ -33,12 +33,12 @@ CONTEXT: dict[tuple[str, str], dict[str, Any]] = {
 
 
 def allowed(criterion: Criterion, learner: str, kernel: str) -> bool:
-    """The one place that decides: what the criterion needs of a learner and a kernel."""
+    """Check the requirements of a criterion on a learner and a kernel, which are defined in one place."""
     return not list(criterion.misfits(criterion.name, LEARNERS[learner], [kernel]))
 
 
 def combinations() -> Iterator[Any]:
-    """Every criterion, learner and kernel that go together."""
+    """Return every combination of criterion, learner and kernel that is allowed."""
     for criterion in CRITERIA.values():
         for learner in sorted(LEARNERS):
             for kernel in TRIED:
@@ -53,7 +53,7 @@ NAMES = pytest.mark.parametrize("criterion", list(CRITERIA.values()), ids=list(C
 
 
 def make(learner: str, kernel: str, order: Any = slice(None)) -> Path:
-    """A path on the rows in some order."""
+    """Return a path on the rows in some order."""
     X, y = rows(N)
     positions = np.arange(N)[order]
     drawn = np.argsort(positions)[np.random.default_rng(4).permutation(N)]
@@ -62,7 +62,7 @@ def make(learner: str, kernel: str, order: Any = slice(None)) -> Path:
 
 
 def some_path(criterion: Criterion) -> Path:
-    """A path on the first learner and kernel that go with a criterion."""
+    """Return a path on the first learner and kernel that a criterion allows."""
     learner, kernel = next(
         (learner, k)
         for learner in ("lssvm", *sorted(LEARNERS))
@@ -73,7 +73,7 @@ def some_path(criterion: Criterion) -> Path:
 
 
 def numbers() -> Array:
-    """Which fold each row is in; the folds differ in size."""
+    """Return the fold of each row; the folds differ in size."""
     folds = numbered(np.random.default_rng(3), N, 4, False)
     found = np.empty(N, dtype=np.intp)
     for k, F in enumerate(folds.members):
@@ -82,14 +82,14 @@ def numbers() -> Array:
 
 
 def score(criterion: Criterion, path: Path, folds: Folds, **options: Any) -> Array:
-    """A criterion's scores, with folds if it takes them."""
+    """Return a criterion's scores, with folds if it takes them."""
     return criterion.function(path, *([folds] if criterion.takes_folds else []), **options)
 
 
 def bound(path: Path, learner: str, scores: Array) -> Array:
-    """Each score adds at most n terms of predictions that are within the bound of a fold.
+    """Return the bound of each score, which adds at most n terms of predictions within the bound of a fold.
 
-    The bound is known for the square loss; another learner's trainer stops at 1e-8 of the targets' scale.
+    The bound holds for the square loss; another learner's trainer stops at 1e-8 of the targets' scale.
     """
     p, folds = path.problem, Folds.from_numbers(numbers())
     if learner not in SQUARE:
@@ -105,7 +105,7 @@ def bound(path: Path, learner: str, scores: Array) -> Array:
 
 @EVERY
 def test_shape_range_and_repetition(criterion: Criterion, learner: str, kernel: str) -> None:
-    """(n_ridges,), finite or plus infinity, the same again on a fresh path and on the same path."""
+    """Scores have shape (n_ridges,), are finite or plus infinity, and repeat on the same and on a fresh path."""
     path, folds = make(learner, kernel), Folds.from_numbers(numbers())
     found = score(criterion, path, folds)
     assert found.shape == (len(RIDGES),)
@@ -118,7 +118,7 @@ def test_shape_range_and_repetition(criterion: Criterion, learner: str, kernel: 
 
 @EVERY
 def test_nothing_is_modified(criterion: Criterion, learner: str, kernel: str) -> None:
-    """Neither the problem nor what the path answers to others, whatever the order of asking."""
+    """A criterion changes neither the problem nor the results of others on the path, in any order."""
     path, folds = make(learner, kernel), Folds.from_numbers(numbers())
     problem = copy.deepcopy(path.problem)
 
@@ -140,7 +140,7 @@ def test_nothing_is_modified(criterion: Criterion, learner: str, kernel: str) ->
 
 @EVERY
 def test_order_of_rows_does_not_matter(criterion: Criterion, learner: str, kernel: str) -> None:
-    """Rows and folds in another order: the same scores within the bound."""
+    """Rows and folds in another order give the same scores within the bound."""
     order = np.random.default_rng(8).permutation(N)
     path = make(learner, kernel)
     base = score(criterion, path, Folds.from_numbers(numbers()))
@@ -153,10 +153,10 @@ def test_order_of_rows_does_not_matter(criterion: Criterion, learner: str, kerne
 
 
 @EVERY
-def test_asking_others_first_does_not_matter(
+def test_other_criteria_on_the_path_do_not_matter(
     criterion: Criterion, learner: str, kernel: str
 ) -> None:
-    """What criteria share through the path leaves a score as it is alone."""
+    """Other criteria on the same path do not change a score."""
     folds = Folds.from_numbers(numbers())
     alone = score(criterion, make(learner, kernel), folds)
     path = make(learner, kernel)
@@ -168,7 +168,7 @@ def test_asking_others_first_does_not_matter(
 
 @NAMES
 def test_documented(criterion: Criterion) -> None:
-    """A first line, a paper, and a name that reads back."""
+    """Every criterion documents one line and a paper, and its name reads back."""
     assert len(criterion.summary) > 10
     assert criterion.paper
     folds = 7 if criterion.takes_folds else None
@@ -177,12 +177,12 @@ def test_documented(criterion: Criterion) -> None:
         assert "reconstructed" in (criterion.function.__doc__ or "")
 
 
-# Limits at which a guard acts everywhere.
+# Limits at which every guard excludes something.
 GUARDS = {"identity": 10.0, "cap": 0.0}
 
 
 def alternatives(parameter: Parameter) -> list[Any]:
-    """Values that differ from the default."""
+    """Return values that differ from the default."""
     if parameter.choices:
         return [c for c in parameter.choices if c != parameter.default]
     if parameter.name in GUARDS:
@@ -191,7 +191,7 @@ def alternatives(parameter: Parameter) -> list[Any]:
 
 
 def options() -> Iterator[Any]:
-    """Every other value of every parameter."""
+    """Return every other value of every parameter."""
     for criterion in CRITERIA.values():
         for parameter in criterion.parameters:
             for value in alternatives(parameter):
@@ -202,7 +202,7 @@ def options() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("criterion", "parameter", "value"), list(options()))
 def test_no_option_is_ignored(criterion: Criterion, parameter: Parameter, value: Any) -> None:
-    """Another value of a parameter is another score; its default spelt out is the same one."""
+    """Another value of a parameter gives another score; its default, given explicitly, gives the same one."""
     path, folds = some_path(criterion), Folds.from_numbers(numbers())
     context = CONTEXT.get((criterion.name, parameter.name), {})
     base = score(criterion, path, folds, **context)
@@ -214,7 +214,7 @@ def test_no_option_is_ignored(criterion: Criterion, parameter: Parameter, value:
 
 @pytest.mark.parametrize("name", [n for n, c in CRITERIA.items() if c.takes_folds])
 def test_folds_matter(name: str) -> None:
-    """Other folds, another score."""
+    """Other folds give another score."""
     path = some_path(CRITERIA[name])
     one = score(CRITERIA[name], path, Folds.from_numbers(numbers()))
     two = score(CRITERIA[name], path, Folds.from_numbers(numbers()[::-1]))
@@ -230,15 +230,15 @@ def test_folds_matter(name: str) -> None:
         ("elo", "unknown criterion 'elo'; did you mean 'ELOO'?"),
     ],
 )
-def test_names_that_are_none(label: str, words: str) -> None:
-    """A ConfigError with the nearest name."""
+def test_invalid_names(label: str, words: str) -> None:
+    """An invalid name is a ConfigError with the nearest name."""
     with pytest.raises(ConfigError) as caught:
         find_criterion(label)
     assert words in str(caught.value)
 
 
 def test_parameters_are_parsed() -> None:
-    """Choices, numbers as people write them, infinity; whole numbers where they must be."""
+    """Choices, numbers, infinity and whole numbers are parsed as parameters."""
     eta = CRITERIA["k-KS"].parameter("eta")
     loss = CRITERIA["k-KS"].parameter("loss")
     assert eta is not None
@@ -259,8 +259,8 @@ def test_parameters_are_parsed() -> None:
         whole.parse("inf")
 
 
-def test_what_a_criterion_needs_is_its_annotation() -> None:
-    """A learner of decisions and held-out predictions alone serves k-CV and refuses the rest by name."""
+def test_annotations_define_the_requirements() -> None:
+    """Annotations define the requirements: a learner of decisions and held-out predictions only serves k-CV."""
 
     class Plain:
         def decision(self) -> None: ...

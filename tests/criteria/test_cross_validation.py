@@ -29,7 +29,7 @@ from kselect.numerics.folds import draw_folds
 
 
 def expected(case: Case, lam: float, loss: str, average: str) -> tuple[float, float]:
-    """The score by retraining, and the bound that follows from that of the predictions."""
+    """Return the score by retraining, and its bound, which follows from that of the predictions."""
     p, members = case.problem, case.folds.members
     arguments = (p.K, p.y, members, lam, case.bias, case.per_fold)
     held, off = oracles.held_out(*arguments), oracles.held_out_bound(*arguments)
@@ -42,7 +42,7 @@ def expected(case: Case, lam: float, loss: str, average: str) -> tuple[float, fl
 @given(cases(labels=True), st.sampled_from(["points", "folds"]))
 @pytest.mark.parametrize("loss", ["squared", "zero-one", "hinge"])
 def test_score_of_labels(loss: Any, case: Case, average: Any) -> None:
-    """Classification: every loss, both means."""
+    """For classification, every loss and both means agree with retraining."""
     found = cross_validation(case.path(), case.folds, loss=loss, average=average)
     for score, lam in zip(found, case.problem.lams, strict=True):
         value, bound = expected(case, lam, loss, average)
@@ -51,7 +51,7 @@ def test_score_of_labels(loss: Any, case: Case, average: Any) -> None:
 
 @given(cases(labels=False), st.sampled_from(["points", "folds"]))
 def test_score_of_real_targets(case: Case, average: Any) -> None:
-    """Regression: the squared loss is the default."""
+    """For regression, the squared loss is the default."""
     found = cross_validation(case.path(), case.folds, average=average)
     for score, lam in zip(found, case.problem.lams, strict=True):
         value, bound = expected(case, lam, "squared", average)
@@ -59,7 +59,7 @@ def test_score_of_real_targets(case: Case, average: Any) -> None:
 
 
 def test_defaults(labelled: Case) -> None:
-    """The squared loss over points."""
+    """By default, k-CV is the squared loss averaged over points."""
     path = labelled.path()
     explicit = cross_validation(path, labelled.folds, loss="squared", average="points")
     np.testing.assert_array_equal(cross_validation(path, labelled.folds), explicit)
@@ -67,7 +67,7 @@ def test_defaults(labelled: Case) -> None:
 
 @given(cases())
 def test_stability_is_the_largest_singular_value(case: Case) -> None:
-    """Both sides are within n eps of their norm; that of K - K^i is at most sqrt(n) that of K's row."""
+    """Both sides are within n eps of their norm; that of K - K^i is at most sqrt(n) times that of K's row i."""
     K = case.problem.K
     exact = oracles.stability(K)
     assert abs(stability(case.problem) - exact) <= oracles.STEPS * len(K) * oracles.EPS * exact
@@ -75,7 +75,7 @@ def test_stability_is_the_largest_singular_value(case: Case) -> None:
 
 @given(cases(labels=True), st.floats(0.0, 8.0), st.sampled_from(["points", "folds"]))
 def test_criterion_is_cv_plus_penalty(case: Case, eta: float, average: Any) -> None:
-    """``l_kcv + (eta / n) beta`` with that loss and that mean."""
+    """k-KS is ``l_kcv + (eta / n) beta`` with the chosen loss and mean."""
     path = case.path()
     penalty = eta / case.problem.n * oracles.stability(case.problem.K)
     for loss in ("squared", "zero-one", "hinge"):
@@ -87,14 +87,14 @@ def test_criterion_is_cv_plus_penalty(case: Case, eta: float, average: Any) -> N
 
 
 def test_defaults_stability(labelled: Case) -> None:
-    """eta 1, the squared loss, the mean of the folds' means."""
+    """By default, eta is 1, the loss is squared, and the mean is that of the folds' means."""
     path = labelled.path()
     explicit = kernel_stability(path, labelled.folds, eta=1.0, loss="squared", average="folds")
     np.testing.assert_array_equal(kernel_stability(path, labelled.folds), explicit)
 
 
 def test_eta_of_zero_is_cross_validation(labelled: Case) -> None:
-    """Without the penalty it is k-CV over folds; eta is proportional."""
+    """With eta = 0, k-KS is k-CV over folds; the penalty is proportional to eta."""
     path, folds = labelled.path(), labelled.folds
     base = cross_validation(path, folds, average="folds")
     np.testing.assert_array_equal(kernel_stability(path, folds, eta=0.0), base)
@@ -110,7 +110,7 @@ def problem(tau: float, n: int = 300) -> Problem:
 
 @pytest.mark.parametrize("average", ["points", "folds"])
 def test_series_plus_penalty(average: Any) -> None:
-    """The exact beta by default, and guarded as the series is."""
+    """The sum with the series uses the exact beta by default, and has the guard of the series."""
     p = problem(1.0, 60)
     path, folds = LEARNERS["lssvm"].path(p), draw_folds(60, 5, np.random.default_rng(0))
     series = bouligand_cross_validation(path, folds, order=2, average=average)
@@ -123,20 +123,20 @@ def test_series_plus_penalty(average: Any) -> None:
 @pytest.mark.parametrize("tau", [0.25, 8.0])
 @pytest.mark.parametrize(("kind", "c", "off"), [("nystrom", 0.3, 0.03), ("projection", 0.5, 0.35)])
 def test_estimates_near_the_exact_beta(kind: Estimate, c: float, off: float, tau: float) -> None:
-    """A Nystrom factor within 3 percent; a projection's row norms scatter, and beta is their largest."""
+    """A Nystrom factor is within 3 percent; a projection's row norms scatter, and beta is their largest."""
     p = problem(tau, 160)
     exact, found = oracles.stability(p.K), EstimatedStability(kind, c)(p)
     assert abs(found / exact - 1) <= off
 
 
 def test_all_columns_are_exact() -> None:
-    """c = 1 leaves nothing out of the Nystrom factor."""
+    """With c = 1 the Nystrom factor uses all columns and is exact."""
     p = problem(1.0, 60)
     assert EstimatedStability("nystrom", 1.0)(p) == pytest.approx(oracles.stability(p.K), rel=1e-6)
 
 
 def on_columns(n: int, r: int, tau: float = 4.0) -> Problem:
-    """A problem whose kernel matrix is the product of r columns."""
+    """Return a problem whose kernel matrix is the product of r columns."""
     X, y = rows(n, 3)
     landmarks = np.arange(r) * (n // r)
     columns = nystrom_columns(Gaussian(tau), Points(X, X[landmarks]), landmarks)
@@ -145,7 +145,7 @@ def on_columns(n: int, r: int, tau: float = 4.0) -> Problem:
 
 @pytest.mark.parametrize("kind", ["nystrom", "projection"])
 def test_estimates_on_columns_need_no_square(kind: Estimate) -> None:
-    """A large sample: nothing of n by n numbers is made, on the way neither."""
+    """On columns of a large sample, no n-by-n matrix is ever formed."""
     p = on_columns(2000, 20)
     tracemalloc.start()
     EstimatedStability(kind, 0.01)(p)
@@ -156,7 +156,7 @@ def test_estimates_on_columns_need_no_square(kind: Estimate) -> None:
 
 @pytest.mark.parametrize("kind", ["nystrom", "projection"])
 def test_on_columns_k_is_their_product(kind: Estimate) -> None:
-    """What ``select --nystrom`` works on."""
+    """On columns (``select --nystrom``), the estimates use their product as K."""
     low = on_columns(300, 60)
     assert low.columns is not None
     K = low.columns.V @ low.columns.V.T

@@ -22,7 +22,7 @@ from kselect.numerics.folds import Folds
 @given(cases(labels=True), st.sampled_from([0.5, 10.0, 1e4]))
 @pytest.mark.parametrize("form", ["press", "error", "smoothed"])
 def test_forms(form: Any, case: Case, slope: float) -> None:
-    """Mean of e_i^2, of 1[y f <= 0], of 1 / (1 + exp(slope y f)), whose derivative is at most slope / 4."""
+    """The forms are means of e_i^2, 1[y f <= 0], and 1 / (1 + exp(slope y f)) with derivative <= slope / 4."""
     p, every = case.problem, oracles.singletons(case.problem.n)
     found = exact_leave_one_out(case.path(), form=form, slope=slope)
     for score, lam in zip(found, p.lams, strict=True):
@@ -42,7 +42,7 @@ def test_forms(form: Any, case: Case, slope: float) -> None:
 
 @given(cases(labels=False))
 def test_press_of_real_targets(case: Case) -> None:
-    """The default form is a regression's too."""
+    """The default form also applies to regression."""
     p, every = case.problem, oracles.singletons(case.problem.n)
     for score, lam in zip(exact_leave_one_out(case.path()), p.lams, strict=True):
         held = oracles.leave_one_out(p.K, p.y, lam, case.bias)
@@ -52,8 +52,8 @@ def test_press_of_real_targets(case: Case) -> None:
         assert abs(score - press) <= slack + 2 * p.n * oracles.EPS * press
 
 
-def test_slope_counts_when_smoothed_only(labelled: Case) -> None:
-    """A steep slope comes near the error; without smoothing it has no part."""
+def test_slope_is_used_by_the_smoothed_form_only(labelled: Case) -> None:
+    """A steep slope comes near the error form; the other forms ignore the slope."""
     path = labelled.path()
     error = exact_leave_one_out(path, form="error")
     steep = exact_leave_one_out(path, form="smoothed", slope=1e9)
@@ -65,7 +65,7 @@ def test_slope_counts_when_smoothed_only(labelled: Case) -> None:
 
 @pytest.mark.parametrize("form", ["error", "smoothed"])
 def test_forms_of_signs_need_labels(labelled: Case, form: Any) -> None:
-    """Real targets have no sign to be wrong."""
+    """Forms that use the sign are refused for real targets."""
     case = replace(labelled, problem=replace(labelled.problem, y=labelled.problem.y * 1.5))
     with pytest.raises(TrialError, match=f"ELOO form '{form}' needs labels -1 and"):
         exact_leave_one_out(case.path(), form=form)
@@ -75,7 +75,7 @@ FOLDS = Folds.from_numbers(np.arange(18) % 2)
 
 
 def raw_parameters(case: Case) -> list[float]:
-    """1 / (2 tau), the degree, none."""
+    """Return 1 / (2 tau), the degree, or no parameter."""
     kernel: Any = case.problem.kernel
     if kernel.name == "gaussian":
         return [1 / (2 * kernel.tau)]
@@ -84,7 +84,7 @@ def raw_parameters(case: Case) -> list[float]:
 
 @given(cases())
 def test_definition(case: Case) -> None:
-    """The first term moves by (n/2) |log(1 + dQ/Q)|, where dQ is bounded by the residuals' bound."""
+    """BR is its definition: the first term moves by (n/2) |log(1 + dQ/Q)| with dQ from the residuals' bound."""
     p, every = case.problem, oracles.singletons(case.problem.n)
     assume(np.ptp(p.y) > 0)  # a bias fits equal targets without a residual
     for score, lam in zip(bayesian_regularisation(case.path()), p.lams, strict=True):
@@ -98,7 +98,7 @@ def test_definition(case: Case) -> None:
 
 
 def test_gaussian_is_press_and_tau_up_to_a_constant() -> None:
-    """``(n/2) log PRESS - log tau``: what is left over is the same for every tau."""
+    """The difference to ``(n/2) log PRESS - log tau`` is the same for every tau."""
     X, y = rows(18)
     left = []
     for tau in (0.5, 2.0, 8.0):
@@ -109,8 +109,8 @@ def test_gaussian_is_press_and_tau_up_to_a_constant() -> None:
     np.testing.assert_allclose(left[1:], [left[0]] * 2, atol=1e-12)
 
 
-def test_zero_press_is_named(labelled: Case) -> None:
-    """Targets that leave no residual have no logarithm."""
+def test_zero_press_is_a_failure_with_a_message(labelled: Case) -> None:
+    """Targets without any residual fail with a message, because log 0 is undefined."""
     case = replace(labelled, learner="krr", problem=replace(labelled.problem, y=np.zeros(18)))
     with pytest.raises(TrialError, match="BR takes the logarithm of a PRESS of zero"):
         bayesian_regularisation(case.path())

@@ -35,7 +35,7 @@ GAUSSIANS = st.builds(lambda power: Gaussian(2.0**power), st.integers(-10, 10))
 @pytest.mark.parametrize("d", [1, 2, 3])
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 26, 27, 28, 100])
 def test_lattice_counts(d: int, n: int) -> None:
-    """The n lattice points nearest to the origin, by their squared norms."""
+    """The counts are those of the n lattice points nearest to the origin, by their squared norms."""
     side = n if d == 1 else 7
     every = sorted(sum(x * x for x in j) for j in product(range(-side, side + 1), repeat=d))[:n]
     norms, counts = lattice_counts(d, n)
@@ -44,14 +44,14 @@ def test_lattice_counts(d: int, n: int) -> None:
 
 
 def test_lattice_counts_of_many_dimensions() -> None:
-    """1 + 2 d + 4 d (d - 1) / 2 + ...: the shells of Z^123 without overflow."""
+    """The shells of Z^123, 1 + 2 d + 4 d (d - 1) / 2 + ..., are counted without overflow."""
     norms, counts = lattice_counts(123, 1000)
     assert norms.tolist() == [0.0, 1.0, 2.0]
     assert counts.tolist() == [1.0, 246.0, 753.0]
 
 
 def bound_of(n: int, K: Array, values: Array) -> float:
-    """The kernel's eigenvalues move by n eps ||K||, those of the operator by eps of their exponent's size."""
+    """Return the bound: the kernel's eigenvalues move by n eps ||K||, the operator's by eps their exponent."""
     largest = values.max()
     sizes = values * (60.0 + np.abs(np.log(np.maximum(values, 1e-300))) + abs(math.log(largest)))
     return oracles.STEPS * oracles.EPS * float(n * oracles.norm(K) + sizes.sum())
@@ -59,7 +59,7 @@ def bound_of(n: int, K: Array, values: Array) -> float:
 
 @given(cases(kernel=GAUSSIANS, labels=True), st.integers(1, 3))
 def test_perturbation(case: Case, d: int) -> None:
-    """The whole definition for d = 1, 2, 3 over tau in 2^-10..2^10."""
+    """The penalty is its whole definition for d = 1, 2, 3 and tau in 2^-10..2^10."""
     rng = np.random.default_rng(case.problem.n)
     X = rng.normal(size=(case.problem.n, d)) * rng.uniform(0.5, 3.0, size=d)
     kernel = case.problem.kernel
@@ -72,7 +72,7 @@ def test_perturbation(case: Case, d: int) -> None:
 
 
 def test_one_feature_and_many_rows() -> None:
-    """d = 1, n = 500: the lattice reaches to 250."""
+    """With d = 1 and n = 500, where the lattice reaches 250, the penalty is its definition."""
     X = np.random.default_rng(5).normal(size=(500, 1))
     for tau in (2.0**-6, 1.0):
         p = problem_of(Gaussian(tau), X, X[:, 0])
@@ -83,7 +83,7 @@ def test_one_feature_and_many_rows() -> None:
 
 @pytest.mark.parametrize("tau", [0.01, 0.1])
 def test_eigenvalues_are_those_of_the_periodised_kernel(tau: float) -> None:
-    """The Fourier coefficients of ``sum_m exp(-(x + m v)^2 / (2 tau))`` on [0, v], d = 1."""
+    """For d = 1 they are Fourier coefficients of ``sum_m exp(-(x + m v)^2 / (2 tau))`` on [0, v]."""
     v, points = 1.5, 256
     x = np.arange(points) * v / points
     periodic = sum(np.exp(-((x + m * v) ** 2) / (2 * tau)) for m in range(-12, 13))
@@ -93,7 +93,7 @@ def test_eigenvalues_are_those_of_the_periodised_kernel(tau: float) -> None:
 
 
 def test_period_is_the_largest_range() -> None:
-    """Of the coordinates; a shift of the points changes nothing."""
+    """The period is the largest range of a coordinate; shifting the points changes nothing."""
     X, y = rows(18)
     X[:, 1] *= 4.0
     p = problem_of(Gaussian(2.0), X, y)
@@ -104,7 +104,7 @@ def test_period_is_the_largest_range() -> None:
 
 
 def test_criterion(labelled: Case) -> None:
-    """``R_emp + eta`` times it, R_emp by retraining, for every loss and eta."""
+    """EP is ``R_emp + eta`` times the penalty, with R_emp by retraining, for every loss and eta."""
     p, path = labelled.problem, labelled.path()
     exact = oracles.perturbation(p.X, p.K, 2.0)
     for loss in ("squared", "zero-one", "hinge"):
@@ -122,7 +122,7 @@ def test_criterion(labelled: Case) -> None:
 
 @pytest.mark.parametrize("scale", [1.0, 1e-3])
 def test_many_features_and_a_wide_kernel(scale: float) -> None:
-    """d = 123, tau = 2^10: a finite number or plus infinity, never NaN; eta = 0 leaves the risk alone."""
+    """With d = 123 and tau = 2^10 the score is finite or plus infinity, never NaN; with eta = 0 it is the risk."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 123)) * scale
     y = np.where(np.arange(40) % 2 == 0, 1.0, -1.0)
@@ -137,7 +137,7 @@ def test_many_features_and_a_wide_kernel(scale: float) -> None:
 
 @pytest.mark.parametrize("power", [-1000, -300, -30, 30, 300, 1000])
 def test_extreme_widths(power: int) -> None:
-    """No NaN and no warning for any tau that a float can hold."""
+    """No width that a float can hold gives NaN or a warning."""
     X, y = rows(12)
     path = SquareLossPath(problem_of(Gaussian(2.0**power), X, y), bias=True)
     with np.errstate(all="raise", under="ignore"):
@@ -145,7 +145,7 @@ def test_extreme_widths(power: int) -> None:
 
 
 def test_refusals() -> None:
-    """Another kernel, or points that all coincide."""
+    """Another kernel, or points that all coincide, are refused."""
     X, y = rows(12)
     with pytest.raises(TrialError, match="Gaussian kernel only"):
         eigenvalue_perturbation(SquareLossPath(problem_of(Linear(), X, y), bias=True))
@@ -160,7 +160,7 @@ def path_of(p: Problem) -> Any:
 
 @pytest.mark.parametrize(("t", "count"), [(0.1, 2), (0.5, 9), (0.9, 16), (0.0, 1), (1.0, 18)])
 def test_definition(t: float, count: int) -> None:
-    """``R_emp + eta / ER_t`` with numpy's eigenvalues, the risk in units of the target's variance."""
+    """ER is ``R_emp + eta / ER_t`` with numpy's eigenvalues and the risk in units of the target's variance."""
     X, y = rows(18)
     targets = 3.0 + 20.0 * X[:, 0] + y
     p = problem_of(Gaussian(2.0), X, targets, (0.05, 0.2))
@@ -173,16 +173,16 @@ def test_definition(t: float, count: int) -> None:
         assert found[i] == pytest.approx(risk + 0.5 * ratio, rel=1e-9)
 
 
-def test_a_target_in_other_units_is_the_same() -> None:
-    """Else a regression's risk would rule the penalty, or the penalty the risk."""
+def test_the_unit_of_the_target_does_not_matter() -> None:
+    """The unit of the target does not change the balance between risk and penalty."""
     X, y = rows(18)
     one, other = (problem_of(Gaussian(2.0), X, scale * X[:, 0] + y * scale) for scale in (1, 1e4))
     found = [eigenvalue_ratio(path_of(p)) for p in (one, other)]
     np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
 
 
-def test_other_losses_are_as_they_are() -> None:
-    """The hinge loss has no unit."""
+def test_other_losses_are_not_rescaled() -> None:
+    """The hinge loss has no unit and is not rescaled."""
     X, y = rows(18)
     p = problem_of(Gaussian(2.0), X, y, (0.05,))
     path = path_of(p)
@@ -191,8 +191,8 @@ def test_other_losses_are_as_they_are() -> None:
     assert found[0] == pytest.approx(np.mean(values))
 
 
-def test_no_rest_is_no_penalty() -> None:
-    """A kernel of low rank has eigenvalues that are zero, or rounding on either side of it."""
+def test_low_rank_has_no_penalty() -> None:
+    """A kernel of low rank, with eigenvalues at zero up to rounding, has no penalty."""
     X, y = rows(18)
     path = path_of(problem_of(Linear(), X, y))
     np.testing.assert_allclose(
@@ -201,14 +201,14 @@ def test_no_rest_is_no_penalty() -> None:
 
 
 def test_the_smallest_ridge_is_always_the_best() -> None:
-    """The penalty knows none, and the empirical risk rises with it."""
+    """The penalty ignores the ridge and the empirical risk rises with it, so the smallest ridge is best."""
     X, y = rows(18)
     path = path_of(problem_of(Gaussian(2.0), X, y, 2.0 ** np.arange(-15, 16, 2)))
     assert (np.diff(eigenvalue_ratio(path, eta=1024.0)) > 0).all()
 
 
-def test_what_is_no_share_and_what_has_no_variance() -> None:
-    """Named failures."""
+def test_a_wrong_share_and_a_constant_target() -> None:
+    """A wrong share, or a target without variance, fails with a message."""
     X, y = rows(18)
     with pytest.raises(TrialError, match="t is a share of the eigenvalues, at most 1, not 3"):
         eigenvalue_ratio(path_of(problem_of(Gaussian(2.0), X, y)), t=3.0)

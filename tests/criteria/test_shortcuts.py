@@ -39,7 +39,7 @@ def problem(tau: float = 2.0, **more: Any) -> Problem:
 
 
 def oracle(p: Problem, f: Array, lam: float, learner: str, c: int, rhs: str) -> Array:
-    """First-order predictions from the definitions: Lt with ``C W^+ C^T`` and inverted whole."""
+    """Return first-order predictions by the definitions: Lt with ``C W^+ C^T``, inverted as a whole."""
     assert p.order is not None
     Kt = slow.nystrom(p.K, np.sort(p.order[:c]))
     u, v = (2 * (p.y - f), np.full(18, 2.0)) if learner == "krr" else slow.slopes(p.y, f, 0.05)
@@ -54,7 +54,7 @@ def oracle(p: Problem, f: Array, lam: float, learner: str, c: int, rhs: str) -> 
 @pytest.mark.parametrize("rhs", ["exact", "nystrom"])
 @pytest.mark.parametrize(("learner", "loss"), LOSSES)
 def test_definition(learner: str, loss: Any, rhs: Any) -> None:
-    """The mean over points, and over folds where that is asked."""
+    """The score is the mean over points, or over folds if requested."""
     p = problem()
     path: Any = find_learner(learner).path(p)
     points = fast_cross_validation(path, FOLDS, c=4 / 18, rhs=rhs, loss=loss)
@@ -67,8 +67,8 @@ def test_definition(learner: str, loss: Any, rhs: Any) -> None:
         assert folds[i] == pytest.approx(np.mean(means), rel=1e-9)
 
 
-class Said:
-    """A path whose predictions are given."""
+class GivenPredictions:
+    """A path with given predictions."""
 
     def __init__(self, held: Array) -> None:
         self.held, self.problem = held, problem()
@@ -77,28 +77,28 @@ class Said:
         return self.held
 
 
-def test_no_margin_counts_as_wrong() -> None:
-    """A sign that is all that is left of a label does not win; a small margin does."""
+def test_a_vanishing_margin_counts_as_wrong() -> None:
+    """A decision that is only rounding error counts as wrong, whatever its sign; a small margin does not."""
     y = problem().y
     held = np.stack([y * NO_MARGIN, y * 2 * NO_MARGIN])
-    path: Any = Said(held)
+    path: Any = GivenPredictions(held)
     assert list(fast_cross_validation(path, FOLDS, loss="zero-one")) == [1.0, 0.0]
     np.testing.assert_array_equal(path.held, held)
 
 
 @pytest.mark.parametrize("value", [-np.inf, -1e200])
-def test_what_explodes_scores_infinity(value: float) -> None:
-    """Never NaN, no warning, no error: an infinite score is never chosen."""
+def test_exploding_predictions_score_infinity(value: float) -> None:
+    """Exploding predictions give an infinite score, which is never chosen, without NaN, warning or error."""
     held = np.zeros((1, 18))
     held[0, 3] = value * problem().y[3]
-    path: Any = Said(held)
+    path: Any = GivenPredictions(held)
     assert np.isposinf(fast_cross_validation(path, FOLDS))[0]
     assert fast_cross_validation(path, FOLDS, loss="hinge")[0] > 1e100
     assert fast_cross_validation(path, FOLDS, loss="zero-one")[0] == 1.0
 
 
 def test_columns_are_drawn_in_the_problems_order() -> None:
-    """Another order, another score; more columns than rows are refused."""
+    """Columns are drawn in the problem's order: another order gives another score; too many columns are refused."""
     p = problem()
     assert p.order is not None
     one, two = (find_learner("krr").path(replace(p, order=o)) for o in (p.order, p.order[::-1]))
@@ -114,7 +114,7 @@ FOLDS_FIRST = numbered(np.random.default_rng(3), 18, 4, False)
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize(("learner", "loss"), [("krr", "squared"), ("smooth-hinge", "hinge")])
 def test_definition_first(learner: str, loss: Any, order: int) -> None:
-    """The mean over points of the loss of ``f + eps B``, and over folds; the order is not ignored."""
+    """The score is the mean loss of ``f + eps B`` over points, or over folds; the order has an effect."""
     X, y = rows(18)
     p = problem_of(Gaussian(2.0), X, y, (0.05, 0.2))
     path: Any = find_learner(learner).path(p)
@@ -132,14 +132,14 @@ def test_definition_first(learner: str, loss: Any, order: int) -> None:
 
 
 def test_it_has_no_guard() -> None:
-    """Near K = I it is next to the training error, as the paper's is."""
+    """Near K = I the score is close to the training error: as in the paper, there is no guard."""
     X, y = rows(18)
     path: Any = find_learner("krr").path(problem_of(Gaussian(1e-4), X, y, (1e-6,)))
     assert first_order_cross_validation(path, FOLDS_FIRST)[0] < 1e-6
 
 
 def oracle_gcv(case: Case, lam: float) -> float:
-    """The definition with S column by column: the fitted values of every unit vector."""
+    """Return GCV by its definition, with S column by column from the fitted values of unit vectors."""
     p = case.problem
     columns = [
         oracles.predict(p.K, *oracles.fit(p.K, unit, p.n * lam, case.bias)) for unit in np.eye(p.n)
@@ -150,7 +150,7 @@ def oracle_gcv(case: Case, lam: float) -> float:
 
 @given(cases(lowest=-5.0))
 def test_definition_gcv(case: Case) -> None:
-    """To what the condition number leaves of the residuals and of 1 - tr(S)/n."""
+    """GCV agrees with its definition up to the conditioning of the residuals and of 1 - tr(S)/n."""
     found = generalised_cross_validation(case.path())  # type: ignore[arg-type]
     for score, lam in zip(found, case.problem.lams, strict=True):
         bound = oracles.fit_bound(case.problem.K, case.problem.y, case.problem.n * lam, case.bias)[
@@ -159,8 +159,8 @@ def test_definition_gcv(case: Case) -> None:
         assert score == pytest.approx(oracle_gcv(case, lam), rel=1e-9, abs=1e3 * bound)
 
 
-def test_an_interpolating_fit_is_a_named_failure() -> None:
-    """As many features as rows and no ridge to speak of: 1 - tr(S)/n is zero to rounding."""
+def test_an_interpolating_fit_is_a_failure() -> None:
+    """With as many features as rows and a negligible ridge, 1 - tr(S)/n is zero up to rounding: a failure."""
     X, y = rows(4, 6)
     path = SquareLossPath(problem_of(Linear(), X, y, [1e-30]), bias=False)
     with pytest.raises(TrialError, match="GCV divides"):
@@ -172,7 +172,7 @@ FOLDS_NEWTON = numbered(np.random.default_rng(3), 18, 4, False)
 
 @pytest.mark.parametrize("ridge", ["per-fold", "fixed"])
 def test_definition_newton(ridge: Any) -> None:
-    """The hinge loss after the step, averaged over points and over folds."""
+    """k-Newton is the hinge loss after the step, averaged over points and over folds."""
     X, y = rows(18)
     p = problem_of(Gaussian(2.0), X, y, (0.05, 0.2), ridge=ridge)
     path: Any = find_learner("smooth-hinge").path(p)
@@ -188,8 +188,8 @@ def test_definition_newton(ridge: Any) -> None:
 
 
 @pytest.mark.parametrize("ridge", ["per-fold", "fixed"])
-def test_for_the_square_loss_it_is_exact(ridge: Any) -> None:
-    """It is k-CV."""
+def test_newton_is_exact_for_the_square_loss(ridge: Any) -> None:
+    """For the square loss, k-Newton is k-CV."""
     X, y = rows(18)
     path: Any = find_learner("krr").path(problem_of(Gaussian(2.0), X, y, ridge=ridge))
     np.testing.assert_array_equal(

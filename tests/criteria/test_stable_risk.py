@@ -18,7 +18,7 @@ from kselect.learners.svm import svm
 
 @given(cases(labels=True), st.floats(0.0, 8.0))
 def test_risk_plus_penalty(case: Case, eta: float) -> None:
-    """``R_emp + (eta / n) beta`` with that loss."""
+    """RKS is ``R_emp + (eta / n) beta`` with the chosen loss."""
     path, p = case.path(), case.problem
     penalty = eta / p.n * oracles.stability(p.K)
     for loss in ("squared", "zero-one", "hinge"):
@@ -29,14 +29,14 @@ def test_risk_plus_penalty(case: Case, eta: float) -> None:
 
 
 def test_defaults(labelled: Case) -> None:
-    """eta 1, the squared loss."""
+    """By default, eta is 1 and the loss is squared."""
     path = labelled.path()
     np.testing.assert_array_equal(stable_risk(path), stable_risk(path, eta=1.0, loss="squared"))
 
 
 @given(cases(labels=True), st.floats(0.0, 8.0))
 def test_the_closed_form_is_the_double_sum(case: Case, delta: float) -> None:
-    """``R_emp + (delta / n^2) sum_ij |sigma_j(K) - sigma_j(K^i)|``."""
+    """SPS is ``R_emp + (delta / n^2) sum_ij |sigma_j(K) - sigma_j(K^i)|``."""
     path, p = case.path(), case.problem
     penalty = delta * oracles.spectral_perturbation(p.K)
     for loss in ("squared", "zero-one", "hinge"):
@@ -46,8 +46,8 @@ def test_the_closed_form_is_the_double_sum(case: Case, delta: float) -> None:
             np.testing.assert_allclose(score, risk + penalty, rtol=1e-10)
 
 
-def test_no_gaussian_has_another_penalty() -> None:
-    """What the report says of its rows: among Gaussian kernels delta changes nothing."""
+def test_all_gaussian_kernels_have_the_same_penalty() -> None:
+    """All Gaussian kernels have the same penalty, as the report states, so delta changes nothing among them."""
     X, y = rows()
     differences = []
     for tau in (0.1, 1.0, 10.0):
@@ -59,7 +59,7 @@ def test_no_gaussian_has_another_penalty() -> None:
 
 @pytest.mark.parametrize("share", [0.25, 1.0])
 def test_beta_of_a_share(share: float) -> None:
-    """The first rows alone."""
+    """beta of a share uses only the first rows."""
     p = problem_of(Gaussian(1.0), *rows(40))
     m = round(share * 40)
     found = beta(svm(p), share=share)
@@ -67,7 +67,7 @@ def test_beta_of_a_share(share: float) -> None:
 
 
 def test_uniform_stability_by_training() -> None:
-    """The largest change of the hinge loss over rows left out and rows looked at."""
+    """The probe is the largest change of the hinge loss over the rows left out and the rows evaluated."""
     X, y = rows(24)
     p = problem_of(Gaussian(1.0), X, y, (0.005, 0.05))
     found = uniform_stability(svm(p))
@@ -85,7 +85,7 @@ def test_uniform_stability_by_training() -> None:
 @settings(max_examples=20)
 @given(st.integers(0, 10_000), st.sampled_from((0.01, 0.3, 1.0, 8.0)), st.sampled_from((0.1, 1.0)))
 def test_without_a_bias_it_stays_below_the_bound(seed: int, tau: float, ridge: float) -> None:
-    """``max K_ii / (2 n lam)``, and so beta / (2 n lam); narrow kernels reach the first."""
+    """Without a bias it is below ``max K_ii / (2 n lam)`` and beta / (2 n lam); narrow kernels reach the first."""
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(12, 2)), rng.choice([-1.0, 1.0], size=12)
     p = problem_of(Gaussian(tau), X, y, (ridge / 12,))
@@ -96,7 +96,7 @@ def test_without_a_bias_it_stays_below_the_bound(seed: int, tau: float, ridge: f
 
 
 def test_a_bias_breaks_the_bound() -> None:
-    """The same rows with a bias: the property above could fail."""
+    """With a bias, the same rows exceed the bound, so the property above can fail."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(12, 2)), np.where(np.arange(12) < 6, 1.0, -1.0)
     p = problem_of(Gaussian(0.01), X, y, (1.0 / 12,))

@@ -1,4 +1,4 @@
-"""The gaussian kernel, entry by entry."""
+"""The Gaussian kernel, entry by entry."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kselect.kernels.gaussian import Gaussian
 
 @pytest.mark.parametrize("value", [0.25, 1.0, 64.0])
 def test_every_entry(value: float) -> None:
-    """Between two sets of rows, by a double loop."""
+    """The matrix between two sets of rows equals a double loop."""
     X, _ = rows(9)
     Z = X[:4] + 0.5
     expected = oracles.gram(oracles.gaussian(value), X, Z)

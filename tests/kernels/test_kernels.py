@@ -1,4 +1,4 @@
-"""Kernels against their double loops, what they refuse, and a contract for every registered one."""
+"""Kernels against double loops, their refusals, and the requirements on every registered kernel."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def two_sets(seed: int) -> tuple[Array, Array]:
-    """Two sets of rows with a row in common."""
+    """Return two sets of rows with a row in common."""
     rng = np.random.default_rng(seed)
     d = rng.integers(1, 5)
     X, Z = rng.normal(size=(6, d)), rng.normal(size=(4, d))
@@ -51,7 +51,7 @@ def test_gaussian(seed: int, power: int) -> None:
 
 @given(SEEDS, st.integers(1, 5))
 def test_polynomial(seed: int, degree: int) -> None:
-    """``(1 + x.z)^degree``: the base is off by (d + 1) eps (1 + |x||z|), the power by degree times that."""
+    """In ``(1 + x.z)^degree`` the base is off by (d + 1) eps (1 + |x||z|), the power by degree times that."""
     X, Z = two_sets(seed)
     for other in (X, Z):
         found = Polynomial(degree).gram(Points(X, other))
@@ -62,7 +62,7 @@ def test_polynomial(seed: int, degree: int) -> None:
 
 @given(SEEDS)
 def test_linear(seed: int) -> None:
-    """``x.z``, off by d eps |x||z|."""
+    """The matrix is ``x.z``, off by d eps |x||z|."""
     X, Z = two_sets(seed)
     bound = 2 * X.shape[1] * oracles.EPS * np.linalg.norm(X, axis=1)[:, None]
     found = Linear().gram(Points(X, Z))
@@ -71,8 +71,8 @@ def test_linear(seed: int) -> None:
 
 
 @given(SEEDS, st.integers(-10, 10), st.integers(0, 2**30))
-def test_gaussian_does_not_know_where_zero_is(seed: int, power: int, offset: int) -> None:
-    """Rows moved exactly, as time stamps are: the bound is that of the largest distance, not of the rows."""
+def test_gaussian_is_translation_invariant(seed: int, power: int, offset: int) -> None:
+    """For exactly shifted rows, such as time stamps, the bound depends on distances, not on the rows' size."""
     rng = np.random.default_rng(seed)
     X = rng.integers(-99, 100, size=(7, int(rng.integers(1, 5)))) / 16.0
     moved = X + rng.integers(-offset, offset + 1, size=X.shape[1])
@@ -86,7 +86,7 @@ def test_gaussian_does_not_know_where_zero_is(seed: int, power: int, offset: int
 
 @given(SEEDS, st.integers(-10, 10), st.floats(3.0, 9.0))
 def test_gaussian_of_mixed_scales(seed: int, power: int, far: float) -> None:
-    """Rows that are close where others, or all in another feature, are far: each entry to ``HARMLESS``."""
+    """Every entry is accurate to ``HARMLESS`` if some rows are close while others, or another feature, are far."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(9, 3))
     X[:3] += 10.0**far
@@ -95,19 +95,19 @@ def test_gaussian_of_mixed_scales(seed: int, power: int, far: float) -> None:
     for other in (X, X[4:]):
         found = Gaussian(2.0**power).gram(Points(X, None if other is X else other))
         expected = oracles.gram(oracles.gaussian(2.0**power), X, other)
-        # Six roundings of a distance may count; what is not cut off at 1e-100 has an exponent below 231.
+        # A distance has up to six roundings; an entry above the cut-off of 1e-100 has an exponent below 231.
         bound = 1.01 * np.maximum(found, expected) * (6 * HARMLESS + 231 * 6 * oracles.EPS)
         assert (np.abs(found - expected) <= bound + NEGLIGIBLE).all()
 
 
 def test_gaussian_diagonal_is_exactly_one() -> None:
-    """Also far from the origin, where the squared distance of a row to itself would be rounding."""
+    """The diagonal is exactly 1, also far from the origin, where a row's distance to itself would be rounding."""
     X, _ = rows(9)
     np.testing.assert_array_equal(np.diagonal(Gaussian(2.0**-10).gram(Points(X + 1e6))), 1.0)
 
 
-def test_gaussian_cuts_off_what_is_negligible() -> None:
-    """No entry between 0 and 1e-100; where none is that small, nothing is cut."""
+def test_gaussian_cuts_off_negligible_entries() -> None:
+    """No entry is between 0 and 1e-100; without such small entries, nothing is cut off."""
     X = np.arange(60.0)[:, None]
     K = Gaussian(1.0).gram(Points(X))
     assert K[K > 0].min() > NEGLIGIBLE
@@ -118,7 +118,7 @@ def test_gaussian_cuts_off_what_is_negligible() -> None:
 
 
 def test_raw_parameters_of_bayesian_regularisation() -> None:
-    """eta = 1 / (2 tau), the degree itself, nothing."""
+    """BR penalises eta = 1 / (2 tau), the degree itself, or nothing."""
     assert Gaussian(4.0).regularised() == (0.125,)
     assert Polynomial(3).regularised() == (3.0,)
     assert Linear().regularised() == ()
@@ -135,14 +135,14 @@ def test_raw_parameters_of_bayesian_regularisation() -> None:
     ],
 )
 def test_refused_parameters(cls: type[Kernel], value: float, words: str) -> None:
-    """One line that names the parameter and the value."""
+    """A wrong parameter is refused in one line that names the parameter and the value."""
     with pytest.raises(ConfigError) as caught:
         cls(value)  # type: ignore[call-arg]
     assert str(caught.value) == words
 
 
-def test_texts() -> None:
-    """How records write parameters."""
+def test_text_in_records() -> None:
+    """The text of a kernel is the one in records."""
     assert Gaussian(2.0**-10).text == "tau=0.0009765625"
     assert Polynomial(3.0).text == "degree=3"
     assert Linear().text == ""
@@ -150,7 +150,7 @@ def test_texts() -> None:
 
 @EVERY
 def test_symmetric_positive_semidefinite_and_fresh(name: str) -> None:
-    """Symmetric but for rounding, no eigenvalue below rounding, and the caller may change it."""
+    """The matrix is symmetric and positive semidefinite up to rounding, and the caller may change it."""
     X, _ = rows(12)
     points = Points(X)
     K = any_kernel(name).gram(points)
@@ -168,7 +168,7 @@ def test_symmetric_positive_semidefinite_and_fresh(name: str) -> None:
 
 @EVERY
 def test_parameters_matter(name: str) -> None:
-    """Another value, another matrix."""
+    """Another value of a parameter gives another matrix."""
     X, _ = rows(9)
     kernel = any_kernel(name)
     for field in fields(kernel):
@@ -178,7 +178,7 @@ def test_parameters_matter(name: str) -> None:
 
 @EVERY
 def test_registered_under_its_name(name: str) -> None:
-    """find_kernel, ``name``, a docstring, frozen, equal by value."""
+    """A kernel is found by its ``name``, documented, frozen, and equal by value."""
     kernel = any_kernel(name)
     assert find_kernel(name) is type(kernel)
     assert kernel.name == name
@@ -191,19 +191,19 @@ def test_registered_under_its_name(name: str) -> None:
 
 
 def test_unknown_kernel_names_the_nearest() -> None:
-    """A typo is answered with a name."""
+    """An unknown kernel is refused with the nearest name."""
     with pytest.raises(ConfigError, match="unknown kernel 'gausian'; did you mean 'gaussian'"):
         find_kernel("gausian")
 
 
 def test_base_has_no_gram() -> None:
-    """A kernel that forgets its matrix says so."""
+    """A kernel without its own matrix fails with a message."""
     with pytest.raises(TypeError, match="Kernel has no Gram matrix"):
         Kernel().gram(Points(np.ones((2, 1))))
 
 
 def test_points_are_computed_once() -> None:
-    """Distances and products are shared by the kernels of every parameter, and only those asked for."""
+    """Kernels of all parameters share distances and products, which are computed only when needed."""
     X, _ = rows(9)
     points = Points(X)
     Gaussian(1.0).gram(points)

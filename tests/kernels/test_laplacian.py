@@ -1,4 +1,4 @@
-"""The laplacian kernel, entry by entry."""
+"""The Laplacian kernel, entry by entry."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from kselect.kernels.laplacian import Laplacian
 
 
 def laplacian(width: float) -> Callable[[Array, Array], float]:
-    """``exp(-sum_j |x_j - z_j| / width)``."""
+    """Return ``exp(-sum_j |x_j - z_j| / width)``."""
     return lambda x, z: math.exp(-sum(abs(a - b) for a, b in zip(x, z, strict=True)) / width)
 
 
 @pytest.mark.parametrize("value", [0.25, 1.0, 64.0])
 def test_every_entry(value: float) -> None:
-    """Between two sets of rows, by a double loop."""
+    """The matrix between two sets of rows equals a double loop."""
     X, _ = rows(9)
     Z = X[:4] + 0.5
     expected = oracles.gram(laplacian(value), X, Z)
@@ -30,7 +30,7 @@ def test_every_entry(value: float) -> None:
 
 
 def test_translation_and_underflow() -> None:
-    """An offset changes nothing but rounding; far points are zero, never subnormal."""
+    """An offset changes only rounding; far points give zero, never a subnormal number."""
     X, _ = rows(8)
     near = Laplacian(2.0).gram(Points(X))
     far = Laplacian(2.0).gram(Points(X + 2.0**20))

@@ -1,4 +1,4 @@
-"""The columns of a kernel."""
+"""The Nystrom columns of a kernel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kselect.kernels import KERNELS, Points
 from kselect.kernels.nystrom import draw_landmarks, nystrom_columns
 from kselect.kernels.polynomial import Linear
 
-# What a fresh process needs beyond its imports, for n rows; VmHWM is its peak.
+# Prints the memory that n rows need beyond the imports in a fresh process; VmHWM is the peak.
 MEMORY = """
 import numpy as np
 from kselect.selection.request import make_folds, make_kernels, make_lams, make_method
@@ -43,7 +43,7 @@ print(peak() - before)
 
 
 @pytest.mark.parametrize("name", [k for k in KERNELS if not KERNELS[k].learned])
-def test_all_landmarks_are_the_kernel(name: str) -> None:
+def test_with_all_landmarks_the_product_is_the_kernel(name: str) -> None:
     X, _ = rows(15)
     kernel = any_kernel(name)
     K = kernel.gram(Points(X))
@@ -54,7 +54,7 @@ def test_all_landmarks_are_the_kernel(name: str) -> None:
 
 @pytest.mark.parametrize("name", [k for k in KERNELS if not KERNELS[k].learned])
 def test_the_definition(name: str) -> None:
-    """``V V^T = C W^+ C^T``; ``V = k(x, landmarks) root`` for new rows too."""
+    """The columns satisfy ``V V^T = C W^+ C^T`` and ``V = k(x, landmarks) root``, also for new rows."""
     X, _ = rows(15)
     kernel = any_kernel(name)
     landmarks = np.array([1, 4, 5, 11])
@@ -65,7 +65,7 @@ def test_the_definition(name: str) -> None:
     np.testing.assert_allclose(found.V, C @ found.root)
 
 
-def test_equal_landmarks_are_one() -> None:
+def test_equal_landmarks_count_once() -> None:
     X = np.repeat(rows(6)[0], 2, axis=0)
     found = nystrom_columns(any_kernel("gaussian"), Points(X, X[:4]), np.arange(4))
     assert found.V.shape == (12, 2)
@@ -73,14 +73,14 @@ def test_equal_landmarks_are_one() -> None:
 
 
 def test_landmarks_at_the_origin_of_a_linear_kernel() -> None:
-    """A named failure, as for a kernel without a factor, and not columns of width 0."""
+    """A linear kernel that is 0 between all landmarks fails with a message, instead of giving no columns."""
     X = np.array([[0.0], [1.0], [0.0], [2.0]])
     marks = np.array([0, 2])
     with pytest.raises(TrialError, match="the kernel is 0 between all Nystrom landmarks"):
         nystrom_columns(Linear(), Points(X, X[marks]), marks)
 
 
-def test_landmarks() -> None:
+def test_landmarks_are_sorted_distinct_and_reproducible() -> None:
     found = draw_landmarks(50, 20, np.random.default_rng(0))
     assert len(set(found.tolist())) == 20
     assert (np.diff(found) > 0).all()
@@ -90,13 +90,13 @@ def test_landmarks() -> None:
 
 
 @pytest.mark.parametrize("c", [0, -1, 6])
-def test_landmarks_that_cannot_be(c: int) -> None:
+def test_wrong_number_of_landmarks(c: int) -> None:
     with pytest.raises(ConfigError, match=f"{c} Nystrom columns of 5 rows: write 1 to 5"):
         draw_landmarks(5, c, np.random.default_rng(0))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_memory_grows_with_n_not_its_square() -> None:
-    """5000 rows on 50 columns under every criterion: less than a tenth of one kernel matrix."""
+    """With 5000 rows on 50 columns, every criterion needs less than a tenth of one kernel matrix."""
     run = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
     assert int(run.stdout) < 8 * 5000**2 / 10

@@ -13,7 +13,7 @@ from kselect.kernels.polynomial import Linear, Polynomial
 
 @pytest.mark.parametrize("value", [1, 2, 5])
 def test_every_entry(value: float) -> None:
-    """Between two sets of rows, by a double loop."""
+    """The matrix between two sets of rows equals a double loop."""
     X, _ = rows(9)
     Z = X[:4] + 0.5
     expected = oracles.gram(oracles.polynomial(int(value)), X, Z)
@@ -21,7 +21,7 @@ def test_every_entry(value: float) -> None:
 
 
 def test_every_entry_linear() -> None:
-    """Between two sets of rows, by a double loop; the result is the caller's to change."""
+    """The matrix between two sets of rows equals a double loop, and the caller may change it."""
     X, _ = rows(9)
     points = Points(X, X[:4] + 0.5)
     found = Linear().gram(points)

@@ -1,4 +1,4 @@
-"""The sums that derivatives by widths are made of, against the n-by-n-by-d array."""
+"""The sums in derivatives by widths, against the n-by-n-by-d array."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kselect.kernels.widths import KernelWidths, OneWidth, WidthPerFeature
 
 
 def made(X: Array, *, one: bool) -> KernelWidths:
-    """All rows against all rows."""
+    """Return all rows against all rows."""
     return OneWidth.of(X) if one else WidthPerFeature(X)
 
 
 def some(seed: int, n: int, d: int) -> tuple[np.random.Generator, Array, Array]:
-    """Rows, and symmetric weights."""
+    """Return rows and symmetric weights."""
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(n, n))
     return rng, rng.normal(size=(n, d)), A + A.T
@@ -26,7 +26,7 @@ def some(seed: int, n: int, d: int) -> tuple[np.random.Generator, Array, Array]:
 
 @given(st.integers(2, 9), st.integers(1, 6), st.booleans(), st.integers(0, 2**32 - 1))
 def test_sums(n: int, d: int, one: bool, seed: int) -> None:
-    """``gram``, ``totals`` and ``moments`` for all rows and for some against others."""
+    """``gram``, ``totals`` and ``moments`` equal their sums, for all rows and for some against others."""
     rng, X, _ = some(seed, n, d)
     rows, columns = rng.permutation(n)[: max(1, n // 2)], rng.permutation(n)[: max(1, n - 1)]
     found = made(X, one=one).part(rows, columns)
@@ -42,7 +42,7 @@ def test_sums(n: int, d: int, one: bool, seed: int) -> None:
 
 @given(st.integers(2, 9), st.integers(1, 6), st.booleans(), st.integers(0, 2**32 - 1))
 def test_sums_of_pairs(n: int, d: int, one: bool, seed: int) -> None:
-    """``a' (K o D_r o D_s) a`` among some of the widths, none included."""
+    """The sums are ``a' (K o D_r o D_s) a`` over some of the widths, or none."""
     rng, X, K = some(seed, n, d)
     found, D, a = made(X, one=one), differences(X, X, one=one), rng.normal(size=n)
     among = np.flatnonzero(rng.integers(0, 2, size=found.size))
@@ -55,7 +55,7 @@ def test_sums_of_pairs(n: int, d: int, one: bool, seed: int) -> None:
 
 
 def test_pairs_in_several_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The products of features are multiplied a few at a time."""
+    """Multiplying the products of features in chunks gives the same sums."""
     rng, X, K = some(1, 8, 5)
     a, among = rng.normal(size=8), np.arange(5)
     whole = WidthPerFeature(X).moments(K, a).pairs(among)
@@ -65,7 +65,7 @@ def test_pairs_in_several_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("one", [True, False])
 def test_no_subnormal_numbers(one: bool) -> None:
-    """They cost a hundred times the time."""
+    """The matrix has no subnormal numbers, which would make it a hundred times slower."""
     X = np.random.default_rng(0).normal(size=(9, 2)) * 30.0
     found = made(X, one=one)
     assert found.gram(np.ones(found.size)).min() >= 1e-100
