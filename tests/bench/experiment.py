@@ -1,10 +1,10 @@
-"""The cost of an experiment over its floor: whole trials against bare eigendecompositions, in one process.
+"""Time whole trials of an experiment against eigendecompositions, in one process.
 
     python tests/bench/experiment.py [--config ecml2014] [--mirror DIR] [--splits 1] [--rows N] [-d NAME ...]
 
-For each data set and split: the CPU seconds of a whole trial (read, search with every method, figures,
-refit, test), and those of ``numpy.linalg.eigh`` alone on the same training kernels, one BLAS
-thread each. Prints a table with the ratio, and the peak memory of the process.
+For each data set and split it measures the CPU seconds of a whole trial (read, search with every
+method, figures, refit, test), and those of ``numpy.linalg.eigh`` on the same training kernels, with
+one BLAS thread each. It prints a table with the ratio, and the peak memory of the process.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
 
 def floor_seconds(experiment: Experiment, trial: Trial) -> float:
-    """CPU seconds of the bare eigendecompositions of a trial's training kernels."""
+    """Return CPU seconds of the eigendecompositions of a trial's training kernels."""
     data = load(experiment.info(trial.dataset), trial.source)
     points = Points(prepare(experiment, data, trial.split).train)
     total = 0.0
@@ -52,18 +52,18 @@ def floor_seconds(experiment: Experiment, trial: Trial) -> float:
 
 
 def trial_seconds(experiment: Experiment, trial: Trial) -> float:
-    """CPU seconds of the whole trial; a worker reads its data set once, for the first of its splits."""
+    """Return CPU seconds of a whole trial; only the first split reads the data set."""
     started = time.process_time()
     run_trial(experiment, trial)
     return time.process_time() - started
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--config", default="ecml2014")
     parser.add_argument("--mirror")
-    parser.add_argument("--rows", type=int, default=10**9, help="leave out larger data sets")
+    parser.add_argument("--rows", type=int, default=10**9, help="skip larger data sets")
     parser.add_argument("--splits", default="1")
     parser.add_argument("-d", "--dataset", action="append")
     arguments = parser.parse_args()
@@ -73,7 +73,7 @@ def main() -> None:
     places = Places(default_cache(), arguments.mirror, offline=True)
     sources, missing = find_sources(replace(experiment, datasets=small), places)
     for name in missing:
-        print(f"{name}: left out, no file (--mirror)", file=sys.stderr)
+        print(f"{name}: skipped, no file (--mirror)", file=sys.stderr)
     print(f"{'data set':<18}{'floor':>9}{'kselect':>9}{'ratio':>7}   CPU seconds")
     floors, ours = 0.0, 0.0
     for name, source in sources.items():

@@ -1,10 +1,11 @@
-"""flkl2014's seven methods: CPU seconds a replicate, and FLKL against the paper's nested Nelder-Mead.
+"""Time the seven methods of flkl2014, and FLKL against the paper's nested Nelder-Mead search.
 
     python tests/bench/flkl.py [-d heart ...] [--first 0] [--replicates 5] [--nested 1]
 
-One process, one BLAS thread. heart is the embedded copy, twonorm and waveform are generated; training sets of the
-paper's sizes, z-scored, five folds. ``--nested`` replicates are searched by Nelder-Mead too; the objective at its
-(lam, mu) is computed with exact inner minima, as its own inner searches end a little above them.
+One process, one BLAS thread; the unit is CPU seconds per replicate. heart is the embedded copy,
+twonorm and waveform are generated; training sets have the paper's sizes and five folds, features
+are z-scored. ``--nested`` replicates are also searched by Nelder-Mead; the objective at its (lam,
+mu) is computed with exact inner minima, since its own inner searches end slightly above them.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ LIMITS = {"heart": 0.5, "twonorm": 2.0, "waveform": 2.0}
 
 
 def rows(name: str) -> tuple[Array, Array]:
-    """All rows of a set."""
+    """Return all rows of a data set."""
     if name != "heart":
         return generate(f"{name}-generated")
     info = find_dataset(name)
@@ -50,7 +51,7 @@ def rows(name: str) -> tuple[Array, Array]:
 
 
 def replicate(name: str, number: int) -> Problem:
-    """A training set, z-scored, and its folds."""
+    """Return a z-scored training set and its folds."""
     X, y = rows(name)
     rng = stream(0, name, number, "bench")
     chosen = rng.permutation(len(y))[: TRAIN[name]]
@@ -61,12 +62,12 @@ def replicate(name: str, number: int) -> Problem:
 
 @dataclass
 class Clock:
-    """CPU seconds by name, over replicates."""
+    """CPU seconds by name, summed over replicates."""
 
     seconds: dict[str, float] = field(default_factory=dict)
 
     def time(self, name: str, work: Callable[..., R], *arguments: Any, **options: Any) -> R:
-        """The result of some work."""
+        """Return the result of a call and add its CPU seconds."""
         started = time.process_time()
         found = work(*arguments, **options)
         self.seconds[name] = self.seconds.get(name, 0.0) + time.process_time() - started
@@ -74,12 +75,12 @@ class Clock:
 
     @property
     def total(self) -> float:
-        """All names together."""
+        """Return the sum over all names."""
         return sum(self.seconds.values())
 
 
 def seven(problem: Problem, clock: Clock) -> tuple[Solution, Solution, Solution]:
-    """All methods, each from RBF's solution; that of RBF-XVAL and both of FLKL."""
+    """Run all seven methods from RBF's solution; return those of RBF-XVAL and both of FLKL."""
     X, y, _ = problem
     loo = clock.time("RBF-LOO", minimise, X, y)
     xval = clock.time("RBF-XVAL", minimise, *problem)
@@ -92,7 +93,7 @@ def seven(problem: Problem, clock: Clock) -> tuple[Solution, Solution, Solution]
 
 
 def exact(problem: Problem, at: Solution, start: Solution, *, ard: bool) -> float:
-    """FLKL's objective at (lam, mu) of a result, every fold's widths at a minimum."""
+    """Return FLKL's objective at (lam, mu), with every fold's widths at a minimum."""
     X, y, folds = problem
     outer = OuterProblem.of(X, y, folds, start, ard=ard)
     u = np.log([at.lam, at.mu / outer.unit.square**2])
@@ -102,14 +103,14 @@ def exact(problem: Problem, at: Solution, start: Solution, *, ard: bool) -> floa
 
 @dataclass
 class Rivalry:
-    """FLKL against nested Nelder-Mead: seconds of both, and ``ours / theirs - 1`` of the objectives."""
+    """FLKL against nested Nelder-Mead: seconds, and ``ours / theirs - 1`` of the objectives."""
 
     ours: Clock = field(default_factory=Clock)
     theirs: Clock = field(default_factory=Clock)
     excess: list[float] = field(default_factory=list)
 
     def add(self, problem: Problem, start: Solution, *, ard: bool) -> None:
-        """One replicate, one kernel."""
+        """Add one replicate with one kernel."""
         kind = "ARD" if ard else "RBF"
         outer = OuterProblem.of(*problem, start, ard=ard)
         found = self.ours.time(kind, flkl, outer)
@@ -117,13 +118,13 @@ class Rivalry:
         self.excess.append(found.value / exact(problem, rival, start, ard=ard) - 1.0)
 
     def show(self) -> None:
-        """Ratios, and the share of searches that are not worse by 1e-3."""
+        """Print the speed-ups, and the share of searches that are at most 1e-3 worse."""
         ratios = [f"{k} {self.theirs.seconds[k] / v:.0f}" for k, v in self.ours.seconds.items()]
         both = self.theirs.total / self.ours.total
         fine = np.mean(np.array(self.excess) <= 1e-3)
         print(f"  times as fast as nested Nelder-Mead: {', '.join(ratios)}, both {both:.0f}")
         print(
-            f"  objective not worse by 1e-3 in {fine:.1%} of {len(self.excess)} searches;", end=" "
+            f"  objective at most 1e-3 worse in {fine:.1%} of {len(self.excess)} searches;", end=" "
         )
         print(
             f"ours / theirs - 1 from {min(self.excess):.1e} to {max(self.excess):.1e}", flush=True
@@ -131,7 +132,7 @@ class Rivalry:
 
 
 def measure(name: str, numbers: range, nested: int) -> None:
-    """One set: seconds of the seven methods, how FLKL ended, and the rivalry."""
+    """Time the seven methods on one data set, and compare FLKL with Nelder-Mead."""
     clock, rivalry = Clock(), Rivalry()
     ends: Counter[str] = Counter()
     largest = 0.0
@@ -144,7 +145,7 @@ def measure(name: str, numbers: range, nested: int) -> None:
             rivalry.add(problem, start, ard=False)
             rivalry.add(problem, start, ard=True)
     share = 1.0 / len(numbers)
-    print(f"{name}: {share * clock.total:.3f} CPU s a replicate, largest {largest:.3f}", end=" ")
+    print(f"{name}: {share * clock.total:.3f} CPU s per replicate, largest {largest:.3f}", end=" ")
     print(f"(at most {LIMITS[name]}); FLKL ended: {dict(ends)}")
     print("  " + "  ".join(f"{k} {share * v:.3f}" for k, v in clock.seconds.items()), flush=True)
     if nested:
@@ -152,14 +153,16 @@ def measure(name: str, numbers: range, nested: int) -> None:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     parser = argparse.ArgumentParser()
     parser.add_argument("-d", "--dataset", action="append", choices=list(TRAIN))
-    parser.add_argument("--first", type=int, default=0, help="the first replicate's number")
+    parser.add_argument("--first", type=int, default=0, help="number of the first replicate")
     parser.add_argument("--replicates", type=int, default=5)
-    parser.add_argument("--nested", type=int, default=1, help="how many by Nelder-Mead too")
+    parser.add_argument(
+        "--nested", type=int, default=1, help="number of replicates for Nelder-Mead"
+    )
     arguments = parser.parse_args()
-    keep_freed_memory()  # as the searches of an experiment do
+    keep_freed_memory()  # like the searches of an experiment
     numbers = range(arguments.first, arguments.first + arguments.replicates)
     for name in arguments.dataset or list(TRAIN):
         measure(name, numbers, arguments.nested)

@@ -1,9 +1,10 @@
-r"""ijcai2018's own algorithms, as lean as they can be written: every grid point trained for itself.
+"""The algorithms of ijcai2018 with every grid point trained separately, and no overhead.
 
-Newton's method for the smoothed hinge is the paper's, in the primal from f = 0: a Cholesky solution on the rows of
-the quadratic zone, back-tracking, until the optimality conditions hold. It stands beside kselect's trainer from
-nothing, a faster method than any paper's, so that what comes from the trainer and what from the selection can be
-told apart. The kernel matrix is made once a width for all, and so is the Nystrom factor of FBIF.
+Newton's method for the smoothed hinge is the paper's: in the primal from f = 0, a Cholesky solve on
+the rows of the quadratic zone, with back-tracking, until the optimality conditions hold. Next to it
+stands kselect's trainer from scratch, which is faster than any paper's, so that the benchmark
+separates the gain of the trainer from that of the selection. The kernel matrix is computed once per
+width for all, and so is the Nystrom factor of FBIF.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ H = 0.05
 
 
 def newton(task: HingeProblem) -> HingeSolution:
-    """The paper's trainer."""
+    """Train by the paper's Newton method."""
     signed, h = task.signed, task.signed.h
     a, z = np.zeros(len(signed.Ky)), np.zeros(len(signed.Ky))
     zones = all_top(signed)
@@ -63,13 +64,13 @@ def newton(task: HingeProblem) -> HingeSolution:
     raise RuntimeError(f"Newton's method left {violation(task, fit):.1e}")
 
 
-def from_nothing(task: HingeProblem) -> HingeSolution:
-    """kselect's trainer, told nothing."""
+def from_scratch(task: HingeProblem) -> HingeSolution:
+    """Train by kselect's trainer without a start."""
     return minimise(task, carried_over(task, None))
 
 
 def matrices(X: Array, taus: Array) -> Iterator[Array]:
-    """The kernel matrix of every width."""
+    """Return the kernel matrix of every width."""
     points = Points(X)
     for tau in taus.tolist():
         yield Gaussian(tau).gram(points)
@@ -77,7 +78,10 @@ def matrices(X: Array, taus: Array) -> Iterator[Array]:
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """The first-order series of a width with ``Lt`` inverted by Woodbury, K as printed on the right hand side."""
+    """The first-order series of one width:
+
+    ``Lt`` inverted by Woodbury, K on the right hand side.
+    """
 
     V: Array
     rows: tuple[Array, ...]
@@ -85,12 +89,15 @@ class Formula:
 
     @classmethod
     def of(cls, K: Array, landmarks: Index, folds: Folds) -> Formula:
-        """V, and the rows of K of each fold."""
+        """Return V, and the rows of K of each fold."""
         V = nystrom_factor(K[:, landmarks], landmarks)
         return cls(V, tuple(K.take(F, 0) for F in folds.members), folds)
 
     def predict(self, f: Array, u: Array, curved: Index | None, shift: float, lam: float) -> Array:
-        """``f + eps Lt^{-1} [K (1_F u) / m - 2 lam f]``, read on each fold; ``curved``: the rows with V'' > 0."""
+        """Return ``f + eps Lt^{-1} [K (1_F u) / m - 2 lam f]`` on each fold; ``curved``:
+
+        V'' > 0.
+        """
         V = self.V if curved is None else self.V.take(curved, 0)
         inner = V.T @ V
         inner.ravel()[:: len(inner) + 1] += shift
@@ -110,7 +117,7 @@ class Formula:
 def hinge_fbif(
     X: Array, y: Array, taus: Array, lams: Array, folds: Folds, landmarks: Index, train: Trainer
 ) -> Array:
-    """(widths, ridges): the hinge loss by FBIF."""
+    """Return the (widths, ridges) hinge loss by FBIF."""
     scores = []
     for K in matrices(X, taus):
         signed, formula = SignedKernel.of(K, y, H, ""), Formula.of(K, landmarks, folds)
@@ -123,14 +130,14 @@ def hinge_fbif(
 
 
 def without(K: Array, F: Index) -> tuple[Index, Array, Array]:
-    """The rows T without F, ``K_TT`` and ``K_FT``."""
+    """Return the rows T without F, ``K_TT`` and ``K_FT``."""
     T = np.setdiff1d(np.arange(len(K)), F)
     rows = K.take(T, 0)
     return T, rows.take(T, 1), K.take(F, 0).take(T, 1)
 
 
 def hinge_cv(X: Array, y: Array, taus: Array, lams: Array, folds: Folds, train: Trainer) -> Array:
-    """(widths, ridges): the hinge loss by k trainings at every grid point, each with ``2 lam (n - m)``."""
+    """Return the (widths, ridges) hinge loss by k trainings per point, with ``2 lam (n - m)``."""
     rows = []
     for K in matrices(X, taus):
         held = np.empty((len(lams), len(y)))
@@ -144,7 +151,7 @@ def hinge_cv(X: Array, y: Array, taus: Array, lams: Array, folds: Folds, train: 
 
 
 def ridge_regression(K: Array, y: Array, gamma: float) -> Array:
-    """``alpha`` by one Cholesky factor, in place of a copy."""
+    """Return ``alpha`` by one Cholesky factor, computed in a copy."""
     A = K.copy()
     A.ravel()[:: len(A) + 1] += gamma
     return np.asarray(dposv(A.T, y, lower=1, overwrite_a=1)[1])
@@ -153,7 +160,7 @@ def ridge_regression(K: Array, y: Array, gamma: float) -> Array:
 def square_fbif(
     X: Array, y: Array, taus: Array, lams: Array, folds: Folds, landmarks: Index
 ) -> Array:
-    """(widths, ridges): the squared loss of KRR by FBIF."""
+    """Return the (widths, ridges) squared loss of KRR by FBIF."""
     scores, n = [], len(y)
     for K in matrices(X, taus):
         formula = Formula.of(K, landmarks, folds)
@@ -165,7 +172,7 @@ def square_fbif(
 
 
 def square_cv(X: Array, y: Array, taus: Array, lams: Array, folds: Folds) -> Array:
-    """(widths, ridges): the squared loss of KRR by k Cholesky factors at every grid point."""
+    """Return the (widths, ridges) squared loss of KRR by k Cholesky factors per point."""
     rows: list[Array] = []
     for K in matrices(X, taus):
         held = np.empty((len(lams), len(y)))
@@ -180,13 +187,13 @@ def square_cv(X: Array, y: Array, taus: Array, lams: Array, folds: Folds) -> Arr
 def contestants(
     X: Array, y: Array, taus: Array, lams: Array, folds: Folds, landmarks: Index
 ) -> Sequence[tuple[str, Callable[[], Array]]]:
-    """Name -> the surface of each of the paper's algorithms; the hinge's by both trainers."""
+    """Return a surface function per algorithm of the paper, the hinge by both trainers."""
     grid = (X, y, taus, lams, folds)
     return [
         ("FBIF", lambda: hinge_fbif(*grid, landmarks, newton)),
         ("k-CV", lambda: hinge_cv(*grid, newton)),
-        ("FBIF, our trainer", lambda: hinge_fbif(*grid, landmarks, from_nothing)),
-        ("k-CV, our trainer", lambda: hinge_cv(*grid, from_nothing)),
+        ("FBIF, our trainer", lambda: hinge_fbif(*grid, landmarks, from_scratch)),
+        ("k-CV, our trainer", lambda: hinge_cv(*grid, from_scratch)),
         ("KRR FBIF", lambda: square_fbif(*grid, landmarks)),
         ("KRR k-CV", lambda: square_cv(*grid)),
     ]

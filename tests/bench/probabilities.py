@@ -1,16 +1,17 @@
-"""Probabilities: log loss and CPU seconds against ``CalibratedClassifierCV(SVC)``, side by side in one process.
+"""Compare log loss and CPU seconds of probabilities with ``CalibratedClassifierCV(SVC)``.
 
     python tests/bench/probabilities.py [-d digits ...] [--splits 1] [--nested]
 
-breast_cancer and digits (ten classes) are scikit-learn's, diabetes is Pima's, the embedded copy. 70 % of the rows,
-z-scored, five folds, one BLAS thread; ``GridSearchCV`` has the very pairs of widths and ridges that
-``KernelSelectClassifierCV()`` tries. Three readings of "the time of CalibratedClassifierCV(SVC)":
+breast_cancer and digits (ten classes) are scikit-learn's, diabetes is the embedded copy of Pima's.
+The training part is 70 % of the rows, z-scored; there are five folds and one BLAS thread.
+``GridSearchCV`` tries the same pairs of widths and ridges as ``KernelSelectClassifierCV()``. "The time
+of CalibratedClassifierCV(SVC)" has three meanings:
 
-    extra    what probabilities cost beyond a fit, over CalibratedClassifierCV(SVC) at GridSearchCV's pair
-    whole    the fit and its probabilities, over GridSearchCV(SVC) and then CalibratedClassifierCV at its pair
-    nested   the same over CalibratedClassifierCV(GridSearchCV(SVC)): the search is done again in each fold
+    extra    the cost of probabilities beyond a fit, against CalibratedClassifierCV(SVC) at GridSearchCV's pair
+    whole    the fit and its probabilities, against GridSearchCV(SVC) and then CalibratedClassifierCV at its pair
+    nested   the same against CalibratedClassifierCV(GridSearchCV(SVC)), which searches in each fold
 
-Log losses are those of the rows left out; the nested search is long, and made only where it is asked for.
+Log losses are those of the test rows. The nested search is slow and runs only with ``--nested``.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ FOLDS = 5
 
 
 def load(name: str) -> tuple[Any, Any]:
-    """Features and classes."""
+    """Return features and classes."""
     if name != "diabetes":
         loader = {"breast_cancer": load_breast_cancer, "digits": load_digits}[name]
         return loader(return_X_y=True)
@@ -55,14 +56,14 @@ def load(name: str) -> tuple[Any, Any]:
 
 
 def timed(compute: Callable[[], R]) -> tuple[float, R]:
-    """CPU seconds, and what was computed."""
+    """Return CPU seconds and the result of a call."""
     started = time.process_time()
     found = compute()
     return time.process_time() - started, found
 
 
 def measure(X: Any, y: Any, seed: int, nested: bool) -> dict[str, float]:
-    """Seconds and log losses of one split."""
+    """Return seconds and log losses of one split."""
     X, Z, y, z = train_test_split(X, y, train_size=0.7, random_state=seed, stratify=y)
     scaler = StandardScaler().fit(X)
     X, Z = scaler.transform(X), scaler.transform(Z)
@@ -88,7 +89,7 @@ def measure(X: Any, y: Any, seed: int, nested: bool) -> dict[str, float]:
 
 
 def show(name: str, n: int, found: dict[str, float]) -> None:
-    """Log losses, seconds, ratios."""
+    """Print log losses, seconds and ratios."""
     ours, whole = found["log loss"], found["fit"] + found["extra"]
     theirs = found["search"] + found["calibration"]
     print(f"\n{name}, {n} rows; CPU seconds: " + ", ".join(seconds(found)))
@@ -101,20 +102,20 @@ def show(name: str, n: int, found: dict[str, float]) -> None:
 
 
 def seconds(found: dict[str, float]) -> list[str]:
-    """Each of the times by its name."""
+    """Return each of the times with its name."""
     names = ("fit", "extra", "search", "calibration", "nested")
     return [f"{name} {found[name]:.3g}" for name in names if name in found]
 
 
 def main() -> None:
-    """Measure and print, the mean over splits."""
+    """Run the benchmark and print the mean over splits."""
     parser = argparse.ArgumentParser()
     parser.add_argument("-d", "--dataset", action="append", choices=DATA_SETS)
     parser.add_argument("--splits", type=int, default=1)
     parser.add_argument("--nested", action="store_true")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", EdgeWarning)
-    KernelSelectClassifierCV().fit(*load_breast_cancer(return_X_y=True))  # imports are not counted
+    KernelSelectClassifierCV().fit(*load_breast_cancer(return_X_y=True))  # imports are not timed
     for name in arguments.dataset or DATA_SETS:
         X, y = load(name)
         each = [measure(X, y, seed, arguments.nested) for seed in range(arguments.splits)]

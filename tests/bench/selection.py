@@ -1,11 +1,12 @@
-"""Time of a selection against its floor and against scikit-learn, side by side in one process.
+"""Time a selection against its floor and against scikit-learn, in one process.
 
     python tests/bench/selection.py [--output results/bench] [--quick] [--redraw]
 
-For n rows of 20 (and of 3) features, 15 widths by 10 ridges and 5 folds, one BLAS thread: kselect with
-the KRR and the LSSVM and several criteria, ``GridSearchCV`` over ``KernelRidge`` and over ``SVC``, and
-the floor: 15 bare ``numpy.linalg.eigh`` of the same kernels. Seconds are the least of several rounds,
-each of which measures everything once; what counts are the ratios. Writes selection.json (with the
+The data have n rows of 20 (and of 3) features; the grid has 15 widths by 10 ridges; there are 5
+folds and one BLAS thread. The contestants are kselect with the KRR and the LSSVM and several
+criteria, ``GridSearchCV`` over ``KernelRidge`` and over ``SVC``, and the floor: 15 calls of
+``numpy.linalg.eigh`` on the same kernels. Seconds are the minimum over several rounds, each of
+which measures everything once; the ratios are the result. It writes selection.json (with the
 machine) and selection.png.
 """
 
@@ -48,7 +49,7 @@ ALL = ("5-CV", "10-CV", "ELOO", "BR", "5-KS")
 OURS, THEIRS, FLOOR = "KRR, 5-CV", "GridSearchCV(KernelRidge)", "floor: 15 eigh"
 Results = Mapping[int, Mapping[int, Mapping[str, float]]]
 TICKS = (0.5, 1, 2, 5, 10, 20, 40)
-# Lines that all but coincide are drawn one wide below one dashed, so that both are seen.
+# Of two nearly equal lines one is wide and the other, above it, dashed, so that both are visible.
 LOOK: Mapping[str, Any] = {"marker": "o", "ms": 4, "lw": 1.4}
 LOOKS: Mapping[str, dict[str, Any]] = {
     "GridSearchCV(SVC)": {"color": SERIES[0]},
@@ -62,14 +63,14 @@ LOOKS: Mapping[str, dict[str, Any]] = {
 
 
 def make_data(n: int, d: int) -> tuple[Array, Array]:
-    """Labels by a smooth rule with noise."""
+    """Return labels with a smooth rule and noise."""
     rng = stream(0, "bench", n, d)
     X = rng.normal(size=(n, d))
     return X, np.sign(np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=n))
 
 
 def floor(X: Array) -> float:
-    """15 bare eigendecompositions; making the kernels is not counted."""
+    """Time 15 eigendecompositions, without the computation of the kernels."""
     points, total = Points(X), 0.0
     for tau in TAUS:
         K = Gaussian(tau).gram(points)
@@ -80,7 +81,7 @@ def floor(X: Array) -> float:
 
 
 def one_criterion(X: Array, y: Array, learner: str, label: str) -> float:
-    """The seconds that ``kselect select --json`` reports."""
+    """Return the seconds that ``kselect select --json`` reports."""
     method = make_method(label, None, {}, classification=True)
     kernels = tuple(Gaussian(tau) for tau in TAUS)
     folds = draw_folds(len(X), method.folds, stream(0, "folds")) if method.folds else None
@@ -90,7 +91,7 @@ def one_criterion(X: Array, y: Array, learner: str, label: str) -> float:
 
 
 def all_criteria(X: Array, y: Array, learner: str) -> float:
-    """Five criteria on one path a kernel."""
+    """Time five criteria on one path per kernel."""
     methods = tuple(make_method(label, None, {}, classification=True) for label in ALL)
     folds: dict[int, Folds] = {k: draw_folds(len(X), k, stream(0, "folds", k)) for k in (5, 10)}
     started = time.perf_counter()
@@ -110,7 +111,7 @@ def all_criteria(X: Array, y: Array, learner: str) -> float:
 
 
 def sklearn_ridge(X: Array, y: Array) -> float:
-    """``GridSearchCV(KernelRidge)`` on the same grid."""
+    """Time ``GridSearchCV(KernelRidge)`` on the same grid."""
     grid = {"gamma": 0.5 / TAUS, "alpha": len(X) * LAMS}
     search = GridSearchCV(
         KernelRidge(kernel="rbf"), grid, cv=KFold(5), scoring="neg_mean_squared_error", refit=False
@@ -121,7 +122,7 @@ def sklearn_ridge(X: Array, y: Array) -> float:
 
 
 def sklearn_svc(X: Array, y: Array) -> float:
-    """``GridSearchCV(SVC)``, what a user would pick, with as many values of C."""
+    """Time ``GridSearchCV(SVC)``, a user's likely choice, with as many values of C."""
     grid = {"gamma": 0.5 / TAUS, "C": 0.5 / (len(X) * LAMS)}
     search = GridSearchCV(SVC(), grid, cv=KFold(5), refit=False)
     started = time.perf_counter()
@@ -130,7 +131,7 @@ def sklearn_svc(X: Array, y: Array) -> float:
 
 
 def contestants(X: Array, y: Array, sklearn: bool) -> dict[str, Callable[[], float]]:
-    """Name -> what measures it once."""
+    """Return a function per name that measures the contestant once."""
     found: dict[str, Callable[[], float]] = {
         FLOOR: lambda: floor(X),
         OURS: lambda: one_criterion(X, y, "krr", "5-CV"),
@@ -145,7 +146,7 @@ def contestants(X: Array, y: Array, sklearn: bool) -> dict[str, Callable[[], flo
 
 
 def measure(n: int, d: int, rounds: int, sklearn: bool) -> dict[str, float]:
-    """The least seconds of each contestant; scikit-learn's, being long, once."""
+    """Return the minimum seconds of each contestant; scikit-learn's slow ones run once."""
     X, y = make_data(n, d)
     best: dict[str, float] = {}
     for turn in range(rounds):
@@ -155,7 +156,7 @@ def measure(n: int, d: int, rounds: int, sklearn: bool) -> dict[str, float]:
 
 
 def show(n: int, d: int, seconds: dict[str, float]) -> None:
-    """A table with the ratio to the floor."""
+    """Print a table with the ratio to the floor."""
     base = seconds[FLOOR]
     print(f"\nn = {n}, {d} features{'':<12}seconds  over the floor")
     for name, value in seconds.items():
@@ -163,7 +164,7 @@ def show(n: int, d: int, seconds: dict[str, float]) -> None:
 
 
 def draw(results: Results, path: Path) -> None:
-    """Multiples of the floor over n, log axes, a panel for each number of features; lines have their names."""
+    """Plot multiples of the floor over n on log axes, one panel per number of features."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -175,17 +176,17 @@ def draw(results: Results, path: Path) -> None:
         for panel, (d, by_n) in zip(panels, results.items(), strict=True):
             draw_panel(panel, d, by_n)
         panels[0].set_ylabel("times the seconds of the floor, one thread")
-        # The names stand outside the panels, which have their final width the second time only.
+        # The names are outside the panels, whose width is final only after the second layout.
         figure.draw_without_rendering()
         figure.savefig(path, dpi=150, metadata={"Software": None})
 
 
 def draw_panel(panel: Any, d: int, by_n: Mapping[int, Mapping[str, float]]) -> None:
-    """One number of features: the speed-up in words above, the lines, their names at the right."""
+    """Plot one number of features: the speed-up above, the lines, their names at the right."""
     curves = {name: over_floor(name, by_n) for name in LOOKS if name in by_n[min(by_n)]}
     for name, points in curves.items():
         panel.loglog(*zip(*points, strict=True), **{**LOOK, **LOOKS[name]})
-    panel.set_title(f"{d} features: {say_speed_up(by_n)}", fontsize=9.5, loc="left")
+    panel.set_title(f"{d} features: {speed_up_text(by_n)}", fontsize=9.5, loc="left")
     panel.set_xlabel("rows; 15 widths, 10 ridges, 5 folds")
     panel.set_xticks(list(by_n), [str(n) for n in by_n])
     panel.set_yticks(TICKS, [f"{t:g}" for t in TICKS])
@@ -195,12 +196,12 @@ def draw_panel(panel: Any, d: int, by_n: Mapping[int, Mapping[str, float]]) -> N
 
 
 def over_floor(name: str, by_n: Mapping[int, Mapping[str, float]]) -> list[tuple[int, float]]:
-    """Seconds as multiples of the floor's, at every size that was measured."""
+    """Return seconds as multiples of the floor at every measured size."""
     return [(n, seconds[name] / seconds[FLOOR]) for n, seconds in by_n.items() if name in seconds]
 
 
-def say_speed_up(by_n: Mapping[int, Mapping[str, float]]) -> str:
-    """How many times as long scikit-learn takes at the smallest and the largest size that it was given."""
+def speed_up_text(by_n: Mapping[int, Mapping[str, float]]) -> str:
+    """Return scikit-learn's ratio at its smallest and largest size as text."""
     both = [n for n, seconds in by_n.items() if THEIRS in seconds]
     if not both:
         return "scikit-learn was not measured"
@@ -216,7 +217,7 @@ def label_lines(
     curves: Mapping[str, list[tuple[int, float]]],
     by_n: Mapping[int, Mapping[str, float]],
 ) -> None:
-    """Name and seconds of each line at the right, in the order of their last points, with a line to these."""
+    """Label each line at the right with its name and seconds, in the order of the last points."""
     ends = sorted(((points[-1], name) for name, points in curves.items()), key=lambda e: -e[0][1])
     heights = spread_out([log_height(panel, ratio) for (_, ratio), _ in ends])
     for ((n, ratio), name), y in zip(ends, heights, strict=True):
@@ -235,19 +236,19 @@ def label_lines(
 
 
 def log_height(panel: Any, value: float) -> float:
-    """Where a multiple stands in a panel, from 0 to 1."""
+    """Return the position of a multiple in a panel, from 0 to 1."""
     low, high = np.log(panel.get_ylim())
     return float((np.log(value) - low) / (high - low))
 
 
 def read_results(path: Path) -> Results:
-    """What an earlier run measured."""
+    """Return the results of an earlier run."""
     seconds = json.loads(path.read_text(encoding="utf-8"))["seconds"]
     return {int(d): {int(n): s for n, s in by_n.items()} for d, by_n in seconds.items()}
 
 
 def main() -> None:
-    """Measure, print, write."""
+    """Run the benchmark, print and write the results."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--output", type=Path, default=Path("results/bench"))
     parser.add_argument("--quick", action="store_true", help="small n, no scikit-learn")

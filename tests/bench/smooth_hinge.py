@@ -1,17 +1,18 @@
-"""CPU seconds of exact k-fold selection over those of ijcai2018's approximation, FBIF, side by side in one process.
+"""Time exact k-fold selection against ijcai2018's approximation, FBIF, in one process.
 
     python tests/bench/smooth_hinge.py [-d heart -d sonar ...] [--mirror DIR] [--folds 5 10] [--rounds 3]
 
-The grid is the paper's: 31 widths, tau 2^-15 .. 2^15, by 16 ridges, lam 2^-15, 2^-13, .. 2^15, features on [-1, 1],
-70 % of the rows. Measured, one thread, each the least of the rounds:
+The grid is the paper's: 31 widths, tau 2^-15 .. 2^15, by 16 ridges, lam 2^-15, 2^-13, .. 2^15;
+features on [-1, 1], 70 % of the rows. It measures CPU seconds with one thread, the minimum over the
+rounds, of:
 
-* the paper's FBIF and k-CV for the smoothed hinge, every grid point trained for itself, by the paper's
-  Newton method and by kselect's trainer from nothing; for KRR by Cholesky factors;
-* kselect's exact selection (bounds, ``select_exactly``) and its whole surface: for KRR all that the engine does
-  with the grid, the fits at every ridge among it, for the smoothed hinge ``held_out``.
+* the paper's FBIF and k-CV for the smoothed hinge, with every grid point trained separately, by the
+  paper's Newton method and by kselect's trainer from scratch; for KRR by Cholesky factors;
+* kselect's exact selection (bounds, ``select_exactly``) and its whole surface: for KRR all that the
+  engine does with the grid, including the fits at every ridge; for the smoothed hinge ``held_out``.
 
-All make their own kernel matrices. Prints ratios over FBIF, whether the pair and its error are the surface's
-minimum, and how much was trained for them.
+Each contestant computes its own kernel matrices. The output has ratios over FBIF, whether the pair
+and its error are the minimum of the surface, and the share of models trained to find it.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ DATA_SETS = ("heart", "sonar", "australian", "german.numer")
 
 
 def load(name: str, mirror: str | None, split: int) -> tuple[Array, Array, bool]:
-    """The training rows of a split, on [-1, 1], and whether there are two classes."""
+    """Return the training rows of a split on [-1, 1], and whether there are two classes."""
     info = find_dataset(name)
     data = read_dataset(info, resolve(info, Places(default_cache(), mirror, offline=True)))
     X = apply_scale(data.X, *fit_scale(data.X, "minmax"))
@@ -66,7 +67,7 @@ def load(name: str, mirror: str | None, split: int) -> tuple[Array, Array, bool]
 
 
 def select(X: Array, y: Array, folds: Folds, learner: PrunedLearner) -> Pruned:
-    """kselect's selection: rows put in the order of the folds, kernels outward from the median distance."""
+    """Run kselect's selection: rows in fold order, kernels outward from the median distance."""
     order = order_of(folds)
     points = Points(X[order])
     kernels = [Gaussian(float(tau)) for tau in TAUS]
@@ -77,7 +78,7 @@ def select(X: Array, y: Array, folds: Folds, learner: PrunedLearner) -> Pruned:
 
 
 def hinge_surface(X: Array, y: Array, folds: Folds) -> Array:
-    """(widths, ridges): every grid point by the path."""
+    """Return the (widths, ridges) surface of the path."""
     points, rows = Points(X), []
     for tau in TAUS.tolist():
         kernel = Gaussian(tau)
@@ -88,7 +89,7 @@ def hinge_surface(X: Array, y: Array, folds: Folds) -> Array:
 
 
 def square_surface(X: Array, y: Array, folds: Folds) -> Array:
-    """(widths, ridges): every grid point as a search of the grid has it."""
+    """Return the (widths, ridges) surface as the grid search computes it."""
     k = len(folds.members)
     side = TrainingContext(
         X=X,
@@ -106,7 +107,7 @@ def square_surface(X: Array, y: Array, folds: Folds) -> Array:
 
 
 def timed(run: Callable[[], Any]) -> tuple[float, Any]:
-    """CPU seconds, and what came out."""
+    """Return CPU seconds and the result of a call."""
     started = time.process_time()
     result = run()
     return time.process_time() - started, result
@@ -115,7 +116,7 @@ def timed(run: Callable[[], Any]) -> tuple[float, Any]:
 def measure(
     X: Array, y: Array, folds: Folds, rounds: int, classes: bool
 ) -> tuple[dict[str, float], dict[str, Any]]:
-    """The least seconds of each, and what each found."""
+    """Return the minimum seconds and the result of each contestant."""
     landmarks = np.sort(
         stream(0, "landmarks").choice(len(y), max(1, round(0.1 * len(y))), replace=False)
     )
@@ -135,18 +136,18 @@ def measure(
 
 
 def verdict(chosen: Pruned, scores: Array) -> str:
-    """Whether the pair is the surface's, and what was trained for it."""
+    """Return whether the pair is the minimum of the surface, and how much was trained."""
     lowest = float(scores.min())
     same = scores[chosen.kernel, chosen.ridge] <= lowest + 3e-12 * max(1.0, lowest)
     off = abs(chosen.score - lowest) / lowest
     return (
-        f"{'same pair' if same else 'OTHER PAIR'}, value off by {off:.0e} of it, "
+        f"{'same pair' if same else 'DIFFERENT PAIR'}, relative error of the value {off:.0e}, "
         f"{chosen.work.kernels_fitted} kernels and {chosen.work.pairs} pairs fitted, {chosen.work.folds} folds"
     )
 
 
 def show(name: str, k: int, n: int, seconds: dict[str, float], found: dict[str, Any]) -> None:
-    """Ratios over FBIF."""
+    """Print ratios over FBIF."""
     print(f"\n{name}, n = {n}, {k} folds")
     for prefix, base in (("", "FBIF"), ("KRR ", "KRR FBIF")):
         if base not in seconds:
@@ -161,7 +162,9 @@ def show(name: str, k: int, n: int, seconds: dict[str, float], found: dict[str, 
                         f"{value / seconds['FBIF, our trainer']:>8.2f} over FBIF with our trainer"
                     )
         chosen, k_cv = found[f"{prefix}selection"], seconds[f"{prefix}k-CV"]
-        print(f"    k-CV over the selection {k_cv / seconds[f'{prefix}selection']:.1f}", end="")
+        print(
+            f"    k-CV time over selection time {k_cv / seconds[f'{prefix}selection']:.1f}", end=""
+        )
         if not prefix:
             ours = seconds["k-CV, our trainer"] / seconds["selection"]
             print(f", with our trainer {ours:.1f}", end="")
@@ -169,7 +172,7 @@ def show(name: str, k: int, n: int, seconds: dict[str, float], found: dict[str, 
 
 
 def main() -> None:
-    """Measure, print."""
+    """Run the benchmark and print the results."""
     parser = argparse.ArgumentParser()
     parser.add_argument("-d", "--dataset", action="append")
     parser.add_argument("--mirror")

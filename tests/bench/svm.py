@@ -1,18 +1,21 @@
-"""CPU seconds of an SVM's 5-fold cross-validation over a grid against scikit-learn's, side by side in one process.
+"""Time an SVM's 5-fold cross-validation over a grid against scikit-learn, in one process.
 
     python tests/bench/svm.py [-d australian ...] [--mirror DIR] [--grid lam|n-lam|usual] [--every 1] [--check]
 
-31 widths, tau 2^-15 .. 2^15, by 16 C, features on [-1, 1], all rows, the same folds. The grid ``lam`` has lam
-2^-15, 2^-13, .. 2^15, C = 1 / (2 n lam), ``n-lam`` the same without the n; ``usual`` has C = 2^-1 .. 2^14.
-``--every 4`` takes every fourth width, where all would take too long. Measured, one thread:
+The grid has 31 widths, tau 2^-15 .. 2^15, by 16 C; features are on [-1, 1]; all rows and the same
+folds are used. ``--grid lam`` has lam 2^-15, 2^-13, .. 2^15, C = 1 / (2 n lam), ``n-lam`` the same
+without the n; ``usual`` has C = 2^-1 .. 2^14. ``--every 4`` takes every fourth width, if all would
+take too long. It measures CPU seconds with one thread of:
 
-* ``GridSearchCV(SVC())`` with gamma and C, without refitting, which makes its kernels anew for each candidate;
+* ``GridSearchCV(SVC())`` with gamma and C, without refitting, which computes its kernels for each
+  candidate;
 * a loop of ``SVC`` on the precomputed kernel matrix, one fit per width, C and fold;
-* kselect's path, ``held_out`` of each width, the kernel matrices included.
+* kselect's path, ``held_out`` of each width, including the kernel matrices.
 
-Prints both ratios, in how many cells the number of held-out errors differs from the loop's, and by how much, and
-whether both choose the same pair. ``--check`` compares the decision values of fits on all rows with LIBSVM's at
-its tolerance 1e-8 instead, on the kernel matrix in single precision, in which LIBSVM keeps it.
+It prints both ratios, the number of cells whose held-out errors differ from the loop's, the largest
+difference, and whether both choose the same pair. ``--check`` compares the decision values of fits
+on all rows with LIBSVM's at its tolerance 1e-8 instead, on the kernel matrix in single precision,
+in which LIBSVM stores it.
 """
 
 from __future__ import annotations
@@ -46,14 +49,14 @@ K = 5
 
 
 def load(name: str, mirror: str | None) -> tuple[Array, Array]:
-    """All rows, on [-1, 1]."""
+    """Return all rows, on [-1, 1]."""
     info = find_dataset(name)
     data = read_dataset(info, resolve(info, Places(default_cache(), mirror, offline=True)))
     return apply_scale(data.X, *fit_scale(data.X, "minmax")), data.y
 
 
 def boxes(grid: str, n: int) -> Array:
-    """The values of C, ascending."""
+    """Return the values of C, ascending."""
     if grid == "usual":
         return np.asarray(2.0 ** np.arange(-1, 15))
     lams = 2.0 ** np.arange(-15, 16, 2)
@@ -61,7 +64,7 @@ def boxes(grid: str, n: int) -> Array:
 
 
 def ours(X: Array, y: Array, folds: Folds, taus: Array, Cs: Array) -> Array:
-    """Held-out errors, (widths, C)."""
+    """Return held-out errors of shape (widths, C)."""
     points, lams, found = Points(X), 1.0 / (2 * len(y) * Cs), []
     for tau in taus.tolist():
         kernel = Gaussian(tau)
@@ -71,7 +74,7 @@ def ours(X: Array, y: Array, folds: Folds, taus: Array, Cs: Array) -> Array:
 
 
 def loop(X: Array, y: Array, folds: Folds, taus: Array, Cs: Array) -> Array:
-    """The same by a fit for each."""
+    """Return the same errors by a fit for each."""
     points, found = Points(X), np.zeros((len(taus), len(Cs)), dtype=np.intp)
     for i, tau in enumerate(taus.tolist()):
         gram = Gaussian(tau).gram(points)
@@ -85,13 +88,13 @@ def loop(X: Array, y: Array, folds: Folds, taus: Array, Cs: Array) -> Array:
 
 
 def grid_search(X: Array, y: Array, folds: Folds, taus: Array, Cs: Array) -> None:
-    """As a user would write it."""
+    """Run a user's ``GridSearchCV``."""
     grid = {"gamma": (0.5 / taus).tolist(), "C": Cs.tolist()}
     GridSearchCV(SVC(), grid, cv=PredefinedSplit(folds.numbers), refit=False).fit(X, y)
 
 
 def warm() -> None:
-    """Compiled, or read from the cache."""
+    """Compile the loops, or read them from the cache."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 3))
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=80) > 0, 1.0, -1.0)
@@ -99,7 +102,7 @@ def warm() -> None:
 
 
 def measure(name: str, X: Array, y: Array, taus: Array, Cs: Array) -> None:
-    """Seconds, ratios, and how the errors differ."""
+    """Print seconds, ratios, and differences of the errors."""
     folds = draw_folds(len(y), K, stream(0, name, 0, f"{K} folds"))
     seconds, found = {}, {}
     for contestant in (ours, loop, grid_search):
@@ -112,14 +115,14 @@ def measure(name: str, X: Array, y: Array, taus: Array, Cs: Array) -> None:
         f"{name}, n = {len(y)}, {len(taus)} widths, {len(Cs)} C: ours {seconds[ours]:.2f} s, "
         f"loop {seconds[loop]:.2f} s = {seconds[loop] / seconds[ours]:.1f} times, "
         f"GridSearchCV {seconds[grid_search]:.2f} s = {seconds[grid_search] / seconds[ours]:.1f} times; "
-        f"errors differ in {(a != b).sum()} of {a.size} cells, by {np.abs(a - b).max()} rows at most, "
-        f"{'the same pair' if same else 'ANOTHER PAIR'}",
+        f"errors differ in {(a != b).sum()} of {a.size} cells, by at most {np.abs(a - b).max()} rows, "
+        f"{'the same pair' if same else 'DIFFERENT PAIR'}",
         flush=True,
     )
 
 
 def check(name: str, X: Array, y: Array, taus: Array, Cs: Array) -> None:
-    """The largest difference of decision values, relative to the larger of 1 and their size."""
+    """Print the largest difference of decision values, relative to at least 1."""
     points, lams, worst, failed = Points(X), 1.0 / (2 * len(y) * Cs), [], 0
     for tau in taus.tolist():
         kernel = Gaussian(tau)
@@ -144,7 +147,7 @@ def check(name: str, X: Array, y: Array, taus: Array, Cs: Array) -> None:
 
 
 def main() -> None:
-    """Measure, or check."""
+    """Run the benchmark, or the check."""
     parser = argparse.ArgumentParser()
     parser.add_argument("-d", "--dataset", action="append")
     parser.add_argument("--mirror")

@@ -1,6 +1,7 @@
-"""A command in a forked child: its status, its words and its time, within a memory and a time of its own.
+"""Run a command in a forked child and record its status, output and time.
 
-A fork has everything imported already, so that thousands of calls take minutes.
+A fork inherits all imports, so that thousands of calls take minutes. Each child has limits of its
+own for memory and time.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ LONGEST_LINE = 1100
 
 @dataclass(frozen=True)
 class Ending:
-    """How a child ended; ``status`` is negative where a signal ended it, ``seconds`` are of the processor.
+    """The result of a child; ``status`` is negative if a signal ended it.
 
-    Other processes of the machine would count in the time of a clock; a hang ends by SIGALRM.
+    ``seconds`` is processor time, which does not depend on the load of the machine; SIGALRM ends a
+    hang.
     """
 
     status: int
@@ -37,7 +39,7 @@ class Ending:
     err: str
 
     def fault(self) -> str:
-        """What must not happen, in a word; empty where nothing is wrong."""
+        """Return what went wrong in a word, or an empty text."""
         if self.status < 0:
             return f"signal {-self.status}"
         if "Traceback" in self.err:
@@ -56,7 +58,7 @@ class Ending:
 
 
 def call(arguments: list[str], folder: Path) -> Ending:
-    """``kselect ARGUMENTS`` in a forked child whose current folder this is."""
+    """Run ``kselect ARGUMENTS`` in a forked child with ``folder`` as its current folder."""
     out, err = folder / ".out", folder / ".err"
     sys.stdout.flush()
     if not (child := os.fork()):
@@ -68,7 +70,7 @@ def call(arguments: list[str], folder: Path) -> Ending:
 
 
 def run_in_child(arguments: list[str], folder: Path, out: Path, err: Path) -> None:
-    """What the child does; it never comes back."""
+    """Run the command in the child and exit; this function never returns."""
     status = 99
     try:
         os.chdir(folder)
@@ -92,7 +94,7 @@ def run_in_child(arguments: list[str], folder: Path, out: Path, err: Path) -> No
 
 @dataclass
 class Tally:
-    """What a campaign has seen."""
+    """Counts of the endings in a campaign."""
 
     what: str
     keep: Path | None
@@ -101,7 +103,7 @@ class Tally:
     slowest: float = 0.0
 
     def add(self, number: int, ending: Ending, words: str, data: bytes) -> None:
-        """Count an ending; what must not happen is told, and kept where a folder for it was named."""
+        """Count an ending; print a fault, and keep its files if a folder was given."""
         self.statuses[f"status {ending.status}"] += 1
         self.slowest = max(self.slowest, ending.seconds)
         if not (fault := ending.fault()):
@@ -114,14 +116,14 @@ class Tally:
             (self.keep / f"{number}.txt").write_text(f"{words}\n{fault}\n{ending.err}")
 
     def finish(self) -> None:
-        """The counts; the exit status says whether there were faults."""
+        """Print the counts, and return 1 if there were faults."""
         seen = ", ".join(f"{name}: {times}" for name, times in sorted(self.statuses.items()))
         tell(f"{self.what}: {seen}; slowest {self.slowest:.2f} s; faults: {self.faults}")
         sys.exit(bool(self.faults))
 
 
 def tell(text: str) -> None:
-    """A line of the campaign's own."""
+    """Print one line of the campaign."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
@@ -130,13 +132,13 @@ Attempt = Callable[[random.Random, int, Tally], None]
 
 
 def campaign(what: str, count: int, attempt: Attempt) -> None:
-    """``--count`` attempts with numbers drawn from ``--seed``."""
+    """Make ``--count`` attempts with random numbers from ``--seed``."""
     import numpy as np
 
     parser = argparse.ArgumentParser(description=what)
     parser.add_argument("--count", type=int, default=count)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--keep", type=Path, default=None, help="folder for what goes wrong")
+    parser.add_argument("--keep", type=Path, default=None, help="folder for the inputs that fail")
     options = parser.parse_args()
     np.linalg.eigh(np.eye(3))  # the library is loaded once, before the forks
     rng = random.Random(options.seed)

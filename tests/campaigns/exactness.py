@@ -1,20 +1,21 @@
-"""The smoothed hinge, KRR, their series and the selection by bounds, against their definitions on other data.
+"""Compare the smoothed hinge, KRR, their series and the pruned selection with their definitions.
 
     python tests/campaigns/exactness.py [-d NAME ...] [--widths 5] [--seed 0]
 
-Run by hand, some minutes: none of its data sets is one of a paper's. Scikit-learn's own, and made ones with
-equal rows, more features than rows, outliers, few rows of a class, features of the size 1e6, few rows. For each,
-over widths from K = I to 1 1^T and the ridges of ijcai2018:
+Start it by hand; it takes some minutes. The data sets are scikit-learn's and synthetic ones, none
+from the papers: equal rows, more features than rows, outliers, few rows of a class, features of
+size 1e6, few rows. For each data set, over widths from K = I to 1 1^T and the ridges of ijcai2018,
+it compares:
 
-* optimality: ``2 lam beta + V'/n``, over the largest slope;
-* k-fold: each fold trained from nothing, by the paper's Newton method or a linear solution, over the largest
-  prediction;
-* BIF: the first order against the difference quotient of the fold's weight, at ridges of 2^-9 and more where no
-  margin is near the end of a zone;
-* Woodbury: the inverse with Nystrom columns against the dense one, over its largest entry;
-* minimum: the pruned selection's error against the lowest of the surface.
+* optimality: ``2 lam beta + V'/n``, relative to the largest slope;
+* k-fold: each fold trained from scratch, by the paper's Newton method or a linear solve, relative
+  to the largest prediction;
+* BIF: the first order against the difference quotient in the fold's weight, at ridges of at least
+  2^-9 if no margin is near the end of a zone;
+* Woodbury: the inverse with Nystrom columns against the dense one, relative to its largest entry;
+* minimum: the pruned selection's error against the lowest error of the surface.
 
-Prints the worst of each, and what exceeds its limit.
+It prints the worst gap of each kind; an exclamation mark stands for a gap above its limit.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ H = 0.05
 LAMS = 2.0 ** np.arange(-15, 16, 2)
 MOST = 220
 LIMITS = {"optimality": 1e-9, "k-fold": 1e-8, "BIF": 1e-6, "Woodbury": 1e-10, "minimum": 1e-10}
-# The change of the fold's weight; the smallest ridge of that; the share of h that no margin may come near.
+# The change of the fold's weight, its smallest ridge, and the required distance of margins from zone ends, over h.
 STEP = 1e-6
 LEAST = 2.0**-9
 NEAR = 1e-3
@@ -61,46 +62,46 @@ Worst = dict[str, float]
 
 
 def bundled(load: Callable[[], object], positive: Callable[[Array], Array]) -> Data:
-    """One of scikit-learn's own as two classes."""
+    """Return one of scikit-learn's data sets as two classes."""
     found = load()
     y = np.asarray(found.target, dtype=float)  # type: ignore[attr-defined]
     return np.asarray(found.data, dtype=float), np.where(positive(y), 1.0, -1.0)  # type: ignore[attr-defined]
 
 
 def made(rng: np.random.Generator, n: int, d: int) -> Data:
-    """Two classes by a curved rule with noise."""
+    """Return two classes with a curved boundary and noise."""
     X = rng.uniform(-1, 1, size=(n, d))
     y = np.sin(3 * X[:, 0]) + X[:, -1] + 0.5 * rng.normal(size=n)
     return X, np.where(y > 0, 1.0, -1.0)
 
 
 def duplicated(rng: np.random.Generator) -> Data:
-    """Every row twice, often with the other label."""
+    """Return every row twice, often with the other label."""
     X, _ = made(rng, 80, 3)
     return np.vstack([X, X]), rng.choice([-1.0, 1.0], size=160)
 
 
 def outliers(rng: np.random.Generator) -> Data:
-    """Some rows a thousand times as far away."""
+    """Return data with some rows a thousand times as far away."""
     X, y = made(rng, 150, 4)
     X[::29] *= 1000.0
     return X, y
 
 
 def unbalanced(rng: np.random.Generator) -> Data:
-    """Four rows of one class."""
+    """Return data with four rows of one class."""
     X, _ = made(rng, 180, 5)
     return X, np.where(np.arange(180) < 4, 1.0, -1.0)
 
 
 def on_a_grid(rng: np.random.Generator) -> Data:
-    """Whole numbers: many equal distances."""
+    """Return whole numbers, which have many equal distances."""
     X = rng.integers(0, 4, size=(150, 4)).astype(float)
     return X, np.where((X.sum(axis=1) + rng.normal(size=150)) > 6, 1.0, -1.0)
 
 
 def data_sets(seed: int) -> Iterator[tuple[str, Data]]:
-    """Name -> rows and labels; the rows as they are, so that a width may be far from all of them."""
+    """Return unscaled rows and labels by name."""
     rng = np.random.default_rng(seed)
     yield "iris", bundled(datasets.load_iris, lambda y: y == 1)
     yield "wine", bundled(datasets.load_wine, lambda y: y == 0)
@@ -119,28 +120,28 @@ def data_sets(seed: int) -> Iterator[tuple[str, Data]]:
 
 
 def thinned(X: Array, y: Array, seed: int) -> Data:
-    """So many rows that training from nothing stays short."""
+    """Return few enough rows for training from scratch."""
     rows = np.random.default_rng(seed).permutation(len(y))[:MOST]
     return X[rows], y[rows]
 
 
 def widths(X: Array, count: int) -> Array:
-    """From far below the nearest to far above the farthest distance."""
+    """Return widths from far below the smallest to far above the largest distance."""
     D = Points(X).squared_distances
     middle = float(np.median(D[np.triu_indices(len(X), 1)])) or 1.0
     return middle * 2.0 ** np.linspace(-12, 12, count)
 
 
-# --- what is compared ------------------------------------------------------------------------------
+# --- the comparisons --------------------------------------------------------------------------------
 
 
 def over(gap: Array, size: Array) -> float:
-    """The largest gap over the largest size, or over 1 where that is larger."""
+    """Return the largest gap relative to the largest size, or to 1 if that is larger."""
     return float(np.abs(gap).max() / max(1.0, np.abs(size).max()))
 
 
 def optimality(p: Problem, _: Folds) -> float:
-    """The slope of a row with the largest pull is 1."""
+    """Return the optimality violation, relative to the largest slope of a row."""
     dual = smooth_hinge(p).fit()
     even = slow.even(p.n)
     found = (
@@ -150,7 +151,7 @@ def optimality(p: Problem, _: Folds) -> float:
 
 
 def trained(p: Problem, folds: Folds, hinge: bool) -> Array:
-    """Every fold predicted by a model trained from nothing."""
+    """Predict every fold by a model trained from scratch."""
     out = np.empty((len(LAMS), p.n))
     for F in folds.members:
         T, inner, outer = without(p.K, F)
@@ -165,7 +166,7 @@ def trained(p: Problem, folds: Folds, hinge: bool) -> Array:
 
 
 def k_fold(p: Problem, folds: Folds) -> float:
-    """Both learners."""
+    """Compare the held-out predictions of both learners."""
     gaps = []
     for make, hinge in ((smooth_hinge, True), (krr, False)):
         want = trained(p, folds, hinge)
@@ -174,7 +175,7 @@ def k_fold(p: Problem, folds: Folds) -> float:
 
 
 def first_order(p: Problem, folds: Folds) -> float:
-    """``f + eps df/de`` by a central difference of training with weights, where no margin is near a zone's end."""
+    """Compare the first order with a central difference, if no margin is near the end of a zone."""
     path, worst = smooth_hinge(p), 0.0
     fitted, series = path.decision(), path.bif(folds, 1)
     for i, lam in enumerate(LAMS.tolist()):
@@ -192,7 +193,7 @@ def first_order(p: Problem, folds: Folds) -> float:
 
 
 def inverses(p: Problem, folds: Folds) -> float:
-    """Square and hinge with the zones of the fit, a tenth of the columns."""
+    """Compare the inverses of the square loss and the hinge on a tenth of the columns."""
     landmarks = np.arange(0, p.n, 10)
     V, n, worst = nystrom_factor(p.K[:, landmarks], landmarks), p.n, 0.0
     zones = np.abs(1.0 - p.y * smooth_hinge(p).decision()) <= H
@@ -207,7 +208,7 @@ def inverses(p: Problem, folds: Folds) -> float:
 
 
 def minimum(X: Array, y: Array, taus: Array, folds: Folds, learner: PrunedLearner) -> float:
-    """The selection by bounds over all widths and ridges, against the surface's lowest error."""
+    """Compare the error of the pruned selection with the lowest error of the surface."""
     points, rows = Points(X), []
     for tau in taus.tolist():
         p = problem(X, y, tau)
@@ -221,13 +222,13 @@ def minimum(X: Array, y: Array, taus: Array, folds: Folds, learner: PrunedLearne
 
 
 def problem(X: Array, y: Array, tau: float) -> Problem:
-    """One width with the paper's ridges."""
+    """Return one width with the paper's ridges."""
     kernel = Gaussian(tau)
     return Problem(X, y, kernel, kernel.gram(Points(X)), LAMS, "per-fold")
 
 
 def worst_of(X: Array, y: Array, count: int, seed: int) -> Worst:
-    """Each comparison at its worst."""
+    """Return the worst gap of each comparison."""
     taus = widths(X, count)
     folds = [draw_folds(len(y), k, np.random.default_rng(seed + k)) for k in (5, 10)]
     kinds = {"optimality": optimality, "k-fold": k_fold, "BIF": first_order, "Woodbury": inverses}
@@ -243,7 +244,7 @@ def worst_of(X: Array, y: Array, count: int, seed: int) -> Worst:
 
 
 def main() -> None:
-    """Compare, print."""
+    """Run the comparisons and print their gaps."""
     parser = argparse.ArgumentParser()
     parser.add_argument("-d", "--dataset", action="append")
     parser.add_argument("--widths", type=int, default=5)

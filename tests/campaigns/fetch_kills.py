@@ -1,9 +1,9 @@
-"""``kselect data fetch`` killed at random moments: the next call leaves good files and no litter.
+"""Kill ``kselect data fetch`` at random moments; the next call must leave good files only.
 
     python tests/campaigns/fetch_kills.py --count 300 --seed 1
 
-Run by hand. Each call is a forked process that gets SIGKILL, while it asks a server that dawdles, on a disk
-that does; then one more call is made, without haste.
+Start it by hand. Each call is a forked process with a slow server and a slow disk, and gets
+SIGKILL. After that one more call runs without delays.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from children import Ending, Tally, call, campaign, run_in_child, tell  # noqa: 
 from servers import Server, serve, slowly, toy_files, write_registry  # noqa: E402
 
 FILES = toy_files(6)
-MOMENTS = 0.25  # seconds from the start to the latest kill
+MOMENTS = 0.25  # latest kill, in seconds after the start
 seen = {"killed": 0, "left": 0}
 
 
 def server_process() -> str:
-    """The URL of a server in a process of its own, which ends with this one."""
+    """Yield the URL of a server in a separate process, and end that process afterwards."""
     reader, writer = os.pipe()
     if not os.fork():
         server = Server(serve(b"", 404))
@@ -43,7 +43,7 @@ def server_process() -> str:
 
 
 def dawdle() -> None:
-    """A disk that takes its time: most of the kills fall where something is written."""
+    """Slow down the disk, so that most kills fall into a write."""
     fsync, replace = os.fsync, os.replace
 
     def slow_fsync(handle: int) -> None:
@@ -58,7 +58,7 @@ def dawdle() -> None:
 
 
 def killed(arguments: list[str], folder: Path, after: float) -> None:
-    """A call that is killed, unless it has ended before."""
+    """Run a call and kill it, unless it ends before."""
     if not (child := os.fork()):
         dawdle()
         run_in_child(arguments, folder, folder / ".out", folder / ".err")
@@ -69,7 +69,7 @@ def killed(arguments: list[str], folder: Path, after: float) -> None:
 
 
 def attempt(rng: random.Random, number: int, tally: Tally) -> None:
-    """One to three kills in a cache that may hold good and damaged files, then a call to the end."""
+    """Kill one to three calls on a cache with good and damaged files, then let one finish."""
     names = rng.sample(sorted(FILES), rng.randint(1, len(FILES)))
     arguments = ["data", "fetch", *(n.removesuffix("_scale") for n in names)]
     with tempfile.TemporaryDirectory() as folder:
@@ -97,7 +97,7 @@ if __name__ == "__main__":
     import kselect.datasets.registry as registry
 
     URL = server_process()
-    assert threading.active_count() == 1, "a fork would lose a thread"
+    assert threading.active_count() == 1, "a fork would lose the other threads"
     with tempfile.TemporaryDirectory() as home:
         write_registry(Path(home), FILES)
         registry.HERE = Path(home)

@@ -1,24 +1,26 @@
-"""flkl2014: gradients, Hessian, outer Jacobian, held-out errors and inner minima, against their definitions.
+"""Compare the derivatives, held-out errors and inner minima of flkl2014 with their definitions.
 
     python tests/campaigns/gradients.py [--problems 200] [--first 0] [-v]
 
-Run by hand, some minutes. Random problems, none of a paper's: 40 to 200 rows, 1 to 20 features, widths of all
-sizes with zeros among them, ridges over six decades, classes and numbers as targets; scikit-learn's own sets, and
-made ones with equal rows, whole numbers, heavy tails, nearly equal features, constant ones. For RBF and ARD:
+Start it by hand; it takes some minutes. The problems are random, none from the papers: 40 to 200
+rows, 1 to 20 features, widths of all sizes including zeros, ridges over six decades, classes and
+numbers as targets; scikit-learn's data sets, and synthetic ones with equal rows, whole numbers,
+heavy tails, nearly equal features, constant features. For RBF and ARD it compares:
 
-* LOO, k-CV: every row's or fold's error by retraining, over the largest; their gradients in theta (at zero from
-  both sides) and lam, BR's in the logarithms, by central differences of a definition of their own;
-* inner: the gradient of L by central differences of L, its Hessian by those of the gradient;
-* minimum: the projected gradient where the inner search ends, over the largest sum of its two terms in absolute
-  value, on one fold and at the widths that ``flkl`` reports;
-* Jacobian: every held-out error in (log lam, log mu), by central differences of minima that are polished by a
-  Newton search of the definition's gradient;
-* objective: what ``flkl`` reports, by retraining at the minima that its path ended near; not where it counted
-  a jump, as a mismatch is possible there.
+* LOO, k-CV: the error of every row or fold with retraining, relative to the largest; the gradients
+  in theta (at zero from both sides) and lam, and BR's in the logarithms, with central differences
+  of an independent definition;
+* inner: the gradient of L with central differences of L, its Hessian with those of the gradient;
+* minimum: the projected gradient at the end of the inner search, relative to the largest sum of the
+  absolute values of its two terms, on one fold and at the widths that ``flkl`` reports;
+* Jacobian: every held-out error's derivative in (log lam, log mu) with central differences of
+  minima that Newton's method on the definition's gradient has polished;
+* objective: the value that ``flkl`` reports with retraining at the minima near the end of its path;
+  skipped if ``flkl`` counted a jump, which permits a mismatch.
 
-Gaps of derivatives are over the largest derivative of the same kind. Differences of several steps are taken and the
-best serves: too short a step shows rounding, too long a one the next derivative. Prints the worst of each,
-and every problem with something beyond its limit.
+Gaps of derivatives are relative to the largest derivative of the same kind. Differences use several
+steps and the best one counts: short steps show rounding, long ones higher derivatives. It prints
+the worst gap of each kind, and every problem above a limit.
 """
 
 from __future__ import annotations
@@ -70,12 +72,13 @@ LIMITS = {
     "widths": 1e-6,
     "objective": 1e-4,
 }
-# Steps of the differences, as shares of what a variable changes anything over: short ones where a kernel matrix of
-# low rank with a small ridge ceases to be positive definite as soon as a width is negative.
+# Steps of the differences, relative to the scale of a variable. Short steps are for kernel matrices of low
+# rank with a small ridge, which are not positive definite as soon as a width is negative.
 SHARES = tuple((3.0 * 10.0 ** -np.arange(2.0, 10.0)).tolist())
-# A gap so small that no other step is tried.
+# Below this gap no other step is tried.
 FINE = 1e-9
-# Rows that must differ from the most frequent value of a feature: of a rarer one every derivative is rounding.
+# The number of rows that must differ from a feature's most frequent value; with fewer rows every derivative
+# is dominated by rounding.
 RARE = 5
 SETS = ("iris", "wine", "breast_cancer", "diabetes", "digits")
 Worst = dict[str, float]
@@ -84,7 +87,7 @@ Worst = dict[str, float]
 
 
 def made(rng: np.random.Generator, kind: str, n: int, d: int) -> Array:
-    """Rows of one kind."""
+    """Return rows of one kind."""
     X = rng.normal(size=(n, d))
     if kind == "equal rows":
         X[n // 2 :] = X[: n - n // 2]
@@ -114,12 +117,12 @@ KINDS = (
 
 
 def differing(x: Array) -> int:
-    """The rows without the most frequent value."""
+    """Return the number of rows that differ from the most frequent value."""
     return len(x) - int(np.unique(x, return_counts=True)[1].max())
 
 
 def problem(number: int) -> tuple[str, Array, Array, np.random.Generator]:
-    """Rows in the unit of the searches, with a target: two classes, or a number."""
+    """Return rows in the unit of the searches, with two classes or a numeric target."""
     rng = np.random.default_rng([number, 2014])
     kind, n, d = KINDS[number % len(KINDS)], int(rng.integers(40, 201)), int(rng.integers(1, 21))
     if kind in SETS:
@@ -136,23 +139,23 @@ def problem(number: int) -> tuple[str, Array, Array, np.random.Generator]:
 
 
 def place(rng: np.random.Generator, size: int, d: int) -> tuple[Array, float, float]:
-    """theta with zeros among them, lam and mu."""
+    """Draw theta with some zeros, lam and mu."""
     theta = rng.exponential(size=size) * 10.0 ** rng.uniform(-2, 0.5) / d
     if size > 1:
         theta[rng.permutation(size)[: rng.integers(0, size)]] = 0.0
     return theta, 10.0 ** rng.uniform(-3, 3), 10.0 ** rng.uniform(-2, 3)
 
 
-# --- how much two numbers differ -------------------------------------------------------------------
+# --- gaps -------------------------------------------------------------------------------------------
 
 
 def over(gap: Array, size: Array) -> float:
-    """The largest gap over the largest size."""
+    """Return the largest gap relative to the largest size."""
     return float(np.abs(gap).max(initial=0.0) / (np.abs(size).max(initial=0.0) or 1.0))
 
 
 def against(found: Array, f: Callable[[Array], float | Array], x: Array, reach: Array) -> float:
-    """A gradient against central differences, the last axis that of x; the best of some steps."""
+    """Compare a gradient with central differences along the last axis, at the best step."""
 
     def moved(r: int, value: float) -> float | Array:
         point = x.copy()
@@ -178,7 +181,7 @@ def against(found: Array, f: Callable[[Array], float | Array], x: Array, reach: 
 
 
 def loo_errors(K: Array, y: Array, lam: float) -> Array:
-    """By the inverse of the bordered system; that it is retraining is compared too."""
+    """Return errors from the inverse of the bordered system."""
     n, one = len(y), np.ones((len(y), 1))
     inverse = np.linalg.inv(np.block([[K + lam * np.eye(n), one], [one.T, np.zeros((1, 1))]]))
     return np.asarray((inverse[:n, :n] @ y) / np.diagonal(inverse)[:n])
@@ -187,17 +190,17 @@ def loo_errors(K: Array, y: Array, lam: float) -> Array:
 def half_squares(
     errors: Callable[[Array, Array, float], Array], D: Array, y: Array
 ) -> Callable[[Array], float]:
-    """``Q`` as a function of theta and, last, lam."""
+    """Return ``Q`` as a function of theta and, in the last place, lam."""
     return lambda at: 0.5 * float(np.sum(errors(kernel(D, at[:-1]), y, float(at[-1])) ** 2))
 
 
 def shifted(value: Callable[[Array], float], at: Array, far: Array, shares: Array) -> float:
-    """A value so many shares away."""
+    """Return a value moved by a multiple of its step."""
     return value(at + shares * far)
 
 
 def inner_gradient(D: Array, y: Array, lam: float, mu: float, theta: Array) -> Array:
-    """``-(lam/2) alpha' (K o -D_r) alpha + mu theta_r``."""
+    """Return ``-(lam/2) alpha' (K o -D_r) alpha + mu theta_r``."""
     K = kernel(D, theta)
     alpha, _ = fit(K, y, lam)
     pull = np.array([alpha @ (K * one) @ alpha for one in D])
@@ -205,7 +208,7 @@ def inner_gradient(D: Array, y: Array, lam: float, mu: float, theta: Array) -> A
 
 
 def polished(D: Array, y: Array, lam: float, mu: float, theta: Array, H: Array) -> Array:
-    """The minimum nearby: Newton on the definition's gradient of the positive widths, H nearly its Hessian."""
+    """Return the minimum nearby, by Newton's method on the definition's gradient."""
     theta, positive = theta.copy(), theta > 0.0
     for _ in range(40):
         step = np.linalg.solve(H, inner_gradient(D, y, lam, mu, theta)[positive])
@@ -216,24 +219,24 @@ def polished(D: Array, y: Array, lam: float, mu: float, theta: Array, H: Array) 
 
 
 def unsettled(D: Array, y: Array, lam: float, mu: float, theta: Array) -> float:
-    """The projected gradient, over the largest sum of the absolute values of its two terms."""
+    """Return the projected gradient relative to the largest sum of its absolute terms."""
     g = inner_gradient(D, y, lam, mu, theta)
     projected = np.where(theta > 0.0, g, np.minimum(g, 0.0))
     return over(projected, np.abs(g - mu * theta) + mu * np.abs(theta))
 
 
-# --- what is compared ------------------------------------------------------------------------------
+# --- the comparisons --------------------------------------------------------------------------------
 
 
 def reach(D: Array) -> Array:
-    """The theta of each width that changes anything."""
+    """Return the scale of theta for each width."""
     return np.asarray(1.0 / np.maximum(D.max(axis=(1, 2)), 1e-3))
 
 
 def second_level(
     widths: KernelWidths, D: Array, y: Array, folds: Folds, theta: Array, lam: float
 ) -> Iterator[tuple[str, float]]:
-    """LOO, k-CV and BR at one place."""
+    """Compare LOO, k-CV and BR at one place."""
     K, n = kernel(D, theta), len(y)
     rows: list[Index] = [np.array([i]) for i in range(n)]
     members = list(folds.members)
@@ -245,7 +248,7 @@ def second_level(
         expected = held_out_errors(K, y, lam, left_out)
         yield name, over(make(widths.gram(theta), y, lam).errors - expected, expected)
         found = slope(make, widths, y, theta, lam)
-        # in the unit of what a step changes, so that no component hides behind another's unit
+        # in units of the steps, so that no component is hidden by the unit of another
         gradient = np.append(found.theta, found.lam) * far
         value = half_squares(errors, D, y)
         in_shares = partial(shifted, value, at, far)
@@ -254,7 +257,7 @@ def second_level(
 
 
 def regularised(widths: KernelWidths, D: Array, y: Array, theta: Array, lam: float) -> float:
-    """``(n/2) log Q + (d/2) log Omega`` in the logarithms; the search's is 2/n of that."""
+    """Compare the gradient of ``(n/2) log Q + (d/2) log Omega``; the search's is 2/n of that."""
     press, n = half_squares(loo_errors, D, y), len(y)
 
     def value(u: Array) -> float:
@@ -270,7 +273,7 @@ def regularised(widths: KernelWidths, D: Array, y: Array, theta: Array, lam: flo
 def inner(
     widths: KernelWidths, D: Array, y: Array, theta: Array, lam: float, mu: float
 ) -> Iterator[tuple[str, float]]:
-    """L's gradient and Hessian at one place, in the unit of what a step changes."""
+    """Compare the gradient and Hessian of L at one place, in units of the steps."""
     point, far = Inner(widths, y, lam, mu).at(theta), reach(D)
 
     def value(v: Array) -> float:
@@ -291,7 +294,7 @@ def inner(
 def outer(
     widths: KernelWidths, X: Array, y: Array, held: Index, start: Array, u: Array, *, ard: bool
 ) -> Iterator[tuple[str, float]]:
-    """One fold: the minimum that the search ends at, and how its errors move with (log lam, log mu)."""
+    """Compare one fold's minimum and its errors' derivatives in (log lam, log mu)."""
     rest = np.setdiff1d(np.arange(len(y)), held)
     inside, across = (differences(X[rows], X[rest], one=not ard) for rows in (rest, held))
     found = FoldProblem.of(widths, y, held).fit(u, start, near=0.0)
@@ -313,7 +316,7 @@ def outer(
 
 
 def whole(X: Array, y: Array, folds: Folds, *, ard: bool) -> Iterator[tuple[str, float]]:
-    """``flkl`` from end to end: its widths in the features as they came in, its objective at its folds' minima."""
+    """Compare the widths and the objective that ``flkl`` reports, in the original features."""
     start = minimise(X, y, folds)
     whole_problem = OuterProblem.of(X, y, folds, start, ard=ard)
     found = flkl(whole_problem)
@@ -330,7 +333,7 @@ def whole(X: Array, y: Array, folds: Folds, *, ard: bool) -> Iterator[tuple[str,
 
 
 def compare(number: int, *, ard: bool) -> Iterator[tuple[str, float]]:
-    """All of one problem with one kernel."""
+    """Compare everything for one problem and one kernel."""
     _, X, y, rng = problem(number)
     unit = Unit.of(X, y)
     widths, d = unit.widths(ard=ard), unit.features
@@ -345,7 +348,7 @@ def compare(number: int, *, ard: bool) -> Iterator[tuple[str, float]]:
 
 
 def main() -> None:
-    """Compare, print."""
+    """Run the comparisons and print their gaps."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--problems", type=int, default=200)
     parser.add_argument("--first", type=int, default=0)
@@ -370,11 +373,11 @@ def main() -> None:
                 print(f"{name:<46}" + shown({k: found.get(k, 0.0) for k in LIMITS}), flush=True)
     print(f"{'worst':<46}" + shown(total))
     print(f"{'limit':<46}" + shown(LIMITS))
-    print(f"{2 * arguments.problems} searches, {beyond} with something beyond its limit")
+    print(f"{2 * arguments.problems} searches, {beyond} with a gap above its limit")
 
 
 def shown(found: Worst) -> str:
-    """Numbers, an exclamation mark where one exceeds its limit."""
+    """Format numbers, with an exclamation mark above the limit."""
     return "".join(f"{v:>10.1e}{' ' if v <= LIMITS[k] else '!'}" for k, v in found.items())
 
 

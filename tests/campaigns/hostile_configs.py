@@ -1,8 +1,9 @@
-"""Mutated configs through ``kselect run CONFIG --dry-run``: no traceback, each within 5 s and 1 GB.
+"""Run ``kselect run CONFIG --dry-run`` on mutated configs.
 
     OPENBLAS_NUM_THREADS=1 python tests/campaigns/hostile_configs.py --count 2000 --seed 1
 
-Run by hand. What goes wrong is kept in --keep DIR with the words that were said.
+No call may end with a traceback, take more than 5 s, or need more than 1 GB. Start it by hand.
+``--keep DIR`` keeps each config that fails, together with the output of the command.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ WHOLE = [
 
 
 def replace_value(rng: random.Random, text: str) -> str:
-    """Another value after one of the colons."""
+    """Replace the value after one of the colons."""
     places = [i for i, c in enumerate(text) if c == ":"]
     if not places:
         return text
@@ -62,14 +63,14 @@ def replace_value(rng: random.Random, text: str) -> str:
 
 
 def replace_token(rng: random.Random, text: str) -> str:
-    """Another value in the place of a word."""
+    """Replace a word by another value."""
     words = text.split(" ")
     words[rng.randrange(len(words))] = rng.choice(SCALARS)
     return " ".join(words)
 
 
 def flip(rng: random.Random, text: str) -> str:
-    """Other characters at a few places."""
+    """Replace characters at a few positions."""
     letters = list(text)
     for _ in range(rng.randint(1, 6)):
         at = rng.randrange(len(letters) + 1)
@@ -81,7 +82,7 @@ def flip(rng: random.Random, text: str) -> str:
 
 
 def lines_moved(rng: random.Random, text: str) -> str:
-    """A line repeated, lost, or moved."""
+    """Repeat, remove or move a line."""
     lines = text.splitlines(keepends=True)
     line = lines.pop(rng.randrange(len(lines)))
     for _ in range(rng.choice([0, 1, 2, 2, 50])):
@@ -90,7 +91,7 @@ def lines_moved(rng: random.Random, text: str) -> str:
 
 
 def key_added(rng: random.Random, text: str) -> str:
-    """One more key at the end, known or not."""
+    """Append a valid or invalid key."""
     keys = ["name", "paper", "title", "learner", "scale", "scale-on", "train", "stratify", "splits", "seed",
             "kernels", "lam", "ridge", "loss", "also-loss", "average", "criteria", "datasets", "figures",
             "'\\e[0m'", "z" * 300, "\u202eabc", "? a", '"\\uD800"', '"a\\nb"']  # fmt: skip
@@ -98,12 +99,12 @@ def key_added(rng: random.Random, text: str) -> str:
 
 
 def cut(rng: random.Random, text: str) -> str:
-    """The first part."""
+    """Return the first part of the config."""
     return text[: rng.randrange(len(text) + 1)]
 
 
 def another(rng: random.Random, text: str) -> str:
-    """Something else altogether."""
+    """Return a text that is no config."""
     return rng.choice(WHOLE)
 
 
@@ -113,7 +114,7 @@ MUTATIONS: list[Mutation] = [
 
 
 def mutated(rng: random.Random) -> bytes:
-    """A config after one to three mutations; sometimes bytes that are no text."""
+    """Return a config after one to three mutations, sometimes with bytes that are no text."""
     text = rng.choice(SOURCES)
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         if text:
@@ -126,7 +127,7 @@ def mutated(rng: random.Random) -> bytes:
 
 
 def flags(rng: random.Random) -> list[str]:
-    """Now and then a flag that is no better."""
+    """Return no flags, or sometimes an invalid one."""
     if rng.random() < 0.8:
         return []
     value = rng.choice(
@@ -136,7 +137,7 @@ def flags(rng: random.Random) -> list[str]:
 
 
 def attempt(rng: random.Random, number: int, tally: Tally) -> None:
-    """One config."""
+    """Run one config."""
     with tempfile.TemporaryDirectory() as folder:
         data = mutated(rng)
         (Path(folder) / "my.yaml").write_bytes(data)

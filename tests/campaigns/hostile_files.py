@@ -1,8 +1,9 @@
-"""Mutated data files through ``kselect select``, ``fit`` and ``predict``: no traceback, each within 5 s and 1 GB.
+"""Run ``kselect select``, ``fit`` and ``predict`` on mutated data files.
 
     OPENBLAS_NUM_THREADS=1 python tests/campaigns/hostile_files.py --count 500 --seed 1
 
-Run by hand. What goes wrong is kept in --keep DIR with the words that were said.
+No call may end with a traceback, take more than 5 s, or need more than 1 GB. Start it by hand.
+``--keep DIR`` keeps each file that fails, together with the output of the command.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ EXTREMES = [
 
 
 def rows(rng: random.Random, numeric: bool) -> list[list[str]]:
-    """Numbers with a target in the last column."""
+    """Return numeric rows with the target in the last column."""
     d, n = rng.choice([1, 2, 5]), rng.choice([1, 3, 10, 60, 60, 60, 60])
     good = [["-1", "1"], ["1", "2"], ["a", "b", "c"], ["0.5", "1.5", "2.25"]]
     labels = rng.choice([*good, *good, *good, ["1"], ["x\x1b[31m", "y"]])
@@ -71,7 +72,7 @@ def rows(rng: random.Random, numeric: bool) -> list[list[str]]:
 
 
 def svmlight(rng: random.Random) -> bytes:
-    """An svmlight file."""
+    """Return an svmlight file."""
     lines = []
     for *features, label in rows(rng, True):
         pairs = (f"{i}:{v}" for i, v in enumerate(features, 1) if rng.random() < 0.8)
@@ -80,7 +81,7 @@ def svmlight(rng: random.Random) -> bytes:
 
 
 def table(rng: random.Random) -> bytes:
-    """A CSV file in one of its dialects."""
+    """Return a CSV file in one of its dialects."""
     delimiter = rng.choice([",", ";", "\t"])
     lines = [delimiter.join(row) for row in rows(rng, False)]
     width = lines[0].count(delimiter) + 1
@@ -91,7 +92,7 @@ def table(rng: random.Random) -> bytes:
 
 
 def mixed(rng: random.Random) -> bytes:
-    """A CSV file of an ordinary kind: an index, categories, dates, percentages, gaps, numbers in some style."""
+    """Return a usual CSV file: an index, categories, dates, percentages, gaps, styled numbers."""
     n, delimiter = rng.choice([4, 12, 60]), rng.choice([",", ";", "\t"])
     gap = rng.choice(["", "NA", "?", "-", "None"])
     kinds: list[Callable[[int], str]] = [
@@ -117,7 +118,7 @@ def mixed(rng: random.Random) -> bytes:
 
 
 def flip(rng: random.Random, data: bytes) -> bytes:
-    """Other bytes at a few places."""
+    """Replace bytes at a few positions."""
     content = bytearray(data)
     for _ in range(rng.randint(1, 8)):
         at = rng.randrange(len(content) + 1)
@@ -126,7 +127,7 @@ def flip(rng: random.Random, data: bytes) -> bytes:
 
 
 def token(rng: random.Random, data: bytes) -> bytes:
-    """A word in the place of another."""
+    """Replace one token by another."""
     separator = rng.choice([b" ", b",", b"\n", b";", b":"])
     words = data.split(separator)
     words[rng.randrange(len(words))] = rng.choice(TOKENS)
@@ -134,12 +135,12 @@ def token(rng: random.Random, data: bytes) -> bytes:
 
 
 def cut(rng: random.Random, data: bytes) -> bytes:
-    """The first part."""
+    """Return the first part of the file."""
     return data[: rng.randrange(len(data) + 1)]
 
 
 def many(rng: random.Random, data: bytes) -> bytes:
-    """The same rows many times, or one row very often."""
+    """Repeat all rows many times, or one row very often."""
     if rng.random() < 0.5:
         return (data + b"\n") * min(rng.choice([2, 50, 5000]), 2_000_000 // (len(data) + 1) + 1)
     line = data.partition(b"\n")[0][:200] + b"\n"
@@ -147,7 +148,7 @@ def many(rng: random.Random, data: bytes) -> bytes:
 
 
 def wide(rng: random.Random, data: bytes) -> bytes:
-    """Rows that reach far to the right: megabytes of text or none, terabytes of matrix."""
+    """Return very wide rows: megabytes of text or none, terabytes as a matrix."""
     n = rng.choice([10, 600, 30_000])
     kind = rng.randrange(4)
     if kind == 0:
@@ -164,7 +165,7 @@ def wide(rng: random.Random, data: bytes) -> bytes:
 
 
 def other(rng: random.Random, data: bytes) -> bytes:
-    """Something else altogether."""
+    """Return content that is no table."""
     return rng.choice([
         b"", b"\n", b"\0" * 1000, b"\n" * 1_000_000, b" " * 5_000_000, b"a", b"1", b",", b",\n,\n",
         b"," * 1_000_000, b'"' + b"x" * 3_000_000, b'"a\n' * 300_000, b"1\n" * 300_000, b"a,b\n1,1\n1,2\n",
@@ -175,7 +176,7 @@ def other(rng: random.Random, data: bytes) -> bytes:
 
 
 def zipped(data: bytes) -> bytes:
-    """An archive of one file."""
+    """Return a zip archive of one file."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.csv", data)
@@ -194,12 +195,12 @@ MUTATIONS: list[Mutation] = [*[token] * 6, *[flip] * 3, cut, many, wide, wide, o
 
 @cache
 def bomb(kind: str, piece: bytes, megabytes: int) -> bytes:
-    """A small file that becomes a large one."""
+    """Return a small archive that unpacks to a large file."""
     return COMPRESS[kind](piece * (megabytes * 10**6 // len(piece)))
 
 
 def packed(rng: random.Random, data: bytes, usual: str) -> tuple[str, bytes]:
-    """An ending, and the data as it says; now and then damaged, or a bomb."""
+    """Compress the data with a random method; sometimes damage it or return a bomb."""
     ending = rng.choice([usual, usual, usual, ".svm", ".csv", ".txt", "", ".tsv"])
     kind = rng.choice(["", "", "", "", *COMPRESS])
     if not kind:
@@ -213,7 +214,7 @@ def packed(rng: random.Random, data: bytes, usual: str) -> tuple[str, bytes]:
 
 
 def no_file(rng: random.Random, folder: Path) -> Path:
-    """A path that is no plain file."""
+    """Return a path that is not a regular file."""
     kind = rng.randrange(9)
     path = folder / "thing.csv"
     if kind == 0:
@@ -229,14 +230,14 @@ def no_file(rng: random.Random, folder: Path) -> Path:
         path.symlink_to("/dev/zero")
     elif kind == 5:
         with path.open("wb") as stream:
-            stream.truncate(2**40)  # a hole of 1 TiB, which takes no room
+            stream.truncate(2**40)  # a sparse file of 1 TiB
     else:
         return Path(["/dev/zero", "/dev/full", "/proc/self/mem"][kind - 6])
     return path
 
 
 def write_one(rng: random.Random, folder: Path) -> Path:
-    """A hostile file."""
+    """Write one hostile file and return its path."""
     if rng.random() < 0.06:
         return no_file(rng, folder)
     usual, make = rng.choice([(".svm", svmlight), (".csv", table), (".csv", mixed)])
@@ -251,7 +252,7 @@ def write_one(rng: random.Random, folder: Path) -> Path:
 
 
 def flags(rng: random.Random) -> list[str]:
-    """A small search, and now and then something else."""
+    """Return the flags of a small search, sometimes with others."""
     more = [
         [], [], [], [], ["--target", "a"], ["--target", "2"], ["--target", "\x1b[31m"], ["--json"],
         ["--task", "classification"], ["--task", "regression"], ["--nystrom", "3"], ["--nystrom", "9" * 300],
@@ -266,7 +267,7 @@ def flags(rng: random.Random) -> list[str]:
 
 
 def attempt(rng: random.Random, number: int, tally: Tally) -> None:
-    """One file."""
+    """Run one command on one file."""
     with tempfile.TemporaryDirectory() as folder:
         path = write_one(rng, Path(folder))
         name = path.name if path.parent == Path(folder) else str(path)

@@ -1,16 +1,19 @@
-"""Signs of small predictions against arithmetic of a thousand digits, on many small ill-conditioned problems.
+"""Compare the signs of small predictions with arithmetic of a thousand digits.
 
     python tests/campaigns/rounding.py [--problems 40000] [--seed 0]
 
-Run by hand; it needs python-flint (``pip install python-flint``), which kselect does not. 40,000 problems take
-some six minutes. A problem is 4 to 12 labelled rows on a line or in a plane, often whole numbers, often with
-equal rows; a kernel between I and 1 1^T; a ridge of 1e-18 to 1e18; folds. For each, every learner's paths
-(``*``: on Nystrom columns; the SVR without its tube, so that it is the LSSVM) predict by k-fold and
-leave-one-out, fit the rows and sum the series of BIF. From the same kernel matrix or columns, as they are in
-memory, balls of 3000 bits retrain every fold, with no closed form.
+Start it by hand. It needs python-flint (``pip install python-flint``), which is no dependency of
+kselect. 40,000 problems take about six minutes.
 
-What is compared is what the zero-one loss reads, ``y f <= 0``. A sign may differ where the exact prediction is no
-more than ``allowed`` of oracles_rounding.py: ten n eps cond of the terms of that prediction, whatever y is.
+A problem has 4 to 12 labelled rows on a line or in a plane, often whole numbers, often with equal
+rows; a kernel between I and 1 1^T; a ridge of 1e-18 to 1e18; and folds. For each problem every
+learner's path (``*``: on Nystrom columns; the SVR without its tube, so that it is the LSSVM)
+predicts by k-fold and leave-one-out, fits the rows and sums the series of BIF. From the same kernel
+matrix or columns, balls of 3000 bits retrain every fold without closed forms.
+
+The comparison uses what the zero-one loss reads, ``y f <= 0``. A sign may differ if the exact
+prediction is at most ``allowed`` of oracles_rounding.py: ten n eps cond of the terms of that
+prediction, whatever y is.
 """
 
 from __future__ import annotations
@@ -45,18 +48,18 @@ from kselect.numerics.folds import Folds
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-Ball = Any  # flint.arb, which comes without types
+Ball = Any  # flint.arb, which has no type annotations
 BITS = 3000
 ORDERS = (0, 1, 3)
 COLUMNS = ("signs", "zero", "within", "differ", "beyond")
 OPTIONS: dict[str, dict[str, float]] = {"krr": {}, "lssvm": {}, "quadratic-svr": {"eps": 0.0}}
 
-# --- what is drawn ---------------------------------------------------------------------------------
+# --- random problems --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Draw:
-    """A learner on a problem with one ridge, and folds."""
+    """A problem with a learner, one ridge, and folds."""
 
     learner: str
     problem: Problem
@@ -64,27 +67,27 @@ class Draw:
 
     @property
     def bias(self) -> bool:
-        """Whether the learner has one."""
+        """Return whether the learner has a bias."""
         return self.learner != "krr"
 
     @property
     def name(self) -> str:
-        """``krr*`` on Nystrom columns."""
+        """Return the learner's name, with ``*`` on Nystrom columns."""
         return self.learner + "*" * (self.problem.columns is not None)
 
     @property
     def gamma(self) -> float:
-        """``n lam``."""
+        """Return ``n lam``."""
         return float(self.problem.n * self.problem.lams[0])
 
     @property
     def path(self) -> LearnerPath:
-        """What is tried."""
+        """Return the path under test."""
         return LEARNERS[self.learner].path(self.problem, **OPTIONS[self.learner])
 
 
 def draw_rows(rng: np.random.Generator) -> Array:
-    """Normal, whole numbers, or pairs far apart; the last row may be the first again."""
+    """Draw normal rows, whole numbers, or distant pairs; the last row may repeat the first."""
     n, d = int(rng.integers(4, 13)), int(rng.integers(1, 3))
     kind = rng.integers(3)
     if kind == 0:
@@ -99,7 +102,7 @@ def draw_rows(rng: np.random.Generator) -> Array:
 
 
 def draw_kernel(rng: np.random.Generator, X: Array) -> Kernel:
-    """Mostly a Gaussian in which the nearest rows have an entry of 1e-120 to 1."""
+    """Draw mostly a Gaussian in which the nearest rows have an entry of 1e-120 to 1."""
     kind = rng.random()
     if kind < 0.05:
         return Linear()
@@ -111,21 +114,21 @@ def draw_kernel(rng: np.random.Generator, X: Array) -> Kernel:
 
 
 def draw_labels(rng: np.random.Generator, n: int) -> Array:
-    """As many of either sign in half of the cases: where a bias is small."""
+    """Draw labels, in half of the cases balanced, so that the bias is small."""
     if rng.random() < 0.5:
         return rng.choice([-1.0, 1.0], size=n)
     return np.where(rng.permutation(n) % 2 == 0, 1.0, -1.0)
 
 
 def draw_folds(rng: np.random.Generator, n: int) -> Folds:
-    """2 to n folds of sizes that differ by at most one, or of any sizes."""
+    """Draw 2 to n folds of nearly equal sizes, or of any sizes."""
     k = int(rng.integers(2, n + 1))
     any_size = np.append(np.arange(k), rng.integers(k, size=n - k))
     return Folds.from_numbers(rng.permutation(np.arange(n) % k if rng.random() < 0.5 else any_size))
 
 
 def draw(rng: np.random.Generator) -> Draw:
-    """One problem."""
+    """Draw one problem."""
     X = draw_rows(rng)
     n, kernel = len(X), draw_kernel(rng, X)
     span = (-18.0, 18.0) if rng.random() < 0.5 else (-4.0, 2.0)
@@ -140,19 +143,19 @@ def draw(rng: np.random.Generator) -> Draw:
     return Draw(learner, problem, draw_folds(rng, n))
 
 
-# --- the exact side --------------------------------------------------------------------------------
+# --- exact arithmetic ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Exact predictions, and how large one may be whose sign rounding explains."""
+    """Exact predictions, and the size up to which rounding explains a wrong sign."""
 
     values: list[Ball]
     allowed: Array
 
 
 class Exact:
-    """A problem in balls; ``K`` (n, n)."""
+    """A problem in ball arithmetic, with ``K`` of shape (n, n)."""
 
     def __init__(self, drawn: Draw) -> None:
         self.drawn, self.n, self.bias = drawn, drawn.problem.n, drawn.bias
@@ -167,20 +170,20 @@ class Exact:
         self.K, self.y = balls, [flint.arb(v) for v in drawn.problem.y.tolist()]
 
     def system(self, rows: list[int], gamma: float) -> Ball:
-        """``K + gamma I`` of some rows, bordered by ones and a zero where there is a bias."""
+        """Return ``K + gamma I`` of some rows, bordered by ones if the learner has a bias."""
         one, ridge = [flint.arb(1)] * self.bias, flint.arb(gamma)
         A = [[self.K[i][j] + ridge * (i == j) for j in rows] + one for i in rows]
         return flint.arb_mat(A + [[flint.arb(1)] * len(rows) + [flint.arb(0)]] * self.bias)
 
     def fit(self, rows: list[int], gamma: float) -> tuple[list[Ball], Ball]:
-        """alpha on the rows, and b."""
+        """Return alpha and b of a model trained on these rows."""
         right = [[self.y[i]] for i in rows] + [[flint.arb(0)]] * self.bias
         x = self.system(rows, gamma).solve(flint.arb_mat(right))
         a = [x[i, 0] for i in range(len(rows))]
         return a, x[len(rows), 0] if self.bias else flint.arb(0)
 
     def predict(self, F: list[int], T: list[int], gamma: float) -> Answer:
-        """Rows F by the model trained on the rows T."""
+        """Predict the rows F by the model trained on the rows T."""
         a, b = self.fit(T, gamma)
         values = [dot([self.K[i][j] for j in T], a) + b for i in F]
         rows = (np.array(T, dtype=np.intp), np.array(F, dtype=np.intp))
@@ -188,7 +191,7 @@ class Exact:
         return Answer(values, self.bound(self.given, *rows, gamma, floats(a), y, self.bias))
 
     def held_out(self, folds: list[list[int]], gammas: list[float]) -> Answer:
-        """Every row without its fold."""
+        """Predict every row by the model trained without its fold."""
         values, allowed = [flint.arb(0)] * self.n, np.zeros(self.n)
         for F, gamma in zip(folds, gammas, strict=True):
             found = self.predict(F, [i for i in range(self.n) if i not in set(F)], gamma)
@@ -198,7 +201,7 @@ class Exact:
         return Answer(values, allowed)
 
     def series(self, folds: list[list[int]], gamma: float, order: int) -> Answer:
-        """``y - sum_{q <= order} T^q r``, ``T = S D``, on each fold; see oracles_rounding.series."""
+        """Return ``y - sum_{q <= order} T^q r``, ``T = S D``; see oracles_rounding.series."""
         rows = range(self.n)
         inverse, ridge = self.system(list(rows), gamma).inv(), flint.arb(gamma)
         P = [[inverse[i, j] for j in rows] for i in rows]
@@ -216,7 +219,7 @@ class Exact:
                 term, before = [dot(row, pushed) for row in S], total
                 total = [a + b for a, b in zip(total, term, strict=True)]
                 z = [y - d * v for y, d, v in zip(self.y, D, before, strict=True)]
-                # The rounding of one order's predictions is in the next one's targets.
+                # The rounding of one order's predictions enters the targets of the next order.
                 passed = self.allowed_in_series(P, np.array(F), gamma, z) + through @ passed
             allowed[F] = passed[F]
             for i in F:
@@ -226,7 +229,7 @@ class Exact:
     def allowed_in_series(
         self, P: list[list[Ball]], F: Index, gamma: float, z: list[Ball]
     ) -> Array:
-        """What the rounding of one order's ``S z`` explains, of every row."""
+        """Return the rounding of ``S z`` at one order, for every row."""
         a, at, rows = floats([dot(row, z) for row in P]), floats(z), np.arange(self.n)
         found = self.bound(self.given, rows, rows, gamma, a, at, self.bias)
         if self.drawn.problem.columns is None:
@@ -235,12 +238,12 @@ class Exact:
 
 
 def dot(a: list[Ball], b: list[Ball]) -> Ball:
-    """``a^T b``."""
+    """Return ``a^T b``."""
     return sum((v * w for v, w in zip(a, b, strict=True)), flint.arb(0))
 
 
 def floats(balls: list[Ball]) -> Array:
-    """The middles of balls."""
+    """Return the midpoints of balls."""
     return np.array([float(v.mid()) for v in balls])
 
 
@@ -248,7 +251,7 @@ def floats(balls: list[Ball]) -> Array:
 
 
 def questions(drawn: Draw, exact: Exact) -> Iterator[tuple[str, Array, Answer]]:
-    """(form, what kselect says, what is)."""
+    """Yield (form, predictions of kselect, exact predictions)."""
     n, lam, gamma = drawn.problem.n, float(drawn.problem.lams[0]), drawn.gamma
     path, rows = drawn.path, list(range(drawn.problem.n))
     folds = [F.tolist() for F in drawn.folds.members]
@@ -257,7 +260,7 @@ def questions(drawn: Draw, exact: Exact) -> Iterator[tuple[str, Array, Answer]]:
     yield "k-CV", path.held_out(drawn.folds)[0], exact.held_out(folds, gammas)
     yield "ELOO", path.loo()[0], exact.held_out([[i] for i in rows], [gamma] * n)
     yield "fit", path.decision()[0], exact.predict(rows, rows, gamma)
-    # The series of the SVR is not formed anew: in a regression nobody asks for signs.
+    # The SVR's series does not recompute small predictions: a regression does not use their signs.
     for order in ORDERS if drawn.learner != "quadratic-svr" else ():
         found = path.bif(drawn.folds, order)[0]
         yield f"BIF {order}", found, exact.series(folds, gamma, order)
@@ -265,20 +268,20 @@ def questions(drawn: Draw, exact: Exact) -> Iterator[tuple[str, Array, Answer]]:
 
 @dataclass
 class Tally:
-    """How often what was found, by learner and form; failures by their reason."""
+    """Counts of the outcomes per learner and form, and of the failures per reason."""
 
     counts: Counter[tuple[str, str]]
     failures: Counter[str]
     show: int
 
     def compare(self, drawn: Draw) -> None:
-        """One problem, under the conditions that a selection runs in."""
+        """Compare one problem under the floating-point settings of a selection."""
         with np.errstate(divide="raise", invalid="raise", over="raise"):
             for form, ours, truth in questions(drawn, Exact(drawn)):
                 self.add(drawn, form, ours, truth)
 
     def add(self, drawn: Draw, form: str, ours: Array, truth: Answer) -> None:
-        """One form's signs."""
+        """Count the signs of one form."""
         y = drawn.problem.y
         signs = np.array([1.0 if v > 0 else -1.0 if v < 0 else 0.0 for v in truth.values])
         size = np.abs(floats(truth.values))
@@ -296,7 +299,7 @@ class Tally:
                 print(f"    allowed {truth.allowed[i]:.1e}; {drawn.problem}; {drawn.folds}")
 
     def report(self) -> None:
-        """A line for each learner and form."""
+        """Print one line per learner and form."""
         print(f"{'':<22}" + "".join(f"{column:>9}" for column in COLUMNS))
         for name in sorted({name for name, _ in self.counts}):
             print(f"{name:<22}" + "".join(f"{self.counts[name, c]:>9}" for c in COLUMNS))
@@ -307,12 +310,12 @@ class Tally:
 
     @property
     def beyond(self) -> int:
-        """Signs that differ beyond what rounding explains."""
+        """Return the number of signs that rounding does not explain."""
         return sum(v for (_, column), v in self.counts.items() if column == "beyond")
 
 
 def main() -> int:
-    """Draw, compare, count; 1 where a sign differs beyond what rounding explains."""
+    """Draw problems and compare them; return 1 if a sign differs beyond rounding."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--problems", type=int, default=40_000)
     parser.add_argument("--seed", type=int, default=0)

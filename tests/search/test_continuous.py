@@ -1,4 +1,4 @@
-"""Continuous searches: their scores against retrained models, named failures, and the unit of the features."""
+"""Continuous searches: scores against retrained models, named failures, and feature units."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ N, D = 50, 3
 
 
 def side(X: Array, targets: Array, seed: int = 0) -> TrainingContext:
-    """A training side with nothing to try on a grid."""
+    """Return a training side without a grid."""
     folds = draw_folds(len(X), 5, np.random.default_rng(seed))
     return TrainingContext(
         X=X,
@@ -66,7 +66,7 @@ def find(at: TrainingContext, one: Method) -> BestPoint:
 
 
 def widths(found: BestPoint) -> Array:
-    """The place's kernel as one theta per feature."""
+    """Return the place's kernel as one theta per feature."""
     point = found.point.kernel
     return point.vector() if isinstance(point, Ard) else np.full(D, 0.5 / point.tau)  # type: ignore[attr-defined]
 
@@ -74,7 +74,7 @@ def widths(found: BestPoint) -> Array:
 @pytest.mark.parametrize("kernel_name", ["gaussian", "ard"])
 @pytest.mark.parametrize("criterion", ["k-CV", "ELOO"])
 def test_the_score_is_the_error_of_retrained_models(criterion: str, kernel_name: str) -> None:
-    """At the kernel and ridge that are reported, with eight digits of a width."""
+    """The score is that of models retrained at the reported kernel and ridge."""
     at = problem()
     found = find(at, method(criterion, "quasi-newton", kernel_name))
     K = kernel(differences(at.X, at.X, one=False), widths(found))
@@ -87,7 +87,7 @@ def test_the_score_is_the_error_of_retrained_models(criterion: str, kernel_name:
 @pytest.mark.parametrize("kernel_name", ["gaussian", "ard"])
 @pytest.mark.parametrize("name", ["flkl", "nelder-mead"])
 def test_the_score_of_the_first_level(name: str, kernel_name: str) -> None:
-    """The k-fold error of models whose widths are learned in each fold anew; mu stands with the place."""
+    """FLKL's score is the k-fold error of models whose widths are learned within each fold."""
     at = problem()
     found = find(at, method("k-CV", name, kernel_name))
     (parameter, mu), start = found.point.tuned[0], widths(found)
@@ -99,7 +99,7 @@ def test_the_score_of_the_first_level(name: str, kernel_name: str) -> None:
 
 
 def test_a_point_of_the_surface() -> None:
-    """At the (lam, mu) that the search found the error is the search's own; elsewhere it is no lower."""
+    """A probe at the (lam, mu) found has the search's own error; elsewhere it is no lower."""
     at, best = problem(), find(problem(), method("k-CV", "flkl", "ard"))
     mu = dict(best.point.tuned)["mu"]
 
@@ -176,7 +176,7 @@ def test_more_classes_have_no_kernel_in_common() -> None:
 
 
 def bad(kind: str) -> TrainingContext:
-    """What a table of somebody's may hold."""
+    """Return awkward tables that a user may have."""
     X, y = rows(N, D)
     if kind == "a constant feature":
         X[:, 1] = 3.0
@@ -198,7 +198,7 @@ def bad(kind: str) -> TrainingContext:
 
 
 def tiny(X: Array, y: Array) -> TrainingContext:
-    """Fewer rows than folds."""
+    """Return fewer rows than folds."""
     found = side(np.repeat(X, 3, axis=0), np.repeat(y, 3)[None])
     halves = Folds.from_numbers(np.array([0, 1]))
     return TrainingContext(**{**vars(found), "X": X, "targets": y[None], "folds": lambda _: halves})
@@ -219,7 +219,7 @@ NAMED = {"equal rows": "all rows are equal", "an infinite feature": "not a finit
     [("ELOO", "quasi-newton"), ("k-CV", "quasi-newton"), ("BR", "quasi-newton"), ("k-CV", "flkl")],
 )
 def test_bad_input_is_a_result_or_a_named_failure(kind: str, criterion: str, name: str) -> None:
-    """No warning, no exception, no number that is none."""
+    """Awkward input gives finite numbers or a named failure, and no warning."""
     one = method(criterion, name, "ard")
     found = search_continuously(bad(kind), {one: (SELECTED,)})[one, SELECTED]
     if isinstance(found, SearchFailure):
@@ -232,8 +232,8 @@ def test_bad_input_is_a_result_or_a_named_failure(kind: str, criterion: str, nam
         assert np.isfinite(found.fits[0].alpha).all()
 
 
-def test_misfits() -> None:
-    """What a search cannot minimise, in words."""
+def test_unsupported_problems_are_explained() -> None:
+    """A problem that a search cannot minimise is refused with an explanation."""
     kind = SEARCHES["flkl"]
     assert kind.misfit(method("k-CV", "flkl", "ard")) == ""
     assert kind.misfit(method("ELOO", "flkl", "ard")) == "flkl minimises k-CV, not ELOO"
@@ -244,7 +244,7 @@ def test_misfits() -> None:
 
 
 def test_kernels_of_a_width() -> None:
-    """Zero is a kernel that knows no distance."""
+    """Width zero gives a kernel that ignores distances."""
     assert kernel_of("gaussian", np.array([0.125])) == Gaussian(4.0)
     flat = kernel_of("gaussian", np.array([0.0]))
     np.testing.assert_array_equal(flat.gram(Points(np.eye(3))), np.ones((3, 3)))
@@ -252,7 +252,7 @@ def test_kernels_of_a_width() -> None:
 
 
 def test_z_scored_features_stay_as_they_are() -> None:
-    """The unit is theirs."""
+    """z-scored features are not rescaled."""
     X = np.random.default_rng(0).normal(size=(30, 3))
     X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     unit = Unit.of(X, X[:, 0])
@@ -261,7 +261,7 @@ def test_z_scored_features_stay_as_they_are() -> None:
 
 
 def test_constant_features_are_left_out() -> None:
-    """They have no width, and come back with a theta of zero."""
+    """Constant features are dropped and get a theta of zero."""
     X = np.random.default_rng(0).normal(size=(30, 3))
     X[:, 1] = 4.0
     unit = Unit.of(X, X[:, 0])
@@ -272,7 +272,7 @@ def test_constant_features_are_left_out() -> None:
 
 
 def test_one_width_for_all() -> None:
-    """Spread over the varying features, and a single number outside."""
+    """A common width is spread over the varying features and reported as one number."""
     X = np.random.default_rng(0).normal(size=(30, 3))
     unit = Unit.of(X, X[:, 0])
     np.testing.assert_allclose(unit.inside(np.array([0.5]), 3), np.full(3, 0.5 * unit.square))

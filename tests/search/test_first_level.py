@@ -1,4 +1,4 @@
-"""FLKL's inner problem: value, gradient and Hessian by their definitions, and the minimum that is reached."""
+"""FLKL's inner problem: value, gradient and Hessian by their definitions, and its minima."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ SIZES = [(40, 1), (60, 4), (120, 10), (200, 20)]
 
 
 def inner(X: Array, y: Array, lam: float, mu: float, *, one: bool) -> Inner:
-    """With one width, or one per feature."""
+    """Return the inner problem with one width, or one per feature."""
     return Inner(OneWidth.of(X) if one else WidthPerFeature(X), y, lam, mu)
 
 
 def widths(d: int, *, one: bool) -> Array:
-    """Of all sizes, every third at zero."""
+    """Return widths of all sizes, every third at zero."""
     if one:
         return np.array([0.5 / d])
     theta = np.random.default_rng(d).exponential(size=d) / d
@@ -43,7 +43,7 @@ def widths(d: int, *, one: bool) -> Array:
 @pytest.mark.parametrize(("n", "d"), SIZES)
 @pytest.mark.parametrize("one", [True, False])
 def test_value_and_gradient(n: int, d: int, one: bool) -> None:
-    """L term by term; the gradient to 1e-6, thetas at zero among them."""
+    """L agrees term by term, its gradient to 1e-6, also at theta = 0."""
     X, y = rows(n, d)
     D, theta, lam, mu = differences(X, X, one=one), widths(d, one=one), 0.3, 2.0
     point = inner(X, y, lam, mu, one=one).at(theta)
@@ -60,7 +60,7 @@ def test_value_and_gradient(n: int, d: int, one: bool) -> None:
 @pytest.mark.parametrize(("n", "d"), SIZES)
 @pytest.mark.parametrize("one", [True, False])
 def test_hessian(n: int, d: int, one: bool) -> None:
-    """Differences of the gradient, among the widths that are free."""
+    """The Hessian of the free widths agrees with differences of the gradient."""
     X, y = rows(n, d)
     problem, theta = inner(X, y, 0.3, 2.0, one=one), widths(d, one=one)
     point = problem.at(theta)
@@ -82,7 +82,7 @@ def test_hessian(n: int, d: int, one: bool) -> None:
 
 
 def test_hessian_at_zero_widths() -> None:
-    """From both sides, by the definition, where K is still positive definite."""
+    """Differences from both sides agree at theta = 0, where K is still positive definite."""
     X, y = rows(30, 3)
     theta, lam, mu = np.array([0.4, 0.0, 0.2]), 1.0, 2.0
     D = differences(X, X, one=False)
@@ -99,7 +99,7 @@ def test_hessian_at_zero_widths() -> None:
 
 
 def test_hessian_of_no_free_width() -> None:
-    """The target is no function of the feature: theta = 0 is a minimum."""
+    """A feature that the target does not depend on has its minimum at theta = 0."""
     X = np.array([-1.0, -1.0, 1.0, 1.0])[:, None]
     found = settle(inner(X, np.array([1.0, -1.0, 1.0, -1.0]), 1.0, 1.0, one=False), np.zeros(1))
     assert found.state == "converged"
@@ -110,7 +110,7 @@ def test_hessian_of_no_free_width() -> None:
 @pytest.mark.parametrize("one", [True, False])
 @pytest.mark.parametrize("mu", [0.01, 3.0, 1e4])
 def test_settles_at_a_minimum(n: int, d: int, one: bool, mu: float) -> None:
-    """The projected gradient is below 1e-6 of the sum of its terms, and no width is negative."""
+    """The projected gradient ends below 1e-6 of the sum of its terms; no width is negative."""
     X, y = rows(n, d)
     problem = inner(X, y, 0.5, mu, one=one)
     found = settle(problem, np.full(problem.widths.size, 1.0 / d))
@@ -139,7 +139,7 @@ def test_settles_at_a_minimum(n: int, d: int, one: bool, mu: float) -> None:
 def test_settles_where_l_is_flat_to_rounding(
     n: int, d: int, one: bool, lam: float, mu: float
 ) -> None:
-    """L says nothing any more, its gradient does: below 1e-6 of the larger of its two terms."""
+    """If L is flat to rounding, the gradient still ends below 1e-6 of its larger term."""
     X, y = rows(n, d)
     problem = inner(X, y, lam, mu, one=one)
     found = settle(problem, np.full(problem.widths.size, 1.0 / d))
@@ -155,7 +155,7 @@ def test_settles_where_l_is_flat_to_rounding(
 @settings(max_examples=15)
 @given(st.integers(0, 2**32 - 1), st.floats(-2, 1), st.floats(-2, 3))
 def test_is_no_worse_than_l_bfgs(seed: int, power: float, other: float) -> None:
-    """From the same start, L-BFGS with bounds reaches no lower value of the same branch."""
+    """L-BFGS with bounds from the same start finds no lower value of the same branch."""
     X, y = rows(40, 3, seed)
     problem, start = inner(X, y, 10.0**power, 10.0**other, one=False), np.full(3, 0.3)
     found = settle(problem, start).point
@@ -171,13 +171,13 @@ def test_is_no_worse_than_l_bfgs(seed: int, power: float, other: float) -> None:
 
 
 def test_few_evaluations() -> None:
-    """Newton: what a gradient method needs hundreds for."""
+    """Newton's method needs few evaluations."""
     X, y = rows(120, 10)
     assert settle(inner(X, y, 0.5, 3.0, one=False), np.full(10, 0.1)).evaluations <= 12
 
 
 def test_near_leaves_the_last_move_to_the_caller() -> None:
-    """Fewer evaluations; after the move that is left, theta is as near as the square of what was asked."""
+    """A rough search saves evaluations; with its pending move, theta is nearly exact."""
     X, y = rows(60, 4)
     problem, start = inner(X, y, 0.5, 3.0, one=False), np.full(4, 0.25)
     near, exact = settle(problem, start, near=3e-3), settle(problem, start)
@@ -188,14 +188,14 @@ def test_near_leaves_the_last_move_to_the_caller() -> None:
 
 
 def test_iteration_limit_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Never taken for a minimum."""
+    """A search that reaches its iteration limit is not reported as a minimum."""
     X, y = rows(60, 4)
     monkeypatch.setattr(first_level, "STEPS", 2)
     assert settle(inner(X, y, 0.5, 3.0, one=False), np.full(4, 0.25)).state == "iteration limit"
 
 
 def test_no_further_descent_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no step does what its model promised."""
+    """A search in which no step lowers L says so."""
     X, y = rows(60, 4)
     monkeypatch.setattr(first_level, "SHARE", 1e6)
     found = settle(inner(X, y, 0.5, 3.0, one=False), np.full(4, 0.25))
@@ -204,7 +204,7 @@ def test_no_further_descent_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_moves_to_the_minimum_of_the_model() -> None:
-    """Inside ``theta >= 0``; not the unbounded minimum clipped, which may lead upwards."""
+    """The step minimises the model in ``theta >= 0``; clipping the free minimum may go uphill."""
     H = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 4.0]])
     slope, theta = np.array([1.5, -1.0, -2.0]), np.array([0.1, 1.0, 1.0])
     p = ConvexModel(slope, theta, *np.linalg.eigh(H), indefinite=False).move(0.0)
@@ -215,13 +215,13 @@ def test_moves_to_the_minimum_of_the_model() -> None:
 
 
 def test_moves_no_farther_than_twice_theta() -> None:
-    """Where the curvature is nearly none."""
+    """Where there is nearly no curvature, a step is at most twice theta."""
     model = ConvexModel(np.array([-1.0]), np.array([0.3]), np.array([1e-6]), np.eye(1), False)
     assert model.move(0.0)[0] == pytest.approx(0.6)
 
 
 def test_bounded_step() -> None:
-    """The minimum of a convex quadratic in ``theta + p >= 0``, by trying all sets of held widths."""
+    """The step is optimal: no slope at free widths, no descent at widths held at zero."""
     rng = np.random.default_rng(0)
     root, slope, theta = rng.normal(size=(3, 3)), rng.normal(size=3), np.array([0.1, 0.0, 0.5])
     p = bounded(root, slope, theta)

@@ -1,4 +1,4 @@
-"""FLKL from end to end, by both of its searches: the objective, the start, the state, and bad input."""
+"""Both searches of FLKL from end to end: objective, start, state, and bad input."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ from kselect.search.quasi_newton import minimise, minimise_regularised
 
 @pytest.mark.parametrize("n", [80, 150])
 @pytest.mark.parametrize("ard", [True, False])
-def test_what_is_found(ard: bool, n: int) -> None:
-    """The objective is that of retraining, the widths those of a minimum of L on all rows.
+def test_objective_and_widths_are_those_of_the_definition(ard: bool, n: int) -> None:
+    """The objective is that of retraining; the widths minimise L on all rows.
 
-    With ARD on 80 rows the objective bends so sharply that the search may say so, with exact inner minima too.
+    With ARD on 80 rows the objective has sharp bends, so the search may report that, also with
+    exact inner minima.
     """
     X, y, folds = problem(n)
     found = solved(X, y, folds, ard=ard)
@@ -59,7 +60,7 @@ def test_what_is_found(ard: bool, n: int) -> None:
 
 @pytest.mark.parametrize("ard", [True, False])
 def test_nothing_nearby_is_better(ard: bool) -> None:
-    """In (lam, mu), a factor of 1.2 away; not by more than the search's tolerance."""
+    """No (lam, mu) a factor of 1.2 away is lower by more than the search's tolerance."""
     X, y, folds = problem()
     found = solved(X, y, folds, ard=ard)
     at = np.log([found.lam, found.mu])
@@ -69,21 +70,21 @@ def test_nothing_nearby_is_better(ard: bool) -> None:
 
 
 def test_relevance() -> None:
-    """Features that do not matter have the small thetas."""
+    """Irrelevant features have the smallest thetas."""
     X, y, folds = problem(160, 6)
     theta = solved(X, y, folds).theta
     assert theta[0] > 3.0 * theta[2:].max()
 
 
-def test_start_at_hand_changes_nothing() -> None:
-    """RBF-XVAL's solution is found if it is not given."""
+def test_a_given_start_changes_nothing() -> None:
+    """Passing RBF-XVAL's solution gives the same result as letting the search find it."""
     X, y, folds = problem()
     given = solved(X, y, folds, start=minimise(X, y, folds))
     np.testing.assert_array_equal(given.theta, solved(X, y, folds).theta)
 
 
-def test_the_width_of_all_rows_is_foreseen() -> None:
-    """RBF's start is a minimum on all rows: what the folds' widths are of that one, they stay nearly."""
+def test_the_width_of_all_rows_is_predicted() -> None:
+    """The change of the folds' widths predicts the width that is the minimum on all rows."""
     X, y, folds = problem(150, 4)
     widths = Unit.of(X, y).widths(ard=False)
     u, theta = beginning(Unit.of(X, y), widths, y, minimise(X, y, folds))
@@ -92,17 +93,17 @@ def test_the_width_of_all_rows_is_foreseen() -> None:
     there = Follower()(u, np.array([0.3, -0.5]), begun)
     inner = Inner(widths, y, *np.exp(there.fits[0].u).tolist())
     plain = settle(inner, there.theta).theta
-    foreseen = larger(theta, begun.theta) * there.theta
-    assert np.abs(foreseen - plain) < 0.5 * np.abs(there.theta - plain)
+    predicted = larger(theta, begun.theta) * there.theta
+    assert np.abs(predicted - plain) < 0.5 * np.abs(there.theta - plain)
 
 
-def test_no_width_at_all_foresees_nothing() -> None:
-    """Folds whose width is zero, where a linear kernel is left."""
+def test_folds_without_widths_predict_no_width() -> None:
+    """Folds of width zero, where a linear kernel is left, predict no width."""
     assert larger(np.array([0.2]), np.zeros(1)) == 1.0
 
 
 def test_starts_where_rbf_is_stationary() -> None:
-    """``mu = -g' theta / theta' theta``: along theta itself L has no slope."""
+    """At ``mu = -g' theta / theta' theta`` L has no slope along theta."""
     X, y, _ = problem()
     widths = Unit.of(X, y).widths(ard=True)
     theta = np.full(4, 0.2)
@@ -113,7 +114,7 @@ def test_starts_where_rbf_is_stationary() -> None:
 
 
 def test_starts_inside_the_limits() -> None:
-    """From the limit of a linear kernel, where mu would be without bound, along its valley."""
+    """From a linear kernel, where mu would be unbounded, the start moves along its valley."""
     X, y, _ = problem()
     unit = Unit.of(X, y)
     linear = Solution(np.array([1e-7]), 1e-5, 0.0, 0, "converged")
@@ -124,8 +125,8 @@ def test_starts_inside_the_limits() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
-def test_any_unit(scale: float) -> None:
-    """theta over scale squared, mu times its fourth power: the same model."""
+def test_the_unit_of_the_features_does_not_matter(scale: float) -> None:
+    """theta / scale^2 and mu scale^4 give the same model."""
     X, y, folds = problem()
     here, there = solved(X, y, folds), solved(scale * X - 2.0 * scale, y, folds)
     np.testing.assert_allclose(there.theta * scale**2, here.theta, rtol=1e-3, atol=1e-6)
@@ -134,7 +135,7 @@ def test_any_unit(scale: float) -> None:
 
 
 def test_a_lost_minimum_on_the_way() -> None:
-    """A fast wave under a trend, started on the wave: the folds' minima are lost, counted and named."""
+    """Minima that folds lose during the search are counted and named."""
     rng = np.random.default_rng(21)
     n = int(rng.integers(30, 70))
     x = np.sort(rng.uniform(-1.7, 1.7, n))
@@ -149,7 +150,7 @@ def test_a_lost_minimum_on_the_way() -> None:
 
 
 def started(near: float) -> tuple[Follower, Array, FoldFits]:
-    """All folds of a problem at a place, so near to their minima."""
+    """Return a follower, a place, and all folds of a problem fitted there to this tolerance."""
     X, y, folds = problem(100)
     widths, follower, u = Unit.of(X, y).widths(ard=True), Follower(near, near), np.zeros(2)
     parts = [FoldProblem.of(widths, y, F) for F in folds.members]
@@ -157,7 +158,7 @@ def started(near: float) -> tuple[Follower, Array, FoldFits]:
 
 
 def test_nearer_as_steps_become_short() -> None:
-    """A share of the step, between what is asked for in the end and at the start; all the same once sharper."""
+    """The tolerance is a fraction of the step, between the final and the initial tolerance."""
     follower, steps = Follower(near=0.001, rough=0.02), np.array([1.0, 0.2, 0.1, 1e-3])
     asked = [follower.after(np.array([0.01, -1.0]) * step) for step in steps]
     np.testing.assert_allclose(asked, [0.02, 0.01, 0.005, 0.001])
@@ -166,7 +167,7 @@ def test_nearer_as_steps_become_short() -> None:
 
 
 def test_rough_at_the_start() -> None:
-    """No nearer to their minima than the start asks for, whatever is asked for in the end."""
+    """The first fits use the rough tolerance, whatever the final one is."""
     follower, u, exact = started(0.0)
     follower.rough = 0.1
     rough = follower.first([fit.problem for fit in exact.fits], u, np.full(4, 0.2))
@@ -176,7 +177,7 @@ def test_rough_at_the_start() -> None:
 @pytest.mark.parametrize("features", [1, 4])
 @pytest.mark.parametrize("ard", [True, False])
 def test_how_rough(monkeypatch: pytest.MonkeyPatch, ard: bool, features: int) -> None:
-    """A single width may be followed more roughly, whether it is one for all features or one's own."""
+    """A single width may be followed more roughly, whether shared or of one feature."""
     X, y, folds = problem(150)
     rough: list[float] = []
     parts = OuterProblem.of(X[:, :features], y, folds, minimise(X[:, :features], y, folds), ard=ard)
@@ -191,7 +192,7 @@ def test_how_rough(monkeypatch: pytest.MonkeyPatch, ard: bool, features: int) ->
 
 
 def test_fits_are_as_near_as_the_step_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Roughly at the start and after a long step, nearer after a short one."""
+    """Fits are rough at the start and after long steps, and exact after short ones."""
     follower, u, begun = started(0.0)
     follower.near, follower.rough = 0.001, 0.02
     asked: list[float] = []
@@ -207,7 +208,7 @@ def test_fits_are_as_near_as_the_step_asks(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_sharper_fits() -> None:
-    """The same folds at the same place, nearer to their minima, and so are those that they are followed to."""
+    """Sharper fits are closer to the same minima, and so are the fits that follow from them."""
     follower, u, rough = started(0.1)
     _, _, exact = started(0.0)
     sharp, s = follower.sharper(rough, module.SHARP), np.array([0.1, -0.1])
@@ -218,7 +219,7 @@ def test_sharper_fits() -> None:
 
 
 def test_only_what_is_too_rough_is_made_sharper() -> None:
-    """A fold that is near enough costs nothing again, and is not counted twice where it had jumped."""
+    """A fold that is close enough is not computed again, and its jump is not counted twice."""
     follower, _, rough = started(0.1)
     fits = sorted(rough.fits, key=lambda fit: fit.unmade)
     fits[0] = replace(fits[0], jumped=True)
@@ -230,8 +231,8 @@ def test_only_what_is_too_rough_is_made_sharper() -> None:
     assert sharp.unmade <= between < rough.unmade
 
 
-def test_what_the_last_move_is_worth() -> None:
-    """``unmade`` is its length over that of the widths which were evaluated."""
+def test_unmade_is_the_relative_length_of_the_last_move() -> None:
+    """``unmade`` is the length of the last move over that of the evaluated widths."""
     _, _, rough = started(0.1)
     X, y, folds = problem(100)
     fold = FoldProblem.of(Unit.of(X, y).widths(ard=True), y, folds.members[0])
@@ -256,7 +257,7 @@ def test_what_the_last_move_is_worth() -> None:
 def test_searches_after_the_first(
     monkeypatch: pytest.MonkeyPatch, near: float, states: list[str], asked: list[float]
 ) -> None:
-    """With nearer fits where it ended with rough ones, and with sharp ones where it did not converge."""
+    """The search is repeated with closer fits if it ended with rough ones or did not converge."""
     follower, u, begun = started(near)
     follower.near = follower.rough = 0.2
     searches: list[tuple[float, Array, FoldFits]] = []
@@ -278,7 +279,7 @@ def test_searches_after_the_first(
 
 
 def ended_with(refused_jumps: int, state: str) -> Ended[FoldFits]:
-    """A search that refused one point, at which so many of two folds had jumped."""
+    """Return a search that refused one point, at which this many of two folds had jumped."""
     X, y, _ = problem(20)
     fold = FoldProblem.of(Unit.of(X, y).widths(ard=True), y, np.arange(4))
     fit_here = fold.fit(np.zeros(2), np.full(4, 0.2))
@@ -288,7 +289,7 @@ def ended_with(refused_jumps: int, state: str) -> Ended[FoldFits]:
 
 
 def test_ending() -> None:
-    """A change of branch before all else, then an inner search that did not end, then the outer one's end."""
+    """A change of branch is reported first, then a failed inner search, then the outer ending."""
     X, y, _ = problem(20)
     final = settle(Inner(Unit.of(X, y).widths(ard=True), y, 1.0, 1.0), np.full(4, 0.2))
     unfinished = replace(final, state="iteration limit", straight=False)
@@ -299,7 +300,7 @@ def test_ending() -> None:
 
 
 def bad_inputs() -> dict[str, tuple[Array, Array, int]]:
-    """What data may be like: rows, labels, and the number of folds."""
+    """Draw awkward rows, labels and numbers of folds."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 3)), np.where(np.arange(40) % 2 == 0, 1.0, -1.0)
     X[:, 0] += 0.8 * y
@@ -323,7 +324,7 @@ def bad_inputs() -> dict[str, tuple[Array, Array, int]]:
 @pytest.mark.parametrize("name", bad_inputs())
 @pytest.mark.parametrize("ard", [True, False])
 def test_bad_input_has_a_result(name: str, ard: bool) -> None:
-    """Finite, with a kernel that can be used, from each of the four searches."""
+    """Each of the four searches returns a finite result with a usable kernel."""
     X, y, k = bad_inputs()[name]
     folds = draw_folds(len(y), k, np.random.default_rng(0))
     found: list[Solution] = [
@@ -341,7 +342,7 @@ def test_bad_input_has_a_result(name: str, ard: bool) -> None:
 
 
 def hopeless() -> dict[str, tuple[Array, Array, str]]:
-    """What has no number, and the reason."""
+    """Return inputs without a solution, and the reason."""
     X, y = np.random.default_rng(0).normal(size=(20, 2)), np.where(np.arange(20) < 9, 1.0, -1.0)
     return {
         "equal rows": (np.ones((20, 2)), y, "all rows are equal"),
@@ -356,7 +357,7 @@ def hopeless() -> dict[str, tuple[Array, Array, str]]:
 
 @pytest.mark.parametrize("name", hopeless())
 def test_hopeless_input_is_named(name: str) -> None:
-    """In one line, by each of the four searches."""
+    """Each of the four searches names the reason in one line."""
     X, y, reason = hopeless()[name]
     folds = draw_folds(20, 5, np.random.default_rng(0))
     searches = (
@@ -372,7 +373,7 @@ def test_hopeless_input_is_named(name: str) -> None:
 
 @pytest.mark.parametrize("ard", [True, False])
 def test_same_objective(ard: bool) -> None:
-    """Neither is worse than the other by 1e-3; the value is that of retraining."""
+    """Neither search is worse by 1e-3, and the value is that of retraining."""
     X, y, folds = problem(50, 3)
     start = minimise(X, y, folds)
     ours = solved(X, y, folds, ard=ard, start=start)
@@ -386,7 +387,7 @@ def test_same_objective(ard: bool) -> None:
 
 
 def test_iteration_limit_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Never taken for a minimum."""
+    """A search that reaches its iteration limit is not reported as converged."""
     X, y, folds = problem(30, 2)
     monkeypatch.setattr(module, "EVALUATIONS", 5)
     found = solved(X, y, folds, by=nested_nelder_mead)

@@ -1,4 +1,4 @@
-"""A fold's inner minimum: how its errors move with (lam, mu), and where the minimum is lost."""
+"""The inner minimum of a fold: its derivative in (lam, mu), and jumps to another minimum."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from kselect.search.fold_fits import FoldFit, FoldProblem, between, follow, foll
 
 
 def fold(n: int, d: int, *, one: bool) -> tuple[FoldProblem, Array, Array]:
-    """Every fifth row held out."""
+    """Return a problem with every fifth row held out."""
     X, y = rows(n, d)
     widths = OneWidth.of(X) if one else WidthPerFeature(X)
     return FoldProblem.of(widths, y, np.arange(0, n, 5)), X, y
 
 
 def start(d: int, *, one: bool) -> Array:
-    """One over the number of features."""
+    """Return theta = 1 / d."""
     return np.full(1 if one else d, 1.0 / d)
 
 
 @pytest.mark.parametrize(("n", "d"), [(40, 1), (60, 4), (150, 12)])
 @pytest.mark.parametrize("one", [True, False])
 def test_errors_are_those_of_the_definition(n: int, d: int, one: bool) -> None:
-    """The model is retrained on the other rows at the widths that were found."""
+    """The errors are those of a model retrained on the other rows at the widths found."""
     part, X, y = fold(n, d, one=one)
     found = part.fit(np.log([0.5, 3.0]), start(d, one=one), near=0.0)
     held, rest = np.arange(0, n, 5), np.setdiff1d(np.arange(n), np.arange(0, n, 5))
@@ -42,7 +42,7 @@ def test_errors_are_those_of_the_definition(n: int, d: int, one: bool) -> None:
 @pytest.mark.parametrize(("n", "d"), [(40, 1), (60, 4), (150, 12)])
 @pytest.mark.parametrize("one", [True, False])
 def test_tangent_and_jacobian(n: int, d: int, one: bool) -> None:
-    """Against inner problems that are solved anew nearby."""
+    """Tangent and Jacobian agree with differences of inner problems solved nearby."""
     part, _, _ = fold(n, d, one=one)
     u = np.log([0.5, 3.0])
     here = part.fit(u, start(d, one=one), near=0.0)
@@ -58,7 +58,7 @@ def test_tangent_and_jacobian(n: int, d: int, one: bool) -> None:
 
 
 def test_last_move_is_made_in_the_errors() -> None:
-    """They are as near to the exact ones as the square of the widths' distance."""
+    """The errors include the last Newton move: they are off by the square of its length."""
     part, _, _ = fold(100, 6, one=False)
     u = np.log([0.5, 3.0])
     near, exact = (part.fit(u, start(6, one=False), near=share) for share in (3e-3, 0.0))
@@ -72,7 +72,7 @@ def test_last_move_is_made_in_the_errors() -> None:
 
 @pytest.mark.parametrize("one", [True, False])
 def test_follows_its_minimum(one: bool) -> None:
-    """Along the tangent, to the minimum that small steps lead to."""
+    """A fold that follows the tangent reaches the minimum that many small steps reach."""
     part, _, _ = fold(60, 4, one=one)
     u, s = np.log([0.5, 3.0]), np.array([0.4, -1.0])
     here = part.fit(u, start(4, one=one))
@@ -88,7 +88,7 @@ def test_follows_its_minimum(one: bool) -> None:
 
 @pytest.mark.parametrize("one", [True, False])
 def test_folds_follow_together(one: bool) -> None:
-    """To the same minima as each alone, for fewer factors: the later ones know how the first ones bent."""
+    """Folds followed together reach the same minima with fewer factorisations."""
     X, y = rows(100, 4)
     widths = OneWidth.of(X) if one else WidthPerFeature(X)
     folds = [FoldProblem.of(widths, y, np.arange(k, 100, 5)) for k in range(5)]
@@ -105,8 +105,8 @@ def test_folds_follow_together(one: bool) -> None:
 @pytest.mark.parametrize(
     ("wrong", "plain"), [(1.0, True), (0.8, True), (-1.0, False), (3.0, False)]
 )
-def test_a_correction_as_long_as_the_way_is_not_plain(wrong: float, plain: bool) -> None:
-    """Newton came straight to a minimum of the same size, yet not where the tangent said that it would be."""
+def test_a_long_correction_is_not_plain(wrong: float, plain: bool) -> None:
+    """A correction as long as the predicted move may be a jump to another minimum."""
     part, _, _ = fold(100, 4, one=False)
     here = part.fit(np.log([0.5, 3.0]), start(4, one=False), near=0.0)
     found, surely = leap(replace(here, tangent=wrong * here.tangent), np.array([0.2, -0.4]))
@@ -115,21 +115,21 @@ def test_a_correction_as_long_as_the_way_is_not_plain(wrong: float, plain: bool)
 
 
 def test_the_bend_of_a_width_at_its_bound() -> None:
-    """None: neither for one that has left it nor for one that has come to it."""
+    """A width that leaves or reaches its bound has no bend."""
     found = between(np.array([1.0, 0.0, 2.0, 0.0]), np.array([np.e, 1.0, 0.0, 0.0]))
     np.testing.assert_allclose(found, [1.0, 0.0, 0.0, 0.0], atol=1e-15)
 
 
 def two_minima() -> FoldProblem:
-    """A slow trend under a fast wave: at small mu there is a wide and a narrow minimum, at large mu one."""
+    """Return a slow trend plus a fast wave: two minima at small mu, one at large mu."""
     rng = np.random.default_rng(0)
     x = np.sort(rng.uniform(-1.7, 1.7, 60))
     y = x + np.sin(12.0 * x) + 0.1 * rng.normal(size=60)
     return FoldProblem.of(OneWidth.of(x[:, None] - x.mean()), y, np.arange(3, 60, 20))
 
 
-def test_there_are_two_minima() -> None:
-    """What the start decides."""
+def test_the_start_decides_between_two_minima() -> None:
+    """The start decides which of the two minima is reached."""
     part, u = two_minima(), np.log([1.0, 1e-2])
     narrow, wide = (part.fit(u, np.array([t]), near=0.0) for t in (20.0, 0.5))
     assert narrow.theta[0] > 10.0 > 1.0 > wide.theta[0]
@@ -137,7 +137,7 @@ def test_there_are_two_minima() -> None:
 
 
 def test_a_lost_minimum_is_named() -> None:
-    """The narrow one is followed as long as it is one; beyond, the fit says that it jumped."""
+    """The narrow minimum is followed while it exists; after that the fit reports a jump."""
     part = two_minima()
     here = part.fit(np.log([1.0, 1e-4]), np.array([36.0]))
     still = follow(here, np.array([0.0, np.log(1e2)]))
@@ -150,7 +150,7 @@ def test_a_lost_minimum_is_named() -> None:
 
 
 def test_a_lost_minimum_misleads_no_other() -> None:
-    """The fold after one that jumped starts from its own tangent's end."""
+    """The fold after a jumped one starts from the end of its own tangent."""
     part = two_minima()
     lost_there = np.array([0.0, np.log(1e5)])
     narrow, wide = (part.fit(np.log([1.0, 1e-4]), np.array([t])) for t in (36.0, 0.5))

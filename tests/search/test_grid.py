@@ -1,4 +1,4 @@
-"""The grid: brute force chooses the same; ties, infinities, failures, and choices on an edge."""
+"""The grid search equals brute force; ties, infinite scores, failures, and edges of the grid."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ LAMS = np.array([1e-3, 1e-2, 1e-1, 1.0])
 
 
 def folds_of(k: int) -> Folds:
-    """The folds of a number, always the same."""
+    """Return the same folds for the same number."""
     return numbered(np.random.default_rng(k), 14, k, False)
 
 
 def side(
     kernels: Sequence[Kernel] = KERNELS, points: Array = X, lams: Any = LAMS
 ) -> TrainingContext:
-    """The LSSVM on the rows."""
+    """Return the LSSVM on the rows."""
     return side_of(kernels, points, Y, tuple(lams), folds=folds_of)
 
 
@@ -64,7 +64,7 @@ EACH = LamGrid(tuple(LAMS), "fixed").settings()
 
 
 def method(criterion: str, label: str = "", folds: int | None = None, **params: Any) -> Method:
-    """A column."""
+    """Return a column."""
     return Method(label or criterion, criterion, folds, tuple(sorted(params.items())))
 
 
@@ -74,7 +74,7 @@ ELOO = method("ELOO", form="press", slope=10.0)
 
 
 def by_retraining(criterion: str) -> Callable[[int, int], float]:
-    """The score of a place, every model trained anew."""
+    """Return the score of a place by retraining every model."""
     members = folds_of(4).members
 
     def score(kernel: int, ridge: int) -> float:
@@ -97,7 +97,7 @@ def by_retraining(criterion: str) -> Callable[[int, int], float]:
 
 @pytest.mark.parametrize("column", [CV, KS, ELOO], ids=lambda m: m.label)
 def test_choice_is_that_of_brute_force(column: Method) -> None:
-    """A double loop with retraining; the scores agree far better than the two best places differ."""
+    """The choice equals that of a double loop with retraining."""
     values = np.array([v.scores[column] for v in score_kernels(side(), (column,))])
     score = by_retraining(column.criterion)
     expected = np.array([[score(k, r) for r in range(4)] for k in range(len(KERNELS))])
@@ -122,7 +122,7 @@ def test_choice_is_that_of_brute_force(column: Method) -> None:
 
 
 def test_duals_are_the_fits_of_their_places() -> None:
-    """That of the learner's path at the kernel and ridge, alone."""
+    """The duals equal those of the learner's own path at the chosen kernel and ridge."""
     for setting in EACH:
         found = search_grid(side(), {ELOO: (setting,)})[ELOO, setting]
         assert isinstance(found, BestPoint)
@@ -141,7 +141,7 @@ SCORES = st.lists(
 
 
 def visited(rows_of: list[list[float]]) -> list[KernelScores]:
-    """Kernels whose scores are these."""
+    """Return kernels with these scores."""
     blank = Fit(np.zeros((3, 14)), np.zeros(3))
     return [
         KernelScores(k, {ELOO: np.array(r)}, {ELOO: {}}, (blank,), {ELOO: 0.0})
@@ -151,7 +151,7 @@ def visited(rows_of: list[list[float]]) -> list[KernelScores]:
 
 @given(SCORES)
 def test_ties_and_infinities(rows_of: list[list[float]]) -> None:
-    """The first of equal ones, kernels outside; plus infinity is never chosen."""
+    """The first of equal scores wins, kernels in the outer loop; infinity is never chosen."""
     best = Best(SELECTED)
     for visit in visited(rows_of):
         best.update(side(lams=LAMS[:3]), visit, ELOO)
@@ -166,7 +166,7 @@ def test_ties_and_infinities(rows_of: list[list[float]]) -> None:
 
 
 def test_infinite_at_one_ridge_only(fake: Callable[[Fake], Method]) -> None:
-    """A ridge without a finite score has no choice, the others have."""
+    """A ridge without a finite score has no choice; the other ridges have one."""
     column = fake(lambda p: np.where(p.problem.lams == LAMS[0], np.inf, 1.0))
     found = search_grid(side(), {column: EACH})
     first = found[column, EACH[0]]
@@ -178,7 +178,7 @@ def test_infinite_at_one_ridge_only(fake: Callable[[Fake], Method]) -> None:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fake], Method]:
-    """A criterion of one's own, as a method."""
+    """Return a user-defined criterion as a method."""
 
     def make(function: Fake) -> Method:
         entry = replace(CRITERIA["BR"], name="fake", function=function, parameters=())
@@ -188,8 +188,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fake], Method]:
     return make
 
 
-def test_infinity_is_a_score(fake: Callable[[Fake], Method]) -> None:
-    """A criterion's 'not this one' is skipped and counted, not a failure."""
+def test_infinite_scores_are_excluded(fake: Callable[[Fake], Method]) -> None:
+    """A candidate with an infinite score is skipped and counted; the method does not fail."""
     column = fake(lambda p: np.where(np.isin(p.problem.lams, LAMS[[0, 2]]), np.inf, p.problem.lams))
     found = search_grid(side(), {column: (SELECTED,)})[column, SELECTED]
     assert isinstance(found, BestPoint)
@@ -199,7 +199,7 @@ def test_infinity_is_a_score(fake: Callable[[Fake], Method]) -> None:
 
 
 def test_a_guard_is_a_reason() -> None:
-    """Every candidate at a width near K = I, under the guard's name; the others are as they were."""
+    """Candidates near K = I are excluded with the guard's name; the others are unchanged."""
     bif, free = (method("BIF-k-CV", f"at {c:g}", 4, identity=c) for c in (0.1, 0.0))
     narrow = side((Gaussian(1e-4), *KERNELS))
     found = search_grid(narrow, {bif: (SELECTED,), free: (SELECTED,)})
@@ -212,7 +212,7 @@ def test_a_guard_is_a_reason() -> None:
 
 
 def test_a_guard_is_a_reason_ridge_by_ridge(fake: Callable[[Fake], Method]) -> None:
-    """Also where another ridge fails, so that there is no path over all of them."""
+    """The guard is also named if another ridge fails, so that there is no common path."""
 
     def function(path: Path) -> Array:
         if (path.problem.lams == LAMS[0]).any():
@@ -229,7 +229,7 @@ def test_a_guard_is_a_reason_ridge_by_ridge(fake: Callable[[Fake], Method]) -> N
 
 
 def raises(error: Exception) -> Fake:
-    """A criterion that fails at the second kernel, and at the first at one ridge."""
+    """Return a criterion that fails at the second kernel and at one ridge of the first."""
 
     def function(path: Path) -> Array:
         first, second = KERNELS[:2]
@@ -253,7 +253,7 @@ WHYS = [
 def test_a_candidate_that_fails_is_excluded_by_name(
     fake: Callable[[Fake], Method], function: Fake, why: str
 ) -> None:
-    """The rest is chosen from; the other methods have the same scores as ever."""
+    """The others remain candidates, and other methods keep their scores."""
     column = fake(function)
     found = search_grid(side(), {column: (SELECTED,), CV: (SELECTED,)})
     mine = found[column, SELECTED]
@@ -287,7 +287,7 @@ def test_a_candidate_that_fails_is_excluded_by_name(
 def test_a_method_without_a_candidate_fails(
     fake: Callable[[Fake], Method], function: Fake, why: str
 ) -> None:
-    """With the reason of the first candidate, and the others untouched."""
+    """It fails with the reason of the first candidate; other methods are not affected."""
     column = fake(function)
     found = search_grid(side(), {column: (SELECTED,), ELOO: (SELECTED,)})
     start = "no kernel and ridge has a finite score; at tau=0.25;lam=0.001: "
@@ -295,8 +295,8 @@ def test_a_method_without_a_candidate_fails(
     assert isinstance(found[ELOO, SELECTED], BestPoint)
 
 
-def test_a_mistake_in_the_code_is_no_failure(fake: Callable[[Fake], Method]) -> None:
-    """Anything else keeps its traceback."""
+def test_a_programming_error_is_raised(fake: Callable[[Fake], Method]) -> None:
+    """Any other exception keeps its traceback."""
     column = fake(raises(ZeroDivisionError("mistake")))
     with pytest.raises(ZeroDivisionError):
         search_grid(side(), {column: (SELECTED,)})
@@ -312,7 +312,7 @@ def test_a_mistake_in_the_code_is_no_failure(fake: Callable[[Fake], Method]) -> 
     ],
 )
 def test_kernel_that_overflows(points: Array, kernel: Kernel, why: str) -> None:
-    """Every method fails with the reason; no warning and no NaN goes on."""
+    """Every method fails with the reason, without a warning or NaN."""
     found = search_grid(side((kernel,), points), {CV: (SELECTED,), ELOO: (SELECTED,)})
     for result in found.values():
         assert isinstance(result, SearchFailure)
@@ -320,7 +320,7 @@ def test_kernel_that_overflows(points: Array, kernel: Kernel, why: str) -> None:
 
 
 def test_degrees_1_2_300_leave_a_choice() -> None:
-    """One rule for select and run: what overflows is excluded, and the method goes on with the rest."""
+    """Overflowing kernels are excluded, and the method chooses from the others."""
     kernels = (Polynomial(1), Polynomial(2), Polynomial(300))
     found = search_grid(side(kernels, 100 * X), {CV: (SELECTED,)})[CV, SELECTED]
     assert isinstance(found, BestPoint)
@@ -329,7 +329,7 @@ def test_degrees_1_2_300_leave_a_choice() -> None:
 
 @pytest.mark.parametrize("lam", [0.0, 1e-323, 1e-300, 1e-20, 1e-10])
 def test_singular_kernel(lam: float) -> None:
-    """Rank one and a tiny ridge: finite scores or a named failure, no warning."""
+    """Rank one and a tiny ridge give finite scores or a named failure, without a warning."""
     one = side((Linear(),), np.ones((14, 1)), [lam])
     found = search_grid(one, {CV: (SELECTED,), ELOO: (SELECTED,)})
     for result in found.values():
@@ -341,7 +341,7 @@ def test_singular_kernel(lam: float) -> None:
 
 
 def test_threads_find_the_same() -> None:
-    """Visits come in the order of the kernels, whoever is first."""
+    """Visits arrive in the order of the kernels, whatever thread finishes first."""
     one, two = (search_grid(side(), {CV: (SELECTED, *EACH)}, n_jobs=n) for n in (1, 2))
     for cell, found in one.items():
         other = two[cell]
@@ -351,8 +351,8 @@ def test_threads_find_the_same() -> None:
 
 
 @pytest.mark.parametrize("learner", ["lssvm", "krr", "smooth-hinge"])
-def test_a_path_is_gone_with_the_search(learner: str) -> None:
-    """No criterion leaves a cycle behind that keeps the n-by-n matrices until somebody collects garbage."""
+def test_no_matrix_outlives_the_search(learner: str) -> None:
+    """No criterion leaves a reference cycle that keeps n-by-n matrices alive."""
     X = stream(0, "gone").normal(size=(30, 2))
     y = np.sign(X[:, 0])
     kernel, lams = Gaussian(1.0), np.array([0.1, 1.0])
@@ -381,7 +381,7 @@ GRIDS = st.lists(st.integers(-12, 12), min_size=1, max_size=6, unique=True)
 
 @given(GRIDS, GRIDS, st.data())
 def test_against_sorting(taus: list[int], lams: list[int], data: st.DataObject) -> None:
-    """The definition: first or last of the sorted grid, where it has two values or more."""
+    """An edge is the first or last value of a sorted grid of at least two values."""
     widths, ridges = [2.0**e for e in taus], [10.0**e for e in lams]
     tau, lam = data.draw(st.sampled_from(widths)), data.draw(st.sampled_from(ridges))
     expected = []
@@ -423,6 +423,6 @@ def test_a_recorded_ridge_is_still_the_smallest(lam: float) -> None:
     assert (edge.axis, edge.end) == ("lam", "smallest")
 
 
-def test_a_choice_from_no_grid_has_no_edge() -> None:
-    """What a continuous search found lies between."""
+def test_a_continuous_choice_has_no_edge() -> None:
+    """A choice that a continuous search found is on no edge."""
     assert edges_of([Gaussian(1.0), Gaussian(4.0)], (0.1, 1.0), Gaussian(0.3), 0.5) == ()

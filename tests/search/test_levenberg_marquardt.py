@@ -18,25 +18,23 @@ FREE = np.array([[-50.0, 50.0], [-50.0, 50.0]])
 
 @dataclass(frozen=True, eq=False)
 class Rosenbrock:
-    """``(10 (v - u^2), 1 - u, rest)``: a curved valley; ``rest`` keeps the errors large."""
+    """A curved valley, ``(10 (v - u^2), 1 - u, rest)``; ``rest`` keeps the errors large."""
 
     u: Array
     rest: float = 0.0
 
     @property
     def errors(self) -> Array:
-        """At u."""
         return np.array([10.0 * (self.u[1] - self.u[0] ** 2), 1.0 - self.u[0], self.rest])
 
     @property
     def jacobian(self) -> Array:
-        """At u."""
         return np.array([[-20.0 * self.u[0], 10.0], [-1.0, 0.0], [0.0, 0.0]])
 
 
 @dataclass(frozen=True, eq=False)
 class Bent:
-    """Large residuals whose curvature is more than that of ``J^T J``."""
+    """Large residuals whose curvature exceeds that of ``J^T J``."""
 
     u: Array
 
@@ -48,13 +46,12 @@ class Bent:
 
     @property
     def jacobian(self) -> Array:
-        """At u."""
         slope = self.u[0] - self.u[1]
         return np.array([[slope, -slope], [0.1, 0.0], [0.0, 0.1]])
 
 
 def test_curved_valley() -> None:
-    """To the bottom of it; f falls at every step that is taken."""
+    """The search reaches the bottom of the valley, and f falls at every accepted step."""
     values = []
 
     def visit(u: Array, s: Array, here: Rosenbrock) -> Rosenbrock:
@@ -69,7 +66,7 @@ def test_curved_valley() -> None:
 
 
 def test_large_residuals() -> None:
-    """The secant term finds the curvature that ``J^T J`` lacks."""
+    """The secant term adds the curvature that ``J^T J`` lacks."""
     start = np.array([4.0, -3.0])
     ended = least_squares(lambda u, s, _: Bent(u + s), start, Bent(start), FREE)
     assert ended.state == "converged"
@@ -79,7 +76,7 @@ def test_large_residuals() -> None:
 
 
 def test_stays_inside_the_limits() -> None:
-    """And ends at one where the minimum lies beyond it."""
+    """Every point is inside the limits; if the minimum is outside, the search ends at a limit."""
     limits = np.array([[-2.0, 0.5], [-2.0, 2.0]])
     seen = []
 
@@ -96,7 +93,7 @@ def test_stays_inside_the_limits() -> None:
 
 
 def test_iteration_limit() -> None:
-    """Is named."""
+    """A search that reaches its iteration limit says so."""
     start = np.array([-1.2, 1.0])
     visit = lambda u, s, _: Rosenbrock(u + s)  # noqa: E731
     ended = least_squares(visit, start, Rosenbrock(start), FREE, steps=3)
@@ -104,7 +101,7 @@ def test_iteration_limit() -> None:
 
 
 def test_no_further_descent() -> None:
-    """A jump right beside the start refuses what its gradient promises, however short the step."""
+    """A jump of f next to the start makes every step fail, however short."""
 
     def visit(u: Array, s: Array, _: Rosenbrock) -> Rosenbrock:
         return Rosenbrock(u + s, rest=100.0)
@@ -116,8 +113,8 @@ def test_no_further_descent() -> None:
     assert len(ended.refused) == ended.steps > 1
 
 
-def test_nothing_to_win() -> None:
-    """A gradient of zero ends at once."""
+def test_zero_gradient_ends_at_once() -> None:
+    """A zero gradient ends the search at once."""
     start = np.array([1.0, 1.0])
     ended = least_squares(lambda u, s, _: Rosenbrock(u + s), start, Rosenbrock(start), FREE)
     assert (ended.state, ended.steps) == ("converged", 0)
@@ -138,7 +135,7 @@ def test_boxed(seed: int) -> None:
 
 
 def test_secant() -> None:
-    """``(J^T J + S) s`` is what the gradient changed by."""
+    """``(J^T J + S) s`` equals the change of the gradient."""
     a, b = Bent(np.array([1.0, 3.0])), Bent(np.array([1.3, 2.7]))
     s = b.u - a.u
     S = secant(np.array([[0.3, 0.1], [0.1, 0.2]]), s, a, b)
@@ -147,7 +144,7 @@ def test_secant() -> None:
 
 
 def test_secant_along_a_ridge() -> None:
-    """Where f bends downwards, S says little curvature along s, and nothing across."""
+    """Where f bends downwards, S leaves a fifth of the curvature along s and adds none across."""
     a, b = Rosenbrock(np.array([0.0, 2.0])), Rosenbrock(np.array([0.1, 2.0]))
     S = secant(np.zeros((2, 2)), b.u - a.u, a, b)
     plain = float((b.jacobian.T @ b.jacobian)[0, 0])

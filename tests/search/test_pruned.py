@@ -1,4 +1,4 @@
-"""The pruned search: the minimum over the grid, from bounds that hold; other methods on the grid."""
+"""The pruned search finds the minimum over the grid; methods without bounds use the grid."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ RIDGES: tuple[RidgeMode, ...] = ("per-fold", "fixed")
 
 
 def data(kind: str, n: int) -> tuple[Array, Array]:
-    """Data of several shapes."""
+    """Return data sets of several shapes."""
     rng = np.random.default_rng(7)
     X = rng.uniform(-1, 1, size=(n, 3))
     y = np.where(np.sin(3 * X[:, 0]) + X[:, 1] + 0.4 * rng.normal(size=n) > 0, 1.0, -1.0)
@@ -85,7 +85,7 @@ KINDS = ("random", "noise", "separable", "duplicated")
 def surface(
     X: Array, y: Array, kernels: Any, folds: Folds, learner: str, ridge: RidgeMode, h: float = 0.05
 ) -> Array:
-    """The whole of it, by the path."""
+    """Return the whole surface, computed by the path."""
     loss = LOSSES["hinge" if learner == "smooth-hinge" else "squared"]
     rows = []
     for kernel in kernels:
@@ -102,25 +102,24 @@ def grams(X: Array, kernels: Any) -> list[Callable[[], Array]]:
 
 
 def assert_lowest(found: Pruned, scores: Array) -> None:
-    """The minimum, at a pair that has it up to rounding."""
+    """Check that the pair found is a minimum of the surface up to rounding."""
     lowest = float(scores.min())
     assert found.score == pytest.approx(lowest, rel=1e-10, abs=1e-10)
     assert scores[found.kernel, found.ridge] <= lowest + 3e-12 * max(1.0, lowest)
 
 
 def assert_below(values: Array, bounds: Array) -> None:
-    """Everywhere."""
+    """Check that a bound is below the value everywhere."""
     assert float((values - bounds).max()) <= 0.0
-
-
-# --- the minimum -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ridge", RIDGES)
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_is_the_surfaces_minimum(kind: str, learner: PrunedLearner, ridge: RidgeMode) -> None:
-    """On the paper's grid, folds of unequal sizes, from any start."""
+def test_finds_the_minimum_of_the_surface(
+    kind: str, learner: PrunedLearner, ridge: RidgeMode
+) -> None:
+    """The minimum is found on the paper's grid, with unequal folds, from any start."""
     X, y = data(kind, 37)
     for k, equal, start in ((4, False, 0), (8, True, 15)):
         folds = numbered(np.random.default_rng(k), 37, k, equal)
@@ -130,8 +129,8 @@ def test_it_is_the_surfaces_minimum(kind: str, learner: PrunedLearner, ridge: Ri
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_little_of_it_is_trained(learner: PrunedLearner) -> None:
-    """Where there is something to learn."""
+def test_few_models_are_trained(learner: PrunedLearner) -> None:
+    """Few models are trained if there is something to learn."""
     X, y = data("random", 60)
     folds = numbered(np.random.default_rng(1), 60, 5, True)
     work = select_exactly(grams(X, WIDTHS), y, LAMS, folds, learner).work
@@ -149,10 +148,10 @@ def test_little_of_it_is_trained(learner: PrunedLearner) -> None:
     st.sampled_from(RIDGES),
     st.sampled_from([0.05, 0.5]),
 )
-def test_any_kernels(
+def test_linear_and_polynomial_kernels(
     kernels: list[Kernel], seed: int, learner: PrunedLearner, ridge: RidgeMode, h: float
 ) -> None:
-    """Linear and polynomial ones have negative entries and other diagonals."""
+    """Kernels with negative entries and other diagonals are searched correctly."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(8, 20))
     X, y = rng.normal(size=(n, 2)), rng.choice([-1.0, 1.0], size=n)
@@ -174,7 +173,7 @@ def test_any_kernels(
 
 
 def test_regression_with_a_target_far_from_zero() -> None:
-    """KRR without a bias; narrow widths fall at once."""
+    """KRR without a bias: the minimum is found, and some widths need no fit."""
     X, _ = data("random", 40)
     y = 20 + np.sin(3 * X[:, 0]) + 0.1 * X[:, 1]
     folds = numbered(np.random.default_rng(1), 40, 5, True)
@@ -185,7 +184,7 @@ def test_regression_with_a_target_far_from_zero() -> None:
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_rows_in_the_order_of_the_folds_are_not_copied(learner: PrunedLearner) -> None:
-    """The same result as in any other order."""
+    """Rows already in fold order are not copied and give the same result."""
     X, y = data("random", 40)
     folds = numbered(np.random.default_rng(1), 40, 5, False)
     order = order_of(folds)
@@ -197,7 +196,7 @@ def test_rows_in_the_order_of_the_folds_are_not_copied(learner: PrunedLearner) -
 
 
 def test_h_is_not_ignored() -> None:
-    """Other h, other error."""
+    """Another h gives another error."""
     X, y = data("random", 40)
     folds = numbered(np.random.default_rng(1), 40, 5, True)
     found = select_exactly(grams(X, WIDTHS), y, LAMS, folds, "smooth-hinge", h=0.5)
@@ -207,7 +206,7 @@ def test_h_is_not_ignored() -> None:
 
 @pytest.mark.parametrize("few", [0, 100])
 def test_both_ways_to_the_inverses(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eigenvectors alone, Cholesky factors wherever a neighbour is known."""
+    """Eigenvectors, and Cholesky factors where a neighbour is known, give the same result."""
     monkeypatch.setattr(pruned_square, "FEW", few)
     X, y = data("random", 40)
     folds = numbered(np.random.default_rng(1), 40, 4, False)
@@ -215,11 +214,8 @@ def test_both_ways_to_the_inverses(few: int, monkeypatch: pytest.MonkeyPatch) ->
     assert_lowest(found, surface(X, y, WIDTHS, folds, "krr", "per-fold"))
 
 
-# --- what fails ------------------------------------------------------------------------------------------
-
-
 def test_a_kernel_that_fails_is_excluded_by_name() -> None:
-    """And never chosen; where none is left, that is the error."""
+    """A failing kernel is excluded and named; if none is left, the search fails."""
 
     def broken() -> Array:
         raise TrialError("no such matrix")
@@ -234,20 +230,17 @@ def test_a_kernel_that_fails_is_excluded_by_name() -> None:
 
 
 def test_two_classes_only() -> None:
-    """The smoothed hinge knows no other labels."""
+    """The smoothed hinge refuses labels other than two classes."""
     X, y = data("random", 30)
     folds = numbered(np.random.default_rng(1), 30, 5, True)
     with pytest.raises(ConfigError, match="two classes"):
         select_exactly(grams(X, WIDTHS), y + 1, LAMS, folds, "smooth-hinge")
 
 
-# --- the bounds ------------------------------------------------------------------------------------------
-
-
 def ordered(
     kind: str, tau: float, k: int, ridge: RidgeMode
 ) -> tuple[Array, FoldedGrid, Folds, Array]:
-    """K in the order of the folds, the grid, the folds in that order, X."""
+    """Return K in the order of the folds, the grid, the folds in that order, and X."""
     X, y = data(kind, 43)
     folds = numbered(np.random.default_rng(k), 43, k, False)
     order = order_of(folds)
@@ -264,7 +257,7 @@ def ordered(
 @pytest.mark.parametrize("tau", [2.0**-8, 2.0**-5, 2.0**-4, 2.0**-2, 1.0, 2.0**10])
 @pytest.mark.parametrize("kind", KINDS)
 def test_bounds_of_the_hinge_hold(kind: str, tau: float, ridge: RidgeMode) -> None:
-    """Row by row before any fit, fold by fold after it; the closer bound is the closer."""
+    """The bounds hold per row before any fit and per fold after it; the closer one is tighter."""
     K, grid, folds, X = ordered(kind, tau, 5, ridge)
     p = Problem(X, grid.y, Gaussian(tau), K, grid.lams, ridge)
     z = grid.y * smooth_hinge(p).held_out(folds)
@@ -286,7 +279,7 @@ def test_bounds_of_the_hinge_hold(kind: str, tau: float, ridge: RidgeMode) -> No
 @pytest.mark.parametrize("tau", [2.0**-8, 2.0**-5, 2.0**-4, 2.0**-2, 1.0, 2.0**10])
 @pytest.mark.parametrize("kind", KINDS)
 def test_bounds_of_the_square_hold(kind: str, tau: float, ridge: RidgeMode) -> None:
-    """Row by row before any fit; by the training loss; by the quadratic form."""
+    """The bounds hold per row before any fit, by the training loss, and by the quadratic form."""
     K, grid, folds, X = ordered(kind, tau, 5, ridge)
     p = Problem(X, grid.y, Gaussian(tau), K, grid.lams, ridge)
     f = find_learner("krr").path(p).held_out(folds)
@@ -301,8 +294,8 @@ def test_bounds_of_the_square_hold(kind: str, tau: float, ridge: RidgeMode) -> N
             assert width.loss(int(at), fold) == pytest.approx(losses[at, fold], rel=1e-8)
 
 
-def test_bounds_bite_near_the_identity() -> None:
-    """Where every model is near 0 the bounds say so without a fit, beyond the first bound's reach."""
+def test_bounds_exclude_kernels_near_the_identity() -> None:
+    """If every model is near 0, the bounds exclude a kernel without a fit."""
     K, grid, _, _ = ordered("noise", 2.0**-5, 5, "per-fold")
     width = HingeBounds(K, grid, None, h=0.05)
     Ky, ridges = width.signed.Ky, grid.gammas(2.0)
@@ -314,7 +307,7 @@ def test_bounds_bite_near_the_identity() -> None:
 
 
 def test_inverses_agree() -> None:
-    """Cholesky factors and eigenvectors, on vectors, forms and blocks."""
+    """Cholesky factors and eigenvectors agree on vectors, quadratic forms and blocks."""
     K, grid, _, _ = ordered("random", 1.0, 4, "per-fold")
     gammas = np.array([0.1, 3.0])
     one, other = SpectralInverses(factorise(K)), CholeskyInverses(K)
@@ -331,24 +324,21 @@ def test_inverses_agree() -> None:
                 np.testing.assert_allclose(block, np.tril(G[F, F]), atol=1e-10)
 
 
-# --- the walk --------------------------------------------------------------------------------------------
-
-
 def test_outward() -> None:
-    """From the start, both sides in turn."""
+    """The walk goes outward from the start, to both sides in turn."""
     assert outward(3, 6) == [3, 2, 4, 1, 5, 0]
     assert outward(0, 3) == [0, 1, 2]
 
 
 @given(st.integers(0, 8), st.integers(0, 8))
 def test_boundary_of_those_that_survive(survivors: int, start: int) -> None:
-    """Wherever it starts."""
+    """The boundary of the surviving candidates is found from any start."""
     assume(start < 8)
     assert boundary(lambda i: i < survivors, start, 8) == survivors
 
 
 def test_the_width_nearest_to_the_median_distance() -> None:
-    """In logs; if all rows are equal, and for other kernels, the middle."""
+    """The start is nearest in logs to the median distance; without distances, in the middle."""
     points = Points(np.array([[0.0], [2.0], [4.0]]))
     assert most_promising(WIDTHS, points) == int(np.argmin(np.abs(np.log(TAUS / 2))))
     assert most_promising(WIDTHS[:3], Points(np.zeros((3, 1)))) == 1
@@ -380,7 +370,7 @@ def found(results: Any, method: Method) -> BestPoint:
 @pytest.mark.parametrize("ridge", ["per-fold", "fixed"])
 @pytest.mark.parametrize(("learner", "loss"), OWN)
 def test_it_finds_what_the_grid_finds(learner: str, loss: str, ridge: Any) -> None:
-    """Place, score and fit, for several numbers of folds at once."""
+    """Place, score and fit equal those of the grid search, for several numbers of folds at once."""
     one = side(learner, ridge=ridge)
     demand = {k_cv(loss, k): (SELECTED,) for k in (3, 4, 7)}
     pruned, grid = search_pruned(one, demand), OVER_GRID["grid"](one, demand)
@@ -393,7 +383,7 @@ def test_it_finds_what_the_grid_finds(learner: str, loss: str, ridge: Any) -> No
 
 
 def test_the_score_is_that_of_retraining() -> None:
-    """KRR, every model trained anew."""
+    """The score of KRR is that of models retrained from scratch."""
     one, method = side("krr"), k_cv("squared")
     best = found(search_pruned(one, {method: (SELECTED,)}), method)
     K, y = one.problem(best.point.kernel).K, one.targets[0]
@@ -402,7 +392,7 @@ def test_the_score_is_that_of_retraining() -> None:
 
 
 def test_kernels_without_a_width_start_in_the_middle() -> None:
-    """And are all there."""
+    """Kernels without a width are all visited, from the middle on."""
     one = side("krr", kernels=[Polynomial(float(d)) for d in (1, 2, 3)])
     demand = {k_cv("squared"): (SELECTED,)}
     point = found(search_pruned(one, demand), k_cv("squared")).point
@@ -422,13 +412,15 @@ def test_kernels_without_a_width_start_in_the_middle() -> None:
         ({"learner": "krr", "landmarks": np.array([0, 3, 4])}, k_cv("squared")),
     ],
 )
-def test_what_the_bounds_do_not_know(changed: dict[str, Any], method: Method) -> None:
-    """Another loss, average, criterion, learner, a fixed ridge, several targets, columns."""
+def test_unsupported_methods_are_not_searched_by_bounds(
+    changed: dict[str, Any], method: Method
+) -> None:
+    """No other loss, average, criterion or learner, fixed ridge, several targets, or columns."""
     assert not prunes(side(**changed), method)
 
 
 def test_the_rest_is_searched_on_the_grid() -> None:
-    """Beside it, and a fixed ridge too."""
+    """Unsupported methods are searched on the grid in the same call, also with a fixed ridge."""
     one = side()
     other = k_cv("zero-one")
     results = search_pruned(one, {k_cv("hinge"): (SELECTED,), other: (SELECTED,)})
@@ -442,8 +434,8 @@ def test_the_rest_is_searched_on_the_grid() -> None:
     assert point.point.lam == LAMS_SEARCH[2]
 
 
-def test_a_newton_step_is_exact_for_the_square_loss_alone() -> None:
-    """The same minimum serves both columns; the hinge's is searched on the grid."""
+def test_a_newton_step_is_exact_for_the_square_loss_only() -> None:
+    """With the square loss both columns share one minimum; with the hinge the grid is searched."""
     newton = Method("4-Newton", "k-Newton", 4, k_cv("squared").params)
     results = search_pruned(side("krr"), {k_cv("squared"): (SELECTED,), newton: (SELECTED,)})
     assert found(results, newton) is found(results, k_cv("squared"))
@@ -452,7 +444,7 @@ def test_a_newton_step_is_exact_for_the_square_loss_alone() -> None:
 
 @pytest.mark.parametrize("broken", ["select_exactly", "find_learner"])
 def test_a_failure_leaves_it_to_the_grid(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which then names what has none."""
+    """After a failure the grid is searched, which names the failing candidates."""
 
     def fail(*_: Any, **__: Any) -> Any:
         raise TrialError("no factor")
@@ -464,14 +456,14 @@ def test_a_failure_leaves_it_to_the_grid(broken: str, monkeypatch: pytest.Monkey
 
 
 def test_a_candidate_that_fails_is_named_by_the_grid() -> None:
-    """A target whose square overflows has no error anywhere: every candidate is excluded, and the method fails."""
+    """A target whose square overflows excludes every candidate, and the method fails."""
     y = rows(30)[1] * 1e200
     result = search_pruned(side("krr", y=y), {k_cv("squared"): (SELECTED,)})
     assert isinstance(result[k_cv("squared"), SELECTED], SearchFailure)
 
 
-def test_little_of_it_is_trained_search() -> None:
-    """What the search is for."""
+def test_few_models_are_trained_by_a_search() -> None:
+    """A search by bounds trains few models."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(120, 2))
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
@@ -483,7 +475,7 @@ def test_little_of_it_is_trained_search() -> None:
 
 
 def test_searches_share_the_factors_that_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same places with and without; nothing is kept afterwards."""
+    """Sharing factors does not change the places found, and no factor is kept afterwards."""
     one, gcv = side("krr"), Method("GCV", "GCV", None, ())
     demand = dict.fromkeys((k_cv("squared", 3), k_cv("squared", 4), gcv), (SELECTED,))
     made: list[int] = []

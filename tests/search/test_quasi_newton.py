@@ -1,4 +1,4 @@
-"""Searches of the second level: their gradients, their minima, and the scale of the features."""
+"""The searches of the second level: their gradients, minima, floors and feature units."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ N, D = 60, 4
 
 
 def problem(seed: int = 0) -> tuple[Array, Array, Folds]:
-    """z-scored rows; the label depends on two features of four."""
+    """Return z-scored rows; the label depends on two of the four features."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(N, D))
     y = np.where(X[:, 0] - X[:, 1] + 0.6 * rng.normal(size=N) > 0, 1.0, -1.0)
@@ -28,7 +28,7 @@ def problem(seed: int = 0) -> tuple[Array, Array, Folds]:
 
 
 def mean_error(X: Array, y: Array, found: Solution, members: list[Array]) -> float:
-    """The mean squared held-out error of retrained models."""
+    """Return the mean squared held-out error of retrained models."""
     theta = np.broadcast_to(found.theta, X.shape[1])
     K = kernel(differences(X, X, one=False), theta)
     return float(np.mean(held_out_errors(K, y, found.lam, members) ** 2))
@@ -37,7 +37,7 @@ def mean_error(X: Array, y: Array, found: Solution, members: list[Array]) -> flo
 @pytest.mark.parametrize("prior", [0.0, 4.0])
 @pytest.mark.parametrize("ard", [True, False])
 def test_gradient_in_logs(prior: float, ard: bool) -> None:
-    """What L-BFGS is told, BR's term included, to 1e-6."""
+    """The gradient passed to L-BFGS agrees with finite differences to 1e-6, also for BR."""
     X, y, folds = problem()
     widths = WidthPerFeature(X) if ard else OneWidth.of(X)
     objective = Objective(partial(KFoldErrors, folds=folds), widths, y, prior)
@@ -47,7 +47,7 @@ def test_gradient_in_logs(prior: float, ard: bool) -> None:
 
 
 def test_regularisation_is_that_of_cawley_and_talbot() -> None:
-    """``(n/2) log Q + (d/2) log Omega`` with ``Q = 0.5 sum e^2``, ``Omega = 0.5 sum eta^2``."""
+    """BR is ``(n/2) log Q + (d/2) log Omega``, ``Q = 0.5 sum e^2``, ``Omega = 0.5 sum eta^2``."""
     X, y, _ = problem()
     found = minimise_regularised(X, y)
     K = kernel(differences(X, X, one=False), found.theta)
@@ -58,7 +58,7 @@ def test_regularisation_is_that_of_cawley_and_talbot() -> None:
 
 @pytest.mark.parametrize("ard", [True, False])
 def test_value_is_that_of_retraining(ard: bool) -> None:
-    """The mean squared error, LOO and k folds."""
+    """The reported value is the mean squared error of retrained models, for LOO and k folds."""
     X, y, folds = problem()
     press, k_fold = minimise(X, y, ard=ard), minimise(X, y, folds, ard=ard)
     rows = [np.array([i]) for i in range(N)]
@@ -69,7 +69,7 @@ def test_value_is_that_of_retraining(ard: bool) -> None:
 
 
 def test_nothing_nearby_is_better() -> None:
-    """The RBF minimum among places a factor of 1.05 away."""
+    """No point a factor of 1.05 away has a lower RBF criterion."""
     X, y, _ = problem()
     found = minimise(X, y)
     rows = [np.array([i]) for i in range(N)]
@@ -79,7 +79,7 @@ def test_nothing_nearby_is_better() -> None:
 
 
 def test_ard_starts_from_rbf_and_is_no_worse() -> None:
-    """Given or found; and it sees which features matter."""
+    """ARD starts from RBF's solution, is no worse, and finds the relevant features."""
     X, y, folds = problem()
     rbf = minimise(X, y, folds)
     ard = minimise(X, y, folds, ard=True)
@@ -90,7 +90,7 @@ def test_ard_starts_from_rbf_and_is_no_worse() -> None:
 
 
 def test_starts_at_the_best_of_the_grid() -> None:
-    """``theta in {.01, .1, 1, 10} / d``, ``lam in {.01, .1, 1}``."""
+    """RBF starts at the best of ``theta in {.01, .1, 1, 10} / d``, ``lam in {.01, .1, 1}``."""
     X, y, _ = problem()
     theta, lam = np.exp(best_start(LeaveOneOutErrors, OneWidth.of(X), y, D))
     places = [(t / D, ridge) for t in (0.01, 0.1, 1.0, 10.0) for ridge in (0.01, 0.1, 1.0)]
@@ -103,7 +103,7 @@ def test_starts_at_the_best_of_the_grid() -> None:
 
 
 def test_floors_of_br() -> None:
-    """theta does not fall below 0.01 / d, nor lam below 1e-7, though log Omega rewards it."""
+    """theta stays at or above 0.01 / d and lam above 1e-7, although log Omega rewards less."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(40, 6))
     X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
@@ -112,15 +112,15 @@ def test_floors_of_br() -> None:
     assert found.lam >= 1e-7 * (1.0 - 1e-9)
 
 
-def test_least_ridge() -> None:
-    """Rows that are there twice predict each other: LOO wants no ridge at all, and gets 1e-7."""
+def test_duplicated_rows_end_at_the_smallest_ridge() -> None:
+    """Duplicated rows predict each other, so that LOO ends at the smallest ridge, 1e-7."""
     X, y, _ = problem()
     found = minimise(np.repeat(X[:20], 2, axis=0), np.repeat(y[:20], 2))
     assert found.lam == pytest.approx(1e-7)
 
 
-def test_stops_after_so_many_steps() -> None:
-    """And says so."""
+def test_step_limit_is_reported() -> None:
+    """A search that reaches its step limit says so."""
     X, y, _ = problem()
     found = minimise(X, y, ard=True, steps=2)
     assert found.state == "iteration limit"
@@ -128,16 +128,16 @@ def test_stops_after_so_many_steps() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
-def test_any_unit(scale: float) -> None:
-    """theta in units of the features, the same model otherwise."""
+def test_the_unit_of_the_features_does_not_matter(scale: float) -> None:
+    """Features in other units give a rescaled theta and the same model."""
     X, y, folds = problem()
     here, there = (minimise(S, y, folds, ard=True) for S in (X, scale * X + 3.0 * scale))
     np.testing.assert_allclose(there.theta * scale**2, here.theta, rtol=1e-3, atol=1e-6)
     assert there.value == pytest.approx(here.value, rel=1e-6)
 
 
-def test_no_error_left() -> None:
-    """A target that each model predicts exactly has no logarithm."""
+def test_a_target_without_error_is_an_error() -> None:
+    """A target that every model predicts exactly has no logarithm and is a named failure."""
     objective = Objective(LeaveOneOutErrors, WidthPerFeature(np.ones((2, 1))), np.zeros(2))
     with pytest.raises(TrialError, match="held-out error is zero"):
         objective(np.zeros(2))

@@ -1,4 +1,4 @@
-"""A parameter chosen by an inner cross-validation: by a double loop, and on training rows alone."""
+"""Parameters tuned by an inner cross-validation equal a double loop and use training rows only."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ EACH = LamGrid(LAMS, "fixed").settings()
 
 
 def two_moons(seed: int, n: int = 60) -> tuple[Array, Array]:
-    """Labels that need a kernel of the right width."""
+    """Return labels that need a kernel of the right width."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))
     return X, np.where(np.sin(3 * X[:, 0]) + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
 
 
 def side(seed: int = 0) -> TrainingContext:
-    """A training side of 60 rows."""
+    """Return a training side of 60 rows."""
     return side_of(KERNELS, *two_moons(seed), LAMS)
 
 
 def by_double_loop(one: TrainingContext, setting: int | None) -> list[float]:
-    """Per eta the number of wrong signs on the inner folds, every fold searched by itself."""
+    """Return the inner error count of each eta, with a separate search on each inner fold."""
     totals = [0.0] * len(ETAS)
     inner = draw_folds(one.n, 3, one.stream("inner folds"))
     for number, F in enumerate(inner.members):
@@ -59,7 +59,7 @@ def by_double_loop(one: TrainingContext, setting: int | None) -> list[float]:
 @pytest.mark.parametrize("setting", [None, 0, 1])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_value_is_that_of_a_double_loop(seed: int, setting: int | None) -> None:
-    """The first of those with the fewest errors; then the whole side is searched with it."""
+    """The first value with the fewest errors is chosen, and the whole side is searched with it."""
     one = side(seed)
     cell = SELECTED if setting is None else EACH[setting]
     totals = by_double_loop(one, setting)
@@ -75,7 +75,7 @@ def test_the_value_is_that_of_a_double_loop(seed: int, setting: int | None) -> N
 
 
 def test_values_differ_somewhere() -> None:
-    """The tests above could fail: not every side chooses the same eta."""
+    """The tests above are not trivial: different sides choose different values of eta."""
     chosen = set()
     for seed in range(8):
         found = search_tuned(side(seed), {TUNED: (SELECTED,)})[TUNED, SELECTED]
@@ -84,8 +84,8 @@ def test_values_differ_somewhere() -> None:
     assert len(chosen) > 1
 
 
-def test_what_is_not_tuned_is_as_ever() -> None:
-    """Beside tuned methods, in one search."""
+def test_untuned_methods_are_not_affected() -> None:
+    """Untuned methods have the same results in a search with tuned ones."""
     one = side()
     together = search_tuned(one, {TUNED: (SELECTED,), PLAIN: (SELECTED, *EACH)})
     alone = search_grid(one, {PLAIN: (SELECTED, *EACH)})
@@ -97,8 +97,8 @@ def test_what_is_not_tuned_is_as_ever() -> None:
     assert tune(one, {}, 3, search_grid) == {}
 
 
-def test_inner_folds_do_not_see_what_they_test() -> None:
-    """A feature that is the label in one inner fold alone: a search that saw the fold would use it."""
+def test_inner_search_does_not_see_its_test_fold() -> None:
+    """A feature equal to the label in the inner test fold does not change the search."""
     one = side()
     F = draw_folds(one.n, 3, one.stream("inner folds")).members[0]
     X = np.column_stack([one.X, np.zeros(one.n)])
@@ -114,7 +114,7 @@ def test_inner_folds_do_not_see_what_they_test() -> None:
 
 
 def leaking(whole: TrainingContext) -> Search:
-    """A search whose scores are those of all rows, the inner fold's included."""
+    """Return a search whose scores use all rows, including the inner fold."""
 
     def search(part: TrainingContext, demand: Demand) -> Results:
         other = search_grid(whole, demand)
@@ -129,7 +129,7 @@ def leaking(whole: TrainingContext) -> Search:
 
 
 def first_scores(search: Search, one: TrainingContext) -> list[float]:
-    """What each value of the parameter scores on the first inner training part."""
+    """Return the score of each parameter value on the first inner training part."""
     seen: list[list[float]] = []
 
     def watched(part: TrainingContext, demand: Demand) -> Results:
@@ -142,7 +142,7 @@ def first_scores(search: Search, one: TrainingContext) -> list[float]:
 
 
 def test_a_planted_leak_is_caught() -> None:
-    """Other labels in an inner fold leave what is found without it as it is, but not where a search sees them."""
+    """Labels of an inner fold do not change its search; with a planted leak they do."""
     one = side()
     F = draw_folds(one.n, 3, one.stream("inner folds")).members[0]
     targets = one.targets.copy()
@@ -153,12 +153,12 @@ def test_a_planted_leak_is_caught() -> None:
 
 
 def side_part(one: TrainingContext, F: Array) -> TrainingContext:
-    """The first inner training part without the planted feature."""
+    """Return the first inner training part without the planted feature."""
     return one.part(np.setdiff1d(np.arange(one.n), F), "inner 0")
 
 
-def test_a_value_that_finds_nothing_is_not_chosen() -> None:
-    """An infinite eta makes every score infinite; with nothing else there is a named failure."""
+def test_a_value_without_finite_scores_is_not_chosen() -> None:
+    """A value with infinite scores only is not chosen; if there is no other, the method fails."""
     some = replace(TUNED, tuned=(("eta", (float("inf"), 1.0)),))
     found = search_tuned(side(), {some: (SELECTED,)})[some, SELECTED]
     assert isinstance(found, BestPoint)
@@ -167,8 +167,8 @@ def test_a_value_that_finds_nothing_is_not_chosen() -> None:
     assert isinstance(search_tuned(side(), {none: (SELECTED,)})[none, SELECTED], SearchFailure)
 
 
-def test_inner_folds_are_counted() -> None:
-    """tune-folds is not ignored."""
+def test_tune_folds_sets_the_number_of_inner_folds() -> None:
+    """tune-folds sets the number of inner folds."""
     found = []
     for folds in (2, 3, 5, 6):
         for seed in range(6):

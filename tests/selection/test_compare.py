@@ -1,4 +1,4 @@
-"""Several criteria at once: each as if alone, judged on rows that nothing of its choice has seen."""
+"""The comparison of criteria by an outer cross-validation, without leaks between its folds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ METHODS = [make_method(label, None, {}, True) for label in ("5-CV", "ELOO", "4-K
 
 
 def rows(seed: int = 0) -> list[list[str]]:
-    """Gaps, categories, three classes."""
+    """Return rows with gaps, categories and three classes."""
     rng = np.random.default_rng(seed)
     found = []
     for i in range(50):
@@ -39,19 +39,19 @@ def rows(seed: int = 0) -> list[list[str]]:
 
 
 def read(folder: Path, lines: list[list[str]]) -> OwnData:
-    """The table as a selection takes it."""
+    """Return the table as a selection reads it."""
     path = folder / "my.csv"
     path.write_text("x,size,y\n" + "".join(",".join(line) + "\n" for line in lines))
     return read_own(path, None, TableOptions(), "zscore", 1)
 
 
 def request() -> Request:
-    """Few candidates."""
+    """Return a request with few candidates."""
     kernels = make_kernels("gaussian", {"tau": "1,4"})
     return Request(Choice("lssvm"), kernels, make_lams("0.01,0.1"), METHODS[0])
 
 
-def test_each_as_if_alone(tmp_path: Path) -> None:
+def test_each_criterion_chooses_independently(tmp_path: Path) -> None:
     data = read(tmp_path, rows())
     X, targets = data.X, data.target.values
     found = compare(data, lambda _: request(), METHODS)
@@ -74,10 +74,10 @@ def test_each_as_if_alone(tmp_path: Path) -> None:
 
 
 def leaks(folder: Path, ask: RequestFor = lambda _: request()) -> bool:
-    """Whether what is chosen without a fold changes with the features of that fold's rows.
+    """Return whether the features of an outer fold change the choice made without that fold.
 
-    The rows of the first outer fold get other values; the others' decisions are made by fits that held another
-    fold out and may change, but a fit that held these rows out must decide an unchanged row as before.
+    The rows of the first outer fold get other values. Fits that held out another fold may change,
+    but a fit that held out these rows must decide an unchanged row as before.
     """
     lines = rows()
     outer = draw_folds(50, 5, stream(0, "outer folds"))
@@ -91,18 +91,18 @@ def leaks(folder: Path, ask: RequestFor = lambda _: request()) -> bool:
 
 
 def first_fold(data: OwnData, outer: Any, ask: RequestFor) -> np.ndarray:
-    """(methods, q, n) decisions."""
+    """Return the (methods, q, n) decisions of the first outer fold."""
     return np.asarray(outer_decisions(data, ask, METHODS, outer))
 
 
 def around(X: Array) -> Request:
-    """Few candidates, around the rows' own median distance."""
+    """Return few candidates around the median distance of the rows."""
     middle = np.median(squared_distances(X, X))
     kernels = make_kernels("gaussian", {"tau": [middle / 8, middle]})
     return Request(Choice("lssvm"), kernels, make_lams("0.01,0.1"), METHODS[0])
 
 
-def test_an_outer_fold_teaches_nothing(tmp_path: Path) -> None:
+def test_an_outer_fold_does_not_change_the_choice(tmp_path: Path) -> None:
     assert not leaks(tmp_path)
 
 
@@ -113,13 +113,15 @@ def test_a_planted_leak_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert leaks(tmp_path)
 
 
-def test_nor_does_it_lay_the_grid(tmp_path: Path) -> None:
-    """A grid that lies around the distances of the rows lies around those of the training part."""
+def test_the_grid_depends_on_the_training_part_only(tmp_path: Path) -> None:
+    """A grid based on the median distance uses the rows of the training part only."""
     assert not leaks(tmp_path, around)
 
 
-def test_the_command_asks_anew_for_each_part(typed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once for all rows per criterion, once for the kernels, once per outer fold."""
+def test_the_command_builds_a_grid_for_each_part(
+    typed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Grids are built once per criterion, once for the kernels, and once per outer fold."""
     sizes: list[int] = []
     real = command.request_of
 
@@ -134,7 +136,7 @@ def test_the_command_asks_anew_for_each_part(typed: Any, monkeypatch: pytest.Mon
 
 @pytest.fixture
 def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """``kselect select my.csv --compare ...``."""
+    """Run ``kselect select my.csv --compare ...``."""
     monkeypatch.chdir(tmp_path)
     read(tmp_path, rows())
 
@@ -173,7 +175,7 @@ def test_the_table(typed: Any) -> None:
         (("--compare", "51-CV"), "51 folds need at least 51 rows"),
     ],
 )
-def test_mistakes(typed: Any, arguments: tuple[str, ...], said: str) -> None:
+def test_invalid_comparisons_are_refused(typed: Any, arguments: tuple[str, ...], said: str) -> None:
     result = typed(*arguments)
     if "linear" in arguments:
         result = CliRunner().invoke(cli, ["select", "my.csv", *arguments])

@@ -1,4 +1,4 @@
-"""Selection on arrays: scores against scikit-learn and against retraining, the choice, threads, memory."""
+"""Selection on arrays: scores against scikit-learn and retraining, the choice, threads, memory."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def request_of(
     labels: bool = True,
     **more: Any,
 ) -> Request:
-    """A request by the names that users give."""
+    """Return a request by the names that users type."""
     grids = {"gaussian": {"tau": tau}, "polynomial": {"degree": degree}}
     kernels = make_kernels(kernel, grids.get(kernel, {}))
     method = make_method(criterion, loss, params or {}, labels)
@@ -50,7 +50,7 @@ def request_of(
 
 
 def data(d: int, labels: bool, odd: str = "", n: int = 36) -> tuple[Array, Array, Folds]:
-    """Rows in which something can be learned, with the oddity that is asked for; folds of any sizes."""
+    """Return learnable rows with the given oddity, and folds of any sizes."""
     rng = np.random.default_rng([d, labels, len(odd)])
     X = rng.normal(size=(n, d))
     if odd == "duplicates":
@@ -63,7 +63,7 @@ def data(d: int, labels: bool, odd: str = "", n: int = 36) -> tuple[Array, Array
 
 
 def numbers_of(folds: Folds) -> Any:
-    """One fold number a row."""
+    """Return one fold number per row."""
     out = np.empty(folds.n, dtype=int)
     for k, F in enumerate(folds.members):
         out[F] = k
@@ -71,7 +71,7 @@ def numbers_of(folds: Folds) -> Any:
 
 
 def oracle_kernel(kernel: Any, X: Array) -> Array:
-    """The kernel matrix entry by entry."""
+    """Return the kernel matrix, computed entry by entry."""
     if kernel.name == "gaussian":
         return oracles.gram(oracles.gaussian(kernel.tau), X, X)
     if kernel.name == "polynomial":
@@ -80,7 +80,7 @@ def oracle_kernel(kernel: Any, X: Array) -> Array:
 
 
 def bounds(request: Request, X: Array, y: Array, folds: Folds) -> Array:
-    """How far two computations of each score may differ, from the matrices that were solved."""
+    """Return how far two computations of each score may differ, from the matrices solved."""
     bias, per_fold = bias_of(request.learner), request.ridge == "per-fold"
     loss = str(dict(request.method.params).get("loss", "squared"))
     out = np.empty((len(request.kernels), len(request.lams)))
@@ -97,7 +97,7 @@ def bounds(request: Request, X: Array, y: Array, folds: Folds) -> Array:
 def grid_search(
     request: Request, X: Array, y: Array, folds: Folds
 ) -> tuple[Array, Array, dict[str, Any]]:
-    """scikit-learn's errors: the means of fold means, the means over points, and its choice."""
+    """Return scikit-learn's errors (means of fold means, means over points) and its choice."""
     n = len(y)
     alphas = [n * lam for lam in request.lams]
     name = {"gaussian": "rbf", "polynomial": "poly", "linear": "linear"}[request.kernels[0].name]
@@ -139,9 +139,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("d", "labels", "odd", "kernel"), CASES)
-@pytest.mark.filterwarnings("ignore:.*[Ss]ingular matrix")  # scikit-learn's own remark
+@pytest.mark.filterwarnings("ignore:.*[Ss]ingular matrix")  # a warning of scikit-learn itself
 def test_krr_is_scikit_learns(d: int, labels: bool, odd: str, kernel: str) -> None:
-    """To 1e-8 relative wherever the condition number allows that, and the same choice.
+    """Scores agree with scikit-learn's to 1e-8 if well conditioned, and so does the choice.
 
     Both sides solve systems with a relative error of ``eps cond``, in a few steps each.
     """
@@ -170,7 +170,7 @@ def test_krr_is_scikit_learns(d: int, labels: bool, odd: str, kernel: str) -> No
 
 
 def test_means_over_points_and_over_folds_differ() -> None:
-    """What the test above distinguishes is not the same number."""
+    """The two averages that the test above compares are different numbers."""
     X, y, folds = data(4, False)
     a, b = (
         select(X, y[None, :], request_of(params={"average": average}, labels=False), folds).scores
@@ -214,7 +214,7 @@ def test_leave_one_out(learner: str) -> None:
 
 
 def test_stability_penalty() -> None:
-    """A criterion's own parameter reaches it."""
+    """The criterion's own parameter changes its scores."""
     X, y, folds = data(4, True)
     by = {
         eta: select(X, y[None, :], request_of(criterion="5-KS", params={"eta": eta}), folds)
@@ -226,7 +226,7 @@ def test_stability_penalty() -> None:
 
 
 def test_many_targets_are_averaged() -> None:
-    """One against the rest: the mean of the binary problems' scores, and a fit for each."""
+    """One against the rest: the score is the mean over the binary problems, with a fit for each."""
     X, _, folds = data(4, True)
     labels = np.arange(len(X)) % 3
     targets = np.array([np.where(labels == c, 1.0, -1.0) for c in range(3)])
@@ -258,7 +258,7 @@ def test_the_fit_is_that_of_the_choice(learner: str) -> None:
 @pytest.mark.parametrize("nystrom", [None, 9])
 @pytest.mark.parametrize("learner", ["lssvm", "krr"])
 def test_the_same_bits_from_whatever_grid(learner: str, nystrom: int | None) -> None:
-    """Few distinct rows and hardly a ridge: what a search rounds otherwise than a lone fit is multiplied."""
+    """The fit has the same bits whatever the grid, also on few distinct rows and a tiny ridge."""
     rng = np.random.default_rng(8)
     X = rng.integers(0, 3, (120, 2)).astype(float)
     y = np.where(X[:, 0] + X[:, 1] + rng.normal(size=120) > 2, 1.0, -1.0)
@@ -273,7 +273,7 @@ def test_the_same_bits_from_whatever_grid(learner: str, nystrom: int | None) -> 
 
 
 def test_a_fit_that_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then that among the others stays."""
+    """If the separate fit fails, the one computed during the search is kept."""
     X, y, folds = data(2, False)
     request = request_of(labels=False)
     expected = select(X, y[None, :], request, folds)
@@ -313,7 +313,7 @@ def test_threads_change_no_number(nystrom: int | None) -> None:
 def test_nystrom_is_the_dense_computation(
     learner: str, criterion: str, params: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With K replaced by V V^T."""
+    """Nystrom scores equal dense ones with K replaced by V V^T."""
     X, y, _ = data(4, True)
     request = request_of(
         learner, tau=(1.0, 8.0), lam=(1e-3, 0.1), criterion=criterion, params=params, nystrom=12
@@ -334,7 +334,7 @@ def test_nystrom_is_the_dense_computation(
 
 
 def test_all_columns_are_nearly_exact() -> None:
-    """A kernel whose spectrum decays little loses nothing when every row is a landmark."""
+    """With every row as a landmark, a slowly decaying spectrum loses nothing."""
     X, y, folds = data(4, False)
     request = request_of("lssvm", tau=(0.1, 0.5), lam=(0.01, 0.1), labels=False)
     exact = select(X, y[None, :], request, folds)
@@ -346,7 +346,7 @@ def test_all_columns_are_nearly_exact() -> None:
 
 
 def chosen(taus: Any, lams: Any, row: int, column: int) -> Selection:
-    """A selection whose best place is given."""
+    """Return a selection with this best place."""
     request = request_of(tau=taus, lam=lams)
     scores = np.ones((len(request.kernels), len(request.lams)))
     scores[row, column] = 0.0
@@ -374,7 +374,7 @@ def test_edges(taus: str, lams: str, row: int, column: int, said: list[str]) -> 
     assert all(text in line for text, line in zip(said, found, strict=True))
 
 
-def test_a_kernel_without_parameters_has_the_ridges_edge_alone() -> None:
+def test_a_kernel_without_parameters_has_the_edge_of_its_ridges_only() -> None:
     X, y, folds = data(4, True)
     found = select(X, y[None, :], request_of(kernel="linear", lam="1000,2000"), folds)
     assert found.edges == ["lam = 1000 is the smallest of its grid: widen the grid"]
@@ -433,7 +433,7 @@ def test_memory_is_named() -> None:
 
 
 def test_candidates_without_a_number_are_not_chosen() -> None:
-    """A kernel of 1e17 and a ridge of 1e-7 have no fold block: the others are chosen from."""
+    """A kernel of 1e17 with a ridge of 1e-7 has no fold block, so another candidate is chosen."""
     rng = np.random.default_rng(0)
     X = 30 * rng.normal(size=(60, 20))
     X[30:35] = X[:5]
@@ -450,7 +450,7 @@ def test_candidates_without_a_number_are_not_chosen() -> None:
         lam=request.lams[column],
     ), folds)  # fmt: skip
     assert alone.score == pytest.approx(found.scores[row, column], rel=1e-4)
-    # Where one ridge of a kernel fails and another does not, each fit stays with its ridge.
+    # If one ridge of a kernel fails and another does not, each fit stays with its ridge.
     mixed = np.flatnonzero(bad.any(axis=1) & ~bad.all(axis=1))
     assert len(mixed)
     only = replace(request, kernels=(request.kernels[mixed[0]],))
@@ -459,7 +459,7 @@ def test_candidates_without_a_number_are_not_chosen() -> None:
     assert np.abs(best.fits[0].alpha).max() > 0
 
 
-def test_nothing_that_can_be_chosen() -> None:
+def test_no_valid_candidate_is_an_error() -> None:
     X, _ = rows(20)
     folds = Folds.from_numbers(np.arange(20) % 5)
     with pytest.raises(TrialError, match=r"finite score; at tau=2;lam=0\.1: .*overflow"):
@@ -475,7 +475,7 @@ def test_one_ridge_of_a_dual() -> None:
 
 
 def test_the_learners_parameter_changes_the_scores() -> None:
-    """And a learner that has no low-rank form refuses Nystrom columns."""
+    """A learner's parameter changes the scores; one without a low-rank form refuses Nystrom."""
     X = stream(0, "learner").normal(size=(30, 2))
     y = np.sin(X[:, :1].T)
     method = make_method("5-CV", None, {}, classification=False)
@@ -493,7 +493,7 @@ def test_the_learners_parameter_changes_the_scores() -> None:
 @pytest.mark.parametrize(("learner", "loss"), [("smooth-hinge", "hinge"), ("krr", "squared")])
 @pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
 def test_a_search_by_bounds_chooses_what_the_grid_does(learner: str, loss: str, ridge: Any) -> None:
-    """The same pair, score and fit; no other score is known, and it is said how little was fitted."""
+    """Pair, score and fit are equal; no other score is known, and the share of fits is reported."""
     X, y, folds = data(2, True)
     grid, pruned = (
         select(X, y[None], request_of(learner, loss=loss, ridge=ridge, search=how), folds)
@@ -509,8 +509,8 @@ def test_a_search_by_bounds_chooses_what_the_grid_does(learner: str, loss: str, 
     assert 0 < pruned.work.folds < pruned.scores.size * len(folds.members)
 
 
-def test_what_the_bounds_do_not_know_is_searched_on_the_grid() -> None:
-    """Another loss, several classes."""
+def test_unsupported_methods_are_searched_on_the_grid() -> None:
+    """Another loss and several classes are searched on the grid."""
     X, y, folds = data(2, True)
     asked = request_of("smooth-hinge", loss="zero-one", search="pruned")
     assert select(X, y[None], asked, folds).work is None

@@ -1,4 +1,4 @@
-"""The estimators: scikit-learn's own checks, the definition, folds, randomness, features far from zero."""
+"""The estimators: scikit-learn's checks, definition, folds, randomness, large features."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
 
 
 def data(classes: int = 2, n: int = 40, d: int = 3) -> tuple[Array, Any]:
-    """Rows with that many classes, or a number to predict for 0."""
+    """Return rows with this many classes, or with a numeric target for 0."""
     rng = np.random.default_rng([classes, n])
     if not classes:
         X = rng.normal(size=(n, d))
@@ -75,7 +75,7 @@ FORMS = [
 
 
 def signs(y: Any, classes: int) -> Array:
-    """The targets, independent of kselect."""
+    """Return the targets, computed independently of kselect."""
     if not classes:
         return y[None, :]
     names = sorted(set(y))
@@ -141,7 +141,7 @@ def test_selects_as_select_does(
 
 
 def test_the_shape_of_results_is_scikit_learns() -> None:
-    """The keys of GridSearchCV that have a meaning here, of the same types."""
+    """cv_results_ has the applicable keys of GridSearchCV, with the same types."""
     X, y = data(0)
     mine = KernelSelectRegressorCV(tau=[1, 1.5], lam=0.1).fit(X, y).cv_results_
     theirs = GridSearchCV(KernelSelectRegressorCV(lam=0.1), {"tau": [1, 1.5]}).fit(X, y).cv_results_
@@ -205,7 +205,7 @@ def test_a_wide_matrix_of_new_rows_is_taken_in_blocks(monkeypatch: pytest.Monkey
 
 
 def test_cv() -> None:
-    """Numbers from 0 or 1 and a splitter that partitions: the same folds, the same scores."""
+    """Fold numbers from 0 or 1 and a splitter with the same folds give the same scores."""
     X, y = data(0)
     splitter = KFold(5, shuffle=True, random_state=1)
     numbers = np.empty(len(X), dtype=int)
@@ -274,7 +274,7 @@ def test_stratified_and_leave_one_out() -> None:
         ({"random_state": "x"}, "cannot be used to seed"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_a_value_error(more: dict[str, Any], said: str) -> None:
+def test_invalid_arguments_are_value_errors(more: dict[str, Any], said: str) -> None:
     X, y = data(2)
     with pytest.raises(ValueError, match=said):
         KernelSelectClassifierCV(**more).fit(X, y)
@@ -294,7 +294,7 @@ def test_too_large_a_training_set(monkeypatch: pytest.MonkeyPatch) -> None:
     assert KernelSelectRegressorCV(nystrom=5, **SMALL).fit(*data(0)).predict(data(0)[0]).shape
 
 
-def test_the_base_says_what_to_use() -> None:
+def test_the_base_class_names_the_classes_to_use() -> None:
     with pytest.raises(TypeError, match="use KernelSelectClassifierCV or KernelSelectRegressorCV"):
         KernelSelectCV().fit(*data(0))
 
@@ -336,7 +336,7 @@ def test_all_columns_are_nearly_exact() -> None:
 
 
 def test_an_edge_is_a_warning() -> None:
-    """Of a class of its own, as select warns; a choice within the grid is silent."""
+    """A choice on the edge warns with a class of its own; a choice within the grid does not."""
     X, y = load_iris(return_X_y=True)
     with pytest.warns(EdgeWarning, match="lam = 100 is the smallest of its grid: widen the grid"):
         KernelSelectClassifierCV(tau="0.5,2,8", lam="100,1000").fit(X, y)
@@ -346,7 +346,7 @@ def test_an_edge_is_a_warning() -> None:
 
 
 def test_a_kernel_with_parameters_of_its_own() -> None:
-    """Its grid comes from the kernel, or by name."""
+    """The grid comes from the kernel, or from the argument with the parameter's name."""
     X, y = load_iris(return_X_y=True)
     found = KernelSelectClassifierCV(kernel="laplacian", lam=0.01).fit(X, y)
     assert set(found.best_params_) == {"width", "lam"}
@@ -367,14 +367,14 @@ NEW = np.arange(0.0, 400.0, 7.0)[:, None]
 
 
 def fitted(X: Array) -> KernelSelectRegressorCV:
-    """The estimator, which never scales."""
+    """Return the fitted estimator, which never scales."""
     grid: Any = {"tau": "2^-2:2^10", "lam": "10^-6:10^-1"}
     return KernelSelectRegressorCV(learner="lssvm", criterion="5-CV", **grid).fit(X, WAVE)
 
 
 @pytest.mark.parametrize("offset", [1990.0, 1.0e6, 1.7e9])
 def test_time_stamps(offset: float) -> None:
-    """Whole numbers moved by a whole number: the same choice, scores and predictions as near zero."""
+    """Features shifted by 1e9 give the same choice, scores and predictions."""
     base, moved = fitted(DAYS[:, None]), fitted(DAYS[:, None] + offset)
     assert moved.best_params_ == base.best_params_
     # cond <= (n + n lam) / (n lam) = 1e6 times n eps, and the distances' own rounding.
@@ -384,7 +384,7 @@ def test_time_stamps(offset: float) -> None:
 
 
 def test_a_row_that_is_far_from_all_others() -> None:
-    """It says nothing of them: with the same ridge they are predicted as if it were not there."""
+    """A distant row does not change the predictions of the others at the same ridge."""
     X = DAYS[:, None] + 1e9
     far = X.copy()
     far[7] = 0.0

@@ -1,4 +1,4 @@
-"""Held-out predictions against fits without the held-out rows; probabilities against their definition."""
+"""Held-out predictions against fits without the held-out rows, and probabilities."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Y = np.stack([np.sign(X[:, 0] + 0.2), np.sign(X[:, 1] - 0.1)])
 
 
 def request(criterion: str, learner: str, nystrom: int | None = None) -> Request:
-    """Few candidates."""
+    """Return a request with few candidates."""
     method = make_method(criterion, None, {}, True)
     kernels = make_kernels("gaussian", {"tau": "1,4"})
     return Request(Choice(learner), kernels, make_lams("0.01,0.1"), method, nystrom=nystrom)
@@ -43,7 +43,9 @@ def request(criterion: str, learner: str, nystrom: int | None = None) -> Request
 
 @pytest.mark.parametrize("learner", ["krr", "lssvm"])
 @pytest.mark.parametrize("criterion", ["5-CV", "ELOO"])
-def test_by_fits_without_the_fold(learner: str, criterion: str) -> None:
+def test_held_out_predictions_are_those_of_fits_without_the_fold(
+    learner: str, criterion: str
+) -> None:
     asked = request(criterion, learner)
     folds = make_folds(asked.method, len(X), 0, None)
     found = select(X, Y, asked, folds)
@@ -68,15 +70,15 @@ def test_by_fits_without_the_fold(learner: str, criterion: str) -> None:
 
 @pytest.mark.parametrize("criterion", ["5-CV", "5-KS", "BIF-5-CV", "ELOO"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_kept_where_the_criterion_has_made_them(criterion: str, n_jobs: int) -> None:
-    """No second path is needed then, and what is kept is what it would say."""
+def test_predictions_of_the_criterion_are_reused(criterion: str, n_jobs: int) -> None:
+    """Predictions that the criterion computed are reused without a second path."""
     asked = replace(request(criterion, "lssvm"), n_jobs=n_jobs)
     folds = make_folds(asked.method, len(X), 0, None)
     found = select(X, Y, asked, folds)
     assert (found.held_out is not None) is (criterion in ("5-CV", "5-KS"))
     if found.held_out is not None and folds is not None:
-        anew = HeldOut(replace(found, held_out=None), X, Y, folds).decisions
-        np.testing.assert_allclose(HeldOut(found, X, Y, folds).decisions, anew, rtol=1e-9)
+        again = HeldOut(replace(found, held_out=None), X, Y, folds).decisions
+        np.testing.assert_allclose(HeldOut(found, X, Y, folds).decisions, again, rtol=1e-9)
         assert HeldOut(found, X, Y, folds).decisions is found.held_out
 
 
@@ -120,16 +122,13 @@ def test_r2_is_scikit_learns() -> None:
     assert "by always predicting the mean" in quality.text
 
 
-# --- probabilities ----------------------------------------------------------------------------------
-
-
 SEEDS = st.integers(0, 10_000)
 
 
 def drawn(
     seed: int, classes: int, n: int = 60, shift: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Decision values of overlapping classes, and targets -1 and +1: one row of each for two classes."""
+    """Return decision values of overlapping classes, and one-against-rest targets of -1 and +1."""
     rng = np.random.default_rng(seed)
     codes = rng.integers(classes, size=n)
     codes[:classes] = range(classes)
@@ -157,7 +156,7 @@ def test_units_do_not_matter(seed: int, classes: int, unit: float) -> None:
 @settings(deadline=None)
 @given(SEEDS, st.sampled_from([2, 4]))
 def test_probabilities(seed: int, classes: int) -> None:
-    """They sum to one, and the likeliest class is the one of the largest decision."""
+    """Probabilities sum to one; the largest belongs to the class with the largest decision."""
     F, Y = drawn(seed, classes)
     p = probabilities(fit_slope(F, Y), F.T)
     np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
@@ -173,7 +172,7 @@ def test_separated_classes_have_a_finite_slope() -> None:
     np.testing.assert_allclose(p.max(axis=1), 11 / 12, rtol=1e-8)  # Platt's smoothed target
 
 
-def test_decisions_that_mislead_are_not_turned_round() -> None:
+def test_the_slope_of_misleading_decisions_is_not_negative() -> None:
     F, Y = drawn(1, 2)
     assert fit_slope(-F, Y) == pytest.approx(LEAST_SLOPE / np.abs(F).max())
     assert fit_slope(np.zeros_like(F), Y) > 0
@@ -188,14 +187,14 @@ def test_shapes(F: np.ndarray, Y: np.ndarray) -> None:
         fit_slope(F, Y)
 
 
-def test_what_is_not_finite() -> None:
+def test_decisions_that_are_not_finite() -> None:
     with pytest.raises(TrialError, match="a held-out decision value is not finite"):
         fit_slope(np.array([[1.0, np.nan]]), np.array([[1.0, -1.0]]))
 
 
 @pytest.mark.parametrize(("load", "off"), [(load_breast_cancer, 0.03), (load_wine, 0.1)])
 def test_log_loss_on_rows_that_were_not_seen(load: object, off: float) -> None:
-    """Far below that of the classes' frequencies, and near that of the best slope for these rows."""
+    """The log loss is far below that of class frequencies and near that of the best slope."""
     X, y = load(return_X_y=True)  # type: ignore[operator]
     A, B, a, b = train_test_split(X, y, random_state=0)
     scaler = StandardScaler().fit(A)

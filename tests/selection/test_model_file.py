@@ -1,4 +1,4 @@
-"""A model in a file: what comes back is what was written, and nothing else is ever taken for a model."""
+"""Model files: a model is read back unchanged, and any other file is refused."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ GRIDS: dict[str, Any] = {"gaussian": {"tau": "1,4"}, "polynomial": {"degree": "1
 
 
 def table(classes: int, n: int = 40) -> str:
-    """A CSV text with a gap, a category and a target of some classes, or of numbers."""
+    """Return a CSV text with a gap, a category, and a target of classes or numbers."""
     rng = np.random.default_rng(classes)
     lines = ["x,size,y"]
     for i in range(n):
@@ -54,7 +54,7 @@ def table(classes: int, n: int = 40) -> str:
 
 
 def fitted(folder: Path, classes: int = 2, **more: Any) -> tuple[SavedModel, Any, Selection]:
-    """A selection on a file, as a model; the prepared rows and the selection itself."""
+    """Return a model selected on a file, the prepared rows, and the selection."""
     path = folder / f"{classes}.csv"
     path.write_text(table(classes))
     frame = read_frame(path, None)
@@ -77,7 +77,7 @@ def fitted(folder: Path, classes: int = 2, **more: Any) -> tuple[SavedModel, Any
 
 @pytest.fixture
 def saved(tmp_path: Path) -> tuple[Path, SavedModel]:
-    """A model of two classes and its file."""
+    """Return a model of two classes and its file."""
     model, _, _ = fitted(tmp_path)
     path = tmp_path / "model.npz"
     write_model(path, model)
@@ -88,7 +88,9 @@ def saved(tmp_path: Path) -> tuple[Path, SavedModel]:
 @pytest.mark.parametrize(
     "more", [{}, {"kernel": "linear"}, {"kernel": "polynomial"}, {"nystrom": 8}], ids=str
 )
-def test_what_comes_back(tmp_path: Path, classes: int, more: dict[str, Any]) -> None:
+def test_a_saved_model_is_read_back_unchanged(
+    tmp_path: Path, classes: int, more: dict[str, Any]
+) -> None:
     model, X, found = fitted(tmp_path, classes, **more)
     path = tmp_path / "model.npz"
     write_model(path, model)
@@ -118,7 +120,7 @@ def test_equal_models_are_equal_bytes(saved: tuple[Path, SavedModel], tmp_path: 
     assert (tmp_path / "back.npz").read_bytes() == path.read_bytes()
 
 
-def test_blocks_do_not_matter(
+def test_block_size_does_not_change_predictions(
     saved: tuple[Path, SavedModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, model = saved
@@ -165,7 +167,7 @@ def test_rows_without_a_coefficient_are_left_out(tmp_path: Path) -> None:
 
 
 def one_line(path: Path) -> str:
-    """The one line that refuses a file."""
+    """Return the single line that refuses a file."""
     with pytest.raises(DataError) as error:
         read_model(path)
     text = str(error.value)
@@ -176,18 +178,18 @@ def one_line(path: Path) -> str:
 
 @given(data=st.data())
 def test_a_changed_byte_is_never_misread(data: st.DataObject) -> None:
-    """The model that was written, or a refusal."""
+    """A file with a changed byte gives the same model or is refused."""
     path, raw, X, expected = planted()
     position = data.draw(st.integers(0, len(raw) - 1))
     value = data.draw(st.integers(0, 255).filter(lambda b: b != raw[position]))
     path.write_bytes(raw[:position] + bytes([value]) + raw[position + 1 :])
     found = attempt(path)
-    if found is not None:  # a byte of the archive that says nothing, as a date
+    if found is not None:  # an irrelevant byte of the archive, such as a date
         assert decision(found, X).tobytes() == expected
 
 
 def attempt(path: Path) -> SavedModel | None:
-    """The model, or none where the file is refused."""
+    """Return the model, or None if the file is refused."""
     try:
         return read_model(path)
     except DataError:
@@ -198,7 +200,7 @@ KEPT: list[Any] = []
 
 
 def planted() -> tuple[Path, bytes, Any, bytes]:
-    """One model for many examples."""
+    """Return one model for many examples."""
     if not KEPT:
         import tempfile
 
@@ -219,7 +221,7 @@ def test_cut_files(saved: tuple[Path, SavedModel]) -> None:
         assert one_line(path) == "not a complete model file of kselect"
 
 
-def test_no_file_and_no_model(tmp_path: Path) -> None:
+def test_missing_and_foreign_files_are_refused(tmp_path: Path) -> None:
     assert one_line(tmp_path / "nowhere") == "No such file or directory"
     assert one_line(tmp_path) == "Is a directory"
     path = tmp_path / "other"
@@ -238,7 +240,7 @@ Change = Callable[[dict[str, Any]], None]
 
 
 def altered(path: Path, change: Change, seal: bool = True, **arrays: Any) -> None:
-    """The same file with other facts or arrays; sealed, its checksum is right."""
+    """Write the file with other facts or arrays; if ``seal``, with a matching checksum."""
     with np.load(path) as found:
         members = {name: found[name] for name in found.files if name != "checksum"}
         old = found["checksum"]
@@ -249,7 +251,7 @@ def altered(path: Path, change: Change, seal: bool = True, **arrays: Any) -> Non
 
 
 def nothing(facts: dict[str, Any]) -> None:
-    """No change."""
+    """Change nothing."""
 
 
 def test_a_newer_format_is_refused_by_its_version(saved: tuple[Path, SavedModel]) -> None:
@@ -302,7 +304,9 @@ def test_the_checksum_covers_all(saved: tuple[Path, SavedModel]) -> None:
         (lambda f: f["preparation"]["schema"]["columns"].pop(), "not one median"),
     ],
 )
-def test_parts_that_do_not_fit(saved: tuple[Path, SavedModel], change: Change, said: str) -> None:
+def test_inconsistent_facts_are_refused(
+    saved: tuple[Path, SavedModel], change: Change, said: str
+) -> None:
     path, _ = saved
     altered(path, change)
     assert said in one_line(path)
@@ -320,7 +324,7 @@ def test_parts_that_do_not_fit(saved: tuple[Path, SavedModel], change: Change, s
         ({"shift": np.zeros(3)}, "not one shift and one divisor per feature"),
     ],
 )
-def test_arrays_that_do_not_fit(
+def test_inconsistent_arrays_are_refused(
     saved: tuple[Path, SavedModel], arrays: dict[str, Any], said: str
 ) -> None:
     path, _ = saved
@@ -329,7 +333,7 @@ def test_arrays_that_do_not_fit(
 
 
 def test_nothing_runs_when_a_model_is_read(saved: tuple[Path, SavedModel], tmp_path: Path) -> None:
-    """A pickle in the place of an array is not opened."""
+    """A pickle in the place of an array is not loaded."""
 
     class Trap:
         def __reduce__(self) -> tuple[Any, ...]:
@@ -345,7 +349,7 @@ def test_nothing_runs_when_a_model_is_read(saved: tuple[Path, SavedModel], tmp_p
 
 
 def test_packed_members_are_refused(saved: tuple[Path, SavedModel]) -> None:
-    """A few bytes could unpack to more than the memory."""
+    """Compressed members are refused, since a few bytes could unpack to more than the memory."""
     path, _ = saved
     with np.load(path) as found:
         np.savez_compressed(path, **{name: found[name] for name in found.files})
@@ -367,7 +371,7 @@ def test_an_array_that_claims_to_be_huge(saved: tuple[Path, SavedModel]) -> None
     assert one_line(path) == "not a complete model file of kselect"
 
 
-def test_what_cannot_be_written(saved: tuple[Path, SavedModel], tmp_path: Path) -> None:
+def test_unwritable_files_are_reported(saved: tuple[Path, SavedModel], tmp_path: Path) -> None:
     path, model = saved
     before = path.read_bytes()
     with pytest.raises(ValueError, match="not JSON compliant"):
@@ -391,8 +395,8 @@ print([m for m in ("sklearn", "pandas", "pickle5") if m in sys.modules])
 """
 
 
-def test_in_a_process_of_its_own(saved: tuple[Path, SavedModel], tmp_path: Path) -> None:
-    """The same values to 1e-12; and a prediction needs neither scikit-learn nor pandas."""
+def test_another_process_predicts_the_same(saved: tuple[Path, SavedModel], tmp_path: Path) -> None:
+    """Another process predicts the same to 1e-12 without importing scikit-learn or pandas."""
     path, model = saved
     run = subprocess.run(
         [sys.executable, "-c", PREDICT, str(path), str(tmp_path / "2.csv")],

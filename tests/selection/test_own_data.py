@@ -1,4 +1,4 @@
-"""A user's file as a selection takes it."""
+"""A user's data file, prepared for a selection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXT = "a,b,size,y\n1,,S,10\n2,4,M,9\n3,6,L,10\n5,5,S,9\n"
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A small table."""
+    """Write a small table and return its path."""
     (tmp_path / "my.csv").write_text(TEXT)
     return tmp_path / "my.csv"
 

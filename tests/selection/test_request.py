@@ -1,4 +1,4 @@
-"""Names, grids, folds and learned kernels as users ask for them, turned into a request."""
+"""Requests: the names, grids, folds and learned kernels that users ask for."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_kernels_of_a_grid() -> None:
 
 
 def test_default_grids() -> None:
-    """Every kernel brings its own, and select makes a flag of each parameter."""
+    """Every kernel has default grids, and select has a flag for each parameter."""
     assert len(make_kernels("gaussian", {})) == 15
     assert len(make_kernels("polynomial", {"tau": None})) == 5
     assert len(make_lams(LAM)) == 9
@@ -77,7 +77,7 @@ def test_default_grids() -> None:
         ("gausian", {"tau": "1"}, r"unknown kernel 'gausian'; did you mean 'gaussian'\?"),
     ],
 )
-def test_kernels_that_cannot_be(name: str, grids: dict[str, Any], said: str) -> None:
+def test_invalid_kernels_are_refused(name: str, grids: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         make_kernels(name, grids)
 
@@ -86,7 +86,7 @@ def test_kernels_that_cannot_be(name: str, grids: dict[str, Any], said: str) -> 
     ("grid", "said"),
     [("0", "lam must be positive, not 0"), ("1,-1", "not -1"), ("x", "lam: 'x' is not a number")],
 )
-def test_ridges_that_cannot_be(grid: str, said: str) -> None:
+def test_invalid_ridges_are_refused(grid: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         make_lams(grid)
 
@@ -122,7 +122,7 @@ def test_every_criterion_has_its_defaults(name: str) -> None:
         ("5-VC", None, {}, True, r"unknown criterion '5-VC'; did you mean '5-CV'\?"),
     ],
 )
-def test_methods_that_cannot_be(
+def test_invalid_methods_are_refused(
     label: str, loss: str | None, params: dict[str, Any], labels: bool, said: str
 ) -> None:
     with pytest.raises(ConfigError, match=said):
@@ -137,7 +137,7 @@ CV = make_method("3-CV", None, {}, True)
     st.sampled_from([0, 1]),
 )
 def test_fold_numbers_from_0_or_1(numbers: list[int], first: int) -> None:
-    """The folds are those of the numbers, whichever is the first."""
+    """Fold numbers from 0 and from 1 give the same folds."""
     folds = make_folds(CV, len(numbers), 0, np.array(numbers) + first)
     assert folds
     for k, F in enumerate(folds.members):
@@ -154,7 +154,7 @@ def test_seeded_folds() -> None:
     assert sorted(len(F) for F in a.members) == [6, 7, 7]
 
 
-def test_no_folds() -> None:
+def test_folds_are_refused_where_they_have_no_meaning() -> None:
     method = make_method("ELOO", None, {}, True)
     assert make_folds(method, 20, 0, None) is None
     with pytest.raises(ConfigError, match="ELOO has no folds: leave them out"):
@@ -176,7 +176,7 @@ def test_no_folds() -> None:
         ([0, 1, 2, 10**15, 0], "1000000000000000 is not one"),
     ],
 )
-def test_fold_numbers_that_cannot_be(numbers: list[int], said: str) -> None:
+def test_invalid_fold_numbers_are_refused(numbers: list[int], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         make_folds(CV, 5, 0, np.array(numbers))
 
@@ -187,7 +187,7 @@ def test_more_folds_than_rows() -> None:
 
 
 def test_parameters_of_a_learner_and_of_a_criterion_are_told_apart() -> None:
-    """What neither has is left for the criterion, whose error names the nearest."""
+    """An unknown parameter is passed to the criterion, whose error suggests the nearest name."""
     learner = find_learner("quadratic-svr")
     rest, own = split_parameters(learner, "5-KS", {"eta": "2", "eps": "0.5", "etta": "1"})
     assert rest == {"eta": "2", "etta": "1"}
@@ -203,14 +203,14 @@ def test_parameters_of_a_learner_and_of_a_criterion_are_told_apart() -> None:
 
 
 def problem() -> tuple[Array, Array]:
-    """The first of three features decides."""
+    """Return rows in which only the first of three features matters."""
     X, _ = rows(60, 3)
     return X / X.std(axis=0, ddof=1), np.where(X[:, 0] > 0, 1.0, -1.0)
 
 
 @pytest.mark.parametrize("criterion", ["FLKL", "3-FLKL", "LOO", "ELOO", "5-CV", "BR"])
 def test_the_estimator_learns_relevances(criterion: str) -> None:
-    """Shares that add up to one, the deciding feature first; a constant feature has none."""
+    """Relevances add up to one, the relevant feature comes first, a constant one has none."""
     X, y = problem()
     X = np.column_stack([X, np.full(len(X), 7.0)])
     model = KernelSelectClassifierCV(kernel="ard", criterion=criterion).fit(X, y)
@@ -279,13 +279,13 @@ def test_names(label: str, name: str, folds: int | None) -> None:
     assert bool(FLKL.fullmatch(label)) == ("FLKL" in label)
 
 
-def test_relevances_of_nothing() -> None:
+def test_relevances_without_widths() -> None:
     np.testing.assert_array_equal(Ard((0.0, 0.0)).relevances(), [0.0, 0.0])
     np.testing.assert_array_equal(Ard((3.0, 1.0)).relevances(), [0.75, 0.25])
 
 
 def test_the_command_line(tmp_path: Path) -> None:
-    """Sorted lines with bars, JSON with every width, a picture, and Python that fits the same."""
+    """select prints sorted lines with bars, writes JSON and a picture, and shows Python code."""
     X, y = problem()
     file = tmp_path / "my.csv"
     lines = [",".join(map(repr, [*x.tolist(), int(t)])) for x, t in zip(X, y, strict=True)]
@@ -306,7 +306,7 @@ def test_the_command_line(tmp_path: Path) -> None:
 
 
 def test_the_picture_has_the_names_of_the_columns(tmp_path: Path) -> None:
-    """Those of the table and of the file, none taken for a formula; a ridge in six digits beside it."""
+    """The picture shows the table's column names as plain text, and the ridge in six digits."""
     X, y = problem()
     file = tmp_path / "my $x^{$.csv"
     names = ["age", "$\\frac$", "sex"][: X.shape[1]] + [f"f{j}" for j in range(3, X.shape[1])]
@@ -315,7 +315,7 @@ def test_the_picture_has_the_names_of_the_columns(tmp_path: Path) -> None:
     plot = tmp_path / "r.svg"
     told = ["select", str(file), "--kernel", "ard", "--criterion", "FLKL", "--plot", str(plot)]
     shown = CliRunner().invoke(cli, told, catch_exceptions=False)
-    drawn = plot.read_text()  # matplotlib writes every text as a comment beside its outlines
+    drawn = plot.read_text()  # matplotlib writes every text as a comment next to its outlines
     assert all(f"<!-- {name} -->" in drawn for name in names)
     assert "my $x^{$.csv" in drawn
     assert "feature 1" not in drawn
@@ -323,7 +323,7 @@ def test_the_picture_has_the_names_of_the_columns(tmp_path: Path) -> None:
 
 
 def bad_files() -> dict[str, tuple[Array, Array]]:
-    """Rows and labels as somebody's file may hold them."""
+    """Draw awkward rows and labels that a file may hold."""
     X, y = problem()
     constant = X.copy()
     constant[:, 1] = 7.0
@@ -343,7 +343,7 @@ def bad_files() -> dict[str, tuple[Array, Array]]:
 @pytest.mark.parametrize("criterion", ["FLKL", "ELOO", "5-CV", "BR"])
 @pytest.mark.parametrize("name", bad_files())
 def test_bad_files_have_a_result_or_one_line(name: str, criterion: str, tmp_path: Path) -> None:
-    """Relevances, or an error that the command says in one line; never a warning."""
+    """select prints relevances or a one-line error, never a warning."""
     X, y = bad_files()[name]
     lines = [",".join(map(repr, [*x.tolist(), int(t)])) for x, t in zip(X, y, strict=True)]
     file = tmp_path / "my.csv"

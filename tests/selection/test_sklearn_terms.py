@@ -1,4 +1,4 @@
-"""scikit-learn's terms: grids, gamma, scoring, folds, kernels, several targets, and the warnings."""
+"""scikit-learn's terms: grids, gamma, scoring, folds, kernels, several targets, and warnings."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SMALL: dict[str, Any] = {"tau": [0.5, 2, 8], "lam": [0.001, 0.1]}
 
 
 def surface(**more: Any) -> np.ndarray:
-    """The criterion of a regression."""
+    """Return the criterion's surface for a regression."""
     return np.asarray(KernelSelectRegressorCV(**{**SMALL, **more}).fit(X, Y).criterion_path_)
 
 
@@ -55,7 +55,7 @@ def test_grids_of_any_kind(tau: Any) -> None:
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_auto_follows_the_data(scale: float) -> None:
-    """Features in other units: other widths, the same choice among them."""
+    """Rescaled features get rescaled widths and the same choice."""
     model = KernelSelectRegressorCV(lam=[0.01, 0.1]).fit(scale * X, Y)
     assert model.criterion_path_.shape == (15, 2)
     powers = np.log2([p["tau"] for p in model.cv_results_["params"][::2]])
@@ -66,12 +66,12 @@ def test_auto_follows_the_data(scale: float) -> None:
 
 
 def pairwise(Z: np.ndarray) -> list[float]:
-    """All squared distances, one by one."""
+    """Return all squared distances, one by one."""
     return [float(np.sum((a - b) ** 2)) for i, a in enumerate(Z) for b in Z[:i]]
 
 
 def test_auto_elsewhere() -> None:
-    """The Laplacian has a scale; the polynomial's degree has none; rows that are all alike have none."""
+    """The Laplacian has a scale; a polynomial's degree and equal rows have none."""
     assert len(make_kernels("laplacian", {"width": "auto"}, X)) == 13
     assert [k.parameters["degree"] for k in make_kernels("polynomial", {}, X)] == [1, 2, 3, 4, 5]
     assert make_kernels("gaussian", {}, np.ones((5, 2)))[8].parameters == {"tau": 1.0}
@@ -259,7 +259,7 @@ def test_how_far_is_too_far() -> None:
     for silent in (X[:, :1] * 1e9, np.zeros((4, 3)), np.c_[X[:, 0], np.full(50, 1e9)]):
         assert widest_feature(silent) is None
     outlier = X.copy()
-    outlier[0, 0] = 1e3  # the range alone
+    outlier[0, 0] = 1e3  # changes the range only
     assert widest_feature(np.hstack([outlier, X, X])) is not None
     outlier[0, 0] = 40.0
     assert widest_feature(np.hstack([outlier, X, X])) is None

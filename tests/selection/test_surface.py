@@ -22,7 +22,7 @@ MAGIC = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}
 
 
 def selection(scores: Any, kernel: str = "gaussian") -> Selection:
-    """A selection with these scores."""
+    """Return a selection with these scores."""
     scores = np.array(scores, dtype=float)
     kernels, ridges = scores.shape
     grid = [2.0**i for i in range(kernels)]
@@ -64,7 +64,7 @@ def test_files(tmp_path: Path, kind: str, scores: Any, kernel: str) -> None:
 
 
 def test_a_file_name_is_no_formula(tmp_path: Path) -> None:
-    """A dollar sign in it starts nothing."""
+    """A dollar sign in a file name does not start a formula."""
     path = draw_surface(selection(WAVES), tmp_path / "a.png", "my $x^{$.csv")
     assert path.read_bytes().startswith(b"\x89PNG")
 
@@ -89,7 +89,7 @@ def test_the_choice_is_marked() -> None:
 
 
 def test_a_spike_does_not_take_the_colours() -> None:
-    """A basin of 0.1 to 0.2, a plateau of 0.5 and a spike: the colours end at ten times the best."""
+    """A spike does not widen the colour scale, which ends at ten times the best score."""
     scores = np.array([[0.1, 0.2, 0.15], [0.5, 21_500.0, 0.5]])
     norm, beyond = colour_scale(scores)
     assert (norm.vmin, norm.vmax, beyond) == (0.1, pytest.approx(1.0), True)
@@ -108,15 +108,15 @@ def test_scores_that_are_not_positive_have_no_logs() -> None:
         assert not beyond
 
 
-def test_what_is_nearly_as_good() -> None:
+def test_scores_within_5_percent_are_marked() -> None:
     near = nearly_best(np.array([[1.0, 1.04, 1.06], [np.nan, 2.0, 3.0]]))
     np.testing.assert_array_equal(near, [[True, True, False], [False, False, False]])
     near = nearly_best(np.array([[-10.0, -9.6, -9.4, 0.0, 5.0]]))
     np.testing.assert_array_equal(near, [[True, False, False, False, False]])
 
 
-def test_an_outline_is_the_sides_between_inside_and_outside() -> None:
-    """Two cells in the lower left corner: two below, two above; one side at either end."""
+def test_borders_are_the_sides_between_inside_and_outside() -> None:
+    """Two cells in the lower left corner have two sides below and two above."""
     inside = np.array([[True, True, False], [False, False, False]])
     below = [((x - 0.5, y), (x + 0.5, y)) for y in (-0.5, 0.5) for x in (0, 1)]
     assert borders(inside) == below
@@ -133,7 +133,7 @@ def test_an_outline_is_the_sides_between_inside_and_outside() -> None:
         ("folder.png", "that is a folder"),
     ],
 )
-def test_what_cannot_be_written(tmp_path: Path, name: str, said: str) -> None:
+def test_unwritable_files_are_reported(tmp_path: Path, name: str, said: str) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "folder.png").mkdir()
     with pytest.raises(ConfigError, match=said):
