@@ -63,7 +63,7 @@ def show_p(value: float) -> str:
 
 def show_counts(counts: WinTieLoss) -> str | None:
     """Return wins, ties and losses as ``3/1/5``; None without a comparison."""
-    return f"{counts.wins}/{counts.ties}/{counts.losses}" if counts.total else None
+    return f"{counts.wins}/{counts.ties}/{counts.losses}" if sum(counts) else None
 
 
 def describe_fewer(counts: Sequence[int], splits: int) -> str:
@@ -127,10 +127,10 @@ def describe_kernels(experiment: Experiment) -> str:
 
 def describe_coverage(coverage: Coverage) -> str:
     """Return that a table is not complete; nothing if it is."""
-    if coverage.runs == coverage.planned:
+    if coverage.runs == sum(coverage):
         return ""
     return (
-        f"Incomplete: {coverage.runs} of {coverage.planned} planned numbers exist, "
+        f"Incomplete: {coverage.runs} of {sum(coverage)} planned numbers exist, "
         f"{coverage.failures} failed, {coverage.missing} are missing."
     )
 

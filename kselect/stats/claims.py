@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kselect.core.method import Setting
-from kselect.papers import PAPERS
 from kselect.papers.base import Claim, ClaimKind
-from kselect.stats.comparison import Contest, find_pairs
+from kselect.stats.comparison import Contest, add_up, find_pairs
 from kselect.stats.diagnostics import EdgeShares, leaning
 from kselect.stats.study import Study
 
@@ -47,57 +46,54 @@ class Judgement:
 
 
 def judge(study: Study, loss: str) -> tuple[Judgement, ...]:
-    """Judge every claim of the experiment's paper for which it has the methods and the data sets."""
-    paper = PAPERS.get(study.experiment.paper)
-    tasks = {None, *map(study.experiment.task, study.experiment.datasets)}
-    judged = (
-        judge_claim(study, loss, c) for c in (paper.claims if paper else ()) if c.task in tasks
-    )
-    return tuple(found for found in judged if found is not None)
+    """Judge every claim of the experiment's paper for which it has the methods and the data sets.
 
-
-def judge_claim(study: Study, loss: str, claim: Claim) -> Judgement | None:
-    """Judge one claim on its pairs of methods, under each setting and in total; None without a pair."""
-    pairs = find_pairs(study.experiment, claim)
-    if not pairs:
-        return None
-    comparison, task = study.comparison(loss), study.experiment.task
-    splits = {d: n for d, n in comparison.splits.items() if claim.task in (None, task(d))}
-    contests = tuple(
-        (setting, contest.among(splits))
-        for setting, contests in comparison.contests.items()
-        for contest in contests
-        if (contest.method, contest.rival) in pairs
-    )
-    total = Contest(
-        claim.criterion,
-        claim.rival,
-        tuple(outcome for _, contest in contests for outcome in contest.outcomes),
-        sum(contest.planned for _, contest in contests),
-    )
-    methods = dict.fromkeys(label for pair in pairs for label in pair)
-    edges = leaning(study, loss, methods)
-    return Judgement(claim, contests, total, verdict_on(total, claim.kind), edges)
+    Each claim is judged on its pairs of methods, under each setting and in total.
+    """
+    experiment, comparison = study.experiment, study.comparison(loss)
+    tasks = {name: experiment.task(name) for name in experiment.datasets}
+    found = []
+    for claim in study.paper.claims if study.paper else ():
+        pairs = find_pairs(experiment, claim)
+        if not pairs or claim.task not in (None, *tasks.values()):
+            continue
+        splits = {d: n for d, n in comparison.splits.items() if claim.task in (None, tasks[d])}
+        planned = sum(splits.values())
+        contests = [
+            (
+                setting,
+                add_up(c.method, c.rival, (o for o in c.outcomes if o.dataset in splits), planned),
+            )
+            for setting, every in comparison.contests.items()
+            for c in every
+            if (c.method, c.rival) in pairs
+        ]
+        outcomes = (o for _, contest in contests for o in contest.outcomes)
+        total = add_up(claim.criterion, claim.rival, outcomes, planned * len(contests))
+        edges = leaning(study, loss, {label for pair in pairs for label in pair})
+        verdict = verdict_on(total, claim.kind)
+        found.append(Judgement(claim, tuple(contests), total, verdict, edges))
+    return tuple(found)
 
 
 def verdict_on(contest: Contest, kind: ClaimKind) -> Verdict:
     """Return the verdict by ``RULES``; means without any test decide nothing."""
     mean, test = contest.by_mean, contest.by_ttest
-    if not mean.total:
+    if not sum(mean):
         return "no numbers"
     if too_few(contest.pairs, contest.planned):
         return "too few numbers"
-    if not test.total:
+    if not sum(test):
         return "undecided"
     if kind == "lower":
-        if 2 * mean.wins > mean.total and test.wins > test.losses:
+        if 2 * mean.wins > sum(mean) and test.wins > test.losses:
             return "supported"
         worse = mean.wins <= mean.losses and test.wins <= test.losses
         return "not supported" if worse else "mixed"
     different = test.wins + test.losses
-    if different <= CHANCE * test.total:
+    if different <= CHANCE * sum(test):
         return "supported"
-    return "not supported" if 2 * different > test.total else "mixed"
+    return "not supported" if 2 * different > sum(test) else "mixed"
 
 
 def too_few(found: int, planned: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,11 +18,9 @@ from kselect.stats.ranks import Ranks, rank
 from kselect.stats.samples import (
     UNITS,
     SplitErrors,
-    TTest,
-    corrected,
     match,
-    paired,
     read_samples,
+    t_test,
     table_records,
     within,
 )
@@ -34,18 +32,12 @@ if TYPE_CHECKING:
 EQUAL = 1e-12
 
 
-@dataclass(frozen=True)
-class WinTieLoss:
+class WinTieLoss(NamedTuple):
     """The number of comparisons in which a method has the lower, the same, or the higher error."""
 
     wins: int
     ties: int
     losses: int
-
-    @property
-    def total(self) -> int:
-        """Return the number of comparisons."""
-        return self.wins + self.ties + self.losses
 
 
 @dataclass(frozen=True)
@@ -64,54 +56,28 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Contest:
-    """A method against a rival over data sets; several contests can be added up.
+    """A method against a rival over data sets, counted by the means and by both t-tests at 5 %.
 
-    ``planned`` counts the splits of all data sets: it equals ``pairs`` if nothing is missing.
+    No significant difference is a tie. ``planned`` counts the splits of all data sets, ``pairs`` those on which
+    both methods have an error.
     """
 
     method: str
     rival: str
     outcomes: tuple[Outcome, ...]
     planned: int
-
-    @property
-    def pairs(self) -> int:
-        """Return the number of splits on which both have an error."""
-        return sum(o.pairs for o in self.outcomes)
-
-    @property
-    def by_mean(self) -> WinTieLoss:
-        """Return the counts by the means over the shared splits; equal means are ties."""
-        return count(o.by_mean for o in self.outcomes)
-
-    @property
-    def by_ttest(self) -> WinTieLoss:
-        """Return the counts by the papers' paired t-test at 5 %; no significant difference is a tie."""
-        return count(o.by_ttest for o in self.outcomes)
-
-    @property
-    def by_corrected(self) -> WinTieLoss:
-        """Return the counts by the t-test corrected for overlapping splits at 5 %."""
-        return count(o.by_corrected for o in self.outcomes)
-
-    def among(self, splits: Mapping[str, int]) -> Contest:
-        """Return the contest over some data sets, given with their numbers of planned splits."""
-        kept = tuple(o for o in self.outcomes if o.dataset in splits)
-        return Contest(self.method, self.rival, kept, sum(splits.values()))
+    pairs: int
+    by_mean: WinTieLoss
+    by_ttest: WinTieLoss
+    by_corrected: WinTieLoss
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """The numbers of runs, failures and missing runs."""
+class Coverage(NamedTuple):
+    """The numbers of runs, failures and missing runs; their sum is the number of planned runs."""
 
     runs: int
     failures: int
     missing: int
-
-    @property
-    def planned(self) -> int:
-        """Return the number of planned runs."""
-        return self.runs + self.failures + self.missing
 
 
 @dataclass(frozen=True)
@@ -128,10 +94,6 @@ class Comparison:
     cells: Mapping[Setting, Mapping[tuple[str, str], SplitErrors]]
     ranks: Mapping[Setting, Ranks]
     contests: Mapping[Setting, tuple[Contest, ...]]
-
-    def cell(self, setting: Setting, dataset: str, method: str) -> SplitErrors | None:
-        """Return one cell, None if the table has no such place."""
-        return self.cells.get(setting, {}).get((dataset, method))
 
     def coverage(self, dataset: str | None = None) -> Coverage:
         """Return how much of the table, or of one data set, has been run."""
@@ -224,8 +186,8 @@ def compare_row(row: Mapping[str, SplitErrors], planned: int) -> dict[str, Split
         worse = worse_corrected = None
         if best and method != best[0] and mine.runs:
             pairs = match(mine, row[best[0]])
-            worse = paired(pairs.difference)
-            worse_corrected = corrected(pairs.difference, pairs.test_over_train)
+            worse = t_test(pairs.difference)
+            worse_corrected = t_test(pairs.difference, pairs.test_over_train)
         cells[method] = replace(
             mine,
             planned=planned,
@@ -259,26 +221,32 @@ def contest(
     splits: Mapping[str, int],
 ) -> Contest:
     """Return one method against another, by mean and by both tests, each test tried in both directions."""
-
-    def direction(lower: TTest, higher: TTest) -> int | None:
-        return int(lower.significant) - int(higher.significant) if lower.possible else None
-
     outcomes = []
     for dataset in splits:
         mine, other = (samples.get((dataset, m), SplitErrors()) for m in (method, rival))
         pairs = match(mine, other)
-        d, ratio = pairs.difference, pairs.test_over_train
-        if pairs.a.runs:
-            outcomes.append(
-                Outcome(
-                    dataset,
-                    pairs.a.runs,
-                    compare_means(pairs.a.mean, pairs.b.mean),
-                    direction(paired(-d), paired(d)),
-                    direction(corrected(-d, ratio), corrected(d, ratio)),
-                )
-            )
-    return Contest(method, rival, tuple(outcomes), sum(splits.values()))
+        if not pairs.a.runs:
+            continue
+        tests = [
+            (t_test(-pairs.difference, ratio), t_test(pairs.difference, ratio))
+            for ratio in (0.0, pairs.test_over_train)
+        ]
+        signs = [
+            int(lower.significant) - int(higher.significant) if lower.pairs > 1 else None
+            for lower, higher in tests
+        ]
+        by_mean = compare_means(pairs.a.mean, pairs.b.mean)
+        outcomes.append(Outcome(dataset, pairs.a.runs, by_mean, *signs))
+    return add_up(method, rival, outcomes, sum(splits.values()))
+
+
+def add_up(method: str, rival: str, outcomes: Iterable[Outcome], planned: int) -> Contest:
+    """Count the outcomes of a contest; a test that was not possible does not count."""
+    found = tuple(outcomes)
+    tests = zip(*((o.by_mean, o.by_ttest, o.by_corrected) for o in found), strict=True)
+    counts = [WinTieLoss(*map(signs.count, (1, 0, -1))) for signs in tests]
+    counts = counts or [WinTieLoss(0, 0, 0)] * 3
+    return Contest(method, rival, found, planned, sum(o.pairs for o in found), *counts)
 
 
 def compare_means(mine: float, other: float) -> int:
@@ -286,9 +254,3 @@ def compare_means(mine: float, other: float) -> int:
     if math.isclose(mine, other, rel_tol=EQUAL, abs_tol=0.0):
         return 0
     return 1 if mine < other else -1
-
-
-def count(signs: Iterable[int | None]) -> WinTieLoss:
-    """Count the signs 1, 0 and -1 as wins, ties and losses; None is not counted."""
-    found = list(signs)
-    return WinTieLoss(found.count(1), found.count(0), found.count(-1))

@@ -37,11 +37,6 @@ class EdgeShares:
     shares: tuple[float | None, ...]
     anywhere: float | None
 
-    @property
-    def large(self) -> bool:
-        """Return whether more than half of the choices lie at an edge."""
-        return self.anywhere is not None and self.anywhere > LARGE
-
 
 def edge_shares(study: Study, loss: str) -> tuple[EdgeShares, ...]:
     """Return the shares of each method of one loss."""
@@ -94,7 +89,8 @@ def ridges(experiment: Experiment, lam: float, n: int) -> tuple[float, ...]:
 def leaning(study: Study, loss: str, labels: Iterable[str]) -> tuple[EdgeShares, ...]:
     """Return the methods among ``labels`` that select the edge of the grid in more than half of their choices."""
     wanted = set(labels)
-    return tuple(s for s in study.once(edge_shares, loss) if s.method in wanted and s.large)
+    shares = (s for s in study.once(edge_shares, loss) if s.method in wanted)
+    return tuple(s for s in shares if s.anywhere is not None and s.anywhere > LARGE)
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,6 @@ AGREEMENTS: tuple[Agreement, ...] = ("within 2", "2 to 4", "beyond 4", "no sprea
 PRINTABLE = 10_000
 HALF = 0.005
 ROUNDING = 1e-9
-# The share of whole counts from which they deserve a remark; of means of ten splits, a tenth are whole counts.
-MANY = 0.25
 
 
 @dataclass(frozen=True)
@@ -70,16 +68,22 @@ def measure(study: Study, loss: str, paper: Paper, row: Published) -> Distance:
     renamed = printed not in experiment.labels and len(others) == 1
     method = others[0] if renamed else printed
     setting = next((s for s in experiment.lam.settings() if same(s, row.setting)), row.setting)
-    cell, twin = comparison.cell(setting, row.dataset, method), ""
+    cells, twin = comparison.cells.get(setting, {}), ""
+    cell = cells.get((row.dataset, method))
     if cell is None or not cell.runs:
         info = experiment.info
         twin = next((d for d in experiment.datasets if info(d).stands_for == row.dataset), "")
-        cell = comparison.cell(setting, twin, method)
+        cell = cells.get((twin, method))
     nan = math.nan
     if cell is None or not cell.runs:
         return Distance(row, method, setting, nan, nan, 0, nan, nan, "missing")
     difference = cell.mean - row.mean
-    errors = divide(difference, math.hypot(row.error(paper), cell.sd / math.sqrt(cell.runs)))
+    # A published spread is over the paper's own number of splits.
+    root = math.sqrt(paper.splits_on(row.dataset))
+    error, sd = (
+        (row.spread, row.spread * root) if row.kind == "se" else (row.spread / root, row.spread)
+    )
+    errors = divide(difference, math.hypot(error, cell.sd / math.sqrt(cell.runs)))
     near: Agreement = (
         "within 2" if abs(errors) <= 2 else "2 to 4" if abs(errors) <= 4 else "beyond 4"
     )
@@ -87,7 +91,7 @@ def measure(study: Study, loss: str, paper: Paper, row: Published) -> Distance:
         *(row, method, setting, cell.mean, cell.sd, cell.runs, difference, errors),
         # The numbers of a single split have no spread.
         "no spread" if math.isnan(errors) else near,
-        divide(difference, math.hypot(row.deviation(paper), cell.sd)),
+        divide(difference, math.hypot(sd, cell.sd)),
         twin,
     )
 
@@ -143,28 +147,19 @@ def off_everywhere(found: Iterable[Distance]) -> tuple[str, ...]:
 class WholeCounts:
     """Published error rates that equal k/n_test exactly, which is unlikely for a mean over many splits.
 
-    ``sets`` are (data set, rows of its test part, (method, k) of each such cell); ``expected`` of the ``cells``
-    would be whole counts by chance.
+    ``sets`` are (data set, rows of its test part, (method, k) of each such cell). Of all ``cells``, ``whole`` are
+    whole counts; ``expected`` would be by chance.
     """
 
     sets: tuple[tuple[str, int, tuple[tuple[str, int], ...]], ...]
+    whole: int
     cells: int
     expected: float
-
-    @property
-    def total(self) -> int:
-        """Return the number of cells that are whole counts."""
-        return sum(len(counts) for _, _, counts in self.sets)
-
-    @property
-    def many(self) -> bool:
-        """Return whether there are enough of them for a remark."""
-        return self.total >= MANY * max(1, self.cells)
 
 
 def whole_counts(experiment: Experiment, found: Sequence[Distance]) -> WholeCounts:
     """Find whole counts in the classification data sets whose test part is a share of their rows."""
-    sets, total, expected = [], 0, 0.0
+    sets, number, total, expected = [], 0, 0, 0.0
     for name in dict.fromkeys(d.published.dataset for d in found):
         known = name in experiment.datasets and experiment.task(name) == "classification"
         if not known or experiment.train is None:
@@ -174,10 +169,11 @@ def whole_counts(experiment: Experiment, found: Sequence[Distance]) -> WholeCoun
         cells = [d for d in found if d.published.dataset == name]
         counts = ((d.method, count_of(d.published.mean, rows)) for d in cells)
         whole = tuple((method, k) for method, k in counts if k is not None)
+        number += len(whole)
         total += len(cells)
         expected += rows * len(cells) / PRINTABLE
         sets += [(name, rows, whole)] if whole else []
-    return WholeCounts(tuple(sets), total, expected)
+    return WholeCounts(tuple(sets), number, total, expected)
 
 
 def count_of(percent: float, rows: int) -> int | None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from kselect.core.method import SELECTED, Setting
 from kselect.errors import DataError
-from kselect.papers import Paper
 
 
 @dataclass(frozen=True)
@@ -24,14 +22,6 @@ class Published:
     mean: float
     spread: float
     kind: Literal["sd", "se"]
-
-    def error(self, paper: Paper) -> float:
-        """Return the standard error; a standard deviation is over the paper's own number of splits."""
-        return self.spread / (1 if self.kind == "se" else math.sqrt(paper.splits_on(self.dataset)))
-
-    def deviation(self, paper: Paper) -> float:
-        """Return the standard deviation over the paper's splits."""
-        return self.spread * (math.sqrt(paper.splits_on(self.dataset)) if self.kind == "se" else 1)
 
 
 def read_published(lines: Iterable[str]) -> tuple[Published, ...]:

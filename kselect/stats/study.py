@@ -37,6 +37,7 @@ class Study:
     facts: Manifest = field(default_factory=Manifest)
     variants: Mapping[str, Study] = field(default_factory=dict)
     _known: dict[Any, Any] = field(default_factory=dict, repr=False)
+    _compared: dict[str, Comparison] = field(default_factory=dict, repr=False)
 
     def once(self, compute: Callable[[Study, *Ts], T], *details: *Ts) -> T:
         """Return ``compute(self, *details)``, computed on the first call only."""
@@ -53,7 +54,10 @@ class Study:
 
     def comparison(self, loss: str) -> Comparison:
         """Return the comparison of one loss, with every pair of methods that a claim of any paper compares."""
-        return self.once(compare_loss, loss)
+        if loss not in self._compared:
+            pairs = all_pairs(self.experiment)
+            self._compared[loss] = compare(self.experiment, self.records, loss, pairs)
+        return self._compared[loss]
 
     @cached_property
     def methods(self) -> Mapping[tuple[str, str, str], Method]:
@@ -88,8 +92,3 @@ def study_of(
 ) -> Study:
     """Return the study of some records."""
     return Study(experiment, frame(records), published, facts or Manifest(), variants or {})
-
-
-def compare_loss(study: Study, loss: str) -> Comparison:
-    """Compute the comparison of one loss."""
-    return compare(study.experiment, study.records, loss, all_pairs(study.experiment))

@@ -19,7 +19,7 @@ from synthetic import (
 
 from kselect.core.method import LamGrid
 from kselect.stats.claims import judge, verdict_on
-from kselect.stats.comparison import Contest, Outcome, all_pairs
+from kselect.stats.comparison import Contest, Outcome, add_up, all_pairs
 
 Counts = tuple[int, int, int]
 
@@ -31,7 +31,7 @@ def contest(mean: Counts, test: Counts, pairs: int = 10, planned: int = 10) -> C
     rows = zip_longest(means, tests)
     outcomes = [Outcome("d", 0, m, t, None) for m, t in rows if m is not None]
     assert len(tests) <= len(means)
-    return Contest("a", "b", (*outcomes, Outcome("d", pairs, 9, None, None)), planned)
+    return add_up("a", "b", (*outcomes, Outcome("d", pairs, 9, None, None)), planned)
 
 
 @pytest.mark.parametrize(

@@ -200,10 +200,10 @@ def test_whole_counts_by_hand() -> None:
     spec = replace(experiment(), train=0.7, datasets=("heart", "mpg"))
     whole = whole_counts(spec, found)
     assert whole.sets == (("heart", 81, (("5-CV", 11), ("5-CV", 10))),)
-    assert (whole.total, whole.cells, whole.many) == (2, 3, True)
+    assert (whole.whole, whole.cells) == (2, 3)
     assert whole.expected == pytest.approx(3 * 81 / 10_000)
-    assert not whole_counts(spec, [cell("heart", 13.6)] * 4 + found[:1]).many
-    assert not whole_counts(spec, []).many
+    assert whole_counts(spec, [cell("heart", 13.6)] * 4 + found[:1]).whole == 1
+    assert whole_counts(spec, []).whole == 0
     assert whole_counts(replace(spec, train=None), found).cells == 0
 
 

@@ -24,9 +24,9 @@ from kselect.stats.samples import (
     SplitErrors,
     half_width,
     match,
-    paired,
     sample,
     select,
+    t_test,
     table_records,
     within,
 )
@@ -203,7 +203,7 @@ def make_points(
         gap, half, clear = math.nan, math.nan, False
         if len(d):
             gap, half = math.fsum(d) / len(d), half_width(d, pairs.test_over_train)
-            clear = paired(d).significant or paired(-d).significant
+            clear = t_test(d).significant or t_test(-d).significant
         yield x, mine.mean, mine.sd, gap, half, clear
 
 

@@ -105,12 +105,12 @@ def describe(judgement: Judgement) -> str:
     tests = (
         f"It is significantly lower in {test.wins} and higher in {test.losses} by the papers' paired one-sided "
         f"t-test at 5 %; corrected for overlapping splits, in {corrected.wins} and {corrected.losses}."
-        if test.total
+        if sum(test)
         else "No test was possible: every comparison has fewer than two shared splits."
     )
     sentences = (
         conclusion,
-        f"Over {mean.total} comparison{'s' * (mean.total != 1)} the mean error of {a} is lower in {mean.wins}, "
+        f"Over {sum(mean)} comparison{'s' * (sum(mean) != 1)} the mean error of {a} is lower in {mean.wins}, "
         f"equal in {mean.ties} and higher in {mean.losses}.",
         tests,
         describe_edges(judgement.edges),

@@ -124,7 +124,11 @@ def show_row(dataset: str, unit: str, cells: Sequence[SplitErrors], splits: int)
         if exponent
         else ""
     )
-    name = dataset + describe_fewer([c.tried for c in cells if c.tried], splits) + power
+    name = (
+        dataset
+        + describe_fewer([tried for c in cells if (tried := c.runs + c.failures)], splits)
+        + power
+    )
     return (name, *(show_cell(c, scale, digits) for c in cells))
 
 
@@ -138,7 +142,7 @@ def show_cell(cell: SplitErrors, scale: float, digits: int) -> Measure:
         p, corrected = (show_p(test.p_value) for test in (cell.worse, cell.worse_corrected))
         hint.append(
             f"worse than the best: p = {p}, corrected p = {corrected}"
-            if cell.worse.possible
+            if cell.worse.pairs > 1
             else "no test with fewer than two shared runs"
         )
     return Measure(cell.mean * scale, cell.sd * scale, digits, mark, cell.failures, "; ".join(hint))

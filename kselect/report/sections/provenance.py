@@ -197,7 +197,7 @@ def describe_missing(study: Study) -> Iterator[str]:
         for dataset in comparison.splits:
             counts = comparison.coverage(dataset)
             if counts.missing and counts.runs + counts.failures:
-                yield f"{dataset}: {counts.missing} of {counts.planned} planned numbers are missing{under}"
+                yield f"{dataset}: {counts.missing} of {sum(counts)} planned numbers are missing{under}"
 
 
 @section("provenance")

@@ -60,6 +60,8 @@ WORDS: dict[Agreement, str] = {
     "no spread": "without a spread of ours to judge by",
     "missing": "without a number of ours",
 }
+# The share of whole counts from which they deserve a remark; of means of ten splits, a tenth are whole counts.
+MANY = 0.25
 SENSITIVITY = "sensitivity"
 SENSITIVITY_TIDY = tuple(
     Column(csv=name)
@@ -115,13 +117,13 @@ def remarks(study: Study, found: Sequence[Distance]) -> Iterator[str]:
     if names := off_everywhere(found):
         yield f"Beyond 4 standard errors for every method: {', '.join(names)}."
     whole = whole_counts(study.experiment, found)
-    if whole.many:
+    if whole.whole >= MANY * max(1, whole.cells):
         sets = (
             f"{dataset} {', '.join(f'{k} ({method})' for method, k in counts)} of {rows}"
             for dataset, rows, counts in whole.sets
         )
         yield (
-            f"{whole.total} of {whole.cells} printed error rates are, to two decimals, a whole number of test "
+            f"{whole.whole} of {whole.cells} printed error rates are, to two decimals, a whole number of test "
             f"rows of a single split; {whole.expected:.1f} would be expected by chance: {'; '.join(sets)}."
         )
     yield from study.paper.remarks if study.paper else ()
