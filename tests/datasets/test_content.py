@@ -1,4 +1,4 @@
-"""What is read of a data file: plain files alone, and no more than memory holds, however it is packed."""
+"""Data files are read only if they are plain files, and only as far as memory allows, packed or not."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ PACKED = pytest.mark.parametrize("ending", PACK)
 
 @pytest.fixture(scope="module")
 def bombs() -> dict[str, bytes]:
-    """A few kilobytes that become 64 megabytes."""
+    """Return a few kilobytes that unpack to 64 megabytes."""
     return {ending: pack(bytes(2**26)) for ending, pack in PACK.items()}
 
 
 @PACKED
-def test_what_was_packed_comes_back(ending: str) -> None:
+def test_packed_content_is_unpacked(ending: str) -> None:
     path = Path(f"a.svm{ending}")
     raw = PACK[ending](TEXT)
     assert unpack(path, raw) == ("a.svm", TEXT)
-    assert unpack(path, raw + raw)[1] == TEXT + TEXT  # as ``cat a.bz2 b.bz2`` makes it
+    assert unpack(path, raw + raw)[1] == TEXT + TEXT  # like ``cat a.bz2 b.bz2``
     assert unpack(Path("A.svm"), raw) == ("a.svm", TEXT)
     assert unpack(Path("A.svm"), TEXT) == ("a.svm", TEXT)
 
@@ -61,8 +61,8 @@ def test_damaged(ending: str) -> None:
 
 
 @PACKED
-def test_a_damaged_second_part_is_not_left_out(ending: str) -> None:
-    """Python's bz2.decompress does so, silently."""
+def test_a_damaged_second_part_is_an_error(ending: str) -> None:
+    """A damaged second part is an error; Python's bz2.decompress ignores it silently."""
     raw = PACK[ending](TEXT)
     with pytest.raises(DataError, match="not a whole"):
         unpack(Path(f"a{ending}"), raw + raw[: len(raw) // 2])
@@ -79,8 +79,8 @@ def test_a_bomb_is_not_unpacked(ending: str, bombs: dict[str, bytes], tmp_path: 
         unpack(path, bz2.compress(bytes(2**26)) if ending == ".bz2" else raw[:10000], 2**20)
 
 
-def test_what_a_packed_file_may_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thousand times its size, at least some megabytes, and never more than memory holds."""
+def test_the_limit_of_a_packed_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A packed file may hold a thousand times its size, at least some megabytes, and never more than memory."""
     monkeypatch.setattr(content, "available_memory", lambda: 10**12)
     assert text_limit(100) == SMALLEST_LIMIT
     assert text_limit(10**6) == LARGEST_RATIO * 10**6
@@ -89,7 +89,7 @@ def test_what_a_packed_file_may_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     assert text_limit(10**6) == 100
 
 
-def test_a_file_that_memory_does_not_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_larger_than_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.svm"
     path.write_bytes(TEXT)
     monkeypatch.setattr(content, "available_memory", lambda: 24 * len(TEXT))
@@ -100,7 +100,7 @@ def test_a_file_that_memory_does_not_hold(tmp_path: Path, monkeypatch: pytest.Mo
     assert read_content(path, len(TEXT)) == TEXT
 
 
-def test_no_file(tmp_path: Path) -> None:
+def test_paths_that_are_not_readable_files(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with socket.socket(socket.AF_UNIX) as made:
         made.bind(str(tmp_path / "socket"))
@@ -117,8 +117,8 @@ def test_no_file(tmp_path: Path) -> None:
         assert "\n" not in str(caught.value)
 
 
-def test_a_matrix_that_memory_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rows as read, as scaled, and what is between: three matrices of n d doubles."""
+def test_a_matrix_larger_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A matrix is refused if memory cannot hold it three times: as read, as scaled, and in between."""
     monkeypatch.setattr(content, "available_memory", lambda: 3 * 8 * 20)
     require_matrix(Path("a"), 4, 5)
     with pytest.raises(DataError) as caught:
@@ -145,7 +145,7 @@ except DataError as error:
 
 @pytest.mark.parametrize("kind", ["wide", ".bz2", ".gz"])
 def test_within_a_gigabyte(tmp_path: Path, bombs: dict[str, bytes], kind: str) -> None:
-    """5 KB that ask for 149 GiB, and bombs: refused in seconds, in a process that may have 1 GiB."""
+    """A process with 1 GiB refuses 5 KB that ask for 149 GiB, and packed bombs, in seconds."""
     path = tmp_path / f"a{kind}"
     path.write_bytes(b"1 1:1\n-1 1000000:1\n" * 10_000 if kind == "wide" else bombs[kind])
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime

@@ -1,4 +1,4 @@
-"""A file must be what the registry says."""
+"""A data set is read from its file or formula only if the content matches the registry."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_labels_and_width(tmp_path: Path) -> None:
     assert data.sha256 == hashlib.sha256(b"2 1:1\n1 2:2\n2\n").hexdigest()
 
 
-def test_targets_of_regression_stay(tmp_path: Path) -> None:
+def test_regression_targets_are_unchanged(tmp_path: Path) -> None:
     info = replace(INFO, task="regression", labels={})
     assert read_dataset(info, source(tmp_path, "2.5 1:1\n-1\n7\n")).y.tolist() == [2.5, -1, 7]
 
@@ -69,8 +69,8 @@ def test_many_unknown_labels_are_not_all_shown(tmp_path: Path) -> None:
         map_labels(np.arange(50.0), {-1.0: -1.0, 60.0: 1.0}, tmp_path)
 
 
-def test_the_bytes_that_are_parsed_are_those_that_are_checked(tmp_path: Path) -> None:
-    """A file that was swapped after the plan was made gives no numbers under the good checksum."""
+def test_a_file_changed_after_planning_is_refused(tmp_path: Path) -> None:
+    """A file that was replaced after planning is refused instead of used under the planned checksum."""
     planned = source(tmp_path, "2 1:1\n1 2:2\n2\n")
     assert read_dataset(INFO, planned).sha256 == planned.sha256
     other = "1 1:1\n2 2:2\n1\n"
@@ -84,7 +84,7 @@ def test_the_bytes_that_are_parsed_are_those_that_are_checked(tmp_path: Path) ->
 
 
 def test_the_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between two reads it could change."""
+    """The file is read only once, because it could change between two reads."""
     planned = source(tmp_path, "2 1:1\n1 2:2\n2\n")
     reads = []
 
@@ -99,7 +99,7 @@ def test_the_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert reads == [planned.path]
 
 
-def test_a_packed_file_is_checked_as_it_lies_there(tmp_path: Path) -> None:
+def test_a_packed_file_is_checked_without_unpacking(tmp_path: Path) -> None:
     path = tmp_path / "toy.bz2"
     path.write_bytes(bz2.compress(b"2 1:1\n1 2:2\n2\n"))
     planned = Source(path, "embedded", sha256_of(path.read_bytes()))
@@ -113,7 +113,7 @@ def test_a_packed_file_is_checked_as_it_lies_there(tmp_path: Path) -> None:
 
 
 def test_a_worker_checks_what_it_reads(tmp_path: Path) -> None:
-    """The function that a worker calls, local or dask: the failure is the file's, with both sums."""
+    """The function that workers call refuses a changed file, and shows both checksums."""
     from kselect.run.trial import load
 
     planned = Source(tmp_path / "heart", "cache", "0" * 64)
@@ -130,7 +130,7 @@ THYROID = find_dataset("thyroid")
 
 
 def collection(path: Path) -> str:
-    """A file of the collection's form with thyroid alone; its git blob id."""
+    """Write a file in the collection's form that contains only thyroid, and return its git blob id."""
     rng = np.random.default_rng(0)
     order = np.array([rng.permutation(215) for _ in range(4)]) + 1
     t = np.where(np.arange(215) % 3 == 0, 1.0, -1.0)[:, None]
@@ -141,7 +141,7 @@ def collection(path: Path) -> str:
 
 @pytest.fixture
 def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache with the file, under the blob id that is pinned."""
+    """Return a cache with the file; its blob id is the pinned one."""
     blob = collection(tmp_path / BENCHMARKS.file)
     pinned = replace(BENCHMARKS, blob=blob)
     for module in ("fetch", "dataset", "raetsch"):
@@ -150,7 +150,7 @@ def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_original_splits_come_first(known: Path) -> None:
-    """Before the embedded copy, and with the splits of the file."""
+    """The original file comes before the embedded copy and brings its own splits."""
     source = resolve(THYROID, Places(known, None, offline=True))
     assert source.kind == "original"
     assert source.sha256 == hashlib.sha256((known / BENCHMARKS.file).read_bytes()).hexdigest()
@@ -161,7 +161,7 @@ def test_the_original_splits_come_first(known: Path) -> None:
 
 
 def test_from_a_mirror(known: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """In its folder raetsch, or at its top."""
+    """A mirror holds the file in its folder raetsch or at its top."""
     cache = tmp_path_factory.mktemp("cache")
     assert resolve(THYROID, Places(cache, str(known), offline=True)).kind == "original"
     (known / "raetsch").mkdir()
@@ -172,8 +172,8 @@ def test_from_a_mirror(known: Path, tmp_path_factory: pytest.TempPathFactory) ->
     assert (cache / BENCHMARKS.file).is_file()
 
 
-def test_another_file_is_not_read(tmp_path: Path) -> None:
-    """A damaged one in the cache is passed over; in a mirror it is an error that shows both ids."""
+def test_a_file_with_a_wrong_blob_id_is_not_read(tmp_path: Path) -> None:
+    """A damaged file in the cache is skipped; in a mirror it is an error that shows both ids."""
     collection(tmp_path / BENCHMARKS.file)
     assert resolve(THYROID, Places(tmp_path, None, offline=True)).kind == "embedded"
     with pytest.raises(
@@ -182,7 +182,7 @@ def test_another_file_is_not_read(tmp_path: Path) -> None:
         resolve(THYROID, Places(tmp_path / "cache", str(tmp_path), offline=True))
 
 
-def test_sizes_must_be_those_that_were_published(known: Path) -> None:
+def test_sizes_must_equal_the_published_ones(known: Path) -> None:
     assert THYROID.given is not None
     other = replace(THYROID, given=replace(THYROID.given, train=141))
     source = resolve(other, Places(known, None, offline=True))
@@ -192,7 +192,7 @@ def test_sizes_must_be_those_that_were_published(known: Path) -> None:
 
 @pytest.mark.parametrize("name", ["thyroid", "twonorm-generated"])
 def test_drawn_splits(name: str, tmp_path: Path) -> None:
-    """Of the published sizes, disjoint, always the same, another for each number and name."""
+    """Drawn splits have the published sizes, are disjoint and reproducible, and differ by number."""
     info = find_dataset(name)
     assert info.given is not None
     source = resolve(info, Places(tmp_path, None, offline=True))
@@ -216,14 +216,14 @@ def test_a_formula_has_no_file(tmp_path: Path) -> None:
         fetch_into_cache(info, Places(tmp_path, None, offline=True))
 
 
-def test_nothing_to_be_had(tmp_path: Path) -> None:
-    """The collection's address is named, and the ways out."""
+def test_no_file_found(tmp_path: Path) -> None:
+    """The error names the address of the collection and the alternatives."""
     with pytest.raises(DataError, match=r"ringnorm: no file .*gunnar_raetsch.*--skip-missing"):
         resolve(find_dataset("ringnorm"), Places(tmp_path, None, offline=True))
 
 
 def test_the_site_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All sets of the collection share one file, and one failure to reach it."""
+    """All sets of the collection share one file, and one failed request."""
     asked: list[str] = []
 
     def gone(url: str, info: DataSetInfo) -> bytes:
@@ -237,10 +237,10 @@ def test_the_site_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(("train", "original"), [("given", "heart"), (0.7, None)])
-def test_a_share_of_the_rows_is_one_of_the_plain_file(
+def test_drawn_splits_use_the_plain_file(
     train: object, original: str | None, tmp_path: Path
 ) -> None:
-    """Where a config draws its splits, heart is the LIBSVM file, whatever lies in the cache."""
+    """If a config draws its own splits, heart is the LIBSVM file, whatever the cache contains."""
     config = tmp_path / "c.yaml"
     grids = "learner: lssvm\nkernels: {gaussian: {tau: 1}}\nlam: {select: 0.1}\n"
     config.write_text(f"name: c\ntrain: {train}\n{grids}criteria: [5-CV]\ndatasets: [heart]\n")

@@ -1,7 +1,7 @@
-"""The embedded copies against the registry, and against the LIBSVM files where a mirror has them.
+"""The embedded copies agree with the registry, and with the LIBSVM files if a mirror has them.
 
-A mirror is a folder with the LIBSVM files, at its top or in libsvm/: the one that
-KSELECT_TEST_MIRROR names, else ../shared/data beside the repository.
+A mirror is a folder with the LIBSVM files, at its top or in libsvm/. KSELECT_TEST_MIRROR names it; the default
+is ../shared/data next to the repository.
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ REORDERED = {
     *("sonar", "cpusmall", "diabetis", "flare_solar", "german", "image", "splice", "thyroid"),
 }
 
-SCALED_DIGITS = 1e-6  # six significant digits of numbers in [-1, 1]: 5e-7 off at most
-SINGLE_PRECISION = 2e-7  # 58.669998 for 58.67: 2e-6 of columns that are 10 to 100 000 wide
-SAME_NUMBERS = 1e-12  # the same digits: only the arithmetic of the scaling
+SCALED_DIGITS = 1e-6  # six significant digits in [-1, 1]: at most 5e-7 off
+SINGLE_PRECISION = 2e-7  # 58.669998 instead of 58.67: 2e-6 of columns that are 10 to 100 000 wide
+SAME_NUMBERS = 1e-12  # the same digits: only the rounding of the scaling
 IN_SINGLE_PRECISION = {"australian", "diabetes"}
 
 
 def read_svmlight(path: Path, n_features: int | None = None) -> tuple[Array, Array]:
-    """The matrix and the labels of a file."""
+    """Return the matrix and the labels of a file."""
     return parse_svmlight(unpack(path, read_content(path))[1], path, n_features)
 
 
 def tolerance(info: DataSetInfo) -> float:
-    """How far the digits of the LIBSVM file may move a value on the scale [-1, 1]."""
+    """Return how much the digits of the LIBSVM file may change a value on the scale [-1, 1]."""
     if info.name in {
         "german",
         "image",
         "synthetic",
         "thyroid",
-    }:  # eight digits of numbers scaled otherwise
+    }:  # eight digits, scaled in another way
         return SCALED_DIGITS
-    if "_scale" in info.file and info.name != "ionosphere":  # there as published: five decimals
+    if "_scale" in info.file and info.name != "ionosphere":  # published with five decimals
         return SCALED_DIGITS
     return SINGLE_PRECISION if info.name in IN_SINGLE_PRECISION else SAME_NUMBERS
 
 
 def signed(info: DataSetInfo, y: Array) -> Array:
-    """The labels as the registry maps them; a regression target as it is."""
+    """Return the labels mapped by the registry, or the regression target."""
     if info.task == "regression":
         return y
     return np.array([float(info.labels[f"{label:g}"]) for label in y])
@@ -68,7 +68,7 @@ def embedded(info: DataSetInfo) -> tuple[Array, Array]:
 
 
 def libsvm(info: DataSetInfo) -> tuple[Array, Array]:
-    """The file of the mirror."""
+    """Return the file of the mirror."""
     paths = [path for path in (MIRROR / info.place, MIRROR / info.file) if path.is_file()]
     if not paths:
         pytest.skip(f"no mirror: {info.file} is not in {MIRROR} (KSELECT_TEST_MIRROR)")
@@ -78,14 +78,14 @@ def libsvm(info: DataSetInfo) -> tuple[Array, Array]:
 
 
 def scaled(X: Array) -> Array:
-    """Every column on [-1, 1]; a constant one is 0."""
+    """Scale every column to [-1, 1]; a constant column becomes 0."""
     low, width = X.min(axis=0), np.ptp(X, axis=0)
     result: Array = np.where(width > 0, 2 * (X - low) / np.where(width > 0, width, 1) - 1, 0)
     return result
 
 
 def ranks(values: Array, within: float) -> Array:
-    """Each value's place among the distinct ones, where a gap up to `within` is none."""
+    """Return each value's position among the distinct values; values up to `within` apart count as equal."""
     order = np.argsort(values, kind="stable")
     places = np.empty(len(values))
     places[order] = np.concatenate([[0], np.cumsum(np.diff(values[order]) > within)])
@@ -93,7 +93,7 @@ def ranks(values: Array, within: float) -> Array:
 
 
 def same_multiset(first: Array, second: Array, within: float) -> bool:
-    """Whether the rows are the same up to their order, each value up to `within`."""
+    """Return whether the rows are equal up to their order, and each value up to `within`."""
     columns = np.vstack([first, second]).T
     coded = np.column_stack([ranks(column, within) for column in columns])
     one, other = coded[: len(first)], coded[len(first) :]
@@ -101,14 +101,14 @@ def same_multiset(first: Array, second: Array, within: float) -> bool:
     return np.array_equal(*sort)
 
 
-def test_the_folder_holds_what_the_registry_names() -> None:
+def test_the_folder_holds_the_copies_in_the_registry() -> None:
     named = {info.embedded for info in COPIES.values()}
     assert {path.name for path in EMBEDDED.iterdir()} == named
     assert len(COPIES) == 19
 
 
 @pytest.mark.parametrize("name", COPIES)
-def test_the_checksum_is_the_registrys(name: str) -> None:
+def test_the_checksum_agrees_with_the_registry(name: str) -> None:
     info = COPIES[name]
     data = (EMBEDDED / str(info.embedded)).read_bytes()
     assert hashlib.sha256(data).hexdigest() == info.embedded_sha256
@@ -117,7 +117,7 @@ def test_the_checksum_is_the_registrys(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COPIES)
-def test_rows_features_and_labels_are_the_registrys(name: str) -> None:
+def test_rows_features_and_labels_agree_with_the_registry(name: str) -> None:
     info = COPIES[name]
     X, y = read_svmlight(EMBEDDED / str(info.embedded))
     assert X.shape == (info.rows, info.features)
@@ -136,7 +136,7 @@ def test_the_rows_are_those_of_libsvm(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COPIES)
-def test_the_order_of_the_rows_is_that_of_libsvm_or_the_note_says_not(name: str) -> None:
+def test_the_rows_have_the_order_of_libsvm_unless_the_note_denies_it(name: str) -> None:
     info = COPIES[name]
     (X, y), (X_there, y_there) = embedded(info), libsvm(info)
     apart = np.abs(scaled(X) - scaled(X_there)).max()
@@ -144,7 +144,7 @@ def test_the_order_of_the_rows_is_that_of_libsvm_or_the_note_says_not(name: str)
     assert ("another order" in info.note) == (name in REORDERED)
 
 
-def test_same_multiset_sees_a_difference() -> None:
+def test_same_multiset_detects_a_difference() -> None:
     rows = np.array([[0.0, 1.0], [0.5, -1.0], [0.0, 1.0]])
     assert same_multiset(rows, rows[[2, 1, 0]] + 1e-9, 1e-6)
     assert not same_multiset(rows, rows[[0, 1, 1]], 1e-6)

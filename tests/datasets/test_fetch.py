@@ -1,4 +1,4 @@
-"""Files from caches, folders and a real HTTP server that serves, lies, breaks off or is not there."""
+"""Files from caches, folders and an HTTP server with correct, wrong, truncated or missing answers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ GOOD, GONE = serve(CONTENT), serve(b"", 404)
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A mirror; the LIBSVM site is the same server, under ``/site``."""
+    """Yield a mirror; the LIBSVM site is the same server, under ``/site``."""
     found = Server(GOOD)
     monkeypatch.setattr(registry, "SITE", f"{found.url}/site")
     yield found
@@ -75,7 +75,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The waits between attempts, noted and not slept."""
+    """Record the waits between attempts instead of sleeping."""
     waits: list[float] = []
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr(module, "sleep", waits.append)
@@ -83,12 +83,12 @@ def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def files(folder: Path) -> list[str]:
-    """Every file below a folder."""
+    """Return every file below a folder."""
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
 
 def mirror_folder(folder: Path, content: bytes = CONTENT) -> Path:
-    """A folder laid out like a mirror."""
+    """Return a folder with the layout of a mirror."""
     path = folder / "libsvm" / INFO.file
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
@@ -119,7 +119,9 @@ def test_wrong_checksum(tmp_path: Path, server: Server) -> None:
     assert files(tmp_path) == []
 
 
-def test_not_found_falls_through_at_once(tmp_path: Path, server: Server, naps: list[float]) -> None:
+def test_not_found_tries_the_next_place_at_once(
+    tmp_path: Path, server: Server, naps: list[float]
+) -> None:
     server.answers = [GONE, GOOD]
     assert resolve(INFO, Places(tmp_path, server.url)).kind == "site"
     assert server.asked == ["/libsvm/toy_scale", "/site/binary/toy_scale"]
@@ -141,7 +143,7 @@ def test_not_found_anywhere(tmp_path: Path, server: Server) -> None:
 @pytest.mark.parametrize(
     "bad", [break_off, serve(CONTENT[:9], promised=len(CONTENT)), serve(b"", 503)]
 )
-def test_tried_again_with_back_off(
+def test_failures_are_retried_with_growing_waits(
     tmp_path: Path, server: Server, naps: list[float], bad: Answer
 ) -> None:
     server.answers = [bad, bad, GOOD]
@@ -160,7 +162,7 @@ def test_tried_again_with_back_off(
         (serve(b"", 503), "the server failed"),
     ],
 )
-def test_given_up(tmp_path: Path, server: Server, bad: Answer, why: str) -> None:
+def test_retries_are_limited(tmp_path: Path, server: Server, bad: Answer, why: str) -> None:
     server.answers = [bad] * ATTEMPTS + [GOOD]
     assert resolve(INFO, Places(tmp_path / "good", server.url)).kind == "site"
     server.answers = [bad]
@@ -178,13 +180,13 @@ def test_unreachable(tmp_path: Path, server: Server) -> None:
 
 
 @pytest.mark.parametrize("mirror", ["http://", "http://127.0.0.1:99999", "https://:1"])
-def test_mirrors_that_are_no_address(tmp_path: Path, server: Server, mirror: str) -> None:
+def test_invalid_mirror_addresses(tmp_path: Path, server: Server, mirror: str) -> None:
     server.answers = [GONE]
     with pytest.raises(DataError, match="no file found"):
         resolve(INFO, Places(tmp_path, mirror))
 
 
-def test_offline_asks_nobody(tmp_path: Path, server: Server) -> None:
+def test_offline_sends_no_request(tmp_path: Path, server: Server) -> None:
     with pytest.raises(DataError, match="--offline"):
         resolve(INFO, Places(tmp_path, server.url, offline=True))
     assert server.asked == []
@@ -201,7 +203,7 @@ def test_a_folder_is_read_in_place(tmp_path: Path, server: Server) -> None:
 def test_the_order_of_places(
     tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Take the first place away, and the next one serves."""
+    """Each place is used once the places before it have lost the file."""
     embedded = tmp_path / "embedded"
     embedded.mkdir()
     (embedded / "toy.svm").write_bytes(CONTENT)
@@ -233,8 +235,8 @@ def test_the_order_of_places(
 @pytest.mark.parametrize(
     "place", ["cache/toy_scale", "cache/libsvm/toy_scale", "mirror/libsvm/toy_scale"]
 )
-def test_a_wrong_file_is_named_and_not_taken(tmp_path: Path, server: Server, place: str) -> None:
-    """Where there is no other to be had."""
+def test_a_wrong_file_is_refused_and_named(tmp_path: Path, server: Server, place: str) -> None:
+    """A wrong file is refused and named if there is no other copy."""
     path = tmp_path / place
     path.parent.mkdir(parents=True)
     path.write_bytes(b"something else")
@@ -272,8 +274,10 @@ def test_a_damaged_cached_file_does_not_hide_the_embedded_copy(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("bad", [GONE, break_off, serve(b"1 1:1\n"), serve(b"", promised=10**12)])
-def test_a_damaged_cached_file_and_no_other(tmp_path: Path, server: Server, bad: Answer) -> None:
-    """It stays as it was, and is named, or what the mirror has."""
+def test_a_damaged_cached_file_without_another_copy(
+    tmp_path: Path, server: Server, bad: Answer
+) -> None:
+    """Without a good copy, the damaged file stays unchanged, and the error names it or the mirror's."""
     (tmp_path / "toy_scale").write_bytes(b"something else")
     server.answers = [bad]
     with pytest.raises(DataError, match=r"wrong checksum|too large") as caught:
@@ -283,8 +287,8 @@ def test_a_damaged_cached_file_and_no_other(tmp_path: Path, server: Server, bad:
     assert (tmp_path / "toy_scale").read_bytes() == b"something else"
 
 
-def test_a_cache_that_may_not_be_read(tmp_path: Path, server: Server) -> None:
-    """The next place is tried; here the name of the folder is what the system refuses."""
+def test_an_unreadable_cache(tmp_path: Path, server: Server) -> None:
+    """An unreadable cache is skipped; here the system refuses the length of the folder's name."""
     cache = tmp_path / ("z" * 300)
     folder = mirror_folder(tmp_path / "mirror")
     assert resolve(INFO, Places(cache, str(folder), offline=True)).kind == "mirror"
@@ -309,8 +313,8 @@ except DataError as error:
 """
 
 
-def test_folders_that_may_not_be_looked_into(tmp_path: Path) -> None:
-    """Cache and mirror are closed to whoever asks."""
+def test_folders_without_permission(tmp_path: Path) -> None:
+    """Cache and mirror without permission are reported in one line."""
     cache, mirror = tmp_path / "cache", tmp_path / "mirror"
     for folder in (cache, mirror):
         folder.mkdir(mode=0)
@@ -324,7 +328,7 @@ def test_folders_that_may_not_be_looked_into(tmp_path: Path) -> None:
     assert f"{mirror}/libsvm/a2a: Permission denied" in line
 
 
-def test_what_is_no_file_is_not_taken_for_one(tmp_path: Path, server: Server) -> None:
+def test_pipes_and_folders_are_not_files(tmp_path: Path, server: Server) -> None:
     os.mkfifo(tmp_path / "toy_scale")
     with pytest.raises(DataError, match="not in"):
         resolve(INFO, Places(tmp_path, offline=True))
@@ -337,7 +341,7 @@ def test_what_is_no_file_is_not_taken_for_one(tmp_path: Path, server: Server) ->
 @pytest.mark.parametrize(
     "mirror", ["http://u:secret@127.0.0.1:1", "htp://u:secret@host", "ftp://u:secret@host"]
 )
-def test_passwords_of_a_mirror(tmp_path: Path, server: Server, mirror: str) -> None:
+def test_the_password_of_a_mirror_is_not_shown(tmp_path: Path, server: Server, mirror: str) -> None:
     server.answers = [GONE]
     for offline in (True, False):
         with pytest.raises(DataError) as caught:
@@ -361,8 +365,8 @@ os.replace = slow
 """
 
 
-def test_a_killed_fetch_leaves_nothing_to_the_next(tmp_path: Path) -> None:
-    """Two are killed while they write a file, a third while it downloads one."""
+def test_killed_fetches_do_not_disturb_the_next(tmp_path: Path) -> None:
+    """Processes killed during a write or a download leave nothing that disturbs the next fetch."""
     toys = toy_files(3)
     home, cache = tmp_path / "home", tmp_path / "cache"
     home.mkdir()
@@ -390,14 +394,14 @@ def test_a_killed_fetch_leaves_nothing_to_the_next(tmp_path: Path) -> None:
 
 
 def kill(*processes: subprocess.Popen[str]) -> None:
-    """At once."""
+    """Kill processes at once."""
     for process in processes:
         with process:
             process.send_signal(signal.SIGKILL)
             process.communicate()
 
 
-def test_fetch_goes_past_the_embedded_copy(tmp_path: Path, server: Server) -> None:
+def test_fetch_ignores_the_embedded_copy(tmp_path: Path, server: Server) -> None:
     info = replace(find_dataset("heart"), file=INFO.file, sha256=SHA256)
     source = fetch_into_cache(info, Places(tmp_path / "cache", server.url))
     assert (source.kind, source.path) == ("mirror", tmp_path / "cache/toy_scale")
@@ -433,7 +437,7 @@ def test_embedded_copies_are_here() -> None:
         assert source.sha256 == sha256_of((packaged("embedded") / str(info.embedded)).read_bytes())
 
 
-def test_the_default_cache_is_ignored_by_git_or_the_users() -> None:
+def test_the_default_cache_is_named_cache_or_kselect() -> None:
     assert default_cache().name in ("cache", "kselect")
 
 
@@ -444,7 +448,7 @@ LARGE = b"x" * 100_000
 
 
 def refused(server: Server, info: DataSetInfo, *answers: Answer, kind: type[Exception]) -> str:
-    """What is said of a server that answers so."""
+    """Return the error for a server with these answers."""
     server.answers = list(answers)
     with pytest.raises(kind) as caught:
         download(server.url, info)
@@ -454,13 +458,13 @@ def refused(server: Server, info: DataSetInfo, *answers: Answer, kind: type[Exce
     return text
 
 
-def test_the_bytes(server: Server) -> None:
+def test_download_returns_the_bytes(server: Server) -> None:
     assert download(server.url, SIZED) == download(server.url, INFO) == CONTENT
     assert server.headers[0]["Accept-Encoding"] == "identity"
 
 
 def test_the_known_size_is_the_limit(server: Server) -> None:
-    """At once, where the server says how much it has; after so many bytes, where it does not."""
+    """A download stops at the known size: at once if the server announces more, else after that many bytes."""
     for answer in (serve(CONTENT + b"\n"), endless(b"x" * 10_000), serve(b"", promised=10**15)):
         server.asked.clear()
         text = refused(server, SIZED, answer, kind=DataError)
@@ -469,14 +473,14 @@ def test_the_known_size_is_the_limit(server: Server) -> None:
 
 
 def test_a_limit_follows_from_rows_and_features(server: Server) -> None:
-    """Where the size is not known: three rows of two features have no megabyte of text."""
+    """If the size is unknown, the limit follows from rows and features: a megabyte is refused for 3 x 2."""
     text = refused(server, INFO, serve(LARGE), kind=DataError)
     assert f"too large: more than {INFO.largest} bytes" in text
     assert INFO.largest < 1000
 
 
-def test_a_server_that_dawdles(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A byte now and then never runs into a socket's time-out."""
+def test_a_slow_server(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Single bytes at intervals never reach a socket's time-out, so the total time is limited."""
     monkeypatch.setattr(module, "TOTAL_SECONDS", 0.3)
     started = time.monotonic()
     text = refused(server, SIZED, slowly(CONTENT, len(CONTENT), 0.1), kind=Unreachable)
@@ -484,7 +488,9 @@ def test_a_server_that_dawdles(server: Server, monkeypatch: pytest.MonkeyPatch) 
     assert time.monotonic() - started < 2
 
 
-def test_the_time_is_that_of_all_attempts(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_limit_covers_all_attempts(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "TOTAL_SECONDS", 0.5)
     monkeypatch.setattr(module, "sleep", lambda _: time.sleep(0.3))
     assert "not done within" in refused(server, SIZED, break_off, kind=Unreachable)
@@ -520,7 +526,7 @@ def test_a_packed_answer_is_not_unpacked(server: Server) -> None:
     assert "sends gzip where plain bytes were asked for" in text
 
 
-def test_redirected_without_end(server: Server) -> None:
+def test_endless_redirection(server: Server) -> None:
     answer = serve(b"", 302, Location=server.url)
     assert "redirected without end" in refused(server, SIZED, answer, kind=Unreachable)
 
@@ -534,7 +540,7 @@ def test_redirections_are_followed(server: Server) -> None:
 def test_the_body_of_a_redirection_is_not_read(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It could be without end."""
+    """The body of a redirection is not read, because it could be endless."""
     monkeypatch.setattr(module, "TOTAL_SECONDS", 5.0)
     head = raw(b"HTTP/1.1 302 Found\r\nLocation: /b\r\n\r\n")
 
@@ -546,7 +552,7 @@ def test_the_body_of_a_redirection_is_not_read(
     assert download(f"{server.url}/a", SIZED) == CONTENT
 
 
-def test_another_file_is_asked_for_again(server: Server, naps: list[float]) -> None:
+def test_a_wrong_file_is_requested_again(server: Server, naps: list[float]) -> None:
     server.answers = [serve(b"1"), serve(b"2"), serve(CONTENT)]
     assert download(server.url, SIZED) == CONTENT
     assert naps == [1, 2]

@@ -1,4 +1,4 @@
-"""Imputation, encoding and scaling: scikit-learn's numbers, learned from training rows alone, bit for bit again."""
+"""Imputation, encoding and scaling equal scikit-learn's, use training rows only, and repeat exactly."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCALES = get_args(Scale)
 
 
 def frame_of(columns: dict[str, list[Any]]) -> Frame:
-    """Floats and None are numbers, texts are categories."""
+    """Return a frame; floats and None are numbers, texts are categories."""
     specs, data = [], []
     for name, values in columns.items():
         texts = any(isinstance(v, str) for v in values)
@@ -39,7 +39,7 @@ def frame_of(columns: dict[str, list[Any]]) -> Frame:
 
 @st.composite
 def frames(draw: st.DrawFn) -> tuple[Frame, np.ndarray]:
-    """Two numbers with gaps, a category of two, one of several with gaps, one constant; and training rows."""
+    """Draw numbers and categories, with gaps and constants, and the training rows."""
     n = draw(st.integers(6, 24))
     rng = np.random.default_rng(draw(st.integers(0, 9999)))
     some = rng.normal(size=n).round(3).tolist()
@@ -60,15 +60,17 @@ def frames(draw: st.DrawFn) -> tuple[Frame, np.ndarray]:
 
 @settings(max_examples=30)
 @given(frames(), st.sampled_from(SCALES))
-def test_scikit_learns_column_transformer(drawn: tuple[Frame, np.ndarray], scale: Scale) -> None:
+def test_the_numbers_equal_those_of_scikit_learn(
+    drawn: tuple[Frame, np.ndarray], scale: Scale
+) -> None:
     frame, train = drawn
     part = frame.take(train)
     if np.isnan(part.data[1]).all():
-        return  # scikit-learn has no other value than 0 there; see below
+        return  # scikit-learn uses 0 there; see below
     X, _ = fit_preparation(frame, scale, train).transform(frame)
     expected = prepared_by_sklearn(part, frame, scale)
     varies = np.ptp(X[train], axis=0) > 0
-    if scale != "none":  # a constant becomes 0, where scikit-learn has 0 or -1
+    if scale != "none":  # a constant becomes 0; scikit-learn gives 0 or -1
         assert not X[train][:, ~varies].any()
         X, expected = X[:, varies], expected[:, varies]
     np.testing.assert_allclose(X, expected, rtol=1e-9, atol=1e-9)
@@ -76,8 +78,8 @@ def test_scikit_learns_column_transformer(drawn: tuple[Frame, np.ndarray], scale
 
 @settings(max_examples=30)
 @given(frames(), st.sampled_from(SCALES))
-def test_the_other_rows_are_not_looked_at(drawn: tuple[Frame, np.ndarray], scale: Scale) -> None:
-    """The leak test: whatever stands in the rows held out, the preparation is the same to the last bit."""
+def test_held_out_rows_have_no_influence(drawn: tuple[Frame, np.ndarray], scale: Scale) -> None:
+    """Leak test: the values of held-out rows do not change a single bit of the preparation."""
     frame, train = drawn
     others = np.setdiff1d(np.arange(frame.n), train)
     data = tuple(values.copy() for values in frame.data)
@@ -93,8 +95,8 @@ def test_the_other_rows_are_not_looked_at(drawn: tuple[Frame, np.ndarray], scale
     assert X.tobytes() == Z.tobytes()
 
 
-def test_a_planted_leak_is_caught() -> None:
-    """What the test above would see, if all rows were taken."""
+def test_a_leak_would_be_detected() -> None:
+    """Preparing from all rows instead of the training rows changes what the leak test compares."""
     frame = frame_of({"a": [1.0, None, 3.0, 1000.0], "c": ["u", "v", "u", "w"]})
     train = np.array([0, 1, 2])
     leak, right = fit_preparation(frame, "zscore"), fit_preparation(frame, "zscore", train)
@@ -104,7 +106,7 @@ def test_a_planted_leak_is_caught() -> None:
 
 
 @given(frames(), st.sampled_from(SCALES))
-def test_the_same_bits_from_plain_values(drawn: tuple[Frame, np.ndarray], scale: Scale) -> None:
+def test_a_preparation_reads_back_to_the_bit(drawn: tuple[Frame, np.ndarray], scale: Scale) -> None:
     frame, train = drawn
     made = fit_preparation(frame, scale, train)
     plain = made.to_dict()
@@ -115,8 +117,8 @@ def test_the_same_bits_from_plain_values(drawn: tuple[Frame, np.ndarray], scale:
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_numbers_alone_are_as_before(scale: Scale, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bits of ``scale_rows``; and scikit-learn is not asked."""
+def test_numeric_columns_equal_scale_rows(scale: Scale, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numeric columns give the bits of ``scale_rows``, without scikit-learn."""
     monkeypatch.setitem(sys.modules, "sklearn.compose", None)
     X = np.random.default_rng(0).normal(size=(20, 3)) * [1, 1e9, 0]
     frame = frame_of({name: X[:, i].tolist() for i, name in enumerate("abc")})
@@ -135,7 +137,7 @@ def test_names() -> None:
     assert X.tolist() == [[1, 0, 0, 1, 0, 1], [2, 1, 1, 0, 0, 1], [3, 0, 0, 0, 1, 1]]
 
 
-def test_levels_that_training_has_not_are_said() -> None:
+def test_levels_absent_from_training_are_reported() -> None:
     frame = frame_of(
         {"a": ["u", "v", "w", "x", "", "y", "z"], "b": ["no", "yes", "no", "maybe", "no", "", "no"]}
     )
@@ -149,8 +151,8 @@ def test_levels_that_training_has_not_are_said() -> None:
     assert made.transform(frame.take(np.arange(3)))[1] == ()
 
 
-def test_a_number_that_training_has_not_says_nothing() -> None:
-    """It would be of no scale: 1e6 against zeros."""
+def test_a_column_without_training_values_becomes_zero() -> None:
+    """A column without any training value becomes 0, because 1e6 against zeros would have no scale."""
     frame = frame_of({"a": [None, None, 1e6], "b": [1.0, 2, 3]})
     for scale in SCALES:
         X, _ = fit_preparation(frame, scale, np.arange(2)).transform(frame)
@@ -158,8 +160,8 @@ def test_a_number_that_training_has_not_says_nothing() -> None:
         assert np.isfinite(X).all()
 
 
-def test_rare_levels_are_not_far_away() -> None:
-    """A z-score of the one row of a level would be sqrt(n)."""
+def test_levels_are_not_scaled() -> None:
+    """Levels are not scaled: the z-score of a level with one row would be sqrt(n)."""
     frame = frame_of({"c": ["u"] * 50 + ["v"] * 49 + ["w"]})
     for scale in SCALES:
         X, _ = fit_preparation(frame, scale).transform(frame)
@@ -186,7 +188,7 @@ def test_another_frame_is_refused() -> None:
         ({"schema": {}}, KeyError),
     ],
 )  # fmt: skip
-def test_values_that_are_no_preparation(change: dict[str, Any], error: type[Exception]) -> None:
+def test_invalid_stored_preparations(change: dict[str, Any], error: type[Exception]) -> None:
     plain = fit_preparation(frame_of({"a": [1.0, 2], "c": ["u", "v"]}), "zscore").to_dict()
     assert Preparation.from_dict(plain).names == ("a", "c=v")
     with pytest.raises(error):
@@ -205,10 +207,10 @@ def test_from_a_file_to_a_matrix(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scale", ["zscore", "minmax", "none"])
-def test_numbers_are_looked_at_all_at_once(
+def test_columns_at_once_equal_columns_one_by_one(
     scale: Scale, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As column by column: what is said, what is learned from some rows, and what comes out, to the bit."""
+    """All columns at once and column by column give the same decisions, preparation and result, to the bit."""
     rng = np.random.default_rng(4)
     y = np.arange(12) % 3
     columns = [
@@ -251,14 +253,14 @@ EVERY_SCALE = pytest.mark.parametrize("scale", ["zscore", "minmax", "none"])
 
 
 def random_rows(seed: int, n: int = 20) -> Array:
-    """Columns of different place and width."""
+    """Return columns of different location and width."""
     rng = np.random.default_rng(seed)
     return rng.normal(size=(n, 4)) * [1.0, 100.0, 1e-3, 5.0] + [0.0, 50.0, 3.0, -7.0]
 
 
 @given(st.integers(0, 2**32 - 1))
 def test_zscore(seed: int) -> None:
-    """Mean 0 and the population's standard deviation 1; a shift costs eps |mean| / sd."""
+    """The mean is 0 and the population's standard deviation 1; a shift costs eps |mean| / sd."""
     X = random_rows(seed)
     Z = scale_rows(X, "zscore", X)
     bound = 20 * EPS * (1 + np.abs(X).max(axis=0) / X.std(axis=0)) * 4
@@ -268,7 +270,7 @@ def test_zscore(seed: int) -> None:
 
 @given(st.integers(0, 2**32 - 1))
 def test_minmax(seed: int) -> None:
-    """Onto [-1, 1], both ends reached."""
+    """The columns fill [-1, 1] up to both ends."""
     X = random_rows(seed)
     Z = scale_rows(X, "minmax", X)
     bound = 4 * EPS * (1 + np.abs(X).max(axis=0) / np.ptp(X, axis=0)) * 4
@@ -277,7 +279,7 @@ def test_minmax(seed: int) -> None:
 
 
 def test_none_changes_nothing() -> None:
-    """The same numbers, but not the caller's array."""
+    """The numbers are unchanged, in a new array."""
     X = random_rows(0)
     Z = scale_rows(X, "none", X)
     np.testing.assert_array_equal(Z, X)
@@ -286,7 +288,7 @@ def test_none_changes_nothing() -> None:
 
 @pytest.mark.parametrize("scale", ["zscore", "minmax"])
 def test_fitted_on_the_given_rows(scale: Any) -> None:
-    """Training rows: they come out scaled, the others by the same shift and divisor."""
+    """Training rows are scaled, and other rows get the same shift and divisor."""
     X = random_rows(1)
     on_train, on_all = scale_rows(X, scale, X[:12]), scale_rows(X, scale, X)
     np.testing.assert_array_equal(on_train[:12], scale_rows(X[:12], scale, X[:12]))
@@ -300,7 +302,7 @@ def test_fitted_on_the_given_rows(scale: Any) -> None:
 @pytest.mark.parametrize("scale", ["zscore", "minmax"])
 @pytest.mark.parametrize("value", [0.0, 0.1, -3.0, 1e308, 5e-324])
 def test_constant_column_is_exactly_zero(scale: Any, value: float) -> None:
-    """No division by zero, and no rounding of the mean blown up to ones."""
+    """A constant column becomes 0, without division by zero or inflated rounding errors of the mean."""
     X = random_rows(2)
     X[:, 1] = value
     Z = scale_rows(X, scale, X)
@@ -310,7 +312,7 @@ def test_constant_column_is_exactly_zero(scale: Any, value: float) -> None:
 
 @pytest.mark.parametrize("scale", ["zscore", "minmax"])
 def test_constant_in_training_only(scale: Any) -> None:
-    """What varies in the test rows alone is shifted and not stretched."""
+    """A column that varies only in the test rows is shifted but not stretched."""
     X = np.array([[2.0], [2.0], [5.0]])
     np.testing.assert_array_equal(scale_rows(X, scale, X[:2]), [[0.0], [0.0], [3.0]])
 
@@ -318,7 +320,7 @@ def test_constant_in_training_only(scale: Any) -> None:
 @EVERY_SCALE
 @pytest.mark.parametrize("power", [-1000, -500, 500, 1000])
 def test_units_do_not_matter(scale: Any, power: int) -> None:
-    """A power of two as the unit gives the same scaled rows, to the last bits; no overflow, no warning."""
+    """A power of two as the unit gives the same scaled rows to the last bits, without overflow or warning."""
     X = np.random.default_rng(3).normal(size=(20, 2))
     Z, expected = (scale_rows(A, scale, A) for A in (np.ldexp(X, power), X))
     if scale != "none":
@@ -327,7 +329,7 @@ def test_units_do_not_matter(scale: Any, power: int) -> None:
 
 @EVERY_SCALE
 def test_huge_values(scale: Any) -> None:
-    """1e308 of both signs: finite and in the order that they had."""
+    """Values of 1e308 of both signs stay finite and keep their order."""
     X = np.array([[1.7e308, 1.0], [-1.7e308, 2.0], [1e308, 3.0], [0.0, 4.0]])
     Z = scale_rows(X, scale, X)
     assert np.isfinite(Z).all()
@@ -340,7 +342,7 @@ def test_huge_values(scale: Any) -> None:
 
 @pytest.mark.parametrize("scale", ["zscore", "minmax"])
 def test_shift_and_divisor(scale: Any) -> None:
-    """What fit_scale says is what scale_rows does."""
+    """scale_rows applies the shift and divisor of fit_scale."""
     X = random_rows(4)
     shift, divisor = fit_scale(X, scale)
     np.testing.assert_allclose(scale_rows(X, scale, X), (X - shift) / divisor, rtol=1e-15)

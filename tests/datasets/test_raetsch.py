@@ -1,4 +1,4 @@
-"""Raetsch's collection from a small file of its form, in every orientation; git's blob id; damaged files."""
+"""Raetsch's collection, in every orientation and damaged; git's blob id; data drawn from formulas."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ROWS = TRAIN + TEST
 
 
 def structs(**changed: Any) -> dict[str, Any]:
-    """One set as the collection has it: a row a split, counted from 1, and labels as a column."""
+    """Return one set in the collection's form: one row per split, counted from 1, and labels as a column."""
     rng = np.random.default_rng(0)
     order = np.array([rng.permutation(ROWS) for _ in range(SPLITS)]) + 1
     t = np.where(np.arange(ROWS) % 2 == 0, 1.0, -1.0)[:, None]
@@ -45,7 +45,7 @@ def structs(**changed: Any) -> dict[str, Any]:
 
 
 def written(path: Path, **changed: Any) -> Path:
-    """A file with that set, one variable that is a number and one that is the list of names."""
+    """Write a file with that set, a variable that is a number, and one that is the list of names."""
     savemat(
         path, {"heart": structs(**changed), "n": 3.0, "benchmarks": np.array(["heart"], object)}
     )
@@ -53,12 +53,12 @@ def written(path: Path, **changed: Any) -> Path:
 
 
 def read(path: Path) -> SplitSet:
-    """The set named heart."""
+    """Return the set named heart."""
     return read_set(path, path.read_bytes(), "heart")
 
 
 def test_reads(tmp_path: Path) -> None:
-    """Patterns, labels, and splits counted from 0."""
+    """Patterns, labels and splits are read; splits count rows from 0."""
     heart, source = read(written(tmp_path / "b.mat")), structs()
     np.testing.assert_array_equal(heart.X, source["x"])
     np.testing.assert_array_equal(heart.y, source["t"].ravel())
@@ -72,7 +72,7 @@ def test_reads(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("transposed", [("x",), ("t",), ("train", "test"), ("train",), ("test",)])
 def test_any_orientation(tmp_path: Path, transposed: tuple[str, ...]) -> None:
-    """The side that x shares with the labels, and the side that both matrices share, say how they lie."""
+    """The sides that x shares with the labels, and both split matrices with each other, give the orientation."""
     expected = read(written(tmp_path / "a.mat"))
     turned = {name: structs()[name].T for name in transposed}
     found = read(written(tmp_path / "b.mat", **turned))
@@ -80,15 +80,15 @@ def test_any_orientation(tmp_path: Path, transposed: tuple[str, ...]) -> None:
         np.testing.assert_array_equal(getattr(found, field), getattr(expected, field))
 
 
-def test_square_matrices_lie_as_documented(tmp_path: Path) -> None:
-    """heart's 100 splits of 100 test rows: one row a split."""
+def test_square_split_matrices_have_one_row_per_split(tmp_path: Path) -> None:
+    """A square split matrix, as for heart's 100 splits of 100 test rows, has one row per split."""
     square = structs()["test"][:4]
     path = written(tmp_path / "b.mat", train=structs()["train"][:4], test=square)
     np.testing.assert_array_equal(read(path).test, square - 1)
 
 
-def test_a_pattern_may_stand_for_several_rows(tmp_path: Path) -> None:
-    """The collection keeps equal rows once."""
+def test_a_split_may_repeat_a_pattern(tmp_path: Path) -> None:
+    """Equal rows are stored once in the collection, so a split may repeat a pattern."""
     path = written(
         tmp_path / "b.mat", train=np.array([[1, 1, 2], [3, 2, 2]]), test=np.array([[4], [5]])
     )
@@ -108,14 +108,14 @@ def test_a_pattern_may_stand_for_several_rows(tmp_path: Path) -> None:
     ],
 )
 def test_refuses(tmp_path: Path, changed: dict[str, Any], reason: str) -> None:
-    """With the file, the set and what is wrong."""
+    """Wrong content is refused with the file, the set and the reason."""
     path = written(tmp_path / "b.mat", **changed)
     with pytest.raises(DataError, match=f"b.mat: heart: .*{reason}"):
         read(path)
 
 
 def test_refuses_another_file(tmp_path: Path) -> None:
-    """No file, no MATLAB, cut off, or no set in it."""
+    """A file that is not MATLAB, is truncated, or lacks the set is refused."""
     text = tmp_path / "text.mat"
     text.write_text("1 2 3\n" * 60)
     with pytest.raises(DataError, match=r"text.mat: not a readable MATLAB file"):
@@ -133,7 +133,7 @@ def test_refuses_another_file(tmp_path: Path) -> None:
 
 
 def test_refuses_a_split_that_is_not_there(tmp_path: Path) -> None:
-    """Counted from 0."""
+    """A split number outside the range is refused; splits count from 0."""
     heart = read(written(tmp_path / "b.mat"))
     for number in (-1, SPLITS):
         with pytest.raises(DataError, match=rf"split {number} of 0\.\.4"):
@@ -141,7 +141,7 @@ def test_refuses_a_split_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_blob_id(tmp_path: Path) -> None:
-    """As git says: of the empty file, and of another."""
+    """The blob id is git's, for the empty file and for another."""
     assert git_blob_id(b"") == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
     path = tmp_path / "f"
     path.write_bytes(bytes(range(256)))
@@ -150,14 +150,14 @@ def test_blob_id(tmp_path: Path) -> None:
 
 
 def test_requires_the_blob(tmp_path: Path) -> None:
-    """Both ids, before anything of the file is parsed."""
+    """A wrong blob id is reported with the expected one before the file is parsed."""
     content = written(tmp_path / "b.mat").read_bytes()
     with pytest.raises(DataError, match=r"git blob id is \w{40}, expected 4b54cae"):
         read_benchmark(tmp_path / "b.mat", content, "heart")
 
 
-def test_one_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The set that is asked for, or that there is none."""
+def test_only_the_requested_set_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The requested set is returned, or the error says that it is absent."""
     path = written(tmp_path / "b.mat")
     content = path.read_bytes()
     known = replace(BENCHMARKS, blob=git_blob_id(content))
@@ -167,13 +167,13 @@ def test_one_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         read_benchmark(path, content, "thyroid")
 
 
-# --- sets that are drawn from a formula -------------------------------------------------------------
+# --- data drawn from formulas -----------------------------------------------------------------------
 
 MANY = 200_000
 
 
 def test_twonorm() -> None:
-    """Two unit spheres, ``4`` apart: the half-space errs in ``Phi(-2)``."""
+    """Two unit Gaussians at distance ``4``: the best half-space errs in ``Phi(-2)``."""
     X, y = twonorm(MANY, np.random.default_rng(0))
     np.testing.assert_allclose((X * y[:, None]).mean(axis=0), MEAN, atol=0.01)
     np.testing.assert_allclose(np.cov((X - MEAN * y[:, None]).T), np.eye(20), atol=0.02)
@@ -182,7 +182,7 @@ def test_twonorm() -> None:
 
 
 def test_ringnorm() -> None:
-    """A unit sphere inside one of twice the size; the best boundary is a sphere and errs in 1.25 %."""
+    """A unit Gaussian inside one of twice the width; the best boundary is a sphere and errs in 1.25 %."""
     X, y = ringnorm(MANY, np.random.default_rng(0))
     np.testing.assert_allclose(X[y > 0].mean(axis=0), MEAN, atol=0.02)
     np.testing.assert_allclose(X[y < 0].mean(axis=0), 0.0, atol=0.03)
@@ -193,7 +193,7 @@ def test_ringnorm() -> None:
 
 
 def density(X: Array, label: int) -> Array:
-    """The density of a waveform class up to a common factor, by the middle points of u."""
+    """Return the density of a waveform class up to a common factor, by the midpoint rule over u."""
     a, b = WAVES[MIXED[label]]
     u = (np.arange(40)[:, None] + 0.5) / 40.0
     middle = u * a + (1.0 - u) * b
@@ -204,7 +204,7 @@ def density(X: Array, label: int) -> Array:
 
 
 def test_waveform() -> None:
-    """The waves as Breiman drew them, and the errors of the best rules: 13.3 % of three classes, 8.2 % of two."""
+    """The waves are Breiman's, and the best rules err in 13.3 % for three classes and 8.2 % for two."""
     np.testing.assert_array_equal(WAVES[0][[4, 5, 10, 15, 16]], [0, 1, 6, 1, 0])
     np.testing.assert_array_equal(WAVES[1][4:], WAVES[0][:-4])
     np.testing.assert_array_equal(WAVES[2][:-4], WAVES[0][4:])
@@ -227,7 +227,7 @@ def test_two_classes_of_waveform() -> None:
 
 @pytest.mark.parametrize("name", GENERATORS)
 def test_sizes_and_seeds(name: str) -> None:
-    """As in flkl2014's table 1; same seed, same rows; other seed, other rows."""
+    """The sizes are those of table 1 of flkl2014; the seed determines the rows."""
     X, y = generate(name)
     _, rows = GENERATORS[name]
     assert X.shape == (rows, 21 if name.startswith("wave") else 20)
@@ -237,7 +237,7 @@ def test_sizes_and_seeds(name: str) -> None:
     assert (generate(name, seed=1)[0] != X).all()
 
 
-def test_names_are_drawn_apart() -> None:
-    """The noise of one set is not that of another."""
+def test_each_name_has_its_own_noise() -> None:
+    """Sets with different names have different noise."""
     first, second = generate("twonorm-generated")[0], generate("ringnorm-generated")[0]
     assert abs(np.corrcoef(first[:, 0], second[:, 0])[0, 1]) < 0.05

@@ -1,4 +1,4 @@
-"""The registry is complete, and names nobody knows get the nearest one."""
+"""The registry is complete, and an unknown name is answered with the nearest one."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def test_every_entry(info: DataSetInfo) -> None:
 
 
 @pytest.mark.parametrize("info", ENTRIES, ids=lambda info: info.name)
-def test_the_most_that_a_file_may_hold(info: DataSetInfo) -> None:
-    """The size of each file is known; the limit cuts neither the file nor its embedded copy."""
+def test_the_size_limit_of_a_file(info: DataSetInfo) -> None:
+    """The size of each file is known, and the limit allows the file and its embedded copy."""
     assert (info.bytes is None) == (not info.file)
     assert (info.bytes or 0) < info.largest < 100_000_000
     if info.embedded:
@@ -43,7 +43,7 @@ def test_the_most_that_a_file_may_hold(info: DataSetInfo) -> None:
         assert max(len(raw), len(bz2.decompress(raw))) < info.largest
 
 
-def test_the_longest_text_of_so_many_numbers() -> None:
+def test_the_size_limit_allows_the_longest_text() -> None:
     info = as_info("x", {"task": "regression", "rows": 2, "features": 10**4, "file": "x", "sha256": "0",
                          "licence": ""})  # fmt: skip
     longest = [-2.2250738585072014e-308] * 2
@@ -53,7 +53,7 @@ def test_the_longest_text_of_so_many_numbers() -> None:
     assert replace(info, bytes=10**9).largest == 10**9
 
 
-def test_files_differ() -> None:
+def test_files_are_distinct() -> None:
     files = [info for info in ENTRIES if info.file]
     assert len({info.file for info in files}) == len(files) == len(ENTRIES) - 1
     assert len({info.sha256 for info in files}) == len(files)
@@ -61,7 +61,7 @@ def test_files_differ() -> None:
 
 @pytest.mark.parametrize("info", [i for i in ENTRIES if i.given], ids=lambda info: info.name)
 def test_given_splits(info: DataSetInfo) -> None:
-    """Sizes of table 1 of flkl2014: never more rows than there are, and known to the file that has the splits."""
+    """Given splits have the sizes of table 1 of flkl2014, no more rows than the set, and a file or formula."""
     assert info.given is not None
     assert info.given.train + info.given.test <= info.rows
     assert info.given.splits in (20, 100)

@@ -1,4 +1,4 @@
-"""The svmlight reader and writer: what they accept, what they refuse and in which words."""
+"""The svmlight reader and writer: accepted files, and refused ones with their messages."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def written(folder: Path, text: str | bytes, name: str = "data.txt") -> Path:
 
 
 def read_svmlight(path: Path, n_features: int | None = None) -> tuple[Array, Array]:
-    """The matrix and the labels of a file."""
+    """Return the matrix and the labels of a file."""
     return parse_svmlight(unpack(path, read_content(path))[1], path, n_features)
 
 
@@ -81,7 +81,7 @@ def test_n_features_pads_with_zeros(tmp_path: Path) -> None:
     assert message(path, 1) == f"{path}:1: index above n_features = 1: '2:7'"
 
 
-def test_labels_alone_are_examples_of_zeros(tmp_path: Path) -> None:
+def test_rows_with_only_a_label_are_zeros(tmp_path: Path) -> None:
     path = written(tmp_path, "1\n-1\n")
     assert read_svmlight(path)[0].shape == (2, 0)
     assert read_svmlight(path, 3)[0].tolist() == [[0, 0, 0], [0, 0, 0]]
@@ -136,7 +136,7 @@ def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
 def test_rows_stay_sparse_until_their_size_is_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Twelve bytes a row ask for eight megabytes each; what would not fit is said with its sizes."""
+    """Twelve bytes per row that ask for eight megabytes each are refused with their sizes before any allocation."""
     path = written(tmp_path, "1 1:1\n-1 1000000:1\n" * 10_000)
 
     def zeros(*_: object) -> Array:
@@ -161,8 +161,8 @@ def test_gzip(tmp_path: Path) -> None:
     assert message(broken).startswith(f"{broken}: not a whole .gz file: it is cut off")
 
 
-def test_the_first_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
-    """Before what else is wrong with the lines above."""
+def test_the_first_wrong_bytes_are_named(tmp_path: Path) -> None:
+    """A wrong byte is reported before other mistakes in the lines above it."""
     path = written(tmp_path, "1 1:x # \u03c4\n".encode() + b"1 \xe2\x82\n")
     assert message(path) == rf"{path}:2: not UTF-8 text: '1 \\xe2\\x82'"
 
@@ -174,7 +174,7 @@ def test_a_name_stays_on_its_line(tmp_path: Path) -> None:
 
 @given(X=hnp.arrays(np.float64, SHAPES, elements=FINITE | st.just(0.0)), data=st.data())
 @pytest.mark.parametrize("name", ["round.txt", "round.bz2"])
-def test_what_is_written_reads_back_the_same(
+def test_written_files_read_back_equal(
     tmp_path_factory: pytest.TempPathFactory, name: str, X: Array, data: st.DataObject
 ) -> None:
     y = data.draw(hnp.arrays(np.float64, len(X), elements=FINITE))
@@ -199,7 +199,7 @@ def test_the_writer_is_terse_and_deterministic(tmp_path: Path) -> None:
     ("X", "y"),
     [([[np.nan]], [1.0]), ([[1.0]], [np.inf]), ([[1.0]], [1.0, 2.0]), ([1.0], [1.0]), ([], [])],
 )
-def test_the_writer_refuses_what_could_not_be_read(tmp_path: Path, X: object, y: object) -> None:
+def test_the_writer_refuses_unreadable_values(tmp_path: Path, X: object, y: object) -> None:
     with pytest.raises(ValueError, match="cannot write"):
         write_svmlight(tmp_path / "bad.txt", np.array(X), np.array(y))
     assert not (tmp_path / "bad.txt").exists()

@@ -1,4 +1,4 @@
-"""A user's table: dialects, packings and encodings, what each column is, and each decision in one line."""
+"""Tables of users: dialects, packings and encodings, the kind of each column, and each decision in one line."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ LABELS = ["no", "yes", "no"]
 
 
 def write(folder: Path, text: str | bytes, name: str = "a.csv") -> Path:
-    """A file."""
+    """Write a file."""
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
 
 
 def lines(delimiter: str = ",", header: bool = True, column: int = 2) -> str:
-    """The rows above as CSV, the target in any column."""
+    """Return the rows above as CSV, with the target in any column."""
     rows = [["a", "b"]] * header + [[repr(float(v)) for v in row] for row in X]
     targets = ["y"] * header + LABELS
     for row, target in zip(rows := [list(r) for r in rows], targets, strict=True):
@@ -50,18 +50,18 @@ def lines(delimiter: str = ",", header: bool = True, column: int = 2) -> str:
 
 
 def numbers(frame: Frame) -> np.ndarray:
-    """The features of a frame of numbers alone."""
+    """Return the features of a frame that has only numbers."""
     assert all(spec.numeric for spec in frame.columns)
     return np.column_stack(frame.data)
 
 
 def kinds(frame: Frame) -> dict[str, str]:
-    """Column -> kind."""
+    """Return column -> kind."""
     return {spec.name: spec.kind for spec in frame.columns}
 
 
 def said(frame: Frame) -> list[str]:
-    """The decisions as they are printed."""
+    """Return the decisions as printed."""
     return decision_lines(frame.decisions)
 
 
@@ -70,7 +70,7 @@ Read = Callable[..., Frame]
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
-    """Text -> frame; keywords are options."""
+    """Read a text as a frame; keywords are options."""
 
     def reader(text: str | bytes, target: str | None = None, **options: Any) -> Frame:
         return read_frame(write(tmp_path, text), target, TableOptions(**options))
@@ -79,7 +79,7 @@ def read(tmp_path: Path) -> Read:
 
 
 def column(read: Read, values: list[str], delimiter: str = ",", **options: Any) -> Frame:
-    """A frame of a number x and the column c of these values; the target has two classes."""
+    """Return a frame of a number x and a column c with these values; the target has two classes."""
     rows = [f"{i * i}.5{delimiter}{v}{delimiter}{'ab'[i % 2]}\n" for i, v in enumerate(values)]
     header = delimiter.join("xcy") + "\n"
     return read(header + "".join(rows), **options)
@@ -103,7 +103,7 @@ def test_delimiters_headers_and_targets(read: Read, delimiter: str, header: bool
 
 
 def zipped(data: bytes, *others: str) -> bytes:
-    """An archive of a.csv and others."""
+    """Return an archive of a.csv and others."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         archive.writestr("a.csv", data)
@@ -193,7 +193,7 @@ def test_every_float_is_read_back(rows: list[tuple[float, ...]]) -> None:
     assert np.array_equal(read_back, np.array(rows))
 
 
-def test_latin_1_is_said(read: Read) -> None:
+def test_latin_1_is_reported(read: Read) -> None:
     text = "stra\u00dfe,x,y\nM\u00fcllerstra\u00dfe,1.5,a\nM\u00fcllerstra\u00dfe,2,b\nAllee \u20ac,3,b\n"
     for encoding, decided in (("cp1252", True), ("utf-8", False), ("utf-16", False)):
         found = read(text.encode(encoding))
@@ -219,7 +219,7 @@ def test_names_in_a_comment_as_numpy_writes_it(tmp_path: Path) -> None:
     found = read_frame(path, None)
     assert (found.columns[0].name, found.schema.target) == ("first", "second")
     assert "the names of the columns are read from a # line" in said(found)
-    # A row that somebody has switched off is no header.
+    # A commented-out row is not a header.
     assert read_frame(write(tmp_path, "#1,2\n3,4\n5,7\n"), None).schema.named is False
 
 
@@ -247,8 +247,8 @@ def test_svmlight_that_cannot_be_unpacked_in_place_names_its_file(tmp_path: Path
     assert str(error.value) == f"{path}:2: indices not ascending: '1:2'"
 
 
-def test_columns_are_told_from_svmlight(tmp_path: Path) -> None:
-    """A time of day has a colon too."""
+def test_tables_with_colons_are_not_svmlight(tmp_path: Path) -> None:
+    """Text with colons, such as times of day, is not taken for svmlight."""
     found = read_frame(write(tmp_path, "2004-01-01 12:30,5,1\n2004-01-02 12:30,6,2\n", "a"), None)
     assert kinds(found) == {"1": "date", "2": "number"}
 
@@ -283,7 +283,7 @@ def test_columns_are_told_from_svmlight(tmp_path: Path) -> None:
         ("a,y\n1,$2\n2,$3.50\n3,$9\n", "a.csv:2: column y: '$2' has a currency sign: write plain numbers"),
     ],
 )  # fmt: skip
-def test_one_line_for_what_cannot_be(read: Read, text: str | bytes, said: str) -> None:
+def test_one_line_for_files_without_a_table(read: Read, text: str | bytes, said: str) -> None:
     with pytest.raises(DataError) as error:
         read(text)
     assert said in str(error.value)
@@ -308,7 +308,7 @@ def test_bad_svmlight(tmp_path: Path, text: str | bytes, said: str) -> None:
     assert said in str(error.value)
 
 
-def test_columns_of_spaces_are_said(tmp_path: Path) -> None:
+def test_columns_separated_by_spaces_are_reported(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"a\.data: no commas, semicolons or tabs between columns"):
         read_frame(write(tmp_path, "5.1  3.5 1\n4.9  3.0 2\n", "a.data"), None)
 
@@ -332,8 +332,10 @@ TEXTS = st.lists(st.lists(PIECES, min_size=1, max_size=4), max_size=8)
 
 @settings(max_examples=300)
 @given(TEXTS, st.sampled_from([",", ";", "\t", " "]), st.sampled_from([None, "1", "y", "2"]))
-def test_whatever_the_file_holds(rows: list[list[str]], delimiter: str, target: str | None) -> None:
-    """A frame that can be prepared, or one line that says why not."""
+def test_any_file_gives_a_frame_or_one_line(
+    rows: list[list[str]], delimiter: str, target: str | None
+) -> None:
+    """Any file gives either a frame that can be prepared, or an error of one line."""
     import tempfile
 
     text = "\n".join(delimiter.join(row) for row in rows)
@@ -343,7 +345,7 @@ def test_whatever_the_file_holds(rows: list[list[str]], delimiter: str, target: 
 
 
 def check_reading(path: Path, target: str | None) -> None:
-    """What is read is whole: numbers or gaps, texts, a target in each row, and lines to print."""
+    """Check that a frame is complete: numbers or gaps, texts, a target in each row, and printable lines."""
     try:
         found = read_frame(path, target)
     except DataError as error:
@@ -361,7 +363,7 @@ def check_reading(path: Path, target: str | None) -> None:
 
 
 def check_line(text: str) -> None:
-    """One line."""
+    """Check that a text is one line."""
     assert text
     assert "\n" not in text
 
@@ -383,7 +385,7 @@ def test_a_table_of_words_has_its_header(read: Read) -> None:
     found = read(TITANIC)
     assert kinds(found) == dict.fromkeys(("class", "sex", "age"), "category")
     assert set(found.target or []) == {"yes", "no"}
-    # The same rows without the header have none: the words of the first recur below it.
+    # Without the header row the rest has no header: words of the first row recur below it.
     found = read(TITANIC.partition("\n")[2])
     assert list(kinds(found)) == ["1", "2", "3"]
     assert len(found.target or []) == 12
@@ -416,17 +418,17 @@ def test_columns_numbered_by_pandas(read: Read, start: int) -> None:
     assert (list(found.target or []), found.schema.named) == (["0", "1"], True)
     found = read(head + "5,6,red\n7,8,blue\n7,9,red\n")
     assert list(found.target or []) == ["red", "blue", "red"]
-    # Otherwise it is a row, and what is wrong with it is said.
+    # Otherwise the first line is a row of data.
     for text in (head + "5,6,no\n7,8,1\n", "5,6,y\n7,8,0\n7,8,1\n"):
         assert (read(text).target or [])[0] == "y"
 
 
-def test_the_targets_name_shows_the_header(read: Read) -> None:
+def test_the_name_of_the_target_reveals_the_header(read: Read) -> None:
     assert list(read("u,v\nx,w\nz,q\n", "v", categorical=("u",)).target or []) == ["w", "q"]
 
 
 def test_row_names_of_r(read: Read) -> None:
-    """``write.table(sep=",")`` gives the names of the rows no name."""
+    """R's ``write.table(sep=",")`` writes no column name for the row names."""
     found = read("a,b\nMazda,1,2\nFiat,2,4\n", "b", drop=("Unnamed: 0",))
     assert numbers(found).tolist() == [[1], [2]]
     assert "the first column has no name: the header is one field short" in said(found)
@@ -458,8 +460,8 @@ def test_a_wide_table_does_not_fill_the_screen(read: Read) -> None:
     assert len(str(error.value)) < 500
 
 
-def test_a_column_called_by_a_number(read: Read) -> None:
-    """A name wins over a position."""
+def test_a_column_named_by_a_number(read: Read) -> None:
+    """A column name takes precedence over a position."""
     assert list(read("2,x,1\n1,2,0\n5,1,3\n", "x").target or []) == ["2", "1"]
     assert list(read("1,2,0\n3,4,1\n", "2").target or []) == ["2", "4"]
 
@@ -490,7 +492,7 @@ def test_ways_of_writing_numbers(
     assert [d.text for d in found.decisions] == [f"written with {style}"] * (style is not None)
 
 
-def test_commas_that_may_be_either_follow_the_rest_of_the_file(read: Read) -> None:
+def test_ambiguous_commas_follow_the_rest_of_the_file(read: Read) -> None:
     rows = "1,234;{};a\n2,345;{};b\n999;{};b\n"
     found = read("c;d;y\n" + rows.format("0,5", "1,25", "2"))
     assert found.data[0].tolist() == [1.234, 2.345, 999]
@@ -501,7 +503,7 @@ def test_commas_that_may_be_either_follow_the_rest_of_the_file(read: Read) -> No
             DataError, match=r"a\.csv:2: column c: '1,234' is ambiguous: write 1234 or 1\.234"
         ):
             read("c;d;y\n" + rows.format(*other))
-    # Dots between thousands would read as decimal points, were it not for the other column.
+    # Without the other column, dots between thousands would read as decimal points.
     found = read("c;d;y\n1.234;0,5;a\n2.345;1,5;b\n999;2,5;b\n")
     assert found.data[0].tolist() == [1234, 2345, 999]
     assert read("c;d;y\n1.234;5;a\n2.345;1;b\n").data[0].tolist() == [1.234, 2.345]
@@ -530,7 +532,7 @@ def test_a_decimal_comma_where_commas_separate_is_refused(read: Read) -> None:
         (["1_000", "2_000", "3_500"], "an underscore"),
     ],
 )
-def test_amounts_are_no_classes(read: Read, values: list[str], what: str) -> None:
+def test_amounts_are_not_classes(read: Read, values: list[str], what: str) -> None:
     quoted = [f'"{v}"' for v in values]
     with pytest.raises(DataError) as error:
         column(read, quoted)
@@ -563,7 +565,7 @@ def test_percentages_as_the_target(read: Read) -> None:
         (["45%", "50%", "60%", "<1%"], "'<1%' is not a finite number, but 3 of 4 values are"),
     ],
 )
-def test_percentages_beside_something_else(read: Read, values: list[str], what: str) -> None:
+def test_percentages_mixed_with_other_values(read: Read, values: list[str], what: str) -> None:
     with pytest.raises(DataError, match=what):
         column(read, values)
 
@@ -572,7 +574,7 @@ def test_percentages_beside_something_else(read: Read, values: list[str], what: 
     "word", ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "?", "#N/A", "<NA>"]
 )
 @pytest.mark.parametrize("others", [["1", "2.5", "3"], ["red", "blue", "red"]])
-def test_what_is_missing(read: Read, word: str, others: list[str]) -> None:
+def test_marks_of_missing_values(read: Read, word: str, others: list[str]) -> None:
     found = column(read, [*others, word])
     gap = found.data[1][3]
     assert np.isnan(gap) if others[0] == "1" else gap == ""
@@ -585,7 +587,7 @@ def test_what_is_missing(read: Read, word: str, others: list[str]) -> None:
 
 
 @pytest.mark.parametrize("word", [".", "-", "*", "None", "missing", ".."])
-def test_what_is_missing_among_numbers_alone(read: Read, word: str) -> None:
+def test_marks_of_missing_values_in_numeric_columns_only(read: Read, word: str) -> None:
     found = column(read, ["1", word, "2", "5"])
     assert np.isnan(found.data[1]).tolist() == [False, True, False, False]
     assert f"column c: '{word}' read as missing" in said(found)
@@ -607,12 +609,12 @@ def test_missing_is_imputed_dropped_or_an_error(read: Read) -> None:
         assert said(column(read, ["1", "5", "9"], missing=way)) == []
 
 
-def test_rows_without_a_target_are_left_out(read: Read) -> None:
+def test_rows_without_a_target_are_dropped(read: Read) -> None:
     found = read("a,b,y\n1,1,0\n2,5,\n3,2,NA\n4.5,7,1\n")
     assert (found.n, list(found.target or [])) == (2, ["0", "1"])
     assert list(found.place.lines) == [2, 5]
     assert said(found)[0] == "dropped 2 rows without a value of the target y (the first in line 3)"
-    # "None" is a class among words, and nothing among numbers.
+    # "None" is a class among words, but missing among numbers.
     assert read("a,y\n1,None\n5,Some\n3,None\n").n == 3
     assert read("a,y\n1,None\n5,2\n3,4\n").n == 2
 
@@ -656,7 +658,7 @@ def test_a_scale_with_words_is_categories(read: Read) -> None:
 
 @pytest.mark.parametrize("code", ["136A", "7b", "c168"])
 def test_digits_with_a_letter_are_codes(read: Read, code: str) -> None:
-    """A family 136A among families 1, 2, ... is no slip in a measurement."""
+    """In a column of families 1, 2, ..., the family 136A is a code and not a typing error."""
     values = [str(i // 3) for i in range(60)]
     found = column(read, [*values, code])
     assert kinds(found)["c"] == "category"
@@ -664,14 +666,14 @@ def test_digits_with_a_letter_are_codes(read: Read, code: str) -> None:
 
 
 @pytest.mark.parametrize("slip", ["12k", "5g", "l0", "O5", "136AB"])
-def test_other_letters_are_slips(read: Read, slip: str) -> None:
+def test_other_letters_are_typing_errors(read: Read, slip: str) -> None:
     with pytest.raises(DataError, match=f"column c: '{slip}' is not a finite number"):
         column(read, [*(str(i // 2) for i in range(60)), slip])
     with pytest.raises(DataError, match="column c: '13A' is not a finite number"):
         column(read, [*(f"{i / 2}" for i in range(60)), "13A"])
 
 
-def test_infinity_is_no_category(read: Read) -> None:
+def test_infinity_is_not_a_category(read: Read) -> None:
     with pytest.raises(DataError, match="column c: '1E400' is not a finite number"):
         column(read, ["1,5", "2,5", "1E400"], ";", numeric=("c",))
 
@@ -696,7 +698,7 @@ def test_marks_among_numbers_are_refused(read: Read, mark: str) -> None:
         column(read, values)
 
 
-def test_texts_of_their_own_are_left_out(read: Read) -> None:
+def test_unique_texts_are_dropped(read: Read) -> None:
     values = [f"name {i}" for i in range(30)]
     found = column(read, values)
     assert kinds(found) == {"x": "number"}
@@ -711,14 +713,14 @@ def test_texts_of_their_own_are_left_out(read: Read) -> None:
         column(read, values, drop=("x",))
 
 
-def test_why_no_feature_is_left(read: Read) -> None:
-    """Every reason is said, not that of the first column alone."""
+def test_reasons_when_no_feature_is_left(read: Read) -> None:
+    """The error lists the reasons of all dropped columns, not only the first."""
     lines = [f"{i},name {i},{i % 2}" for i in range(30)]
     with pytest.raises(DataError, match=r"no feature is left: column Unnamed: 0: .*; column c \("):
         read("\n".join([",c,y", *lines]))
 
 
-def test_what_is_asked_of_columns(read: Read) -> None:
+def test_options_for_columns(read: Read) -> None:
     values = ["3.0", "1", "3", "1.0", "2"]
     found = column(read, values, categorical=("c",))
     assert (kinds(found)["c"], found.data[1].tolist()) == ("code", ["3", "1", "3", "1", "2"])
@@ -773,7 +775,7 @@ def test_dates_are_days(read: Read, values: list[str], form: str, days: list[flo
     ) in said(found)
 
 
-def test_dates_that_may_be_either_are_refused(read: Read) -> None:
+def test_ambiguous_dates_are_refused(read: Read) -> None:
     with pytest.raises(
         DataError,
         match=r"a\.csv:2: column c: '01/02/2004' may have the day first or the month first",
@@ -785,7 +787,7 @@ def test_dates_that_may_be_either_are_refused(read: Read) -> None:
 @pytest.mark.parametrize(
     "values", [["2004-13-01"] * 3, ["10-12", "13-15", "10-12"], ["a1", "b2", "b2"]]
 )
-def test_what_is_no_date(read: Read, values: list[str]) -> None:
+def test_values_that_are_not_dates(read: Read, values: list[str]) -> None:
     assert column(read, values).columns[1].kind == "category"
 
 
@@ -794,7 +796,7 @@ def test_what_is_no_date(read: Read, values: list[str]) -> None:
 
 @pytest.mark.parametrize("name", ["", "Unnamed: 0", "index", "rownames", "row.names", "id", "ID"])
 @pytest.mark.parametrize("start", [0, 1])
-def test_an_index_is_left_out(read: Read, name: str, start: int) -> None:
+def test_an_index_is_dropped(read: Read, name: str, start: int) -> None:
     rows = "".join(f"{i + start},{i * i}.5,{i % 2}\n" for i in range(12))
     found = read(f"{name},x,y\n{rows}")
     assert kinds(found) == {"x": "number"}
@@ -808,24 +810,24 @@ def test_an_index_is_left_out(read: Read, name: str, start: int) -> None:
     ]
 
 
-def test_what_is_no_index(read: Read) -> None:
-    # Another name: it is kept, and said.
+def test_columns_that_are_not_an_index(read: Read) -> None:
+    # An index with another name is kept and reported.
     found = read("day,x,y\n" + "".join(f"{i},{i * i}.5,{i % 2}\n" for i in range(12)))
     assert list(kinds(found)) == ["day", "x"]
     assert said(found) == [
         "column day: it counts the rows; drop it with --drop COLUMN unless the order of the rows has a meaning"
     ]
-    # It is all that there is.
+    # The only column is kept.
     assert read("index,y\n0,1\n1,5\n2,3\n").n == 3
     assert read("".join(f"{i},{i * i % 7}\n" for i in range(20))).n == 20
-    # It repeats.
+    # A column with repeated values is kept.
     assert list(kinds(read("id,x,y\n1,2,0\n1,3,1\n2,5,1\n"))) == ["id", "x"]
-    # A name that ends in these letters.
+    # A column whose name only ends in these letters is kept.
     assert "acid" in kinds(read("x,acid,y\n1,3,0\n3,7,1\n2,5,1\n"))
 
 
 def test_an_index_of_some_of_the_rows(read: Read) -> None:
-    """As pandas writes it after a split."""
+    """The index that pandas writes after a split, which covers some of the rows, is dropped."""
     assert list(kinds(read(",x,y\n17,2,0\n3,3,1\n9,5,1\n"))) == ["x"]
     assert list(kinds(read("customer_id,x,y\n17,2,0\n3,3,1\n9,5,1\n"))) == ["x"]
 
@@ -836,20 +838,20 @@ def test_an_index_without_a_header(read: Read) -> None:
     assert list(kinds(read(rows, numeric=("1",)))) == ["1", "2", "3"]
 
 
-def test_constants_are_said(read: Read) -> None:
+def test_constants_are_reported(read: Read) -> None:
     found = read("a,b,c,y\n1,7,u,0\n2,7,u,1\n5,7,u,1\n")
     assert list(kinds(found)) == ["a", "b", "c"]
     assert said(found) == ["columns b (7) and c ('u'): the same value in every row"]
 
 
-def test_a_column_without_values_is_left_out(read: Read) -> None:
+def test_a_column_without_values_is_dropped(read: Read) -> None:
     found = read("a,b,y,\n1,,0,\n2,NA,1,\n5,,1,\n")
     assert list(kinds(found)) == ["a"]
     assert found.schema.target == "y"
     assert said(found) == ["column b: dropped: it has no value in any row"]
 
 
-def test_a_copy_of_the_target_is_said(read: Read) -> None:
+def test_a_copy_of_the_target_is_reported(read: Read) -> None:
     rows = "".join(f"{i % 3},{'uvw'[i % 3]},{i * i % 5},{'xyz'[i % 3]}\n" for i in range(12))
     text = " ".join(said(read("a,b,c,y\n" + rows)))
     assert "columns a and b: it determines the target exactly" in text
@@ -925,11 +927,11 @@ def test_parquet(tmp_path: Path) -> None:
             read_frame(write(tmp_path, raw, "b.parquet"), "y")
 
 
-# --- files that were made to do harm ------------------------------------------------------------------
+# --- hostile files ----------------------------------------------------------------------------------
 
 
 def deflated(raw: bytes) -> bytes:
-    """An archive of one file, packed."""
+    """Return a packed archive of one file."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.csv", raw)
@@ -948,15 +950,15 @@ def test_a_bomb(tmp_path: Path, ending: str, pack: Any, monkeypatch: pytest.Monk
         read_frame(path, None)
 
 
-def test_fields_that_memory_does_not_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Said of the text, before it becomes fields."""
+def test_more_fields_than_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text that memory cannot hold as fields is refused before it is split."""
     path = write(tmp_path, "a,b,y\n" + "1,2,3\n2,1,4\n" * 500)
     monkeypatch.setattr("kselect.datasets.table.read.available_memory", lambda: 500_000)
     with pytest.raises(DataError, match=r"3004 fields in 1002 lines need 0\.0 GiB of memory; 0\.0"):
         read_frame(path, None)
 
 
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
     import os
 
     os.mkfifo(tmp_path / "pipe.csv")
@@ -1009,14 +1011,14 @@ ROWS = "31,m,01,2004-01-01,a\n45,f,02,2004-02-01,b\n,m,01,2004-03-01,a\n7,,02,20
 
 @pytest.fixture
 def schema(tmp_path: Path) -> Schema:
-    """A number, two categories and a date."""
+    """Return the schema of a number, two categories and a date."""
     found = read_frame(write(tmp_path, HEADER + ROWS), None).schema
     assert [spec.kind for spec in found.columns] == ["number", "category", "category", "date"]
     return found
 
 
 def same(one: Frame, other: Frame) -> bool:
-    """Whether two frames hold the same features."""
+    """Return whether two frames hold the same features."""
     pairs = zip(one.data, other.data, strict=True)
     return all(np.array_equal(a, b, equal_nan=a.dtype != object) for a, b in pairs)
 
@@ -1032,7 +1034,7 @@ def test_the_file_itself(tmp_path: Path, schema: Schema) -> None:
 def test_columns_are_found_by_name(tmp_path: Path, schema: Schema) -> None:
     there = read_frame(write(tmp_path, HEADER + ROWS), None)
     rows = [row.split(",") for row in (HEADER + ROWS).splitlines()]
-    order = [3, 0, 2, 1]  # without the target, and with a column that nobody knows
+    order = [3, 0, 2, 1]  # without the target, and with an unknown column
     text = "".join(",".join([*(row[i] for i in order), "?"]) + "\n" for row in rows)
     found = read_like(write(tmp_path, gzip.compress(text.encode()), "b.csv.gz"), schema)
     assert same(there, found)
@@ -1040,7 +1042,7 @@ def test_columns_are_found_by_name(tmp_path: Path, schema: Schema) -> None:
 
 
 def test_one_row_and_one_column(tmp_path: Path, schema: Schema) -> None:
-    """What a column is, is known: a header above one row of words is a header."""
+    """In a further file the columns are known: a header above a single row of words is a header."""
     found = read_like(write(tmp_path, "sex,zip,joined,age\nf,7,2004-01-02,NA\n", "b.csv"), schema)
     assert [v[0] for v in found.data[1:]] == ["f", "7", 12419.0]
     assert np.isnan(found.data[0][0])
@@ -1058,7 +1060,7 @@ def test_kinds_are_those_of_the_first_file(tmp_path: Path) -> None:
     assert [values.tolist() for values in found.data] == [["1", "3"], ["7", "8"]]
 
 
-def test_an_index_that_was_left_out_may_stay(tmp_path: Path) -> None:
+def test_a_dropped_index_may_stay_in_further_files(tmp_path: Path) -> None:
     schema = read_frame(write(tmp_path, ",x,y\n0,5,1\n1,7,2\n2,9,1\n"), None).schema
     assert read_like(write(tmp_path, ",x\n0,5\n", "b.csv"), schema).data[0].tolist() == [5]
     assert read_like(write(tmp_path, "x\n5\n", "b.csv"), schema).data[0].tolist() == [5]
@@ -1077,7 +1079,9 @@ def test_an_index_that_was_left_out_may_stay(tmp_path: Path) -> None:
         ("1 1:1 2:5\n", "b.csv: svmlight, but the model has learned from columns"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit(tmp_path: Path, schema: Schema, text: str, said: str) -> None:
+def test_files_that_do_not_fit_the_schema(
+    tmp_path: Path, schema: Schema, text: str, said: str
+) -> None:
     with pytest.raises(DataError) as error:
         read_like(write(tmp_path, text, "b.csv"), schema)
     assert said in str(error.value)
@@ -1105,7 +1109,7 @@ def test_svmlight_like_another_file(tmp_path: Path) -> None:
         read_like(write(tmp_path, "0 4:7\n", "b.svm"), schema)
 
 
-def test_a_target_that_cannot_be_read_does_not_hinder(tmp_path: Path) -> None:
+def test_an_unreadable_target_is_ignored_in_further_files(tmp_path: Path) -> None:
     schema = read_frame(write(tmp_path, "x,y\n1,2\n2,3\n"), None).schema
     found = read_like(write(tmp_path, "x,y\n5,$3\n", "b.csv"), schema)
     assert found.target is None

@@ -1,4 +1,4 @@
-"""The target as classes or as numbers, and what it cannot be."""
+"""The target as classes or numbers, and values that cannot be a target."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kselect.errors import DataError
 
 
 def table(target: Any) -> Frame:
-    """A frame of which only the target matters."""
+    """Return a frame of which only the target matters."""
     place = FilePlace(
         Path("f"), range(2, 2 + len(target or ())) if not isinstance(target, np.ndarray) else ()
     )
@@ -56,7 +56,7 @@ SCALE = ["<5", "5", "6", "7+"] * 6
 
 
 def test_words_among_few_numbers_are_classes() -> None:
-    """Each in more than one row, and few values for so many rows: a lone word is a slip."""
+    """Words are classes if each occurs in several rows and there are few values for the number of rows."""
     found = as_target(table(SCALE), None)
     assert set(found.classes) == {"5", "6", "7+", "<5"}
     assert found.why == "the target is text with 4 values"
@@ -78,7 +78,7 @@ def test_task_by_the_user() -> None:
 
 
 def test_signs() -> None:
-    """The second of two classes is +1; of more each has its row."""
+    """The second of two classes is +1; each of several classes has its own row of signs."""
     assert as_target(table(["b", "a", "b"]), None).values.tolist() == [[1, -1, 1]]
     assert one_against_rest(["a", "c", "b"], ["a", "b", "c"]).tolist() == [
         [1, -1, -1], [-1, -1, 1], [-1, 1, -1],
