@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
-from kselect.errors import StoreError, printable
+from kselect.errors import DataError, StoreError, printable
 
 Say = Callable[[str], None]
 
@@ -111,7 +111,14 @@ def locked(folder: Path, wait: float = LOCK_SECONDS, say: Say = on_stderr) -> It
 def take(handle: int, folder: Path, wait: float, say: Say) -> None:
     """Wait for the lock of an open folder, with growing pauses between the attempts."""
     started, pause, told = time.monotonic(), 0.001, False
-    while not try_lock(handle, say):
+    while True:
+        try:
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            what = "has no locks ({}): start no second run into the same folder"
+            return tolerate(error, what, say)
         waited = time.monotonic() - started
         if waited >= wait:
             raise StoreError(
@@ -123,18 +130,6 @@ def take(handle: int, folder: Path, wait: float, say: Say) -> None:
             say(f"waiting for {holder(handle)}, which has the lock of {printable(folder)}")
         time.sleep(min(pause, max(wait - waited, 0.001)))
         pause = min(2 * pause, LONGEST_PAUSE)
-
-
-def try_lock(handle: int, say: Say) -> bool:
-    """Take the lock if it is free; return True also if the file system has no locks."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        what = "has no locks ({}): start no second run into the same folder"
-        tolerate(error, what, say)
-    return True
 
 
 def tolerate(error: OSError, what: str, say: Say) -> None:
@@ -190,6 +185,25 @@ def write_whole(path: Path, content: str | bytes, say: Say = on_stderr) -> None:
             sync(handle, say)
         finally:
             os.close(handle)
+
+
+def write_named(path: Path, content: str | bytes, flag: str = "") -> None:
+    """Write a file that the user names; a failure is a DataError of one line."""
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise DataError(f"{flag}{printable(path)}: {reason(error)}") from None
+
+
+def require_writable(path: Path, flag: str) -> None:
+    """Refuse a path that cannot be written, before any work; ``flag`` is the flag that names it."""
+    shown, folder = f"{flag} {printable(path)}", path.parent
+    if path.is_dir():
+        raise DataError(f"{shown}: that is a folder; add the name of a file")
+    if not folder.is_dir():
+        raise DataError(f"{shown}: there is no folder {printable(folder)}; create it first")
+    if not os.access(folder, os.W_OK):
+        raise DataError(f"{shown}: no permission to write to the folder {printable(folder)}")
 
 
 def open_temporary(path: Path) -> tuple[BinaryIO, Path]:

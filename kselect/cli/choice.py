@@ -114,11 +114,8 @@ def by_relevance(kernel: Ard) -> list[int]:
 
 def describe(chosen: Chosen, flags: Mapping[str, Any]) -> str:
     """Return the output of ``select``."""
-    found, names = chosen.found, chosen.data.preparation.names
-    if isinstance(found.kernel, Ard):
-        table = relevance_lines(found.kernel, names)
-    else:
-        table = work_lines(found) if found.work else score_lines(found)
+    found, kernel, names = chosen.found, chosen.found.kernel, chosen.data.preparation.names
+    table = relevance_lines(kernel, names) if isinstance(kernel, Ard) else score_lines(found)
     python = [f"  {line}" for line in python_lines(chosen, flags)]
     lines = [*data_lines(chosen.data), model_line(found), "", *table, ""]
     return "\n".join([*lines, *choice_lines(chosen), "", "fit it:", *python])
@@ -169,8 +166,17 @@ def choice_lines(chosen: Chosen) -> Iterator[str]:
 
 
 def score_lines(found: Selection) -> list[str]:
-    """Return the criterion over the grid: one column per ridge, one line per kernel, the choice in brackets."""
+    """Return the criterion over the grid: one column per ridge, one line per kernel, the choice in brackets.
+
+    A search by bounds does not know these scores; return what it had to fit.
+    """
     request = found.request
+    if work := found.work:
+        fits = found.scores.size * (request.method.folds or 1)
+        return [
+            f"the exact minimum by bounds: fitted {work.kernels_fitted} of {len(request.kernels)} kernels and "
+            f"{work.folds} of {fits} folds (--search grid scores every candidate)"
+        ]
     cells = [[f"{score:.4g}" for score in row] for row in found.scores]
     row, column = found.position
     cells[row][column] = f"[{cells[row][column]}]"
@@ -179,17 +185,6 @@ def score_lines(found: Selection) -> list[str]:
     table += [[name, *line] for name, line in zip(names, cells, strict=True)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return ["  ".join(f"{c:>{w}}" for c, w in zip(line, widths, strict=True)) for line in table]
-
-
-def work_lines(found: Selection) -> list[str]:
-    """Return what a search by bounds had to fit."""
-    request, work = found.request, found.work
-    assert work is not None
-    fits = found.scores.size * (request.method.folds or 1)
-    return [
-        f"the exact minimum by bounds: fitted {work.kernels_fitted} of {len(request.kernels)} kernels and "
-        f"{work.folds} of {fits} folds (--search grid scores every candidate)"
-    ]
 
 
 def relevance_lines(kernel: Ard, names: Sequence[str]) -> list[str]:

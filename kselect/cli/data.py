@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from kselect.cli.flags import place_options, places
-from kselect.cli.main import require_command
+from kselect.cli.flags import place_options
+from kselect.cli.main import CommandGroup
 from kselect.datasets.content import read_content, sha256_of, unpack
 from kselect.datasets.fetch import (
     Damaged,
@@ -24,50 +25,38 @@ from kselect.datasets.svmlight import parse_svmlight
 from kselect.errors import DataError, KselectError, printable
 
 
-class DataGroup(click.Group):
-    """The group of commands below ``kselect data``."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Resolve as click does; for an unknown command, suggest the nearest name."""
-        require_command(ctx, args, self.commands)
-        return super().resolve_command(ctx, args)
-
-
-@click.group("data", cls=DataGroup, epilog="Example: kselect data fetch a2a --mirror DIR")
+@click.group("data", cls=CommandGroup, epilog="Example: kselect data fetch a2a --mirror DIR")
 def data() -> None:
     """List, fetch and verify the data sets."""
 
 
 @data.command("list", epilog="Example: kselect data list")
 @place_options
-def list_command(mirror: str | None, offline: bool, data_dir: str | None) -> None:
+def list_command(where: Places) -> None:
     """List each data set and where its file would be read from; the network is not used."""
-    look = places(mirror, True, data_dir)
+    look = replace(where, offline=True)
     for info in load_registry().values():
         try:
             source = resolve(info, look)
-            where = source.kind
+            at = source.kind
             if source.kind != "embedded":
-                where += f": {printable(source.path)}"
+                at += f": {printable(source.path)}"
         except Damaged as error:
-            where = f"{printable(error.path)}: {error.what}"
+            at = f"{printable(error.path)}: {error.what}"
         except DataError:
-            where = "not here"
-        click.echo(f"{info.name:<20} {info.task:<15}{info.rows:>6} x {info.features:<4} {where}")
+            at = "not here"
+        click.echo(f"{info.name:<20} {info.task:<15}{info.rows:>6} x {info.features:<4} {at}")
 
 
 @data.command("fetch", epilog="Example: kselect data fetch a2a mg --mirror DIR")
 @click.argument("names", nargs=-1)
 @place_options
-def fetch(names: tuple[str, ...], mirror: str | None, offline: bool, data_dir: str | None) -> None:
+def fetch(names: tuple[str, ...], where: Places) -> None:
     """Fetch the LIBSVM files of NAMES (default: all) into the data folder, and check them."""
-    look = places(mirror, offline, data_dir)
     problems = []
     for info in chosen(names):
         try:
-            source = fetch_into_cache(info, look)
+            source = fetch_into_cache(info, where)
             file = f"{printable(source.path)} ({source.kind})"
             click.echo(f"{info.name}: {file}, sha256 {source.sha256}")
         except DataError as error:
@@ -79,16 +68,21 @@ def fetch(names: tuple[str, ...], mirror: str | None, offline: bool, data_dir: s
 @data.command("verify", epilog="Example: kselect data verify")
 @click.argument("names", nargs=-1)
 @place_options
-def verify(names: tuple[str, ...], mirror: str | None, offline: bool, data_dir: str | None) -> None:
+def verify(names: tuple[str, ...], where: Places) -> None:
     """Compare every copy of the files of NAMES (default: all) on this machine with its checksum."""
-    look = places(mirror, True, data_dir)
+    look = replace(where, offline=True)
     problems = []
     for info in chosen(names):
+        folders = [look.cache, look.cache / "libsvm"]
+        if look.mirror and "://" not in look.mirror:
+            folders.append(Path(look.mirror) / "libsvm")
         try:
-            found = copies(info, look)
+            found = [(f / info.file, "file") for f in folders if is_there(f / info.file)]
         except Unreachable as error:
             problems.append(str(error))
             continue
+        if info.embedded and info.embedded_sha256:
+            found.append((packaged("embedded") / info.embedded, "embedded"))
         if not found:
             click.echo(f"{info.name}: no copy here")
         for path, kind in found:
@@ -104,17 +98,6 @@ def verify(names: tuple[str, ...], mirror: str | None, offline: bool, data_dir: 
 def chosen(names: tuple[str, ...]) -> list[DataSetInfo]:
     """Return the registry entries of the names, or all entries."""
     return [find_dataset(name) for name in names] or list(load_registry().values())
-
-
-def copies(info: DataSetInfo, look: Places) -> list[tuple[Path, str]]:
-    """Return every copy of a data set on this machine, with its kind."""
-    folders = [look.cache, look.cache / "libsvm"]
-    if look.mirror and "://" not in look.mirror:
-        folders.append(Path(look.mirror) / "libsvm")
-    found = [(folder / info.file, "file") for folder in folders if is_there(folder / info.file)]
-    if info.embedded and info.embedded_sha256:
-        found.append((packaged("embedded") / info.embedded, "embedded"))
-    return found
 
 
 @data.command(

@@ -14,8 +14,7 @@ from kselect.cli.choosing import choose, search_flag
 from kselect.cli.flags import PATH, selection_options
 from kselect.datasets.table.frames import read_like
 from kselect.datasets.table.raw_table import decision_lines
-from kselect.errors import DataError, printable
-from kselect.files import reason, write_whole
+from kselect.files import require_writable, write_named
 from kselect.selection.model_file import (
     Prediction,
     SavedModel,
@@ -54,7 +53,7 @@ Columns are found by name; the target column is optional. Notes report what diff
 )
 def fit_command(file: Path, output: Path, **flags: Any) -> None:
     """Choose the kernel and the ridge for the rows of FILE, fit them, and write the model."""
-    require_writable(output)
+    require_writable(output, "--output")
     flags["search"] = search_flag(flags, None, as_json=False)
     chosen = choose(file, flags)
     data, target = chosen.data, chosen.data.target
@@ -64,15 +63,6 @@ def fit_command(file: Path, output: Path, **flags: Any) -> None:
     for line in (*data_lines(data), model_line(chosen.found), *choice_lines(chosen)):
         click.echo(line)
     click.echo(f"written: {output}")
-
-
-def require_writable(path: Path) -> None:
-    """Refuse a path that cannot be written, before the search."""
-    if path.is_dir():
-        raise DataError(f"--output {printable(path)}: that is a folder; add the name of a file")
-    if not path.parent.is_dir():
-        folder = printable(path.parent)
-        raise DataError(f"--output {printable(path)}: there is no folder {folder}; create it first")
 
 
 @click.command("predict", epilog=PREDICT_EPILOG)
@@ -91,7 +81,7 @@ def predict_command(model: Path, file: Path, output: Path | None) -> None:
     The output is CSV: the prediction and, for classes, the decision values and the probabilities.
     """
     if output:
-        require_writable(output)
+        require_writable(output, "--output")
     saved = read_model(model)
     frame = read_like(file, saved.preparation.schema)
     predicted = predict(saved, frame)
@@ -104,10 +94,7 @@ def predict_command(model: Path, file: Path, output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    try:
-        write_whole(output, text)
-    except OSError as error:
-        raise DataError(f"{printable(output)}: {reason(error)}") from None
+    write_named(output, text)
     click.echo(f"{frame.n} predictions written: {output}")
 
 

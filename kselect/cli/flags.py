@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from kselect.kernels import find_kernel
 from kselect.selection.request import LAM, kernel_grids
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 PATH = click.Path(path_type=Path)
 COLUMN: dict[str, Any] = {"multiple": True, "metavar": "COLUMN"}
 NAME: dict[str, Any] = {"multiple": True, "metavar": "NAME"}
@@ -156,9 +158,20 @@ def decorated(function: F, *flags: Callable[[F], F]) -> F:
     return function
 
 
-def place_options(function: F) -> F:
-    """Add ``--mirror``, ``--offline`` and ``--data-dir``, with their environment variables."""
-    return decorated(function, *PLACE_FLAGS)
+def place_options(command: Callable[..., T]) -> Callable[..., T]:
+    """Add ``--mirror``, ``--offline`` and ``--data-dir``; the command gets ``where``, the places to look at.
+
+    Paths below the current folder are shown relative to it.
+    """
+
+    @wraps(command)
+    def with_places(mirror: str | None, offline: bool, data_dir: str | None, **rest: Any) -> T:
+        cache = Path(data_dir) if data_dir else default_cache()
+        with suppress(ValueError):
+            cache = cache.resolve().relative_to(Path.cwd())
+        return command(where=Places(cache, mirror, offline), **rest)
+
+    return decorated(with_places, *PLACE_FLAGS)
 
 
 def column_options(function: F) -> F:
@@ -180,11 +193,3 @@ def selection_options(function: F) -> F:
         kernel_flags.append(click.option(f"--{parameter}", metavar="GRID", help=text))
     flags = (*TABLE_FLAGS, *PART_FLAGS, *kernel_flags, *SEARCH_FLAGS)
     return click.argument("file", type=PATH)(decorated(function, *flags))
-
-
-def places(mirror: str | None, offline: bool, data_dir: str | None) -> Places:
-    """Return where to look for data files; paths below the current folder are shown relative to it."""
-    cache = Path(data_dir) if data_dir else default_cache()
-    with suppress(ValueError):
-        cache = cache.resolve().relative_to(Path.cwd())
-    return Places(cache, mirror, offline)

@@ -17,7 +17,7 @@ from kselect.datasets.table.frames import read_frame
 from kselect.datasets.table.raw_table import Frame, decision_lines
 from kselect.datasets.table.target import Target, as_target
 from kselect.errors import ConfigError, DataError, printable, quoted
-from kselect.files import reason, write_whole
+from kselect.files import write_named
 
 EPILOG = """\b
 Examples:
@@ -122,10 +122,7 @@ def init(files: tuple[Path, ...], targets: tuple[str, ...], output: Path, force:
         click.echo(f"{path}: {one.frame.n} rows, {len(one.frame.columns)} columns, {named}{task}")
         for line in decision_lines(one.frame.decisions):
             click.echo(f"  {line}")
-    try:
-        write_whole(output, config_text(inspected, output))
-    except OSError as error:
-        raise DataError(f"{printable(output)}: {reason(error)}") from None
+    write_named(output, config_text(inspected, output))
     click.echo(f"written: {output}")
     click.echo(f"next: kselect run {output}")
 

@@ -7,7 +7,7 @@ import errno
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 
 import click
 
@@ -35,7 +35,20 @@ LONGEST_LINE = 1000  # of an error, in characters
 LONGEST_ARGUMENT = 4096  # the limit of a path
 
 
-class LazyGroup(click.Group):
+class CommandGroup(click.Group):
+    """A group of commands that suggests the nearest name for an unknown one."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Resolve as click does; for an unknown command, fail with the nearest name."""
+        names = self.list_commands(ctx)
+        if args and not args[0].startswith("-") and args[0] not in names:
+            ctx.fail(f"unknown command {quoted(args[0])}{nearest(args[0], names)}")
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(CommandGroup):
     """The group of all commands, which imports a command only when it is typed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -54,19 +67,6 @@ class LazyGroup(click.Group):
         """Write the one-line help from the table, without importing the commands."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry[2]) for name, entry in COMMANDS.items()])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Resolve as click does; for an unknown command, suggest the nearest name."""
-        require_command(ctx, args, COMMANDS)
-        return super().resolve_command(ctx, args)
-
-
-def require_command(ctx: click.Context, args: list[str], names: Iterable[str]) -> None:
-    """Fail with the nearest name if the first argument is not the name of a command."""
-    if args and not args[0].startswith("-") and args[0] not in names:
-        ctx.fail(f"unknown command {quoted(args[0])}{nearest(args[0], names)}")
 
 
 @click.command(
@@ -195,21 +195,15 @@ def open_streams() -> None:
 
     Characters that a terminal or a file cannot show are written as escapes.
     """
-    for number, name, mode in closed():
-        stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 - until the end
-        setattr(sys, name, stream)
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure:
-            reconfigure(errors="backslashreplace")
-
-
-def closed() -> Iterator[tuple[int, str, str]]:
-    """Yield each closed standard stream after opening its number to the null device."""
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
             os.set_inheritable(number, True)
-            yield number, name, mode
+            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 - until the end
+            setattr(sys, name, stream)
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure:
+            reconfigure(errors="backslashreplace")

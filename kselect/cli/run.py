@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from kselect.cli.flags import (
     SKIP_MISSING,
     column_options,
     place_options,
-    places,
 )
 from kselect.cli.progress import handle_interrupts
 from kselect.config.load import Loaded, load, load_config
@@ -56,20 +55,15 @@ Examples:
 """
 
 
-@dataclass(frozen=True)
-class RunFlags:
+@dataclass(frozen=True, kw_only=True)
+class RunFlags(RunOptions):
     """The flags that say how to run."""
 
-    n_jobs: int
     dry_run: bool
-    force: bool
-    retry_failed: bool
-    fail_fast: bool
     skip_missing: bool
     backend: str
     scheduler: str | None
     shard: tuple[int, int]
-    quiet: bool
     verbose: bool
 
 
@@ -97,7 +91,7 @@ def parse_shard(_: click.Context, __: click.Parameter, value: str) -> tuple[int,
     is_flag=True,
     help="Check the config, count the jobs and estimate the run time by timing samples; write nothing.",
 )
-@click.option("-f", "--force", is_flag=True, help="Run finished jobs again.")
+@click.option("-f", "--force", "fresh", is_flag=True, help="Run finished jobs again.")
 @click.option("--retry-failed", is_flag=True, help="Run failed jobs again.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
 @place_options
@@ -137,9 +131,7 @@ def run(
     criteria: tuple[str, ...],
     splits: str | None,
     output: Path | None,
-    mirror: str | None,
-    offline: bool,
-    data_dir: str | None,
+    where: Places,
     variants: tuple[str, ...],
     **flags: Any,
 ) -> int:
@@ -152,7 +144,6 @@ def run(
     if how.scheduler and how.backend != "dask":
         raise ConfigError("--scheduler needs --backend dask")
     overrides = {"datasets": datasets or None, "criteria": criteria or None, "splits": splits}
-    where = places(mirror, offline, data_dir)
     wanted = tuple(dict.fromkeys(variants)) or ("",)
     if "all" in wanted:
         wanted = tuple(v.name for v in load_config(config, FIGURES).variants)
@@ -211,9 +202,9 @@ def run_one(
     sources, missing = available_sources(experiment, where, how.skip_missing)
     plan = make_plan(
         experiment, sources, missing, store,
-        retry_failed=how.retry_failed, force=how.force, shard=how.shard,
+        retry_failed=how.retry_failed, force=how.fresh, shard=how.shard,
     )  # fmt: skip
-    check_kept(loaded.whole, plan, store, force=how.force)
+    check_kept(loaded.whole, plan, store, force=how.fresh)
     check_leftover(loaded.whole, store, planned_keys(experiment, plan))
     describe(f"{experiment.name}{variant and f', variant {variant}'}", experiment, plan, store, how)
     if how.dry_run:
@@ -265,8 +256,7 @@ def execute(loaded: Loaded, plan: Plan, store: Store, how: RunFlags) -> int:
     executor_of = executors(how)
     with threadpool_limits(1):
         environment = describe_environment()
-    n_jobs = max(1, min(how.n_jobs, len(plan.trials)))
-    settings = RunOptions(n_jobs, how.force, how.retry_failed, how.fail_fast, how.quiet)
+    settings = replace(how, n_jobs=max(1, min(how.n_jobs, len(plan.trials))))
     with closing(FolderLocks(store.folder, partial(click.echo, err=True))) as locks:
         locks.protocol(
             lambda: store.write(KEPT, loaded.resolved),

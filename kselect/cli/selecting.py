@@ -20,7 +20,7 @@ from kselect.errors import ConfigError
 from kselect.grids import show_number
 from kselect.learners import find_learner
 from kselect.numerics.linalg import Array
-from kselect.selection.compare import ComparedCriterion, CriteriaComparison, compare
+from kselect.selection.compare import CriteriaComparison, compare
 from kselect.selection.own_data import OwnData
 from kselect.selection.request import Request
 
@@ -128,26 +128,19 @@ def comparison_lines(found: CriteriaComparison, data: OwnData, request: Request)
     yield ""
     quality = found.criteria[0].quality
     measure = f"{quality.measure} ({found.outer} outer folds)"
-    heads = ("criterion", "choice", "score", measure, "seconds")
-    yield from aligned([heads, *(cells(line) for line in found.criteria)])
+    table = [("criterion", "choice", "score", measure, "seconds")]
+    for line in found.criteria:
+        point, quality = line.best.point, line.quality
+        values = {**point.kernel.parameters, "lam": point.lam}
+        choice = ", ".join(f"{name} = {show_number(value)}" for name, value in values.items())
+        score, spread = f"{line.best.score:.6g}", f"{quality.value:.4f} +- {quality.spread:.4f}"
+        table.append((line.method.label, choice, score, spread, f"{line.seconds:.2f}"))
+    yield from aligned(table)
     yield ""
     yield f"{quality.measure} of always predicting {quality.trivial_name}: {quality.trivial:.4g}"
     yield (
         f"seconds: time for one criterion only, on all rows; {found.shared:.2f} s of work serve all criteria. "
         "Each outer fold is predicted by a model imputed, encoded, scaled and chosen without it."
-    )
-
-
-def cells(line: ComparedCriterion) -> tuple[str, ...]:
-    """Return the cells of one criterion."""
-    point, quality = line.best.point, line.quality
-    values = {**point.kernel.parameters, "lam": point.lam}
-    return (
-        line.method.label,
-        ", ".join(f"{name} = {show_number(value)}" for name, value in values.items()),
-        f"{line.best.score:.6g}",
-        f"{quality.value:.4f} +- {quality.spread:.4f}",
-        f"{line.seconds:.2f}",
     )
 
 

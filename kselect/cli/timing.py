@@ -17,13 +17,12 @@ from kselect.cli.flags import (
     SKIP_MISSING,
     column_options,
     place_options,
-    places,
 )
 from kselect.cli.progress import handle_interrupts
 from kselect.cli.run import KEPT, NO_FILE, available_sources, read_experiment, results_folder
 from kselect.config.load import Loaded
 from kselect.datasets.dataset import Source
-from kselect.datasets.fetch import packaged
+from kselect.datasets.fetch import Places, packaged
 from kselect.plan import check_folds
 from kselect.store.environment import describe_environment, digest
 from kselect.store.jobs import Store
@@ -67,9 +66,7 @@ def time_command(
     output: Path | None,
     budget: float,
     force: bool,
-    mirror: str | None,
-    offline: bool,
-    data_dir: str | None,
+    where: Places,
     skip_missing: bool,
     quiet: bool,
 ) -> int:
@@ -81,7 +78,6 @@ def time_command(
     overrides = {"datasets": datasets or None, "criteria": criteria or None}
     loaded = read_experiment(config, overrides, output)
     store = Store(results_folder(loaded.asked, output))
-    where = places(mirror, offline, data_dir)
     sources, missing = available_sources(loaded.asked, where, skip_missing)
     check_folds(loaded.asked, sources)
     say: Callable[[str], None] = (lambda _: None) if quiet else partial(click.echo, err=True)

@@ -84,13 +84,26 @@ def load(
     return Loaded(asked, build(document, kinds), text, protocol_text(document))
 
 
+def as_list(value: object) -> list[Any]:
+    """Return the values of a repeatable flag."""
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+
+
 def narrowed(document: Document, kinds: Kinds, overrides: Mapping[str, object]) -> Experiment:
     """Return the experiment of a document under the flags.
 
     A figure that loses all its columns is dropped, together with the other methods that it needs.
     """
     given = {key: value for key, value in overrides.items() if value is not None}
-    override(document, given)
+    for key, value in given.items():
+        if key not in FLAGS:
+            raise TypeError(f"no flag overrides {key!r}")
+        if key != "criteria" and isinstance(document.data, dict):
+            document.data[key] = value if key == "splits" else as_list(value)
+            document.sources[key] = FLAGS[key]
+    if "splits" in given and isinstance(document.data, dict):
+        # A number of splits on the command line applies to every data set.
+        document.data.pop("fewer-splits", None)
     experiment = build(document, kinds)
     if "criteria" not in given:
         return experiment
@@ -108,24 +121,6 @@ def narrowed(document: Document, kinds: Kinds, overrides: Mapping[str, object]) 
         if m.label in wanted or (m.label not in known and m.part in parts)
     )
     return replace(experiment, methods=tuple(methods), figures=figures)
-
-
-def override(document: Document, given: Mapping[str, object]) -> None:
-    """Replace keys of a document by the values of flags, and remember which flag each came from."""
-    for key, value in given.items():
-        if key not in FLAGS:
-            raise TypeError(f"no flag overrides {key!r}")
-        if key != "criteria" and isinstance(document.data, dict):
-            document.data[key] = value if key == "splits" else as_list(value)
-            document.sources[key] = FLAGS[key]
-            if key == "splits":
-                # A number of splits on the command line applies to every data set.
-                document.data.pop("fewer-splits", None)
-
-
-def as_list(value: object) -> list[Any]:
-    """Return the values of a repeatable flag."""
-    return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
 
 
 def build(document: Document, kinds: Kinds) -> Experiment:

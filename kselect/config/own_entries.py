@@ -58,15 +58,18 @@ def read_entry(document: Document, here: Location, entry: Mapping[str, Any]) -> 
     if len(document.problems) > before:
         return None
     path = Path(document.path).parent / entry["file"]
-    options, target = options_of(entry), entry.get("target")
+    drop, categorical, numeric = (tuple(map(str, as_names(entry.get(key)))) for key in COLUMNS)
+    missing: Missing = entry.get("missing", "impute")
+    options = TableOptions(drop, categorical, numeric, missing, entry.get("task"))
+    target = entry.get("target")
     asked = None if target is None else str(target)
     try:
         if all(key in entry for key in ("task", *FACTS)):  # as a results folder keeps them
-            task, rows, columns, sha256 = (entry[key] for key in ("task", *FACTS))
+            task, rows, features, sha256 = (entry[key] for key in ("task", *FACTS))
         else:
             frame = read_frame(path, asked, options)
             task, sha256 = as_target(frame, options.task).task, frame.sha256
-            rows, columns = frame.n, len(frame.columns)
+            rows, features = frame.n, len(frame.columns)
             if entry.get("sha256") not in (None, sha256):
                 raise DataError(f"{path}: wrong checksum: sha256 is {sha256}")
     except (ConfigError, DataError) as error:
@@ -79,7 +82,7 @@ def read_entry(document: Document, here: Location, entry: Mapping[str, Any]) -> 
         **{key: getattr(options, key) for key in COLUMNS},
     }
     return OwnInfo(
-        name_of(entry), task, rows, columns, file=path.name, sha256=sha256, licence="your own",
+        name_of(entry), task, rows, features, file=path.name, sha256=sha256, licence="your own",
         reading=reading, path=path, target=asked, options=options,
     )  # fmt: skip
 
@@ -118,15 +121,6 @@ def as_names(written: object) -> list[Any]:
     if written is None:
         return []
     return written if isinstance(written, list) else [written]
-
-
-def options_of(entry: Mapping[str, Any]) -> TableOptions:
-    """Return the options for reading the columns."""
-    drop, categorical, numeric = (
-        tuple(str(name) for name in as_names(entry.get(key))) for key in COLUMNS
-    )
-    missing: Missing = entry.get("missing", "impute")
-    return TableOptions(drop, categorical, numeric, missing, entry.get("task"))
 
 
 def written_entry(info: OwnInfo, folder: Path) -> dict[str, Any]:

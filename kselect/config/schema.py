@@ -245,7 +245,11 @@ def search_misfits(item: CriterionItem, search: Choice, config: ConfigFile) -> I
 
 def check_datasets(config: ConfigFile, document: Document) -> None:
     """Note repeated data sets, and those that the learner, a criterion or the protocol cannot take."""
-    demands = list(label_demands(config))
+    # What needs labels -1 and +1; the loss of the config itself is squared in a regression.
+    demands = ["stratify: true"] if config.stratify else []
+    for item in config.criteria:
+        needs = ((k, v) for k, v in item.own.items() if v in NEEDS_LABELS.get(k, ()))
+        demands += [f"{key} {value!r} of {item.name}" for key, value in needs]
     tasks = [task for task, _ in config.learner]
     for i, name in enumerate(config.datasets):
         here, task = ("datasets", i), document.dataset(name).task
@@ -264,13 +268,3 @@ def check_datasets(config: ConfigFile, document: Document) -> None:
         if name in document.own and config.scale_on == "all":
             words = f"scale-on: all scales with the test rows; {name} needs scale-on: train"
             document.wrong(here, words)
-
-
-def label_demands(config: ConfigFile) -> Iterator[str]:
-    """Yield what needs labels -1 and +1; the loss of the config itself is squared in a regression."""
-    if config.stratify:
-        yield "stratify: true"
-    for item in config.criteria:
-        for key, value in item.own.items():
-            if value in NEEDS_LABELS.get(key, ()):
-                yield f"{key} {value!r} of {item.name}"

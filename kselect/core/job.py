@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any, Protocol
 from kselect.core.experiment import Experiment
 from kselect.core.method import Method
 from kselect.core.record import Record, record_keys
+from kselect.datasets.content import sha256_of
 from kselect.datasets.dataset import Source
 from kselect.grids import show_number
 
@@ -99,4 +99,4 @@ def protocol_of(experiment: Experiment, dataset: str, data_sha256: str) -> str:
         facts["reading"] = info.reading
     if experiment.search != "grid":  # the pruned search equals the grid up to rounding only
         facts["search"] = experiment.search
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return sha256_of(json.dumps(facts, sort_keys=True).encode())

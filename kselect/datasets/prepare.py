@@ -8,7 +8,7 @@ read from it gives the same bits.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -20,7 +20,6 @@ from kselect.datasets.table.raw_table import (
     Frame,
     ReadingDecision,
     Schema,
-    Texts,
 )
 from kselect.numerics.linalg import Array, Index
 
@@ -93,10 +92,6 @@ class Preparation:
             values = [f"{spec.name}={level or MISSING_LEVEL}" for level in kept]
             found += [spec.name] if spec.numeric else values
         return tuple(found)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values and arrays, from which ``from_dict`` makes an equal preparation."""
-        return asdict(self)
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Preparation:
@@ -171,22 +166,20 @@ def learn(frame: Frame) -> tuple[Array, tuple[Levels, ...]]:
 
 
 def encode(frame: Frame, medians: Array, levels: Sequence[Levels]) -> list[Array]:
-    """Return the unscaled features of each column."""
+    """Return the unscaled features of each column.
+
+    A category has a 0/1 column per level, or only that of the second of two levels; an unknown value is 0 in all.
+    """
     blocks = []
     for spec, values, median, known in zip(frame.columns, frame.data, medians, levels, strict=True):
         if spec.numeric:
             blocks.append(np.where(absent(values), median, values)[:, None])
-        else:
-            blocks.append(indicators_of(values, known))
+            continue
+        position = {level: i for i, level in enumerate(known)}
+        codes = np.array([position.get(value, -1) for value in values], dtype=np.intp)
+        ones = np.asarray(codes[:, None] == np.arange(len(known)), dtype=np.float64)
+        blocks.append(ones[:, 1:] if len(known) == 2 else ones)
     return blocks
-
-
-def indicators_of(values: Texts | Array, levels: Levels) -> Array:
-    """Return a 0/1 column per level, only the second of two; an unknown value is 0 in all columns."""
-    position = {level: i for i, level in enumerate(levels)}
-    codes = np.array([position.get(value, -1) for value in values], dtype=np.intp)
-    ones = np.asarray(codes[:, None] == np.arange(len(levels)), dtype=np.float64)
-    return ones[:, 1:] if len(levels) == 2 else ones
 
 
 def unseen_levels(spec: ColumnSpec, values: Any, levels: Levels) -> ReadingDecision | None:

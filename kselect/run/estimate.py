@@ -7,7 +7,7 @@ far as ALLOWANCE permits. The rest is extrapolated from the growth of the time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -72,7 +72,11 @@ def job_seconds(experiment: Experiment, plan: Plan) -> Mapping[JobKind, float]:
     order = sorted(trials, key=lambda kind: -costs[kind])
     found: dict[JobKind, float] = {}
     for trial in {experiment.task(kind[0]): trials[kind] for kind in order}.values():
-        warm_up(experiment, trial)
+        # Do what a worker does only once: imports, and the compilation of loops.
+        with suppress(KselectError):
+            for sample in samples_of(experiment, trial):
+                once = replace(sample, kernels=evenly(experiment.kernels, 1))
+                time_sample(experiment, trial, once, MANY_ROWS // 2)
     started = perf_counter()
     for kind in order:
         if perf_counter() - started > PATIENCE:
@@ -88,18 +92,12 @@ def job_seconds(experiment: Experiment, plan: Plan) -> Mapping[JobKind, float]:
     return found
 
 
-def warm_up(experiment: Experiment, trial: Trial) -> None:
-    """Do what a worker does only once: imports, and the compilation of loops."""
-    with suppress(KselectError):
-        for sample in samples_of(experiment, trial):
-            once = replace(sample, kernels=evenly(experiment.kernels, 1))
-            time_sample(experiment, trial, once, MANY_ROWS // 2)
-
-
 def climb(experiment: Experiment, trial: Trial, sample: TimingSample) -> float:
     """Return the seconds of a sample on all training rows, from numbers of rows that double until they are slow."""
     seconds = partial(time_sample, experiment, trial)
-    sizes = row_counts(experiment, trial)
+    rows = experiment.train_rows(trial.dataset)
+    halvings = 0 if experiment.train is None else max(0, ceil(log2(rows / MANY_ROWS)))
+    sizes = [ceil(rows / 2**k) for k in range(halvings, -1, -1)]
     here, times = seconds(sample, sizes[0]), sample.times
     powers = (CUBE, CUBE)
     for few, many in pairwise(sizes):
@@ -114,15 +112,6 @@ def climb(experiment: Experiment, trial: Trial, sample: TimingSample) -> float:
         before, here = here, seconds(sample, many)
         powers = (powers[-1], log(here / before) / log(many / few))
     return times * here
-
-
-def row_counts(experiment: Experiment, trial: Trial) -> Sequence[int]:
-    """Return increasing numbers of training rows: all, half of them and so on down to MANY_ROWS."""
-    rows = experiment.train_rows(trial.dataset)
-    if experiment.train is None:
-        return (rows,)
-    halvings = max(0, ceil(log2(rows / MANY_ROWS)))
-    return tuple(ceil(rows / 2**k) for k in range(halvings, -1, -1))
 
 
 def growth(powers: tuple[float, float], further: float) -> float:

@@ -11,7 +11,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -26,7 +26,7 @@ from kselect.datasets.table.raw_table import Frame, ReadingDecision
 from kselect.datasets.table.target import Target
 from kselect.datasets.table.written_values import MISSING, is_finite
 from kselect.errors import DataError, KselectError
-from kselect.files import write_whole
+from kselect.files import write_named
 from kselect.grids import show_number
 from kselect.kernels import Kernel, find_kernel
 from kselect.learners import Fit
@@ -183,7 +183,7 @@ def known_targets(frame: Frame) -> list[str]:
 
 def write_model(path: Path, model: SavedModel) -> None:
     """Write the file completely or not at all; equal models give equal bytes."""
-    prepared = model.preparation.to_dict()
+    prepared = asdict(model.preparation)
     arrays = {"alpha": model.alpha, "bias": model.bias, "support": model.support}
     arrays |= {name: prepared.pop(name) for name in ("medians", "shift", "divisor")}
     plain = {name: getattr(model, name) for name in PLAIN_FIELDS}
@@ -193,10 +193,7 @@ def write_model(path: Path, model: SavedModel) -> None:
     members |= {name: np.ascontiguousarray(v, dtype="<f8") for name, v in arrays.items()}
     content = io.BytesIO()
     np.savez(content, allow_pickle=False, checksum=checksum(members), **members)
-    try:
-        write_whole(path, content.getvalue())
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
+    write_named(path, content.getvalue())
 
 
 def checksum(members: Mapping[str, NDArray[Any]]) -> NDArray[np.uint8]:

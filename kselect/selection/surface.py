@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kselect.errors import ConfigError, brief
-from kselect.files import write_whole
+from kselect.files import require_writable, write_named
 from kselect.grids import show_number
 from kselect.kernels.ard import Ard
 from kselect.numerics.linalg import Array
@@ -51,10 +50,7 @@ def draw_surface(found: Selection, path: Path, data: str = "", names: Sequence[s
         draw_cells(figure, axes, found, data)
     target = io.BytesIO()
     figure.savefig(target, format=kind, dpi=150)
-    try:
-        write_whole(path, target.getvalue())
-    except OSError as error:
-        raise ConfigError(f"--plot {path}: {error.strerror}") from None
+    write_named(path, target.getvalue(), "--plot ")
     return path
 
 
@@ -63,13 +59,7 @@ def check_plot(path: Path) -> str:
     kind = path.suffix.lower().lstrip(".")
     if kind not in KINDS:
         raise ConfigError(f"--plot {path}: the name must end in .png, .pdf or .svg")
-    folder = path.parent
-    if path.is_dir():
-        raise ConfigError(f"--plot {path}: that is a folder; add the name of a file")
-    if not folder.is_dir():
-        raise ConfigError(f"--plot {path}: there is no folder {folder}; create it first")
-    if not os.access(folder, os.W_OK):
-        raise ConfigError(f"--plot {path}: no permission to write to the folder {folder}")
+    require_writable(path, "--plot")
     return kind
 
 
@@ -89,7 +79,13 @@ def draw_cells(figure: Any, axes: Any, found: Selection, data: str) -> None:
     bar.set_ticks(even, labels=[f"{v:.3g}" for v in even])
     bar.minorticks_off()
     draw_border(axes, nearly_best(scores))
-    name_axes(axes, found)
+    request = found.request
+    names = [";".join(map(show_number, k.parameters.values())) or k.name for k in request.kernels]
+    axes.set_xticks(range(len(request.lams)), map(show_number, request.lams), rotation=90)
+    axes.set_yticks(range(len(names)), names)
+    axes.tick_params(labelsize=8)
+    axes.set_xlabel("lam")
+    axes.set_ylabel(", ".join(found.kernel.parameters) or "kernel")
     row, column = found.position
     axes.plot([column], [row], "o", ms=11, mfc="none", mec=CHOICE, mew=2.2, label="the choice")
     add_legend(figure, axes, missing=bool(np.isnan(scores).any()))
@@ -143,17 +139,6 @@ def borders(inside: Array) -> list[tuple[tuple[float, float], ...]]:
         ((x - 0.5, y - 0.5), (x + 0.5, y - 0.5))
         for y, x in zip(rows.tolist(), columns.tolist(), strict=True)
     ]
-
-
-def name_axes(axes: Any, found: Selection) -> None:
-    """Label each row with its kernel parameters and each column with its ridge."""
-    request = found.request
-    names = [";".join(map(show_number, k.parameters.values())) or k.name for k in request.kernels]
-    axes.set_xticks(range(len(request.lams)), map(show_number, request.lams), rotation=90)
-    axes.set_yticks(range(len(names)), names)
-    axes.tick_params(labelsize=8)
-    axes.set_xlabel("lam")
-    axes.set_ylabel(", ".join(found.kernel.parameters) or "kernel")
 
 
 def add_legend(figure: Any, axes: Any, missing: bool) -> None:

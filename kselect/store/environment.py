@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from kselect.datasets.content import sha256_of
 
 PACKAGES = ("kselect", "numpy", "scipy", "pandas", "scikit-learn", "loky", "threadpoolctl")
 HERE = Path(__file__).resolve().parents[1]
@@ -79,5 +80,4 @@ def git(root: Path, *arguments: str) -> str:
 
 def digest(environment: dict[str, Any]) -> str:
     """Return a short name for an environment; jobs contain the name, the manifest the facts."""
-    text = json.dumps(environment, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return sha256_of(json.dumps(environment, sort_keys=True).encode())[:12]

@@ -17,11 +17,12 @@ from typing import Any
 from kselect.core.experiment import Experiment
 from kselect.core.job import RESULT_VERSION, Job, protocol_of
 from kselect.core.record import COLUMNS, DIGITS, Record, RecordKey, record_keys
+from kselect.datasets.content import sha256_of
 from kselect.errors import StoreError
 from kselect.files import locked
 from kselect.grids import show_number
 from kselect.store.environment import digest
-from kselect.store.jobs import Store, checksum
+from kselect.store.jobs import Store
 
 SECONDS_COLUMNS = ("dataset", "split", "environment", "search", "test")
 READERS: dict[str, Callable[[str], Any]] = {
@@ -140,7 +141,7 @@ def stored_records(store: Store, stored: Mapping[str, Any]) -> list[Record]:
         content = path.read_bytes()
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from None
-    if checksum(content) != known:
+    if sha256_of(content) != known:
         raise StoreError(
             f"{path}: changed since kselect wrote it; delete it, or restore its content"
         )
@@ -242,9 +243,9 @@ def manifest(
         "missing": dict(missing),
         "environments": machines,
         "data": {name: data[name] for name in experiment.datasets if name in data},
-        "records_sha256": checksum(records_text(found.records).encode()),
+        "records_sha256": sha256_of(records_text(found.records).encode()),
     }
-    return {**facts, "checksum": checksum(json.dumps(facts, sort_keys=True).encode())}
+    return {**facts, "checksum": sha256_of(json.dumps(facts, sort_keys=True).encode())}
 
 
 def read_manifest(store: Store) -> dict[str, Any]:
@@ -256,5 +257,5 @@ def read_manifest(store: Store) -> dict[str, Any]:
     if not isinstance(found, dict):
         return {}
     facts = {k: v for k, v in found.items() if k != "checksum"}
-    good = found.get("checksum") == checksum(json.dumps(facts, sort_keys=True).encode())
+    good = found.get("checksum") == sha256_of(json.dumps(facts, sort_keys=True).encode())
     return facts if good else {}

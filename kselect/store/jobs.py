@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields, replace
@@ -11,6 +10,7 @@ from typing import Any
 
 from kselect.core.job import RESULT_VERSION, Job
 from kselect.core.record import Record
+from kselect.datasets.content import sha256_of
 from kselect.errors import DamagedJob, StoreError
 from kselect.files import locked, write_whole
 
@@ -23,11 +23,6 @@ TYPES: dict[str, tuple[type, ...]] = {
 
 class OtherVersion(Exception):
     """A job file that another version of kselect wrote."""
-
-
-def checksum(content: bytes) -> str:
-    """Return the SHA-256 of some bytes."""
-    return hashlib.sha256(content).hexdigest()
 
 
 class Store:
@@ -124,14 +119,14 @@ def job_text(job: Job) -> str:
     lines = ",\n  ".join(json.dumps(asdict(r), allow_nan=False) for r in job.records)
     facts = json.dumps({"version": RESULT_VERSION, **head}, allow_nan=False)
     body = f'{facts[:-1]},\n"records": [\n  {lines}\n],\n'
-    return f'{body}"checksum": "{checksum(body.encode())}"}}\n'
+    return f'{body}"checksum": "{sha256_of(body.encode())}"}}\n'
 
 
 def parse_job(content: bytes) -> Job:
     """Return the job that ``job_text`` wrote; raise OtherVersion, or ValueError if the file was changed."""
     data = json.loads(content)
     body, mark, _ = content.rpartition(b'"checksum": ')
-    if not mark or data.pop("checksum") != checksum(body):
+    if not mark or data.pop("checksum") != sha256_of(body):
         raise ValueError("its checksum is wrong")
     if data.pop("version") != RESULT_VERSION:
         raise OtherVersion

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
 
@@ -109,7 +110,7 @@ def test_a_leak_would_be_detected() -> None:
 def test_a_preparation_reads_back_to_the_bit(drawn: tuple[Frame, np.ndarray], scale: Scale) -> None:
     frame, train = drawn
     made = fit_preparation(frame, scale, train)
-    plain = made.to_dict()
+    plain = asdict(made)
     arrays = {k: np.frombuffer(plain.pop(k).tobytes()) for k in ("medians", "shift", "divisor")}
     again = Preparation.from_dict({**json.loads(json.dumps(plain)), **arrays})
     assert again.transform(frame)[0].tobytes() == made.transform(frame)[0].tobytes()
@@ -189,7 +190,7 @@ def test_another_frame_is_refused() -> None:
     ],
 )  # fmt: skip
 def test_invalid_stored_preparations(change: dict[str, Any], error: type[Exception]) -> None:
-    plain = fit_preparation(frame_of({"a": [1.0, 2], "c": ["u", "v"]}), "zscore").to_dict()
+    plain = asdict(fit_preparation(frame_of({"a": [1.0, 2], "c": ["u", "v"]}), "zscore"))
     assert Preparation.from_dict(plain).names == ("a", "c=v")
     with pytest.raises(error):
         Preparation.from_dict({**plain, **change})

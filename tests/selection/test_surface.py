@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from kselect.core.grid_point import BestPoint, GridPoint
 from kselect.core.method import Choice
-from kselect.errors import ConfigError
+from kselect.errors import KselectError
 from kselect.kernels import KERNELS
 from kselect.selection.engine import Selection
 from kselect.selection.request import Request, make_kernels, make_lams, make_method
@@ -136,7 +136,7 @@ def test_borders_are_the_sides_between_inside_and_outside() -> None:
 def test_unwritable_files_are_reported(tmp_path: Path, name: str, said: str) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "folder.png").mkdir()
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(KselectError, match=said):
         draw_surface(selection(WAVES), tmp_path / name)
 
 
@@ -144,12 +144,12 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("kselect.selection.surface.write_whole", full)
-    with pytest.raises(ConfigError, match=r"a\.png: No space left"):
+    monkeypatch.setattr("kselect.files.write_whole", full)
+    with pytest.raises(KselectError, match=r"a\.png: No space left"):
         draw_surface(selection(WAVES), tmp_path / "a.png")
 
 
 def test_a_folder_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)
-    with pytest.raises(ConfigError, match="no permission to write to the folder"):
+    with pytest.raises(KselectError, match="no permission to write to the folder"):
         draw_surface(selection(WAVES), tmp_path / "a.png")

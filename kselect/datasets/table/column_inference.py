@@ -21,9 +21,11 @@ from kselect.datasets.table.raw_table import (
     Texts,
 )
 from kselect.datasets.table.written_values import (
+    ANY_LEADING_ZERO,
     GERMAN,
     HAS_DECIMAL_COMMA,
     LEADING_ZERO,
+    MARKED,
     MISSING,
     MISSING_AMONG_NUMBERS,
     PLAIN,
@@ -32,11 +34,9 @@ from kselect.datasets.table.written_values import (
     Style,
     as_days,
     find_form,
-    find_mark,
     is_finite,
     is_number,
     is_written,
-    plain_numbers,
     styles_of,
 )
 from kselect.errors import DataError
@@ -77,8 +77,17 @@ class ColumnText:
 
     @cached_property
     def plain(self) -> Array | None:
-        """The fields as numbers if all are plainly written numbers; this is fast, and true of most columns."""
-        return plain_numbers(self.fields)
+        """The fields as numbers if all are finite and written as in Python; ids such as ``007`` are not.
+
+        This is fast, and true of most columns.
+        """
+        try:
+            values = np.array(self.fields, dtype=np.float64)
+        except ValueError:
+            return None
+        joined = "\n".join(self.fields)
+        plain = "_" not in joined and joined.isascii() and not ANY_LEADING_ZERO.search(joined)
+        return values if plain and bool(np.isfinite(values).all()) else None
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -183,7 +192,17 @@ def not_plain(column: ColumnText) -> list[str]:
 def read_as(spec: ColumnSpec, column: ColumnText) -> Array | Texts:
     """Return numbers with NaN, or texts with the empty string, for missing values."""
     if spec.kind == "number":
-        return read_numbers(column)
+        style = number_style(column, True)
+        if style is None:
+            if not set(column.counts) - MISSING_AMONG_NUMBERS:
+                return np.full(len(column.fields), np.nan)
+            bad = sorted(not_plain(column), key=lambda v: is_written(v, column.decimal_commas))[0]
+            raise column.error(f"{shown(bad)} is not a finite number", bad)
+        if style is PLAIN and column.plain is not None:
+            return column.plain
+        gone = MISSING | MISSING_AMONG_NUMBERS
+        numbers = {f: np.nan if f in gone else float(style.plain(f)) for f in set(column.fields)}
+        return np.array([numbers[field] for field in column.fields], dtype=np.float64)
     if spec.kind == "date":
         days = {value: as_days(value, spec.form) for value in column.counts}
         for value, day in days.items():
@@ -195,21 +214,6 @@ def read_as(spec: ColumnSpec, column: ColumnText) -> Array | Texts:
     values = np.empty(len(column.fields), dtype=object)
     values[:] = [known.get(field, "") for field in column.fields]
     return values
-
-
-def read_numbers(column: ColumnText) -> Array:
-    """Return the numbers; raise an error that shows the first field that is not a number."""
-    style = number_style(column, True)
-    if style is None:
-        if not set(column.counts) - MISSING_AMONG_NUMBERS:
-            return np.full(len(column.fields), np.nan)
-        bad = sorted(not_plain(column), key=lambda v: is_written(v, column.decimal_commas))[0]
-        raise column.error(f"{shown(bad)} is not a finite number", bad)
-    if style is PLAIN and column.plain is not None:
-        return column.plain
-    missing = MISSING | MISSING_AMONG_NUMBERS
-    known = {f: np.nan if f in missing else float(style.plain(f)) for f in set(column.fields)}
-    return np.array([known[field] for field in column.fields], dtype=np.float64)
 
 
 def canonical(value: str) -> str:
@@ -310,9 +314,11 @@ def refuse_marked(column: ColumnText) -> None:
     """Refuse amounts of money and the like, and decimal commas in a file whose delimiter is the comma."""
     ways = f"write plain numbers, or --drop {column.name}"
     values = list(column.counts)
-    if found := find_mark(values, column.decimal_commas):
-        what, value = found
-        raise column.error(f"{shown(value)} has {what}: {ways}", value)
+    odd = [value for value in values if not is_written(value, column.decimal_commas)]
+    for what, pattern in MARKED:
+        found = [value for value in odd if pattern.fullmatch(value)]
+        if 2 * len(found) > len(values):
+            raise column.error(f"{shown(found[0])} has {what}: {ways}", found[0])
     commas = [v for v in values if HAS_DECIMAL_COMMA.fullmatch(v)]
     if not column.decimal_commas and 2 * len(commas) > len(values):
         what = "has a decimal comma where commas separate the columns"

@@ -153,7 +153,11 @@ def read_columns(file: UnpackedFile, text: DecodedText, header: Header) -> RawTa
     rows, decisions = even_out(path, split(path, text.text, delimiter))
     names, whence = names_in_comment(text, delimiter, len(rows[0][1])), ""
     if header([fields for _, fields in rows]):
-        names, rows = header_names(path, *rows[0]), rows[1:]
+        # A nameless column is named as pandas does.
+        (line, fields), rows = rows[0], rows[1:]
+        names = [one_line(name) or f"Unnamed: {i}" for i, name in enumerate(fields)]
+        if twice := [name for name, times in Counter(names).items() if times > 1]:
+            raise file_error(path, f"two columns are named {quoted(twice[0])}", line)
     elif names:
         whence = "the names of the columns are read from a # line"
     else:
@@ -221,15 +225,6 @@ def even_out(path: Path, rows: NumberedRows) -> tuple[NumberedRows, list[Reading
         if len(fields) != width:
             raise file_error(path, f"{len(fields)} columns where the first line has {width}", line)
     return rows, decisions
-
-
-def header_names(path: Path, line: int, fields: Sequence[str]) -> list[str]:
-    """Return the names of a header; name a nameless column as pandas does, and refuse repeated names."""
-    names = [one_line(name) or f"Unnamed: {i}" for i, name in enumerate(fields)]
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise file_error(path, f"two columns are named {quoted(twice[0])}", line)
-    return names
 
 
 def one_line(name: str) -> str:

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-
-import numpy as np
-
-from kselect.numerics.linalg import Array
 
 MISSING = frozenset(
     {"", "NA", "N/A", "n/a", "na", "n.a.", "#N/A", "#NA", "<NA>", "NaN", "nan", "NAN", "-nan"}
@@ -111,17 +107,6 @@ def is_finite(field: str) -> bool:
     return is_number(field) and math.isfinite(float(field))
 
 
-def plain_numbers(fields: Sequence[str]) -> Array | None:
-    """Return the fields as numbers if all are finite and written as in Python; ids such as ``007`` are not."""
-    try:
-        values = np.array(fields, dtype=np.float64)
-    except ValueError:
-        return None
-    joined = "\n".join(fields)
-    plain = "_" not in joined and joined.isascii() and not ANY_LEADING_ZERO.search(joined)
-    return values if plain and bool(np.isfinite(values).all()) else None
-
-
 def styles_of(values: Collection[str], decimal_commas: bool) -> tuple[Style, ...]:
     """Return the styles that fit all values; decimal commas only if the delimiter is not a comma."""
     possible = (style for style in STYLES if decimal_commas or not style.comma)
@@ -131,16 +116,6 @@ def styles_of(values: Collection[str], decimal_commas: bool) -> tuple[Style, ...
 def is_written(value: str, decimal_commas: bool) -> bool:
     """Return whether a single value is a finite number in some style."""
     return is_finite(value) or bool(styles_of([value], decimal_commas))
-
-
-def find_mark(values: Sequence[str], decimal_commas: bool) -> tuple[str, str] | None:
-    """Return ``('a currency sign', '12$')`` if more than half of the values are numbers with such a mark."""
-    odd = [value for value in values if not is_written(value, decimal_commas)]
-    for what, pattern in MARKED:
-        found = [value for value in odd if pattern.fullmatch(value)]
-        if 2 * len(found) > len(values):
-            return what, found[0]
-    return None
 
 
 # --- dates and times as days since 1970-01-01, with the time of day as a fraction -----------------------------
