@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from forks import die_with_parent, forks
 
 import kselect
@@ -80,6 +81,22 @@ socket.getaddrinfo = lookup
 def load_config(path: Path, overrides: Mapping[str, object] = NO_OVERRIDES) -> Experiment:
     """Return the experiment of a config with every figure kind, as the commands read it."""
     return config_load.load_config(path, FIGURES, overrides)
+
+
+def message_of(
+    kind: type[Exception], call: Callable[..., object], *values: Any, **more: Any
+) -> str:
+    """Return the message of the error that a call raises."""
+    with pytest.raises(kind) as caught:
+        call(*values, **more)
+    return str(caught.value)
+
+
+def refused_in(folder: Path, *arguments: str, **more: Any) -> list[str]:
+    """Return the error lines of a command that fails with status 2."""
+    run = kselect_in(folder, *arguments, **more)
+    assert run.returncode == 2, run
+    return run.stderr.splitlines()
 
 
 def write_config(folder: Path, text: str = SMALL, name: str = "small.yaml") -> Path:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from experiments import message_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,9 +56,7 @@ def test_number(text: Any, value: float) -> None:
 )
 def test_not_a_number(text: Any, words: str) -> None:
     """A value that is not a finite number is refused, and the message shows it."""
-    with pytest.raises(ConfigError) as caught:
-        parse_number(text)
-    assert str(caught.value).endswith(words)
+    assert message_of(ConfigError, parse_number, text).endswith(words)
 
 
 @pytest.mark.parametrize(
@@ -110,9 +109,7 @@ def test_grid(grid: Any, values: tuple[float, ...]) -> None:
 )
 def test_not_a_grid(grid: Any, words: str) -> None:
     """The error is one sentence that shows the text."""
-    with pytest.raises(ConfigError) as caught:
-        parse_grid(grid)
-    assert str(caught.value) == words
+    assert message_of(ConfigError, parse_grid, grid) == words
 
 
 def test_largest_grid() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from experiments import NO_NETWORK, kselect_in
+from experiments import NO_NETWORK, kselect_in, refused_in
 
 from kselect.datasets.registry import as_info, load_registry
 
@@ -48,10 +48,9 @@ def test_a_damaged_cached_file_is_reported(tmp_path: Path, mirror: Path) -> None
     (line,) = (line for line in listed if line.startswith("a2a "))
     assert "mirror/libsvm/a2a: wrong checksum: sha256 is " in line
     assert "no other" not in line
-    run = kselect_in(tmp_path, "data", "fetch", "a2a", *here)
-    assert run.returncode == 2
-    assert run.stderr.startswith("error: mirror/libsvm/a2a: wrong checksum: sha256 is ")
-    assert "; no other copy found: no --mirror given; " in run.stderr
+    (line,) = refused_in(tmp_path, "data", "fetch", "a2a", *here)
+    assert line.startswith("error: mirror/libsvm/a2a: wrong checksum: sha256 is ")
+    assert "; no other copy found: no --mirror given; " in line
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "socket"])
@@ -64,15 +63,11 @@ def test_lock_reads_plain_files_only(tmp_path: Path, kind: str) -> None:
     else:
         with socket.socket(socket.AF_UNIX) as made:
             made.bind(str(path))
-    run = kselect_in(tmp_path, "data", "lock", "x")
-    assert run.returncode == 2
-    assert run.stderr == f"error: x: is a {kind}, not a file\n"
+    assert refused_in(tmp_path, "data", "lock", "x") == [f"error: x: is a {kind}, not a file"]
 
 
 def test_verify_with_an_unusable_mirror(tmp_path: Path) -> None:
-    run = kselect_in(tmp_path, "data", "verify", "a2a", "--mirror", "z" * 300)
-    assert run.returncode == 2
-    (line,) = run.stderr.splitlines()
+    (line,) = refused_in(tmp_path, "data", "verify", "a2a", "--mirror", "z" * 300)
     assert line.endswith("/libsvm/a2a: File name too long")
     secret = kselect_in(tmp_path, "data", "verify", "a2a", "--mirror", "http://u:secret@host")
     assert (secret.returncode, secret.stdout) == (0, "a2a: no copy here\n")
@@ -80,18 +75,16 @@ def test_verify_with_an_unusable_mirror(tmp_path: Path) -> None:
 
 def test_fetch_reports_every_problem(tmp_path: Path, mirror: Path) -> None:
     flags = ("--mirror", "mirror", "--offline", "--data-dir", "cache")
-    run = kselect_in(tmp_path, "data", "fetch", "a2a", "fourclass", *flags, hook=NO_NETWORK)
-    assert run.returncode == 2
-    first, second = run.stderr.splitlines()
+    typed = ("data", "fetch", "a2a", "fourclass", *flags)
+    first, second = refused_in(tmp_path, *typed, hook=NO_NETWORK)
     assert first.startswith("error: mirror/libsvm/a2a: wrong checksum: sha256 is ")
     assert second.startswith("error: fourclass: no file found: ")
     assert not (tmp_path / "cache").exists()
 
 
 def test_fetch_of_an_unknown_name(tmp_path: Path) -> None:
-    run = kselect_in(tmp_path, "data", "fetch", "hart")
-    assert run.returncode == 2
-    assert run.stderr.startswith("error: unknown data set 'hart'; did you mean 'heart'?")
+    (line,) = refused_in(tmp_path, "data", "fetch", "hart")
+    assert line.startswith("error: unknown data set 'hart'; did you mean 'heart'?")
 
 
 def test_verify(tmp_path: Path, mirror: Path) -> None:
@@ -129,7 +122,5 @@ def test_lock_prints_registry_entries(tmp_path: Path) -> None:
 )
 def test_lock_of_a_malformed_file(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "bad.svm").write_text(text)
-    run = kselect_in(tmp_path, "data", "lock", "bad.svm")
-    assert run.returncode == 2
-    (line,) = run.stderr.splitlines()
+    (line,) = refused_in(tmp_path, "data", "lock", "bad.svm")
     assert message in line

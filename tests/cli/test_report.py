@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from experiments import SMALL, kselect_in, write_config
+from experiments import SMALL, kselect_in, refused_in, write_config
 
 
 @pytest.fixture(scope="module")
@@ -25,9 +25,7 @@ def results(tmp_path: Path, finished: Path) -> Path:
 
 
 def refused(folder: Path, *arguments: str) -> str:
-    run = kselect_in(folder, "report", *arguments)
-    assert run.returncode == 2, run
-    (line,) = run.stderr.splitlines()
+    (line,) = refused_in(folder, "report", *arguments)
     assert line.startswith("error: ")
     return line
 
@@ -41,18 +39,18 @@ def test_whole(results: Path) -> None:
     assert kselect_in(results.parent, "report", "out", "-q").stdout == ""
 
 
-def test_records_are_rewritten_from_the_jobs(results: Path) -> None:
-    expected = (results / "records.csv").read_bytes()
-    (results / "records.csv").unlink()
-    assert kselect_in(results.parent, "report", "out", "-q").returncode == 0
-    assert (results / "records.csv").read_bytes() == expected
-
-
-def test_a_report_changes_only_the_files_that_it_writes(results: Path) -> None:
+@pytest.mark.parametrize("gone", ["nothing", "records.csv", "jobs"])
+def test_a_report_keeps_the_results(results: Path, gone: str) -> None:
+    """A report restores records.csv from the jobs, needs no jobs (as in a clone), and changes nothing else."""
     names = ("records.csv", "seconds.csv", "manifest.json", "config.resolved.yaml")
-    expected = [(results / name).read_bytes() for name in names]
-    assert kselect_in(results.parent, "report", "out", "-q").returncode == 0
-    assert [(results / name).read_bytes() for name in names] == expected
+    expected, tables = [(results / name).read_bytes() for name in names], []
+    for path in (results / "report.html", results / gone):
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        assert kselect_in(results.parent, "report", "out", "-q").returncode == 0
+        assert (results / "report.html").is_file()
+        assert [(results / name).read_bytes() for name in names] == expected
+        tables.append((results / "tables/table1.csv").read_bytes())
+    assert tables[0] == tables[1]
 
 
 def test_seconds_on_the_page(results: Path) -> None:
@@ -69,24 +67,6 @@ def test_seconds_on_the_page(results: Path) -> None:
     timing.write_text(timing.read_text().replace('"protocol": "', '"protocol": "0'))
     assert kselect_in(results.parent, "report", "out", "-q").returncode == 0
     assert "Seconds of a selection" not in (results / "report.html").read_text()
-
-
-def test_a_clone_has_no_jobs(results: Path) -> None:
-    shutil.rmtree(results / "jobs")
-    expected = (results / "records.csv").read_bytes()
-    assert kselect_in(results.parent, "report", "out", "-q").returncode == 0
-    assert (results / "report.html").is_file()
-    assert (results / "records.csv").read_bytes() == expected
-
-
-def test_a_clone_shows_the_same_report_as_the_jobs(results: Path) -> None:
-    pages = []
-    for gone in (None, "jobs"):
-        if gone:
-            shutil.rmtree(results / gone)
-        assert kselect_in(results.parent, "report", "out", "-q").returncode == 0
-        pages.append((results / "tables/table1.csv").read_bytes())
-    assert pages[0] == pages[1]
 
 
 def test_partial_results(results: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from experiments import load_config
+from experiments import load_config, message_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import learners
@@ -42,12 +42,6 @@ BASE = {
 MY = Path("my.yaml")
 
 
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work in a folder of its own, so that messages contain the path ``my.yaml``."""
-    monkeypatch.chdir(tmp_path)
-
-
 def write(*lines: str) -> None:
     """Write the small config with the lines of some keys replaced and other lines appended."""
     kept = dict(BASE)
@@ -69,12 +63,10 @@ def load(*lines: str) -> Experiment:
 
 def message(overrides: Mapping[str, object] = NO_OVERRIDES) -> str:
     """Return the error message for ``my.yaml``."""
-    with pytest.raises(ConfigError) as caught:
-        load_config(MY, overrides)
-    return str(caught.value)
+    return message_of(ConfigError, load_config, MY, overrides)
 
 
-def message_of(text: str) -> str:
+def message_for(text: str) -> str:
     """Return the error message for a whole file."""
     MY.write_text(text, encoding="utf-8")
     return message()
@@ -310,9 +302,8 @@ def test_unknown_override_is_a_bug_and_not_a_config_error() -> None:
 
 def test_no_file() -> None:
     """The error for a missing file shows the path as it was typed."""
-    with pytest.raises(ConfigError) as caught:
-        load_config(Path("configs/none.yaml"))
-    assert str(caught.value) == "configs/none.yaml: no such file"
+    said = message_of(ConfigError, load_config, Path("configs/none.yaml"))
+    assert said == "configs/none.yaml: no such file"
 
 
 def test_folder() -> None:
@@ -385,7 +376,7 @@ def test_byte_order_mark_and_windows_lines() -> None:
 )
 def test_not_a_config(text: str, words: str) -> None:
     """A file that is not a config is refused in one line with the place and the reason."""
-    assert message_of(text) == words
+    assert message_for(text) == words
 
 
 # Keys and values
@@ -414,14 +405,14 @@ def test_number_with_thousands_of_digits() -> None:
 def test_key_repeated_at_the_top() -> None:
     """A repeated key is refused; YAML would silently use the second."""
     text = "\n".join([*BASE.values(), "name: other"])
-    assert message_of(text) == "my.yaml:7: name: repeated; first on line 1"
+    assert message_for(text) == "my.yaml:7: name: repeated; first on line 1"
 
 
 @pytest.mark.parametrize("key", sorted(BASE))
 def test_missing_keys(key: str) -> None:
     """Every missing required key is reported."""
     text = "# first\n" + "\n".join(line for k, line in BASE.items() if k != key)
-    assert message_of(text) == f"my.yaml:2: {key}: this key is missing"
+    assert message_for(text) == f"my.yaml:2: {key}: this key is missing"
 
 
 def test_all_problems_in_the_order_of_lines() -> None:

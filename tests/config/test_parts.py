@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from experiments import message_of
 
 from kselect.config.load import load, load_config
 from kselect.core.experiment import Experiment
@@ -22,9 +23,7 @@ def read(tmp_path: Path, *lines: str) -> Experiment:
 
 
 def complaint(tmp_path: Path, *lines: str) -> str:
-    with pytest.raises(ConfigError) as caught:
-        read(tmp_path, *lines)
-    return str(caught.value)
+    return message_of(ConfigError, read, tmp_path, *lines)
 
 
 def test_a_search_needs_no_grid(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from experiments import load_config
+from experiments import load_config, message_of
 
 from kselect.config.document import read_document
 from kselect.config.load import changes, load, variant_of
@@ -28,12 +28,6 @@ variants:
 MY = Path("my.yaml")
 
 
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work in a folder of its own, so that messages contain the path as typed."""
-    monkeypatch.chdir(tmp_path)
-
-
 def write(*variants: str) -> None:
     """Write the config with some variants."""
     MY.write_text(BASE + "".join(f"  {v}\n" for v in variants))
@@ -47,9 +41,7 @@ def experiment_of(name: str) -> Experiment:
 def problem(*variants: str) -> str:
     """Return the error message for a config with such a variant."""
     write(*variants)
-    with pytest.raises(ConfigError) as caught:
-        load_config(MY)
-    return str(caught.value)
+    return message_of(ConfigError, load_config, MY)
 
 
 def test_keys_replace_those_of_the_config() -> None:

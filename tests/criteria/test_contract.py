@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import oracles
 import pytest
+from experiments import message_of
 from problems import any_kernel, bias_of, numbered, problem_of, rows
 
 from kselect.criteria import CRITERIA, Criterion, find_criterion
@@ -232,9 +233,7 @@ def test_folds_matter(name: str) -> None:
 )
 def test_invalid_names(label: str, words: str) -> None:
     """An invalid name is a ConfigError with the nearest name."""
-    with pytest.raises(ConfigError) as caught:
-        find_criterion(label)
-    assert words in str(caught.value)
+    assert words in message_of(ConfigError, find_criterion, label)
 
 
 def test_parameters_are_parsed() -> None:

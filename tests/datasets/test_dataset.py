@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from experiments import message_of
 from scipy.io import savemat
 
 from kselect.config.load import load_config
@@ -63,8 +64,6 @@ def test_files_of_another_shape(tmp_path: Path, text: str, message: str) -> None
 
 
 def test_many_unknown_labels_are_not_all_shown(tmp_path: Path) -> None:
-    import numpy as np
-
     with pytest.raises(DataError, match=r"label 0, 1, 2, 3, 4 where"):
         map_labels(np.arange(50.0), {-1.0: -1.0, 60.0: 1.0}, tmp_path)
 
@@ -75,9 +74,7 @@ def test_a_file_changed_after_planning_is_refused(tmp_path: Path) -> None:
     assert read_dataset(INFO, planned).sha256 == planned.sha256
     other = "1 1:1\n2 2:2\n1\n"
     planned.path.write_text(other)
-    with pytest.raises(DataError) as caught:
-        read_dataset(INFO, planned)
-    assert str(caught.value) == (
+    assert message_of(DataError, read_dataset, INFO, planned) == (
         f"{planned.path}: changed since it was checked: sha256 is {sha256_of(other.encode())}, "
         f"it was {planned.sha256}"
     )

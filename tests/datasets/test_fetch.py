@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
-from experiments import start, started_in, until
+from experiments import message_of, start, started_in, until
 from servers import (
     Answer,
     Server,
@@ -110,9 +110,7 @@ def test_download_and_cache(tmp_path: Path, server: Server) -> None:
 
 def test_wrong_checksum(tmp_path: Path, server: Server) -> None:
     server.answers = [serve(b"1 1:1\n")]
-    with pytest.raises(DataError) as caught:
-        resolve(INFO, Places(tmp_path / "cache", server.url))
-    text = str(caught.value)
+    text = message_of(DataError, resolve, INFO, Places(tmp_path / "cache", server.url))
     assert f"{server.url}/libsvm/toy_scale: wrong checksum" in text
     assert hashlib.sha256(b"1 1:1\n").hexdigest() in text
     assert SHA256 in text
@@ -130,9 +128,7 @@ def test_not_found_tries_the_next_place_at_once(
 
 def test_not_found_anywhere(tmp_path: Path, server: Server) -> None:
     server.answers = [GONE]
-    with pytest.raises(DataError) as caught:
-        resolve(INFO, Places(tmp_path, server.url))
-    text = str(caught.value)
+    text = message_of(DataError, resolve, INFO, Places(tmp_path, server.url))
     assert "\n" not in text
     assert f"{server.url}/libsvm/toy_scale: answered 404" in text
     assert f"{server.url}/site/binary/toy_scale: answered 404" in text
@@ -240,9 +236,8 @@ def test_a_wrong_file_is_refused_and_named(tmp_path: Path, server: Server, place
     path = tmp_path / place
     path.parent.mkdir(parents=True)
     path.write_bytes(b"something else")
-    with pytest.raises(DataError) as caught:
-        resolve(INFO, Places(tmp_path / "cache", str(tmp_path / "mirror"), offline=True))
-    text = str(caught.value)
+    places = Places(tmp_path / "cache", str(tmp_path / "mirror"), offline=True)
+    text = message_of(DataError, resolve, INFO, places)
     assert text.startswith(f"{path}: wrong checksum")
     assert hashlib.sha256(b"something else").hexdigest() in text
     assert SHA256 in text
@@ -344,13 +339,12 @@ def test_pipes_and_folders_are_not_files(tmp_path: Path, server: Server) -> None
 def test_the_password_of_a_mirror_is_not_shown(tmp_path: Path, server: Server, mirror: str) -> None:
     server.answers = [GONE]
     for offline in (True, False):
-        with pytest.raises(DataError) as caught:
-            resolve(INFO, Places(tmp_path, mirror, offline))
-        assert "secret" not in str(caught.value)
-    with pytest.raises(DataError) as caught:
-        resolve(INFO, Places(tmp_path, server.url.replace("//", "//u:secret@"), False))
-    assert "secret" not in str(caught.value)
-    assert "answered 404" in str(caught.value)
+        text = message_of(DataError, resolve, INFO, Places(tmp_path, mirror, offline))
+        assert "secret" not in text
+    places = Places(tmp_path, server.url.replace("//", "//u:secret@"), False)
+    text = message_of(DataError, resolve, INFO, places)
+    assert "secret" not in text
+    assert "answered 404" in text
 
 
 # --- killed calls -----------------------------------------------------------------------------------
@@ -450,9 +444,7 @@ LARGE = b"x" * 100_000
 def refused(server: Server, info: DataSetInfo, *answers: Answer, kind: type[Exception]) -> str:
     """Return the error for a server with these answers."""
     server.answers = list(answers)
-    with pytest.raises(kind) as caught:
-        download(server.url, info)
-    text = str(caught.value)
+    text = message_of(kind, download, server.url, info)
     assert "\n" not in text
     assert text.startswith(server.url)
     return text
@@ -570,9 +562,7 @@ def test_passwords_are_not_shown(url: str) -> None:
     shown = redacted(url)
     assert "secret" not in shown
     assert "***@" in shown
-    with pytest.raises(Unreachable) as caught:
-        download(url, SIZED)
-    assert "secret" not in str(caught.value)
+    assert "secret" not in message_of(Unreachable, download, url, SIZED)
 
 
 def test_addresses_without_a_password_are_shown() -> None:
