@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from kselect.kernels.gaussian import Gaussian
 from kselect.report.figures.sweep import Sweep
 from kselect.stats.sources import Manifest
 from kselect.stats.study import Study, study_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ERRORS = {
     "australian": 0.145,
@@ -173,3 +176,8 @@ def regression_experiment(**changes: Any) -> Experiment:
             **changes,
         }
     )
+
+
+def texts(canvas: Figure) -> list[str]:
+    """Return every text in the panels."""
+    return [t.get_text() for ax in canvas.axes for t in (ax.title, *ax.texts)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +15,6 @@ from kselect.report.elements import Element, File, Passage
 from kselect.report.sections import FIGURES, SECTIONS
 from kselect.report.sections.other_claims import verdicts_without_loss
 from kselect.report.sections.published import describe_totals
-from kselect.report.style import data_uri
 from kselect.report.words import describe_coverage, describe_protocol
 from kselect.report.writers import write_markdown
 from kselect.stats.claims import judge
@@ -78,43 +78,30 @@ def show_sections(study: Study) -> Iterator[File | Passage]:
         yield from FIGURES[figure.kind].show(figure, study)
 
 
-@dataclass(frozen=True)
-class Chapter:
-    """A chapter of the page, with its anchor, its short name in the navigation, and its heading."""
-
-    anchor: str
-    short: str
-    title: str
-    elements: tuple[Element, ...]
-
-
 def write_page(study: Study, passages: Iterable[Passage]) -> str:
-    """Return the HTML page of an experiment; it needs no other file."""
+    """Return the HTML page of an experiment; it needs no other file.
+
+    Empty chapters are left out. A chapter that is not in ``CHAPTERS`` comes last, under its own name.
+    """
     experiment = study.experiment
-    coverages = [
-        (loss, describe_coverage(study.comparison(loss).coverage())) for loss in experiment.losses
-    ]
-    return (
-        environment()
-        .get_template("report.html.j2")
-        .render(
-            experiment=experiment,
-            protocol=describe_protocol(experiment, experiment.loss),
-            coverages=coverages,
-            chapters=list(make_chapters(passages)),
-        )
-    )
-
-
-def make_chapters(passages: Iterable[Passage]) -> Iterator[Chapter]:
-    """Yield the chapters that are not empty; one that is not in ``CHAPTERS`` comes last, under its own name."""
     elements: dict[str, list[Element]] = {anchor: [] for anchor in CHAPTERS}
     for passage in passages:
         elements.setdefault(passage.chapter, []).extend(passage.elements)
-    for anchor, found in elements.items():
-        if anchor and found:
-            short, title = CHAPTERS.get(anchor, (anchor.capitalize(), anchor.capitalize()))
-            yield Chapter(anchor, short, title, tuple(found))
+    chapters = [
+        (anchor, *CHAPTERS.get(anchor, (anchor.capitalize(),) * 2), found)
+        for anchor, found in elements.items()
+        if anchor and found
+    ]
+    coverages = {
+        loss: describe_coverage(study.comparison(loss).coverage()) for loss in experiment.losses
+    }
+    template = environment().get_template("report.html.j2")
+    return template.render(
+        experiment=experiment,
+        protocol=describe_protocol(experiment, experiment.loss),
+        coverages=[(loss, text) for loss, text in coverages.items() if text],
+        chapters=chapters,
+    )
 
 
 @dataclass(frozen=True)
@@ -167,7 +154,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["data_uri"] = data_uri
+    # A picture is part of the link to it.
+    found.filters["data_uri"] = lambda svg: f"data:image/svg+xml;base64,{b64encode(svg).decode()}"
     found.filters["kind"] = lambda element: type(element).__name__.lower()
     found.tests["measure"] = lambda value: isinstance(value, Measure)
     return found

@@ -6,7 +6,6 @@ without a dark mode ignores.
 
 from __future__ import annotations
 
-import base64
 import io
 import math
 import re
@@ -108,16 +107,15 @@ def save(canvas: Canvas, kind: str) -> bytes:
     stream = io.BytesIO()
     background = "none" if kind == "svg" else PAPER
     canvas.savefig(stream, format=kind, dpi=150, facecolor=background, metadata=METADATA[kind])
-    return add_dark_colours(shorten(stream.getvalue())) if kind == "svg" else stream.getvalue()
+    return adapt_svg(stream.getvalue()) if kind == "svg" else stream.getvalue()
 
 
-def shorten(svg: bytes) -> bytes:
-    """Cut positions to hundredths of a point; matplotlib writes millionths, half of the file."""
-    return POSITIONS.sub(lambda found: DIGITS.sub(rb"\1", found[0]), svg)
+def adapt_svg(svg: bytes) -> bytes:
+    """Cut positions to hundredths of a point, and insert a style sheet for dark pages.
 
-
-def add_dark_colours(svg: bytes) -> bytes:
-    """Insert a style sheet for dark pages: one rule per colour, for fills and strokes."""
+    matplotlib writes millionths, half of the file. The sheet has one rule per colour, for fills and strokes.
+    """
+    svg = POSITIONS.sub(lambda found: DIGITS.sub(rb"\1", found[0]), svg)
     rules = "".join(
         f'[style*="{kind}: {light}"]{{{kind}:{dark}!important}}'
         for light, dark in DARK.items()
@@ -126,11 +124,6 @@ def add_dark_colours(svg: bytes) -> bytes:
     sheet = f"<style>@media (prefers-color-scheme:dark){{{rules}}}</style>"
     end = svg.index(b">", svg.index(b"<svg ")) + 1
     return svg[:end] + b"\n" + sheet.encode("ascii") + svg[end:]
-
-
-def data_uri(svg: bytes) -> str:
-    """Return a picture as a link that contains it."""
-    return "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")
 
 
 def lay_out(

@@ -40,15 +40,10 @@ def stem(name: str, study: Study, loss: str) -> str:
 
 
 def title_setting(setting: Setting) -> str:
-    """Return ``λ = 0.001``; a selected ridge needs no title."""
+    """Return ``λ = 0.001``; a selected ridge needs no title, and ``setting.text`` names it."""
     if setting.value is None:
         return ""
     return f"{setting.unit.replace('lam', LAM)} = {show_number(setting.value)}"
-
-
-def name_setting(setting: Setting) -> str:
-    """Return the title of a setting, or ``selected``."""
-    return title_setting(setting) or setting.text
 
 
 def mark_label(label: str, reconstructed: Mapping[str, str]) -> str:
@@ -78,12 +73,21 @@ def describe_protocol(experiment: Experiment, loss: str) -> str:
     """Return learner, scaling, splits, kernels, ridge and loss in one sentence."""
     scale = SCALES[experiment.scale]
     where = f" {SCALES_ON[experiment.scale_on]}" if experiment.scale != "none" else ""
+    count = len(experiment.splits)
+    fewer = any(len(experiment.splits_on(d)) < count for d in experiment.datasets)
+    kind = "stratified random" if experiment.stratify else "random"
+    splits = (
+        f"{count} {'given' if experiment.train is None else kind} split{'s' * (count != 1)}"
+        f"{' (fewer if a row says so)' * fewer}"
+    )
+    if experiment.train is not None:
+        splits += f" with {100 * experiment.train:.3g} % for training"
     ridge = f"{LAM} fixed" if experiment.lam.mode == "fixed" else f"{LAM} selected with the kernel"
     tasks = {experiment.task(name) for name in experiment.datasets}
     other = loss != REGRESSION_LOSS and "regression" in tasks
     return (
-        f"{describe_learners(experiment)}, {scale}{where}, {describe_splits(experiment)}, "
-        f"{describe_kernels(experiment)}, {ridge}; criteria that average a loss use the {loss} loss"
+        f"{describe_learners(experiment)}, {scale}{where}, {splits}, {describe_kernels(experiment)}, {ridge}; "
+        f"criteria that average a loss use the {loss} loss"
         f"{f', for regression the {REGRESSION_LOSS} loss' if other else ''}."
     )
 
@@ -102,17 +106,6 @@ def describe_learner(choice: Choice) -> str:
     name = LEARNERS.get(choice.name, choice.name)
     params = ", ".join(f"{k}={show(v)}" for k, v in choice.params)
     return f"{name} ({params})" if params else name
-
-
-def describe_splits(experiment: Experiment) -> str:
-    """Return ``10 stratified random splits with 70 % for training``; some rows may have fewer."""
-    count = len(experiment.splits)
-    fewer = any(len(experiment.splits_on(d)) < count for d in experiment.datasets)
-    plural = "s" * (count != 1) + " (fewer if a row says so)" * fewer
-    if experiment.train is None:
-        return f"{count} given split{plural}"
-    kind = "stratified random" if experiment.stratify else "random"
-    return f"{count} {kind} split{plural} with {100 * experiment.train:.3g} % for training"
 
 
 def describe_kernels(experiment: Experiment) -> str:

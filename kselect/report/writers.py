@@ -16,6 +16,7 @@ from dataclasses import replace
 from kselect.core.table import DASH, Column, Group, Measure, Table, Value
 from kselect.report.elements import Details, Element, File, Heading, Notes, Paragraph
 
+LINE_END = r" \\"
 # Rows that fit on a page of A4 below a caption.
 PAGE = 44
 MARKDOWN_SPECIAL = re.compile(r"([\\`*_\[\]<>|])")
@@ -192,25 +193,20 @@ def latex_tabular(table: Table, groups: Sequence[Group]) -> Iterator[str]:
     width = sum(2 if column.align == "measure" else 1 for column in columns)
     yield rf"\begin{{tabular}}{{@{{}}{''.join(shapes.get(c.align, 'l') for c in columns)}@{{}}}}"
     yield r"\toprule"
-    yield latex_line(latex_cell(c, c.heading) for c in columns)
+    yield " & ".join(latex_cell(c, c.heading) for c in columns) + LINE_END
     for number, group in enumerate(groups):
         yield r"\midrule" if number == 0 or group.title else r"\addlinespace[2pt]"
         if group.title:
-            title = rf"\multicolumn{{{width}}}{{@{{}}l@{{}}}}{{{escape_latex(group.title)}}}"
-            yield latex_line([title])
+            title = escape_latex(group.title)
+            yield rf"\multicolumn{{{width}}}{{@{{}}l@{{}}}}{{{title}}}" + LINE_END
         space = [r"\addlinespace[1pt]"] if group.foot else []
         rows, foot = (
-            [latex_line(latex_cell(column, row[i]) for i, column in table.printed) for row in part]
+            [" & ".join(latex_cell(c, row[i]) for i, c in table.printed) + LINE_END for row in part]
             for part in (group.rows, group.foot)
         )
         yield from (*rows, *space, *foot)
     yield r"\bottomrule"
     yield r"\end{tabular}%"
-
-
-def latex_line(cells: Iterable[str]) -> str:
-    """Return one line of a tabular."""
-    return " & ".join(cells) + r" \\"
 
 
 def latex_cell(column: Column, value: Value) -> str:

@@ -8,12 +8,14 @@ from typing import Any
 
 from kselect.core.experiment import Experiment
 from kselect.core.job import protocol_of
-from kselect.core.method import Method
+from kselect.core.method import TABLE, Method
 from kselect.datasets.dataset import Source
 from kselect.errors import ConfigError, StoreError
 from kselect.store.jobs import Store
 
 TIMING_VERSION = 1
+# A short selection is repeated up to so many times, and the fastest counts, as in timeit.
+REPEATS = 5
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,15 @@ class Timings:
         """Add a cell, or replace the cell of the same method."""
         others = tuple(c for c in self.cells if c.method != cell.method)
         return replace(self, cells=(*others, cell))
+
+
+def timed_methods(experiment: Experiment, dataset: str) -> tuple[Method, ...]:
+    """Return one method per column, with the experiment's own loss; figures and probes are not timed."""
+    first: dict[str, Method] = {}
+    for method in experiment.methods_on(dataset):
+        if method.part == TABLE and not method.at:
+            first.setdefault(method.label, method)
+    return tuple(first.values())
 
 
 def read_timings(store: Store, dataset: str) -> Timings | None:

@@ -15,18 +15,20 @@ import numpy as np
 
 from kselect.core.experiment import Experiment
 from kselect.core.job import protocol_of
-from kselect.core.method import TABLE, Method
+from kselect.core.method import Method
 from kselect.datasets.dataset import Source
 from kselect.errors import ConfigError, StoreError, TrialError
 from kselect.numerics.linalg import Array
 from kselect.search.grid import NUMERICAL, reason
 from kselect.store.jobs import Store
 from kselect.timing.cells import (
+    REPEATS,
     Seconds,
     TimedMethod,
     Timings,
     check_same,
     read_timings,
+    timed_methods,
     write_timings,
 )
 from kselect.timing.paper.base import find_algorithm
@@ -42,9 +44,8 @@ from kselect.timing.selections import (
     select_pruned,
 )
 
-# A short selection is repeated up to REPEATS times within REPEAT_SECONDS, and the fastest counts, as in timeit.
+# A short selection is repeated within this time.
 REPEAT_SECONDS = 1.0
-REPEATS = 5
 # Prepared widths stay in memory up to this size; beyond it they are prepared again.
 KEPT_BYTES = 512 * 2**20
 
@@ -72,15 +73,6 @@ class Stopwatch:
         self.cpu += time.process_time() - self._cpu
         self.wall += time.perf_counter() - self._wall
         self.laps += 1
-
-
-def timed_methods(experiment: Experiment, dataset: str) -> tuple[Method, ...]:
-    """Return one method per column, with the experiment's own loss; figures and probes are not timed."""
-    first: dict[str, Method] = {}
-    for method in experiment.methods_on(dataset):
-        if method.part == TABLE and not method.at:
-            first.setdefault(method.label, method)
-    return tuple(first.values())
 
 
 def pending(

@@ -12,8 +12,7 @@ from kselect.core.job import protocol_of
 from kselect.report.elements import CLAIMS_FILE, Details, Heading, Notes, Paragraph, Passage
 from kselect.report.writers import table_files
 from kselect.store.jobs import Store
-from kselect.timing.cells import Timings, read_timings
-from kselect.timing.measure import timed_methods
+from kselect.timing.cells import Timings, read_timings, timed_methods
 from kselect.timing.ratios import RULE, TimingEntry, entries
 from kselect.timing.tables import TimingSheet, explain, make_sheet, tidy_table
 

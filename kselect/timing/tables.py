@@ -10,8 +10,7 @@ from kselect.core.experiment import Experiment
 from kselect.core.table import DASH, Column, Group, Table, Values
 from kselect.papers.base import TimedPair
 from kselect.report.words import SCALES, SCALES_ON, describe_kernels, describe_learners
-from kselect.timing.cells import Seconds
-from kselect.timing.measure import REPEATS
+from kselect.timing.cells import REPEATS, Seconds
 from kselect.timing.ratios import (
     ABOUT,
     RULE,

@@ -18,8 +18,7 @@ from kselect.report.figures.base import FigureBase, figure
 from kselect.report.figures.discrepancy import RATE, VALUE, Discrepancy
 from kselect.report.figures.sweep import Sweep
 from kselect.report.page import write_report
-from kselect.report.sections import FIGURES, SECTIONS
-from kselect.report.sections.base import section
+from kselect.report.sections import FIGURES, SECTIONS, section
 from kselect.stats.study import Study
 
 HERE = Path(kselect.report.__file__).parent

@@ -16,9 +16,9 @@ from kselect.report.style import (
     NARROW,
     PAPER,
     WIDE,
+    adapt_svg,
     columns_in,
     render,
-    shorten,
 )
 from kselect.stats.sources import Published
 
@@ -75,10 +75,9 @@ def test_what_is_drawn_stands_out_from_either_ground() -> None:
 
 
 def test_places_are_shortened_and_scales_are_not() -> None:
-    svg = b'<path d="M 1.234567 2.5" transform="scale(0.015625)"/><use x="3.14159" y="2"/>'
-    assert shorten(svg) == (
-        b'<path d="M 1.23 2.5" transform="scale(0.015625)"/><use x="3.14" y="2"/>'
-    )
+    svg = b'<svg ><path d="M 1.234567 2.5" transform="scale(0.015625)"/><use x="3.14159" y="2"/>'
+    short = b'<path d="M 1.23 2.5" transform="scale(0.015625)"/><use x="3.14" y="2"/>'
+    assert adapt_svg(svg).endswith(b"</style>" + short)
 
 
 def test_panels_are_as_even_as_they_can_be() -> None:

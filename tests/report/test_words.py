@@ -10,14 +10,7 @@ from synthetic import experiment, method, regression_experiment
 from kselect.core.experiment import SplitLimit
 from kselect.core.method import SELECTED, Choice, Setting
 from kselect.kernels.polynomial import Polynomial
-from kselect.report.words import (
-    describe_edges,
-    describe_methods,
-    describe_protocol,
-    describe_splits,
-    name_setting,
-    title_setting,
-)
+from kselect.report.words import describe_edges, describe_methods, describe_protocol, title_setting
 from kselect.stats.diagnostics import EdgeShares
 
 MIXED = (
@@ -44,26 +37,26 @@ def test_a_learner_for_each_task() -> None:
 
 
 def test_splits() -> None:
-    assert describe_splits(experiment(splits=(3,), stratify=True)) == (
-        "1 stratified random split with 70 % for training"
-    )
-    assert describe_splits(experiment(train=None)) == "10 given splits"
-    fewer = experiment(fewer_splits=(SplitLimit(4, dataset="sonar"),))
-    assert describe_splits(fewer).startswith("10 random splits (fewer if a row says so) with")
+    fewer = (SplitLimit(4, dataset="sonar"),)
+    for spec, words in (
+        (
+            experiment(splits=(3,), stratify=True),
+            "1 stratified random split with 70 % for training",
+        ),
+        (experiment(train=None), "10 given splits"),
+        (experiment(fewer_splits=fewer), "10 random splits (fewer if a row says so) with 70 %"),
+    ):
+        assert f", {words}" in describe_protocol(spec, "squared")
     elsewhere = experiment(fewer_splits=(SplitLimit(4, dataset="a2a"),))
-    assert "fewer" not in describe_splits(elsewhere)
+    assert "fewer" not in describe_protocol(elsewhere, "squared")
 
 
 @pytest.mark.parametrize(
-    ("setting", "title", "name"),
-    [
-        (Setting(0, 0.001), "λ = 0.001", "λ = 0.001"),
-        (Setting(1, 10.0, "n lam"), "n λ = 10", "n λ = 10"),
-        (SELECTED, "", "selected"),
-    ],
+    ("setting", "title"),
+    [(Setting(0, 0.001), "λ = 0.001"), (Setting(1, 10.0, "n lam"), "n λ = 10"), (SELECTED, "")],
 )
-def test_settings(setting: Setting, title: str, name: str) -> None:
-    assert (title_setting(setting), name_setting(setting)) == (title, name)
+def test_settings(setting: Setting, title: str) -> None:
+    assert title_setting(setting) == title
 
 
 def test_columns_that_tune_or_ask_another_learner_say_so() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kselect.report import style
 from kselect.report.elements import File, Passage
-from kselect.report.sections.base import section
+from kselect.report.sections import section
 from kselect.report.words import mark_label
 from kselect.stats.distances import Agreement, distances
 from kselect.stats.study import Study

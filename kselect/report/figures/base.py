@@ -12,13 +12,12 @@ from math import isclose
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 from kselect.core.experiment import FigureContext, FigureKind
-from kselect.core.method import Method, Setting
+from kselect.core.method import Method
 from kselect.criteria import Criterion
 from kselect.errors import ConfigError, nearest
 from kselect.grids import parse_grid, parse_number, show_number
 from kselect.registry import Registry
 from kselect.report.elements import File, Passage
-from kselect.report.words import title_setting
 from kselect.stats.samples import table_records
 from kselect.stats.study import Study
 
@@ -236,8 +235,3 @@ def methods_behind(study: Study, records: pd.DataFrame) -> list[Method | None]:
     """Return the method that made each record, None if the config does not have it."""
     names = zip(records["part"], records["method"], records["params"], strict=True)
     return [study.methods.get(name) for name in names]
-
-
-def name_lam(study: Study, lam: float) -> str:
-    """Return a fixed lam in the config's unit, such as ``n λ = 1``."""
-    return title_setting(Setting(value=lam, unit=study.experiment.lam.unit))

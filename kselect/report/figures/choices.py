@@ -17,7 +17,7 @@ from kselect.grids import show_number
 from kselect.kernels import Kernel
 from kselect.report import style
 from kselect.report.elements import Element, File, Heading, Passage
-from kselect.report.sections.base import section
+from kselect.report.sections import section
 from kselect.report.words import LAM, mark_label, stem
 from kselect.search.grid import edges_of
 from kselect.stats.comparison import labels_of
@@ -215,6 +215,8 @@ class MapLayout:
         The number of maps in a line.
     cell
         Width and height of a grid point.
+    columns, height
+        Where the cells of each kernel begin in a map (families are one cell apart), and the height of a map.
     """
 
     named_left: bool
@@ -224,16 +226,8 @@ class MapLayout:
     cell: tuple[float, float]
     families: tuple[KernelFamily, ...]
     lams: int
-
-    @property
-    def height(self) -> float:
-        """Return the height of a map."""
-        return self.cell[1] * self.lams
-
-    def column(self, kernel: int) -> float:
-        """Return where the cells of a kernel begin; families are one cell apart."""
-        before = sum(1 for f in self.families[1:] if kernel >= f.start)
-        return self.cell[0] * (kernel + BETWEEN_FAMILIES * before)
+    columns: tuple[float, ...]
+    height: float
 
 
 def plan_layout(
@@ -256,7 +250,22 @@ def plan_layout(
     cell = across / cells
     # Neither a thread for few lams nor a tower for few kernels.
     high = min(max(cell, 0.3 / lams), 1.0 / lams)
-    return MapLayout(named_left, start, per_line, across + GAP, (cell, high), families, lams)
+    columns = tuple(
+        cell * (f.start + i + BETWEEN_FAMILIES * place)
+        for place, f in enumerate(families)
+        for i in range(len(f.kernels))
+    )
+    return MapLayout(
+        named_left,
+        start,
+        per_line,
+        across + GAP,
+        (cell, high),
+        families,
+        lams,
+        columns,
+        high * lams,
+    )
 
 
 def draw_choices(
@@ -301,7 +310,7 @@ def draw_maps(
     """Draw a frame per family, and the grid points that were chosen: darker if chosen more often."""
     width, height = layout.cell
     frames = [
-        (x + layout.column(f.start), y, width * len(f.kernels), layout.height)
+        (x + layout.columns[f.start], y, width * len(f.kernels), layout.height)
         for x, y in corners
         for f in layout.families
     ]
@@ -313,7 +322,7 @@ def draw_maps(
             opacity = round(FAINTEST + (1.0 - FAINTEST) * share, 2)
             look = (EDGE if (kernel, lam) in one.edges else INSIDE, opacity)
             top = y + height * (layout.lams - 1 - lam)
-            cells.setdefault(look, []).append((x + layout.column(kernel), top, width, height))
+            cells.setdefault(look, []).append((x + layout.columns[kernel], top, width, height))
     for look, boxes in sorted(cells.items()):
         draw_boxes(ax, boxes, facecolor=look, linewidth=0.0)
 

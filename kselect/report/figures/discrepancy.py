@@ -15,12 +15,7 @@ from kselect.core.method import Method
 from kselect.criteria import PROBES
 from kselect.report import style
 from kselect.report.elements import File, Passage
-from kselect.report.figures.base import (
-    FigureBase,
-    FigureReader,
-    figure,
-    methods_behind,
-)
+from kselect.report.figures.base import FigureBase, FigureReader, figure, methods_behind
 from kselect.report.words import mark_label
 from kselect.stats.samples import table_records, within
 from kselect.stats.study import Study

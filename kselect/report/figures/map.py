@@ -20,11 +20,7 @@ from kselect.grids import show_number
 from kselect.numerics.linalg import Array
 from kselect.report import style
 from kselect.report.elements import File, Passage
-from kselect.report.figures.base import (
-    FigureBase,
-    FigureReader,
-    figure,
-)
+from kselect.report.figures.base import FigureBase, FigureReader, figure
 from kselect.report.words import LAM, mark_label
 from kselect.stats.samples import within
 from kselect.stats.study import Study

@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from kselect.report import style
 from kselect.report.elements import File, Passage
-from kselect.report.figures.base import (
-    FigureBase,
-    FigureReader,
-    figure,
-    good_records,
-)
+from kselect.report.figures.base import FigureBase, FigureReader, figure, good_records
 from kselect.stats.samples import FACTORS, UNITS
 from kselect.stats.study import Study
 

@@ -14,12 +14,7 @@ from kselect.core.record import significant
 from kselect.core.table import Column, Group, Measure, Table, Values
 from kselect.report import style
 from kselect.report.elements import Details, Element, File, Heading, Passage
-from kselect.report.figures.base import (
-    FigureBase,
-    FigureReader,
-    Wrong,
-    figure,
-)
+from kselect.report.figures.base import FigureBase, FigureReader, Wrong, figure
 from kselect.report.figures.rank_diagram import draw_posteriors, draw_ranks
 from kselect.report.words import describe_fewer, mark_label, show_p
 from kselect.report.writers import table_files

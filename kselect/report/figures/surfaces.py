@@ -24,12 +24,7 @@ from kselect.learners.lssvm_errors import LSSVMSolution
 from kselect.numerics.linalg import Array
 from kselect.report import style
 from kselect.report.elements import File, Passage
-from kselect.report.figures.base import (
-    FigureBase,
-    FigureReader,
-    figure,
-    good_records,
-)
+from kselect.report.figures.base import FigureBase, FigureReader, figure, good_records
 from kselect.run.trial import load, prepare
 from kselect.stats.study import Study
 

@@ -8,18 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from kselect.core.experiment import Experiment, FigureContext
-from kselect.core.method import Method
+from kselect.core.method import Method, Setting
 from kselect.criteria import CRITERIA
 from kselect.report import style
 from kselect.report.elements import File, Passage
-from kselect.report.figures.base import (
-    FigureBase,
-    FigureReader,
-    figure,
-    methods_behind,
-    name_lam,
-)
-from kselect.report.words import mark_label
+from kselect.report.figures.base import FigureBase, FigureReader, figure, methods_behind
+from kselect.report.words import mark_label, title_setting
 from kselect.stats.samples import (
     SplitErrors,
     half_width,
@@ -87,7 +81,10 @@ class Sweep(FigureBase):
 
         Without a reference, there are only the errors.
         """
-        found, lam = study.once(trace, self), name_lam(study, self.lam)
+        found, lam = (
+            study.once(trace, self),
+            title_setting(Setting(value=self.lam, unit=study.experiment.lam.unit)),
+        )
         dashed = ", ".join(label for label, _ in found.references)
         ends = f"; dashed: {dashed}. Axes end four standard deviations above these."
         if found.references:
@@ -130,6 +127,8 @@ class SweepNumbers:
         difference; ``clear``, whether the papers' own t-test finds one.
     levels
         One row per data set and reference: mean and standard deviation of its test error.
+    unit
+        The unit of all data sets, an empty text if they differ.
     """
 
     parameter: str
@@ -138,12 +137,7 @@ class SweepNumbers:
     units: Mapping[str, str]
     curves: pd.DataFrame
     levels: pd.DataFrame
-
-    @property
-    def unit(self) -> str:
-        """Return the unit of all data sets, an empty text if they differ."""
-        units = {unit for unit in self.units.values() if unit}
-        return units.pop() if len(units) == 1 else ""
+    unit: str
 
 
 def trace(study: Study, sweep: Sweep) -> SweepNumbers:
@@ -178,6 +172,7 @@ def trace(study: Study, sweep: Sweep) -> SweepNumbers:
         for m in methods:
             reference = known.get(rivals.get(m, ""), SplitErrors())
             curves += [(dataset, m, *p) for p in make_points(rows[rows["method"] == m], reference)]
+    different = {units[dataset] for dataset in here if units.get(dataset)}
     return SweepNumbers(
         sweep.parameter,
         methods,
@@ -187,6 +182,7 @@ def trace(study: Study, sweep: Sweep) -> SweepNumbers:
             curves, columns=["dataset", "method", "x", "mean", "sd", "gap", "half", "clear"]
         ),
         pd.DataFrame(levels, columns=["dataset", "method", "mean", "sd"]),
+        different.pop() if len(different) == 1 else "",
     )
 
 

@@ -8,20 +8,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from kselect.core.experiment import FigureContext
-from kselect.core.method import Choice, Method
+from kselect.core.method import Choice, Method, Setting
 from kselect.core.table import Column, Group, Table, Values
 from kselect.criteria import PROBES
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import find_learner
 from kselect.report import style
 from kselect.report.elements import File, Passage
-from kselect.report.figures.base import (
-    FigureBase,
-    FigureReader,
-    figure,
-    methods_behind,
-    name_lam,
-)
+from kselect.report.figures.base import FigureBase, FigureReader, figure, methods_behind
+from kselect.report.words import title_setting
 from kselect.report.writers import write_csv
 from kselect.stats.samples import within
 from kselect.stats.study import Study
@@ -142,11 +137,12 @@ class Theory(FigureBase):
     def show(self, study: Study) -> Iterator[File | Passage]:
         """Yield the figure, and the tables of beta's growth and of uniform stability."""
         found = study.once(study_theory, self)
+        lam = title_setting(Setting(value=self.lam, unit=study.experiment.lam.unit))
         yield from style.show_figure(
             self.name,
             lambda width: draw_theory(found, width),
             "Variance of cross-validation against kernel stability, one panel per data set",
-            describe(self, found, name_lam(study, self.lam)),
+            describe(self, found, lam),
         )
         rows = tuple(row for one in found for row in one.rows(self.shares))
         yield File(f"tables/{self.name}.csv", write_csv(Table(self.name, NUMBERS, (Group(rows),))))

@@ -16,12 +16,7 @@ from kselect.kernels.base import read_parameters
 from kselect.numerics.linalg import Array
 from kselect.report import style
 from kselect.report.elements import File, Passage
-from kselect.report.figures.base import (
-    FigureBase,
-    FigureReader,
-    figure,
-    good_records,
-)
+from kselect.report.figures.base import FigureBase, FigureReader, figure, good_records
 from kselect.stats.study import Study
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kselect.core.table import Column, Group, Table
 from kselect.papers.base import ClaimKind
 from kselect.report.elements import CLAIMS_FILE, Details, Element, Heading, Paragraph, Passage
-from kselect.report.sections.base import section
+from kselect.report.sections import section
 from kselect.report.sections.other_claims import verdicts_without_loss
 from kselect.report.words import (
     dagger_notes,
@@ -15,8 +15,8 @@ from kselect.report.words import (
     describe_edges,
     describe_protocol,
     mark_label,
-    name_setting,
     show_counts,
+    title_setting,
 )
 from kselect.stats.claims import RULES, Judgement, Verdict, judge, verdict_on
 from kselect.stats.study import Study
@@ -72,7 +72,7 @@ def show_claim(study: Study, judgement: Judgement) -> Iterator[Element]:
     claim = judgement.claim
     rows = tuple(
         (
-            name_setting(setting),
+            title_setting(setting) or setting.text,
             " against ".join(mark_label(m, study.reconstructed) for m in (c.method, c.rival)),
             *(show_counts(c.by_mean), show_counts(c.by_ttest), show_counts(c.by_corrected)),
             verdict_on(c, claim.kind),

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from kselect.core.table import Column, Group, Mark, Measure, Table, Values
 from kselect.report.elements import Details, Element, File, Heading, Notes, Passage
-from kselect.report.sections.base import section
+from kselect.report.sections import section
 from kselect.report.words import (
     RANKS,
     dagger_notes,

@@ -14,7 +14,7 @@ from kselect.report.elements import CLAIMS_FILE, Element, Heading, Paragraph, Pa
 from kselect.report.figures.discrepancy import EXACT, Discrepancy, follow
 from kselect.report.figures.ranking import Ranked, Ranking, rank_columns
 from kselect.report.figures.widths import learned_widths
-from kselect.report.sections.base import section
+from kselect.report.sections import section
 from kselect.report.words import describe_edges
 from kselect.stats.claims import Verdict, too_few
 from kselect.stats.diagnostics import leaning

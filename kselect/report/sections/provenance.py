@@ -20,7 +20,7 @@ from kselect.report.elements import (
     Paragraph,
     Passage,
 )
-from kselect.report.sections.base import section
+from kselect.report.sections import section
 from kselect.report.words import LAM, describe_protocol, mark_label, stem
 from kselect.report.writers import table_files
 from kselect.stats.diagnostics import SPOTS, count_excluded, edge_shares, endings
@@ -110,19 +110,13 @@ def show_endings(study: Study) -> Iterator[File | Passage]:
 
 @section("exclusions")
 def show_exclusions(study: Study) -> Iterator[Passage]:
-    """Yield the excluded candidates under the experiment's own loss."""
-    yield Passage("failures", tuple(describe_exclusions(study)), CLAIMS_FILE)
-
-
-def describe_exclusions(study: Study) -> Iterator[Element]:
-    """Yield a row per data set and a column per method, then the same by reason, the most frequent first."""
+    """Yield the excluded candidates: a row per data set, then the same by reason, the most frequent first."""
     experiment = study.experiment
     found = count_excluded(study, experiment.loss)
-    yield Heading("Candidates excluded from the grid")
+    title = Heading("Candidates excluded from the grid")
     if not found:
-        yield Paragraph(
-            "No candidate was excluded: every kernel and ridge had a fit and a finite score."
-        )
+        text = "No candidate was excluded: every kernel and ridge had a fit and a finite score."
+        yield Passage("failures", (title, Paragraph(text)), CLAIMS_FILE)
         return
     ridges = len(experiment.lam.values) if experiment.lam.mode == "select" else 1
     methods = tuple(dict.fromkeys(e.method for e in found))
@@ -139,16 +133,20 @@ def describe_exclusions(study: Study) -> Iterator[Element]:
         (reason, *(totals[m][reason] for m in methods)) for reason, _ in frequent
     )
     counts = tuple(Column(m, format=",") for m in methods)
-    yield Paragraph(
+    lines = tuple(f"{e.dataset}, {e.method}: {e.reasons}" for e in found if e.reasons)
+    notes = [Details("The reasons on the first split of each", (Notes(lines),))] if lines else []
+    text = (
         "Candidates that a criterion could not choose (no fit, a guard, an overflow): the mean over splits, of "
         f"{len(experiment.kernels) * ridges}."
     )
-    yield Table("", (Column("data set", align="left"), *counts), (Group(rows),))
-    yield Paragraph("The same by reason, summed over data sets and splits:")
-    yield Table("", (Column("reason", align="left"), *counts), (Group(reasons),))
-    lines = tuple(f"{e.dataset}, {e.method}: {e.reasons}" for e in found if e.reasons)
-    if lines:
-        yield Details("The reasons on the first split of each", (Notes(lines),))
+    elements: tuple[Element, ...] = (
+        *(title, Paragraph(text)),
+        Table("", (Column("data set", align="left"), *counts), (Group(rows),)),
+        Paragraph("The same by reason, summed over data sets and splits:"),
+        Table("", (Column("reason", align="left"), *counts), (Group(reasons),)),
+        *notes,
+    )
+    yield Passage("failures", elements, CLAIMS_FILE)
 
 
 @section("datasets")

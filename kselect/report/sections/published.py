@@ -6,17 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from kselect.core.table import DASH, Column, Group, Table, Values
 from kselect.report.elements import Details, Element, File, Heading, Notes, Paragraph, Passage
-from kselect.report.sections.base import section
+from kselect.report.sections import section
 from kselect.report.words import (
     dagger_notes,
     describe_fewer,
     describe_protocol,
     mark_label,
-    name_setting,
     stem,
+    title_setting,
 )
 from kselect.report.writers import table_files
-from kselect.stats.claims import Judgement
 from kselect.stats.distances import (
     Agreement,
     Distance,
@@ -139,7 +138,7 @@ def to_row(study: Study, d: Distance, loss: str) -> Values:
     error = " (se)" if printed.kind == "se" else ""
     return (
         *(printed.table, printed.dataset + twin + fewer, printed.dataset),
-        *(name_setting(d.setting), d.setting.text),
+        *(title_setting(d.setting) or d.setting.text, d.setting.text),
         *(mark_label(d.method, study.reconstructed), d.method),
         f"{printed.mean:g} ± {printed.spread:g}{error}",
         *(printed.mean, printed.spread, printed.kind),
@@ -156,7 +155,25 @@ def show_sensitivity(study: Study) -> Iterator[File | Passage]:
     found = sensitivities(study)
     if found:
         table = printed_table(study, found)
-        yield from table_files(table, tidy=tidy_table(found))
+        lines = tuple(
+            (
+                *(
+                    row.name,
+                    row.changes,
+                    row.datasets,
+                    row.planned,
+                    row.cells,
+                    row.distance,
+                    row.usual,
+                ),
+                *(j.claim.text, *j.total.by_mean, j.total.by_ttest.wins, j.total.by_ttest.losses),
+                j.verdict,
+            )
+            for row in found
+            for j in row.claims
+        )
+        tidy = Table(SENSITIVITY, SENSITIVITY_TIDY, (Group(lines),))
+        yield from table_files(table, tidy=tidy)
         yield Passage(SENSITIVITY, (table,))
     left = [v.name for v in study.experiment.variants if v.name not in study.variants]
     if left:
@@ -189,31 +206,19 @@ def printed_table(study: Study, found: Sequence[Sensitivity]) -> Table:
     )
     rows = []
     for row in found:
-        claims = {judgement.claim: judgement for judgement in row.claims}
         some = "" if row.datasets == row.planned else f" of {row.planned}"
-        counts = (show_claim_counts(claims[c]) if c in claims else None for c in wanted)
+        totals = {judgement.claim: judgement.total for judgement in row.claims}
+        counts: list[str | None] = []
+        for total in map(totals.get, wanted):
+            if total is None:
+                counts.append(None)
+                continue
+            mean, test = total.by_mean, total.by_ttest
+            counts.append(
+                f"{mean.wins} / {mean.ties} / {mean.losses} ({test.wins} / {test.losses})"
+            )
         distances = (row.distance, row.usual)
         rows.append(
             (row.name or "(main)", row.changes, f"{row.datasets}{some}", *distances, *counts)
         )
     return Table(SENSITIVITY, columns, (Group(tuple(rows)),), caption)
-
-
-def show_claim_counts(judgement: Judgement) -> str:
-    """Return the counts of one claim as ``10 / 3 / 59 (2 / 40)``."""
-    mean, test = judgement.total.by_mean, judgement.total.by_ttest
-    return f"{mean.wins} / {mean.ties} / {mean.losses} ({test.wins} / {test.losses})"
-
-
-def tidy_table(found: Sequence[Sensitivity]) -> Table:
-    """Return a row per reading and claim, for the CSV."""
-    rows = tuple(
-        (
-            *(row.name, row.changes, row.datasets, row.planned, row.cells, row.distance, row.usual),
-            *(j.claim.text, j.total.by_mean.wins, j.total.by_mean.ties, j.total.by_mean.losses),
-            *(j.total.by_ttest.wins, j.total.by_ttest.losses, j.verdict),
-        )
-        for row in found
-        for j in row.claims
-    )
-    return Table(SENSITIVITY, SENSITIVITY_TIDY, (Group(rows),))

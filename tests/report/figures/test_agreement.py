@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from matplotlib.figure import Figure
-from synthetic import experiment, record, study
+from synthetic import experiment, record, study, texts
 
 from kselect.core.method import Setting
 from kselect.report.figures.agreement import (
@@ -51,11 +50,6 @@ def test_the_most_distant_cell_stands_for_its_data_set() -> None:
         CellRatio("mpg", "EP", "MSE", 5.0, 0.0, "beyond 4", 2),
     ]
     assert outliers(()) == []
-
-
-def texts(canvas: Figure) -> list[str]:
-    """Return every text in the panels."""
-    return [t.get_text() for ax in canvas.axes for t in (ax.title, *ax.texts)]
 
 
 def test_far_cells_are_named_and_stay_on_the_axis() -> None:

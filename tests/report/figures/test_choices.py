@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from matplotlib.figure import Figure
-from synthetic import TAUS, experiment, record, study
+from synthetic import TAUS, experiment, record, study, texts
 
 from kselect.core.experiment import Experiment
 from kselect.core.method import LamGrid
@@ -87,11 +86,6 @@ def test_failures_are_no_choices() -> None:
     rows = [record("heart", 0, "5-CV", None, setting="selected"), choice("5-CV", 1, TAUS[5], 1.0)]
     (found,) = maps(experiment(lam=SELECT), *rows)
     assert found.choices == 1
-
-
-def texts(canvas: Figure) -> list[str]:
-    """Return every text in the panels."""
-    return [t.get_text() for ax in canvas.axes for t in (ax.title, *ax.texts)]
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])

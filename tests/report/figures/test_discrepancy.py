@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from matplotlib.figure import Figure
-from synthetic import experiment, method, record, study
+from synthetic import experiment, method, record, study, texts
 
 from kselect.core.experiment import Experiment
 from kselect.core.method import LamGrid, Method
@@ -156,11 +155,6 @@ def test_the_order_is_the_papers() -> None:
 def test_verdicts(exact: int, total: int, numbers: int, verdict: str) -> None:
     worst = ("", "", 0.0, 0.0)
     assert Exactness(FIGURE, 3, exact, total, numbers, 30, worst).verdict == verdict
-
-
-def texts(canvas: Figure) -> list[str]:
-    """Return every text in the panels."""
-    return [t.get_text() for ax in canvas.axes for t in (ax.title, *ax.texts)]
 
 
 def test_discrepancies_share_an_axis_and_are_counted() -> None:

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
-from synthetic import experiment, method, record, study
+from synthetic import experiment, method, record, study, texts
 
 from kselect.core.experiment import Experiment
 from kselect.core.method import LamGrid, Method
@@ -118,11 +117,6 @@ def test_values_without_a_place_on_a_log_axis_and_other_losses_are_left_out() ->
     assert list(found.curves["x"]) == [1.0]
 
 
-def texts(canvas: Figure) -> list[str]:
-    """Return every text in the panels."""
-    return [t.get_text() for ax in canvas.axes for t in (ax.title, *ax.texts)]
-
-
 def test_a_difference_that_is_far_off_does_not_take_the_scale() -> None:
     """k-CV has a standard deviation of 2: the axis ends near 4, and says where the curve goes."""
     gaps = ((0.5, -1.0, 0.5, True), (1.0, 0.5, 1.0, False), (2.0, 30.0, 3.0, True))
@@ -130,7 +124,7 @@ def test_a_difference_that_is_far_off_does_not_take_the_scale() -> None:
     columns = ["dataset", "method", "x", "mean", "sd", "gap", "half", "clear"]
     levels = pd.DataFrame([("heart", "5-CV", 20.0, 2.0)], columns=columns[:2] + columns[3:5])
     table = pd.DataFrame(rows, columns=columns)
-    found = SweepNumbers("eta", ("5-KS",), (("5-CV", 0),), {"heart": "%"}, table, levels)
+    found = SweepNumbers("eta", ("5-KS",), (("5-CV", 0),), {"heart": "%"}, table, levels, "%")
     canvas = draw_gaps(found, (1.0,), {}, WIDE)
     (ax,) = canvas.axes
     low, high = ax.get_ylim()
