@@ -80,7 +80,10 @@ class Parameter:
                 )
             return value
         if self.switch:
-            return parse_switch(self.name, value)
+            found = {"true": True, "false": False}.get(str(value).lower())
+            if found is None or not isinstance(value, bool | str):
+                raise ConfigError(f"{self.name} must be true or false, not {quoted(value)}")
+            return found
         if isinstance(value, str) and value == "inf" and not self.whole:
             return float("inf")
         try:
@@ -136,11 +139,3 @@ def read_parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
         )
         for p in keywords
     )
-
-
-def parse_switch(name: str, value: object) -> bool:
-    """Return the value of ``true`` or ``false``, given as YAML reads them or as text."""
-    found = {"true": True, "false": False}.get(str(value).lower())
-    if found is None or not isinstance(value, bool | str):
-        raise ConfigError(f"{name} must be true or false, not {quoted(value)}")
-    return found

@@ -115,7 +115,14 @@ def init(files: tuple[Path, ...], targets: tuple[str, ...], output: Path, force:
     asked = targets if len(targets) > 1 else [*(targets or (None,))] * len(files)
     inspected: list[InspectedFile] = []
     for path, target in zip(files, asked, strict=True):
-        one = inspect_file(path, target, [other.name for other in inspected])
+        frame = read_frame(path, target)  # as an experiment will read it
+        read = as_target(frame, None)
+        if read.task == "classification" and min(read.values.sum(axis=1) + frame.n) < 4:
+            raise DataError(
+                f"{printable(path)}: a class has only one row, so that no split can test it; drop that row"
+            )
+        name = name_for(path, [other.name for other in inspected])
+        one = InspectedFile(name, path, frame, read)
         inspected.append(one)
         named = f"target {quoted(one.column)}, " if one.column else ""
         task = f"{one.target.task} ({one.target.why})"
@@ -125,17 +132,6 @@ def init(files: tuple[Path, ...], targets: tuple[str, ...], output: Path, force:
     write_named(output, config_text(inspected, output))
     click.echo(f"written: {output}")
     click.echo(f"next: kselect run {output}")
-
-
-def inspect_file(path: Path, target: str | None, taken: Sequence[str]) -> InspectedFile:
-    """Read a file as an experiment will read it."""
-    frame = read_frame(path, target)
-    values = as_target(frame, None)
-    if values.task == "classification" and min(values.values.sum(axis=1) + frame.n) < 4:
-        raise DataError(
-            f"{printable(path)}: a class has only one row, so that no split can test it; drop that row"
-        )
-    return InspectedFile(name_for(path, taken), path, frame, values)
 
 
 def name_for(path: Path, taken: Sequence[str]) -> str:

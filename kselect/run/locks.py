@@ -16,7 +16,7 @@ from pathlib import Path
 
 from kselect.errors import ConfigError, StoreError
 
-NAME = "claims.lock"
+LOCK_FILE = "claims.lock"
 PROTOCOL_BYTE = 2**60
 ATTEMPTS = 50
 # A file system without locks answers with one of these; runs then go on without locks.
@@ -28,7 +28,7 @@ class FolderLocks:
     """The locks of one run in a results folder; ``close`` releases them all."""
 
     def __init__(self, folder: Path, say: Callable[[str], None] = lambda _: None) -> None:
-        self.path = folder / NAME
+        self.path = folder / LOCK_FILE
         self.say = say
         self.without = False
         try:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from time import perf_counter
-from types import MappingProxyType
 
 import numpy as np
 
@@ -46,7 +45,10 @@ class PreparedSplit:
 
 
 def run_trial(experiment: Experiment, trial: Trial) -> Job:
-    """Run every method of a trial; a method without a number gets a failed record with the reason."""
+    """Run every method of a trial; a method without a number gets a failed record with the reason.
+
+    The scheduler fills in the environment of the job.
+    """
     started = perf_counter()
     data = load(experiment.info(trial.dataset), trial.source)
     try:
@@ -72,24 +74,10 @@ def run_trial(experiment: Experiment, trial: Trial) -> Job:
         records += surveyed(maker, surveys, context)
     seconds = {"search": done - started, "test": perf_counter() - done}
     text = "|".join(" ".join(map(str, p.tolist())) for p in (parts.rows.train, parts.rows.test))
-    split_sha256 = sha256_of(text.encode())
-    return job_of(experiment, trial, records, split_sha256, seconds)
-
-
-def job_of(
-    experiment: Experiment,
-    trial: Trial,
-    records: Iterable[Record],
-    split_sha256: str = "",
-    seconds: Mapping[str, float] = MappingProxyType({}),
-    traceback: str = "",
-) -> Job:
-    """Return the job of a trial; the scheduler fills in the environment."""
-    sha256 = trial.source.sha256
-    protocol = protocol_of(experiment, trial.dataset, sha256)
+    protocol = protocol_of(experiment, trial.dataset, trial.source.sha256)
     return Job(
-        *(trial.dataset, trial.split, protocol, sha256, split_sha256),
-        *("", tuple(records), dict(seconds), traceback),
+        *(trial.dataset, trial.split, protocol, trial.source.sha256, sha256_of(text.encode())),
+        *("", tuple(records), seconds),
     )
 
 
@@ -232,9 +220,13 @@ def surveyed(
 def failed_job(experiment: Experiment, trial: Trial, why: str, traceback: str = "") -> Job:
     """Return the job of a trial that gave no numbers: a failed record for each that it should have made."""
     maker = RecordMaker(trial.dataset, trial.split, METRICS[experiment.task(trial.dataset)], 0, 0)
-    records = (
+    records = tuple(
         maker.record(method, setting, SearchFailure(why))
         for method in trial.methods
         for setting in experiment.settings_of(method)
     )
-    return job_of(experiment, trial, records, traceback=traceback)
+    protocol = protocol_of(experiment, trial.dataset, trial.source.sha256)
+    return Job(
+        *(trial.dataset, trial.split, protocol, trial.source.sha256, ""),
+        *("", records, {}, traceback),
+    )

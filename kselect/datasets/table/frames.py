@@ -78,8 +78,19 @@ def read_frame(path: Path, target: str | None, options: TableOptions | None = No
 def assign(
     raw: RawTable, target: str | None, options: TableOptions
 ) -> tuple[int | None, list[tuple[int, AskedKind | None]]]:
-    """Return the target's position (None for svmlight), and each feature's position with the kind asked for."""
-    goal = find_target(raw, target)
+    """Return the target's position (None for svmlight), and each feature's position with the kind asked for.
+
+    The target is the last column if none is named.
+    """
+    if raw.form == "svmlight":  # its lines begin with the target
+        goal = None
+        if target is not None:
+            what = f"svmlight begins each line with its target: no column {target!r}"
+            raise raw.place.error(what)
+    elif len(raw.names) < 2:
+        raise raw.place.error("one column only; a target and a feature are needed")
+    else:
+        goal = len(raw.names) - 1 if target is None else raw.find(target, " for the target")
     dropped = {raw.find(name, " to drop") for name in options.drop}
     asked: dict[int, AskedKind] = {}
     for name in options.categorical:
@@ -96,19 +107,6 @@ def assign(
         )
     features = (i for i in range(len(raw.names)) if i != goal and i not in dropped)
     return goal, [(i, asked.get(i)) for i in features]
-
-
-def find_target(raw: RawTable, target: str | None) -> int | None:
-    """Return the position of the target, by default the last; None for svmlight, whose lines begin with it."""
-    if raw.form == "svmlight":
-        if target is not None:
-            raise raw.place.error(
-                f"svmlight begins each line with its target: no column {target!r}"
-            )
-        return None
-    if len(raw.names) < 2:
-        raise raw.place.error("one column only; a target and a feature are needed")
-    return len(raw.names) - 1 if target is None else raw.find(target, " for the target")
 
 
 def treat_missing(frame: Frame, missing: Missing) -> Frame:
@@ -163,8 +161,12 @@ def column_remarks(
     found = []
     if spec.numeric and len(values) > 2 and counts_rows(values):
         found.append(ReadingDecision(spec.name, COUNTS))
-    if target is not None and mirrors(values, target):
-        found.append(ReadingDecision(spec.name, MIRROR))
+    if target is not None:
+        pairs = set(zip(values.tolist(), target, strict=True))
+        distinct = {value for value, _ in pairs}, {other for _, other in pairs}
+        # Column and target determine each other, with each value at least twice on average.
+        if 1 < len(pairs) <= len(values) // 2 and {*map(len, distinct)} == {len(pairs)}:
+            found.append(ReadingDecision(spec.name, MIRROR))
     if len(values) and (values == values[0]).all():
         value = show_number(values[0]) if spec.numeric else shown(values[0])
         found.append(ReadingDecision(spec.name, CONSTANT, value))
@@ -176,15 +178,6 @@ def column_remarks(
             text, detail = "two values, encoded as 0 and 1", f"{low} = 0, {high} = 1"
         found.append(ReadingDecision(spec.name, text, detail))
     return found
-
-
-def mirrors(values: Array | Texts, target: Fields) -> bool:
-    """Return whether column and target determine each other, with each value at least twice on average."""
-    mine = values.tolist()
-    distinct = len(set(mine))
-    if not 1 < distinct <= len(mine) // 2 or distinct != len(set(target)):
-        return False
-    return len(set(zip(mine, target, strict=True))) == distinct
 
 
 # --- further files ------------------------------------------------------------------------------------------------
