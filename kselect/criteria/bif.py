@@ -15,13 +15,14 @@ RATE = "the series' rate reaches the cap"
 
 
 def distance_to_identity(problem: Problem) -> float:
-    r"""Return ``||R - I||_F / n`` with ``R_ij = K_ij / sqrt(K_ii K_jj)`` (icml2014, footnote 2)."""
-    return float(np.sqrt(problem.matrix.off_diagonal_squares())) / problem.n
+    r"""Return ``||R - I||_F / n`` with ``R_ij = K_ij / sqrt(K_ii K_jj)`` (icml2014, footnote 2), computed once."""
+    squares = problem.of_kernel.once("off the diagonal", problem.matrix.off_diagonal_squares)
+    return float(np.sqrt(squares)) / problem.n
 
 
 def guards(path: Series, folds: Folds, *, identity: float, cap: float, **_: object) -> Guarded:
     """Return the ridges that each guard excludes; the first guard depends only on K, a limit of 0 lifts it."""
-    near = identity > 0 and path.problem.once(distance_to_identity) <= identity
+    near = identity > 0 and distance_to_identity(path.problem) <= identity
     everywhere = np.full(len(path.problem.lams), near)
     return {NEAR_IDENTITY: everywhere, RATE: path.interpolating(folds, cap)}
 

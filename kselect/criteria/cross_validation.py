@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ from kselect.criteria.base import Aggregation, criterion, fold_error
 from kselect.criteria.bif import bouligand_cross_validation, guards
 from kselect.kernels.nystrom import draw_landmarks, project
 from kselect.learners.base import Path, Problem, Series
+from kselect.learners.problem import Dense, LowRank
 from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import Loss
@@ -40,35 +41,32 @@ def largest_change(diagonal: Array, row_squares: Array) -> float:
     return float(np.max(diagonal + np.sqrt(diagonal**2 + 4.0 * others)) / 2.0)
 
 
-def stability(problem: Problem) -> float:
-    """Return ``max_i ||K - K^i||_2`` of K in O(n^2), or of the c columns that approximate K in O(n c^2)."""
-    return largest_change(problem.diagonal(), problem.row_squares())
+def stability(problem: Problem, estimate: Estimate = "exact", c: float = 1.0) -> float:
+    """Return ``max_i ||K - K^i||_2``, computed once; the diagonal is exact, row norms may be estimated.
 
-
-@dataclass(frozen=True)
-class EstimatedStability:
-    """``max_i ||K - K^i||_2`` from estimated row norms of K; the diagonal is exact.
-
+    ``exact`` costs O(n^2), or O(n c^2) for the c columns that approximate K.
     ``nystrom`` takes the row norms of a Nystrom factor of m = ``c n`` columns, ``diag(V V^T V V^T)``, in O(n m^2).
     ``projection`` takes the row norms of K times m random columns, ``||(K R)_i||^2`` with ``E R R^T = I``; it is
     unbiased and costs O(n^2 m), or O(n m r) on Nystrom columns. The same columns are drawn every time.
     """
+    matrix = problem.matrix
+    squares = (
+        matrix.row_squares if estimate == "exact" else partial(row_squares, matrix, estimate, c)
+    )
+    key = ("stability", estimate, c)
+    return problem.of_kernel.once(key, lambda: largest_change(matrix.diagonal(), squares()))
 
-    kind: Estimate
-    c: float
 
-    def __call__(self, problem: Problem) -> float:
-        """Return the estimate, for ``problem.once``."""
-        n = problem.n
-        count, rng = min(n, max(1, round(self.c * n))), stream(0, "row norms", n)
-        if self.kind == "projection":
-            R = rng.normal(size=(n, count)) / np.sqrt(count)
-            squares = np.square(problem.matrix.times(R)).sum(axis=1)
-        else:
-            landmarks = draw_landmarks(n, count, rng)
-            V = project(problem.matrix.at(landmarks), landmarks).V
-            squares = np.einsum("ij,ij->i", V @ (V.T @ V), V)
-        return largest_change(problem.diagonal(), squares)
+def row_squares(matrix: Dense | LowRank, estimate: Estimate, c: float) -> Array:
+    """Estimate ``sum_j K_ij^2``, as ``stability`` says."""
+    n = len(matrix.diagonal())
+    count, rng = min(n, max(1, round(c * n))), stream(0, "row norms", n)
+    if estimate == "projection":
+        R = rng.normal(size=(n, count)) / np.sqrt(count)
+        return np.asarray(np.square(matrix.times(R)).sum(axis=1))
+    landmarks = draw_landmarks(n, count, rng)
+    V = project(matrix.at(landmarks), landmarks).V
+    return np.asarray(np.einsum("ij,ij->i", V @ (V.T @ V), V))
 
 
 @criterion("k-CVKS", paper="tcyb2018; the same as k-KS of ecml2014")
@@ -82,7 +80,7 @@ def kernel_stability(
     average: Aggregation = "folds",
 ) -> Array:
     r"""k-fold cross-validation error plus (eta / n) max_i ||K - K^i||_2."""
-    penalty = eta / path.problem.n * path.problem.once(stability)
+    penalty = eta / path.problem.n * stability(path.problem)
     return cross_validation(path, folds, loss=loss, average=average) + penalty
 
 
@@ -108,5 +106,4 @@ def series_kernel_stability(
     series = bouligand_cross_validation(
         path, folds, order=order, identity=identity, cap=cap, loss=loss, average=average
     )
-    compute = stability if estimate == "exact" else EstimatedStability(estimate, c)
-    return series + eta / path.problem.n * path.problem.once(compute)
+    return series + eta / path.problem.n * stability(path.problem, estimate, c)

@@ -63,7 +63,7 @@ def perturbation(problem: Problem) -> float:
     logs = log_integral_eigenvalues(X.shape[1], n, kernel.tau, period)
     if logs[0] > np.log(np.finfo(np.float64).max / n):
         return float("inf")
-    return float(np.abs(np.exp(logs) - problem.spectrum() / n).sum())
+    return float(np.abs(np.exp(logs) - problem.matrix.spectrum / n).sum())
 
 
 @criterion(
@@ -79,7 +79,8 @@ def eigenvalue_perturbation(path: Path, *, eta: float = 1.0, loss: Loss = "squar
     """
     risk = empirical_risk(path, loss)
     # Here infinity stands for a large number: eta = 0 must give 0, not NaN.
-    return risk + eta * path.problem.once(perturbation) if eta else risk
+    once = path.problem.of_kernel.once
+    return risk + eta * once("perturbation", lambda: perturbation(path.problem)) if eta else risk
 
 
 @criterion(
@@ -104,5 +105,5 @@ def eigenvalue_ratio(
         if not variance > 0:
             raise TrialError("ER needs a target that varies")
         risk = risk / variance
-    s, count = np.maximum(path.problem.spectrum(), 0.0), max(1, round(t * n))
+    s, count = np.maximum(path.problem.matrix.spectrum, 0.0), max(1, round(t * n))
     return risk + eta * float(s[count:].sum() / s[:count].sum())

@@ -23,7 +23,7 @@ CONSTANT = (
 @criterion("RKS", paper="tcyb2018, Theorem 7")
 def stable_risk(path: Path, *, eta: float = 1.0, loss: Loss = "squared") -> Array:
     r"""Empirical risk plus (eta / n) max_i ||K - K^i||_2."""
-    penalty = eta / path.problem.n * path.problem.once(stability)
+    penalty = eta / path.problem.n * stability(path.problem)
     return empirical_risk(path, loss) + penalty
 
 
@@ -37,7 +37,7 @@ def spectral_perturbation(path: Path, *, delta: float = 1.0, loss: Loss = "squar
     eigenvalues.
     """
     n = path.problem.n
-    penalty = delta * float(path.problem.diagonal().sum()) / n**2
+    penalty = delta * float(path.problem.matrix.diagonal().sum()) / n**2
     return empirical_risk(path, loss) + penalty
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -17,9 +17,9 @@ from kselect.numerics.linalg import (
     squared_differences,
     squared_distances,
 )
+from kselect.numerics.memory import Memo
 from kselect.registry import Registry
 
-R = TypeVar("R")
 SMALLEST_POWER, LARGEST_POWER = -300, 300  # of two, in a grid
 
 
@@ -29,17 +29,7 @@ class Points:
     def __init__(self, X: Array, Z: Array | None = None) -> None:
         self.X = X
         self.Z = X if Z is None else Z
-
-    @cached_property
-    def _memo(self) -> dict[object, Any]:
-        return {}
-
-    def once(self, compute: Callable[[Points], R]) -> R:
-        """Return ``compute(points)`` and cache it, so that a kernel computes it once for all parameters."""
-        if compute not in self._memo:
-            self._memo[compute] = compute(self)
-        found: R = self._memo[compute]
-        return found
+        self.memo = Memo()  # what a kernel computes once for all its parameters
 
     @cached_property
     def squared_distances(self) -> Array:

@@ -14,8 +14,8 @@ from kselect.numerics.linalg import Array
 
 
 def manhattan_distances(points: Points) -> Array:
-    """Return ``sum_j |x_j - z_j|`` for all pairs."""
-    return np.asarray(cdist(points.X, points.Z, "cityblock"))
+    """Return ``sum_j |x_j - z_j|`` for all pairs, computed once."""
+    return points.memo.once("cityblock", lambda: np.asarray(cdist(points.X, points.Z, "cityblock")))
 
 
 @kernel("laplacian", paper="in none of the papers")
@@ -34,11 +34,11 @@ class Laplacian(Kernel):
     @staticmethod
     def shared(points: Points) -> object:
         """Compute the distances."""
-        return points.once(manhattan_distances)
+        return manhattan_distances(points)
 
     def gram(self, points: Points) -> Array:
         """Return the kernel matrix; values below 1e-100 are zero, as in the Gaussian kernel."""
-        K = np.exp(np.maximum(points.once(manhattan_distances) / -self.width, -300.0))
+        K = np.exp(np.maximum(manhattan_distances(points) / -self.width, -300.0))
         K *= K > 1e-100
         return np.asarray(K)
 

@@ -5,7 +5,7 @@ r"""Three factorisations of a kernel matrix that give ``G = (K + gamma I)^{-1}``
     scattered  K is diagonal except for few rows, as a narrow Gaussian kernel is to machine precision
 
 A path asks for G applied to vectors, the diagonal of G, and the blocks ``gamma G_FF`` of the folds. The three
-classes have the same methods; ``gammas`` are the ridges.
+classes have the same methods; ``gammas`` are the ridges, ``eigenvalues`` the n eigenvalues of K, descending.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ class SpectralFactor:
         s, self.U = symmetric_eigh(K)
         # A kernel matrix is positive semidefinite: negative eigenvalues are rounding errors.
         self.s = np.maximum(s, 0.0)
+        self.eigenvalues: Array = self.s[::-1]
 
     def solve(self, gammas: Array, v: Array) -> Array:
         """Return ``G v`` for every ridge, (n_ridges, n); v is one vector, or one per ridge."""
@@ -114,10 +115,6 @@ class SpectralFactor:
         """Return ``(A, a, c)`` with ``K G = A diag(c) A^T`` for every ridge and ``A^T A = diag(a)``."""
         return self.U, np.ones_like(self.s), self.s * weights(self.s, gammas)
 
-    def eigenvalues(self) -> Array:
-        """Return the n eigenvalues of K, descending."""
-        return self.s[::-1]
-
     def reordered(self, order: Index) -> Self:
         """Return the factor of K with its rows and columns in another order."""
         twin = copy(self)
@@ -132,6 +129,7 @@ class ThinFactor:
         s, V = symmetric_eigh(columns.T @ columns)
         self.s = np.maximum(s[::-1], 0.0)
         self.B = columns @ np.ascontiguousarray(V[:, ::-1])
+        self.eigenvalues = np.concatenate([self.s, np.zeros(len(self.B) - len(self.s))])
 
     def weights(self, gammas: Array) -> Array:
         """Return w; the space that the columns do not span has the eigenvalue 0, so it needs a ridge."""
@@ -166,10 +164,6 @@ class ThinFactor:
         """Return the columns, s, and w."""
         return self.B, self.s, self.weights(gammas)
 
-    def eigenvalues(self) -> Array:
-        """Return s, padded with zeros."""
-        return np.concatenate([self.s, np.zeros(len(self.B) - len(self.s))])
-
     def reordered(self, order: Index) -> Self:
         """Reorder the rows of B."""
         twin = copy(self)
@@ -189,6 +183,8 @@ class ScatteredFactor:
         self.place = np.full(len(K), -1, dtype=np.intp)
         self.place[core] = np.arange(len(core))
         self.inner = SpectralFactor(K[np.ix_(core, core)]) if len(core) else None
+        inner = self.inner.eigenvalues if self.inner else self.kappa[:0]
+        self.eigenvalues: Array = np.sort(np.concatenate([self.kappa[self.place < 0], inner]))[::-1]
 
     def solve(self, gammas: Array, v: Array) -> Array:
         """Divide by the diagonal, and solve for the core."""
@@ -242,12 +238,6 @@ class ScatteredFactor:
             A[np.ix_(self.core, self.core)] = self.inner.U
             s[self.core] = self.inner.s
         return A, np.ones(n), s * weights(s, gammas)
-
-    def eigenvalues(self) -> Array:
-        """Return the diagonal outside the core and the eigenvalues of the core, descending."""
-        outside = self.kappa[self.place < 0]
-        inner = self.inner.eigenvalues() if self.inner else outside[:0]
-        return np.sort(np.concatenate([outside, inner]))[::-1]
 
     def reordered(self, order: Index) -> Self:
         """Reorder the rows; the core's own factor keeps its order."""

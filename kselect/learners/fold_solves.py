@@ -17,7 +17,7 @@ rounding, whereas a block costs ``O(n m^2)`` per fold and ridge.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -167,16 +167,8 @@ def solve_all(factor: Factor, gammas: Array, targets: Array, bias: bool) -> Shar
     return SharedFits(gammas, alpha, b, p / np.sqrt(total)[:, None])
 
 
-@dataclass(frozen=True, eq=False)
-class FoldErrors:
-    """``y - f`` held out, (q, n_ridges, n), the fits by fold size, and the blocks at the smallest ridge.
-
-    ``edges`` is None if not all blocks were computed.
-    """
-
-    errors: Array
-    fits: dict[int, SharedFits]
-    edges: list[Array] | None
+# ``y - f`` held out, (q, n_ridges, n), and the blocks at the smallest ridge; None if not all were computed.
+FoldErrors = tuple[Array, list[Array] | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,51 +185,43 @@ class FoldSolver:
         if self.bias:
             return self._by_blocks(fits)
         if isinstance(self.factor, ScatteredFactor):
-            return FoldErrors(self._scattered(self.factor, fits), fits, None)
+            return self._scattered(self.factor, fits), None
         gammas = {m: fit.gammas for m, fit in fits.items()}
-        large = LargeRidges.of(self.factor.eigenvalues(), self.folds, gammas, len(targets))
+        large = LargeRidges.of(self.factor.eigenvalues, self.folds, gammas, len(targets))
         if not large.count:
             return self._by_blocks(fits)
         errors, others = np.empty((len(targets), len(large.served), self.folds.n)), ~large.served
         errors[:, large.served] = targets[:, None] - large.predictions(self.K, targets)
         if not others.any():
-            return FoldErrors(errors, fits, None)
+            return errors, None
         rest = {
             m: SharedFits(f.gammas[others], f.alpha[:, others], f.b[:, others], f.q[others])
             for m, f in fits.items()
         }
-        solved = self._by_blocks(rest)
-        errors[:, others] = solved.errors
-        return FoldErrors(errors, fits, solved.edges)  # the smallest ridge is not a large one
+        errors[:, others], edges = self._by_blocks(rest)
+        return errors, edges  # the smallest ridge is not a large one
 
     def _by_blocks(self, fits: dict[int, SharedFits]) -> FoldErrors:
-        """Solve one block per fold and ridge."""
+        """Solve one block ``gamma P_FF`` per fold and ridge; small folds of one size in stacks."""
         errors, edges = np.empty_like(next(iter(fits.values())).alpha), list[Array]()
         for m, positions in self.folds.by_size.items():
-            if m * m * self.folds.n <= SMALL_PRODUCT:
-                self._several(positions, fits[m], errors, edges)
-            else:
-                for position in positions:
-                    self._one(self.folds.members[position], fits[m], errors, edges)
-        return FoldErrors(errors, fits, edges)
-
-    def _several(
-        self, positions: Sequence[int], fit: SharedFits, errors: Array, edges: list[Array]
-    ) -> None:
-        """Solve small folds of one size, in stacks of blocks ``gamma P_FF`` (k, n_ridges, m, m)."""
-        least = int(np.argmin(fit.gammas))
-        size = len(self.folds.members[positions[0]]) * self.folds.n
-        for ridges in neighbours(fit.gammas, size, len(positions)):
-            gammas = fit.gammas[ridges]
-            for chunk in chunks(self.folds, positions, len(ridges)):
+            fit, members = fits[m], np.array([self.folds.members[i] for i in positions])
+            if m * m * self.folds.n > SMALL_PRODUCT:
+                for F in members:
+                    self._one(F, fit, errors, edges)
+                continue
+            least = int(np.argmin(fit.gammas))
+            for ridges, chunk in stacks(fit.gammas, members, self.folds.n):
+                gammas = fit.gammas[ridges]
                 blocks = self.factor.stack(chunk, gammas)
                 if self.bias:
-                    along = np.sqrt(gammas)[:, None] * fit.q[ridges]
-                    rows = along[:, chunk].transpose(1, 0, 2)
+                    rows = np.sqrt(gammas)[:, None, None] * fit.q[ridges[:, None, None], chunk]
+                    rows = rows.transpose(1, 0, 2)
                     blocks -= rows[..., :, None] * rows[..., None, :]
                 if least in ridges:
                     edges.append(blocks[:, ridges.tolist().index(least)].copy())
                 put_errors(errors, fit, blocks, chunk, ridges)
+        return errors, edges
 
     def _one(self, F: Index, fit: SharedFits, errors: Array, edges: list[Array]) -> None:
         """Solve a large fold, one block at a time."""
@@ -261,48 +245,42 @@ class FoldSolver:
             errors[:, :, F] = fit.alpha[:, :, F] / weights(factor.kappa[F], fit.gammas)
             if factor.inner and len(inside):
                 rows, at = F[inside], factor.place[F[inside]][None]
-                for ridges in neighbours(fit.gammas, len(rows) * len(factor.core), 1):
+                for ridges, _ in stacks(fit.gammas, at, len(factor.core)):
                     blocks = factor.inner.stack(at, fit.gammas[ridges])
                     put_errors(errors, fit, blocks, rows[None], ridges)
         return errors
 
 
 def put_errors(errors: Array, fit: SharedFits, blocks: Array, folds: Index, ridges: Index) -> None:
-    """Solve blocks ``gamma P_FF``, which are overwritten, and store the errors (q, n_ridges, n)."""
+    """Solve blocks ``gamma P_FF`` (k, n_ridges, m, m), which are overwritten, and store the errors."""
     right = fit.gammas[ridges, None] * fit.alpha[:, ridges]
-    solved = solve_stack(blocks, right[:, :, folds].transpose(2, 1, 3, 0))
-    errors[:, ridges[:, None, None], folds] = solved.transpose(3, 1, 0, 2)
-
-
-def solve_stack(blocks: Array, right: Array) -> Array:
-    """Return ``block^{-1} right`` for each block of a stack (..., m, m) and right sides (..., m, q)."""
+    right = right[:, :, folds].transpose(2, 1, 3, 0)
     m, q = right.shape[-2:]
+    out: Array = np.empty(right.shape)
     if m < SMALL_BLOCK:
         try:  # numpy solves by LU, which would accept a block that rounding has made indefinite
             np.linalg.cholesky(blocks)
-            return np.asarray(np.linalg.solve(blocks, right))
+            out[:] = np.linalg.solve(blocks, right)
         except np.linalg.LinAlgError:
             raise TrialError("a fold block is singular") from None
-    out = np.empty(right.shape)
-    for block, b, x in zip(
-        blocks.reshape(-1, m, m), right.reshape(-1, m, q), out.reshape(-1, m, q), strict=True
-    ):
-        _, x[:], failed = dposv(block.T, b, lower=1, overwrite_a=1)
-        if failed:
-            raise TrialError("a fold block is singular")
-    return out
+    else:
+        parts = (blocks.reshape(-1, m, m), right.reshape(-1, m, q), out.reshape(-1, m, q))
+        for block, b, x in zip(*parts, strict=True):
+            _, x[:], failed = dposv(block.T, b, lower=1, overwrite_a=1)
+            if failed:
+                raise TrialError("a fold block is singular")
+    errors[:, ridges[:, None, None], folds] = out.transpose(3, 1, 0, 2)
 
 
-def neighbours(gammas: Array, size: int, folds: int) -> list[Index]:
-    """Return the ridges in groups of neighbours: one group if its stack with all folds is small enough."""
-    order = np.argsort(gammas, kind="stable")
-    whole = len(order) * size * folds <= STACK_SIZE
+def stacks(gammas: Array, folds: Index, n: int) -> Iterator[tuple[Index, Index]]:
+    """Yield ridges and folds (k, m) such that the stack of their blocks, from n eigenvectors, fits into the cache.
+
+    The ridges of a stack are neighbours, or all ridges if these fit with all folds.
+    """
+    order, size = np.argsort(gammas, kind="stable"), folds.shape[1] * n
+    whole = len(order) * size * len(folds) <= STACK_SIZE
     together = len(order) if whole else max(1, min(RIDGES, STACK_SIZE // size))
-    return [order[i : i + together] for i in range(0, len(order), together)]
-
-
-def chunks(folds: Folds, positions: Sequence[int], ridges: int) -> Iterator[Index]:
-    """Yield folds of one size, (k, m) at a time such that their stack fits into the cache."""
-    members = np.array([folds.members[i] for i in positions])
-    together = max(1, STACK_SIZE // (ridges * members.shape[1] * folds.n))
-    yield from (members[i : i + together] for i in range(0, len(members), together))
+    for first in range(0, len(order), together):
+        ridges = order[first : first + together]
+        count = max(1, STACK_SIZE // (len(ridges) * size))
+        yield from ((ridges, folds[i : i + count]) for i in range(0, len(folds), count))

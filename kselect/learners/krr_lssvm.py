@@ -13,14 +13,14 @@ differences ``y - e``; those within their rounding error are recomputed as sums 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
 from kselect.learners.base import Fit, Problem, RightSide, learner, per_folds
 from kselect.learners.factor import Factor
-from kselect.learners.fold_solves import FoldErrors, FoldSolver, SharedFits, chunks, solve_all
-from kselect.learners.nystrom_series import NystromFactor, fbif_square
+from kselect.learners.fold_solves import FoldSolver, SharedFits, solve_all, stacks
+from kselect.learners.nystrom_series import factor_of_share, fbif_square
 from kselect.learners.primal import PrimalPath
 from kselect.learners.problem import Dense
 from kselect.learners.series import HeldOutSeries, Modes, is_positive_definite, rates_reaching
@@ -46,74 +46,63 @@ class SquareLossPath:
         self.bias = bias
         self.factor: Factor = problem.matrix.factor
         self.gammas = problem.gammas
+        # With the kernel matrix, the bias and the ridges determine what targets share.
+        self._kind = bias, self.gammas.tobytes()
         self._edges: dict[Folds, list[Array]] = {}
 
-    @property
-    def _kind(self) -> tuple[bool, bytes]:
-        """The bias and the ridges: with the kernel matrix they determine what targets share."""
-        return self.bias, self.gammas.tobytes()
-
-    def _fits(self, gammas: Array) -> SharedFits:
-        """Return the fits of all targets that share the kernel matrix."""
-        targets = self.problem.right_sides
-        return self.problem.shared(
+    def _fits(self, gammas: Array) -> tuple[SharedFits, Fitted]:
+        """Return the fits of all targets, and what it takes to recompute tiny predictions of this target."""
+        problem, factor = self.problem, self.factor
+        fits = problem.of_targets.once(
             ("fits", self.bias, gammas.tobytes()),
-            lambda: solve_all(self.factor, gammas, targets, self.bias),
+            lambda: solve_all(factor, gammas, problem.right_sides, self.bias),
         )
 
-    @cached_property
-    def _fit(self) -> tuple[Array, Array, Array]:
-        """``alpha`` (n_ridges, n), the bias (n_ridges,) and ``p / sqrt(1^T p)`` at the ridges ``n lam``."""
-        fits, mine = self._fits(self.gammas), self.problem.position
-        alpha, b, q = fits.alpha[mine], fits.b[mine], fits.q
-        return alpha, form_bias(self._fitted(self.gammas, alpha, q), b) if self.bias else b, q
-
-    def _fitted(self, gammas: Array, alpha: Array, q: Array) -> Fitted:
-        """Return the quantities needed to recompute predictions below the rounding error."""
-
         def push(ridges: Index, v: Array) -> Array:
-            along = q[ridges]
-            pushed = self.factor.solve(gammas[ridges], v)
+            along = fits.q[ridges]
+            pushed = factor.solve(gammas[ridges], v)
             pushed -= np.einsum("pn,pn->p", along, v)[:, None] * along
             return pushed
 
-        s, n = self.factor.eigenvalues(), self.problem.n
-        total = np.square(q.sum(axis=1)) if self.bias else None
-        rounding = closed_form_rounding(n, s[0] + gammas, s[-1] + gammas, total)
+        s = factor.eigenvalues
+        total = np.square(fits.q.sum(axis=1)) if self.bias else None
+        rounding = closed_form_rounding(problem.n, s[0] + gammas, s[-1] + gammas, total)
         with np.errstate(over="ignore", divide="ignore"):
             inverse = 1.0 / (s[-1] + gammas)
-        K, y = self.problem.K, self.problem.y
-        return Fitted(K, y, gammas, alpha, push, rounding, inverse, self.bias)
+        alpha = fits.alpha[problem.position]
+        return fits, Fitted(problem.K, problem.y, gammas, alpha, push, rounding, inverse, self.bias)
+
+    @cached_property
+    def _fit(self) -> tuple[Fitted, Array, Array]:
+        """The fit at the ridges ``n lam``, its bias (n_ridges,) and ``p / sqrt(1^T p)``."""
+        fits, fitted = self._fits(self.gammas)
+        b = fits.b[self.problem.position]
+        return fitted, form_bias(fitted, b) if self.bias else b, fits.q
 
     def fit(self) -> Fit:
         """Return alpha and b for every ridge."""
-        alpha, b, _ = self._fit
-        return Fit(alpha, b)
+        fitted, b, _ = self._fit
+        return Fit(fitted.alpha, b)
 
     def decision(self) -> Array:
         """Return the fitted values ``S y = y - gamma alpha``; small ones as ``K alpha + b``."""
-        alpha, b, q = self._fit
-        values = self._smooth()
-        form_fitted(self._fitted(self.gammas, alpha, q), values, b)
+        fitted, b, _ = self._fit
+        values = np.asarray(self.problem.y - self.gammas[:, None] * fitted.alpha)
+        form_fitted(fitted, values, b)
         return values
-
-    def _smooth(self) -> Array:
-        """Return ``y - gamma alpha``, exact to the rounding error of y."""
-        return np.asarray(self.problem.y - self.gammas[:, None] * self._fit[0])
 
     @cached_property
     def _inverse_diagonal(self) -> Array:
         """``P_ii``."""
-        return self.problem.shared(
+        return self.problem.of_targets.once(
             ("inverse diagonal", *self._kind),
             lambda: np.asarray(self.factor.diagonal(self.gammas) - np.square(self._fit[2])),
         )
 
     @cached_property
     def _loo(self) -> Array:
-        alpha, _, q = self._fit
-        held = np.asarray(self.problem.y - alpha / self._inverse_diagonal)
-        form_left_out(self._fitted(self.gammas, alpha, q), held)
+        held = np.asarray(self.problem.y - self._fit[0].alpha / self._inverse_diagonal)
+        form_left_out(self._fit[0], held)
         return held
 
     def loo(self) -> Array:
@@ -131,7 +120,8 @@ class SquareLossPath:
 
     @per_folds
     def _series(self, folds: Folds) -> HeldOutSeries:
-        return HeldOutSeries(self.problem.y - self._smooth(), folds)
+        y = self.problem.y
+        return HeldOutSeries(y - (y - self.gammas[:, None] * self._fit[0].alpha), folds)
 
     def bif(self, folds: Folds, order: int) -> Array:
         """Return the Taylor series of k-fold cross-validation to that order (icml2014).
@@ -139,8 +129,7 @@ class SquareLossPath:
         Expanded around the fit with n lam, it tends to retraining with the fold's own ridge ``(n - m) lam``.
         """
         held = np.asarray(self.problem.y - self._series(folds).residual(self.modes, order))
-        fitted = self._fitted(self.gammas, self._fit[0], self._fit[2])
-        form_series(fitted, held, folds.members, order)
+        form_series(self._fit[0], held, folds.members, order)
         return held
 
     def interpolating(self, folds: Folds, cap: float) -> Mask:
@@ -179,7 +168,8 @@ class SquareLossPath:
         i = int(np.argmin(self.gammas))
         rows = np.sqrt(self.gammas[i]) * self._fit[2][i]
         for positions in folds.by_size.values():
-            for chunk in chunks(folds, positions, 1):
+            members = np.array([folds.members[j] for j in positions])
+            for _, chunk in stacks(self.gammas[[i]], members, folds.n):
                 q = rows[chunk]
                 yield self.factor.stack(chunk, self.gammas[[i]])[:, 0] - q[:, :, None] * q[:, None]
 
@@ -206,28 +196,23 @@ class SquareLossPath:
         ``ridge: per-fold`` retrains with the objective's own ridge ``(n - m) lam``,
         ``fixed`` keeps ``n lam``.
         """
-        key = ("held out", *self._kind, self.problem.ridge, folds)
-        solved = self.problem.shared(key, partial(self._fold_errors, folds))
-        mine = self.problem.position
-        out = np.asarray(self.problem.y - solved.errors[mine])
+        problem, n = self.problem, self.problem.n
+        fits, fitted = {}, {}
+        for m in folds.by_size:
+            gammas = (n - m) * problem.lams if problem.ridge == "per-fold" else self.gammas
+            fits[m], fitted[m] = self._fits(gammas)
+        solver = FoldSolver(problem.K, self.factor, self.bias, folds)
+        key = ("held out", *self._kind, problem.ridge, folds)
+        errors, edges = problem.of_targets.once(
+            key, lambda: solver.solve(problem.right_sides, fits)
+        )
+        out = np.asarray(problem.y - errors[problem.position])
         for m, positions in folds.by_size.items():
-            fit = solved.fits[m]
-            fitted = self._fitted(fit.gammas, fit.alpha[mine], fit.q)
-            form_held_out(fitted, out, folds.members, positions)
+            form_held_out(fitted[m], out, folds.members, positions)
         # Stored only after the last fold: the blocks of some folds would say nothing about the others.
-        if solved.edges is not None:
-            self._edges[folds] = solved.edges
+        if edges is not None:
+            self._edges[folds] = edges
         return out
-
-    def _fold_errors(self, folds: Folds) -> FoldErrors:
-        """Return the held-out errors of all targets that share the kernel matrix."""
-        n, per_fold = self.problem.n, self.problem.ridge == "per-fold"
-        fits = {
-            m: self._fits((n - m) * self.problem.lams if per_fold else self.gammas)
-            for m in folds.by_size
-        }
-        solver = FoldSolver(self.problem.K, self.factor, self.bias, folds)
-        return solver.solve(self.problem.right_sides, fits)
 
 
 class RidgePath(SquareLossPath):
@@ -236,7 +221,7 @@ class RidgePath(SquareLossPath):
     def fbif(self, folds: Folds, *, c: float, order: int, rhs: RightSide) -> Array:
         """Return the series of k-fold cross-validation on a share c of the columns (ijcai2018)."""
         p = self.problem
-        V, K = p.once(NystromFactor(c)), p.K if rhs == "exact" else None
+        V, K = factor_of_share(p, c), p.K if rhs == "exact" else None
         return fbif_square(K, V, p.y, self.decision(), p.lams, folds, order=order)
 
     def frozen_step(self, folds: Folds) -> Array:

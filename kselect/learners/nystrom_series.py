@@ -44,18 +44,14 @@ def nystrom_factor(columns: Array, landmarks: Index) -> Array:
     return np.asarray(columns @ (U[:, kept] / np.sqrt(s[kept])))
 
 
-@dataclass(frozen=True)
-class NystromFactor:
-    """Computes ``V`` from a share c of the rows, for ``Problem.once``; the paper takes a tenth."""
-
-    c: float
-
-    def __call__(self, problem: Problem) -> Array:
-        """Return ``V`` from at least one row."""
-        if not self.c <= 1.0:
-            raise TrialError(f"c is a share of the rows, at most 1, not {self.c:g}")
-        landmarks = problem.drawn(max(1, round(self.c * problem.n)))
-        return nystrom_factor(problem.K[:, landmarks], landmarks)
+def factor_of_share(problem: Problem, c: float) -> Array:
+    """Return ``V`` from a share c of the rows, at least one, computed once; the paper takes a tenth."""
+    if not c <= 1.0:
+        raise TrialError(f"c is a share of the rows, at most 1, not {c:g}")
+    drawn = problem.drawn(max(1, round(c * problem.n)))
+    return problem.of_kernel.once(
+        ("V", drawn.tobytes()), lambda: nystrom_factor(problem.K[:, drawn], drawn)
+    )
 
 
 def fbif_square(

@@ -56,7 +56,7 @@ class PrimalPath:
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
         """``B^T y`` and ``B^T 1``."""
-        ones = self.problem.shared("sums of columns", lambda: self.B.sum(axis=0))
+        ones = self.problem.of_targets.once("sums of columns", lambda: self.B.sum(axis=0))
         return self.problem.y @ self.B, ones
 
     @cached_property
@@ -116,7 +116,7 @@ class PrimalPath:
     @cached_property
     def _rest(self) -> Array:
         """``h_i = 1 - S_ii``."""
-        return self.problem.shared(
+        return self.problem.of_targets.once(
             ("rest", *self._kind),
             lambda: np.asarray(1.0 - self._w @ np.square(self.B).T - np.square(self._along)),
         )
@@ -148,7 +148,7 @@ class PrimalPath:
             p = 1.0 - (self._w * self._sums[1]) @ self.B.T
             return np.asarray(p / np.sqrt(p.sum(axis=1, keepdims=True)))
 
-        return self.problem.shared(("along", *self._kind), form)
+        return self.problem.of_targets.once(("along", *self._kind), form)
 
     @cached_property
     def modes(self) -> Modes:
@@ -217,7 +217,7 @@ class PrimalPath:
     def held_out(self, folds: Folds) -> Array:
         """Return exact k-fold cross-validation: ``O(n r^2 / k + r^3)`` per fold and ridge for all targets."""
         key = ("held out", *self._kind, self.problem.ridge, folds)
-        found = self.problem.shared(key, partial(self._all_folds, folds))
+        found = self.problem.of_targets.once(key, partial(self._all_folds, folds))
         return np.asarray(found[self.problem.position])
 
     def _all_folds(self, folds: Folds) -> Array:

@@ -7,10 +7,9 @@ ridges.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Self, TypeVar
+from typing import Literal, Self
 
 import numpy as np
 
@@ -18,11 +17,9 @@ from kselect.kernels import Kernel
 from kselect.kernels.nystrom import NystromColumns
 from kselect.learners.factor import Factor, factorise
 from kselect.numerics.linalg import Array, Index, symmetric_eigh
+from kselect.numerics.memory import Memo
 
 RidgeMode = Literal["fixed", "per-fold"]
-R = TypeVar("R")
-# Attributes of a problem that depend on the kernel matrix only, which other targets and ridges share.
-OF_THE_KERNEL = ("matrix", "_memo")
 # The number of rows of K that are squared at once.
 ROWS = 512
 
@@ -48,9 +45,8 @@ class Dense:
         """Return ``K_ii``."""
         return np.diagonal(self.K)
 
-    @cached_property
     def row_squares(self) -> Array:
-        """``sum_j K_ij^2``."""
+        """Return ``sum_j K_ij^2``."""
         return np.asarray(np.einsum("ij,ij->i", self.K, self.K))
 
     def times(self, R: Array) -> Array:
@@ -74,7 +70,7 @@ class Dense:
     @cached_property
     def spectrum(self) -> Array:
         """The eigenvalues, descending."""
-        return self.factor.eigenvalues()
+        return self.factor.eigenvalues
 
 
 class LowRank:
@@ -93,9 +89,8 @@ class LowRank:
         """Return ``K_ii``."""
         return np.asarray(np.einsum("ij,ij->i", self.B, self.B))
 
-    @cached_property
     def row_squares(self) -> Array:
-        """``sum_j K_ij^2 = b_i^T diag(s) b_i``, without forming the matrix."""
+        """Return ``sum_j K_ij^2 = b_i^T diag(s) b_i``, without forming the matrix."""
         return np.asarray(np.square(self.B) @ self.s)
 
     def times(self, R: Array) -> Array:
@@ -118,7 +113,7 @@ class LowRank:
         return np.concatenate([self.s[::-1], np.zeros(len(self.B) - len(self.s))])
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Problem:
     """One kernel on one training set, with the ridges to fit.
 
@@ -134,6 +129,15 @@ class Problem:
     targets : all targets (q, n) that are learned on the same kernel matrix; work that they share is done once.
     mine : the position of y in ``targets``, if y is one of them.
     factor : the factor of K, if it has been computed before.
+    of_kernel : results that depend on the kernel matrix only, not on y or the ridges.
+    of_targets : results that depend on y through ``right_sides`` only.
+
+    Attributes
+    ----------
+    n : the number of training rows.
+    gammas : ``n lam``, the ridges of the fit on all rows.
+    right_sides : all targets (q, n) if y is one of them, otherwise y alone.
+    position : the position of y in ``right_sides``.
     """
 
     X: Array
@@ -147,85 +151,43 @@ class Problem:
     targets: Array | None = None
     mine: int | None = None
     factor: Factor | None = None
+    of_kernel: Memo = field(default_factory=Memo, init=False, repr=False)
+    of_targets: Memo = field(default_factory=Memo, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.n = len(self.y)
+        self.gammas: Array = self.n * self.lams
+        self.right_sides: Array = self.y[None]
+        if self.targets is not None and self.mine is not None:
+            self.right_sides = self.targets
+        self.position = self.mine or 0
 
     @property
-    def n(self) -> int:
-        """The number of training rows."""
-        return len(self.y)
-
-    @property
-    def gammas(self) -> Array:
-        """``n lam``: the ridge of the fit on all rows."""
-        return self.n * self.lams
-
-    @cached_property
     def matrix(self) -> Dense | LowRank:
         """The kernel matrix with its factor."""
-        return Dense(self.K, self.factor) if self.columns is None else LowRank(self.columns)
+        K, columns = self.K, self.columns
+        return self.of_kernel.once(
+            "matrix", lambda: Dense(K, self.factor) if columns is None else LowRank(columns)
+        )
 
     def drawn(self, count: int) -> Index:
         """Return ``count`` random rows, ascending; the first ones if the problem has no random order."""
         order = np.arange(self.n, dtype=np.intp) if self.order is None else self.order
         return np.sort(order[:count])
 
-    def diagonal(self) -> Array:
-        """Return ``K_ii``."""
-        return self.matrix.diagonal()
-
-    def row_squares(self) -> Array:
-        """Return ``sum_j K_ij^2``."""
-        return self.matrix.row_squares
-
-    def spectrum(self) -> Array:
-        """Return the eigenvalues of K, descending."""
-        return self.matrix.spectrum
-
     def changed(self, *, y: Array | None = None, lams: Array | None = None) -> Self:
         """Return the problem of the same kernel with another target or other ridges; the factor is shared."""
         y, lams = self.y if y is None else y, self.lams if lams is None else lams
-        return self._sharing(OF_THE_KERNEL, y, lams, None)
+        twin = replace(self, y=y, lams=lams, mine=None)
+        twin.of_kernel = self.of_kernel
+        return twin
 
     def of_target(self, position: int, lams: Array) -> Self:
         """Return the problem of one of the targets at some ridges; it shares the work of all targets."""
         assert self.targets is not None
-        return self._sharing((*OF_THE_KERNEL, "_shared"), self.targets[position], lams, position)
-
-    def _sharing(self, names: tuple[str, ...], y: Array, lams: Array, mine: int | None) -> Self:
-        twin = replace(self, y=y, lams=lams, mine=mine)
-        twin.__dict__.update({name: getattr(self, name) for name in names})
+        twin = replace(self, y=self.targets[position], lams=lams, mine=position)
+        twin.of_kernel, twin.of_targets = self.of_kernel, self.of_targets
         return twin
-
-    @property
-    def position(self) -> int:
-        """The position of y in ``right_sides``."""
-        return self.mine or 0
-
-    @property
-    def right_sides(self) -> Array:
-        """All targets if this is the problem of one of them, otherwise y, as a matrix (q, n)."""
-        return self.y[None] if self.targets is None or self.mine is None else self.targets
-
-    def shared(self, key: object, compute: Callable[[], R]) -> R:
-        """Return ``compute()``, cached for all targets: it may depend on y through ``right_sides`` only."""
-        if key not in self._shared:
-            self._shared[key] = compute()
-        found: R = self._shared[key]
-        return found
-
-    @cached_property
-    def _shared(self) -> dict[object, Any]:
-        return {}
-
-    def once(self, compute: Callable[[Problem], R]) -> R:
-        """Return ``compute(problem)``, cached with the kernel matrix: it must not depend on y or the ridges."""
-        if compute not in self._memo:
-            self._memo[compute] = compute(self)
-        found: R = self._memo[compute]
-        return found
-
-    @cached_property
-    def _memo(self) -> dict[object, Any]:
-        return {}
 
 
 @dataclass(frozen=True)

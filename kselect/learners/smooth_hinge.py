@@ -28,7 +28,7 @@ from scipy.linalg.lapack import dpotri, dpotrs
 
 from kselect.errors import ConfigError
 from kselect.learners.base import Fit, Problem, RightSide, learner, per_folds
-from kselect.learners.nystrom_series import NystromFactor, fbif_smooth_hinge
+from kselect.learners.nystrom_series import factor_of_share, fbif_smooth_hinge
 from kselect.learners.problem import RidgeMode
 from kselect.learners.series import FrozenZoneSeries, largest_rate, perturbation
 from kselect.learners.smooth_hinge_trainer import (
@@ -198,7 +198,7 @@ class SmoothHingePath(FrozenZoneSeries):
     def fbif(self, folds: Folds, *, c: float, order: int, rhs: RightSide) -> Array:
         """Return the series with the kernel approximated by a share c of its columns."""
         p = self.problem
-        V, K = p.once(NystromFactor(c)), p.K if rhs == "exact" else None
+        V, K = factor_of_share(p, c), p.K if rhs == "exact" else None
         return fbif_smooth_hinge(K, V, p.y, self.decision(), p.lams, folds, h=self.h, order=order)
 
 

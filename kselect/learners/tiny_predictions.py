@@ -154,10 +154,6 @@ class Fitted:
     inverse: Array
     bias: bool
 
-    def doubtful(self, values: Array) -> Mask:
-        """Return which values of the closed form (n_ridges, n) are within their rounding error."""
-        return doubtful(self.y, values, self.rounding)
-
     def column_sums(self, rows: Index) -> Array:
         """Return ``sum_j (K - kappa I)_ji`` over some rows j; kappa is the diagonal's first element."""
         block = self.K[rows]
@@ -203,9 +199,11 @@ def batches(doubt: Mask, folds: Sequence[Index], positions: Sequence[int]) -> It
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def form_fitted(fitted: Fitted, values: Array, b: Array) -> None:
     """Recompute fitted values ``K alpha + b`` (n_ridges, n) that are within their rounding error."""
-    doubt = fitted.doubtful(values)
+    doubt = doubtful(fitted.y, values, fitted.rounding)
+    if not doubt.any():
+        return
     rows = np.flatnonzero(doubt.any(axis=0))
-    if fitted.bias and len(rows):
+    if fitted.bias:
         # b may cancel against K alpha; then its rounding error counts, however large b is.
         b = bias_as_sum(fitted, b, np.ones_like(b, dtype=np.bool_))
     for part in in_blocks(len(rows)):
@@ -236,7 +234,9 @@ def form_held_out(
 
     ``positions`` are the positions of the folds that were held out with these ridges.
     """
-    doubt = fitted.doubtful(held)
+    doubt = doubtful(fitted.y, held, fitted.rounding)
+    if not doubt.any():
+        return
     outside: Array | None = None
     for batch in batches(doubt, folds, positions):
         if fitted.bias and outside is None:
@@ -260,8 +260,10 @@ def form_left_out(fitted: Fitted, held: Array) -> None:
 
     The column sums without a row are taken as the total minus the row, whose own terms are excluded anyway.
     """
-    doubt = fitted.doubtful(held)
-    if doubt.any() and not fitted.bias:
+    doubt = doubtful(fitted.y, held, fitted.rounding)
+    if not doubt.any():
+        return
+    if not fitted.bias:
         doubt &= ~form_isolated(fitted, held, doubt)
     pairs, n = np.argwhere(doubt), len(fitted.y)
     sums = fitted.all_column_sums() if fitted.bias and len(pairs) else None
@@ -304,8 +306,10 @@ def form_series(fitted: Fitted, held: Array, folds: Sequence[Index], order: int)
     ``e = m / (n - m)``, and ``z = y`` for order 0: near ``K = I`` it falls by a factor from order to order.
     With a bias ``1^T z = (1 + e) 1^T (y_T + (K a)_F) - e 1^T (K - kappa I) a``, with a of the order before.
     """
-    doubt, n = fitted.doubtful(held), len(fitted.y)
-    sums = fitted.all_column_sums()[None] if fitted.bias and doubt.any() else None
+    doubt, n = doubtful(fitted.y, held, fitted.rounding), len(fitted.y)
+    if not doubt.any():
+        return
+    sums = fitted.all_column_sums()[None] if fitted.bias else None
     for batch in batches(doubt, folds, range(len(folds))):
         z = np.tile(fitted.y, (len(batch.ridges), 1))
         totals = z.sum(axis=1, keepdims=True)

@@ -1,14 +1,28 @@
-"""Free memory, checked before an allocation, and a setting that keeps freed memory in the process."""
+"""Results kept by key, the free memory of the machine, and a setting that keeps freed memory in the process."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import resource
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
 
 CONTROL_GROUP = Path("/sys/fs/cgroup")
+R = TypeVar("R")
+
+
+class Memo(dict[object, Any]):
+    """Results by key."""
+
+    def once(self, key: object, compute: Callable[[], R]) -> R:
+        """Return the result of a key, computed on the first call."""
+        if key not in self:
+            self[key] = compute()
+        found: R = self[key]
+        return found
 
 
 def gib(size: float) -> str:
@@ -24,29 +38,20 @@ def available_memory() -> int:
         free = int(fields["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError):
         free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return min(free, container_memory(CONTROL_GROUP, free), address_space(free))
-
-
-def container_memory(group: Path, unlimited: int) -> int:
-    """Return the bytes below the limit of a control group."""
     try:
-        limit = int((group / "memory.max").read_text(encoding="ascii"))
-        used = int((group / "memory.current").read_text(encoding="ascii"))
+        limit = int((CONTROL_GROUP / "memory.max").read_text(encoding="ascii"))
+        used = int((CONTROL_GROUP / "memory.current").read_text(encoding="ascii"))
+        free = min(free, max(0, limit - used))
     except (OSError, ValueError):  # no such group, or its limit is the word "max"
-        return unlimited
-    return max(0, limit - used)
-
-
-def address_space(unlimited: int) -> int:
-    """Return the bytes below the limit of this process; batch systems set such a limit."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        pass
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)  # batch systems set such a limit
     if limit == resource.RLIM_INFINITY:
-        return unlimited
+        return free
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     except (OSError, ValueError):
-        return min(unlimited, limit)
-    return max(0, limit - pages * os.sysconf("SC_PAGE_SIZE"))
+        return min(free, limit)
+    return min(free, max(0, limit - pages * os.sysconf("SC_PAGE_SIZE")))
 
 
 # The options of mallopt: free heap up to this size is kept; larger requests go to mmap.

@@ -127,7 +127,7 @@ def test_nothing_is_modified(criterion: Criterion, learner: str, kernel: str) ->
         return [
             path.decision(),
             path.held_out(folds),
-            path.problem.spectrum(),
+            path.problem.matrix.spectrum,
             path.fit().alpha,
         ]
 

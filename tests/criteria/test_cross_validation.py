@@ -15,7 +15,6 @@ from problems import Case, cases, problem_of, rows
 from kselect.criteria.bif import bouligand_cross_validation
 from kselect.criteria.cross_validation import (
     Estimate,
-    EstimatedStability,
     cross_validation,
     kernel_stability,
     series_kernel_stability,
@@ -125,14 +124,14 @@ def test_series_plus_penalty(average: Any) -> None:
 def test_estimates_near_the_exact_beta(kind: Estimate, c: float, off: float, tau: float) -> None:
     """A Nystrom factor is within 3 percent; a projection's row norms scatter, and beta is their largest."""
     p = problem(tau, 160)
-    exact, found = oracles.stability(p.K), EstimatedStability(kind, c)(p)
+    exact, found = oracles.stability(p.K), stability(p, kind, c)
     assert abs(found / exact - 1) <= off
 
 
 def test_all_columns_are_exact() -> None:
     """With c = 1 the Nystrom factor uses all columns and is exact."""
     p = problem(1.0, 60)
-    assert EstimatedStability("nystrom", 1.0)(p) == pytest.approx(oracles.stability(p.K), rel=1e-6)
+    assert stability(p, "nystrom", 1.0) == pytest.approx(oracles.stability(p.K), rel=1e-6)
 
 
 def on_columns(n: int, r: int, tau: float = 4.0) -> Problem:
@@ -148,7 +147,7 @@ def test_estimates_on_columns_need_no_square(kind: Estimate) -> None:
     """On columns of a large sample, no n-by-n matrix is ever formed."""
     p = on_columns(2000, 20)
     tracemalloc.start()
-    EstimatedStability(kind, 0.01)(p)
+    stability(p, kind, 0.01)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * p.n**2 / 8
@@ -161,6 +160,4 @@ def test_on_columns_k_is_their_product(kind: Estimate) -> None:
     assert low.columns is not None
     K = low.columns.V @ low.columns.V.T
     dense = Problem(low.X, low.y, low.kernel, K, low.lams)
-    assert EstimatedStability(kind, 0.1)(low) == pytest.approx(
-        EstimatedStability(kind, 0.1)(dense), rel=1e-6
-    )
+    assert stability(low, kind, 0.1) == pytest.approx(stability(dense, kind, 0.1), rel=1e-6)

@@ -126,7 +126,7 @@ def test_a_block_without_a_row_of_the_core() -> None:
 
 def test_eigenvalues(case: tuple[Array, Factor]) -> None:
     K, factor = case
-    s = factor.eigenvalues()
+    s = factor.eigenvalues
     assert len(s) == len(K)
     assert (np.diff(s) <= 0).all()
     expected = np.linalg.eigvalsh(K)[::-1]

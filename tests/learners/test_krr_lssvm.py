@@ -71,7 +71,7 @@ def test_the_bounds_are_not_empty(case: Case) -> None:
 def test_spectrum_is_descending_and_not_negative(case: Case) -> None:
     """The eigenvalues of K up to ``n eps ||K||``, the backward error of an eigendecomposition."""
     K = case.problem.K
-    s = case.problem.spectrum()
+    s = case.problem.matrix.spectrum
     assert (np.diff(s) <= 0).all()
     assert (s >= 0).all()
     bound = 2 * oracles.STEPS * len(K) * oracles.EPS * oracles.norm(K)
@@ -148,7 +148,7 @@ def test_a_path_answers_in_the_shapes_of_its_protocol(name: str) -> None:
     K, folds = p.K.copy(), numbered(np.random.default_rng(0), 18, 4, False)
     path = LEARNERS[name].path(p)
     assert path.decision().shape == path.loo().shape == path.held_out(folds).shape == (3, 18)
-    assert p.spectrum().shape == (18,)
+    assert p.matrix.spectrum.shape == (18,)
     fit = path.fit()
     for ridge in range(3):
         # y - gamma alpha and K alpha + b: the same up to the bound of a fit, on both sides.

@@ -18,7 +18,7 @@ from kselect.errors import TrialError
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import Problem, find_learner
 from kselect.learners.krr_lssvm import RidgePath, krr
-from kselect.learners.nystrom_series import NystromFactor, nystrom_factor, woodbury
+from kselect.learners.nystrom_series import factor_of_share, nystrom_factor, woodbury
 from kselect.learners.smooth_hinge import SmoothHingePath, smooth_hinge
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
@@ -184,9 +184,9 @@ def test_orders_and_landmarks_are_not_ignored() -> None:
 def test_how_many_columns() -> None:
     """The paper takes a tenth of the rows; at least one is taken, and at most all."""
     p = blobs(40, tau=0.01)
-    assert [NystromFactor(c)(p).shape[1] for c in (0.001, 0.1, 0.26, 1.0)] == [1, 4, 10, 40]
+    assert [factor_of_share(p, c).shape[1] for c in (0.001, 0.1, 0.26, 1.0)] == [1, 4, 10, 40]
     with pytest.raises(TrialError, match="c is a share of the rows, at most 1, not 2"):
-        NystromFactor(2.0)(p)
+        factor_of_share(p, 2.0)
 
 
 def test_fewer_columns_are_a_part_of_more() -> None:

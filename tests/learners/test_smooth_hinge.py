@@ -361,7 +361,7 @@ def test_it_is_a_path() -> None:
     path, folds = smooth_hinge(p), folds_of(60, 5)
     assert not LEARNERS["smooth-hinge"].lacks(Series)
     assert LEARNERS["smooth-hinge"].lacks(HatMatrix)
-    np.testing.assert_allclose(p.spectrum(), np.linalg.eigvalsh(p.K)[::-1], atol=1e-12)
+    np.testing.assert_allclose(p.matrix.spectrum, np.linalg.eigvalsh(p.K)[::-1], atol=1e-12)
     assert path.held_out(folds) is path.held_out(folds)
     assert path.frozen_step(folds) is path.frozen_step(folds)
 
@@ -371,7 +371,7 @@ def test_another_target_shares_the_spectrum() -> None:
     p = problem("random", 1.0)
     path = smooth_hinge(p, h=0.2)
     other = smooth_hinge(p.changed(y=-p.y), h=0.2)
-    assert other.problem.spectrum() is path.problem.spectrum()
+    assert other.problem.matrix is path.problem.matrix
     np.testing.assert_allclose(other.decision(), -path.decision(), atol=1e-9)
 
 

@@ -94,10 +94,11 @@ class SVMPath:
         """Solve the dual of the kept rows at ``C = 1 / (2 rows lam)``."""
         # Imported here: numba takes 0.3 s to load.
         from kselect.learners.svm.ladder import climb, hinge_dual
-        from kselect.learners.svm.quadratic import kernel_matrix_of
+        from kselect.learners.svm.quadratic import kernel_matrix
 
         p = self.problem
-        q = hinge_dual(p.once(kernel_matrix_of), p.y, self.rows.weights(kept), self.bias)
+        K = p.of_kernel.once("prepared", lambda: kernel_matrix(p.K))
+        q = hinge_dual(K, p.y, self.rows.weights(kept), self.bias)
         name = f"{p.kernel.name} {p.kernel.text}".rstrip()
         return climb(q, 1.0 / (2 * rows * p.lams[self.order]), name, above)
 

@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kselect.learners.problem import Problem
 from kselect.learners.svm.compiled import Addresses, addresses, compiled, product
 from kselect.numerics.linalg import Array, Index, Mask
 
@@ -91,11 +90,6 @@ def kernel_matrix(K: Array) -> KernelMatrix:
     ridge = RIDGE * np.where(diagonal > 0, diagonal, largest)
     isolated = isolated_rows(K, np.sqrt(np.maximum(diagonal, 0.0)))
     return KernelMatrix(addresses(), K, ridge, inverse, isolated, largest)
-
-
-def kernel_matrix_of(problem: Problem) -> KernelMatrix:
-    """Do the same for ``problem.once``, so that other targets share the result."""
-    return kernel_matrix(problem.K)
 
 
 @compiled
