@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from kselect.core.method import Choice, LamGrid
+from kselect.core.grid_point import BestPoint, SearchFailure
+from kselect.core.method import SELECTED, Choice, LamGrid, Method, Setting
 from kselect.datasets.prepare import Scale, apply_scale, fit_scale
 from kselect.datasets.registry import Task
 from kselect.kernels import KERNELS, Kernel, Points, find_kernel
@@ -148,6 +149,17 @@ def side_of(
     targets = y[None] if y.ndim == 1 else y
     choice = Choice(learner, tuple(sorted(find_learner(learner).defaults.items())))
     return TrainingContext(X=X, targets=targets, kernels=tuple(kernels), learner=choice, **facts)
+
+
+def best_in(
+    results: Mapping[tuple[Method, Setting], BestPoint | SearchFailure],
+    method: Method,
+    setting: Setting = SELECTED,
+) -> BestPoint:
+    """Return the best point of a cell, which must not have failed."""
+    found = results[method, setting]
+    assert isinstance(found, BestPoint), found
+    return found
 
 
 def learners(name: str, **params: Any) -> tuple[tuple[Task, Choice], ...]:

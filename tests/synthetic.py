@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,9 @@ import numpy as np
 from kselect.core.experiment import Experiment
 from kselect.core.method import Choice, LamGrid, Method
 from kselect.core.record import METRICS, Record
+from kselect.datasets.dataset import DataSet, Source, read_dataset
+from kselect.datasets.fetch import packaged
+from kselect.datasets.registry import find_dataset
 from kselect.kernels.gaussian import Gaussian
 from kselect.report.figures.sweep import Sweep
 from kselect.stats.sources import Manifest
@@ -111,6 +115,16 @@ def study(spec: Experiment, records: Sequence[Record], **more: Any) -> Study:
     if "missing" in more:
         more["facts"] = Manifest(missing=more.pop("missing"))
     return study_of(spec, records, **more)
+
+
+def embedded(name: str, n: int) -> DataSet:
+    """Return the first rows of an embedded data set."""
+    info = find_dataset(name)
+    assert info.embedded
+    assert info.embedded_sha256
+    source = Source(packaged("embedded") / info.embedded, "embedded", info.embedded_sha256)
+    data = read_dataset(info, source)
+    return replace(data, X=data.X[:n], y=data.y[:n])
 
 
 def full_experiment(**changes: Any) -> Experiment:

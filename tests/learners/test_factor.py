@@ -1,4 +1,4 @@
-"""Compare each factor with the dense inverse, and test the choice between them."""
+"""Factors of ``K + gamma I`` equal the dense inverse; the choice between the three factors."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_blocks_are_those_of_the_inverse(case: tuple[Array, Factor]) -> None:
 
 
 @pytest.mark.parametrize("small", [0, 10**9])
-def test_a_stack_is_the_blocks(
+def test_a_stack_equals_the_blocks(
     case: tuple[Array, Factor], small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kselect.learners.factor.TINY_PRODUCT", small)
@@ -101,7 +101,7 @@ def test_a_stack_is_the_blocks(
                 assert np.abs(np.tril(block - want)).max() <= 10 * len(K) * EPS
 
 
-def test_another_order_of_the_rows(case: tuple[Array, Factor]) -> None:
+def test_a_reordered_factor_equals_that_of_reordered_rows(case: tuple[Array, Factor]) -> None:
     K, factor = case
     order = stream(0, "order").permutation(len(K))
     other, v = factor.reordered(order), stream(0, "v").normal(size=len(K))
@@ -133,7 +133,7 @@ def test_eigenvalues(case: tuple[Array, Factor]) -> None:
     assert np.abs(s - expected).max() <= 10 * len(K) * EPS * max(1.0, expected[0])
 
 
-def test_entries_just_above_rounding_are_not_left_out() -> None:
+def test_entries_just_above_rounding_belong_to_the_core() -> None:
     K = np.eye(20)
     K[7, 8] = K[8, 7] = 1e-13
     core = find_core(K)
@@ -148,7 +148,7 @@ def test_entries_just_above_rounding_are_not_left_out() -> None:
 def test_a_full_kernel_has_no_core() -> None:
     assert find_core(Gaussian(1.0).gram(Points(rows(20, 2)))) is None
     most = np.eye(20)
-    most[1:, 1:] += 0.5  # the first row alone has no neighbours
+    most[1:, 1:] += 0.5  # only the first row has no neighbours
     assert find_core(most) is None
 
 
@@ -164,7 +164,7 @@ def test_a_kernel_of_full_rank_has_no_thin_columns() -> None:
     assert thin_columns(Gaussian(0.1).gram(Points(rows(50, 5)))) is None
 
 
-def test_a_leading_block_of_low_rank_does_not_make_the_whole_so() -> None:
+def test_a_leading_block_of_low_rank_does_not_end_the_factorisation() -> None:
     """The first rows are all equal, the others far apart."""
     X = np.zeros((40, 1))
     X[30:, 0] = 50.0 * np.arange(1, 11)

@@ -1,4 +1,4 @@
-"""Compare held-out errors for the square loss with retraining: from blocks, and from a series in K."""
+"""Held-out errors of the square loss equal retraining, from blocks and from a series in K."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def shared(kernel: Kernel, ridge: Any) -> Problem:
 @pytest.mark.parametrize("learner", ["krr", "lssvm"])
 @pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Gaussian(1e-3), Linear()])
-def test_each_target_as_if_alone(learner: str, ridge: Any, kernel: Kernel) -> None:
+def test_targets_do_not_influence_each_other(learner: str, ridge: Any, kernel: Kernel) -> None:
     together, make = shared(kernel, ridge), find_learner(learner)
     for t, y in enumerate(TARGETS):
         mine = make.path(together.of_target(t, LAMS))
@@ -50,13 +50,13 @@ def test_each_target_as_if_alone(learner: str, ridge: Any, kernel: Kernel) -> No
 
 
 @pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
-def test_a_changed_target_shares_nothing_of_y(ridge: Any) -> None:
+def test_a_changed_target_shares_no_predictions(ridge: Any) -> None:
     together, make = shared(Gaussian(1.0), ridge), find_learner("krr")
     first = make.path(together.of_target(0, LAMS)).held_out(FOLDS[0])
     moved = together.of_target(0, LAMS).changed(y=TARGETS[1])
     assert moved.right_sides.shape == (1, 23)
     path, alone = make.path(moved), make.path(together.of_target(1, LAMS))
-    for folds in FOLDS:  # not the first question alone: what is shared must not creep in later
+    for folds in FOLDS:  # all folds, since shared predictions could be used later
         np.testing.assert_allclose(path.held_out(folds), alone.held_out(folds), rtol=1e-10)
     assert not np.allclose(first, path.held_out(FOLDS[0]))
 
@@ -71,7 +71,7 @@ def test_a_changed_target_shares_nothing_of_y(ridge: Any) -> None:
 def test_every_way_is_retraining(
     learner: str, ridge: Any, kernel: Kernel, way: str, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One fold at a time or many, few ridges or all, with numpy or with LAPACK."""
+    """One fold at a time or many, few ridges or all, numpy or LAPACK: all equal retraining."""
     monkeypatch.setattr(fold_solves, way, limit)
     p, bias = shared(kernel, ridge), learner == "lssvm"
     for folds in FOLDS:
@@ -86,7 +86,7 @@ def test_every_way_is_retraining(
 
 
 @pytest.mark.parametrize("size", [1, 10**9])
-def test_blocks_are_made_once(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_are_computed_once(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of blocks does not depend on the number of classes."""
     monkeypatch.setattr(fold_solves, "STACK_SIZE", size)
     made: list[int] = []
@@ -138,7 +138,7 @@ def test_predictions_are_those_of_training_without_the_fold(kernel: Kernel, fold
                 )
 
 
-def test_the_terms_are_as_many_as_it_takes() -> None:
+def test_the_number_of_terms_is_sufficient_and_necessary() -> None:
     """The dropped terms are below rounding; with a third fewer terms they would not be."""
     K = Gaussian(1.0).gram(Points(X_LARGE))
     interval = EigenvalueRange.of(np.linalg.eigvalsh(K)[::-1])
@@ -152,35 +152,35 @@ def test_the_terms_are_as_many_as_it_takes() -> None:
             assert least <= np.abs(series * (s + gamma) - 1.0).max() <= most
 
 
-def test_a_ridge_that_is_rounding_has_no_series() -> None:
+def test_a_ridge_below_rounding_has_no_series() -> None:
     interval = EigenvalueRange.of(np.array([1e9, 1.0, 0.0]))
     assert np.isinf(interval.terms(np.array([1e-12, 0.0]))).all()
     assert np.isfinite(interval.terms(np.array([1e-3, 1e9]))).all()
 
 
-def test_equal_eigenvalues_and_none_at_all() -> None:
+def test_equal_and_zero_eigenvalues() -> None:
     found = EigenvalueRange.of(np.ones(4)).terms(np.array([0.0, 1.0]))
     assert (found <= 2).all()
     assert worthwhile(EigenvalueRange.of(np.zeros(4)).terms(np.ones(3)), 1, EQUAL) == 0
 
 
-def test_only_where_it_saves() -> None:
-    """The series does not pay for leave-one-out, whose blocks are numbers."""
+def test_the_series_is_used_only_if_it_saves_time() -> None:
+    """The series is not worthwhile for leave-one-out, whose blocks are numbers."""
     alone = Folds.from_numbers(np.arange(400))
     five = Folds.from_numbers(np.arange(400) % 5)
     terms = np.array([np.inf, 400.0, 12.0, 8.0, 5.0])
     assert worthwhile(terms, 1, alone) == 0
     assert worthwhile(terms, 1, five) == 12
     assert worthwhile(terms[:2], 1, five) == 0
-    assert worthwhile(terms, 200, five) == 0  # the blocks are shared by the targets
+    assert worthwhile(terms, 200, five) == 0  # all targets share the blocks
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
-def test_a_path_is_the_same_with_and_without(
+def test_predictions_do_not_depend_on_the_series(
     kernel: Kernel, ridge: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both ways give the same predictions, and the series needs no blocks for its ridges."""
+    """Blocks and series give the same predictions, and the series needs fewer blocks."""
     K, found, asked = kernel.gram(Points(X_LARGE)), [], []
     for name in ("blocks", "stack"):
         real = getattr(SpectralFactor, name)

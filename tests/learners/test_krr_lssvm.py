@@ -1,4 +1,4 @@
-"""Compare the closed forms of the square loss with retraining, and test extreme numbers."""
+"""The closed forms of the square loss equal retraining, also for extreme numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BOTH = pytest.mark.parametrize("bias", [True, False], ids=["lssvm", "krr"])
 
 @given(cases())
 def test_fit_is_the_solution_of_the_linear_system(case: Case) -> None:
-    """alpha, b and the fitted values of every ridge, within the bound of both computations."""
+    """alpha, b and the fitted values are within the bound of both computations."""
     p, path = case.problem, case.path()
     fit, decision = path.fit(), path.decision()
     for at, lam in enumerate(p.lams):
@@ -40,7 +40,7 @@ def test_fit_is_the_solution_of_the_linear_system(case: Case) -> None:
 
 @given(cases())
 def test_held_out_is_retraining_without_the_fold(case: Case) -> None:
-    """Every fold, ridge and ridge mode; the bound is derived in oracles.fold_bound."""
+    """Every fold, ridge and ridge mode is within the bound of oracles.fold_bound."""
     p, found = case.problem, case.path().held_out(case.folds)
     for row, lam in zip(found, p.lams, strict=True):
         arguments = (p.K, p.y, case.folds.members, lam, case.bias, case.per_fold)
@@ -59,7 +59,7 @@ def test_loo_is_retraining_without_the_row(case: Case) -> None:
 
 
 @given(cases(lowest=-2.0))
-def test_the_bounds_are_not_empty(case: Case) -> None:
+def test_the_bounds_are_not_trivial(case: Case) -> None:
     """If the ridge is not tiny, the bound is far below the effect of a wrong formula."""
     p = case.problem
     for lam in p.lams:
@@ -69,7 +69,7 @@ def test_the_bounds_are_not_empty(case: Case) -> None:
 
 @given(cases())
 def test_spectrum_is_descending_and_not_negative(case: Case) -> None:
-    """The eigenvalues of K up to ``n eps ||K||``, the backward error of an eigendecomposition."""
+    """Eigenvalues agree to ``n eps ||K||``, the backward error of an eigendecomposition."""
     K = case.problem.K
     s = case.problem.matrix.spectrum
     assert (np.diff(s) <= 0).all()
@@ -141,8 +141,8 @@ def test_held_out_does_not_see_the_fold(name: str, ridge: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["lssvm", "krr"])
-def test_a_path_answers_in_the_shapes_of_its_protocol(name: str) -> None:
-    """(n_ridges, n) for predictions, n eigenvalues, a fit that gives the fitted values; inputs untouched."""
+def test_results_have_the_shapes_of_the_protocol(name: str) -> None:
+    """Predictions are (n_ridges, n), there are n eigenvalues, and inputs are unchanged."""
     X, y = rows(18)
     p = problem_of(any_kernel("gaussian"), X, y, [0.1, 1.0, 10.0])
     K, folds = p.K.copy(), numbered(np.random.default_rng(0), 18, 4, False)
@@ -151,14 +151,14 @@ def test_a_path_answers_in_the_shapes_of_its_protocol(name: str) -> None:
     assert p.matrix.spectrum.shape == (18,)
     fit = path.fit()
     for ridge in range(3):
-        # y - gamma alpha and K alpha + b: the same up to the bound of a fit, on both sides.
+        # y - gamma alpha and K alpha + b agree up to the bounds of both fits.
         bound = oracles.fit_bound(p.K, y, 18 * p.lams[ridge], bias_of(name))[1]
         assert np.abs(fit.decision(ridge, p.K) - path.decision()[ridge]).max() <= bound
     assert (p.K == K).all()
 
 
-def test_held_out_and_loo_are_remembered() -> None:
-    """Results are cached for further criteria: the second answer is the first."""
+def test_held_out_and_loo_are_cached() -> None:
+    """The second call returns the cached result."""
     X, y = rows(18)
     path = SquareLossPath(problem_of(Gaussian(2.0), X, y), bias=True)
     folds, other = (numbered(np.random.default_rng(s), 18, 4, False) for s in (0, 1))
@@ -169,7 +169,7 @@ def test_held_out_and_loo_are_remembered() -> None:
 
 @given(cases())
 def test_leverages(case: Case) -> None:
-    """``S_ii``: the fitted values of the i-th unit vector, in the i-th row."""
+    """Row i holds ``S_ii``, the i-th fitted value of the i-th unit vector."""
     path, p = case.path(), case.problem
     found = path.leverages()  # type: ignore[attr-defined]
     for i, lam in enumerate(p.lams):
@@ -185,7 +185,7 @@ def test_a_failed_fold_leaves_the_guard_in_place() -> None:
     rng = np.random.default_rng(9)
     X, y = rng.normal(size=(24, 2)), np.sign(rng.normal(size=24))
     folds = numbered(rng, 24, 4, False)
-    # Descending: a fold fails before the smallest ridge, whose blocks the guard looks at, is reached.
+    # In descending order a fold fails before the smallest ridge, whose blocks the guard uses.
     lams = [1.0, 1e-17, 1e-18]
     p = problem_of(Gaussian(1e-3), np.repeat(X[:12], 2, axis=0), y, lams)
     alone, after = (SquareLossPath(p.changed(), bias=False) for _ in range(2))
@@ -211,8 +211,8 @@ def test_lapack_failure_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (np.abs(found - expected) <= 2 * bound).all()
 
 
-def answers(problem: Problem, bias: bool, folds: Folds) -> Array:
-    """Return all predictions of a path, for every ridge."""
+def results(problem: Problem, bias: bool, folds: Folds) -> Array:
+    """Return all predictions of a path for every ridge."""
     path = SquareLossPath(problem, bias=bias)
     return np.hstack([path.decision(), path.loo(), path.held_out(folds), path.fit().alpha])
 
@@ -228,10 +228,10 @@ def test_underflowing_gaussian_is_finite(bias: bool, power: int) -> None:
     squared = Points(X).squared_distances
     p = problem_of(kernel, X, y, [1e-10, 1e-4, 1.0])
     raw = -0.5 * squared / kernel.tau
-    if power == -5:  # the case is real: entries of the definition that are subnormal
+    if power == -5:  # the definition does have subnormal entries
         assert ((raw < np.log(np.finfo(float).tiny)) & (raw > np.log(5e-324))).any()
     assert not ((p.K > 0) & (p.K < 1e-100)).any()
-    assert np.isfinite(answers(p, bias, numbered(rng, 90, 5, True))).all()
+    assert np.isfinite(results(p, bias, numbered(rng, 90, 5, True))).all()
 
 
 def singular(kind: str) -> Array:
@@ -249,7 +249,7 @@ def test_singular_kernel_with_a_tiny_ridge(bias: bool, kind: str, lam: float) ->
     y = np.where(np.arange(9) % 2 == 0, 1.0, -1.0)
     folds = numbered(np.random.default_rng(0), 9, 3, False)
     try:
-        found = answers(problem_of(Linear(), X, y, [lam]), bias, folds)
+        found = results(problem_of(Linear(), X, y, [lam]), bias, folds)
     except (TrialError, np.linalg.LinAlgError):
         return
     assert np.isfinite(found).all()

@@ -1,4 +1,4 @@
-"""Compare the LSSVM at one ridge, its held-out errors and their gradient with the definitions."""
+"""The LSSVM at one ridge: its solution, its held-out errors, and their gradient."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kselect.numerics.folds import Folds, draw_folds
 
 @given(st.integers(2, 12), st.floats(-3, 2), st.integers(0, 2**32 - 1))
 def test_solves_the_system(n: int, power: float, seed: int) -> None:
-    """Test alpha, b, P, and ``projected`` and ``biases`` for several targets."""
+    """alpha, b, P, ``projected`` and ``biases`` solve the system for several targets."""
     rng = np.random.default_rng(seed)
     X, Y = rng.normal(size=(n, 2)), rng.normal(size=(n, 3))
     K, lam = kernel(differences(X, X, one=True), np.array([0.5])), 10.0**power
@@ -41,14 +41,14 @@ def test_solves_the_system(n: int, power: float, seed: int) -> None:
 
 
 def test_keeps_the_kernel_matrix() -> None:
-    """LAPACK must work on a copy."""
+    """LAPACK works on a copy of K."""
     K = np.eye(3)
     LSSVMSolution(K, np.array([1.0, -1.0, 1.0]), 0.5)
     np.testing.assert_array_equal(K, np.eye(3))
 
 
-def test_names_what_cannot_be_factorised() -> None:
-    """Test an indefinite matrix, and one with NaN."""
+def test_matrices_without_a_factor_are_named_failures() -> None:
+    """An indefinite matrix and one with NaN are named failures."""
     y = np.array([1.0, -1.0])
     with pytest.raises(TrialError, match=r"K \+ 0.5 I is not positive definite"):
         LSSVMSolution(np.array([[0.0, 1.0], [1.0, 0.0]]), y, 0.5)
@@ -78,8 +78,8 @@ def thetas(d: int, *, one: bool) -> Array:
 
 @pytest.mark.parametrize(("n", "d"), SIZES)
 @pytest.mark.parametrize("lam", [0.02, 1.0, 30.0])
-def test_equal_retraining(n: int, d: int, lam: float) -> None:
-    """Test LOO and 5 folds, to 1e-10."""
+def test_errors_are_those_of_retraining(n: int, d: int, lam: float) -> None:
+    """LOO and 5-fold errors equal those of retrained models to 1e-10."""
     X, y, folds = problem(n, d, 5)
     K = kernel(differences(X, X, one=False), thetas(d, one=False))
     close = {"rtol": 1e-10, "atol": 1e-10}
@@ -93,7 +93,7 @@ def test_equal_retraining(n: int, d: int, lam: float) -> None:
 @pytest.mark.parametrize("one", [True, False])
 @pytest.mark.parametrize("kind", ["LOO", "5 folds"])
 def test_slope(n: int, d: int, one: bool, kind: str) -> None:
-    """All derivatives with respect to theta and lam agree to 1e-6 of the largest, also at theta = 0."""
+    """All derivatives in theta and lam agree to 1e-6 of the largest, also at theta = 0."""
     X, y, folds = problem(n, d, 5)
     criterion: ErrorFunction = (
         LeaveOneOutErrors if kind == "LOO" else partial(KFoldErrors, folds=folds)
@@ -114,7 +114,7 @@ def test_slope(n: int, d: int, one: bool, kind: str) -> None:
 
 
 def test_slope_of_the_definition() -> None:
-    """Compare with differences of retrained models, not of the closed form."""
+    """The slope equals differences of retrained models."""
     X, y, folds = problem(40, 3, 4)
     theta, lam, D = thetas(3, one=False), 0.3, differences(X, X, one=False)
 
@@ -127,14 +127,14 @@ def test_slope_of_the_definition() -> None:
 
 
 def test_two_rows() -> None:
-    """Each model is the constant label of the other row."""
+    """Each model predicts the label of the other row."""
     K, y = np.array([[1.0, 0.2], [0.2, 1.0]]), np.array([1.0, -1.0])
     np.testing.assert_allclose(LeaveOneOutErrors(K, y, 0.1).errors, [2.0, -2.0])
     folds = Folds.from_numbers(np.array([0, 1]))
     np.testing.assert_allclose(KFoldErrors(K, y, 0.1, folds).errors, [2.0, -2.0])
 
 
-def test_a_row_alone() -> None:
+def test_a_single_row_is_refused() -> None:
     """A single row cannot be predicted."""
     with pytest.raises(TrialError, match="no other rows"):
         LeaveOneOutErrors(np.ones((1, 1)), np.ones(1), 0.1)

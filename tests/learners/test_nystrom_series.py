@@ -1,4 +1,4 @@
-"""Compare FBIF with dense inverses and the recursion, for both losses and right hand sides."""
+"""FBIF equals dense inverses and the recursion, for both losses and right hand sides."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_fbif_is_the_recursion(
     landmarks = np.sort(np.random.default_rng(0).choice(p.n, c, replace=False))
     path = path_of(learner, p)
     found, fits = fbif(learner, p, landmarks, case.folds, order, rhs), path.decision()
-    # Kt itself is not known better where W is nearly singular: it has a test of its own.
+    # If W is nearly singular, Kt itself is inaccurate; another test covers it.
     V = nystrom_factor(p.K[:, landmarks], landmarks)
     Kt = V @ V.T
     for at, lam in enumerate(p.lams.tolist()):
@@ -91,7 +91,7 @@ def test_fbif_is_the_recursion(
 @pytest.mark.parametrize("tau", [0.1, 1.0, 100.0])
 @pytest.mark.parametrize("lam", [0.01, 0.1, 10.0])
 def test_woodbury_forms_are_the_dense_inverses(tau: float, lam: float) -> None:
-    """They agree to 1e-10, for the square loss and for the hinge with its zones."""
+    """Woodbury's formula agrees to 1e-10 for the square loss and for the hinge with its zones."""
     p = blobs(40, tau)
     V = nystrom_factor(p.K[:, ::4], np.arange(0, 40, 4))
     zone = (np.arange(40) % 3 > 0).astype(float)
@@ -103,7 +103,7 @@ def test_woodbury_forms_are_the_dense_inverses(tau: float, lam: float) -> None:
         assert np.abs(found - dense).max() <= 1e-10 * np.abs(dense).max()
 
 
-def test_nystrom_factor_drops_what_is_rounding() -> None:
+def test_nystrom_factor_drops_rounding_errors() -> None:
     """``V V^T`` is ``C W^+ C^T``; a repeated landmark changes nothing."""
     p = blobs()
     landmarks = np.array([0, 3, 7, 11, 20])
@@ -127,7 +127,7 @@ def test_all_columns_are_no_approximation(learner: str, rhs: Any, order: int) ->
 
 @pytest.mark.parametrize("learner", ["krr", "smooth-hinge"])
 def test_far_from_every_column_it_is_the_jackknife(learner: str) -> None:
-    """It is ``n/(n - m) K_FS alpha_S``: the fold's coefficients are dropped, the others grow."""
+    """Far from every column, FBIF is ``n/(n - m) K_FS alpha_S``."""
     p = blobs()
     X = p.X.copy()
     X[0] += 1e3
@@ -143,15 +143,15 @@ def test_far_from_every_column_it_is_the_jackknife(learner: str) -> None:
 
 
 def test_exact_right_hand_side_grows() -> None:
-    """It grows without bound at small lam, unless Kt is on the right hand side, too."""
+    """At small lam, predictions are large with K on the right hand side but not with Kt."""
     p, folds = blobs(lams=(1e-7,)), folds_of()
     bounded = fbif("krr", p, [0, 5, 9], folds, rhs="nystrom")
     assert np.abs(fbif("krr", p, [0, 5, 9], folds)).max() > 100 * np.abs(bounded).max()
 
 
 @pytest.mark.parametrize("learner", ["krr", "smooth-hinge"])
-def test_what_explodes_is_wrong_without_limit(learner: str) -> None:
-    """The prediction is not NaN, and no loss of it is small, not even the hinge loss."""
+def test_divergent_predictions_count_as_wrong(learner: str) -> None:
+    """A divergent prediction is infinite with the wrong sign, never NaN."""
     p = blobs(tau=1.0, lams=(1e-4,))
     found = fbif(learner, p, [0, 5], folds_of(), order=400)
     assert not np.isnan(found).any()
@@ -170,7 +170,7 @@ def test_learners_with_a_bias_are_refused(learner: str) -> None:
 
 
 def test_orders_and_landmarks_are_not_ignored() -> None:
-    """Each changes the result; order 0 is the fit; the ridge mode has no effect."""
+    """Order and landmarks change the result, the ridge mode does not; order 0 is the fit."""
     p, folds = blobs(), folds_of()
     first = fbif("smooth-hinge", p, [0, 5, 9], folds)
     assert np.abs(first - fbif("smooth-hinge", p, [0, 5, 9], folds, order=2)).max() > 1e-3
@@ -181,8 +181,8 @@ def test_orders_and_landmarks_are_not_ignored() -> None:
     np.testing.assert_array_equal(other, first)
 
 
-def test_how_many_columns() -> None:
-    """The paper takes a tenth of the rows; at least one is taken, and at most all."""
+def test_number_of_columns() -> None:
+    """c is the share of the rows; at least one row is used, and at most all."""
     p = blobs(40, tau=0.01)
     assert [factor_of_share(p, c).shape[1] for c in (0.001, 0.1, 0.26, 1.0)] == [1, 4, 10, 40]
     with pytest.raises(TrialError, match="c is a share of the rows, at most 1, not 2"):
@@ -190,7 +190,7 @@ def test_how_many_columns() -> None:
 
 
 def test_fewer_columns_are_a_part_of_more() -> None:
-    """Landmarks follow the random order of the problem, or are the first rows without one."""
+    """Landmarks are a prefix of the problem's random order, or the first rows without one."""
     p = replace(blobs(), order=np.random.default_rng(0).permutation(30))
     assert set(p.drawn(3)) < set(p.drawn(9))
     assert list(p.drawn(30)) == list(range(30))

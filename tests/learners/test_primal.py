@@ -1,4 +1,4 @@
-"""Compare the path on Nystrom columns with the exact path of the approximated kernel."""
+"""The path on Nystrom columns equals the exact path of the approximated kernel."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def paths(learner: str, ridge: RidgeMode = "fixed") -> tuple[Path, Path]:
 
 @pytest.mark.parametrize("learner", ["lssvm", "krr"])
 @pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
-def test_every_answer_is_that_of_the_approximated_kernel(learner: str, ridge: RidgeMode) -> None:
+def test_every_result_is_that_of_the_approximated_kernel(learner: str, ridge: RidgeMode) -> None:
     exact, primal = paths(learner, ridge)
     folds = draw_folds(N, 7, stream(0, "folds"))
     for question in ("decision", "loo", "leverages"):
@@ -124,7 +124,7 @@ def of_each_class(learner: str, ridge: RidgeMode) -> tuple[Problem, list[Path]]:
 
 @pytest.mark.parametrize("learner", ["lssvm", "krr"])
 @pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
-def test_each_class_as_if_alone(learner: str, ridge: RidgeMode) -> None:
+def test_classes_do_not_influence_each_other(learner: str, ridge: RidgeMode) -> None:
     together, found = of_each_class(learner, ridge)
     folds = [draw_folds(N, k, stream(0, "folds")) for k in (2, 7, N)]
     for path in found:

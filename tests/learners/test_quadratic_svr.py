@@ -1,4 +1,4 @@
-"""The quadratic eps-insensitive SVR against its definition, retraining and the general recursion of BIF."""
+"""The quadratic eps-insensitive SVR against its definition, retraining and BIF's recursion."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 
 TUBES = st.sampled_from([0.0, 0.003, 0.1, 0.5, 1.0])
-# lam, and with it n lam, from here on: then 1e-10 is above the rounding of every kernel drawn.
+# Exponent of the smallest lam, for which 1e-10 is above the rounding error of every kernel drawn.
 LOWEST = -3.0
 
 
 def regression(n: int = 24, lams: Any = (0.003, 0.3, 0.03), seed: int = 0, **more: Any) -> Problem:
-    """A curve with noise; ridges in no order."""
+    """Return a curve with noise; the ridges are not sorted."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-2, 2, size=(n, 2))
     y = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 0.3 * rng.normal(size=n)
@@ -45,7 +45,7 @@ def folds_of(n: int = 24, k: int = 4, seed: int = 3, equal: bool = False) -> Fol
 
 
 def rounding(p: Problem, lam: float) -> float:
-    """``n eps cond`` of the linear systems, times the targets."""
+    """Return ``n eps cond`` of the linear systems, times the targets."""
     cond = 1.0 + oracles.norm(p.K) / (p.n * lam)
     return 10 * p.n * oracles.EPS * cond * float(np.abs(p.y).max())
 
@@ -54,15 +54,12 @@ def fits_into(y: Array, eps: float) -> bool:
     return eps > 0 and float(y.max() - y.min()) <= 2 * eps
 
 
-# --- the fit -----------------------------------------------------------------------------------------
-
-
 @given(cases(labels=False, lowest=-8.0), TUBES)
 def test_optimality_conditions(case: Case, eps: float) -> None:
     """``alpha_i = sgn(r_i) (|r_i| - eps)_+ / (n lam)`` and ``1^T alpha = 0``, in the units of y.
 
-    From lam = 1e-8 on: at smaller ridges the rounding of K alpha, eps |K| |y| / (n lam), nears the 1e-6 from
-    which on the trainer gives a named error.
+    lam is at least 1e-8: for smaller ridges the rounding of K alpha, eps |K| |y| / (n lam), is
+    close to the 1e-6 above which the trainer reports an error.
     """
     p = case.problem
     path = quadratic_svr(p, eps=eps)
@@ -76,7 +73,7 @@ def test_optimality_conditions(case: Case, eps: float) -> None:
         assert np.abs(path.decision()[at] - (p.y - r)).max() <= limit
 
 
-def test_optimality_conditions_without_any_allowance() -> None:
+def test_optimality_conditions_to_1e_10() -> None:
     p = regression()
     for eps in (0.0, 0.1, 0.4):
         fit = quadratic_svr(p, eps=eps).fit()
@@ -89,7 +86,7 @@ def test_optimality_conditions_without_any_allowance() -> None:
 
 @given(cases(labels=False, lowest=LOWEST), TUBES)
 def test_fit_is_the_minimum_that_scipy_finds(case: Case, eps: float) -> None:
-    """Nothing is lower, and ``lam ||f - f*||^2`` is at most the excess of the objective over the minimum."""
+    """The objective is that of the exact fit, and decisions are close to scipy's."""
     p = case.problem
     path = quadratic_svr(p, eps=eps)
     fit, w = path.fit(), np.full(p.n, 1 / p.n)
@@ -108,7 +105,7 @@ def test_fit_is_the_minimum_that_scipy_finds(case: Case, eps: float) -> None:
 
 @pytest.mark.parametrize("eps", [0.0, 0.1, 0.5])
 def test_the_objective_is_flat_at_the_fit(eps: float) -> None:
-    """Central differences along every alpha and b vanish, and one beside the fit is not flat."""
+    """Central differences in every alpha and b vanish at the fit, but not next to it."""
     p = regression(10)
     fit, w, h = quadratic_svr(p, eps=eps).fit(), np.full(10, 0.1), 1e-5
     for at, lam in enumerate(p.lams.tolist()):
@@ -146,7 +143,7 @@ def test_the_start_and_the_order_of_ridges_change_nothing() -> None:
 
 
 def test_few_steps_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The paper's three steps, and one or two from a neighbouring ridge."""
+    """Training takes about three steps, and one or two from a neighbouring ridge."""
     calls: list[int] = []
     step = trainer.newton_step
 
@@ -164,7 +161,7 @@ def test_few_steps_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_back_tracking_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Full Newton steps alone run in a circle here."""
+    """Full Newton steps without back-tracking cycle on this problem."""
     rng = np.random.default_rng(12)
     X, y = rng.uniform(-2, 2, size=(12, 2)), rng.standard_t(1.5, size=12)
     p = problem_of(Gaussian(0.5), X, y, [1e-5])
@@ -176,7 +173,7 @@ def test_back_tracking_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_tiny_ridge_is_reached_from_larger_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the steps from the start are too short to arrive."""
+    """If steps from the start do not converge, training goes through larger ridges."""
     rng = np.random.default_rng(1)
     X = rng.uniform(-1, 1, size=(120, 6))
     y = 1e3 * np.sin(3 * X[:, 0]) + 20 * rng.normal(size=120)
@@ -189,7 +186,7 @@ def test_a_tiny_ridge_is_reached_from_larger_ones(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_norm_between_two_functions() -> None:
-    """``||(1 - t) f + t g||^2`` from the values alone, f being no sum over the rows kept."""
+    """``||(1 - t) f + t g||^2`` is computed from function values only."""
     p = regression()
     rng = np.random.default_rng(5)
     one, two = rng.normal(size=24), rng.normal(size=24)
@@ -203,12 +200,9 @@ def test_the_norm_between_two_functions() -> None:
         assert found.b == pytest.approx(1 + 2 * t)
 
 
-# --- held out ----------------------------------------------------------------------------------------
-
-
 @given(cases(labels=False, lowest=LOWEST), TUBES)
 def test_held_out_is_retraining(case: Case, eps: float) -> None:
-    """Folds of any size, both ridge modes, and leave-one-out with the ridge n lam."""
+    """Folds of any size in both ridge modes, and leave-one-out with the ridge n lam."""
     p = case.problem
     path = quadratic_svr(p, eps=eps)
     found, alone = path.held_out(case.folds), path.loo()
@@ -224,7 +218,7 @@ def test_held_out_is_retraining(case: Case, eps: float) -> None:
 @pytest.mark.parametrize("eps", [0.1, 0.5, 5.0])
 @pytest.mark.parametrize("mode", ["fixed", "per-fold"])
 def test_held_out_does_not_see_the_fold(eps: float, mode: Any) -> None:
-    """New targets in a fold leave its predictions alone and move others, in a tube that holds all too."""
+    """New targets in a fold change other predictions only, also if the tube contains all."""
     p = regression(ridge=mode)
     folds = folds_of()
     base = quadratic_svr(p, eps=eps).held_out(folds)
@@ -242,12 +236,9 @@ def test_ridge_modes_differ_for_folds_but_not_for_single_rows() -> None:
     np.testing.assert_array_equal(fixed.loo(), per_fold.loo())
 
 
-# --- the square loss is the tube of width zero --------------------------------------------------------
-
-
 @given(cases(labels=False, lowest=LOWEST))
 def test_without_a_tube_it_is_the_lssvm(case: Case) -> None:
-    """Every answer of the path."""
+    """With eps = 0 every result of the path is the LSSVM's."""
     p, folds = case.problem, case.folds
     path, square = quadratic_svr(p, eps=0.0), SquareLossPath(p, bias=True)
     limit = max(1e-10, *(10 * rounding(p, lam) for lam in p.lams.tolist()))
@@ -269,7 +260,7 @@ def test_without_a_tube_it_is_the_lssvm(case: Case) -> None:
 
 
 def test_a_target_on_the_fit_still_counts_without_a_tube() -> None:
-    """A residual of exactly zero: V'' is 2 there when eps is 0."""
+    """At a residual of exactly zero V'' is 2 if eps is 0."""
     p = problem_of(Linear(), np.array([[-1.0], [0.0], [1.0]]), np.array([-1.0, 0.0, 1.0]), [0.1])
     folds = Folds.from_numbers(np.array([0, 1, 1]))
     path, square = quadratic_svr(p, eps=0.0), SquareLossPath(p, bias=True)
@@ -277,11 +268,8 @@ def test_a_target_on_the_fit_still_counts_without_a_tube() -> None:
     assert path.bif(folds, 4) == pytest.approx(square.bif(folds, 4), abs=1e-14)
 
 
-# --- the Taylor series -------------------------------------------------------------------------------
-
-
 def unambiguous(p: Problem, path: QuadraticSVRPath) -> bool:
-    """No residual on the edge of the tube, where V'' has no value, and not all of them within."""
+    """Return whether no residual is on the edge of the tube, where V'' is undefined."""
     inside = fits_into(p.y, path.eps)
     edge = np.abs(np.abs(p.y - path.decision()) - path.eps).min()
     return inside or path.eps == 0 or bool(edge > 1e-8)
@@ -289,7 +277,7 @@ def unambiguous(p: Problem, path: QuadraticSVRPath) -> bool:
 
 @given(cases(labels=False, lowest=LOWEST), TUBES, st.integers(0, 6))
 def test_series_is_the_general_recursion(case: Case, eps: float, order: int) -> None:
-    """Section 5's recursion with L inverted as it stands, to 1e-10 relative to the terms' size."""
+    """Section 5's recursion with the inverse of L agrees to 1e-10 of the terms' size."""
     p = case.problem
     path = quadratic_svr(p, eps=eps)
     assume(unambiguous(p, path))
@@ -298,17 +286,17 @@ def test_series_is_the_general_recursion(case: Case, eps: float, order: int) -> 
         for F in case.folds.members:
             m = len(F)
             slow = oracles_svr.taylor(p.K, p.y, lam, eps, fit.values, fit.b, F, order)
-            # A fold of more than half of the rows: the terms grow by m / (n - m) each.
+            # For a fold of more than half of the rows, each term grows by m / (n - m).
             growth = max(1.0, m / (p.n - m)) ** order
             limit = (1e-10 + rounding(p, lam)) * growth
             assert np.abs(found[at, F] - slow[F]).max() <= limit
 
 
 @pytest.mark.parametrize("eps", [0.05, 0.3])
-def test_first_two_derivatives_are_those_of_training_on_a_reweighted_distribution(
+def test_first_two_derivatives_are_those_of_reweighted_training(
     eps: float,
 ) -> None:
-    """Weights ``(1 - e)/n + e 1_F/m``: differences of the trained predictions at e = 0."""
+    """The series equals differences of training with weights ``(1 - e)/n + e 1_F/m``."""
     p, folds = regression(lams=[0.01, 0.1]), folds_of()
     path = quadratic_svr(p, eps=eps)
     series = [path.bif(folds, order) for order in range(3)]
@@ -334,7 +322,7 @@ def test_first_two_derivatives_are_those_of_training_on_a_reweighted_distributio
 @pytest.mark.parametrize("eps", [0.0, 0.05, 0.3])
 @pytest.mark.parametrize("mode", ["fixed", "per-fold"])
 def test_the_limit_is_one_newton_step_with_the_zones_kept(eps: float, mode: Any) -> None:
-    """Not retraining, unless no zone changes; the ridge is the fold's own in both modes."""
+    """The limit uses the fold's own ridge and is retraining only if no zone changes."""
     p, folds = regression(40, [0.02, 0.2], ridge=mode), folds_of(40, 5)
     path = quadratic_svr(p, eps=eps)
     limit = path.bif(folds, 300)
@@ -351,7 +339,7 @@ def test_the_limit_is_one_newton_step_with_the_zones_kept(eps: float, mode: Any)
 
 @given(cases(labels=False, lowest=LOWEST), TUBES)
 def test_the_rate_bounds_the_operator(case: Case, eps: float) -> None:
-    """The eigenvalues of ``S D`` are real, at most ``lambda_max(S_FF)`` and at least ``-m / (n - m)``."""
+    """Eigenvalues of ``S D`` are real, in ``[-m / (n - m), lambda_max(S_FF)]``."""
     p = case.problem
     path = quadratic_svr(p, eps=eps)
     rates = path.rates(case.folds)
@@ -364,7 +352,7 @@ def test_the_rate_bounds_the_operator(case: Case, eps: float) -> None:
         largest = 0.0
         for F in case.folds.members:
             T = oracles_svr.operator(p.K, lam, A, F)
-            # Not symmetric: eigenvalues that meet are known to half of the digits only.
+            # T is not symmetric, so that multiple eigenvalues have only half of the digits.
             values = np.linalg.eigvals(T)
             assert np.abs(values.imag).max() <= 1e-5
             assert values.real.max() <= rates[at] + 1e-5
@@ -376,7 +364,7 @@ def test_the_rate_bounds_the_operator(case: Case, eps: float) -> None:
 
 
 def test_the_cap() -> None:
-    """Reaching it is enough; infinity is never reached; a narrow kernel interpolates."""
+    """A rate equal to the cap reaches it, and no rate reaches infinity."""
     p = regression(lams=[1e-6, 1e-2, 1.0])
     path, folds = quadratic_svr(p), folds_of()
     rates = path.rates(folds)
@@ -388,7 +376,7 @@ def test_the_cap() -> None:
 
 
 def test_orders_can_be_asked_in_any_order() -> None:
-    """What is remembered of a series is what it would be alone."""
+    """Cached orders of a series do not change later ones."""
     p, folds = regression(), folds_of()
     alone = [quadratic_svr(p).bif(folds, t) for t in range(8)]
     path = quadratic_svr(p)
@@ -400,11 +388,8 @@ def test_orders_can_be_asked_in_any_order() -> None:
     assert min(np.abs(a - b).max() for a, b in pairwise(alone)) > 1e-8
 
 
-# --- edges -------------------------------------------------------------------------------------------
-
-
 def test_all_targets_within_the_tube() -> None:
-    """f = 0 and the middle of the range: of the other rows, where a fold is held out."""
+    """The fit is constant, in the middle of the range of the training rows."""
     p, folds = regression(), folds_of()
     path = quadratic_svr(p, eps=10.0)
     middle = (p.y.min() + p.y.max()) / 2
@@ -417,8 +402,8 @@ def test_all_targets_within_the_tube() -> None:
         assert path.held_out(folds)[:, F] == pytest.approx((kept.min() + kept.max()) / 2)
 
 
-def test_the_middle_is_where_a_shrinking_tube_comes_from() -> None:
-    """b is continuous in eps where the last residual leaves the tube."""
+def test_the_bias_is_continuous_in_eps() -> None:
+    """b is continuous where the last residual leaves the tube."""
     p = regression()
     half = float(np.ptp(p.y)) / 2
     just, not_yet = (quadratic_svr(p, eps=half * f).decision() for f in (1 - 1e-9, 1 + 1e-9))
@@ -438,7 +423,7 @@ def test_eps_matters_and_is_a_tenth_by_default() -> None:
 
 
 def test_units() -> None:
-    """Targets, eps and predictions in another unit, and shifted."""
+    """Targets and eps in another unit, or shifted, rescale the predictions."""
     p, folds = regression(), folds_of()
     base = quadratic_svr(p, eps=0.1)
     for unit, shift in ((1e-5, 0.0), (1e4, 0.0), (1.0, 50.0)):
@@ -453,7 +438,7 @@ def test_units() -> None:
 
 @pytest.mark.parametrize("eps", [0.0, 0.1])
 def test_duplicated_rows(eps: float) -> None:
-    """Every row twice, a fold holding both: the same as once; and a singular kernel."""
+    """Rows given twice, both in one fold, have the same predictions as once."""
     p = regression(12, [0.01, 0.1])
     twice = np.repeat(np.arange(12), 2)
     double = problem_of(p.kernel, p.X[twice], p.y[twice], p.lams)
@@ -467,11 +452,11 @@ def test_duplicated_rows(eps: float) -> None:
 
 @pytest.mark.parametrize("eps", [0.0, 0.1, 3.0])
 def test_two_rows(eps: float) -> None:
-    """By hand: alpha = (d, -d), and each row is predicted by the other alone."""
+    """alpha is (d, -d), and each row is predicted by the other."""
     X, y = np.array([[0.0], [1.0]]), np.array([1.0, -2.0])
     p = problem_of(Linear(), X, y, [0.25])
     path = quadratic_svr(p, eps=eps)
-    # K = diag(0, 1): f = (0, -d), and d (1 + 2 * 2 * 0.25) = 3 - 2 eps from the difference of both rows.
+    # K = diag(0, 1): f = (0, -d), and the difference of both rows gives d (1 + 2 * 2 * 0.25) = 3 - 2 eps.
     d = max(0.0, 3 - 2 * eps) / 2
     assert path.fit().alpha[0] == pytest.approx([d, -d], abs=1e-14)
     both = Folds.from_numbers(np.array([0, 1]))
@@ -484,7 +469,7 @@ def test_two_rows(eps: float) -> None:
 @pytest.mark.parametrize("lam", [1e-300, 1e-100, 1e-30, 1e-16, 1e-10, 1e-5, 1.0])
 @pytest.mark.parametrize("eps", [0.0, 0.1])
 def test_singular_kernel(kind: str, lam: float, eps: float) -> None:
-    """Finite numbers or a TrialError that names kernel and ridge, never NaN, and no warning."""
+    """The result is finite or a TrialError with kernel and ridge, without a warning."""
     rng = np.random.default_rng(7)
     X = np.ones((9, 2)) if kind == "equal rows" else rng.normal(size=(9, 1))
     p = problem_of(Linear(), X, rng.normal(size=9), [lam])
@@ -507,7 +492,7 @@ def test_no_ridge_is_an_error() -> None:
         path.fit()
 
 
-def test_not_converging_is_an_error_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_not_converging_is_an_error_with_kernel_and_ridge(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trainer, "STEPS", 1)
     monkeypatch.setattr(trainer, "DETOUR", np.ones(1))
     with pytest.raises(TrialError, match=r"Newton .* left a residual .*: gaussian tau=0.5 lam=0.3"):
@@ -515,7 +500,7 @@ def test_not_converging_is_an_error_with_its_place(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("eps", [-0.1, float("nan")])
-def test_eps_that_cannot_be(eps: float) -> None:
+def test_invalid_eps_is_refused(eps: float) -> None:
     with pytest.raises(ConfigError, match="eps must not be negative"):
         quadratic_svr(regression(), eps=eps)
 
@@ -544,7 +529,7 @@ def test_another_target_keeps_the_kernel_and_eps() -> None:
     assert np.abs(moved.decision() - path.decision()).max() > 1e-3
 
 
-def test_what_is_remembered() -> None:
+def test_results_are_cached() -> None:
     path, folds = quadratic_svr(regression()), folds_of()
     assert path.held_out(folds) is path.held_out(folds)
     assert path.rates(folds) is path.rates(folds)
@@ -554,10 +539,7 @@ def test_what_is_remembered() -> None:
 
 @pytest.mark.parametrize("exponent", range(-11, 1))
 def test_equal_rows_with_other_targets(exponent: int) -> None:
-    """Their alphas grow as one over the ridge and cancel; found by hypothesis at lam = 1e-9.
-
-    From 1e-12 on the rounding of K alpha is above what counts as optimal: a named error.
-    """
+    """Coefficients of equal rows grow as one over the ridge and cancel."""
     X = np.array([[0.126, -0.132], [0.640, 0.105], [-0.536, 0.362], [0.126, -0.132]])
     y = np.array([-0.704, -1.265, -0.623, 0.041])
     kernel, lam = Gaussian(1.0), 10.0**exponent

@@ -1,4 +1,4 @@
-"""Compare the Taylor series of cross-validation with its definition, its limit and the paper's recursion."""
+"""The Taylor series of cross-validation: the paper's recursion, its limit, and the guard."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RNG = stream(0, "bouligand")
 X: Array = RNG.normal(size=(N, 3))
 Y: Array = np.sin(2 * X[:, 0]) + 0.3 * RNG.normal(size=N)
 FOLDS = draw_folds(N, 7, stream(0, "folds"))  # unequal: 50 = 1 * 8 + 6 * 7
-# eps n cond with cond <= (n + gamma) / gamma, gamma >= n 1e-3; the recursion adds an error a step.
+# eps n cond with cond <= (n + gamma) / gamma, gamma >= n 1e-3; each step of the recursion adds an error.
 TOLERANCE = 1e-10
 
 
@@ -50,7 +50,7 @@ def hat_matrix(path: Path, lam: float, bias: bool) -> Array:
 
 
 def papers_recursion(path: Path, lam: float, bias: bool, F: Array, order: int) -> Array:
-    """Return the recursion of section 5 for the square loss: L x = ..., f_{-F} = f + b + sum eps^s h_s / s!."""
+    """Return section 5's recursion for the square loss: f_{-F} = f + b + sum eps^s h_s / s!."""
     K, n, m = dense_kernel(path), N, len(F)
     gamma = n * lam
     G = np.linalg.inv(K + gamma * np.eye(n))
@@ -80,7 +80,7 @@ def papers_recursion(path: Path, lam: float, bias: bool, F: Array, order: int) -
 @pytest.mark.parametrize("thin", [False, True])
 @pytest.mark.parametrize("learner", ["lssvm", "krr"])
 @pytest.mark.parametrize("order", [0, 1, 2, 3, 7])
-def test_it_is_the_papers_recursion(learner: str, order: int, thin: bool) -> None:
+def test_series_is_the_papers_recursion(learner: str, order: int, thin: bool) -> None:
     path = make(learner, thin=thin)
     found = path.bif(FOLDS, order)
     for i, lam in enumerate(LAMS):
@@ -91,21 +91,22 @@ def test_it_is_the_papers_recursion(learner: str, order: int, thin: bool) -> Non
 
 @pytest.mark.parametrize("tau", [1e-3, 0.3, 8.0])
 @pytest.mark.parametrize("learner", ["lssvm", "krr"])
-def test_it_tends_to_retraining_with_the_folds_own_ridge(learner: str, tau: float) -> None:
-    """To (n - m) lam, not to n lam, which leave-one-out formulas keep: the series moves the weights of the
-    points, the objective's lam stays. (The design's section 1 files BIF under n lam; section 5 has it right.)
+def test_series_tends_to_retraining_with_the_folds_own_ridge(learner: str, tau: float) -> None:
+    """The limit has the ridge (n - m) lam, not n lam as leave-one-out formulas have.
+
+    The series changes the weights of the points and keeps the objective's lam (section 5).
     """
     path = make(learner, tau, "per-fold")
     series, exact = path.bif(FOLDS, 400), path.held_out(FOLDS)
     converged = path.rates(FOLDS) < 0.9
     assert converged.any()
     assert np.abs(series - exact)[converged].max() <= TOLERANCE
-    if tau > 0.1:  # the narrowest kernel couples next to no rows: there is little to tell apart
+    if tau > 0.1:  # with the narrowest kernel, which couples few rows, both nearly agree
         fixed = make(learner, tau, "fixed").held_out(FOLDS)
         assert np.abs(series - fixed)[converged].max() > 1e-4
 
 
-def test_the_order_matters_and_a_lower_one_can_be_asked_for_later() -> None:
+def test_a_lower_order_may_follow_a_higher_one() -> None:
     path = make("lssvm")
     third, first = path.bif(FOLDS, 3), path.bif(FOLDS, 1)
     assert np.abs(third - first).max() > 1e-4
@@ -134,7 +135,7 @@ def test_rates_are_the_largest_eigenvalues_of_the_folds(learner: str, thin: bool
 def test_the_guard_after_cross_validation_uses_its_blocks(
     learner: str, ridge: RidgeMode, stack: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Test one fold at a time and all at once, at the same ridge and (per-fold) at a smaller one."""
+    """The guard agrees with the rates, fold by fold or all at once, in both ridge modes."""
     monkeypatch.setattr("kselect.learners.fold_solves.STACK_SIZE", stack)
     path = make(learner, 0.3, ridge)
     exact = path.held_out(FOLDS)
@@ -155,7 +156,7 @@ def test_the_guard_acts_where_the_rate_reaches_the_cap(learner: str, thin: bool)
         assert np.array_equal(path.interpolating(FOLDS, float(cap)), expected), cap
 
 
-def test_the_guards_bisection_asks_seldom() -> None:
+def test_the_guards_bisection_needs_few_evaluations() -> None:
     gammas = 2.0 ** np.arange(10)
     asked: list[tuple[int, int]] = []
     limits = (3, 5, 2, 5)

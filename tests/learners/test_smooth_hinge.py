@@ -1,4 +1,4 @@
-"""Compare the smoothed-hinge SVM with its definition, training from scratch and finite differences."""
+"""The smoothed-hinge SVM against its definition, retraining and finite differences."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from kselect.numerics.linalg import Array
 
 WIDTHS = st.sampled_from([0.05, 0.5, 0.01])
 PAPER = 2.0 ** np.arange(-15, 16, 2)
-# lam from here on: below it the rounding of K beta nears the tolerances.
+# Exponent of the smallest lam; below it the rounding error of K beta is close to the tolerances.
 LOWEST = -4.0
 
 
@@ -79,11 +79,8 @@ def folds_of(n: int, k: int, seed: int = 3, equal: bool = False) -> Folds:
     return numbered(np.random.default_rng(seed), n, k, equal)
 
 
-# --- the definition ------------------------------------------------------------------------------------
-
-
 def test_the_definition_finds_every_minimum() -> None:
-    """Large fits on equal rows, where its statuses once took turns and rounding passed for an error."""
+    """The oracle finds the minimum of large fits on equal rows, where its statuses may cycle."""
     rng = np.random.default_rng(0)
     for _ in range(200):
         n = int(rng.integers(4, 15))
@@ -94,12 +91,9 @@ def test_the_definition_finds_every_minimum() -> None:
         assert slow.violation(X @ X.T, y, beta, 1e-4, 0.01, w) < 1e-9
 
 
-# --- the loss ------------------------------------------------------------------------------------------
-
-
 @given(st.floats(-3, 3), WIDTHS)
 def test_loss_and_its_derivatives(z: float, h: float) -> None:
-    """The loss is as printed, between the hinge and a quarter of h above it."""
+    """The loss equals the paper's, at least the hinge and at most h / 4 above it."""
     at = np.array([z])
     assert value(at, h)[0] == pytest.approx(slow.loss(z, h), abs=1e-15)
     assert -pull(at, h)[0] == pytest.approx(slow.slope(z, h), abs=1e-15)
@@ -110,7 +104,7 @@ def test_loss_and_its_derivatives(z: float, h: float) -> None:
 
 @given(st.floats(-3, 3), WIDTHS)
 def test_derivatives_by_finite_differences(z: float, h: float) -> None:
-    """V' is continuous, V'' is not."""
+    """V' is continuous, V'' is its derivative between the kinks."""
     e = 1e-6
     up, down = np.array([z + e]), np.array([z - e])
     assert (value(up, h) - value(down, h))[0] / (2 * e) == pytest.approx(
@@ -119,9 +113,6 @@ def test_derivatives_by_finite_differences(z: float, h: float) -> None:
     if min(abs(abs(1 - z) - h), 1.0) > 2 * e:
         slope = (pull(down, h) - pull(up, h))[0] / (2 * e)
         assert slope == pytest.approx(curvature(np.array([z]), h)[0], abs=1e-6 / h)
-
-
-# --- the fit -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("tau", TAUS)
@@ -137,7 +128,7 @@ def test_optimality_on_the_papers_ridges(kind: str, tau: float) -> None:
 
 @given(cases(labels=True, lowest=LOWEST), WIDTHS)
 def test_fit_is_the_minimum(case: Case, h: float) -> None:
-    """Against scipy's bounded least squares, for every kernel; the ridges come in any order."""
+    """The fit equals the oracle's for every kernel and any order of ridges."""
     p = case.problem
     path = smooth_hinge(p, h=h)
     for at, lam in enumerate(p.lams.tolist()):
@@ -150,12 +141,12 @@ def test_fit_is_the_minimum(case: Case, h: float) -> None:
 
 
 def tolerance(p: Problem, lam: float) -> float:
-    """``n eps cond`` of the free rows' system, at least 1e-9: what the oracle's own check leaves."""
+    """Return ``n eps cond`` of the free rows' system, at least the 1e-9 of the oracle."""
     return max(1e-9, 100 * p.n * oracles.EPS * (1 + oracles.norm(p.K) / (0.04 * p.n * lam)))
 
 
 def test_every_start_leads_to_the_same_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Test starts from scratch, from a neighbour, and in the primal only."""
+    """Starts from scratch, from a neighbour, and in the primal only give one fit."""
     p = problem("random", 1.0)
     signed = SignedKernel.of(p.K, p.y, 0.05, "")
     path = smooth_hinge(p)
@@ -171,7 +162,7 @@ def test_every_start_leads_to_the_same_fit(monkeypatch: pytest.MonkeyPatch) -> N
         assert violation(task, primal) <= 1e-9
 
 
-def test_the_order_of_the_ridges_is_the_problems() -> None:
+def test_the_order_of_the_ridges_does_not_matter() -> None:
     """The results do not depend on the order of training."""
     p = problem("random", 1.0, lams=np.array([0.01, 1.0, 1e-4]))
     alone = [smooth_hinge(replace(p, lams=p.lams[[i]])).decision()[0] for i in range(3)]
@@ -189,9 +180,6 @@ def test_h_is_not_ignored() -> None:
     """Another h gives another fit."""
     p = problem("random", 1.0)
     assert np.abs(smooth_hinge(p, h=0.5).decision() - smooth_hinge(p).decision()).max() > 0.01
-
-
-# --- what is refused -------------------------------------------------------------------------------------
 
 
 def test_refusals() -> None:
@@ -214,12 +202,9 @@ def test_a_hopeless_ridge_is_a_named_failure() -> None:
         smooth_hinge(p).decision()
 
 
-# --- cross-validation ------------------------------------------------------------------------------------
-
-
 @given(cases(labels=True, lowest=LOWEST), WIDTHS)
-def test_held_out_is_training_from_nothing(case: Case, h: float) -> None:
-    """Every kernel, ridge mode and size of folds."""
+def test_held_out_is_retraining(case: Case, h: float) -> None:
+    """Held-out predictions are those of retraining, for every kernel, ridge mode and fold size."""
     p = case.problem
     held = smooth_hinge(p, h=h).held_out(case.folds)
     for at, lam in enumerate(p.lams.tolist()):
@@ -234,7 +219,7 @@ def test_held_out_is_training_from_nothing(case: Case, h: float) -> None:
 def test_held_out_on_the_papers_ridges(
     kind: str, tau: float, sharing: int, ridge: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A trainer without the full fit agrees to 1e-8, also if all folds share one factor."""
+    """Training from scratch agrees to 1e-8, also if all folds share one factor."""
     monkeypatch.setattr(smooth_hinge_module, "WORTH_SHARING", sharing)
     monkeypatch.setattr(smooth_hinge_module, "FOLDS_SHARING", 1)
     p = problem(kind, tau, n=41, lams=PAPER[:9], ridge=ridge)
@@ -260,11 +245,8 @@ def test_leave_one_out_keeps_the_ridge(case: Case) -> None:
         np.testing.assert_allclose(loo[at], f, atol=10 * tolerance(p, lam) * (1 + np.abs(f).max()))
 
 
-# --- the series ------------------------------------------------------------------------------------------
-
-
 def test_first_order_is_the_derivative() -> None:
-    """The first order is the derivative with respect to the fold's weight (central differences)."""
+    """The first order is the derivative in the fold's weight, by central differences."""
     p = problem("random", 1.0, n=40, lams=2.0 ** np.arange(-9, 2, 2))
     path, folds, e = smooth_hinge(p), folds_of(40, 4), 1e-6
     for at, lam in enumerate(p.lams.tolist()):
@@ -295,7 +277,7 @@ def test_series_is_the_recursion(case: Case, h: float, order: int) -> None:
 
 @given(cases(labels=True, lowest=-3.0), WIDTHS)
 def test_frozen_step_is_one_newton_step(case: Case, h: float) -> None:
-    """In the coordinates of the range of K, from the gradient and the Hessian of the fold's problem."""
+    """The step follows from the gradient and the Hessian of the fold's problem."""
     p = case.problem
     path = smooth_hinge(p, h=h)
     step, f = path.frozen_step(case.folds), path.decision()
@@ -308,7 +290,7 @@ def test_frozen_step_is_one_newton_step(case: Case, h: float) -> None:
 
 @pytest.mark.parametrize("sharing", [1, 250])
 def test_series_tends_to_the_frozen_step(sharing: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This holds if the rate is below one; with a fixed ridge the step is another one."""
+    """If the rate is below one, the series tends to the step; a fixed ridge changes it."""
     monkeypatch.setattr(smooth_hinge_module, "WORTH_SHARING", sharing)
     p = problem("random", 1.0, n=40, lams=np.array([0.01, 0.1]))
     folds = folds_of(40, 5, equal=True)
@@ -320,7 +302,7 @@ def test_series_tends_to_the_frozen_step(sharing: int, monkeypatch: pytest.Monke
 
 
 def test_frozen_step_is_nearer_to_the_surface_than_the_series() -> None:
-    """Near K = I, where the series never leaves the labels: difference of the hinge losses over all ridges."""
+    """Near K = I the step's hinge loss is ten times closer to k-CV than the series'."""
     folds, away = folds_of(60, 5, equal=True), {"step": 0.0, "series": 0.0}
     for tau in TAUS[:3]:
         p = problem("random", tau)
@@ -332,7 +314,7 @@ def test_frozen_step_is_nearer_to_the_surface_than_the_series() -> None:
 
 
 def test_rates_are_eigenvalues_of_the_hat_matrix() -> None:
-    """``max_F lambda_max(S_FF)`` over the free rows, and what is above a cap."""
+    """Rates are ``max_F lambda_max(S_FF)`` over free rows; the guard compares them with the cap."""
     p = problem("random", 1.0, n=40, lams=PAPER[:7])
     path, folds = smooth_hinge(p), folds_of(40, 4)
     for at, lam in enumerate(p.lams.tolist()):
@@ -352,11 +334,8 @@ def test_rates_are_eigenvalues_of_the_hat_matrix() -> None:
     assert not path.interpolating(folds, float("inf")).any()
 
 
-# --- the path --------------------------------------------------------------------------------------------
-
-
-def test_it_is_a_path() -> None:
-    """It offers the protocols, and caches its results."""
+def test_the_path_offers_the_protocols() -> None:
+    """The path offers the series but no hat matrix, and caches its results."""
     p = problem("random", 1.0)
     path, folds = smooth_hinge(p), folds_of(60, 5)
     assert not LEARNERS["smooth-hinge"].lacks(Series)
@@ -376,7 +355,7 @@ def test_another_target_shares_the_spectrum() -> None:
 
 
 def test_linear_kernel_with_more_rows_than_rank() -> None:
-    """K of rank three: what is free is singular but for the ridge."""
+    """K of rank three is singular on the free rows except for the ridge."""
     X, y = classes(50, 4)
     p = problem_of(Linear(), X, y, PAPER[:10], ridge="per-fold")
     path, folds = smooth_hinge(p), folds_of(50, 5)

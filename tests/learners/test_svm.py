@@ -1,4 +1,4 @@
-"""The SVM's path against LIBSVM, its optimality conditions, and training without the held-out rows."""
+"""The SVM's path against LIBSVM, its optimality conditions, and retraining."""
 
 from __future__ import annotations
 
@@ -72,15 +72,12 @@ def box(p: Problem) -> list[float]:
     return [1.0 / (2 * p.n * lam) for lam in p.lams.tolist()]
 
 
-# --- the fit -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("tau", TAUS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_decisions_are_libsvms(kind: str, tau: float) -> None:
-    """At its tolerance 1e-8, to 1e-5."""
+    """Decisions agree with LIBSVM's at tolerance 1e-8 to 1e-5."""
     if (kind, tau) == ("noise", 2.0**15):
-        pytest.skip("f varies by 1e-3 in all, so that LIBSVM's tolerance leaves it 6e-5 of play")
+        pytest.skip("f varies by 1e-3 in all, so that LIBSVM's tolerance allows an error of 6e-5")
     p = in_single(problem(kind, Gaussian(tau)))
     found = svm(p).decision()
     for at, C in enumerate(box(p)):
@@ -92,7 +89,7 @@ def test_decisions_are_libsvms(kind: str, tau: float) -> None:
 @pytest.mark.parametrize("kernel", [*map(Gaussian, TAUS), Linear(), Polynomial(2), Polynomial(5)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_optimality(kind: str, kernel: Kernel, bias: bool) -> None:
-    """To 1e-8, plus the rounding error of K beta."""
+    """Optimality conditions hold to 1e-8 plus the rounding error of K beta."""
     p = problem(kind, kernel)
     path = svm(p, bias=bias)
     dual = path.fit()
@@ -107,7 +104,7 @@ def test_optimality(kind: str, kernel: Kernel, bias: bool) -> None:
 @settings(max_examples=40)
 @given(cases(labels=True, lowest=-4.0), st.booleans())
 def test_any_problem(case: Case, bias: bool) -> None:
-    """Any kernel, any ridges in any order, and labels of one class only."""
+    """Any kernel, ridges in any order, and labels of one class satisfy the conditions."""
     p = case.problem
     dual = svm(p, bias=bias).fit()
     for at, C in enumerate(box(p)):
@@ -117,7 +114,7 @@ def test_any_problem(case: Case, bias: bool) -> None:
 
 
 def test_no_other_fit_is_better() -> None:
-    """C is 1 / (2 n lam): the objective of the papers is at its minimum."""
+    """With C = 1 / (2 n lam) no random perturbation lowers the papers' objective."""
     p = problem("random", Gaussian(0.5))
     dual = svm(p).fit()
     rng = np.random.default_rng(0)
@@ -151,21 +148,18 @@ def test_repeated_ridges_and_any_order() -> None:
 
 
 def test_the_kernel_matrix_is_shared_between_targets() -> None:
-    """Other labels for the same kernel."""
+    """Negated labels on the same kernel negate the decisions."""
     p = problem("random", Gaussian(0.5))
     svm(p).decision()
     other = p.changed(y=-p.y)
     np.testing.assert_allclose(svm(other).decision(), -svm(p).decision(), atol=1e-8)
 
 
-# --- held out ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
 @pytest.mark.parametrize("tau", [2.0**-6, 0.5, 2.0**6])
 @pytest.mark.parametrize("kind", KINDS)
 def test_held_out_is_libsvms(kind: str, tau: float, ridge: str) -> None:
-    """Trained without each fold, with C for n rows or for those left."""
+    """Held-out decisions are LIBSVM's without the fold, with C for n rows or the others."""
     p = in_single(problem(kind, Gaussian(tau), ridge=ridge))
     folds = folds_of(p.n, 3)
     held = svm(p).held_out(folds)
@@ -183,7 +177,7 @@ def test_held_out_is_libsvms(kind: str, tau: float, ridge: str) -> None:
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("kernel", [Gaussian(0.5), Linear(), Polynomial(3)])
 def test_held_out_is_training_without_the_fold(kernel: Kernel, bias: bool) -> None:
-    """A new path of the other rows gives the same predictions."""
+    """A new path on the other rows gives the same predictions."""
     p = problem("duplicated", kernel, ridge="per-fold", lams=LAMS[:6])
     folds = folds_of(p.n, 4)
     held = svm(p, bias=bias).held_out(folds)
@@ -196,7 +190,7 @@ def test_held_out_is_training_without_the_fold(kernel: Kernel, bias: bool) -> No
 
 
 def test_leave_one_out_is_training_without_the_row() -> None:
-    """With the ridge n lam kept."""
+    """Leave-one-out keeps the ridge n lam in both ridge modes."""
     p = problem("random", Gaussian(0.5), n=30)
     singles = Folds(tuple(np.array([i]) for i in range(p.n)))
     np.testing.assert_allclose(svm(p).loo(), svm(p).held_out(singles), atol=1e-8)
@@ -205,7 +199,7 @@ def test_leave_one_out_is_training_without_the_row() -> None:
 
 
 def test_a_fold_that_leaves_one_class() -> None:
-    """With a bias its label is predicted, the optimal value that is nearest to 0."""
+    """The SVM with a bias predicts the label of the only class, its optimum nearest to 0."""
     X, y = rows(20)
     y = np.where(np.arange(20) < 4, 1.0, -1.0)
     folds = Folds.from_numbers((np.arange(20) < 4).astype(np.intp))
@@ -213,10 +207,7 @@ def test_a_fold_that_leaves_one_class() -> None:
     np.testing.assert_allclose(held[:, :4], -1.0)
 
 
-# --- failures ------------------------------------------------------------------------------------
-
-
-def test_a_limit_that_is_reached_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_iteration_limit_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error names the kernel and C."""
     monkeypatch.setattr(ladder, "stride", nowhere)
     monkeypatch.setattr(smo_fallback, "VIOLATIONS", ())
@@ -241,7 +232,7 @@ def test_a_failure_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_problems_that_are_refused() -> None:
-    """Other targets than two classes, and columns."""
+    """Targets of other values and Nystrom columns are refused."""
     X, _ = rows(12)
     with pytest.raises(ConfigError, match="two classes"):
         svm(problem_of(Gaussian(1.0), X, X[:, 0]))
@@ -250,13 +241,10 @@ def test_problems_that_are_refused() -> None:
         svm(replace(p, columns=NystromColumns(np.ones((60, 1)), np.ones((1, 1)))))
 
 
-# --- ties ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("kernel", [Gaussian(2.0**-15), Gaussian(2.0**-6), Polynomial(5)])
 def test_the_risk_of_rows_that_are_separated_is_zero(kernel: Kernel, bias: bool) -> None:
-    """It is exactly 0: otherwise rounding errors would choose between kernels."""
+    """The hinge loss is exactly 0, so that rounding errors cannot choose between kernels."""
     p = problem("noise", kernel, lams=LAMS[-3:])
     hinge = np.maximum(0.0, 1.0 - p.y * svm(p, bias=bias).decision())
     assert (hinge == 0.0).all()
@@ -277,7 +265,7 @@ def test_equal_rows_have_equal_decisions(kind: str, bias: bool) -> None:
 @pytest.mark.parametrize("tau", TAUS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_row_is_on_its_side(kind: str, tau: float, bias: bool) -> None:
-    """Above the margin where ``a = 0``, below it where ``a = C``, exactly on it between."""
+    """Slacks have the sign that the coefficients demand: ``a = 0``, ``a = C``, or between."""
     p = problem(kind, Gaussian(tau))
     path = svm(p, bias=bias)
     slack = 1.0 - p.y * path.decision()

@@ -1,4 +1,4 @@
-"""The SVM's compiled loops against plain linear algebra and against each other."""
+"""The SVM's compiled loops agree with plain linear algebra and with each other."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def solved(q: BoxQP, free: FreeRows, right: Array) -> tuple[Array, float, Array,
 
 
 @pytest.mark.parametrize(("out", "added"), [(0, 0), (5, 0), (0, 6), (4, 7)])
-def test_a_factor_of_similar_rows_solves_as_a_fresh_one(out: int, added: int) -> None:
-    """The factor with rows removed and added solves the system of the new free rows."""
+def test_an_updated_factor_solves_like_a_new_one(out: int, added: int) -> None:
+    """A factor with rows removed and added solves the system of the new free rows."""
     q, rng = made(2.0**-6), np.random.default_rng(3)
     free, status = no_free_rows(N), np.where(np.arange(N) < 100, 0, 1).astype(np.int8)
     rng.shuffle(status)
@@ -83,7 +83,7 @@ def test_a_factor_of_similar_rows_solves_as_a_fresh_one(out: int, added: int) ->
 
 
 def test_too_many_changes_are_factorised_again() -> None:
-    """The old factor is not used."""
+    """After too many changes the factor is computed from scratch."""
     q, free = made(2.0**-6), no_free_rows(N)
     assert find_free(q, free, np.where(np.arange(N) < 75, 0, 1).astype(np.int8))
     assert find_free(q, free, np.where(np.arange(N) < 75, 1, 0).astype(np.int8))
@@ -93,7 +93,7 @@ def test_too_many_changes_are_factorised_again() -> None:
 
 
 def test_a_singular_block_is_reported() -> None:
-    """For a kernel that is far from positive definite."""
+    """A kernel that is far from positive definite has no factor."""
     q = made(1.0)._replace(K=-np.eye(N))
     free = no_free_rows(N)
     assert not find_free(q, free, np.zeros(N, dtype=np.int8))
@@ -101,7 +101,7 @@ def test_a_singular_block_is_reported() -> None:
 
 
 def test_isolated_rows() -> None:
-    """For a narrow kernel; the error of leaving small entries out is bounded by ISOLATED."""
+    """Rows of a narrow kernel are isolated, with an error bounded by ISOLATED."""
     q = made(2.0**-12)
     K = q.K - np.diag(np.diagonal(q.K))
     np.testing.assert_array_equal(q.isolated, (np.abs(K) <= ISOLATED).all(axis=1))
@@ -116,7 +116,7 @@ def test_isolated_rows() -> None:
 
 @pytest.mark.parametrize("count", [1, 6, 149])
 def test_rows_subtracted_one_by_one_and_by_a_product(count: int) -> None:
-    """For few rows, and for so many that one product is faster."""
+    """Few rows are subtracted one by one, many by one product, with the same result."""
     q, rng = made(1.0), np.random.default_rng(1)
     rows, moves, h = rng.permutation(N)[:count], rng.normal(size=count), rng.normal(size=N)
     expected = h - q.K[:, rows] @ moves
@@ -141,7 +141,7 @@ def at(q: BoxQP, beta: Array, C: float) -> tuple[Status, Array]:
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("tau", [2.0**-3, 2.0**2, 2.0**6])
-def test_row_by_row_ends_at_the_same_solution(tau: float, bias: bool) -> None:
+def test_following_the_path_ends_at_the_same_solution(tau: float, bias: bool) -> None:
     """Following the path from one C to the next gives the solution of the ladder."""
     q = made(tau, bias)
     beta, biases, slack = climbed(q, CS)
@@ -160,8 +160,8 @@ def test_row_by_row_ends_at_the_same_solution(tau: float, bias: bool) -> None:
     assert events > 20
 
 
-def test_too_many_events_are_given_up() -> None:
-    """The result is NaN."""
+def test_too_many_events_give_nan() -> None:
+    """After too many events the result is NaN."""
     q = made(1.0)
     beta, biases, _ = climbed(q, CS)
     status, h = at(q, beta[0], CS[0])
@@ -171,7 +171,7 @@ def test_too_many_events_are_given_up() -> None:
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_a_block_is_brought_to_its_optimum(bias: bool) -> None:
-    """With all rows in one working set, from zero, it finds the solution of the ladder."""
+    """With all rows in one working set, the descent from zero finds the ladder's solution."""
     q, C = made(2.0**4, bias), 1.0
     expected = climbed(q, np.array([C]))[2][0]
     beta, h = np.zeros(N), q.target.copy()
@@ -187,7 +187,7 @@ def test_a_block_is_brought_to_its_optimum(bias: bool) -> None:
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_steps_within_a_block_end_near_its_optimum(bias: bool) -> None:
-    """Pairs with a bias, single rows without; they stop at once if no row violates."""
+    """Pairs (with a bias) or single rows reach the optimum, and stop at once there."""
     q, C = made(2.0**-4, bias), 1.0
     expected = climbed(q, np.array([C]))[2][0]
     beta, h = np.zeros(N), q.target.copy()
@@ -201,7 +201,7 @@ def test_steps_within_a_block_end_near_its_optimum(bias: bool) -> None:
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_a_search_from_zero(bias: bool) -> None:
-    """K is nearly I, so that most rows are free; no status is wrong and free slacks are zero."""
+    """For K near I most rows are free, no status is wrong and free slacks are zero."""
     q, C = made(2.0**-9, bias), 2.0
     status, beta, h = np.zeros(N, np.int8), np.zeros(N), q.target.copy()
     b = search(q, no_free_rows(N), status, beta, h, C, 10 * N)
@@ -219,8 +219,8 @@ def test_a_step_of_C_does_not_depend_on_the_ladder() -> None:
         np.testing.assert_allclose(climbed(q, CS[k : k + 1])[2][0], slack[k], atol=1e-7)
 
 
-def test_what_rounding_leaves_of_the_sum_takes_no_row_from_its_end() -> None:
-    """The start, with the smaller class at its ends and the larger class balanced, is not changed."""
+def test_balancing_ignores_rounding_errors() -> None:
+    """A start that is balanced up to rounding is not changed."""
     q, moved = made(1.0), 0
     ends = q.low + q.high
     larger = ends > 0 if ends.sum() > 0 else ends < 0
@@ -234,8 +234,8 @@ def test_what_rounding_leaves_of_the_sum_takes_no_row_from_its_end() -> None:
     assert moved
 
 
-def test_more_than_rounding_is_balanced() -> None:
-    """The free rows of the heavier sign shrink, or all its rows if the free ones do not suffice."""
+def test_balancing_shrinks_the_heavier_sign() -> None:
+    """Free rows of the heavier sign shrink first, then all its rows."""
     q = made(1.0)
     for part in (0.25, 1.0):
         beta = np.where(q.high > 0, part * q.high, 0.5 * q.low)
@@ -246,7 +246,7 @@ def test_more_than_rounding_is_balanced() -> None:
 
 
 def test_many_free_rows_are_searched_in_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The uncompiled choice takes all free rows up to a limit, and only those that violate beyond it."""
+    """Beyond a limit, the working set holds only violating rows."""
     q = made(1.0)
     beta, h = 0.5 * (q.low + q.high), np.random.default_rng(0).normal(size=N)
     choose = working_set.choose.py_func  # type: ignore[attr-defined]
@@ -260,7 +260,7 @@ def test_many_free_rows_are_searched_in_small_blocks(monkeypatch: pytest.MonkeyP
 
 
 def test_equal_rows_are_found() -> None:
-    """Rows are equal if their labels are, too; zeros of either sign are equal."""
+    """Equal rows have equal labels, too; zeros of either sign are equal."""
     rng = np.random.default_rng(0)
     X, y = rng.integers(-1, 2, size=(60, 2)) * 1.0, rng.choice([-1.0, 1.0], size=60)
     X[0] *= -1.0
@@ -270,8 +270,8 @@ def test_equal_rows_are_found() -> None:
         assert first[i] == same[0]
 
 
-def test_the_stamp_is_that_of_all_sources() -> None:
-    """A compiled function is compiled again if any module that it may call has changed."""
+def test_the_stamp_covers_all_sources() -> None:
+    """A change of any module recompiles every function."""
     kept = compiled.compiled(newton.py_func)  # type: ignore[attr-defined]
     folder = Path(compiled.__file__).parent
     sources = b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))
@@ -282,7 +282,7 @@ def test_the_stamp_is_that_of_all_sources() -> None:
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("tau", [2.0**-12, 1.0, 2.0**12])
 def test_the_fallback_finds_the_solutions_of_the_path(tau: float, bias: bool) -> None:
-    """From zero at every C, for kernels near the identity and near a constant."""
+    """From zero at every C, also for kernels near the identity or near a constant."""
     q = made(tau, bias)
     _, _, slack = climbed(q, CS)
     for k, C in enumerate(CS.tolist()):
@@ -295,7 +295,7 @@ def test_the_fallback_finds_the_solutions_of_the_path(tau: float, bias: bool) ->
 
 
 def test_steps_finish_where_active_sets_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fallback then accepts a point that violates by less than the tolerance."""
+    """If active sets fail, the fallback accepts violations below the tolerance."""
     q, C = made(2.0**-1), 1.0
     expected = climbed(q, np.array([C]))[2][0]
     monkeypatch.setattr(smo_fallback, "flip_until_right", lambda *_: np.nan)

@@ -1,4 +1,4 @@
-"""Compare predictions below the rounding error of y with exact arithmetic, for every learner."""
+"""Predictions below the rounding error of y equal exact arithmetic, for every learner."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from kselect.numerics.linalg import Array, Index
 
 BOTH = pytest.mark.parametrize("learner", ["krr", "lssvm"])
 SEEDS = st.integers(0, 2**32 - 1)
-# Pairs of neighbours far from all others: the example of the fault.
+# Pairs of neighbours far from all other rows, where closed forms lose every sign.
 PAIRS: Array = np.array([0.0, 1, 10, 11, 20, 21, 30, 31])[:, None]
 LABELS = np.array([1.0, 1, -1, -1, 1, 1, -1, -1])
 HALVES = Folds.from_numbers(np.arange(8) % 2)
@@ -52,19 +52,19 @@ HALVES = Folds.from_numbers(np.arange(8) % 2)
 
 @dataclass(frozen=True)
 class Small:
-    """A problem at the edge of rounding, with one ridge and folds."""
+    """A problem with predictions near rounding error, with one ridge and folds."""
 
     problem: Problem
     folds: Folds
 
     @property
     def gamma(self) -> float:
-        """``n lam``."""
+        """Return ``n lam``."""
         return float(self.problem.n * self.problem.lams[0])
 
     @property
     def gammas(self) -> list[float]:
-        """The ridge of each fold."""
+        """Return the ridge of each fold."""
         n, lam = self.problem.n, float(self.problem.lams[0])
         per_fold = self.problem.ridge == "per-fold"
         return [(n - len(F) * per_fold) * lam for F in self.folds.members]
@@ -72,7 +72,7 @@ class Small:
 
 @st.composite
 def small(draw: st.DrawFn, most: int = 8) -> Small:
-    """Kernels from I to 1 1^T, ridges from 1e-12 to 1e18, labels; rows on a line, often equal or in pairs."""
+    """Draw kernels from I to 1 1^T, ridges from 1e-12 to 1e18, and rows often equal or in pairs."""
     rng = np.random.default_rng(draw(SEEDS))
     n = draw(st.integers(4, most))
     kind = draw(st.sampled_from(["normal", "whole", "pairs"]))
@@ -96,7 +96,7 @@ def small(draw: st.DrawFn, most: int = 8) -> Small:
 @BOTH
 @given(small())
 def test_signs_of_retraining(learner: str, case: Small) -> None:
-    """Every fold, in both ridge modes."""
+    """Held-out signs are exact in both ridge modes."""
     p = case.problem
     found = LEARNERS[learner].path(p).held_out(case.folds)[0]
     bias = learner == "lssvm"
@@ -107,7 +107,7 @@ def test_signs_of_retraining(learner: str, case: Small) -> None:
 @BOTH
 @given(small())
 def test_signs_of_leave_one_out(learner: str, case: Small) -> None:
-    """Every row."""
+    """Leave-one-out signs are exact for every row."""
     p = case.problem
     singles = oracles.singletons(p.n)
     found = LEARNERS[learner].path(p).loo()[0]
@@ -118,7 +118,7 @@ def test_signs_of_leave_one_out(learner: str, case: Small) -> None:
 @BOTH
 @given(small())
 def test_signs_of_the_fit(learner: str, case: Small) -> None:
-    """On the training rows, by ``decision`` and by the fit."""
+    """Signs on the training rows are exact, by ``decision`` and by the fit."""
     p, path = case.problem, LEARNERS[learner].path(case.problem)
     truth = exact.fitted(p.K, p.y, case.gamma, learner == "lssvm", False)
     assert not exact.beyond(p.y, path.decision()[0], *truth).any()
@@ -128,7 +128,7 @@ def test_signs_of_the_fit(learner: str, case: Small) -> None:
 @BOTH
 @given(small(6), st.sampled_from([0, 1, 3]))
 def test_signs_of_the_series(learner: str, case: Small, order: int) -> None:
-    """BIF, order by order: at ``K = I`` its prediction is ``y / (1 + gamma)^(order + 1)``."""
+    """Signs of BIF are exact at every order; at ``K = I`` it is ``y / (1 + gamma)^(order + 1)``."""
     p = case.problem
     found = LEARNERS[learner].path(p).bif(case.folds, order)[0]
     truth = exact.series(p.K, p.y, case.folds.members, case.gamma, learner == "lssvm", order)
@@ -136,8 +136,8 @@ def test_signs_of_the_series(learner: str, case: Small, order: int) -> None:
 
 
 @pytest.mark.parametrize("order", [1, 3])
-def test_noise_of_one_order_is_not_the_next_ones_sign(order: int) -> None:
-    """Equal rows with opposite labels in one fold: on each other they cancel, and leave the far row's pull."""
+def test_rounding_of_one_order_does_not_set_the_next_sign(order: int) -> None:
+    """Equal rows with opposite labels cancel, and the far row decides the sign."""
     X = np.array([[-0.4, 0.0], [-0.3, -1.0], [0.0, -2.4], [0.56, -0.16], [-0.4, 0.0]])
     y, folds = np.array([-1.0, -1.0, 1.0, 1.0, 1.0]), Folds.from_numbers(np.array([1, 0, 0, 0, 1]))
     p = problem_of(Gaussian(0.0076), X, y, [81.79], ridge="fixed")
@@ -148,9 +148,9 @@ def test_noise_of_one_order_is_not_the_next_ones_sign(order: int) -> None:
 
 @given(small())
 def test_signs_of_the_svr_without_a_tube(case: Small) -> None:
-    """With eps = 0 it is the LSSVM; its predictions are sums already, but b was a rounding."""
+    """With eps = 0 the SVR is the LSSVM, and its signs are exact."""
     p, singles = case.problem, oracles.singletons(case.problem.n)
-    if case.gamma < 1e-6:  # Its trainer has limits of its own there.
+    if case.gamma < 1e-6:  # below the SVR trainer's own limit
         return
     path = QuadraticSVRPath(p, eps=0.0)
     truth = exact.held_out(p.K, p.y, case.folds.members, case.gammas, True, False)
@@ -162,7 +162,7 @@ def test_signs_of_the_svr_without_a_tube(case: Small) -> None:
 @BOTH
 @given(small(), SEEDS)
 def test_signs_on_columns(learner: str, case: Small, seed: int) -> None:
-    """Of the kernel ``V V^T``, which knows a row to the rounding of the whole row: below that it is 0."""
+    """Signs are exact for ``V V^T``, up to the rounding of a whole row."""
     p, rng = case.problem, np.random.default_rng(seed)
     marks = np.sort(rng.permutation(p.n)[: rng.integers(2, p.n)])
     columns = nystrom_columns(p.kernel, Points(p.X, p.X[marks]), marks)
@@ -178,7 +178,7 @@ def test_signs_on_columns(learner: str, case: Small, seed: int) -> None:
 
 
 def pairs(learner: str, lams: Any = (0.1,), **more: Any) -> Path:
-    """The example, by a kernel in which a neighbour is ``exp(-50)``."""
+    """Return the path of the pairs, with a kernel value of ``exp(-50)`` between neighbours."""
     return LEARNERS[learner].path(problem_of(Gaussian(0.01), PAIRS, LABELS, lams, **more))
 
 
@@ -186,7 +186,7 @@ def pairs(learner: str, lams: Any = (0.1,), **more: Any) -> Path:
 @pytest.mark.parametrize("lam", [1e-9, 0.1, 1e9, 1e20])
 @pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
 def test_neighbours_vote(learner: str, lam: float, ridge: Any) -> None:
-    """Each row has a neighbour of its own class in the other fold: no error; y less an error of 1 had all."""
+    """Each row is predicted by its neighbour in the other fold, so that no sign is wrong."""
     path = pairs(learner, [lam], ridge=ridge)
     for name in ("k-CV", "k-KS"):
         score = CRITERIA[name].function(path, HALVES, loss="zero-one")
@@ -199,8 +199,8 @@ def test_neighbours_vote(learner: str, lam: float, ridge: Any) -> None:
     assert path.held_out(HALVES)[0] == pytest.approx(expected, rel=1e-12, abs=0.0)
 
 
-def test_scikit_learn_says_the_same() -> None:
-    """Retraining by ``KernelRidge``, fold by fold and row by row."""
+def test_predictions_are_scikit_learns() -> None:
+    """Retraining ``KernelRidge`` for each fold and each row gives the same predictions."""
     path = pairs("krr")
     for folds, found in (
         (HALVES.members, path.held_out(HALVES)[0]),
@@ -218,7 +218,7 @@ def test_scikit_learn_says_the_same() -> None:
 @BOTH
 @pytest.mark.parametrize("order", [0, 1, 2, 5])
 def test_the_series_falls_from_order_to_order(learner: str, order: int) -> None:
-    """Without any neighbour the prediction is ``y / (1 + gamma)^(order + 1)``: here by 1e-9 at each order."""
+    """Without neighbours the prediction is ``y / (1 + gamma)^(order + 1)``, here with 1e9."""
     apart = 100.0 * np.arange(8.0)[:, None]
     p = problem_of(Gaussian(0.01), apart, LABELS, [1e9 / 8])
     balanced = Folds.from_numbers(np.array([0, 1, 0, 1, 0, 1, 0, 1]))
@@ -228,7 +228,7 @@ def test_the_series_falls_from_order_to_order(learner: str, order: int) -> None:
 
 
 def test_without_any_neighbour_the_prediction_is_zero() -> None:
-    """Where the kernel underflows nothing is known, and 0 counts as wrong; so do votes that cancel."""
+    """If the kernel underflows or votes cancel, the prediction is 0 and counts as wrong."""
     apart = 100.0 * np.arange(8.0)[:, None]
     path = LEARNERS["krr"].path(problem_of(Gaussian(0.01), apart, LABELS, [0.1, 1e9]))
     assert (path.loo() == 0).all()
@@ -239,16 +239,16 @@ def test_without_any_neighbour_the_prediction_is_zero() -> None:
     assert (tied.loo()[:, 0] == 0.0).all()
 
 
-# Leaving out a row of the first sign, or the last fold, leaves as many labels of either sign.
+# Without a positive row, or without the last fold, the labels are balanced.
 ODD: Array = np.array([0.0, 1.0, 1.5, 3.0, 4.2, 6.0, 6.1])[:, None]
 ODD_LABELS = np.array([1.0, -1, 1, -1, 1, -1, 1])
 THREE = Folds.from_numbers(np.array([0, 0, 1, 1, 2, 2, 2]))
-# A ridge far above the kernel, or a kernel of no more than exp(-50).
+# A ridge far above the kernel, or a kernel of at most exp(-50).
 EDGES = pytest.mark.parametrize(("tau", "lam"), [(2.0, 1e15), (2.0, 1e30), (0.0001, 0.1)])
 
 
 def near(found: Array, truth: tuple[list[Fraction], Array]) -> bool:
-    """To ten digits of each prediction itself; of those of some size, as the closed form is."""
+    """Return whether tiny predictions agree to ten digits and the others to 1e-14."""
     expected = np.array([float(h) for h in truth[0]])
     off = np.abs(found - expected)
     return bool((off <= np.where(np.abs(expected) < 1e-14, 1e-10 * np.abs(expected), 1e-14)).all())
@@ -256,8 +256,8 @@ def near(found: Array, truth: tuple[list[Fraction], Array]) -> bool:
 
 @EDGES
 @pytest.mark.parametrize("learner", ["krr", "lssvm", "quadratic-svr"])
-def test_small_predictions_have_their_digits(learner: str, tau: float, lam: float) -> None:
-    """Not the sign alone; the bias of balanced labels is as small as the rest."""
+def test_small_predictions_have_ten_digits(learner: str, tau: float, lam: float) -> None:
+    """Not only signs but digits are right, although the bias is as small as the rest."""
     p, gamma, singles = problem_of(Gaussian(tau), ODD, ODD_LABELS, [lam]), 7 * lam, [7 * lam] * 7
     options = {"eps": 0.0} if learner == "quadratic-svr" else {}
     path, bias = LEARNERS[learner].path(p, **options), learner != "krr"
@@ -271,8 +271,8 @@ def test_small_predictions_have_their_digits(learner: str, tau: float, lam: floa
 
 @BOTH
 @pytest.mark.parametrize("lam", [1e15, 1e30])
-def test_small_predictions_have_their_digits_on_columns(learner: str, lam: float) -> None:
-    """The same by Nystrom columns."""
+def test_small_predictions_have_ten_digits_on_columns(learner: str, lam: float) -> None:
+    """On Nystrom columns the digits are right, too."""
     kernel, marks, bias = Gaussian(2.0), np.array([1, 3, 6]), learner == "lssvm"
     columns = nystrom_columns(kernel, Points(ODD, ODD[marks]), marks)
     empty = np.empty((0, 0))
@@ -289,7 +289,7 @@ def test_small_predictions_have_their_digits_on_columns(learner: str, lam: float
 
 
 def surface(n: int, learner: str, ask: Callable[[Path], Array]) -> Array:
-    """Signs over the default grid of ``kselect select``, one path a width."""
+    """Return signs over the default grid of ``kselect select``, one path per width."""
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(n, 12)), np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
     taus, lams = 2.0 ** np.arange(-6, 9, 2), 10.0 ** np.arange(-7, 2)
@@ -300,7 +300,7 @@ def surface(n: int, learner: str, ask: Callable[[Path], Array]) -> Array:
 @BOTH
 @pytest.mark.parametrize("form", ["k-CV", "ELOO"])
 def test_the_default_grid(learner: str, form: str) -> None:
-    """Every sign at every width and ridge is that of retraining; a third of the grid's scores was not."""
+    """On the default grid every sign is that of retraining."""
     n, folds = 40, numbered(np.random.default_rng(1), 40, 5, True)
     members = folds.members if form == "k-CV" else oracles.singletons(n)
 
@@ -318,7 +318,7 @@ def test_the_default_grid(learner: str, form: str) -> None:
 
 @BOTH
 def test_batches_make_no_difference(learner: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One pair of fold and ridge at a time, or all: the same but for the order of sums."""
+    """One fold and ridge at a time give the same predictions as all at once, to 1e-9."""
     rng = np.random.default_rng(2)
     X, y = rng.integers(0, 9, size=(24, 2)) * 1.0, np.where(np.arange(24) % 2 == 0, 1.0, -1.0)
     folds = numbered(rng, 24, 4, False)
@@ -351,8 +351,8 @@ def test_rows_without_neighbours_need_no_solve(monkeypatch: pytest.MonkeyPatch) 
     np.testing.assert_allclose(short, long, rtol=1e-11)
 
 
-def test_a_row_that_moves_its_neighbours_is_taken_out() -> None:
-    """Two votes that cancel only without the row itself: the shortcut must not be taken."""
+def test_a_row_that_influences_its_neighbours_needs_the_full_computation() -> None:
+    """Two votes that cancel only without the row exclude the shortcut."""
     X, y = np.array([[0.0], [1.0], [-1.0]]), np.array([1.0, 1.0, -1.0])
     path = LEARNERS["krr"].path(problem_of(Gaussian(1 / 6), X, y, [1e-3, 0.1]))
     assert np.abs(path.problem.K[0, 1:] @ path.fit().alpha[1, 1:]) > 1e-3
@@ -380,8 +380,8 @@ def test_predictions_that_are_not_small_keep_every_bit(
         np.testing.assert_array_equal(ours, closed)
 
 
-def test_the_bias_of_the_fit_is_a_sum_too() -> None:
-    """As many labels of either sign and no neighbour: 0, or what the few neighbours say, to their own rounding."""
+def test_the_bias_of_balanced_labels_is_exact() -> None:
+    """Without neighbours the bias is 0; with few, it is accurate although tiny."""
     apart = 100.0 * np.arange(8.0)[:, None]
     p = problem_of(Gaussian(0.01), apart, LABELS, [0.1, 10.0])
     assert (LEARNERS["lssvm"].path(p).fit().bias == 0).all()
@@ -392,7 +392,7 @@ def test_the_bias_of_the_fit_is_a_sum_too() -> None:
     assert abs(float(b)) < 1e-20
 
 
-def test_equal_rows_and_next_to_no_ridge() -> None:
+def test_equal_rows_and_a_tiny_ridge() -> None:
     """A fold whose own block is singular to rounding keeps the closed form's prediction."""
     X = np.zeros((6, 1))
     X[4:] = 1e6
@@ -425,7 +425,7 @@ def test_sums_add_values_and_sizes() -> None:
     assert pairs.column.size[:, 0] == pytest.approx(np.diagonal(one.size[:, :2]))
 
 
-def test_what_is_within_the_rounding_of_its_terms_is_zero() -> None:
+def test_a_sum_within_the_rounding_of_its_terms_is_zero() -> None:
     """The limit is relative to the size of the terms, not to y."""
     sums = Sums(np.array([EPS, -EPS, 3 * EPS, 1e-300]), np.array([1.0, 1.0, 1.0, 1e-290]))
     assert sums.settled.tolist() == [0.0, 0.0, 3 * EPS, 1e-300]
@@ -438,8 +438,8 @@ def test_doubt_is_relative_to_y_and_the_error() -> None:
     assert found.tolist() == [[False, False], [True, False]]
 
 
-def test_only_what_is_in_doubt_and_has_small_terms_is_replaced() -> None:
-    """Small terms: their sum. Large ones: the difference stays, or is 0 if it is within its rounding error."""
+def test_only_doubtful_predictions_are_replaced() -> None:
+    """Small terms give their sum; large ones keep the difference, or 0 below its rounding."""
     y, closed = np.ones(5), np.array([[1e-15, 1e-15, EPS, 1e-15, 0.5]])
     small = Sums(np.full((1, 5), 1e-20), np.array([[1e-18, 1.0, 1.0, 1e-18, 1e-18]]))
     doubt = np.array([[True, True, True, False, False]])
@@ -447,8 +447,8 @@ def test_only_what_is_in_doubt_and_has_small_terms_is_replaced() -> None:
     assert closed.tolist() == [[1e-20, 1e-15, 0.0, 1e-15, 0.5]]
 
 
-def test_nothing_is_replaced_by_what_is_no_number() -> None:
-    """An infinite bound occurs at ridges of 1e-300."""
+def test_no_prediction_is_replaced_by_nan() -> None:
+    """An infinite bound, as at ridges of 1e-300, keeps the prediction."""
     y, closed = np.ones(2), np.array([[1e-13, 1e-13]])
     small = Sums(np.array([[np.nan, 1.0]]), np.array([[np.nan, np.inf]]))
     put(y, closed, np.ix_([0], [0, 1]), small, np.array([[True, True]]))
@@ -478,7 +478,7 @@ def test_column_sums_leave_out_the_diagonal() -> None:
     assert outside[0, 0] == pytest.approx(400e-20, rel=1e-12, abs=0.0)
 
 
-def test_sums_of_others_do_not_take_off_a_total() -> None:
+def test_sums_of_others_are_not_differences_from_a_total() -> None:
     """A part of 1 leaves no rounding error in the sum of the parts of 1e-20."""
     parts = [1e-20, 1.0, 2e-20]
     found = sums_of_others([partial(np.full, 2, v) for v in parts])
@@ -498,7 +498,7 @@ def test_the_bias_solves_the_first_equation() -> None:
 
 
 def test_parts_and_blocks_cover_everything() -> None:
-    """No element twice, no empty part, and no part of an empty array."""
+    """Every element is in exactly one part, and no part is empty."""
     assert in_blocks(0) == []
     assert np.concatenate(in_blocks(1000)).tolist() == list(range(1000))
     pairs = np.argwhere(np.ones((3, 4)))

@@ -17,13 +17,13 @@ SIZES = st.integers(2, 40).flatmap(lambda n: st.tuples(st.just(n), st.integers(2
 
 
 def shown(folds: Folds) -> list[list[int]]:
-    """The rows of each fold."""
+    """Return the rows of each fold."""
     return [F.tolist() for F in folds.members]
 
 
 @given(SIZES, st.integers(0, 2**32 - 1))
 def test_partition_of_nearly_equal_folds(sizes: tuple[int, int], seed: int) -> None:
-    """Every row once, ascending, sizes differ by at most one, k of them."""
+    """Every row is in one of k folds, ascending, and sizes differ by at most one."""
     n, k = sizes
     folds = draw_folds(n, k, np.random.default_rng(seed))
     rows = shown(folds)
@@ -35,13 +35,13 @@ def test_partition_of_nearly_equal_folds(sizes: tuple[int, int], seed: int) -> N
 
 
 def test_seed() -> None:
-    """Same seed, same folds; other seed, other folds."""
+    """The same seed gives the same folds, another seed other folds."""
     draw = [shown(draw_folds(30, 5, np.random.default_rng(seed))) for seed in (1, 1, 2)]
     assert draw[0] == draw[1] != draw[2]
 
 
 def test_numbers() -> None:
-    """One number a row."""
+    """There is one fold number per row."""
     folds = Folds.from_numbers(np.array([1, 0, 2, 1, 0, 1]))
     assert shown(folds) == [[1, 4], [0, 3, 5], [2]]
     assert folds.by_size == {1: (2,), 2: (0,), 3: (1,)}
@@ -58,8 +58,8 @@ def test_numbers() -> None:
         ([-1, 0, 0, 2], "fold numbers must be 0, 1, 2, ... without a gap"),
     ],
 )
-def test_numbers_that_are_no_folds(numbers: list[int], words: str) -> None:
-    """A ConfigError that says what is missing."""
+def test_invalid_fold_numbers_are_refused(numbers: list[int], words: str) -> None:
+    """The ConfigError says what is missing."""
     with pytest.raises(ConfigError) as caught:
         Folds.from_numbers(np.array(numbers, dtype=np.intp))
     assert str(caught.value).startswith(words)
@@ -73,7 +73,7 @@ def test_more_folds_than_rows() -> None:
 
 @given(SIZES, st.integers(0, 2**32 - 1))
 def test_average_is_the_mean_of_means(sizes: tuple[int, int], seed: int) -> None:
-    """Along the last axis; off by at most n eps of the largest value."""
+    """The average is over the last axis, to n eps of the largest value."""
     n, k = sizes
     rng = np.random.default_rng(seed)
     numbers = rng.permutation(np.append(np.arange(k), rng.integers(k, size=n - k)))
@@ -85,21 +85,21 @@ def test_average_is_the_mean_of_means(sizes: tuple[int, int], seed: int) -> None
 
 
 def test_average_differs_from_the_mean_for_unequal_folds_only() -> None:
-    """One row against three: (1 + 0) / 2, not 1 / 4."""
+    """For one row against three it is (1 + 0) / 2, not 1 / 4."""
     values = np.array([1.0, 0.0, 0.0, 0.0])
     assert Folds.from_numbers(np.array([0, 1, 1, 1])).average(values) == 0.5
     assert Folds.from_numbers(np.array([0, 1, 0, 1])).average(values) == 0.25
 
 
-def test_folds_are_remembered_by_identity() -> None:
-    """Paths keep what they held out for each; equal folds drawn twice are two keys."""
+def test_folds_are_compared_by_identity() -> None:
+    """Equal folds drawn twice are two keys of a cache."""
     one, two = (Folds.from_numbers(np.array([0, 1, 0])) for _ in range(2))
     assert len({one, one, two}) == 2
 
 
 @given(st.lists(st.integers(1, 40), min_size=2, max_size=9), st.integers(0, 2**32 - 1))
 def test_counts_are_averaged_exactly(sizes: list[int], seed: int) -> None:
-    """The float nearest to the fraction, for whole numbers: equal fractions are equal floats."""
+    """Means of whole numbers are the float nearest to the fraction."""
     rng = np.random.default_rng(seed)
     folds = Folds.from_numbers(rng.permutation(np.repeat(np.arange(len(sizes)), sizes)))
     values = rng.integers(0, 2, size=(3, sum(sizes))).astype(np.float64)
@@ -110,7 +110,7 @@ def test_counts_are_averaged_exactly(sizes: list[int], seed: int) -> None:
 
 
 def test_one_wrong_row_is_one_wrong_row() -> None:
-    """Wherever the wrong rows lie: as a mean of rounded means these would differ in the last bit."""
+    """The mean does not depend on which rows are wrong, to the last bit."""
     folds = Folds.from_numbers(np.repeat(np.arange(7), [7, 7, 7, 7, 7, 6, 6]))
     scores = set()
     for pattern in (
@@ -128,12 +128,12 @@ def test_one_wrong_row_is_one_wrong_row() -> None:
 
 
 def drawn(seed: int, *names: str | int) -> list[int]:
-    """A few numbers of a stream."""
+    """Return a few numbers of a stream."""
     return stream(seed, *names).integers(2**32, size=4).tolist()
 
 
 def test_same_name_same_numbers_in_any_order() -> None:
-    """What others drew before changes nothing."""
+    """A stream does not depend on the streams drawn before."""
     first = drawn(0, "heart", 3, "split")
     other = stream(0, "heart", 3, "5 folds")
     other.random(1000)
@@ -154,18 +154,14 @@ def test_same_name_same_numbers_in_any_order() -> None:
     ],
 )
 def test_every_name_counts(names: tuple[int, str]) -> None:
-    """Another seed, data set, split or purpose, or names run together, is another stream."""
+    """Another seed, data set, split or purpose gives another stream, and so do joined names."""
     assert drawn(*names) != drawn(0, "heart", 3, "split")
 
 
-def test_frozen() -> None:
-    """Our own golden numbers: should numpy change its generators, results would no longer be the same."""
+def test_streams_never_change() -> None:
+    """A change of numpy's generators would change all results."""
     generator = stream(0, "heart", 3, "split")
-    assert generator.integers(2**32, size=4).tolist() == [
-        3539483916,
-        223488647,
-        675405714,
-        2855658275,
-    ]
+    expected = [3539483916, 223488647, 675405714, 2855658275]
+    assert generator.integers(2**32, size=4).tolist() == expected
     assert generator.random(2).tolist() == [0.28898853642198985, 0.9688862695379052]
     assert stream(7, "a").permutation(8).tolist() == [1, 7, 4, 3, 0, 5, 2, 6]

@@ -1,4 +1,4 @@
-"""Squared distances and the eigendecomposition with its second try."""
+"""Squared distances, and the eigendecomposition with its fallback."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kselect.numerics.linalg import (
 
 
 def exact_distances(X: Array, Z: Array) -> Array:
-    """Each in whole numbers: floats are fractions whose denominators are powers of two."""
+    """Return distances in integer arithmetic: floats have powers of two as denominators."""
     unit = Fraction(1, 2**1100)
     rows, others = ([[int(Fraction(v) / unit) for v in row] for row in A.tolist()] for A in (X, Z))
     found = [[sum((a - b) ** 2 for a, b in zip(x, z, strict=True)) for z in others] for x in rows]
@@ -33,10 +33,10 @@ def exact_distances(X: Array, Z: Array) -> Array:
 
 @given(st.integers(0, 2**32 - 1), st.floats(-4, 4), st.floats(-9, 9))
 def test_squared_distances(seed: int, power: float, far: float) -> None:
-    """Each is off by (d + 3) eps of the largest of all, is not negative, and 0 from a row to itself.
+    """Distances are off by at most (d + 3) eps of the largest, not negative, and 0 for equal rows.
 
-    ``(|x| + |z|)^2`` is four times the longest row's square, which is at most ``FAR_FROM_ZERO`` times that of the
-    largest distance, wherever zero is.
+    ``(|x| + |z|)^2`` is at most four times the longest row's square, which is at most
+    ``FAR_FROM_ZERO`` times that of the largest distance.
     """
     rng = np.random.default_rng(seed)
     X, Z = (rng.normal(size=(n, 3)) * 10.0**power + 10.0**far for n in (6, 4))
@@ -52,8 +52,8 @@ def test_squared_distances(seed: int, power: float, far: float) -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2**30), st.integers(0, 20))
-def test_squared_distances_do_not_know_where_zero_is(seed: int, offset: int, digits: int) -> None:
-    """Rows of fractions with few digits, moved exactly: what was lost at 1e9 was all of them."""
+def test_squared_distances_do_not_depend_on_the_origin(seed: int, offset: int, digits: int) -> None:
+    """Rows shifted exactly, also by 1e9, have the same distances."""
     rng = np.random.default_rng(seed)
     d = int(rng.integers(1, 5))
     X, Z = (rng.integers(-999, 1000, size=(n, d)) / 2.0**digits for n in (7, 5))
@@ -69,7 +69,7 @@ def test_squared_distances_do_not_know_where_zero_is(seed: int, offset: int, dig
 
 @given(st.integers(0, 2**32 - 1), st.lists(st.floats(-9, 9), min_size=1, max_size=4))
 def test_squared_differences_of_mixed_scales(seed: int, powers: list[float]) -> None:
-    """Close rows among far ones, and features of any scale: d + 2 roundings of the distance itself."""
+    """Close rows among distant ones have a relative error of d + 2 roundings."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(8, len(powers))) * 10.0 ** np.array(powers)
     X[0] += 1e9
@@ -80,7 +80,7 @@ def test_squared_differences_of_mixed_scales(seed: int, powers: list[float]) -> 
 
 
 def test_rows_near_zero_keep_every_bit() -> None:
-    """Scaled features are not centred: results of experiments stay what they are."""
+    """Scaled features are not centred, so that results of experiments do not change."""
     rng = np.random.default_rng(0)
     X, Z = rng.normal(size=(9, 4)) + 0.3, rng.normal(size=(5, 4)) + 0.3
     plain = np.square(X).sum(axis=1)[:, None] + np.square(Z).sum(axis=1) - 2.0 * X @ Z.T
@@ -94,19 +94,19 @@ def test_rows_near_zero_keep_every_bit() -> None:
 
 
 def random_kernel() -> Array:
-    """A symmetric matrix."""
+    """Return a symmetric matrix."""
     A = np.random.default_rng(0).normal(size=(12, 12))
     return A @ A.T
 
 
 def fails(*_: object, **__: object) -> None:
-    """What LAPACK does now and then."""
+    """Raise the error that LAPACK raises occasionally."""
     raise np.linalg.LinAlgError("Eigenvalues did not converge")
 
 
 @pytest.mark.parametrize("broken", [False, True])
 def test_eigh(monkeypatch: pytest.MonkeyPatch, broken: bool) -> None:
-    """Ascending, orthonormal, and K again, also where the first driver fails; within n eps ||K||."""
+    """Eigenvalues ascend and reproduce K to n eps ||K||, also if the first driver fails."""
     K = random_kernel()
     if broken:
         monkeypatch.setattr(np.linalg, "eigh", fails)
@@ -117,8 +117,8 @@ def test_eigh(monkeypatch: pytest.MonkeyPatch, broken: bool) -> None:
     assert norm((U * s) @ U.T - K) <= bound * norm(K)
 
 
-def test_eigh_without_any_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where both drivers fail, one line says so."""
+def test_failure_of_both_drivers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If both drivers fail, the error is one line."""
     monkeypatch.setattr(np.linalg, "eigh", fails)
     monkeypatch.setattr(scipy.linalg, "eigh", fails)
     with pytest.raises(TrialError, match="no eigendecomposition: Eigenvalues did not converge"):
@@ -126,8 +126,8 @@ def test_eigh_without_any_driver(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_eigh_of_no_numbers(value: float) -> None:
-    """A matrix with NaN or infinity has no eigendecomposition, and NaN does not go on silently."""
+def test_eigh_refuses_nan(value: float) -> None:
+    """A matrix with NaN or infinity has no eigendecomposition, and NaN is not passed on."""
     K = random_kernel()
     K[3, 4] = K[4, 3] = value
     with pytest.raises(TrialError, match="no eigendecomposition"):

@@ -1,4 +1,4 @@
-"""The losses point by point, and what they mean at their corners."""
+"""The losses by their definitions, and at their kinks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FINITE = st.floats(-1e6, 1e6)
 @given(st.lists(st.tuples(st.sampled_from([-1.0, 1.0]), FINITE), min_size=1, max_size=20))
 @pytest.mark.parametrize("name", sorted(LOSSES))
 def test_definition(name: str, pairs: list[tuple[float, float]]) -> None:
-    """Every point, on a vector and on a whole path; the same operations, so the same bits."""
+    """Losses equal the definition to the last bit, for a vector and a whole path."""
     y, f = (np.array(column) for column in zip(*pairs, strict=True))
     found = LOSSES[name](y, f)
     np.testing.assert_array_equal(found, oracles.losses(name, y, f))
@@ -48,6 +48,6 @@ def test_values(name: str, y: Any, f: Any, value: float) -> None:
 
 
 def test_classification_losses() -> None:
-    """Those that need labels."""
+    """The zero-one and the hinge loss need labels."""
     assert {"zero-one", "hinge"} == CLASSIFICATION_LOSSES
     assert set(LOSSES) > CLASSIFICATION_LOSSES

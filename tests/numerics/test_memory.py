@@ -1,4 +1,4 @@
-"""What memory there is: on the machine, in the container, and within the limit of the process."""
+"""Available memory: of the machine, the container, and the limit of the process."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ print(available_memory())
 """
 
 
-def test_some_memory_is_there() -> None:
+def test_memory_is_available() -> None:
     assert 2**20 < available_memory() < 2**60
 
 
-def test_a_control_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_of_a_control_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit of a container counts if it is the smallest; "max" and a missing file are no limit."""
     monkeypatch.setattr(memory, "CONTROL_GROUP", tmp_path)
     assert available_memory() > 1000
@@ -37,10 +37,10 @@ def test_a_control_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_limit_of_the_process() -> None:
-    """``ulimit -v``, less what is in use already."""
+    """The limit of ``ulimit -v`` counts less the memory in use."""
     run = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, check=True)
     assert 2**26 < int(run.stdout) < 2**30
 
 
-def test_sizes_are_shown() -> None:
+def test_sizes_are_formatted() -> None:
     assert gib(3.2 * 2**30) == "3.2 GiB"

@@ -1,4 +1,4 @@
-"""The rows of the main table: common decimals, powers of ten, marks and hints."""
+"""The rows of the main table: decimals, powers of ten, marks and captions."""
 
 import math
 
@@ -14,7 +14,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def cell(mean: float, sd: float = NAN, failures: int = 0, p: float | None = None) -> SplitErrors:
-    """A sample with this mean and standard deviation, of two runs, or of one if there is no deviation."""
+    """Return a sample with this mean, of two runs with a deviation or of one run."""
     test = None if p is None else TTest(10, 1.0, p)
     values = [] if math.isnan(mean) else [mean] if math.isnan(sd) else [mean - sd, mean, mean + sd]
     best = p is None and bool(values)
@@ -31,7 +31,7 @@ def texts(row: Values) -> list[str]:
     return [f"{c.mean_text} {c.sd_text}".strip() for c in measures(row)]
 
 
-def test_percentages_have_two_decimals_as_in_the_papers() -> None:
+def test_percentages_have_two_decimals() -> None:
     assert texts(show_row("d", "%", [cell(14.327, 2.61), cell(9.0, 2.9)], 1)) == [
         "14.33 2.61",
         "9.00 2.90",
@@ -56,7 +56,7 @@ def test_squared_errors_of_any_size(mean: float, sd: float, power: str, text: st
     assert (row[0], texts(row)) == (f"d ({TIMES} 10{power})" if power else "d", [text])
 
 
-def test_a_row_has_the_same_decimals_and_power_throughout() -> None:
+def test_a_row_has_common_decimals_and_power() -> None:
     row = show_row("d", "MSE", [cell(4.5e-5, 1.4e-5), cell(6.1e-5, 1.2e-5), cell(7e-4, 9e-6)], 1)
     assert row[0] == f"d ({TIMES} 10⁻⁵)"
     assert texts(row) == ["4.5 1.4", "6.1 1.2", "70.0 0.9"]
@@ -98,12 +98,12 @@ def test_p_values() -> None:
         ([], ""),
     ],
 )
-def test_a_row_with_fewer_splits_says_so(counts: list[int], text: str) -> None:
+def test_fewer_splits_are_shown_in_the_row(counts: list[int], text: str) -> None:
     assert describe_fewer(counts, 10) == text
 
 
 def test_a_method_without_runs_does_not_count_as_fewer_splits() -> None:
-    """Three of ten runs, one failed; a method without any run shows dashes instead."""
+    """Of ten runs one failed; a method without any run shows dashes."""
     tried, nothing = SplitErrors({0: 1.0, 1: 3.0}, {}, 1, planned=10), SplitErrors(planned=10)
     assert show_row("d", "%", [tried, nothing], 10)[0] == "d (3 splits)"
     assert show_row("d", "%", [nothing], 10)[0] == "d"

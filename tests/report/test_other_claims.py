@@ -1,4 +1,4 @@
-"""The paper's printed numbers, fed in as if they were ours, give the paper's own verdicts."""
+"""The paper's printed numbers, used as records, give the paper's verdicts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kselect.stats.diagnostics import endings
 from kselect.stats.study import study_of
 
 
-def test_the_papers_own_ranks_give_its_own_verdicts() -> None:
+def test_published_ranks_give_the_papers_verdicts() -> None:
     found = {v.claim.text: v for v in judge_ranks(printed())}
     assert [v.verdict for v in found.values()] == [
         "supported",
@@ -23,7 +23,7 @@ def test_the_papers_own_ranks_give_its_own_verdicts() -> None:
     assert f"{first.limit:.2f}" == "0.78"
 
 
-def test_all_verdicts_stand_on_the_page_over_all_experiments() -> None:
+def test_all_verdicts_are_on_the_index_page() -> None:
     study = printed()
     judged = (*judge_ranks(study), *judge_spreads(study))
     expected = [(found.claim.text, found.verdict) for found in judged]
@@ -31,12 +31,12 @@ def test_all_verdicts_stand_on_the_page_over_all_experiments() -> None:
     assert index_entry(study, "flkl2014/report.html").verdicts == tuple(expected)
 
 
-def test_another_table_gives_other_verdicts() -> None:
+def test_other_ranks_give_other_verdicts() -> None:
     verdicts = [v.verdict for v in judge_ranks(printed({"ARD-FLKL": 20.0, "RBF-FLKL": 9.0}))]
     assert verdicts == ["not supported", "not supported", "mixed", "no numbers"]
 
 
-def test_nothing_to_judge() -> None:
+def test_verdicts_without_numbers() -> None:
     spec, rows = paper()
     empty = study_of(spec, (), rows)
     assert {v.verdict for v in judge_ranks(empty)} == {"no numbers"}
@@ -46,14 +46,14 @@ def test_nothing_to_judge() -> None:
 
 
 def test_spreads() -> None:
-    """FLKL's widths scatter less here, and its third feature is at zero."""
+    """FLKL's widths vary less, and its third feature has a zero width."""
     variation, suppression = judge_spreads(printed())
     assert (variation.verdict, suppression.verdict) == ("supported", "supported")
     assert [d for d, *_ in variation.numbers] == ["twonorm", "thyroid", "splice"]
     assert all(mine < other for _, mine, other, _ in (*variation.numbers, *suppression.numbers))
 
 
-def test_endings_count_what_did_not_converge() -> None:
+def test_endings_count_searches_that_did_not_converge() -> None:
     found = {e.method: e for e in endings(printed())}
     assert found["ARD-FLKL"].states == (("converged", 14), ("iteration limit", 14))
     assert found["ARD-FLKL"].zeros == 0.25

@@ -1,4 +1,4 @@
-"""A whole report: which files there are, that they say what they must, and that two are the same bytes."""
+"""A whole report: its files, its contents, and the same bytes each time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ FIGURES = (
     *("eta-sweep", "eta-sweep-errors", "published-and-ours"),
     *("choices", "choices-zero-one"),
 )
-# Enough to have something of everything, at a fraction of the time.
+# A small experiment with every element of a report.
 FEW = {"datasets": ("heart", "sonar", "a2a"), "splits": (0, 1)}
 
 
@@ -76,8 +76,8 @@ def test_the_files(full: Path) -> None:
     }
 
 
-def test_an_experiment_of_ones_own_speaks_of_no_paper(tmp_path: Path) -> None:
-    """Its page has no chapter of claims that nobody made, nor of numbers that nobody printed."""
+def test_an_experiment_without_a_paper_has_no_chapters_about_one(tmp_path: Path) -> None:
+    """The page has no chapters of claims and published numbers."""
     two = tuple(m for m in full_experiment().methods if m.label in ("10-CV", "ELOO"))
     spec = full_experiment(**FEW, paper="", methods=two, figures=())
     report(tmp_path, spec, full_records(spec))
@@ -95,7 +95,7 @@ def test_two_reports_are_the_same_bytes_and_the_paths_are_returned(tmp_path: Pat
     assert len(first) == 30
 
 
-def test_the_figure_is_a_page_of_each_kind(full: Path) -> None:
+def test_figure_files_have_one_page_and_no_date(full: Path) -> None:
     pdf, png = ((full / "figures" / f"eta-sweep.{k}").read_bytes() for k in ("pdf", "png"))
     assert pdf.startswith(b"%PDF")
     assert re.search(rb"/Type /Pages.*?/Count 1\b", pdf, re.DOTALL) or b"/Count 1" in pdf
@@ -120,7 +120,7 @@ def test_the_csv_is_tidy(full: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["tex", "md"])
 @pytest.mark.parametrize("name", ["table1", "table1-zero-one", "published", "published-zero-one"])
-def test_every_table_says_how_it_was_made(full: Path, name: str, kind: str) -> None:
+def test_every_table_describes_its_protocol(full: Path, name: str, kind: str) -> None:
     text = (full / "tables" / f"{name}.{kind}").read_text()
     loss = "zero-one" if "zero-one" in name else "squared"
     for words in ("LSSVM", "z-scored", "10 random splits", f"the {loss} loss", REBUILT):
@@ -128,7 +128,7 @@ def test_every_table_says_how_it_was_made(full: Path, name: str, kind: str) -> N
     assert ("EP$^{\\dagger}$" if kind == "tex" else "EP†") in text
 
 
-def test_what_is_missing_is_said(full: Path) -> None:
+def test_missing_data_sets_are_reported(full: Path) -> None:
     markdown = (full / "tables/table1.md").read_text()
     assert re.search(r"\| sonar +\|( +\u2013 \|){7}", markdown)
     assert "No data for sonar: 404 from sonar\\_scale & no copy, 100 % lost." in markdown
@@ -145,7 +145,7 @@ def test_marks_in_latex_and_markdown(full: Path) -> None:
     assert re.search(r"\*\*\d+\.\d\d ± \d\.\d\d\*\* \(3\)", markdown)
 
 
-def test_published_cells_stay_listed(full: Path) -> None:
+def test_missing_published_cells_are_listed(full: Path) -> None:
     with (full / "tables/published.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     assert [r["verdict"] for r in rows][2] == "missing"
@@ -165,7 +165,7 @@ def test_a_page_is_whole_and_escaped(full: Path) -> None:
     assert anchors == re.findall(r'<section id="(.*?)">', page)
 
 
-def test_the_claim_is_told_as_it_is(tmp_path: Path) -> None:
+def test_a_claim_is_reported_with_its_verdict_and_rule(tmp_path: Path) -> None:
     records = sample_records({("heart", "5-CV"): (0.1, 0.2), ("heart", "5-KS"): (0.2, 0.31)})
     report(tmp_path, experiment(splits=(0, 1, 2), datasets=("heart",)), records)
     text = (tmp_path / "tables/claims.md").read_text()
@@ -175,8 +175,8 @@ def test_the_claim_is_told_as_it_is(tmp_path: Path) -> None:
     assert "## Candidates excluded from the grid\n\nNo candidate was excluded" in text
 
 
-def test_a_trial_run_is_no_verdict(tmp_path: Path) -> None:
-    """Two columns, one data set, three splits of a plan of seven, nine and ten: no red words over 24 numbers."""
+def test_a_partial_run_has_no_verdict(tmp_path: Path) -> None:
+    """24 of 2520 planned numbers give no verdict and no red text."""
     spec = full_experiment(figures=())
     trial = [
         r
@@ -197,8 +197,8 @@ def test_a_trial_run_is_no_verdict(tmp_path: Path) -> None:
     assert '<td class="not-supported">' not in page
 
 
-def test_a_row_with_fewer_splits_says_so_in_every_format(tmp_path: Path) -> None:
-    """mpg has four splits under a caption of ten, and the page does not say that nothing is missing."""
+def test_every_format_shows_fewer_splits(tmp_path: Path) -> None:
+    """mpg has four of ten splits, and the page does not say that nothing is missing."""
     spec = regression_experiment(datasets=("heart", "mpg", "bodyfat"))
     records = [r for r in full_records(spec) if r.dataset == "heart" or r.split < 4]
     report(tmp_path, spec, records)
@@ -216,7 +216,7 @@ def test_a_row_with_fewer_splits_says_so_in_every_format(tmp_path: Path) -> None
     assert "Nothing failed." in page
 
 
-def test_published_rows_with_fewer_splits_say_so(tmp_path: Path) -> None:
+def test_published_rows_show_fewer_splits(tmp_path: Path) -> None:
     records = sample_records({("heart", "5-CV"): (0.1, 0.2)})
     report(tmp_path, experiment(), records)
     assert (
@@ -224,7 +224,7 @@ def test_published_rows_with_fewer_splits_say_so(tmp_path: Path) -> None:
     )
 
 
-def test_a_whole_report_says_that_nothing_is_missing(tmp_path: Path) -> None:
+def test_a_complete_report_says_that_nothing_is_missing(tmp_path: Path) -> None:
     spec = full_experiment(datasets=("heart",), splits=(0, 1), figures=())
     report(tmp_path, spec, full_records(spec))
     page = (tmp_path / "report.html").read_text()
@@ -232,8 +232,8 @@ def test_a_whole_report_says_that_nothing_is_missing(tmp_path: Path) -> None:
     assert "are missing" not in page
 
 
-def test_verdicts_that_lean_on_edges_say_so(tmp_path: Path) -> None:
-    """Every choice at the largest width; then none."""
+def test_verdicts_that_depend_on_edges_have_a_caution(tmp_path: Path) -> None:
+    """If every choice is at the largest width there is a caution, otherwise none."""
     spec = full_experiment(datasets=("heart",), splits=(0, 1), figures=())
     edge = {"chosen": spec.kernels[-1].text}
     for name, more in (("edge", edge), ("inner", {})):
@@ -251,11 +251,11 @@ def test_verdicts_that_lean_on_edges_say_so(tmp_path: Path) -> None:
 
 
 def fields(r: Record) -> dict[str, object]:
-    """What a record says beside its error."""
+    """Return the fields of a record except its error."""
     return {k: getattr(r, k) for k in ("part", "criterion", "params", "loss", "setting", "metric")}
 
 
-def test_parts_of_the_records_give_a_report(tmp_path: Path) -> None:
+def test_some_of_the_records_give_a_report(tmp_path: Path) -> None:
     spec = full_experiment(**FEW)
     records = full_records(spec)
     parts = {
@@ -288,9 +288,9 @@ def test_the_index(tmp_path: Path) -> None:
     assert found.agreement == "3 published cells: 3 without a number of ours."
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no pdflatex here")
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 @pytest.mark.parametrize("kind", ["classification", "regression"])
-def test_latex_takes_the_tables_as_they_are(tmp_path: Path, kind: str) -> None:
+def test_latex_compiles_the_tables(tmp_path: Path, kind: str) -> None:
     spec = full_experiment(figures=()) if kind == "classification" else regression_experiment()
     report(tmp_path, spec, full_records(spec, absent=("sonar", "heart")))
     inputs = "".join(rf"\input{{{p}}}" for p in sorted(tmp_path.glob("tables/*.tex")))
@@ -302,7 +302,7 @@ def test_latex_takes_the_tables_as_they_are(tmp_path: Path, kind: str) -> None:
     assert "Float too large" not in run.stdout
 
 
-def test_chapters_stand_in_their_order_and_an_unknown_one_last() -> None:
+def test_chapters_are_in_order_and_an_unknown_one_is_last() -> None:
     passages = [Passage(name, (Paragraph(name),)) for name in ("failures", "new", "", "claims")]
     page = write_page(study(experiment(), []), passages)
     assert re.findall(r'<a href="#(.*)">(.*)</a>', page) == [

@@ -1,4 +1,4 @@
-"""A section is one file: it registers itself, has its own caption, and computes nothing."""
+"""Sections and figures register themselves, have captions, and compute no numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NUMERICAL = {"numpy", "scipy", "pandas", "statistics"}
 
 @pytest.fixture
 def toy() -> Iterator[Any]:
-    """Register a kind of figure and a section, as a file of their own would."""
+    """Register a kind of figure and a section, as separate files would."""
 
     @figure("toy")
     @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def test_a_new_kind_needs_no_other_edit(toy: Any, tmp_path: Path) -> None:
 
 
 def test_every_module_registers_a_section_or_a_kind_of_figure() -> None:
-    """Except the bases, and the drawings of a ranking, which have a module of their own."""
+    """The exceptions are the bases and the drawings of a ranking."""
     folders = ("sections", "figures")
     files = {f"kselect.report.{d}.{p.stem}" for d in folders for p in (HERE / d).glob("*.py")}
     others = {f"kselect.report.{d}.{name}" for d in folders for name in ("__init__", "base")}
@@ -69,8 +69,8 @@ TABLES = sorted(p for p in HERE.rglob("*.py") if p.parent.name != "figures")
 
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda p: p.stem)
-def test_a_report_computes_nothing(path: Path) -> None:
-    """Only figures have their numbers next to their words; main_table.py takes one median to choose decimals."""
+def test_only_figures_import_numerical_libraries(path: Path) -> None:
+    """main_table.py may compute a median to choose its decimals."""
     names = {
         name.split(".")[0]
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
@@ -80,7 +80,7 @@ def test_a_report_computes_nothing(path: Path) -> None:
 
 
 def imported(node: ast.AST) -> list[str]:
-    """The modules that a statement imports."""
+    """Return the modules that a statement imports."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
@@ -88,12 +88,12 @@ def imported(node: ast.AST) -> list[str]:
 
 @pytest.fixture(scope="module")
 def shown() -> list[Picture]:
-    """The pictures of a sweep and a discrepancy."""
+    """Return the pictures of a sweep and a discrepancy."""
     return pictures(both())
 
 
 def pictures(found: Study) -> list[Picture]:
-    """What the figures of a study show on the page."""
+    """Return the pictures that the figures of a study show on the page."""
     shown = [FIGURES[f.kind].show(f, found) for f in found.experiment.figures]
     passages = [item for one in shown for item in one if isinstance(item, Passage)]
     elements = [e for passage in passages for e in passage.elements]
@@ -102,7 +102,7 @@ def pictures(found: Study) -> list[Picture]:
 
 
 def both() -> Study:
-    """A sweep and a discrepancy in one experiment."""
+    """Return a study with a sweep and a discrepancy."""
     sweep = Sweep("eta-sweep", ("5-KS",), "eta", (0.5, 2.0), 0.001)
     figures = (sweep, Discrepancy("f", ("5-CV",), (1, 3), ("heart",)))
     probes = [Method("5-CV", VALUE, 5, (("order", t),), "f", at="5-CV") for t in (1, 3)]
@@ -118,7 +118,7 @@ def both() -> Study:
     return study(spec, rows)
 
 
-def test_each_figure_has_a_caption_of_its_own(shown: list[Picture]) -> None:
+def test_each_figure_has_its_own_caption(shown: list[Picture]) -> None:
     gaps, errors, discrepancy = shown
     assert gaps.caption.startswith("Test error of 5-KS minus 5-CV over eta at λ = 0.001, mean of")
     assert "Dotted: eta = 2, as in the table." in gaps.caption
@@ -131,7 +131,7 @@ def test_each_figure_has_a_caption_of_its_own(shown: list[Picture]) -> None:
     assert len({gaps.alt, errors.alt, discrepancy.alt}) == 3
 
 
-def test_the_differences_come_first_and_the_errors_behind_a_line() -> None:
+def test_a_sweep_shows_differences_and_folds_the_errors_away() -> None:
     found = both()
     shown = FIGURES["sweep"].show(found.experiment.figures[0], found)
     items = list(shown)
@@ -143,7 +143,7 @@ def test_the_differences_come_first_and_the_errors_behind_a_line() -> None:
 
 
 def test_a_sweep_without_cross_validation_shows_its_errors() -> None:
-    """There is nothing to subtract."""
+    """Without cross-validation there are no differences."""
     found = both()
     methods = tuple(m for m in found.experiment.methods if m.label != "5-CV")
     spec = replace(found.experiment, methods=methods, figures=found.experiment.figures[:1])
@@ -151,7 +151,7 @@ def test_a_sweep_without_cross_validation_shows_its_errors() -> None:
     assert picture.caption.endswith("of 5-KS.")
 
 
-def test_figures_are_the_same_twice_and_survive_having_no_data(shown: list[Picture]) -> None:
+def test_figures_are_reproducible_and_work_without_data(shown: list[Picture]) -> None:
     found = both()
     second, empty = (pictures(s) for s in (found, study(found.experiment, [])))
     for a, b, c in zip(shown, second, empty, strict=True):

@@ -1,4 +1,4 @@
-"""The look of figures: every colour has one for dark pages, rows are even, files have no date."""
+"""The style of figures: colours for dark pages, even rows of panels, files without a date."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ THEIRS = tuple(
 
 
 def pictures() -> list[Picture]:
-    """Every picture of a small experiment, with all sections that have any."""
+    """Return every picture of a small experiment."""
     spec = full_experiment(datasets=("heart", "sonar"), splits=(0, 1))
     found = study(spec, full_records(spec), published=THEIRS)
     elements = [
@@ -40,19 +40,19 @@ def pictures() -> list[Picture]:
 
 
 def luminance(colour: str) -> float:
-    """The relative luminance of WCAG."""
+    """Return the relative luminance of WCAG."""
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def contrast(one: str, other: str) -> float:
-    """The contrast ratio of WCAG."""
+    """Return the contrast ratio of WCAG."""
     low, high = sorted((luminance(one), luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
 
-def test_every_colour_of_every_figure_has_one_for_the_dark() -> None:
+def test_every_colour_has_a_dark_counterpart() -> None:
     found = pictures()
     assert len(found) == 5
     for picture in found:
@@ -64,23 +64,25 @@ def test_every_colour_of_every_figure_has_one_for_the_dark() -> None:
                 assert f'[style*="{kind}: {colour}"]{{{kind}:{DARK[colour]}!important}}' in sheet
             assert "@media (prefers-color-scheme:dark)" in sheet
             assert f'width="{72 * inches:g}pt"' in sheet
-            assert "#ffffff" not in drawing.split('id="axes_1"')[0], "a ground that stays white"
+            assert "#ffffff" not in drawing.split('id="axes_1"')[0], (
+                "the background stays white on dark pages"
+            )
 
 
-def test_what_is_drawn_stands_out_from_either_ground() -> None:
+def test_colours_contrast_with_light_and_dark_backgrounds() -> None:
     for light, dark in DARK.items():
         if light not in (PAPER, LINE):
             assert contrast(light, PAPER) > 2
             assert contrast(dark, DARK[PAPER]) > 4.5
 
 
-def test_places_are_shortened_and_scales_are_not() -> None:
+def test_coordinates_are_shortened_and_scales_are_not() -> None:
     svg = b'<svg ><path d="M 1.234567 2.5" transform="scale(0.015625)"/><use x="3.14159" y="2"/>'
     short = b'<path d="M 1.23 2.5" transform="scale(0.015625)"/><use x="3.14" y="2"/>'
     assert adapt_svg(svg).endswith(b"</style>" + short)
 
 
-def test_panels_are_as_even_as_they_can_be() -> None:
+def test_rows_of_panels_are_as_even_as_possible() -> None:
     assert [columns_in(9.6, n, 1.7) for n in (0, 1, 5, 6, 9, 10)] == [1, 1, 5, 3, 5, 5]
     assert columns_in(1.0, 4, 1.7) == 1
 

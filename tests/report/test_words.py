@@ -1,4 +1,4 @@
-"""What tables say about themselves."""
+"""The captions of tables."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_settings(setting: Setting, title: str) -> None:
     assert title_setting(setting) == title
 
 
-def test_columns_that_tune_or_ask_another_learner_say_so() -> None:
+def test_captions_name_tuned_parameters_and_scoring_learners() -> None:
     tuned = replace(method("RKS", "RKS", None), tuned=(("eta", (1.0, 32.0)),))
     scored = replace(method("ELOO", "ELOO", None), scored_by=(("classification", Choice("lssvm")),))
     learners = (("classification", Choice("svm", (("bias", True),))),)
@@ -74,8 +74,8 @@ def test_columns_that_tune_or_ask_another_learner_say_so() -> None:
     assert own == "ELOO: for classification scored by LSSVM, then SVM (bias=true) is trained."
 
 
-def test_what_a_criterion_amounts_to_on_the_kernels_searched() -> None:
-    """SPS's penalty is a constant among Gaussian kernels alone; BR's Omega is reconstructed for polynomial ones."""
+def test_captions_describe_criteria_on_the_searched_kernels() -> None:
+    """SPS's penalty may be constant, and BR's Omega reconstructed."""
     sps, br = method("SPS", "SPS", None, delta=1.0), method("BR", "BR", None)
     spec = experiment(methods=(sps, br))
     (gaussian,) = describe_methods(spec, ("SPS", "BR"))

@@ -54,7 +54,7 @@ def test_a_job_that_kills_its_worker_each_time(tmp_path: Path) -> None:
     write_config(tmp_path)
     flags = ("run", "small.yaml", "-o", "out", "--backend", "dask", "-j", "2", "--splits", "2")
     with start(tmp_path, *flags, hook=DEADLY) as run:
-        _, err = run.communicate(timeout=SECONDS)  # with what dask logs of its own
+        _, err = run.communicate(timeout=SECONDS)  # dask's own log lines may follow
     assert run.returncode == 1, err
     found = statuses(tmp_path / "out")
     assert found.pop(("sonar", 1), None) == {"failed"}, err
@@ -63,7 +63,7 @@ def test_a_job_that_kills_its_worker_each_time(tmp_path: Path) -> None:
     assert {r["reason"] for r in job(tmp_path / "out", "sonar", 1)["records"]} == {DIED_TWICE}
 
 
-def test_nobody_listens(tmp_path: Path) -> None:
+def test_an_absent_scheduler_is_reported(tmp_path: Path) -> None:
     write_config(tmp_path)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -77,7 +77,7 @@ def test_nobody_listens(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("address", ["nonsense", "http://127.0.0.1", "tcp://127.0.0.1:x", "tcp:/1"])
-def test_what_is_no_address(tmp_path: Path, address: str) -> None:
+def test_invalid_addresses_are_refused(tmp_path: Path, address: str) -> None:
     write_config(tmp_path)
     flags = ("run", "small.yaml", "-o", "out", "-q", "--backend", "dask")
     run = started_in(tmp_path, *flags, "--scheduler", address)
@@ -86,7 +86,7 @@ def test_what_is_no_address(tmp_path: Path, address: str) -> None:
     assert line.startswith(f"error: --scheduler {address}: ")
 
 
-def test_words_for_a_dead_worker() -> None:
+def test_the_message_about_a_dead_worker() -> None:
     from distributed.scheduler import KilledWorker
 
     assert worker_died(KilledWorker("task", None, 3))
@@ -95,7 +95,7 @@ def test_words_for_a_dead_worker() -> None:
 
 
 def served(folder: Path, *command: str) -> subprocess.Popen[str]:
-    """Start a part of a cluster in a process of its own."""
+    """Start a part of a cluster in a separate process."""
     env = environment(folder, SLOW)
     code = "from distributed.cli import dask_{0} as m; m.main(standalone_mode=True)"
     line = [sys.executable, "-c", code.format(command[0]), *command[1:]]
@@ -121,7 +121,7 @@ def test_a_scheduler_that_dies_is_one_line(tmp_path: Path) -> None:
     address = f"tcp://127.0.0.1:{port}"
     where = ("--host", "127.0.0.1", "--port", str(port))
     scheduler = served(tmp_path, "scheduler", *where, "--no-dashboard")
-    elsewhere = tmp_path / "elsewhere"  # a worker stands in another folder
+    elsewhere = tmp_path / "elsewhere"  # a worker runs in another folder
     elsewhere.mkdir()
     worker = served(elsewhere, "worker", address, "--no-dashboard", "--no-nanny", "--nthreads", "1")
     try:

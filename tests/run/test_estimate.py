@@ -43,7 +43,7 @@ class Clock:
         return self.now
 
     def run(self, spec: Experiment, trial: Trial) -> None:
-        """Let the time pass that the work of a trial takes."""
+        """Advance the clock by the time of a trial."""
         self.seen.append(trial.dataset)
         before = self.now
         grid = any(not (m.fixed or m.search) for m in trial.methods)
@@ -80,7 +80,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.mark.parametrize("methods", [(CV,), (CV, *PLACES), (CV, MOVED), (CV, MOVED, *PLACES)])
-def test_it_is_the_time_that_the_jobs_take(clock: Clock, methods: tuple[Method, ...]) -> None:
+def test_the_estimate_is_the_time_of_the_jobs(clock: Clock, methods: tuple[Method, ...]) -> None:
     """Kernels, fixed grid points and searches are each scaled by their number."""
     spec = experiment(kernels=KERNELS, methods=methods, datasets=("heart", "sonar"))
     plan = planned(spec, "heart", "sonar")
@@ -88,13 +88,13 @@ def test_it_is_the_time_that_the_jobs_take(clock: Clock, methods: tuple[Method, 
     assert estimate(spec, plan, 2) == pytest.approx(truth(clock, spec, plan) / 2, rel=0.01)
 
 
-ROWS = 5734  # of cpusmall's training part
+ROWS = 5734  # the rows of cpusmall's training part
 
 
 @pytest.mark.parametrize("power", [2.0, 2.5, 3.0])
 @pytest.mark.parametrize("per_pair", [0.0, 1.0])
-def test_many_rows_are_not_tried(clock: Clock, power: float, per_pair: float) -> None:
-    """Extrapolate the time from samples, with a power that keeps rising with the rows."""
+def test_times_of_many_rows_are_extrapolated(clock: Clock, power: float, per_pair: float) -> None:
+    """The time is extrapolated with a power that keeps rising with the rows."""
     clock.power, clock.slow, clock.per_pair = power, 6.0 * 1000.0 ** (2 - power), 6.0 * per_pair
     spec = experiment(kernels=KERNELS, methods=(CV,), datasets=("cpusmall",), train=0.7)
     plan = planned(spec, "cpusmall", splits=1)
@@ -107,8 +107,8 @@ def test_many_rows_are_not_tried(clock: Clock, power: float, per_pair: float) ->
     assert largest < ROWS
 
 
-def test_what_was_measured_on_abalone() -> None:
-    """Predict the seconds of 2924 rows from those of 366, 731 and 1462."""
+def test_extrapolation_on_abalone() -> None:
+    """The seconds of 2924 rows follow from those of 366, 731 and 1462."""
     measured = (0.23, 0.77, 3.9, 26.7)
     first, second, third = (log2(b / a) for a, b in pairwise(measured))
     assert measured[2] * growth((first, second), 2.0) == pytest.approx(measured[3], rel=0.1)
@@ -116,7 +116,7 @@ def test_what_was_measured_on_abalone() -> None:
 
 
 @pytest.mark.parametrize("power", [2.0, 2.5, 3.0])
-def test_they_are_where_it_can_be_afforded(clock: Clock, power: float) -> None:
+def test_affordable_samples_are_not_extrapolated(clock: Clock, power: float) -> None:
     """If samples reach all rows, on fewer kernels once they are slow, nothing is extrapolated."""
     clock.power, clock.slow = power, 1.8 * ROWS ** (2 - power)
     spec = experiment(kernels=KERNELS, methods=(CV,), datasets=("cpusmall",), train=0.7)
@@ -138,7 +138,7 @@ def test_each_learner_is_warmed_up(clock: Clock) -> None:
 
 
 def test_no_less_than_the_longest_job(clock: Clock) -> None:
-    """More workers than jobs are of no use."""
+    """More workers than jobs do not reduce the estimate."""
     spec = experiment(kernels=KERNELS, methods=(CV, MOVED), datasets=("heart",))
     plan = planned(spec, "heart", splits=2)
     assert estimate(spec, plan, 8) == pytest.approx(truth(clock, spec, plan) / 2, rel=0.01)
@@ -155,7 +155,7 @@ def test_patience(clock: Clock) -> None:
 
 
 def test_data_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Data that cannot be read is not estimated, and an empty plan takes no time."""
+    """Unreadable data sets are not estimated, and an empty plan takes no time."""
 
     def fail(spec: Experiment, trial: Trial) -> None:
         raise DataError("no such file")

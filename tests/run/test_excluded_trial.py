@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from synthetic import experiment
 
-from kselect.core.experiment import Experiment
 from kselect.core.job import Trial
 from kselect.core.method import Choice, LamGrid, Method
 from kselect.core.record import Record, count_exclusions
@@ -30,20 +30,16 @@ METHODS = (
     Method("SPS", "SPS", None, (("delta", 1.0), ("loss", "hinge"))),
 )
 LEARNERS = (("classification", Choice("svm", (("bias", True),))), ("regression", Choice("krr")))
-EXPERIMENT = Experiment(
-    name="test",
+EXPERIMENT = experiment(
     paper="",
-    title="",
-    learners=LEARNERS,  # type: ignore[arg-type]
+    learners=LEARNERS,
     scale="none",
     scale_on="train",
-    train=0.7,
     stratify=True,
     splits=(0,),
     seed=5,
     kernels=(Gaussian(1.0), Polynomial(1), Polynomial(10)),
     lam=LamGrid((1.0,), "fixed"),
-    ridge="fixed",
     loss="hinge",
     methods=METHODS,
     datasets=("heart", "mpg"),
@@ -55,7 +51,7 @@ LARGE = LamGrid((1e-4, 1e-3), "fixed", "n lam")
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Run:
-    """A trial on rows that are given, under the name of a data set of that task."""
+    """Return a function that runs a trial on given rows, named as a data set of that task."""
 
     def once(
         name: str, X: Array, y: Array, kernels: tuple[Kernel, ...], lam: LamGrid
@@ -70,13 +66,13 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def unlike() -> tuple[Array, Array]:
-    """Equal rows with unlike labels, large under a polynomial."""
+    """Return equal rows with different labels, which are large under a polynomial."""
     rng = np.random.default_rng(0)
     return np.repeat(20 * rng.normal(size=(15, 3)), 4, axis=0), np.tile([1.0, -1.0, 1.0, -1.0], 15)
 
 
 def noise() -> tuple[Array, Array]:
-    """Labels without a rule."""
+    """Return random labels."""
     rng = np.random.default_rng(1)
     return rng.uniform(-1, 1, size=(60, 3)), rng.choice([-1.0, 1.0], size=60)
 
@@ -87,7 +83,7 @@ def stopped(q: BoxQP, Cs: Array, at: int, *places: Array) -> int:
 
 
 def test_margins_lost_in_rounding_are_counted_by_name(run: Run) -> None:
-    """At each ridge, for each criterion that trains; what is left is chosen from."""
+    """Every criterion that trains excludes such kernels at each ridge and chooses another."""
     for record in run("heart", *unlike(), EXPERIMENT.kernels, SMALL):
         assert record.status == "ok"
         assert (record.kernel, record.chosen) != ("polynomial", "degree=10")
@@ -97,10 +93,10 @@ def test_margins_lost_in_rounding_are_counted_by_name(run: Run) -> None:
         assert count == 1
 
 
-def test_a_limit_that_is_reached_everywhere_is_a_failure(
+def test_an_iteration_limit_everywhere_is_a_failure(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the method, with the kernel and C."""
+    """The failure names the kernel and C."""
     monkeypatch.setattr(ladder, "stride", stopped)
     monkeypatch.setattr(smo_fallback, "VIOLATIONS", ())
     records = run("heart", *noise(), (Gaussian(1.0),), LARGE)
@@ -108,8 +104,8 @@ def test_a_limit_that_is_reached_everywhere_is_a_failure(
     assert all("iteration limit: gaussian tau=1 C=" in r.reason for r in records)
 
 
-def test_a_limit_that_is_reached_once_is_counted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That kernel is left out by name, and another is chosen."""
+def test_an_iteration_limit_excludes_its_kernel(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel is excluded by name, and another is chosen."""
     solve_by_smo = ladder.solve_by_smo
 
     def limited(q: BoxQP, C: float, start: Array, name: str) -> tuple[Array, float, Array]:
@@ -127,7 +123,7 @@ def test_a_limit_that_is_reached_once_is_counted(run: Run, monkeypatch: pytest.M
 
 
 def test_a_polynomial_without_a_factor_is_counted_by_name(run: Run) -> None:
-    """In a regression: entries of 1e308 and more are no matrix."""
+    """In a regression, entries of 1e308 and more exclude the kernel."""
     rng = np.random.default_rng(2)
     X, y = 1e16 * rng.normal(size=(40, 2)), rng.normal(size=40)
     for record in run("mpg", X, y, EXPERIMENT.kernels, SMALL):

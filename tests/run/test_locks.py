@@ -25,7 +25,7 @@ from experiments import (
 from kselect.errors import ConfigError
 from kselect.run.locks import FolderLocks, byte_of
 
-# Notes each trial that is computed, a line per trial, in a file beside the results.
+# Write a line per computed trial to a file next to the results.
 NOTING = """
 import pathlib, time
 import kselect.run.workers as workers

@@ -1,4 +1,4 @@
-"""Own tables in an experiment: preparation uses training rows only, and there may be several classes."""
+"""Own tables in an experiment: preparation uses training rows only, and classes may be many."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ N = 60
 
 
 def rows() -> list[list[str]]:
-    """Numbers with gaps, categories, three classes."""
+    """Return rows with gaps, categories and three classes."""
     rng = np.random.default_rng(11)
     found = []
     for i in range(N):
@@ -45,7 +45,7 @@ def rows() -> list[list[str]]:
 
 
 def write(folder: Path, lines: list[list[str]]) -> Experiment:
-    """The experiment on a table."""
+    """Write a table and a config, and return the experiment."""
     text = "x,size,y\n" + "".join(",".join(line) + "\n" for line in lines)
     (folder / "my.csv").write_text(text)
     (folder / "my.yaml").write_text(CONFIG)
@@ -53,7 +53,7 @@ def write(folder: Path, lines: list[list[str]]) -> Experiment:
 
 
 def parts_of(experiment: Experiment) -> tuple[PreparedSplit, Any]:
-    """The first split."""
+    """Return the first split, prepared, and its row numbers."""
     info = experiment.info("my")
     parts = prepare(experiment, load(info, resolve(info, Places(Path()))), 0)
     return parts, parts.rows
@@ -70,7 +70,7 @@ def leaks(folder: Path) -> bool:
     return not np.array_equal(before.train, after.train)
 
 
-def test_test_rows_teach_nothing(tmp_path: Path) -> None:
+def test_test_rows_do_not_change_the_preparation(tmp_path: Path) -> None:
     assert not leaks(tmp_path)
 
 
@@ -82,7 +82,7 @@ def test_a_planted_leak_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_error_of_three_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The share of test rows whose class does not decide most strongly."""
+    """The error is the share of test rows whose class has not the largest decision."""
     experiment = write(tmp_path, rows())
     sources, _ = find_sources(experiment, Places(tmp_path))
     parts, _ = parts_of(experiment)
@@ -104,7 +104,7 @@ def test_the_error_of_three_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert record.error == pytest.approx(wrong.mean())
 
 
-def test_ties_are_wrong() -> None:
+def test_ties_count_as_errors() -> None:
     targets = np.array([[1.0, -1, -1], [-1, 1, -1], [-1, -1, 1]])
     decisions = np.array([[0.5, 0, 0], [0.5, 1, 0], [0, 0, 2.0]])
     assert trial.mean_error("classification", targets, decisions) == pytest.approx(1 / 3)

@@ -29,7 +29,7 @@ def in_terminal(tmp_path: Path, columns: int) -> str:
         while True:
             try:
                 chunk = os.read(master, 65536)
-            except OSError:  # how Linux says that the other end is closed
+            except OSError:  # Linux reports a closed terminal like this
                 break
             if not chunk:
                 break
@@ -60,7 +60,7 @@ def test_lines_in_a_pipe(tmp_path: Path) -> None:
     assert re.fullmatch(shown, lines[-1])
 
 
-def test_the_time_left_is_judged_by_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_left_is_estimated_by_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr("kselect.run.progress.time.monotonic", lambda: now[0])
     out = io.StringIO()

@@ -26,7 +26,7 @@ from experiments import (
     write_config,
 )
 
-GONE_SECONDS = 5.0  # workers look every half second; the rest is for a loaded machine
+GONE_SECONDS = 5.0  # workers poll every half second; the rest is for a loaded machine
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +123,7 @@ def test_two_interrupts(tmp_path: Path, pause: float) -> None:
         until(lambda: job_files(tmp_path / "out"), "a job")
         workers = workers_of(run.pid)
         os.killpg(run.pid, signal.SIGINT)
-        time.sleep(pause)  # not for anything to happen: to hit different moments of the end
+        time.sleep(pause)  # a random delay, to hit different moments of the end
         os.killpg(run.pid, signal.SIGINT)
         _, err = run.communicate(timeout=SECONDS)
     assert run.returncode == 130, err
@@ -142,7 +142,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_config(folder, ONE_CELL)
     assert kselect_in(folder, "run", "small.yaml", "-o", "out").returncode == 0
     sizes = [(folder / "out" / name).stat().st_size for name in WRITTEN]
-    assert sizes == sorted(sizes), "a limit below one file must spare those written before it"
+    assert sizes == sorted(sizes), "a limit below one file must not delete earlier files"
     return folder / "out"
 
 

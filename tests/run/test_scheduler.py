@@ -56,7 +56,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def done(tmp_path: Path, reference: Path) -> Path:
-    """A folder with the config and a copy of its finished results in ``out``."""
+    """Return a folder with the config and a copy of its finished results in ``out``."""
     write_config(tmp_path)
     shutil.copytree(reference, tmp_path / "out")
     return tmp_path
@@ -78,9 +78,6 @@ def snapshot(folder: Path) -> dict[str, int]:
     """Return every file with its time, except for the hooks."""
     files = (p for p in folder.rglob("*") if p.is_file() and "hook-" not in str(p))
     return {str(p): p.stat().st_mtime_ns for p in files}
-
-
-# Workers
 
 
 def test_a_worker_killed_once(tmp_path: Path, reference: Path) -> None:
@@ -113,7 +110,7 @@ def test_a_job_that_kills_its_worker_each_time(
 
     before = stamps(out)
     again = kselect_in(tmp_path, "run", "small.yaml", "-o", "out")
-    assert again.returncode == 1, "a failure is neither repeated unasked nor forgotten"
+    assert again.returncode == 1, "a failure is kept, and repeated with --retry-failed only"
     assert f"0 jobs to run, {JOBS} done" in again.stderr
     assert stamps(out) == before
 
@@ -173,14 +170,14 @@ def environment_of_worker() -> dict[str, str | None]:
 
 @pytest.fixture
 def executor(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
-    """Two workers that find the tests."""
+    """Return two workers that can import the tests."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(Path(__file__).parents[1])]))
     found = local_executor(2)
     yield found
     stop(found)
 
 
-def test_one_blas_thread_a_worker(executor) -> None:  # type: ignore[no-untyped-def]
+def test_one_blas_thread_per_worker(executor) -> None:  # type: ignore[no-untyped-def]
     threads = executor.submit(blas_threads).result(timeout=SECONDS)
     assert threads
     assert set(threads) == {1}
@@ -195,9 +192,6 @@ def test_one_blas_thread_in_a_process_of_others(monkeypatch: pytest.MonkeyPatch)
     with threadpool_limits(2):
         assert 2 in blas_threads()
         assert set(run_safely(None, None)) == {1}  # type: ignore[arg-type,call-overload]
-
-
-# What runs
 
 
 def test_dry_run(tmp_path: Path) -> None:
@@ -240,7 +234,7 @@ def test_estimates_grow_with_the_work(tmp_path: Path) -> None:
         (("-o", "small.yaml"), "small.yaml/jobs"),
     ],
 )
-def test_flags_that_cannot_be_meant(tmp_path: Path, flags: tuple[str, ...], hint: str) -> None:
+def test_contradictory_flags_are_refused(tmp_path: Path, flags: tuple[str, ...], hint: str) -> None:
     write_config(tmp_path)
     for more in ((), ("--dry-run",)):
         assert hint in refused(tmp_path, "run", "small.yaml", *flags, *more)
@@ -312,9 +306,6 @@ def test_quiet_and_verbose(done: Path) -> None:
     assert "heart: embedded, " not in usual.stderr
 
 
-# What is not mixed
-
-
 def test_another_config(done: Path) -> None:
     write_config(done, SMALL.replace("2^-2:2^3", "2^-2:2^4"))
     line = refused(done, "run", "small.yaml", "-o", "out")
@@ -364,7 +355,7 @@ def test_a_job_of_another_version(done: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "7", "\0\0", '{"version": 4, "records": [7]}'])
-def test_a_damaged_job_is_said_and_run_again(done: Path, reference: Path, text: str) -> None:
+def test_a_damaged_job_is_reported_and_run_again(done: Path, reference: Path, text: str) -> None:
     (done / "out/jobs/sonar/1.json").write_text(text)
     for command in (("report", "out"), ("run", "small.yaml", "-o", "out", "-d", "heart")):
         assert "out/jobs/sonar/1.json: damaged" in refused(done, *command)
@@ -385,9 +376,6 @@ def test_force_recomputes_and_keeps_other_methods(done: Path, reference: Path) -
     changed = {name for name, stamp in stamps(done / "out").items() if stamp != before[name]}
     assert changed == {f"jobs/heart/{split}.json" for split in range(3)}
     assert records(done / "out") == records(reference)
-
-
-# Data that are not there
 
 
 def test_missing_data_sets(tmp_path: Path) -> None:
@@ -419,23 +407,20 @@ def test_skip_missing(tmp_path: Path, reference: Path) -> None:
     assert "no data set is left" in refused(tmp_path, *flags, "-d", "a2a")
 
 
-def test_the_network_is_asked_unless_offline(tmp_path: Path) -> None:
-    """Check that the hook of the tests above catches a network call."""
+def test_the_network_is_used_unless_offline(tmp_path: Path) -> None:
+    """The hook of the tests above does catch a network call."""
     write_config(tmp_path)
     run = kselect_in(tmp_path, "run", "small.yaml", "-d", "a2a", "-n", hook=NO_NETWORK)
     assert "a name was looked up" in run.stderr
 
 
-# What a results folder says
-
-
-def test_nothing_of_the_machine(reference: Path) -> None:
+def test_results_do_not_identify_the_machine(reference: Path) -> None:
     assert_private(reference)
     assert not litter(reference)
 
 
 def assert_private(results: Path) -> None:
-    """No file of a results folder contains an absolute path, a host name or a user name."""
+    """Check that no result file has an absolute path, a host name or a user name."""
     import platform
     import sys
 

@@ -1,4 +1,4 @@
-"""A trial: its records equal a direct computation by the protocol, and test rows stay unseen."""
+"""A trial's records equal a direct computation by the protocol, without use of test rows."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ import numpy as np
 import oracles
 import pytest
 from problems import learners, scale_rows
+from synthetic import embedded, experiment
 
 from kselect.core.experiment import Experiment
 from kselect.core.job import Job, Trial
 from kselect.core.method import Choice, LamGrid, Method
 from kselect.core.record import Record, significant
-from kselect.datasets.dataset import DataSet, Source, read_dataset
-from kselect.datasets.fetch import packaged
-from kselect.datasets.registry import find_dataset
+from kselect.datasets.dataset import DataSet, Source
 from kselect.datasets.splits import Split, draw_split
 from kselect.kernels import Kernel
 from kselect.kernels.gaussian import Gaussian
@@ -34,21 +33,13 @@ EP = Method("EP", "EP", None, (("eta", 1.0), ("loss", "squared")))
 LAMS = (1e-3, 1e-2, 1e-1)
 NOWHERE = Source(Path("none"), "test", "0" * 64)
 
-BASE = Experiment(
-    name="test",
+BASE = experiment(
     paper="",
-    title="",
     learners=learners("lssvm"),
-    scale="zscore",
-    scale_on="all",
-    train=0.7,
-    stratify=False,
     splits=(0, 1),
     seed=5,
     kernels=tuple(Gaussian(2.0**p) for p in (-2, 0, 2, 4)),
     lam=LamGrid(LAMS, "fixed"),
-    ridge="fixed",
-    loss="squared",
     methods=(CV, ELOO),
     datasets=("heart",),
 )
@@ -57,18 +48,8 @@ SELECT = replace(BASE, lam=LamGrid(LAMS, "select"))
 
 @functools.cache
 def heart() -> DataSet:
-    """120 rows of the embedded copy."""
-    return subset("heart", 120)
-
-
-def subset(name: str, n: int) -> DataSet:
-    """The first rows of an embedded data set."""
-    info = find_dataset(name)
-    assert info.embedded
-    assert info.embedded_sha256
-    source = Source(packaged("embedded") / info.embedded, "embedded", info.embedded_sha256)
-    data = read_dataset(info, source)
-    return replace(data, X=data.X[:n], y=data.y[:n])
+    """Return 120 rows of the embedded copy."""
+    return embedded("heart", 120)
 
 
 Serve = Callable[[DataSet], None]
@@ -85,19 +66,19 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
 
 
 def run(experiment: Experiment, split: int = 0, dataset: str = "heart") -> Job:
-    """One trial of all methods."""
+    """Run one trial of all methods."""
     return run_trial(experiment, Trial(dataset, split, experiment.methods, NOWHERE))
 
 
 def train_rows(experiment: Experiment, data: DataSet, split: int = 0) -> tuple[Any, Any]:
-    """The rows of the two parts."""
+    """Return the rows of the two parts."""
     rng = stream(experiment.seed, data.name, split, "split")
     found = draw_split(data.y, experiment.train, experiment.stratify, rng)
     return found.train, found.test
 
 
 def from_scratch(experiment: Experiment, data: DataSet, record: Record, split: int = 0) -> Array:
-    """The decision on the test rows: scaled, entry-by-entry kernels, the linear system of what was chosen."""
+    """Return decisions on the test rows from scaled rows, kernel entries and a linear solve."""
     train, test = train_rows(experiment, data, split)
     fitted_on = data.X if experiment.scale_on == "all" else data.X[train]
     centre, spread = fitted_on.mean(axis=0), fitted_on.std(axis=0)
@@ -112,8 +93,8 @@ def from_scratch(experiment: Experiment, data: DataSet, record: Record, split: i
     return oracles.predict(oracles.gram(k, X[test], X[train]), alpha, b)
 
 
-def test_what_is_kept_everywhere(serve: Serve) -> None:
-    """The scores of all grid points are kept; an infinite score has its reason."""
+def test_scores_of_all_grid_points_are_kept(serve: Serve) -> None:
+    """Every grid point has its score, and an infinite score has its reason."""
     serve(heart())
     params = {"identity": 0.1, "cap": float("inf"), "order": 3}
     bif = Method("BIF-4-CV", "BIF-k-CV", 4, tuple(sorted((dict(CV.params) | params).items())))
@@ -144,7 +125,7 @@ def test_what_is_kept_everywhere(serve: Serve) -> None:
 def test_error_is_that_of_a_model_trained_from_scratch(
     serve: Serve, learner: str, scale_on: Any
 ) -> None:
-    """Zero-one, so equal: no decision is near 0 (cond < 1e4: decisions are known to about 1e-10)."""
+    """Zero-one errors are equal, since no decision is near 0 (cond < 1e4)."""
     data = heart()
     serve(data)
     experiment = replace(
@@ -165,7 +146,7 @@ def test_error_is_that_of_a_model_trained_from_scratch(
 
 
 def test_choice_and_score_are_those_of_retraining(serve: Serve) -> None:
-    """Each fixed lam has the tau of the lowest retrained score; select has the lowest of all."""
+    """Each fixed lam has the tau with the lowest retrained score; select has the lowest of all."""
     data = heart()
     serve(data)
     fixed = replace(BASE, kernels=BASE.kernels[1:])
@@ -198,13 +179,13 @@ def test_choice_and_score_are_those_of_retraining(serve: Serve) -> None:
 
 
 def choices(job: Job) -> list[tuple[Any, ...]]:
-    """All of the records but the test error."""
+    """Return everything in the records except the test error."""
     return [(r.key, r.chosen, r.lam, r.score) for r in job.records]
 
 
 @pytest.mark.parametrize("experiment", [BASE, SELECT], ids=["fixed", "select"])
-def test_test_labels_do_not_choose(serve: Serve, experiment: Experiment) -> None:
-    """Flipped test labels: the same choices and scores, and the complement of every error."""
+def test_test_labels_do_not_change_the_choice(serve: Serve, experiment: Experiment) -> None:
+    """Flipped test labels give the same choices and scores, and the complement of every error."""
     data = heart()
     _, test = train_rows(experiment, data)
     flipped = data.y.copy()
@@ -220,8 +201,8 @@ def test_test_labels_do_not_choose(serve: Serve, experiment: Experiment) -> None
         assert a.error == pytest.approx(1 - b.error, abs=1e-12)
 
 
-def test_test_features_choose_only_through_the_scale(serve: Serve) -> None:
-    """scale-on: train leaves the search alone when test rows move; scale-on: all does not."""
+def test_test_features_change_the_choice_only_by_scaling(serve: Serve) -> None:
+    """With scale-on: train, test rows do not change the search; with scale-on: all they do."""
     data = heart()
     _, test = train_rows(BASE, data)
     X = data.X.copy()
@@ -250,15 +231,15 @@ def test_test_features_choose_only_through_the_scale(serve: Serve) -> None:
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_every_part_of_the_protocol_counts(serve: Serve, change: dict[str, Any]) -> None:
-    """No key of the experiment is ignored."""
+def test_no_key_of_the_experiment_is_ignored(serve: Serve, change: dict[str, Any]) -> None:
+    """Changing any key of the experiment changes the records."""
     serve(heart())
     before = [(r.score, r.error) for r in run(BASE).records]
     assert [(r.score, r.error) for r in run(replace(BASE, **change)).records] != before
 
 
-def test_repeatable_and_other_on_another_split(serve: Serve) -> None:
-    """Same trial, same records and checksum; other split, others."""
+def test_trials_are_repeatable_and_splits_differ(serve: Serve) -> None:
+    """The same trial gives the same records and checksum, another split others."""
     serve(heart())
     one, two, other = run(BASE), run(BASE), run(BASE, split=1)
     assert one.records == two.records
@@ -276,7 +257,7 @@ def test_methods_do_not_influence_each_other(serve: Serve) -> None:
 
 
 def test_split_checksum(serve: Serve) -> None:
-    """It depends on the row numbers of both parts."""
+    """The checksum is that of the row numbers of both parts."""
     serve(heart())
     first, again, other = (run(BASE, split).split_sha256 for split in (0, 0, 1))
     assert first == again != other
@@ -307,15 +288,15 @@ def failed_job_of(experiment: Experiment) -> Job:
 def test_failed_job_fills_the_cells_of_a_good_one(serve: Serve) -> None:
     """A failed job has the same record keys in the same order, so that nothing is run by mistake."""
     serve(heart())
-    for experiment in (BASE, SELECT):
-        failed = failed_job_of(experiment)
-        assert [r.key for r in failed.records] == [r.key for r in run(experiment).records]
+    for spec in (BASE, SELECT):
+        failed = failed_job_of(spec)
+        assert [r.key for r in failed.records] == [r.key for r in run(spec).records]
         assert {r.reason for r in failed.records} == {"died"}
         assert failed.traceback == "Trace"
 
 
-def test_what_a_criterion_does_not_know_is_excluded(serve: Serve) -> None:
-    """EP supports the Gaussian only: it chooses among Gaussians, and its records name the others."""
+def test_kernels_that_a_criterion_does_not_support_are_excluded(serve: Serve) -> None:
+    """EP chooses among Gaussians, and its records name the other kernels."""
     serve(heart())
     both, one = (Gaussian(4.0), Polynomial(2)), (Gaussian(4.0),)
     records = run(replace(BASE, kernels=both, methods=(CV, EP))).records
@@ -329,7 +310,7 @@ def test_what_a_criterion_does_not_know_is_excluded(serve: Serve) -> None:
             assert record.score == alone[record.key].score
 
 
-def test_one_method_fails_alone(serve: Serve) -> None:
+def test_the_failure_of_a_method_does_not_affect_others(serve: Serve) -> None:
     """EP without a Gaussian fails with a reason; the other methods have numbers."""
     serve(heart())
     for record in run(replace(BASE, kernels=(Polynomial(2),), methods=(CV, EP))).records:
@@ -342,7 +323,7 @@ def test_one_method_fails_alone(serve: Serve) -> None:
 
 
 def test_degrees_1_2_300_as_in_select(serve: Serve) -> None:
-    """A kernel that overflows is excluded and counted; the method goes on with the others."""
+    """A kernel that overflows is excluded and counted; the method chooses from the others."""
     data = heart()
     serve(replace(data, X=data.X * 100))
     kernels = (Polynomial(1), Polynomial(2), Polynomial(300))
@@ -355,7 +336,7 @@ def test_degrees_1_2_300_as_in_select(serve: Serve) -> None:
 
 def test_regression_is_measured_by_mean_squares(serve: Serve) -> None:
     """The error is a mean square; decisions are known to cond eps, about 1e-11."""
-    data = subset("housing", 100)
+    data = embedded("housing", 100)
     serve(data)
     experiment = replace(BASE, kernels=BASE.kernels[2:], datasets=("housing",))
     records = run(experiment, dataset="housing").records
@@ -388,7 +369,7 @@ def test_overflow_on_a_test_row_is_a_failed_record(
     serve: Serve, dataset: str, value: float, kernel: Kernel
 ) -> None:
     """If a huge test row overflows, the record has a reason, and there is no infinity or warning."""
-    data = subset(dataset, 100)
+    data = embedded(dataset, 100)
     _, test = train_rows(BASE, data)
     X = data.X.copy()
     X[test[0]] = value
@@ -411,8 +392,10 @@ PROBES = (
 
 
 @pytest.mark.parametrize("experiment", [BASE, SELECT], ids=["fixed", "select"])
-def test_probes_look_at_the_best_of_their_column(serve: Serve, experiment: Experiment) -> None:
-    """Probes are evaluated at the choice of their column; a high order is nearer than the first."""
+def test_probes_are_evaluated_at_the_choice_of_their_column(
+    serve: Serve, experiment: Experiment
+) -> None:
+    """A high order of the series is closer than the first."""
     serve(heart())
     probing = replace(experiment, ridge="per-fold", methods=(CV, *PROBES))
     records = run(probing).records
@@ -441,7 +424,7 @@ def test_a_probe_of_a_failed_column_fails_with_its_reason(serve: Serve) -> None:
 
 
 def test_ridges_in_units_of_n_lam(serve: Serve) -> None:
-    """The same fits as with lam / n; the setting says what was written."""
+    """n lam gives the fits of lam / n, and the setting keeps the config's text."""
     serve(heart())
     ridges = LamGrid((0.1, 1.0), "fixed", "n lam")
     found = run(replace(BASE, lam=ridges)).records
@@ -451,7 +434,7 @@ def test_ridges_in_units_of_n_lam(serve: Serve) -> None:
 
 
 def test_splits_that_come_with_the_data(serve: Serve) -> None:
-    """train: given takes the index matrices; a number beyond them is a failed record."""
+    """train: given reads the index matrices; a split beyond them is a failed record."""
     data = heart()
     own = tuple(Split(np.arange(i, 60 + i), np.arange(60 + i, 120)) for i in range(2))
     serve(replace(data, splits=own))
@@ -465,7 +448,7 @@ def test_splits_that_come_with_the_data(serve: Serve) -> None:
 
 
 def test_another_learner_may_score(serve: Serve) -> None:
-    """KRR's leave-one-out chooses, the LSSVM is trained there."""
+    """KRR's leave-one-out makes the choice, and the LSSVM is trained there."""
     serve(heart())
     scored = replace(ELOO, scored_by=(("classification", Choice("krr")),))
     records = run(replace(SELECT, methods=(scored,))).records

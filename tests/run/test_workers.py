@@ -12,12 +12,14 @@ resource_tracker.register("/kselect-no-such", "semlock")
 """
 
 
-def said(start: str) -> str:
+def stderr_of(start: str) -> str:
     """Return the stderr of a process that ends after one of its semaphores was removed."""
     command = [sys.executable, "-c", start + LEFT_BEHIND]
     return subprocess.run(command, capture_output=True, text=True, check=True).stderr
 
 
 def test_trackers_are_quiet() -> None:
-    assert said("from kselect.run.workers import start_trackers; start_trackers()") == ""
-    assert "No such file" in said(""), "the tracker warns no more: the silencing can go"
+    assert stderr_of("from kselect.run.workers import start_trackers; start_trackers()") == ""
+    assert "No such file" in stderr_of(""), (
+        "the tracker no longer warns, so the silencing can be removed"
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracles_flkl import Array, differences, fit, held_out_errors, kernel
+from problems import best_in
 from problems_flkl import outer, rows
 
 from kselect.core.grid_point import BestPoint, SearchFailure
@@ -60,9 +61,7 @@ def method(criterion: str, search_name: str, kernel_name: str, **params: object)
 
 
 def find(at: TrainingContext, one: Method) -> BestPoint:
-    found = search_continuously(at, {one: (SELECTED,)})[one, SELECTED]
-    assert isinstance(found, BestPoint), found
-    return found
+    return best_in(search_continuously(at, {one: (SELECTED,)}), one)
 
 
 def widths(found: BestPoint) -> Array:
@@ -158,11 +157,8 @@ def test_a_grid_and_a_search_side_by_side() -> None:
     grid = Method("5-CV", "k-CV", 5, (("average", "points"), ("loss", "squared")))
     moved = method("k-CV", "quasi-newton", "gaussian")
     both = search(at, {grid: (SELECTED,), moved: (SELECTED,)})
-    alone = search_tuned(at, {grid: (SELECTED,)})[grid, SELECTED]
-    one, other = both[grid, SELECTED], both[moved, SELECTED]
-    assert isinstance(one, BestPoint)
-    assert isinstance(alone, BestPoint)
-    assert isinstance(other, BestPoint)
+    alone = best_in(search_tuned(at, {grid: (SELECTED,)}), grid)
+    one, other = best_in(both, grid), best_in(both, moved)
     assert (one.point, one.score) == (alone.point, alone.score)
     assert other.score < one.score
 

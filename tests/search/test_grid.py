@@ -13,7 +13,7 @@ import oracles
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import numbered, problem_of, rows, side_of
+from problems import best_in, numbered, problem_of, rows, side_of
 
 from kselect.core.grid_point import BestPoint, GridPoint, SearchFailure
 from kselect.core.method import SELECTED, LamGrid, Method
@@ -107,14 +107,12 @@ def test_choice_is_that_of_brute_force(column: Method) -> None:
     assert second - lowest > 1e-6
     found = search_grid(side(), {column: (SELECTED, *EACH)})
     kernel, ridge = oracles.grid_search(score, len(KERNELS), 4)
-    best = found[column, SELECTED]
-    assert isinstance(best, BestPoint)
+    best = best_in(found, column)
     assert best.point == GridPoint(KERNELS[kernel], LAMS[ridge])
     assert (best.score, best.excluded) == (values[kernel, ridge], ())
     for ridge, setting in enumerate(EACH):
         kernel, _ = oracles.grid_search(lambda k, _: score(k, ridge), len(KERNELS), 1)  # noqa: B023
-        one = found[column, setting]
-        assert isinstance(one, BestPoint)
+        one = best_in(found, column, setting)
         assert (one.point, one.score) == (
             GridPoint(KERNELS[kernel], LAMS[ridge]),
             values[kernel, ridge],
@@ -124,8 +122,7 @@ def test_choice_is_that_of_brute_force(column: Method) -> None:
 def test_duals_are_the_fits_of_their_places() -> None:
     """The duals equal those of the learner's own path at the chosen kernel and ridge."""
     for setting in EACH:
-        found = search_grid(side(), {ELOO: (setting,)})[ELOO, setting]
-        assert isinstance(found, BestPoint)
+        found = best_in(search_grid(side(), {ELOO: (setting,)}), ELOO, setting)
         whole = SquareLossPath(problem_of(found.point.kernel, X, Y, LAMS), bias=True).fit()
         (dual,) = found.fits
         np.testing.assert_array_equal(dual.alpha[0], whole.alpha[setting.position])
@@ -191,8 +188,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fake], Method]:
 def test_infinite_scores_are_excluded(fake: Callable[[Fake], Method]) -> None:
     """A candidate with an infinite score is skipped and counted; the method does not fail."""
     column = fake(lambda p: np.where(np.isin(p.problem.lams, LAMS[[0, 2]]), np.inf, p.problem.lams))
-    found = search_grid(side(), {column: (SELECTED,)})[column, SELECTED]
-    assert isinstance(found, BestPoint)
+    found = best_in(search_grid(side(), {column: (SELECTED,)}), column)
     assert (found.point, found.score) == (GridPoint(KERNELS[0], LAMS[1]), LAMS[1])
     assert len(found.excluded) == 2 * len(KERNELS)
     assert {why for _, why in found.excluded} == {"infinite score"}
@@ -203,9 +199,7 @@ def test_a_guard_is_a_reason() -> None:
     bif, free = (method("BIF-k-CV", f"at {c:g}", 4, identity=c) for c in (0.1, 0.0))
     narrow = side((Gaussian(1e-4), *KERNELS))
     found = search_grid(narrow, {bif: (SELECTED,), free: (SELECTED,)})
-    guarded, unguarded = found[bif, SELECTED], found[free, SELECTED]
-    assert isinstance(guarded, BestPoint)
-    assert isinstance(unguarded, BestPoint)
+    guarded, unguarded = best_in(found, bif), best_in(found, free)
     at_narrow = [(GridPoint(Gaussian(1e-4), lam), NEAR_IDENTITY) for lam in LAMS]
     assert [e for e in guarded.excluded if e[0].kernel == Gaussian(1e-4)] == at_narrow
     assert NEAR_IDENTITY not in {why for _, why in unguarded.excluded}
@@ -222,8 +216,7 @@ def test_a_guard_is_a_reason_ridge_by_ridge(fake: Callable[[Fake], Method]) -> N
     column = fake(function)
     acts = lambda path, **_: {"a guard": path.problem.lams == LAMS[1]}  # noqa: E731
     CRITERIA["fake"] = replace(CRITERIA["fake"], guards=acts)
-    found = search_grid(side(), {column: (SELECTED,)})[column, SELECTED]
-    assert isinstance(found, BestPoint)
+    found = best_in(search_grid(side(), {column: (SELECTED,)}), column)
     why = ["not here", "a guard"] * len(KERNELS)
     assert [reason for _, reason in found.excluded] == why
 
@@ -256,17 +249,14 @@ def test_a_candidate_that_fails_is_excluded_by_name(
     """The others remain candidates, and other methods keep their scores."""
     column = fake(function)
     found = search_grid(side(), {column: (SELECTED,), CV: (SELECTED,)})
-    mine = found[column, SELECTED]
-    assert isinstance(mine, BestPoint)
+    mine = best_in(found, column)
     assert mine.point == GridPoint(KERNELS[0], LAMS[1])
     assert mine.excluded == (
         (GridPoint(KERNELS[0], LAMS[0]), why),
         *((GridPoint(KERNELS[1], lam), why) for lam in LAMS),
     )
-    alone, beside = search_grid(side(), {CV: (SELECTED,)})[CV, SELECTED], found[CV, SELECTED]
-    assert isinstance(alone, BestPoint)
-    assert isinstance(beside, BestPoint)
-    assert (alone.point, alone.score) == (beside.point, beside.score)
+    alone, together = best_in(search_grid(side(), {CV: (SELECTED,)}), CV), best_in(found, CV)
+    assert (alone.point, alone.score) == (together.point, together.score)
 
 
 @pytest.mark.parametrize(
@@ -322,8 +312,7 @@ def test_kernel_that_overflows(points: Array, kernel: Kernel, why: str) -> None:
 def test_degrees_1_2_300_leave_a_choice() -> None:
     """Overflowing kernels are excluded, and the method chooses from the others."""
     kernels = (Polynomial(1), Polynomial(2), Polynomial(300))
-    found = search_grid(side(kernels, 100 * X), {CV: (SELECTED,)})[CV, SELECTED]
-    assert isinstance(found, BestPoint)
+    found = best_in(search_grid(side(kernels, 100 * X), {CV: (SELECTED,)}), CV)
     assert {point.kernel for point, _ in found.excluded} == {Polynomial(300)}
 
 
@@ -343,10 +332,8 @@ def test_singular_kernel(lam: float) -> None:
 def test_threads_find_the_same() -> None:
     """Visits arrive in the order of the kernels, whatever thread finishes first."""
     one, two = (search_grid(side(), {CV: (SELECTED, *EACH)}, n_jobs=n) for n in (1, 2))
-    for cell, found in one.items():
-        other = two[cell]
-        assert isinstance(found, BestPoint)
-        assert isinstance(other, BestPoint)
+    for cell in one:
+        found, other = best_in(one, *cell), best_in(two, *cell)
         assert (found.point, found.score) == (other.point, other.score)
 
 

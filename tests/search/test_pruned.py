@@ -13,10 +13,10 @@ import oracles_smooth_hinge as slow
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from problems import best_in, numbered, rows, side_of
 from problems import kernels as any_kernels
-from problems import numbered, rows, side_of
 
-from kselect.core.grid_point import BestPoint, SearchFailure
+from kselect.core.grid_point import SearchFailure
 from kselect.core.method import SELECTED, Choice, LamGrid, Method, Setting
 from kselect.errors import ConfigError, TrialError
 from kselect.kernels import Kernel, Points
@@ -361,12 +361,6 @@ def k_cv(loss: str, folds: int = 4, **more: Any) -> Method:
     return Method(f"{folds}-CV", "k-CV", folds, tuple(sorted(params.items())))
 
 
-def found(results: Any, method: Method) -> BestPoint:
-    one = results[method, SELECTED]
-    assert isinstance(one, BestPoint)
-    return one
-
-
 @pytest.mark.parametrize("ridge", ["per-fold", "fixed"])
 @pytest.mark.parametrize(("learner", "loss"), OWN)
 def test_it_finds_what_the_grid_finds(learner: str, loss: str, ridge: Any) -> None:
@@ -376,7 +370,7 @@ def test_it_finds_what_the_grid_finds(learner: str, loss: str, ridge: Any) -> No
     pruned, grid = search_pruned(one, demand), OVER_GRID["grid"](one, demand)
     assert pruned.keys() == grid.keys()
     for method in demand:
-        a, b = found(pruned, method), found(grid, method)
+        a, b = best_in(pruned, method), best_in(grid, method)
         assert a.point == b.point
         assert a.score == pytest.approx(b.score, abs=1e-10)
         np.testing.assert_allclose(a.fits[0].alpha, b.fits[0].alpha, rtol=1e-6, atol=1e-7)
@@ -385,7 +379,7 @@ def test_it_finds_what_the_grid_finds(learner: str, loss: str, ridge: Any) -> No
 def test_the_score_is_that_of_retraining() -> None:
     """The score of KRR is that of models retrained from scratch."""
     one, method = side("krr"), k_cv("squared")
-    best = found(search_pruned(one, {method: (SELECTED,)}), method)
+    best = best_in(search_pruned(one, {method: (SELECTED,)}), method)
     K, y = one.problem(best.point.kernel).K, one.targets[0]
     held = oracles.held_out(K, y, one.folds(4).members, best.point.lam, False, False)
     assert best.score == pytest.approx(np.mean((y - held) ** 2))
@@ -395,8 +389,8 @@ def test_kernels_without_a_width_start_in_the_middle() -> None:
     """Kernels without a width are all visited, from the middle on."""
     one = side("krr", kernels=[Polynomial(float(d)) for d in (1, 2, 3)])
     demand = {k_cv("squared"): (SELECTED,)}
-    point = found(search_pruned(one, demand), k_cv("squared")).point
-    assert point == found(OVER_GRID["grid"](one, demand), k_cv("squared")).point
+    point = best_in(search_pruned(one, demand), k_cv("squared")).point
+    assert point == best_in(OVER_GRID["grid"](one, demand), k_cv("squared")).point
 
 
 @pytest.mark.parametrize(
@@ -426,19 +420,18 @@ def test_the_rest_is_searched_on_the_grid() -> None:
     results = search_pruned(one, {k_cv("hinge"): (SELECTED,), other: (SELECTED,)})
     assert len(results) == 2
     same = OVER_GRID["grid"](one, {other: (SELECTED,)})
-    assert found(results, other).score == found(same, other).score
+    assert best_in(results, other).score == best_in(same, other).score
     fixed = side(ridges=LamGrid(LAMS_SEARCH, "fixed"))
     at = Setting(2, LAMS_SEARCH[2])
-    point = search_pruned(fixed, {k_cv("hinge"): (at,)})[k_cv("hinge"), at]
-    assert isinstance(point, BestPoint)
-    assert point.point.lam == LAMS_SEARCH[2]
+    results = search_pruned(fixed, {k_cv("hinge"): (at,)})
+    assert best_in(results, k_cv("hinge"), at).point.lam == LAMS_SEARCH[2]
 
 
 def test_a_newton_step_is_exact_for_the_square_loss_only() -> None:
     """With the square loss both columns share one minimum; with the hinge the grid is searched."""
     newton = Method("4-Newton", "k-Newton", 4, k_cv("squared").params)
     results = search_pruned(side("krr"), {k_cv("squared"): (SELECTED,), newton: (SELECTED,)})
-    assert found(results, newton) is found(results, k_cv("squared"))
+    assert best_in(results, newton) is best_in(results, k_cv("squared"))
     assert not prunes(side(), replace(newton, params=k_cv("hinge").params))
 
 
@@ -452,7 +445,7 @@ def test_a_failure_leaves_it_to_the_grid(broken: str, monkeypatch: pytest.Monkey
     monkeypatch.setattr(pruned, broken, fail)
     one, method = side(), k_cv("hinge")
     assert find_minimum(one, 4) is None
-    assert found(search_pruned(one, {method: (SELECTED,)}), method).score > 0
+    assert best_in(search_pruned(one, {method: (SELECTED,)}), method).score > 0
 
 
 def test_a_candidate_that_fails_is_named_by_the_grid() -> None:
@@ -494,7 +487,7 @@ def test_searches_share_the_factors_that_there_is_room_for(monkeypatch: pytest.M
     some = search_pruned(one, demand)
     assert len(made) > len(TAUS_SEARCH)
     for method in demand:
-        assert found(shared, method).point == found(some, method).point
+        assert best_in(shared, method).point == best_in(some, method).point
         np.testing.assert_allclose(
-            found(shared, method).fits[0].alpha, found(some, method).fits[0].alpha, rtol=1e-9
+            best_in(shared, method).fits[0].alpha, best_in(some, method).fits[0].alpha, rtol=1e-9
         )

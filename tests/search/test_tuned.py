@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from problems import side_of
+from problems import best_in, side_of
 
 from kselect.core.grid_point import BestPoint, SearchFailure
 from kselect.core.method import SELECTED, LamGrid, Method
@@ -48,8 +48,7 @@ def by_double_loop(one: TrainingContext, setting: int | None) -> list[float]:
         for i, eta in enumerate(ETAS):
             method = TUNED.with_params(eta=eta)
             chosen = SELECTED if setting is None else EACH[setting]
-            found = search_grid(part, {method: (chosen,)})[method, chosen]
-            assert isinstance(found, BestPoint)
+            found = best_in(search_grid(part, {method: (chosen,)}), method, chosen)
             K = found.point.kernel.gram(Points(one.X[F], part.X))
             decision = found.fits[0].decision(0, K)
             totals[i] += float((one.targets[0, F] * decision <= 0).sum())
@@ -64,24 +63,18 @@ def test_the_value_is_that_of_a_double_loop(seed: int, setting: int | None) -> N
     cell = SELECTED if setting is None else EACH[setting]
     totals = by_double_loop(one, setting)
     eta = ETAS[int(np.argmin(totals))]
-    found = search_tuned(one, {TUNED: (cell,)})[TUNED, cell]
-    assert isinstance(found, BestPoint)
+    found = best_in(search_tuned(one, {TUNED: (cell,)}), TUNED, cell)
     assert found.point.tuned == (("eta", eta),)
     fixed = TUNED.with_params(eta=eta)
-    expected = search_grid(one, {fixed: (cell,)})[fixed, cell]
-    assert isinstance(expected, BestPoint)
+    expected = best_in(search_grid(one, {fixed: (cell,)}), fixed, cell)
     assert (found.point.kernel, found.point.lam) == (expected.point.kernel, expected.point.lam)
     assert found.score == expected.score
 
 
 def test_values_differ_somewhere() -> None:
     """The tests above are not trivial: different sides choose different values of eta."""
-    chosen = set()
-    for seed in range(8):
-        found = search_tuned(side(seed), {TUNED: (SELECTED,)})[TUNED, SELECTED]
-        assert isinstance(found, BestPoint)
-        chosen.add(found.point.tuned)
-    assert len(chosen) > 1
+    found = [search_tuned(side(seed), {TUNED: (SELECTED,)}) for seed in range(8)]
+    assert len({best_in(results, TUNED).point.tuned for results in found}) > 1
 
 
 def test_untuned_methods_are_not_affected() -> None:
@@ -89,10 +82,8 @@ def test_untuned_methods_are_not_affected() -> None:
     one = side()
     together = search_tuned(one, {TUNED: (SELECTED,), PLAIN: (SELECTED, *EACH)})
     alone = search_grid(one, {PLAIN: (SELECTED, *EACH)})
-    for cell, expected in alone.items():
-        found = together[cell]
-        assert isinstance(found, BestPoint)
-        assert isinstance(expected, BestPoint)
+    for cell in alone:
+        found, expected = best_in(together, *cell), best_in(alone, *cell)
         assert (found.point, found.score) == (expected.point, expected.score)
     assert tune(one, {}, 3, search_grid) == {}
 
@@ -106,10 +97,8 @@ def test_inner_search_does_not_see_its_test_fold() -> None:
     planted = replace(one, X=X)
     part = planted.part(np.setdiff1d(np.arange(one.n), F), "inner 0")
     assert (part.X[:, 2] == 0).all()
-    seen = search_grid(part, {PLAIN: (SELECTED,)})[PLAIN, SELECTED]
-    blind = search_grid(side_part(one, F), {PLAIN: (SELECTED,)})[PLAIN, SELECTED]
-    assert isinstance(seen, BestPoint)
-    assert isinstance(blind, BestPoint)
+    sides = (part, one.part(np.setdiff1d(np.arange(one.n), F), "inner 0"))
+    seen, blind = (best_in(search_grid(s, {PLAIN: (SELECTED,)}), PLAIN) for s in sides)
     assert seen.point == blind.point
 
 
@@ -152,16 +141,10 @@ def test_a_planted_leak_is_caught() -> None:
     assert first_scores(leaking(one), one) != first_scores(leaking(other), other)
 
 
-def side_part(one: TrainingContext, F: Array) -> TrainingContext:
-    """Return the first inner training part without the planted feature."""
-    return one.part(np.setdiff1d(np.arange(one.n), F), "inner 0")
-
-
 def test_a_value_without_finite_scores_is_not_chosen() -> None:
     """A value with infinite scores only is not chosen; if there is no other, the method fails."""
     some = replace(TUNED, tuned=(("eta", (float("inf"), 1.0)),))
-    found = search_tuned(side(), {some: (SELECTED,)})[some, SELECTED]
-    assert isinstance(found, BestPoint)
+    found = best_in(search_tuned(side(), {some: (SELECTED,)}), some)
     assert found.point.tuned == (("eta", 1.0),)
     none = replace(TUNED, tuned=(("eta", (float("inf"),)),))
     assert isinstance(search_tuned(side(), {none: (SELECTED,)})[none, SELECTED], SearchFailure)
@@ -172,8 +155,7 @@ def test_tune_folds_sets_the_number_of_inner_folds() -> None:
     found = []
     for folds in (2, 3, 5, 6):
         for seed in range(6):
-            result = search_tuned(side(seed), {TUNED: (SELECTED,)}, folds)[TUNED, SELECTED]
-            assert isinstance(result, BestPoint)
+            result = best_in(search_tuned(side(seed), {TUNED: (SELECTED,)}, folds), TUNED)
             found.append((seed, folds, result.point.tuned))
     by_folds = {folds: [t for _, f, t in found if f == folds] for folds in (2, 3, 5, 6)}
     assert len({str(v) for v in by_folds.values()}) > 1

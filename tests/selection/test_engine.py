@@ -342,9 +342,6 @@ def test_all_columns_are_nearly_exact() -> None:
     np.testing.assert_allclose(found.scores, exact.scores, rtol=1e-6)
 
 
-# --- what lies on an edge ---------------------------------------------------------------------------
-
-
 def chosen(taus: Any, lams: Any, row: int, column: int) -> Selection:
     """Return a selection with this best place."""
     request = request_of(tau=taus, lam=lams)
@@ -378,9 +375,6 @@ def test_a_kernel_without_parameters_has_the_edge_of_its_ridges_only() -> None:
     X, y, folds = data(4, True)
     found = select(X, y[None, :], request_of(kernel="linear", lam="1000,2000"), folds)
     assert found.edges == ["lam = 1000 is the smallest of its grid: widen the grid"]
-
-
-# --- what cannot work -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -201,9 +201,6 @@ def test_a_wide_matrix_of_new_rows_is_taken_in_blocks(monkeypatch: pytest.Monkey
     np.testing.assert_allclose(model.decision_function(X), whole, rtol=1e-12)
 
 
-# --- folds ------------------------------------------------------------------------------------------
-
-
 def test_cv() -> None:
     """Fold numbers from 0 or 1 and a splitter with the same folds give the same scores."""
     X, y = data(0)
@@ -299,9 +296,6 @@ def test_the_base_class_names_the_classes_to_use() -> None:
         KernelSelectCV().fit(*data(0))
 
 
-# --- randomness, threads, columns -------------------------------------------------------------------
-
-
 def test_random_state() -> None:
     X, y = data(0)
 
@@ -355,9 +349,6 @@ def test_a_kernel_with_parameters_of_its_own() -> None:
     assert one.best_params_ == {"width": 4.0, "lam": 0.01}
     with pytest.raises(ValueError, match="the laplacian kernel has no parameter 'tau'"):
         KernelSelectClassifierCV(kernel="laplacian", tau=1).fit(X, y)
-
-
-# --- features far from zero -------------------------------------------------------------------------
 
 
 RNG = np.random.default_rng(0)

@@ -163,9 +163,6 @@ def test_rows_without_a_coefficient_are_left_out(tmp_path: Path) -> None:
         assert read_model(tmp_path / "small.npz").support.shape == small.support.shape
 
 
-# --- what is no model -------------------------------------------------------------------------------
-
-
 def one_line(path: Path) -> str:
     """Return the single line that refuses a file."""
     with pytest.raises(DataError) as error:

@@ -199,9 +199,6 @@ def test_parameters_of_a_learner_and_of_a_criterion_are_told_apart() -> None:
     )
 
 
-# --- kernels whose parameters are learned -----------------------------------------------------------
-
-
 def problem() -> tuple[Array, Array]:
     """Return rows in which only the first of three features matters."""
     X, _ = rows(60, 3)
@@ -284,12 +281,17 @@ def test_relevances_without_widths() -> None:
     np.testing.assert_array_equal(Ard((3.0, 1.0)).relevances(), [0.75, 0.25])
 
 
+def write_rows(file: Path, X: Array, y: Array, names: list[str]) -> None:
+    """Write a CSV file with these columns and a label."""
+    lines = [",".join(map(repr, [*x.tolist(), int(t)])) for x, t in zip(X, y, strict=True)]
+    file.write_text("\n".join([",".join([*names, "label"]), *lines]) + "\n")
+
+
 def test_the_command_line(tmp_path: Path) -> None:
     """select prints sorted lines with bars, writes JSON and a picture, and shows Python code."""
     X, y = problem()
     file = tmp_path / "my.csv"
-    lines = [",".join(map(repr, [*x.tolist(), int(t)])) for x, t in zip(X, y, strict=True)]
-    file.write_text("\n".join(["a,b,c,label", *lines]) + "\n")
+    write_rows(file, X, y, ["a", "b", "c"])
     plot = tmp_path / "r.png"
     told = ["select", str(file), "--kernel", "ard", "--criterion", "FLKL"]
     shown = CliRunner().invoke(cli, [*told, "--plot", str(plot)], catch_exceptions=False)
@@ -310,8 +312,7 @@ def test_the_picture_has_the_names_of_the_columns(tmp_path: Path) -> None:
     X, y = problem()
     file = tmp_path / "my $x^{$.csv"
     names = ["age", "$\\frac$", "sex"][: X.shape[1]] + [f"f{j}" for j in range(3, X.shape[1])]
-    lines = [",".join(map(repr, [*x.tolist(), int(t)])) for x, t in zip(X, y, strict=True)]
-    file.write_text("\n".join([",".join([*names, "label"]), *lines]) + "\n")
+    write_rows(file, X, y, names)
     plot = tmp_path / "r.svg"
     told = ["select", str(file), "--kernel", "ard", "--criterion", "FLKL", "--plot", str(plot)]
     shown = CliRunner().invoke(cli, told, catch_exceptions=False)
@@ -345,10 +346,8 @@ def bad_files() -> dict[str, tuple[Array, Array]]:
 def test_bad_files_have_a_result_or_one_line(name: str, criterion: str, tmp_path: Path) -> None:
     """select prints relevances or a one-line error, never a warning."""
     X, y = bad_files()[name]
-    lines = [",".join(map(repr, [*x.tolist(), int(t)])) for x, t in zip(X, y, strict=True)]
     file = tmp_path / "my.csv"
-    names = [f"f{j}" for j in range(X.shape[1])]
-    file.write_text("\n".join([",".join([*names, "label"]), *lines]) + "\n")
+    write_rows(file, X, y, [f"f{j}" for j in range(X.shape[1])])
     told = ["select", str(file), "--kernel", "ard", "--criterion", criterion]
     shown = CliRunner().invoke(cli, told)
     if name == "equal rows" or (name == "two rows" and criterion in ("FLKL", "5-CV")):

@@ -42,9 +42,6 @@ def surface(**more: Any) -> np.ndarray:
     return np.asarray(KernelSelectRegressorCV(**{**SMALL, **more}).fit(X, Y).criterion_path_)
 
 
-# --- grids ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "tau", [np.array([0.5, 2, 8]), "0.5,2,8", (0.5, np.float64(2), np.int64(8))]
 )
@@ -77,9 +74,6 @@ def test_auto_elsewhere() -> None:
     assert make_kernels("gaussian", {}, np.ones((5, 2)))[8].parameters == {"tau": 1.0}
     assert len(make_kernels("gaussian", {}, 1e-160 * X)) == 15
     assert len(make_kernels("gaussian", {"tau": "auto"})) == 15
-
-
-# --- gamma, kernels ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("kernel", "ours"), [("rbf", "gaussian"), ("laplacian", "laplacian")])
@@ -128,9 +122,6 @@ def test_precomputed(learner: str) -> None:
         KernelSelectRegressorCV(kernel="precomputed").fit(K + np.triu(K), Y)
 
 
-# --- folds ------------------------------------------------------------------------------------------
-
-
 def test_cv_of_every_kind() -> None:
     splitter = KFold(4, shuffle=True, random_state=2)
     pairs = list(splitter.split(X))
@@ -157,9 +148,6 @@ def test_groups_stay_together() -> None:
         KernelSelectRegressorCV(cv=numbers, **SMALL).fit(X, Y, groups=groups)
 
 
-# --- scores -----------------------------------------------------------------------------------------
-
-
 def test_scoring_of_a_regression() -> None:
     plain = KernelSelectRegressorCV(**SMALL).fit(X, Y)
     for scoring, expected in (
@@ -178,9 +166,6 @@ def test_accuracy() -> None:
     model = KernelSelectClassifierCV(scoring="accuracy", **SMALL).fit(X, two)
     held = model._held_out.decisions
     assert model.best_score_ == pytest.approx(np.mean((held[0] > 0) == two))
-
-
-# --- probabilities and several targets --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -219,9 +204,6 @@ def test_several_targets() -> None:
     assert model.score(X, both) == pytest.approx(r2_score(both, model.predict(X)))
     assert cross_val_score(KernelSelectRegressorCV(**SMALL), X, both, cv=3).shape == (3,)
     assert KernelSelectRegressorCV(**SMALL).fit(X, both[:, :1]).predict(X).shape == (60, 1)
-
-
-# --- warnings ---------------------------------------------------------------------------------------
 
 
 SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, QuantileTransformer)

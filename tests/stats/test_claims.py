@@ -1,4 +1,4 @@
-"""Which pairs a claim is about, and what is said of it by which rule."""
+"""Claims: the pairs that a claim compares, and its verdict."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Counts = tuple[int, int, int]
 
 
 def contest(mean: Counts, test: Counts, pairs: int = 10, planned: int = 10) -> Contest:
-    """A contest with these wins, ties and losses; a data set without a test has None."""
+    """Return a contest with these wins, ties and losses; a data set without a test has None."""
     means = [s for s, n in zip((1, 0, -1), mean, strict=True) for _ in range(n)]
     tests = [s for s, n in zip((1, 0, -1), test, strict=True) for _ in range(n)]
     rows = zip_longest(means, tests)
@@ -98,8 +98,8 @@ def test_a_claim_is_judged_by_the_numbers(ks: tuple[float, ...], verdict: str) -
     assert [verdict_on(contest, "lower") for _, contest in found.contests] == [verdict]
 
 
-def test_a_trial_run_decides_nothing() -> None:
-    """Three splits of one data set under a plan of ten on nine: 12 pairs of 720, and no verdict."""
+def test_a_partial_run_gets_no_verdict() -> None:
+    """12 of 720 planned pairs give no verdict."""
     spec = full_experiment()
     settings = [s.text for s in spec.lam.settings()]
     errors = {("heart", "5-CV"): (0.1, 0.2, 0.3), ("heart", "5-KS"): (0.3, 0.41, 0.5)}
@@ -112,7 +112,7 @@ def test_a_trial_run_decides_nothing() -> None:
     assert second.verdict == "no numbers"
 
 
-def test_a_failure_is_no_number() -> None:
+def test_failures_do_not_count_as_numbers() -> None:
     records = sample_records({("heart", "5-CV"): (0.1, None, None), ("heart", "5-KS"): (0.1,) * 3})
     spec = experiment(splits=(0, 1, 2), datasets=("heart",))
     (found,) = judge(study(spec, records), "squared")
@@ -120,7 +120,7 @@ def test_a_failure_is_no_number() -> None:
 
 
 def test_a_verdict_names_the_columns_that_choose_at_an_edge() -> None:
-    """5-KS at the smallest width on two of three splits; 5-CV on one."""
+    """5-KS chooses the smallest width on two of three splits, 5-CV on one."""
     spec = experiment(splits=(0, 1, 2), datasets=("heart",), lam=LamGrid((0.001,), "fixed"))
     low = {"chosen": TAUS[0].text}
     records = [record("heart", s, "5-KS", 0.1, **(low if s else {})) for s in range(3)]
@@ -129,14 +129,14 @@ def test_a_verdict_names_the_columns_that_choose_at_an_edge() -> None:
     assert [(e.method, e.anywhere) for e in found.edges] == [("5-KS", pytest.approx(2 / 3))]
 
 
-def test_another_paper_has_other_claims() -> None:
+def test_claims_belong_to_their_paper() -> None:
     records = sample_records({("heart", "5-CV"): (0.1,)})
     for paper in ("tcyb2018", "", "icml2014"):
         assert judge(study(experiment(paper=paper), records), "squared") == ()
 
 
 def test_a_claim_may_be_about_one_task() -> None:
-    """The data sets of the other leave its verdict alone, and its plan."""
+    """Data sets of the other task change neither the verdict nor the plan."""
     records = sample_records(
         {
             ("heart", "5-CV"): (0.3, 0.41, 0.5),

@@ -1,4 +1,4 @@
-"""The share of choices at an edge of the grid, and excluded candidates."""
+"""The share of choices on an edge of the grid, and excluded candidates."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def shares(spec: Experiment, *records: Record) -> dict[str, EdgeShares]:
 
 
 def test_shares_by_hand() -> None:
-    """Four choices: an inner one, two at one edge, one at two edges; another column has none."""
+    """One of four choices is inside, two are on one edge, one is on two edges."""
     spec = experiment(lam=SELECT)
     found = shares(
         spec,
@@ -41,7 +41,7 @@ def test_shares_by_hand() -> None:
     assert found["5-KS"] == EdgeShares("5-KS", 1, (0.0, 0.0, 0.0, 0.0), 0.0)
 
 
-def test_a_fixed_ridge_is_no_choice() -> None:
+def test_a_fixed_ridge_is_not_counted_as_a_choice() -> None:
     spec = experiment(lam=LamGrid((0.1, 1.0), "fixed"))
     rows = [choice("5-CV", 0, LOW, 0.1, setting="lam=0.1")]
     rows.append(choice("5-CV", 0, MIDDLE, 1.0, setting="lam=1"))
@@ -57,7 +57,7 @@ def test_a_grid_of_one_value_has_no_edge() -> None:
 
 
 def test_a_ridge_in_units_of_n_lam_and_the_digits_of_a_record() -> None:
-    """A third is recorded with twelve digits; 70 rows make lam of it."""
+    """A ridge recorded with twelve digits, divided by 70 rows, is still the largest."""
     spec = experiment(lam=LamGrid((1 / 3, 1.0, 9.0), "select", "n lam"))
     found = shares(spec, choice("5-CV", 0, MIDDLE, significant(1 / 3 / 70)))["5-CV"]
     assert found.shares == (0.0, 0.0, 1.0, 0.0)
@@ -70,7 +70,7 @@ def test_each_kind_of_kernel_has_its_own_edges() -> None:
     assert shares(spec, *rows)["5-CV"] == EdgeShares("5-CV", 4, (0.5, 0.25, None, None), 0.75)
 
 
-def test_failures_and_kernels_from_no_grid_are_not_counted() -> None:
+def test_failures_and_kernels_outside_the_grid_are_not_counted() -> None:
     spec = experiment(lam=SELECT)
     rows = [record("heart", 0, "5-CV", None, setting="selected")]
     rows.append(choice("5-CV", 1, Gaussian(3.21), 0.5))
@@ -93,7 +93,7 @@ WHY = "2: no factor (degree=9;lam=0.1, degree=10;lam=0.1)"
 BOTH = "3: infinite score (tau=1;lam=1, tau=1;lam=2, ...); 1: no factor (degree=9;lam=0.1)"
 
 
-def test_the_mean_over_splits_and_the_first_reasons() -> None:
+def test_excluded_candidates_are_averaged_over_splits() -> None:
     rows = [
         record("heart", 0, "5-CV", 0.1),
         record("heart", 0, "5-KS", 0.1),

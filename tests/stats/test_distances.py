@@ -1,4 +1,4 @@
-"""A paper's numbers beside ours: its own standard error, its own names, and what is not there."""
+"""Distances to published numbers: standard errors, column names, and missing cells."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def printed(
 
 @pytest.fixture
 def four() -> Iterator[str]:
-    """A paper with four splits, nine on sonar, and a name of its own for 5-CV."""
+    """Yield a paper with four splits, nine on sonar, and its own name for 5-CV."""
     name = "test-paper"
     PAPERS[name] = Paper(name, 4, {"sonar": 9}, aliases={"CV5": "5-CV"})
     yield name
@@ -68,7 +68,7 @@ def test_the_distance_by_hand(four: str) -> None:
 
 @pytest.mark.parametrize("splits", [3, 50])
 def test_the_papers_standard_error_is_over_its_own_splits(four: str, splits: int) -> None:
-    """Whatever our config says: a trial run with three splits does not blur what was printed over four."""
+    """The paper's number of splits counts, not the number in our config."""
     (d,) = against(four, printed(14.0, 6.0), splits=tuple(range(splits)))
     assert d.errors == pytest.approx(6 / math.sqrt(6**2 / 4 + 10**2 / 3))
 
@@ -78,7 +78,7 @@ def test_a_data_set_may_have_its_own_number_of_splits(four: str) -> None:
     assert d.errors == pytest.approx(6 / math.sqrt(6**2 / 9 + 10**2 / 3))
 
 
-def test_a_printed_standard_error_is_taken_as_it_is(four: str) -> None:
+def test_a_printed_standard_error_is_not_divided(four: str) -> None:
     (d,) = against(four, printed(14.0, 6.0, "se"))
     assert d.errors == pytest.approx(6 / math.sqrt(6**2 + 10**2 / 3))
 
@@ -94,7 +94,7 @@ def test_verdicts(four: str) -> None:
     assert [d.verdict for d in found] == ["within 2", "2 to 4", "2 to 4", "beyond 4"]
 
 
-def test_what_we_do_not_have_stays_listed(four: str) -> None:
+def test_missing_cells_are_listed(four: str) -> None:
     rows = [
         printed(1.0, 1.0, dataset="diabetes"),
         printed(1.0, 1.0, method="BR"),
@@ -110,14 +110,14 @@ def test_what_we_do_not_have_stays_listed(four: str) -> None:
 
 
 def test_deviations_of_a_single_split_by_hand(four: str) -> None:
-    """For papers whose means look like single splits; a standard error is made one of a split first."""
+    """Distances in standard deviations of a split; a standard error is converted first."""
     one, other = against(four, printed(14.0, 6.0), printed(14.0, 6.0, "se"))
     assert one.deviations == pytest.approx(6 / math.hypot(6, 10))
     assert other.deviations == pytest.approx(6 / math.hypot(6 * math.sqrt(4), 10))
 
 
 def test_columns_are_counted(four: str) -> None:
-    """Each by verdict, then all; within one deviation of a single split is another count."""
+    """Verdicts are counted per column and in total, and so are the cells within one deviation."""
     rows = [
         printed(20.0, 1.0),
         printed(28.0, 1.0, dataset="sonar"),
@@ -145,7 +145,7 @@ def test_one_split_has_no_spread(four: str) -> None:
     assert d.verdict == "no spread"
 
 
-def test_a_paper_that_is_not_known_has_no_distances() -> None:
+def test_an_unknown_paper_has_no_distances() -> None:
     assert against("", printed(14.0, 6.0)) == ()
 
 
@@ -169,7 +169,7 @@ def test_a_tidy_table_is_read() -> None:
 
 
 @pytest.mark.parametrize("line", ["p,1,heart,5-CV,mu=1,14,2,sd", "p,1,heart,5-CV,,x,2,sd"])
-def test_a_table_of_something_else(line: str) -> None:
+def test_other_tables_are_refused(line: str) -> None:
     with pytest.raises(DataError, match="not a table of published numbers"):
         read_published([HEAD, line])
     with pytest.raises(DataError, match="spread_kind"):
@@ -188,14 +188,14 @@ def cell(
 
 @pytest.mark.parametrize("rows", [62, 81, 300])
 def test_every_count_is_found_again(rows: int) -> None:
-    """As it is printed, and not one beside it."""
+    """A printed rate k/n gives k, and a rate next to it gives none."""
     for count in range(rows + 1):
         assert count_of(float(f"{100 * count / rows:.2f}"), rows) == count
         assert count_of(float(f"{100 * (count + 0.4) / rows:.2f}"), rows) is None
 
 
 def test_whole_counts_by_hand() -> None:
-    """heart keeps 81 of 270 rows to test with; a regression has no counts."""
+    """heart has 81 of 270 test rows; a regression has no counts."""
     found = [cell("heart", 13.58), cell("heart", 13.60), cell("heart", 12.35), cell("mpg", 50.0)]
     spec = replace(experiment(), train=0.7, datasets=("heart", "mpg"))
     whole = whole_counts(spec, found)
@@ -208,7 +208,7 @@ def test_whole_counts_by_hand() -> None:
 
 
 def test_sets_that_are_off_in_every_column() -> None:
-    """Of the cells that can be judged; where none can, nothing is said."""
+    """Only cells with a verdict count."""
     found = [
         *(cell("heart", 1.0, "beyond 4"), cell("heart", 1.0, "missing")),
         *(cell("sonar", 1.0, "beyond 4"), cell("sonar", 1.0, "2 to 4")),

@@ -61,7 +61,7 @@ def test_iman_davenport_by_hand() -> None:
     assert ranks.friedman.p_value == pytest.approx(stats.f.sf(13.0, 2, 6))
 
 
-def test_one_order_everywhere_is_certain() -> None:
+def test_the_same_order_everywhere_has_a_p_value_of_zero() -> None:
     friedman = rank(np.tile([1.0, 2.0, 3.0], (5, 1)), names(5)).friedman
     assert friedman is not None
     assert (friedman.f, friedman.p_value) == (math.inf, 0.0)
@@ -75,14 +75,14 @@ def test_nemenyi_against_demsar() -> None:
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (1, 3), (3, 1), (0, 0)])
-def test_too_little_to_test(shape: tuple[int, int]) -> None:
+def test_too_few_rows_or_columns_have_no_test(shape: tuple[int, int]) -> None:
     ranks = rank(np.ones(shape), names(shape[0]))
     assert ranks.friedman is None
     assert ranks.critical is None
     assert len(ranks.mean) == shape[1]
 
 
-# Demsar 2006, table 6: C4.5, with m, with cf, with both; AUC, so that the ranks are those of 1 - AUC.
+# Demsar 2006, table 6: C4.5 alone, with m, with cf, with both. The values are AUC, so the errors are 1 - AUC.
 AUC = np.array(
     [
         [0.763, 0.768, 0.771, 0.798],
@@ -97,7 +97,7 @@ AUC = np.array(
         [1.000, 1.000, 1.000, 1.000],
         [0.940, 0.962, 0.965, 0.962],
         [0.619, 0.666, 0.614, 0.669],
-        [0.972, 0.981, 0.9751, 0.975],  # printed alike, but with the ranks 2 and 3
+        [0.972, 0.981, 0.9751, 0.975],  # printed as equal, but with the ranks 2 and 3
         [0.957, 0.978, 0.946, 0.970],
     ]
 )
@@ -105,13 +105,13 @@ LABELS = ("C4.5", "m", "cf", "m+cf")
 
 
 def ranked(errors: Array) -> Ranks:
-    return rank(errors, tuple(f"d{i}" for i in range(len(errors))))
+    return rank(errors, names(len(errors)))
 
 
 def test_demsars_example() -> None:
-    """His ranks, chi-squared, F and critical differences to the last printed digit; p of F is below 5 %.
+    """Ranks, statistics and critical differences have Demsar's printed digits.
 
-    He does not correct for ties; scipy does, as what is tested does.
+    Demsar does not correct for ties; the tested p-value and scipy do.
     """
     found = ranked(1.0 - AUC)
     assert [f"{m:.3f}" for m in found.mean] == ["3.143", "2.000", "2.893", "1.964"]
@@ -132,7 +132,7 @@ def test_without_ties_there_is_nothing_to_correct(count: int, k: int, seed: int)
 
 
 def test_demsars_verdicts() -> None:
-    """C4.5 is worse than both with m at 10 %; at 5 % nothing is told apart."""
+    """C4.5 is worse than both variants with m at 10 %; at 5 % no pair differs."""
     found = contrasts(1.0 - AUC, ranked(1.0 - AUC), LABELS)
     seen = {(c.first, c.second): c.nemenyi for c in found}
     assert {pair for pair, (five, _) in seen.items() if five} == set()
@@ -142,7 +142,7 @@ def test_demsars_verdicts() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_friedman_is_scipys(seed: int) -> None:
-    """With and without ties."""
+    """The statistic equals scipy's with and without ties."""
     rng = np.random.default_rng(seed)
     errors = rng.normal(size=(12, 4)).round(1 if seed % 2 else 12)
     found = ranked(errors).friedman
@@ -152,7 +152,7 @@ def test_friedman_is_scipys(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_wilcoxon_is_scipys(seed: int) -> None:
-    """Exact for few pairs, approximate for many or with ties; zeros dropped as Wilcoxon did."""
+    """The test is exact for few pairs, else asymptotic; zero differences are dropped."""
     rng = np.random.default_rng(seed)
     a = rng.normal(size=(10, 60)[seed % 2])
     a = a.round(1 if seed > 3 else 12)
@@ -163,7 +163,7 @@ def test_wilcoxon_is_scipys(seed: int) -> None:
     assert wilcoxon(d, np.zeros_like(d)) == pytest.approx(expected, rel=1e-9)
 
 
-def test_wilcoxon_of_nothing() -> None:
+def test_wilcoxon_without_differences() -> None:
     assert np.isnan(wilcoxon(np.ones(1), np.zeros(1)))
     assert wilcoxon(np.ones(5), np.ones(5) * (1 + 1e-15)) == 1.0
 
@@ -176,7 +176,7 @@ def test_holm() -> None:
 
 
 def test_holm_of_ranks() -> None:
-    """z = difference / sqrt(k (k + 1) / (6 N)), two-sided, in Holm's order."""
+    """p-values of ``difference / sqrt(k (k + 1) / (6 N))`` are two-sided and Holm-adjusted."""
     found = contrasts(1.0 - AUC, ranked(1.0 - AUC), LABELS)
     z = [abs(c.difference) / np.sqrt(4 * 5 / (6 * 14)) for c in found]
     expected = holm_adjusted([2 * stats.norm.sf(v) for v in z])
@@ -188,12 +188,12 @@ def test_too_few_data_sets() -> None:
     assert cliques(ranked(np.ones((1, 2)))) == ()
 
 
-# Five standard errors of a probability; the draws are always the same.
+# Five standard errors of a probability; the draws never change.
 NOISE = 2.5 / np.sqrt(DRAWS)
 
 
 def by_definition(differences: Array, w: Array, rope: float) -> list[float]:
-    """Pair by pair, the pseudo-observation of zero first."""
+    """Return the shares pair by pair, with the pseudo-observation of zero first."""
     z = [0.0, *differences.tolist()]
     shares = [0.0, 0.0, 0.0]
     for i, j in itertools.product(range(len(z)), repeat=2):
@@ -204,7 +204,7 @@ def by_definition(differences: Array, w: Array, rope: float) -> list[float]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_shares_are_those_of_the_definition(seed: int) -> None:
-    """With differences at the edges of the region, which belong to it."""
+    """Differences at the edges of the region of equivalence count as inside."""
     rng = np.random.default_rng(seed)
     differences = rng.normal(size=7).round(0 if seed % 2 else 2)
     w = posterior_weights(7)[:50]
@@ -214,7 +214,7 @@ def test_shares_are_those_of_the_definition(seed: int) -> None:
 
 
 def test_weights_are_those_of_the_posterior() -> None:
-    """The pseudo-observation counts as half an observation; the same numbers every time."""
+    """The pseudo-observation has weight ``STRENGTH``, and the draws are reproducible."""
     w = posterior_weights(9)
     np.testing.assert_allclose(w.sum(axis=1), 1.0)
     means = np.array([STRENGTH, *[1.0] * 9]) / (9 + STRENGTH)
@@ -225,7 +225,7 @@ def test_weights_are_those_of_the_posterior() -> None:
 
 
 def test_two_data_sets_far_apart() -> None:
-    """Above has ``1 - w_0^2``, more than a half where ``w_0 < sqrt(1/2)``; w_0 is Beta(s, 2)."""
+    """``1 - w_0^2`` is above, more than half if ``w_0 < sqrt(1/2)``; w_0 is Beta(s, 2)."""
     below, same, above = side_probabilities(np.array([3.0, 4.0]), 1.0)
     expected = beta.cdf(np.sqrt(0.5), STRENGTH, 2.0)
     assert above == pytest.approx(expected, abs=NOISE)
@@ -233,7 +233,7 @@ def test_two_data_sets_far_apart() -> None:
 
 
 def test_two_data_sets_beyond_the_region_but_not_twice() -> None:
-    """Above has ``(1 - w_0)^2`` only, as half of such a difference is inside."""
+    """Only ``(1 - w_0)^2`` is above, since half of each difference is inside the region."""
     below, _, above = side_probabilities(np.array([1.4, 1.8]), 1.0)
     assert above == pytest.approx(beta.cdf(1.0 - np.sqrt(0.5), STRENGTH, 2.0), abs=NOISE)
     assert below == 0.0
@@ -248,8 +248,8 @@ def test_exchanged_methods_exchange_the_probabilities() -> None:
         assert (p.better, p.same, p.worse) == (other.worse, other.same, other.better)
 
 
-def test_what_it_says() -> None:
-    """Nearly equal methods are the same, a clear difference is seen, and two sides of one size are even."""
+def test_verdicts_of_the_signed_rank_test() -> None:
+    """Near methods are the same, a clear difference wins, symmetric ones are even."""
     base = np.linspace(5.0, 30.0, 14)
     wobble = 0.2 * np.random.default_rng(0).normal(size=14)
     swing = np.where(np.arange(14) % 2 == 0, 4.0, -4.0)
@@ -261,5 +261,5 @@ def test_what_it_says() -> None:
     assert all(p.better + p.same + p.worse == pytest.approx(1.0) for p in (near, far, even))
 
 
-def test_one_data_set_tells_nothing() -> None:
+def test_one_data_set_has_no_posterior() -> None:
     assert posteriors(np.ones((1, 2)), ("a", "b")) == ()

@@ -1,4 +1,4 @@
-"""Records -> data frame -> samples, and the t-tests of matched samples."""
+"""From records to a data frame and samples, and the t-tests of matched samples."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from kselect.stats.samples import (
 )
 
 
-def test_a_frame_holds_the_numbers_themselves() -> None:
-    """An error that no decimal text has, and a value that a CSV would take for a missing one."""
+def test_a_frame_keeps_exact_values() -> None:
+    """1/3 keeps all its bits, and the text "nan" is no missing value."""
     third = record("heart", 0, "5-CV", 1 / 3, reason="nan")
     found = frame([third, record("heart", 1, "5-CV", None)])
     assert tuple(found.columns) == COLUMNS
@@ -39,7 +39,7 @@ def test_a_frame_holds_the_numbers_themselves() -> None:
     assert found["reason"][0] == "nan"
 
 
-def test_a_frame_of_nothing_has_its_columns_and_types() -> None:
+def test_an_empty_frame_has_its_columns_and_types() -> None:
     found = frame([])
     assert tuple(found.columns) == COLUMNS
     assert found["error"].dtype == float
@@ -61,7 +61,7 @@ def test_only_the_experiments_own_data_sets_and_splits() -> None:
 
 
 def test_planned_splits_and_those_that_a_flag_added() -> None:
-    """heart is planned once and was run twice more; sonar is planned three times and never ran."""
+    """Splits that were run beyond the plan count; a data set that never ran counts its plan."""
     spec = experiment(splits=(0, 1, 2), fewer_splits=(SplitLimit(1, dataset="heart"),))
     rows = [record("heart", s, "5-CV", 0.1) for s in (1, 2, 7)]
     assert count_splits(frame(rows), spec) == {"heart": 3, "sonar": 3}
@@ -82,7 +82,7 @@ def test_a_repeated_record_is_an_error() -> None:
 
 
 def test_a_tie_of_counts_is_a_tie() -> None:
-    """The same number of wrong labels over the splits, in other places: no digit tells the means apart."""
+    """Equal total counts of wrong labels give equal means, to the last bit."""
     wrong = {"5-CV": (30, 31, 25), "5-KS": (31, 25, 30), "10-CV": (28, 29, 29)}
     rows = [
         record("heart", split, label, significant(count / 207), n_test=207)
@@ -104,7 +104,7 @@ def test_equal_differences_of_counts_are_equal() -> None:
     assert set(match(a, b).difference.tolist()) == {100 / 207}
 
 
-def test_an_error_that_is_no_count_stays_as_it_is() -> None:
+def test_an_error_that_is_no_count_is_not_rounded() -> None:
     rows = [record("heart", 0, "5-CV", 0.123, n_test=30)]
     (found,) = read_samples(
         table_records(frame(rows), experiment(), "squared"), experiment()
@@ -129,7 +129,7 @@ def test_paired_is_scipys_one_sided_test(values: list[float]) -> None:
 
 
 def test_the_papers_limit_for_fifty_splits() -> None:
-    """1.676 is the quantile of 50 degrees of freedom as tables print it; 49 give 1.677."""
+    """The papers' limit 1.676 is the quantile for 50 degrees of freedom; 49 give 1.677."""
     assert stats.t.ppf(0.95, 49) == pytest.approx(1.677, abs=5e-4)
     d = np.tile([1.0, -1.0], 25)
     sd = float(np.std(d, ddof=1))
@@ -138,7 +138,7 @@ def test_the_papers_limit_for_fifty_splits() -> None:
 
 
 def test_corrected_by_hand() -> None:
-    """mean 2, sd 1, R = 3, n_test / n_train = 3/7: 2 / sqrt(1/3 + 3/7)."""
+    """For mean 2, sd 1, R = 3, n_test / n_train = 3/7 the statistic is 2 / sqrt(1/3 + 3/7)."""
     test = t_test(np.array([1.0, 2.0, 3.0]), 3 / 7)
     assert test.statistic == pytest.approx(2 / math.sqrt(1 / 3 + 3 / 7))
     assert test.p_value == pytest.approx(stats.t.sf(test.statistic, 2))
@@ -164,7 +164,7 @@ def test_equal_differences() -> None:
     assert (down.statistic, down.p_value, down.significant) == (-math.inf, 1.0, False)
 
 
-def test_a_band_leaves_zero_where_the_corrected_test_finds_a_difference() -> None:
+def test_a_band_excludes_zero_if_the_corrected_test_is_significant() -> None:
     rng = np.random.default_rng(5)
     seen = set()
     for _ in range(200):

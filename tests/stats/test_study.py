@@ -1,4 +1,4 @@
-"""What sections share is computed once."""
+"""The shared input of report sections, with cached statistics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kselect.stats.sources import Machine, read_facts
 from kselect.stats.study import Study
 
 
-def test_what_sections_share_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shared_results_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
     def counted(study: Study, loss: str) -> str:
@@ -35,7 +35,7 @@ def test_what_sections_share_is_computed_once(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_methods_by_the_names_of_records() -> None:
-    """Of every data set: a regression's have their own loss."""
+    """Every record's method is found; regressions have a loss of their own."""
     spec = regression_experiment(loss="zero-one")
     methods = study(spec, []).methods
     assert methods["table", "5-CV", "loss=squared"].params == (("loss", "squared"),)
@@ -51,7 +51,7 @@ def test_why_a_data_set_is_absent() -> None:
     assert found.absent == {"sonar": "no file", "a2a": "not run yet"}
 
 
-def test_what_is_reconstructed_comes_from_the_criteria() -> None:
+def test_reconstructed_criteria_come_from_the_registry() -> None:
     assert list(study(full_experiment(), []).reconstructed) == ["EP"]
     assert study(experiment(), []).reconstructed == {}
 

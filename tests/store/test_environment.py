@@ -1,4 +1,4 @@
-"""The environment in a manifest: enough for a bug report, without user or host name."""
+"""The environment in a manifest suffices for a bug report and has no user or host name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_facts() -> None:
     assert len(user) < 5 or user not in text
 
 
-def test_a_digest_is_short_and_of_everything() -> None:
+def test_a_digest_is_short_and_covers_all_facts() -> None:
     facts = {"a": 1, "b": {"c": 2}}
     assert digest(facts) == digest({"b": {"c": 2}, "a": 1})
     assert digest(facts) != digest({"a": 1, "b": {"c": 3}})

@@ -1,4 +1,4 @@
-"""records.csv in the order of the config for any order of the jobs, and seconds.csv next to it."""
+"""records.csv follows the order of the config, and seconds.csv stands next to it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,22 @@ def fill(
 PAIRS = [(name, split) for name in ("sonar", "heart", "liver-disorders") for split in (2, 0, 1)]
 
 
-def test_the_order_of_the_config(tmp_path: Path, experiment: Experiment) -> None:
+@pytest.fixture
+def store(tmp_path: Path, experiment: Experiment) -> Store:
+    """Return a store with all jobs."""
+    found = Store(tmp_path)
+    fill(experiment, found, PAIRS, "env")
+    return found
+
+
+@pytest.fixture
+def gathered(experiment: Experiment, store: Store) -> Store:
+    """Return a store with all jobs and the gathered tables."""
+    write_gathered(experiment, store)
+    return store
+
+
+def test_rows_follow_the_order_of_the_config(tmp_path: Path, experiment: Experiment) -> None:
     texts = set()
     for number, pairs in enumerate((PAIRS, PAIRS[::-1])):
         store = Store(tmp_path / str(number))
@@ -70,9 +85,7 @@ def test_the_order_of_the_config(tmp_path: Path, experiment: Experiment) -> None
     assert "seconds" not in text.partition("\n")[0]
 
 
-def test_only_what_the_config_names(tmp_path: Path, experiment: Experiment) -> None:
-    store = Store(tmp_path)
-    fill(experiment, store, PAIRS, "env")
+def test_only_jobs_of_the_config_are_gathered(experiment: Experiment, store: Store) -> None:
     part = replace(experiment, datasets=("heart",), splits=(1, 2), methods=experiment.methods[:1])
     assert {(r.dataset, r.split, r.method) for r in gather(part, store).records} == {
         ("heart", 1, "5-CV"),
@@ -80,18 +93,15 @@ def test_only_what_the_config_names(tmp_path: Path, experiment: Experiment) -> N
     }
 
 
-def test_jobs_of_another_config_are_not_mixed_in(tmp_path: Path, experiment: Experiment) -> None:
-    store = Store(tmp_path)
-    fill(experiment, store, PAIRS, "env")
+def test_jobs_of_another_config_are_refused(
+    tmp_path: Path, experiment: Experiment, store: Store
+) -> None:
     with pytest.raises(StoreError, match=r"jobs/heart/0\.json was computed with another config"):
         write_gathered(replace(experiment, seed=1), store)
     assert not (tmp_path / "records.csv").exists()
 
 
-def test_seconds_have_a_file_of_their_own(tmp_path: Path, experiment: Experiment) -> None:
-    store = Store(tmp_path)
-    fill(experiment, store, PAIRS, "env")
-    write_gathered(experiment, store)
+def test_seconds_have_a_file_of_their_own(tmp_path: Path, gathered: Store) -> None:
     rows = list(csv.DictReader(io.StringIO((tmp_path / "seconds.csv").read_text())))
     assert len(rows) == 9
     assert rows[2] == {
@@ -99,21 +109,18 @@ def test_seconds_have_a_file_of_their_own(tmp_path: Path, experiment: Experiment
     }  # fmt: skip
 
 
-def test_seconds_of_jobs_that_are_not_here_stay_with_their_records(
-    tmp_path: Path, experiment: Experiment
+def test_seconds_of_absent_jobs_are_kept(
+    tmp_path: Path, experiment: Experiment, gathered: Store
 ) -> None:
-    """A clone has records.csv and seconds.csv but no jobs; a job that runs there replaces only its own row."""
-    store = Store(tmp_path)
-    fill(experiment, store, PAIRS, "env")
-    write_gathered(experiment, store)
+    """In a clone without jobs, a new job replaces only its own row of seconds.csv."""
     before = (tmp_path / "seconds.csv").read_text()
     shutil.rmtree(tmp_path / "jobs")
-    fill(experiment, store, [("heart", 2)], "other")
-    write_gathered(experiment, store)
+    fill(experiment, gathered, [("heart", 2)], "other")
+    write_gathered(experiment, gathered)
     assert (tmp_path / "seconds.csv").read_text() == before.replace("heart,2,env", "heart,2,other")
     for damaged in ("", "dataset,split\nheart,2\n", before.replace("heart,1", "heart,one")):
         (tmp_path / "seconds.csv").write_text(damaged)
-        write_gathered(experiment, store)
+        write_gathered(experiment, gathered)
         assert (tmp_path / "seconds.csv").read_text().splitlines()[1:] == ["heart,2,other,2,0.5"]
 
 
@@ -150,10 +157,10 @@ def test_numbers_in_a_table() -> None:
     assert csv_text("abcd", rows) == ('a,b,c,d\n0.333333333333,,7,"a,b"\n1e-300,0.3,-0,\n')
 
 
-def test_a_narrower_run_keeps_what_the_folder_holds(tmp_path: Path, experiment: Experiment) -> None:
-    """A clone has records.csv but no jobs: new jobs replace their rows, and the others stay unchanged."""
-    store = Store(tmp_path)
-    fill(experiment, store, PAIRS, "env")
+def test_a_narrower_run_keeps_the_other_rows(
+    tmp_path: Path, experiment: Experiment, store: Store
+) -> None:
+    """In a clone without jobs, new jobs replace their rows of records.csv and keep the others."""
     write_gathered(experiment, store, {"cpu": "one"}, {"heart": "embedded"})
     before = (tmp_path / "records.csv").read_bytes()
     facts = read_manifest(store)
@@ -166,47 +173,40 @@ def test_a_narrower_run_keeps_what_the_folder_holds(tmp_path: Path, experiment: 
     assert (after["jobs"], after["data"]) == (facts["jobs"], facts["data"])
 
 
-def test_rows_of_another_config_are_not_kept_in_silence(
-    tmp_path: Path, experiment: Experiment
+def test_rows_of_another_config_are_refused(
+    tmp_path: Path, experiment: Experiment, gathered: Store
 ) -> None:
-    store = Store(tmp_path)
-    fill(experiment, store, PAIRS, "env")
-    write_gathered(experiment, store)
     shutil.rmtree(tmp_path / "jobs")
     other = replace(experiment, seed=1)
-    fill(other, store, [("heart", 1)], "other")
+    fill(other, gathered, [("heart", 1)], "other")
     with pytest.raises(StoreError, match="holds rows of heart that were computed with another"):
-        write_gathered(other, store)
+        write_gathered(other, gathered)
     everything = [(n, s) for n in experiment.datasets for s in range(3)]
-    fill(other, store, everything, "other")
-    assert len(write_gathered(other, store).records) == 36
+    fill(other, gathered, everything, "other")
+    assert len(write_gathered(other, gathered).records) == 36
 
 
-def test_a_changed_table_is_not_taken_for_results(tmp_path: Path, experiment: Experiment) -> None:
+def test_a_changed_table_is_refused(
+    tmp_path: Path, experiment: Experiment, gathered: Store
+) -> None:
     """A records.csv that was changed does not replace jobs."""
-    store = Store(tmp_path)
-    fill(experiment, store, PAIRS, "env")
-    write_gathered(experiment, store)
     shutil.rmtree(tmp_path / "jobs")
     path = tmp_path / "records.csv"
     path.write_text(path.read_text().replace("failed", "ok", 1))
     with pytest.raises(StoreError, match=r"records\.csv: changed since kselect wrote it"):
-        gather(experiment, store)
+        gather(experiment, gathered)
 
 
-def test_a_changed_manifest_is_not_trusted(tmp_path: Path, experiment: Experiment) -> None:
-    store = Store(tmp_path)
-    fill(experiment, store, PAIRS, "env")
-    write_gathered(experiment, store)
+def test_a_changed_manifest_is_ignored(tmp_path: Path, gathered: Store) -> None:
     path = tmp_path / "manifest.json"
-    assert read_manifest(store)
+    assert read_manifest(gathered)
     path.write_text(path.read_text().replace('"seed": 0', '"seed": 1'))
-    assert read_manifest(store) == {}
+    assert read_manifest(gathered) == {}
 
 
-def test_records_come_back_from_the_table(tmp_path: Path, experiment: Experiment) -> None:
-    store = Store(tmp_path)
-    fill(experiment, store, PAIRS, "env")
+def test_records_are_read_back_from_the_table(
+    tmp_path: Path, experiment: Experiment, store: Store
+) -> None:
     found = list(write_gathered(experiment, store).records)
     found[0] = replace(found[0], lam=0.1, score=1 / 3, error=0.0, status="ok", reason="")
     text = records_text(found)

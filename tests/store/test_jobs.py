@@ -1,4 +1,4 @@
-"""Jobs are read back as they were written; the protocol changes with everything that changes a number."""
+"""Jobs are read back unchanged, and every change that affects numbers changes the protocol."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def add(
     store.add(job_of(experiment, trial_of(experiment, *labels), error), fresh)
 
 
-def test_a_job_comes_back(tmp_path: Path, experiment: Experiment) -> None:
+def test_a_job_is_read_back(tmp_path: Path, experiment: Experiment) -> None:
     store = Store(tmp_path / "out")
     assert store.read("heart", 0) is None
     add(store, experiment, "5-CV", "5-KS")
@@ -81,7 +81,9 @@ def test_another_protocol_is_dropped(tmp_path: Path, experiment: Experiment) -> 
     assert {r.method for r in job.records} == {"5-KS"}
 
 
-def test_another_version_is_replaced_only_afresh(tmp_path: Path, experiment: Experiment) -> None:
+def test_another_version_is_replaced_only_with_force(
+    tmp_path: Path, experiment: Experiment
+) -> None:
     store = Store(tmp_path)
     add(store, experiment, "5-CV")
     path = store.job_path("heart", 0)
@@ -102,13 +104,13 @@ def test_pending(tmp_path: Path, experiment: Experiment) -> None:
     cv, ks = experiment.methods
     assert job.pending(experiment, (cv, ks), False) == (ks,)
     assert job.pending(experiment, (cv, ks), True) == (cv, ks)
-    # A lam more in the config: its cell is empty.
+    # One more lam in the config has an empty cell.
     more = replace(experiment, lam=LamGrid((*experiment.lam.values, 1.0), "fixed"))
     assert job.pending(more, (cv,), False) == (cv,)
 
 
-def test_what_a_label_stands_for_is_part_of_its_cell(experiment: Experiment) -> None:
-    """A method runs again with another scoring learner, and a probe with another method in its column."""
+def test_a_cell_contains_the_definition_of_its_label(experiment: Experiment) -> None:
+    """A change of a scoring learner or of a probe's method changes the cell."""
     cv, _ = experiment.methods
     asked = (
         replace(cv, scored_by=()),
@@ -172,7 +174,7 @@ def test_identity_of_data_and_version(
     assert protocol_of(experiment, "heart", "a") != before
 
 
-def test_identity_of_what_rests_on_one_learner(
+def test_identity_of_experiments_with_one_learner(
     experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     svm = replace(experiment, learners=learners("svm"))
@@ -192,7 +194,7 @@ def test_identity_of_what_rests_on_one_learner(
         lambda e: replace(e, methods=e.methods[:1]),
     ],
 )
-def test_identity_ignores_what_only_adds(
+def test_identity_ignores_additions(
     experiment: Experiment, change: Callable[[Experiment], Experiment]
 ) -> None:
     assert protocol_of(change(experiment), "heart", "a") == protocol_of(experiment, "heart", "a")
@@ -204,14 +206,14 @@ def test_not_a_number_is_never_written(tmp_path: Path, experiment: Experiment) -
     assert not list(tmp_path.rglob("*.json"))
 
 
-def test_strange_names_below_jobs_are_no_jobs(tmp_path: Path, experiment: Experiment) -> None:
+def test_other_files_below_jobs_are_ignored(tmp_path: Path, experiment: Experiment) -> None:
     store = Store(tmp_path)
     for name in ("jobs/heart/.0.json.x.tmp", "jobs/heart/notes.json", "jobs/notes.json"):
         store.write(name, "{")
     assert list(store.jobs()) == []
 
 
-def test_a_disk_that_refuses(tmp_path: Path, experiment: Experiment) -> None:
+def test_write_errors_are_reported(tmp_path: Path, experiment: Experiment) -> None:
     (tmp_path / "out").write_text("a file")
     store = Store(tmp_path / "out")
     with pytest.raises(StoreError, match=r"out/records\.csv: cannot write: "):
@@ -234,7 +236,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_damage_is_seen(tmp_path: Path, experiment: Experiment, name: str) -> None:
+def test_damage_is_detected(tmp_path: Path, experiment: Experiment, name: str) -> None:
     store = Store(tmp_path)
     add(store, experiment, "5-CV", "5-KS")
     path = store.job_path("heart", 0)
@@ -248,7 +250,7 @@ def test_damage_is_seen(tmp_path: Path, experiment: Experiment, name: str) -> No
     assert path.read_bytes() == good
 
 
-def test_a_job_in_the_place_of_another(tmp_path: Path, experiment: Experiment) -> None:
+def test_a_job_in_the_wrong_file_is_damaged(tmp_path: Path, experiment: Experiment) -> None:
     store = Store(tmp_path)
     add(store, experiment, "5-CV")
     store.job_path("heart", 0).rename(store.job_path("heart", 1))
@@ -256,10 +258,10 @@ def test_a_job_in_the_place_of_another(tmp_path: Path, experiment: Experiment) -
         store.read("heart", 1)
 
 
-def test_a_folder_that_cannot_be_read_is_no_empty_one(
+def test_an_unreadable_folder_is_an_error(
     tmp_path: Path, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Report an unreadable folder instead of gathering fewer rows."""
+    """An unreadable folder is reported; it does not count as empty."""
     store = Store(tmp_path)
     add(store, experiment, "5-CV")
     assert store.stored() == [("heart", 0)]

@@ -1,4 +1,4 @@
-"""Order, budget, extrapolation and repetition, on a clock that the test moves."""
+"""Order, budget, extrapolation and repetition of measurements, on a simulated clock."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kselect.timing.measure import difference, even_order, grid_order, sweep
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 10, 15, 21])
 def test_even_order(n: int) -> None:
-    """A permutation; of any beginning no half has more than its share by over two."""
+    """The order is a permutation, and every prefix has nearly equally many of each half."""
     order = even_order(n)
     assert sorted(order) == list(range(n))
     for stop in range(1, n + 1):
@@ -37,7 +37,7 @@ def test_grid_order_covers_widths_and_ridges_evenly(widths: int, pieces: int) ->
 
 
 class Clock:
-    """Moves when it is told to: CPU at half the wall's pace."""
+    """A clock that the test advances; CPU time passes at half the speed of wall time."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -50,7 +50,7 @@ class Clock:
 
 
 class Fake:
-    """A selection whose start takes 3, a width 2, and a piece 1 + its position's share."""
+    """A selection that takes 3 to start, 2 per width, and 1 per piece."""
 
     def __init__(self, clock: Clock, pieces: int = 4, unit: float = 1.0) -> None:
         experiment = SimpleNamespace(
@@ -97,9 +97,9 @@ def test_a_whole_selection(clock: Clock) -> None:
 
 
 def test_beyond_the_budget_the_rest_is_extrapolated(clock: Clock) -> None:
-    """Equal pieces: a part of them tells the whole."""
+    """Beyond the budget, the time of equal pieces is extrapolated from the measured ones."""
     seconds, scores = measure(Fake(clock), 17.5)
-    assert clock.now == 18.0  # it stops with the piece that used the budget up
+    assert clock.now == 18.0  # it stops after the piece that exhausts the budget
     assert seconds.wall == pytest.approx(WHOLE)
     assert seconds.cpu == pytest.approx(WHOLE / 2)
     assert seconds.share == 5 / 24
@@ -107,16 +107,16 @@ def test_beyond_the_budget_the_rest_is_extrapolated(clock: Clock) -> None:
     assert np.isfinite(scores).sum() == 5
 
 
-def test_one_piece_at_least(clock: Clock) -> None:
+def test_at_least_one_piece_is_measured(clock: Clock) -> None:
     seconds, _ = measure(Fake(clock), 1e-9)
     assert seconds.share == 1 / 24
     assert seconds.wall == pytest.approx(WHOLE)
 
 
-def test_kernels_that_do_not_fit_are_made_again(
+def test_kernels_that_do_not_fit_are_computed_again(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Their seconds count once for each width all the same."""
+    """Recomputed kernels count once per width in the seconds."""
     monkeypatch.setattr(measuring, "KEPT_BYTES", 6 * 800 - 1)
     selection = Fake(clock)
     seconds, _ = measure(selection, 1e6)

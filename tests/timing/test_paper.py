@@ -1,4 +1,4 @@
-"""The papers' algorithms compute the registered criteria: every criterion, learner, ridge and option."""
+"""The papers' algorithms compute the same criteria for every learner, ridge mode and option."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from kselect.timing.paper import base as paper
 
 N = 23
 RIDGES = (0.02, 0.1, 0.7)
-# The guard of ours is no part of the paper's algorithm.
+# Our guard is not part of the paper's algorithm.
 FREE: dict[str, dict[str, Any]] = {"BIF-k-CV": {"identity": 0.0, "cap": math.inf}}
 OTHERS: dict[str, tuple[Any, ...]] = {"eta": (0.0, 2.5), "slope": (3.0,), "order": (0, 1, 5)}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
-    """As they are timed; on problems this small more threads only wait for each other."""
+    """Use one thread, as the measurements do; on small problems more are slower."""
     with threadpool_limits(1):
         yield
 
 
 def folds() -> Folds:
-    """Four folds of different sizes."""
+    """Return four folds of different sizes."""
     found = numbered(np.random.default_rng(3), N, 4, False)
     assert len({len(F) for F in found.members}) > 1
     return found
 
 
 def options() -> Iterator[Any]:
-    """Each criterion with its defaults, then with every other value of one parameter."""
+    """Yield each criterion with its defaults, then with every other value of one parameter."""
     for name in ALGORITHMS:
         parameters = CRITERIA[name].parameters
         yield pytest.param(name, {}, id=name)
@@ -59,7 +59,7 @@ def options() -> Iterator[Any]:
 def both(
     name: str, given: dict[str, Any], learner: str, kernel: Any, ridge: Any
 ) -> Iterator[Array]:
-    """The paper's scores, then ours."""
+    """Yield the paper's scores, then ours."""
     X, y = rows(N)
     criterion = CRITERIA[name]
     params = {p.name: p.default for p in criterion.parameters} | FREE.get(name, {}) | given
@@ -78,13 +78,15 @@ def both(
 @pytest.mark.parametrize(("name", "given"), list(options()))
 @pytest.mark.parametrize("learner", sorted(BIAS))
 @pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
-def test_the_same_criterion(name: str, given: dict[str, Any], learner: str, ridge: str) -> None:
-    """To rounding, for wide and narrow kernels and for one of low rank."""
-    # A very narrow kernel predicts less than the rounding of y. Ours has the sign of that; theirs, y less
-    # an error as printed, has anybody's.
+def test_the_paper_computes_the_same_criterion(
+    name: str, given: dict[str, Any], learner: str, ridge: str
+) -> None:
+    """Scores are equal up to rounding, for wide and narrow kernels and one of low rank."""
+    # With a very narrow kernel, predictions are below the rounding error of y. Ours still have the right
+    # sign; the paper's formula, y minus an error, has a random one.
     signs = given.get("loss") == "zero-one" or given.get("form") == "error"
     if list(CRITERIA[name].misfits(name, LEARNERS[learner], ["gaussian"])):
-        pytest.skip(f"{name} does not go with {learner}")
+        pytest.skip(f"{name} does not support {learner}")
     narrow = [] if signs else [Gaussian(0.01)]
     kernels: list[Any] = [*narrow, Gaussian(0.5), Gaussian(64.0)]
     if CRITERIA[name].kernels is None:
@@ -107,7 +109,7 @@ HINGE_OPTIONS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("name", "given"), HINGE_OPTIONS)
 @pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
 def test_the_same_for_the_smoothed_hinge(name: str, given: dict[str, Any], ridge: str) -> None:
-    """By the paper's Newton method, which stops at the same slope; narrow and wide."""
+    """The paper's Newton method gives the same scores for narrow and wide kernels."""
     for kernel in (Gaussian(0.01), Gaussian(0.5), Gaussian(64.0)):
         theirs, ours = both(name, given, "smooth-hinge", kernel, ridge)
         np.testing.assert_allclose(theirs, ours, rtol=1e-6, atol=1e-7)
@@ -120,8 +122,8 @@ def test_every_criterion_of_the_papers_table_has_its_algorithm() -> None:
     assert all(LEARNERS[name] for name in paper.BIAS)
 
 
-def test_the_ridge_of_a_fold_and_the_folds_count() -> None:
-    """The comparison above would be empty if these did nothing."""
+def test_ridge_mode_and_bias_matter() -> None:
+    """The comparison above is not trivial: ridge mode and bias change the scores."""
     one, _ = both("k-CV", {}, "lssvm", Gaussian(2.0), "fixed")
     two, _ = both("k-CV", {}, "lssvm", Gaussian(2.0), "per-fold")
     three, _ = both("k-CV", {}, "krr", Gaussian(2.0), "fixed")
@@ -130,7 +132,7 @@ def test_the_ridge_of_a_fold_and_the_folds_count() -> None:
 
 
 def by_definition(K: Array, y: Array, F: Any, lam: float, order: int, bias: bool) -> Array:
-    """Section 5 word for word: the bordered operator L, its solutions, the sum of the series."""
+    """Return the series of section 5 from the bordered operator L, term by term."""
     n, m = len(y), len(F)
     one, inside = np.ones(n), np.zeros(n)
     inside[F] = 1.0
@@ -170,8 +172,8 @@ def test_one_inverse_gives_the_recursion(bias: bool, order: int) -> None:
         np.testing.assert_allclose(found[F], expected, rtol=1e-10, atol=1e-12)
 
 
-def test_what_has_no_paper_algorithm() -> None:
-    """Another learner, another criterion: ours alone."""
+def test_methods_without_an_algorithm_of_a_paper() -> None:
+    """Other learners and criteria have no algorithm from a paper."""
     method = Method("5-CV", "k-CV", 5, ())
     assert paper.find_algorithm("lssvm", method) is ALGORITHMS["k-CV"]
     assert paper.find_algorithm("quadratic-svr", method) is None
@@ -180,7 +182,7 @@ def test_what_has_no_paper_algorithm() -> None:
     assert paper.find_algorithm("lssvm", replace(method, criterion="SPS")) is None
 
 
-def test_what_is_not_positive_definite() -> None:
+def test_indefinite_matrices_are_refused() -> None:
     X, y = rows(N)
     task = TimedProblem(
         X, y, True, "fixed", folds(), {"loss": "squared", "form": "press", "slope": 1.0}

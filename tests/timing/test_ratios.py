@@ -1,4 +1,4 @@
-"""Claims about seconds, judged by ratios that are written down."""
+"""Claims about seconds are judged by the measured ratios."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAPER = PAPERS["ijcai2018"]
 
 
 def experiment(paper: str = "ijcai2018", **more: Any) -> Experiment:
-    """Of which the table needs the protocol alone."""
+    """Return an experiment of which the table uses the protocol only."""
     made = Experiment(
         "toy", paper, "", learners("krr"), "minmax", "all", 0.5, False, (0,), 0,
         (Gaussian(1.0),), LamGrid((0.1, 1.0), "select"), "fixed", "squared", (), ("heart",),
@@ -41,7 +41,7 @@ def entry(dataset: str, method: str, paper: float, published: float) -> TimingEn
 
 
 def found(ratios: dict[str, tuple[float, float]]) -> list[TimingEntry]:
-    """k-CV and FBIF on some data sets: the ratio here, and as published."""
+    """Return k-CV and FBIF entries with these measured and published ratios."""
     return [
         e
         for name, (here, there) in ratios.items()
@@ -65,8 +65,8 @@ def judged(ratios: dict[str, tuple[float, float]]) -> Any:
         ((9.9, 9.0, 3.0), "not supported", 0),
     ],
 )
-def test_the_rule(here: tuple[float, ...], verdict: str, reached: int) -> None:
-    """The median, some, none."""
+def test_the_rule_of_a_claim(here: tuple[float, ...], verdict: str, reached: int) -> None:
+    """A claim is supported if the median ratio reaches it, mixed if some ratios do, else not."""
     names = ("heart", "sonar", "a2a")
     ratios = {name: (value, 11.0) for name, value in zip(names, here, strict=True)}
     found = next(v for v in judged(ratios) if (v.claim.folds, v.claim.datasets) == (10, ()))
@@ -76,14 +76,14 @@ def test_the_rule(here: tuple[float, ...], verdict: str, reached: int) -> None:
 
 
 def test_a_claim_about_some_data_sets() -> None:
-    """The large ones alone."""
+    """A claim about large data sets counts only those."""
     found = judged({"heart": (30.0, 30.0), "a2a": (5.0, 21.0)})
     large = next(v for v in found if v.claim.datasets)
     assert (large.measured, large.verdict, large.published) == (1, "not supported", 1)
 
 
-def test_it_is_told_with_its_rule_and_not_without_numbers() -> None:
-    """Among the sentences below the ratios, whose heads name FBIF."""
+def test_a_claim_is_reported_with_its_rule() -> None:
+    """The verdict is among the notes of the table of ratios; without numbers there is none."""
     sheet = make_sheet(experiment(), found({"heart": (4.0, 12.0)}), ["x"], [])
     claims = [text for text in sheet.printed[-1].notes if text.startswith("Claim")]
     assert len(claims) == 1
@@ -96,7 +96,7 @@ def test_it_is_told_with_its_rule_and_not_without_numbers() -> None:
 
 
 def test_a_page_shows_verdicts_among_the_claims_and_ratios_before_seconds() -> None:
-    """Each verdict in the file of all claims too; nothing is told twice."""
+    """Verdicts are also in the file of all claims, and the page repeats nothing."""
     sheet = make_sheet(experiment(), found({"heart": (4.0, 12.0)}), ["x"], ["No seconds of b: y."])
     claim, chapter = make_passages(sheet)
     assert (claim.chapter, claim.file) == ("claims", "tables/claims.md")
@@ -116,14 +116,14 @@ def test_a_page_shows_verdicts_among_the_claims_and_ratios_before_seconds() -> N
     assert (chapter.chapter, heads) == ("seconds", ["k-CV / FBIF", "10-CV"])
 
 
-def test_what_no_paper_claims() -> None:
+def test_papers_without_claims_about_seconds() -> None:
     assert judge_speed("ecml2014", []) == []
     assert judge_speed("", []) == []
     assert {c.pair for c in PAPER.faster} == set(PAPER.timed_pairs)
 
 
 def test_the_caption_says_how_ours_is_computed() -> None:
-    """By bounds where the experiment searches so, and a tuned parameter at its default."""
+    """The caption mentions searches by bounds and default values of tuned parameters."""
     tuned = Method("ER", "ER", None, (), tuned=(("t", (0.1, 0.2)),))
     plain, other = (
         " ".join(make_sheet(e, found({"heart": (4.0, 12.0)}), ["x"], []).tables[0].caption)

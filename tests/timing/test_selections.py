@@ -1,4 +1,4 @@
-"""Timing of searches over all values: ours, and the paper's search for the same objective."""
+"""Timing of continuous searches: ours, and the paper's for the same objective."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONFIG = Path(__file__).resolve().parents[2] / "configs/flkl2014.yaml"
 
 @pytest.fixture(scope="module")
 def training() -> Training:
-    """thyroid's first training part, half of its rows."""
+    """Return every second row of thyroid's first training part."""
     found = load_config(CONFIG, FIGURES, {"datasets": ["thyroid"]})
     source = resolve(found.info("thyroid"), Places(Path("none"), None, offline=True))
     whole = Training.of(found, "thyroid", source)
@@ -44,8 +44,8 @@ def measured(training: Training, method: Method) -> TimedMethod:
     return measure_cell(training, method, empty_cell(method, TimingSettings(1e-3, "")))
 
 
-def test_both_ways_reach_the_same(training: Training) -> None:
-    """Each is measured whole; the difference of the scores is small."""
+def test_both_searches_reach_the_same_score(training: Training) -> None:
+    """Both searches run completely, and their scores differ little."""
     ours = found(training, "RBF-FLKL")
     cell = measured(training, ours)
     assert cell.ours is not None
@@ -74,8 +74,8 @@ def test_a_failure_is_a_cell_with_its_reason(training: Training) -> None:
     assert ours.search == Choice("flkl")
 
 
-def test_the_caption_speaks_of_searches(training: Training) -> None:
-    """No grid, no ridges of it, no closed forms: nothing of these is timed here."""
+def test_the_caption_describes_searches(training: Training) -> None:
+    """The caption mentions no grid, ridges or closed forms."""
     made = make_sheet(training.experiment, [], ["a CPU"], [])
     caption = " ".join(made.tables[0].caption)
     assert "all values of their parameters and of the ridge" in caption

@@ -1,4 +1,4 @@
-"""Ratios, verdicts, what the table says, and its three formats."""
+"""The tables of seconds: ratios, verdicts, captions, and three formats."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DOCUMENT += r"\begin{document}%s\end{document}"
 
 
 def experiment() -> Experiment:
-    """An experiment of which the table needs the protocol alone."""
+    """Return an experiment of which the table uses the protocol only."""
     return Experiment(
         "toy", "icml2014", "", learners("lssvm"), "minmax", "all", 0.5, False, (0,), 0,
         (Gaussian(1.0), Gaussian(2.0)), LamGrid((0.1, 1.0), "select"), "fixed", "squared",
@@ -53,7 +53,7 @@ def entry(
 
 
 def found() -> list[TimingEntry]:
-    """Two data sets, one of them with extrapolated numbers, a failure and a cell that is not there."""
+    """Return data sets with an extrapolated number, a failure, and missing cells."""
     return [
         entry("heart", "ELOO", 0.5, 0.2, 0.3),
         entry("heart", "5-CV", 2.0, 0.8, 6.0),
@@ -97,7 +97,7 @@ def test_verdicts(price: float, words: str) -> None:
     assert judge(price) == words
 
 
-def test_without_both_there_is_no_duel() -> None:
+def test_a_comparison_needs_both_methods() -> None:
     assert comparisons([entry("heart", "5-CV", 1, 1), entry("heart", "BIF-10-CV", 1, 1)]) == []
     made = make_sheet(experiment(), [entry("heart", "5-CV", 1, 1)], ["x"], [])
     assert (len(made.tables), made.findings) == (1, ())
@@ -128,24 +128,17 @@ def test_csv() -> None:
     rows = list(csv.DictReader(io.StringIO(write_csv(tidy_table(found())))))
     assert len(rows) == len(found())
     cv = rows[1]
-    assert (cv["paper_cpu"], cv["paper_wall"], cv["ours_cpu"], cv["published"]) == (
-        "2",
-        "4",
-        "0.8",
-        "6",
-    )
-    assert (cv["cv_over_bif"], cv["published_cv_over_bif"], cv["paper_over_ours"]) == (
-        "2",
-        "3",
-        "2.5",
-    )
+    seconds = [cv[k] for k in ("paper_cpu", "paper_wall", "ours_cpu", "published")]
+    assert seconds == ["2", "4", "0.8", "6"]
+    ratios = [cv[k] for k in ("cv_over_bif", "published_cv_over_bif", "paper_over_ours")]
+    assert ratios == ["2", "3", "2.5"]
     assert (cv["exact_ours_over_bif"], cv["exact_costs"]) == ("0.8", "no more")
     assert rows[4]["paper_share"] == "0.04"
     assert rows[7]["ours_cpu"] == rows[7]["environment"] == ""
 
 
 def test_published_seconds_of_icml2014() -> None:
-    """All of the paper's table 2, and nothing of its table 1."""
+    """The paper's table 2 is read completely, and nothing of its table 1."""
     seconds = read_published(packaged("published") / "icml2014.csv")
     assert len(seconds) == 19 * 8
     assert seconds["heart", "5-CV"] == 0.58
@@ -154,14 +147,14 @@ def test_published_seconds_of_icml2014() -> None:
     assert read_published(Path("no-such.csv")) == {}
 
 
-def test_a_spoilt_table(tmp_path: Path) -> None:
+def test_a_table_without_the_columns_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match="not a table of published numbers"):
         read_published(tmp_path / "x.csv")
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no pdflatex here")
-def test_latex_takes_the_tables_as_they_are(tmp_path: Path) -> None:
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_latex_compiles_the_tables(tmp_path: Path) -> None:
     many = [replace(e, dataset=f"{e.dataset}_{i}") for i in range(20) for e in found()[:6]]
     made = make_sheet(experiment(), many, ["A & B CPU"], ["No seconds of x_1: not measured yet."])
     for name, one in (("few", sheet()), ("many", made)):

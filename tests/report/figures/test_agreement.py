@@ -1,4 +1,4 @@
-"""Ratios of our errors to published ones, from records made by hand, and what the figure shows of them."""
+"""Ratios of our errors to published ones, and how the figure labels them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LAM = Setting(value=0.001)
 
 
 def test_ratios_by_hand() -> None:
-    """A cell without a number of ours has no ratio, and neither has a published 0."""
+    """A cell without our number has no ratio, and neither has a published 0."""
     theirs = tuple(
         Published("1", dataset, "5-CV", LAM, mean, 1.0, "sd")
         for dataset, mean in (("heart", 20.0), ("sonar", 20.0), ("heart", 0.0))
@@ -35,7 +35,7 @@ def test_ratios_by_hand() -> None:
     assert point.verdict == "within 2"
 
 
-def test_the_most_distant_cell_stands_for_its_data_set() -> None:
+def test_each_data_set_is_labelled_at_its_most_distant_cell() -> None:
     points = [
         CellRatio("heart", "EP", "%", 10.0, 1.2, "beyond 4"),
         CellRatio("heart", "5-CV", "%", 20.0, 0.5, "beyond 4"),
@@ -52,7 +52,7 @@ def test_the_most_distant_cell_stands_for_its_data_set() -> None:
     assert outliers(()) == []
 
 
-def test_far_cells_are_named_and_stay_on_the_axis() -> None:
+def test_distant_cells_are_labelled_and_stay_on_the_axis() -> None:
     points = [
         CellRatio("fourclass", "5-CV", "%", 18.0, 0.007, "beyond 4"),
         CellRatio("fourclass", "EP", "%", 20.0, 0.02, "beyond 4"),
@@ -68,7 +68,7 @@ def test_far_cells_are_named_and_stay_on_the_axis() -> None:
     assert len(canvas.axes) == 2
 
 
-def test_names_stand_apart_and_inside() -> None:
+def test_labels_do_not_overlap_or_leave_the_panel() -> None:
     for wanted in ([0.99, 0.98, 0.97], [0.02, 0.01, 0.0], [1.2], [], [0.5] * 9):
         found = spread_out(wanted)
         assert all(a - b > APART - 1e-9 for a, b in itertools.pairwise(found))

@@ -1,4 +1,4 @@
-"""The same choice or another, by records made by hand."""
+"""Statistics of how often two criteria make the same choice."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def study_of(*rows: Record, **more: Any) -> Study:
 
 
 def rows() -> list[Record]:
-    """The same pair, the same kernel, another one; a split that one of them does not have."""
+    """Return equal pairs, equal kernels, different choices, and a split that one column lacks."""
     return [
         *(row("5-CV", 0, 4, 0.1, 0.50), row("5-KS", 0, 4, 0.1, 0.55, 0.3)),
         *(row("5-CV", 1, 4, 0.1, 0.50), row("5-KS", 1, 4, 1.0, 0.25, 0.2)),
@@ -61,15 +61,15 @@ def test_totals_add_up() -> None:
     assert math.isnan(every.error)
 
 
-def test_a_failure_is_no_choice() -> None:
-    """And what has no split in common is left out."""
+def test_failures_are_not_compared() -> None:
+    """Columns without a common split are left out."""
     failed = record("heart", 0, "5-KS", None, setting="selected")
     assert compare_choices(study_of(row("5-CV", 0, 4, 0.1, 0.5), failed), FIGURE) == ()
     assert totals(()) == []
 
 
 def test_the_table() -> None:
-    """A line for all and one per data set; kept while its columns are."""
+    """The table has a row for all and one per data set, and needs both of its columns."""
     kind, found = FIGURES["likeness"], study_of(*rows())
     files = {f.name: f.content for f in kind.show(FIGURE, found) if isinstance(f, File)}
     assert set(files) == {f"tables/choices.{kind}" for kind in ("csv", "md", "tex")}

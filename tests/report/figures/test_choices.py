@@ -1,4 +1,4 @@
-"""Where the choices fell on the grid, from records made by hand, and where the maps show them."""
+"""The distribution of choices over the grid, and its maps."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def test_under_a_fixed_ridge_each_has_its_own_shares() -> None:
     assert (found.shares, found.edges) == ({(4, 0): 0.5, (4, 1): 1.0, (5, 0): 0.5}, frozenset())
 
 
-def test_kinds_of_kernels_stand_side_by_side_ascending() -> None:
-    """As a config may write them: one kind after the other, descending."""
+def test_kinds_of_kernels_are_side_by_side_and_ascending() -> None:
+    """A config may list one kind after the other, descending."""
     kernels = (Polynomial(3), Polynomial(2), Gaussian(9.0), Gaussian(1.0), Gaussian(3.0))
     polynomial, gaussian = families_of(kernels)
     assert [k.text for k in polynomial.kernels] == ["degree=2", "degree=3"]
@@ -65,7 +65,7 @@ def test_kinds_of_kernels_stand_side_by_side_ascending() -> None:
 
 
 def test_a_continuous_search_has_no_map() -> None:
-    """5-KS is nowhere on the grid and is left out; 5-CV once."""
+    """5-KS has no place on the grid and is left out; 5-CV is counted once."""
     spec = experiment(lam=SELECT)
     rows = [choice("5-KS", s, Gaussian(3.21), 0.123) for s in (0, 1)]
     rows += [choice("5-CV", 0, TAUS[5], 1.0), choice("5-CV", 1, TAUS[5], 0.123)]
@@ -82,31 +82,31 @@ def test_a_ridge_in_units_of_n_lam_and_the_digits_of_a_record() -> None:
     assert (found.shares, found.edges) == ({(5, 0): 1.0}, {(5, 0)})
 
 
-def test_failures_are_no_choices() -> None:
+def test_failures_are_not_counted_as_choices() -> None:
     rows = [record("heart", 0, "5-CV", None, setting="selected"), choice("5-CV", 1, TAUS[5], 1.0)]
     (found,) = maps(experiment(lam=SELECT), *rows)
     assert found.choices == 1
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_maps_have_their_cells_where_the_grid_has_them(width: float) -> None:
+def test_cells_of_the_map_are_at_their_grid_points(width: float) -> None:
     kinds = families_of((Gaussian(1.0), Gaussian(2.0), Polynomial(2)))
     found: Any = ({(0, 1): 1.0, (2, 0): 0.5}, frozenset({(0, 1)}), 2, 0)
     maps = [ChoiceMap("heart", "5-CV", *found), ChoiceMap("sonar", "EP", *found)]
     canvas = draw_choices(maps, kinds, 2, {"EP": ""}, "across and upwards", width)
     frames, inside, edge = (list(boxes(p)) for p in canvas.axes[0].patches)
     assert {"heart", "sonar", "5-CV", "across and upwards"} <= set(texts(canvas))
-    assert (len(frames), len(inside), len(edge)) == (4, 2, 2)  # a frame for each kind of kernel
+    assert (len(frames), len(inside), len(edge)) == (4, 2, 2)  # one frame per kind of kernel
     gaussian, polynomial = frames[:2]
     assert edge[0][:2] == pytest.approx(gaussian[:2])  # the upper left corner
-    assert inside[0][2:] == pytest.approx(polynomial[2:])  # the lower right one
+    assert inside[0][2:] == pytest.approx(polynomial[2:])  # the lower right corner
     assert gaussian[2] < polynomial[0]
     colours = [to_hex(p.get_facecolor()) for p in canvas.axes[0].patches[1:]]
     assert colours == [INSIDE, EDGE]
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_names_of_columns_do_not_run_into_each_other(width: float) -> None:
+def test_names_of_columns_do_not_overlap(width: float) -> None:
     kinds = families_of((Gaussian(1.0), Gaussian(2.0)))
     labels = [f"{name}-{learner}" for name in ("ARD", "RBF") for learner in ("FLKL", "XVAL")]
     labels = [f"{label}-LSSVM-{i}" for label in labels for i in range(3)]
@@ -120,14 +120,14 @@ def test_names_of_columns_do_not_run_into_each_other(width: float) -> None:
 
 
 def boxes(patch: Any) -> Iterator[tuple[float, float, float, float]]:
-    """Left, top, right and bottom of each box."""
+    """Return the left, top, right and bottom of each box."""
     for polygon in patch.get_path().to_polygons():
         xs, ys = polygon.T
         yield xs.min(), ys.min(), xs.max(), ys.max()
 
 
 def to_hex(colour: Any) -> str:
-    """A colour without its opacity."""
+    """Return a colour without its opacity."""
     from matplotlib.colors import to_hex as convert
 
     return convert(colour[:3])

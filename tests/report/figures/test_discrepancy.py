@@ -1,4 +1,4 @@
-"""How far a series is from cross-validation, and whether it is as good as exact, from records made by hand."""
+"""The distance of a series from cross-validation, and whether it is as good as exact."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def make_experiment(**changes: Any) -> Experiment:
 
 
 def text_on(dataset: str, made: Method) -> str:
-    """How a record of that data set names it: a probe with the column at whose best it looks."""
+    """Return the text by which a record of that data set names its probe."""
     methods = make_experiment().methods_on(dataset)
     return next((m.text for m in methods if replace(m, column="") == made), made.text)
 
@@ -64,7 +64,7 @@ def row(dataset: str, split: int, made: Method, score: float | None, **more: Any
 
 
 def records() -> list[Record]:
-    """Two splits of heart with rates 0.5 and 0.1, one of mpg, and a failed record."""
+    """Return two splits of heart with rates 0.5 and 0.1, one of mpg, and a failed record."""
     rows = []
     for split, rate in enumerate((0.5, 0.1)):
         rows.append(row("heart", split, probe(), rate))
@@ -88,11 +88,11 @@ def tracks() -> tuple[Track, ...]:
     return follow(make_study(), FIGURE)
 
 
-def test_means_over_splits_and_what_their_rates_predict() -> None:
+def test_means_over_splits_and_their_predictions() -> None:
     heart, mpg = tracks()
     mean = 0.04 * (0.5**4 + 0.1**4) / 2
     assert heart.points == ((1.0, pytest.approx(0.04)), (3.0, pytest.approx(mean)))
-    # Split by split the prediction is right; from the mean rate 0.3 it would be 0.04 * 0.3^4.
+    # The prediction is the mean over splits; the mean rate 0.3 would give 0.04 * 0.3^4.
     assert heart.predicted == (
         (1.0, pytest.approx(0.04)),
         (3.0, pytest.approx(mean)),
@@ -103,7 +103,7 @@ def test_means_over_splits_and_what_their_rates_predict() -> None:
     assert mpg.predicted[1] == (3.0, pytest.approx(0.9**4))
 
 
-def test_the_scale_is_one_for_labels_and_the_cv_error_for_numbers() -> None:
+def test_the_scale_is_one_for_classes_and_the_cv_error_for_regression() -> None:
     heart, mpg = tracks()
     assert heart.scale == 1.0
     assert mpg.scale == 5.0
@@ -158,7 +158,7 @@ def test_verdicts(exact: int, total: int, numbers: int, verdict: str) -> None:
 
 
 def test_discrepancies_share_an_axis_and_are_counted() -> None:
-    """Roots of 1e-6 and 1e-2 over 1: 0.1 % and 10 %."""
+    """Roots of 1e-6 and 1e-2 over 1 are 0.1 % and 10 %."""
     numbers = [(((1.0, 0.04), (3.0, v)), (), 0.1, 1.0, {3.0: 2}) for v in (1e-6, 1e-2)]
     tracks = [
         Track("heart", "5-CV", *numbers[0]),
@@ -170,7 +170,7 @@ def test_discrepancies_share_an_axis_and_are_counted() -> None:
     assert len({ax.get_ylim() for ax in canvas.axes}) == 1
 
 
-def test_what_is_as_good_as_exact_stays_below_the_axis() -> None:
+def test_differences_as_good_as_exact_are_below_the_axis() -> None:
     track = Track("heart", "5-CV", (), (), 0.1, 2.0, {})
     orders, shares = in_percent(track, [(1.0, 0.04), (2.0, 0.0)])
     assert (orders, shares[0]) == ([1.0, 2.0], pytest.approx(10.0))

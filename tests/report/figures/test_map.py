@@ -1,4 +1,4 @@
-"""Distances of approximations to the exact criterion over a grid, from records made by hand."""
+"""Distances of approximations to the exact criterion over a grid."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def spec(**more: Any) -> Experiment:
 
 
 def rows(one: Method, scores: list[float | None], split: int = 0) -> list[Record]:
-    """One record per place; no number where the score was infinite."""
+    """Return one record per grid point, without a number if the score was infinite."""
     more = {"part": "map", "params": one.text, "criterion": one.criterion, "loss": "hinge"}
     return [
         replace(
@@ -68,7 +68,7 @@ def records() -> list[Record]:
 
 
 def test_distances_by_hand() -> None:
-    """Relative to the exact score; infinite where there is none; the lowest places of both."""
+    """Distances are relative to the exact score, and infinite if a score is."""
     found = survey(study(spec(), records()), FIGURE)
     fbif, bif = found["heart"][0].values()
     assert (fbif.method, bif.method) == ("5-FBIF", "5-BIF")
@@ -80,7 +80,7 @@ def test_distances_by_hand() -> None:
 
 
 def test_traces_over_the_parameter() -> None:
-    """Nine tenths of the grid, and where the exact criterion is lowest; BIF has no columns."""
+    """A trace has the 0.9 quantile over the grid and the value at the exact minimum."""
     fbif, bif = survey(study(spec(), records()), FIGURE)["heart"][1]
     assert [x for x, _ in fbif.points] == [0.1, 1.0]
     assert not fbif.constant
@@ -91,7 +91,7 @@ def test_traces_over_the_parameter() -> None:
 
 
 def test_the_mean_over_splits() -> None:
-    """Of the distances; a place that one split has no score at has none."""
+    """A point without a score on one split has none in the mean."""
     second = [
         *rows(EXACT, [1.0] * 6, 1),
         *rows(FBIF, [1.0, None, 1.0, 1.0, 1.0, 1.0], 1),
@@ -101,26 +101,26 @@ def test_the_mean_over_splits() -> None:
     assert fbif.infinite == 2
 
 
-def test_what_kernels_are_called() -> None:
-    """By their one parameter; else by their whole text."""
+def test_names_of_kernels() -> None:
+    """A kernel with one parameter is named by its value."""
     assert kernel_names(study(spec(), [])) == ("tau", ("1", "4"))
 
 
 def test_a_setting_names_its_kernel() -> None:
-    """One for each place, in the order of kernels and ridges."""
+    """There is one setting per point, in the order of kernels and ridges."""
     assert [s.text for s in spec().settings_of(everywhere(FBIF))] == SETTINGS
     assert [s.text for s in spec().settings_of(FBIF)] == ["selected"]
 
 
 def pictures(found: Study) -> list[Picture]:
-    """What the map of a study shows."""
+    """Return the pictures of the map of a study."""
     (figure,) = found.experiment.figures
     passages = (p for p in FIGURES["map"].show(figure, found) if isinstance(p, Passage))
     return [e for p in passages for e in p.elements if isinstance(e, Picture)]
 
 
 def mapped(rows: bool = True) -> Study:
-    """A map of one approximation, one of whose scores is infinite."""
+    """Return the map of one approximation with an infinite score."""
     exact, fbif = (
         method("5-CV", "k-CV", 5, loss="squared"),
         method("5-FBIF", "k-FBIF", 5, c=0.1, loss="squared"),
@@ -150,7 +150,7 @@ def mapped(rows: bool = True) -> Study:
 
 @pytest.mark.usefixtures("pictures_alone")
 def test_a_map_has_two_pictures() -> None:
-    """Over the grid and over the parameter; what is infinite is counted, and nothing at all is drawn too."""
+    """One picture is over the grid, one over the parameter; infinite scores are counted."""
     found = mapped()
     shown = FIGURES["map"].show(found.experiment.figures[0], found)
     files = {file.name for file in shown if isinstance(file, File)}
@@ -173,7 +173,7 @@ def test_a_map_without_a_parameter_has_one_picture() -> None:
 
 
 def test_a_map_with_some_of_its_columns() -> None:
-    """Nothing is left of it without the exact one."""
+    """A map without its exact criterion is dropped."""
     (figure,) = mapped().experiment.figures
     kind = FIGURES["map"]
     assert kind.keep(figure, frozenset({"5-FBIF", "5-CV"})) == figure
@@ -181,8 +181,8 @@ def test_a_map_with_some_of_its_columns() -> None:
     assert kind.keep(figure, frozenset({"5-CV"})) is None
 
 
-def test_how_ticks_are_written() -> None:
-    """Powers of two as such."""
+def test_labels_of_ticks() -> None:
+    """Powers of two are written as powers."""
     assert [show_tick(text) for text in ("0.03125", "8", "0.1", "degree=2")] == [
         "$2^{-5}$", "$2^{3}$", "0.1", "degree=2",
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the drawings of a ranking show, read off the canvas."""
+"""The drawings of a ranking."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kselect.stats.ranks import Posterior
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_pairs_are_bars_that_add_up_to_one(width: float) -> None:
-    """Methods at both ends in the order that came in; a share without room has no number."""
+    """Bars keep the order of the pairs; a narrow share has no number."""
     found = (Posterior("a", "b", 0.25, 0.74, 0.01), Posterior("a", "c", 0.0, 0.0, 1.0))
     canvas = draw_posteriors(found, width)
     (ax,) = canvas.axes

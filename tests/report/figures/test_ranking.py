@@ -1,4 +1,4 @@
-"""Rankings: literature columns, stand-ins, Wilcoxon's marks, and the files."""
+"""Rankings: published columns, substitutes, Wilcoxon's marks, and the files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kselect.report.sections import SECTIONS
 from kselect.stats.study import Study, study_of
 
 
-def test_a_stand_in_speaks_where_the_published_set_is_missing() -> None:
+def test_a_substitute_replaces_a_missing_published_set() -> None:
     spec, _ = paper()
     only = [row("twonorm-generated", s, "ARD-FLKL", 3.0, "theta1=1;theta2=3") for s in (0, 1)]
     found = study_of(spec, only)
@@ -28,7 +28,7 @@ def test_a_stand_in_speaks_where_the_published_set_is_missing() -> None:
 
 
 def test_literature_columns_are_ranked_with_ours() -> None:
-    """Table 4: MKL and IKL from the printed table; a data set without their numbers is not ranked."""
+    """MKL and IKL come from the printed table 4; a data set without them is not ranked."""
     found = rank_columns(
         printed(), Ranking("t", ("RBF-XVAL", "ARD-FLKL"), ("MKL-separate", "IKL-products"))
     )
@@ -39,7 +39,7 @@ def test_literature_columns_are_ranked_with_ours() -> None:
 
 
 def test_marks_of_wilcoxon() -> None:
-    """Not told apart from the best: too few splits to differ; the best is always close."""
+    """Too few splits make no difference, and the best method is always marked."""
     spec = load_config(ROOT / "configs/flkl2014.yaml", FIGURES, {"splits": "12"})
     errors = {"ARD-FLKL": 10.0, "ARD-LOO": 10.4, "ARD-XVAL": 10.0}
     wobble = {"ARD-FLKL": 0.0, "ARD-LOO": 0.0, "ARD-XVAL": 0.3}
@@ -52,8 +52,8 @@ def test_marks_of_wilcoxon() -> None:
     assert [e.close for e in entries] == [True, False, True]
 
 
-def test_what_the_report_shows() -> None:
-    """The files of every kind of figure, claims with their numbers, and the same bytes twice."""
+def test_files_of_every_figure() -> None:
+    """Every kind of figure has its files, and two runs give the same bytes."""
     study = printed()
     by_name = {f.name: f for f in study.experiment.figures}
     shown = FIGURES["ranking"].show(by_name["table4"], study)
@@ -76,8 +76,8 @@ def test_what_the_report_shows() -> None:
 
 @pytest.mark.usefixtures("pictures_alone")
 @pytest.mark.parametrize("name", ["table2", "widths", "overfitting", "surfaces"])
-def test_no_data_and_few_are_survived(name: str) -> None:
-    """By every kind of figure of the paper."""
+def test_figures_with_few_or_no_data(name: str) -> None:
+    """Every kind of figure of the paper works with few data and none."""
     spec, rows = paper()
     figure = next(f for f in spec.figures if f.name == name)
     kind = FIGURES[figure.kind]
@@ -86,7 +86,7 @@ def test_no_data_and_few_are_survived(name: str) -> None:
 
 
 def few() -> Study:
-    """One data set with two columns."""
+    """Return one data set with two columns."""
     spec, _ = paper()
     labels = ("ARD-XVAL", "ARD-FLKL")
     return study_of(

@@ -1,4 +1,4 @@
-"""Surfaces of errors over (lam, mu): what has to be run, and what is read from records."""
+"""Surfaces of errors over (lam, mu): the jobs that they need, and how records are read."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from kselect.report.figures.surfaces import (
 from kselect.stats.study import study_of
 
 
-def test_a_surface_is_computed_on_one_split_alone() -> None:
-    """One method per point, known to the plan by its data set and split."""
+def test_a_surface_is_computed_on_one_split_only() -> None:
+    """The plan has one method per point, on that data set and split only."""
     spec, _ = paper()
     figure = next(f for f in spec.figures if isinstance(f, Surfaces))
     parts = {
@@ -38,7 +38,7 @@ def test_a_surface_is_computed_on_one_split_alone() -> None:
 
 
 def test_surfaces_are_read_from_their_records() -> None:
-    """Each point from its own record, the decision from the embedded rows and the kernel of the table's record."""
+    """Each point has its own record; the decision uses the kernel of the table's record."""
     spec, _ = paper()
     figure = next(f for f in spec.figures if isinstance(f, Surfaces))
     column = next(m for m in spec.table if m.label == figure.at)

@@ -1,4 +1,4 @@
-"""A sweep's curves, differences and references, from records made by hand, and where axes end."""
+"""The curves, differences and references of a sweep, and the ends of its axes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_curves_by_hand() -> None:
 
 
 def test_values_come_from_the_methods_and_not_from_text() -> None:
-    """A record whose text no method of the config has is not drawn, however its text reads."""
+    """A record is drawn only if a method of the config has its text."""
     third = 1 / 3
     rows = [swept(third, 0, 0.2), replace(swept(third, 1, 0.2), params="eta=0.25;loss=squared")]
     (point,) = curves(rows, third).curves.itertuples()
@@ -62,7 +62,7 @@ def test_values_come_from_the_methods_and_not_from_text() -> None:
 
 
 def test_a_regression_is_swept_with_its_own_loss() -> None:
-    """Its text says squared where the config says zero-one."""
+    """A regression uses the squared loss if the config says zero-one."""
     swept_by_label = replace(
         swept_method(2.0), params=(("average", "folds"), ("eta", 2.0), ("loss", "zero-one"))
     )
@@ -89,7 +89,7 @@ def test_the_reference_under_a_selected_ridge() -> None:
 
 
 def test_differences_are_those_of_the_same_splits() -> None:
-    """Split 2 has no reference, split 3 no number; 0.7 of the rows train."""
+    """Only splits with both numbers count; 0.7 of the rows train."""
     rows = [swept(2, s, e) for s, e in enumerate((0.3, 0.4, 0.9, None))]
     rows += [record("heart", s, "5-CV", e) for s, e in ((0, 0.2), (1, 0.25), (3, 0.1))]
     found = curves(rows)
@@ -110,15 +110,15 @@ def test_a_difference_is_clear_to_either_side() -> None:
     assert curves([swept(2, 0, 0.2)]).curves["gap"].isna().all()
 
 
-def test_values_without_a_place_on_a_log_axis_and_other_losses_are_left_out() -> None:
+def test_zero_and_other_losses_are_not_drawn() -> None:
     rows = [swept(0, 0, 0.2), swept(math.inf, 0, 0.2), swept(1, 0, 0.2)]
     rows.append(replace(swept(4, 0, 0.9), loss="zero-one"))
     found = curves(rows, 0.0, math.inf, 1.0, 4.0)
     assert list(found.curves["x"]) == [1.0]
 
 
-def test_a_difference_that_is_far_off_does_not_take_the_scale() -> None:
-    """k-CV has a standard deviation of 2: the axis ends near 4, and says where the curve goes."""
+def test_a_distant_difference_does_not_widen_the_axis() -> None:
+    """The axis ends near four standard deviations and labels the curve beyond it."""
     gaps = ((0.5, -1.0, 0.5, True), (1.0, 0.5, 1.0, False), (2.0, 30.0, 3.0, True))
     rows = [("heart", "5-KS", x, 20.0, 2.0, gap, half, clear) for x, gap, half, clear in gaps]
     columns = ["dataset", "method", "x", "mean", "sd", "gap", "half", "clear"]

@@ -1,4 +1,4 @@
-"""The theory figure: variances, exponents and bounds from made-up records, ticks, tables, and what it asks for."""
+"""The theory figure: variances, exponents, bounds, ticks, tables, and its probes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SCORES = {1.0: (0.1, 0.2, 0.3), 2.0: (0.1, 0.3, 0.5), 4.0: (0.1, 0.4, 0.7)}
 
 
 def methods() -> tuple[Method, ...]:
-    """The score and beta at each width."""
+    """Return the score and beta at each width."""
     base = replace(method("5-CV", "k-CV", 5), part="theory", lam=0.001)
     probes = [
         replace(base, label=BETA, criterion=BETA, folds=None, params=(("share", share),))
@@ -57,7 +57,7 @@ def methods() -> tuple[Method, ...]:
 
 
 def test_variances_exponents_and_correlation() -> None:
-    """By numpy's variance and the slope of a logarithm."""
+    """They equal numpy's variance and the slope of a logarithm."""
     mine, found = methods(), []
     for m in mine:
         assert m.fixed is not None
@@ -92,7 +92,7 @@ def test_variances_exponents_and_correlation() -> None:
 
 
 def test_uniform_stability_with_and_without_the_bias() -> None:
-    """Two probes of one criterion, told apart by their labels."""
+    """Two probes of one criterion are distinguished by their labels."""
     base = replace(method("5-CV", "k-CV", 5), part="theory", lam=0.001, fixed=Gaussian(2.0))
     betas = [
         replace(base, label=BETA, criterion=BETA, folds=None, params=(("share", share),))
@@ -124,7 +124,7 @@ def test_uniform_stability_with_and_without_the_bias() -> None:
     (panel,) = study_theory(study(spec, found), figure)
     (width,) = panel.widths
     assert (width.uniform, width.unbiased) == pytest.approx((0.62, 0.42))
-    # 70 rows train, and the ridge is lam; then the ridge is n lam.
+    # The training part has 70 rows; first the ridge is lam, then n lam.
     assert (panel.bound(), panel.bound(3.0)) == pytest.approx((1 / 0.14, 3 / 0.14))
     whole = replace(spec, lam=LamGrid((0.001,), "fixed", "n lam"))
     (panel,) = study_theory(study(whole, found), figure)
@@ -156,7 +156,7 @@ def load(folder: Path, uniform: str = "[sonar]", bias: str = "true", **flags: ob
 
 
 def panel(name: str, points: list[tuple[float, float]]) -> DataSetStability:
-    """A data set with (beta, variance) along the widths; the first width has uniform stability, too."""
+    """Return a data set with (beta, variance) along the widths, and one uniform stability."""
     nan = math.nan
     widths = [
         StabilityAtWidth(2.0**i, (1.0, beta), v, *((0.5, 0.25) if i == 0 else (nan, nan)), runs=4)
@@ -167,7 +167,7 @@ def panel(name: str, points: list[tuple[float, float]]) -> DataSetStability:
 
 @given(st.floats(-8, 5), st.floats(0.005, 9))
 def test_an_axis_has_enough_labels_wherever_it_lies(low: float, span: float) -> None:
-    """Within it, different from each other, and no more than fit."""
+    """Labels are within the axis, distinct, and not too many."""
     ends = 10**low, 10 ** (low + span)
     ticks = find_ticks(*ends)
     texts = [show_tick(t) for t in ticks]
@@ -180,7 +180,7 @@ def test_an_axis_has_enough_labels_wherever_it_lies(low: float, span: float) -> 
 
 @pytest.mark.parametrize("width", [9.6, 3.7])
 def test_labels_do_not_overlap(width: float) -> None:
-    """On any axis, of panels that span little or much; one without data has no labels."""
+    """Labels fit on any axis; a panel without data has none."""
     panels = [
         panel("a", [(1.0, 3e-4), (1.5, 4e-4), (14.0, 2e-4)]),
         panel("b", [(1.0, 1e-9), (900.0, 3e-2), (40.0, 2e-5)]),
@@ -199,8 +199,8 @@ def test_labels_do_not_overlap(width: float) -> None:
     assert counts[3] == 0
 
 
-def test_tables_and_words() -> None:
-    """A dash where nothing is there; the bound is n lam's, and beta's beside it."""
+def test_tables_and_captions() -> None:
+    """Missing values are dashes; the bound of n lam is next to beta's."""
     figure = Theory("theory", "5-CV", (1.0, 2.0), 1.0, (0.5, 1.0), ("a", "b"))
     panels = [panel("a", [(4.0, 0.1), (8.0, 0.2)]), panel("b", [])]
     first, second = (
@@ -217,12 +217,12 @@ def test_tables_and_words() -> None:
 
 
 def cells(row: str) -> list[str]:
-    """Return the cells of a row of Markdown."""
+    """Return the cells of a Markdown row."""
     return [cell.strip() for cell in row.split("|")[1:-1]]
 
 
-def test_uniform_stability_is_asked_with_and_without_the_bias(tmp_path: Path) -> None:
-    """Once where the learner has none."""
+def test_uniform_stability_has_a_probe_with_and_without_the_bias(tmp_path: Path) -> None:
+    """A learner without a bias has one probe."""
     asked = {m.label: m for m in load(tmp_path).methods if m.criterion == UNIFORM}
     assert set(asked) == {UNIFORM, UNBIASED}
     ((task, choice),) = asked[UNBIASED].scored_by
@@ -233,7 +233,7 @@ def test_uniform_stability_is_asked_with_and_without_the_bias(tmp_path: Path) ->
 
 
 def test_a_learner_without_such_fits_is_refused(tmp_path: Path) -> None:
-    """As a line of the config, where the trial would have lost all of its numbers."""
+    """The config is refused, since every trial would fail."""
     with pytest.raises(
         ConfigError, match=r"uniform\[1\]: bodyfat: uniform-stability needs fits without"
     ):
@@ -244,7 +244,7 @@ def test_a_learner_without_such_fits_is_refused(tmp_path: Path) -> None:
         load(tmp_path, "[hart]")
 
 
-def test_a_figure_keeps_what_it_needs_beside_columns(tmp_path: Path) -> None:
+def test_a_figure_keeps_its_probes(tmp_path: Path) -> None:
     """``-c 5-CV`` keeps the figure and its probes; ``-c RKS`` neither."""
     whole, some = load(tmp_path), load(tmp_path, criteria=["5-CV"])
     mine = [m for m in whole.methods if m.part == "theory"]
@@ -255,7 +255,7 @@ def test_a_figure_keeps_what_it_needs_beside_columns(tmp_path: Path) -> None:
 
 
 def test_the_caption_has_the_unit_of_the_ridge(tmp_path: Path) -> None:
-    """Not lam where the config fixes n lam; nothing run yet is no error."""
+    """The caption says n lam if the config fixes n lam, also without records."""
     spec = load(tmp_path)
     (figure,) = spec.figures
     shown = FIGURES["theory"].show(figure, study_of(spec, []))

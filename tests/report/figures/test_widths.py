@@ -1,4 +1,4 @@
-"""Numbers of learned widths, and their box plots."""
+"""Statistics of learned widths, and their box plots."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kselect.report.figures.widths import LearnedWidths, draw_widths
 from kselect.report.style import WIDE
 
 
-def test_numbers_of_learned_widths() -> None:
+def test_statistics_of_learned_widths() -> None:
     values = np.array([[1.0, 0.0, 2.0], [3.0, 0.0, 2.0]])
     one = LearnedWidths("d", "m", values)
     assert one.variation == pytest.approx(np.median([np.std([1, 3], ddof=1) / 2, 0.0]))
@@ -19,7 +19,7 @@ def test_numbers_of_learned_widths() -> None:
 
 
 def test_widths_of_no_splits_have_an_empty_panel() -> None:
-    """No axis of features where none were learned; the column beside it keeps its own."""
+    """A panel without data has no feature axis; the panel next to it keeps its own."""
     none = LearnedWidths("splice", "ARD-XVAL", np.empty((0, 0)))
     some = LearnedWidths("splice", "ARD-FLKL", np.array([[1.0, 2.0], [1.5, 1.0]]))
     canvas = draw_widths([[none, some]], WIDE)
