@@ -168,7 +168,8 @@ def learn(frame: Frame) -> tuple[Array, tuple[Levels, ...]]:
 def encode(frame: Frame, medians: Array, levels: Sequence[Levels]) -> list[Array]:
     """Return the unscaled features of each column.
 
-    A category has a 0/1 column per level, or only that of the second of two levels; an unknown value is 0 in all.
+    A category has a 0/1 column per level; with two levels, only the second has one. An unknown value is 0 in
+    every column.
     """
     blocks = []
     for spec, values, median, known in zip(frame.columns, frame.data, medians, levels, strict=True):
