@@ -3,7 +3,8 @@
     python tests/bench/functions.py             one trial of quickstart, and the report of ecml2014
     python tests/bench/functions.py --names     the same, with their names
 
-A function counts once, even if it is called several times; lambdas and comprehensions do not count. A type counts
+A function counts once, even if it is called several times; lambdas, comprehensions and
+class bodies do not count. A type counts
 if a value of it is made: these are the forms that a number may take on its way.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
+import inspect
 import io
 import shutil
 import sys
@@ -47,7 +49,9 @@ def by_module(seen: set[CodeType]) -> dict[str, list[str]]:
     """Return the functions of each module, without lambdas, comprehensions and module bodies."""
     found: dict[str, set[str]] = collections.defaultdict(set)
     for code in seen:
-        if code.co_filename.startswith(PACKAGE) and not code.co_name.startswith("<"):
+        # The body of a class is code, too, but it is not optimised as a function is.
+        is_function = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<")
+        if code.co_filename.startswith(PACKAGE) and is_function:
             found[str(Path(code.co_filename).relative_to(PACKAGE))].add(code.co_qualname)
     return {module: sorted(names) for module, names in sorted(found.items())}
 
