@@ -198,6 +198,46 @@ def test_leave_one_out_is_training_without_the_row() -> None:
     np.testing.assert_allclose(per_fold.loo(), svm(p).loo(), atol=1e-8)
 
 
+SEVEN = np.array([[0.4299], [0.696], [-1.1841], [-0.6617], [-0.4364], [-1.1698], [1.7394]])
+
+
+def singles(n: int) -> Folds:
+    """Return one fold for each row."""
+    return Folds(tuple(np.array([i]) for i in range(n)))
+
+
+def test_a_row_without_a_coefficient_can_bound_the_bias() -> None:
+    """No row is free and the last one, whose beta is 0, is an end of the interval of the bias."""
+    y = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0, -1.0])
+    p = problem_of(Linear(), SEVEN, y, (1.0,))
+    path = svm(p)
+    assert path.fit().alpha[0, 6] == 0.0
+    np.testing.assert_array_equal(path.loo(), path.held_out(singles(7)))
+    assert np.square(y - path.loo()).mean() == pytest.approx(2.42622, abs=1e-5)
+    K, C = p.K[:6, :6], 1.0 / 14
+    beta, b = slow.every_status(K, y[:6], C)
+    assert path.loo()[0, 6] == pytest.approx(p.K[6, :6] @ beta + b, abs=1e-9)
+    np.testing.assert_allclose(path.without(6)[0], p.K[:, :6] @ beta + b, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_small_problems_by_every_status(seed: int) -> None:
+    """Fits and leave-one-out are those of the only statuses that are optimal."""
+    rng = np.random.default_rng(seed)
+    X, y = np.round(2 * rng.normal(size=(6, 2))) / 2, np.tile([1.0, -1.0], 3)
+    kernel = (Linear(), Gaussian(2.0**-3), Gaussian(4.0))[seed % 3]
+    p = problem_of(kernel, X, y, (0.5, 0.08, 0.01))
+    path = svm(p)
+    np.testing.assert_array_equal(path.loo(), path.held_out(singles(6)))
+    for at, C in enumerate(box(p)):
+        beta, b = slow.every_status(p.K, y, C)
+        np.testing.assert_allclose(path.decision()[at], p.K @ beta + b, atol=1e-8)
+        for i in range(6):
+            T = np.delete(np.arange(6), i)
+            beta, b = slow.every_status(p.K[np.ix_(T, T)], y[T], C)
+            assert path.loo()[at, i] == pytest.approx(p.K[i, T] @ beta + b, abs=1e-8)
+
+
 def test_a_fold_that_leaves_one_class() -> None:
     """The SVM with a bias predicts the label of the only class, its optimum nearest to 0."""
     X, y = rows(20)
@@ -279,3 +319,35 @@ def test_each_row_is_on_its_side(kind: str, tau: float, bias: bool) -> None:
         )
         assert (slack[at, whole <= 0] <= 0).all()
         assert (slack[at, whole >= several * C] >= 0).all()
+
+
+def balanced(n: int, seed: int = 0) -> tuple[Array, Array]:
+    """Return rows and labels, equally many of each class."""
+    rng = np.random.default_rng(seed)
+    return rng.uniform(-1, 1, size=(n, 3)), np.where(rng.permutation(n) % 2 == 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("n", [4, 10, 50, 72])
+def test_the_bias_of_balanced_classes_at_the_identity_is_zero(n: int) -> None:
+    """All rows at C, or all free: exactly 0, also without one row of each class, which are then wrong."""
+    X, y = balanced(n)
+    lams = 1.0 / (2 * n * np.array([0.005, 0.05, 0.7, 1.0, 1.1, 5.0, 50.0]))
+    p = problem_of(Gaussian(2.0**-30), X, y, lams)
+    np.testing.assert_array_equal(p.K, np.eye(n))
+    path = svm(p)
+    np.testing.assert_array_equal(path.fit().bias, 0.0)
+    pairs = zip(np.flatnonzero(y > 0), np.flatnonzero(y < 0), strict=True)
+    np.testing.assert_array_equal(path.held_out(Folds(tuple(map(np.sort, pairs)))), 0.0)
+
+
+@pytest.mark.parametrize("C", [0.05, 0.7, 3.0])
+@pytest.mark.parametrize("size", [1e-25, 1e-14, 1e-10])
+def test_a_tiny_bias_has_its_sign(size: float, C: float) -> None:
+    """Near the identity: the sum of small terms, which rounding of y would hide, relative to these terms."""
+    X, y = balanced(8)
+    off = size * np.random.default_rng(1).uniform(size=(8, 8))
+    p = replace(problem_of(Gaussian(1.0), X, y, (1.0 / (16 * C),)), K=np.eye(8))
+    p = replace(p, K=p.K + np.triu(off, 1) + np.triu(off, 1).T)
+    expected = slow.bias_near_identity(p.K, y, C)
+    assert 0.0 < abs(expected) < size
+    assert svm(p).fit().bias[0] == pytest.approx(expected, rel=1e-6, abs=1e-3 * size)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from kselect.learners.svm.compiled import compiled
-from kselect.learners.svm.quadratic import BoxQP, ends, looseness
+from kselect.learners.svm.quadratic import EPS, TOLERANCE, BoxQP, Status, ends, looseness
 from kselect.numerics.linalg import Array
+
+# A sum is better than a difference from y if its terms are at most this; within so many roundings of them it is 0.
+SMALL, ZERO = 0.125, 2.0
 
 
 @compiled
@@ -21,43 +24,135 @@ def middle(q: BoxQP, beta: Array, h: Array, C: float) -> float:
 
 
 @compiled
-def correction(q: BoxQP, C: float, beta: Array, slack: Array, bias: float) -> float:
-    """Return what to add to the bias to reach the middle of its interval; 0 if a row is free by more than rounding.
+def fix_signs(status: Status, slack: Array) -> None:
+    """Set the slack to 0 in free rows and to the sign that optimality requires in others, except held-out rows.
 
-    If only one end of the interval is finite, the bias becomes the value in it that is nearest to 0.
+    Otherwise the empirical risks of two kernels that separate the training rows would differ by rounding errors,
+    which would then choose between the kernels. Both risks must be 0.
     """
-    if not q.bias:
-        return 0.0
-    least, most = -np.inf, np.inf
+    for t in range(len(slack)):
+        if status[t] == 0:
+            slack[t] = 0.0
+        elif status[t] == -1:
+            slack[t] = min(slack[t], 0.0)
+        elif status[t] == 1:
+            slack[t] = max(slack[t], 0.0)
+
+
+@compiled
+def statuses(q: BoxQP, C: float, beta: Array) -> Status:
+    """Return the status of each row; a row is free if it is off the ends of its box by more than rounding."""
+    status = np.zeros(len(beta), np.int8)
     for t in range(len(beta)):
         low, high, loose = C * q.low[t], C * q.high[t], looseness(q, C, t)
         if low == high:
-            continue
-        if beta[t] <= low + loose:
-            least = max(least, slack[t])
+            status[t] = 2
+        elif beta[t] <= low + loose:
+            status[t] = -1
         elif beta[t] >= high - loose:
-            most = min(most, slack[t])
-        else:
+            status[t] = 1
+    return status
+
+
+@compiled
+def correction(status: Status, slack: Array, bias: float) -> float:
+    """Return what to add to the bias to reach the middle of its interval; 0 if a row is free.
+
+    If only one end of the interval is finite, the bias becomes the value in it that is nearest to 0.
+    """
+    least, most = -np.inf, np.inf
+    for t in range(len(status)):
+        if status[t] == 0:
             return 0.0
+        if status[t] == -1:
+            least = max(least, slack[t])
+        elif status[t] == 1:
+            most = min(most, slack[t])
     if np.isinf(least) or np.isinf(most):
         return float(min(max(-bias, least), most))
     return 0.5 * (least + most)
 
 
 @compiled
-def fix_signs(q: BoxQP, C: float, beta: Array, slack: Array) -> None:
-    """Set the slack to 0 in free rows and to the sign that optimality requires in others, except held-out rows.
+def other_terms(q: BoxQP, beta: Array, kappa: float) -> tuple[Array, Array]:
+    """Return ``(K - kappa I) beta``, and the sums of the absolute values of its terms."""
+    n = len(beta)
+    value, size = np.zeros(n), np.zeros(n)
+    for t in range(n):
+        row = q.K[t]
+        for s in range(n):
+            term = (row[s] - kappa if s == t else row[s]) * beta[s]
+            value[t] += term
+            size[t] += abs(term)
+    return value, size
 
-    Otherwise the empirical risks of two kernels that separate the training rows would differ by rounding errors,
-    which would then choose between the kernels. Both risks must be 0.
+
+@compiled
+def end_row(status: Status, own: Array, value: Array, side: int) -> int:
+    """Return the row whose ``own - value`` is largest (side -1) or smallest (1) of that status, or -1."""
+    best = -1
+    for t in range(len(status)):
+        if status[t] == side and (
+            best < 0 or side * ((own[t] - own[best]) - (value[t] - value[best])) < 0.0
+        ):
+            best = t
+    return best
+
+
+@compiled
+def tiny_bias(q: BoxQP, C: float, status: Status, value: Array, size: Array, kappa: float) -> float:
+    r"""Return a bias as a sum of small terms, or NaN if they are not small; ``value`` is ``(K - kappa I) beta``.
+
+    It is the mean of ``y - K beta`` over the free rows F or, if none is free, over the two rows at the ends of
+    its interval. ``1^T beta = 0`` gives, for any kappa,
+
+        |F| b = 1^T y_F + kappa sum_{i not in F} beta_i - 1^T ((K - kappa I) beta)_F
+
+    Near ``K = I`` the first two terms are whole multiples of 1 and C, which cancel exactly in balanced classes.
+    A sum within a few roundings of its terms is 0.
     """
-    for t in range(len(beta)):
-        low, high, loose = C * q.low[t], C * q.high[t], looseness(q, C, t)
-        if low == high:
-            continue
-        if beta[t] <= low + loose:
-            slack[t] = min(slack[t], 0.0)
-        elif beta[t] >= high - loose:
-            slack[t] = max(slack[t], 0.0)
-        else:
-            slack[t] = 0.0
+    own, bound = q.target + q.shift, 0.0
+    for t in range(len(status)):
+        if status[t] == -1 or status[t] == 1:
+            end = C * (q.low[t] if status[t] == -1 else q.high[t])
+            own[t] -= kappa * end
+            bound += end
+    rows, whole = np.flatnonzero(status == 0), kappa * bound
+    if len(rows) == 0:
+        rows, whole = np.array([end_row(status, own, value, side) for side in (-1, 1)]), 0.0
+        if rows.min() < 0:
+            return np.nan
+    whole += own[rows].sum()
+    small, terms = value[rows].sum(), abs(whole) + size[rows].sum()
+    if terms > SMALL * len(rows):
+        return np.nan
+    return 0.0 if abs(whole - small) <= ZERO * EPS * terms else (whole - small) / len(rows)
+
+
+@compiled
+def settle(q: BoxQP, C: float, beta: Array, slack: Array, bias: float, decision: Array) -> float:
+    """Correct the slack in place, write the decision values and return the corrected bias.
+
+    The bias belongs to the shifted labels, the corrected one to the labels. If the latter is within the tolerance,
+    it is computed again, with the decision values of held-out rows: near ``K = I`` the rounding error of y would
+    choose their signs.
+    """
+    status = statuses(q, C, beta)
+    off = correction(status, slack, bias + q.shift) if q.bias else 0.0
+    b = bias + off + q.shift
+    for t in range(len(slack)):
+        slack[t] -= off
+    fix_signs(status, slack)
+    for t in range(len(slack)):
+        decision[t] = q.target[t] + q.shift - slack[t]
+    if q.bias and abs(b) <= TOLERANCE:
+        kappa = q.K[0, 0]
+        value, size = other_terms(q, beta, kappa)
+        tiny = tiny_bias(q, C, status, value, size, kappa)
+        if not np.isnan(tiny):
+            b = tiny
+            for t in range(len(slack)):
+                if status[t] == 2:
+                    f = value[t] + b
+                    decision[t] = 0.0 if abs(f) <= ZERO * EPS * (size[t] + abs(b)) else f
+    return b

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from kselect.learners.svm.bias_interval import correction, fix_signs
+from kselect.learners.svm.bias_interval import settle
 from kselect.learners.svm.quadratic import BoxQP, KernelMatrix
 from kselect.learners.svm.smo_fallback import solve_by_smo
 from kselect.learners.svm.stride import stride
@@ -15,11 +15,11 @@ from kselect.numerics.linalg import Array
 
 @dataclass(frozen=True, eq=False)
 class Ladder:
-    """Solutions in ascending order of C, (n_C, n) and (n_C,); the slack is ``y - K beta - b``."""
+    """Solutions in ascending order of C, (n_C, n) and (n_C,); the decision values are ``K beta + b``."""
 
     beta: Array
     bias: Array
-    slack: Array
+    decision: Array
 
 
 def hinge_dual(kernel: KernelMatrix, y: Array, weights: Array, bias: bool) -> BoxQP:
@@ -33,20 +33,29 @@ def hinge_dual(kernel: KernelMatrix, y: Array, weights: Array, bias: bool) -> Bo
 def climb(q: BoxQP, Cs: Array, name: str, above: Ladder | None = None) -> Ladder:
     """Solve at every C, ascending; ``above`` holds the solutions for all rows if the dual leaves some out."""
     shape = (len(Cs), len(q.target))
-    found = Ladder(np.zeros(shape), np.zeros(len(Cs)), np.zeros(shape))
+    betas, biases, slacks = np.zeros(shape), np.zeros(len(Cs)), np.zeros(shape)
     start = above.beta[0] if above else Cs[0] * even_start(q)
-    at = stride(q, Cs, 0, start, found.beta, found.bias, found.slack)
+    at = stride(q, Cs, 0, start, betas, biases, slacks)
     while at < len(Cs):
-        last = found.beta[at - 1] * (Cs[at] / Cs[at - 1]) if at else start
-        beta, b, slack = solve_by_smo(q, float(Cs[at]), last, name)
-        found.beta[at], found.bias[at], found.slack[at] = beta, b, slack
-        at = stride(q, Cs, at + 1, beta, found.beta, found.bias, found.slack)
+        last = betas[at - 1] * (Cs[at] / Cs[at - 1]) if at else start
+        betas[at], biases[at], slacks[at] = solve_by_smo(q, float(Cs[at]), last, name)
+        at = stride(q, Cs, at + 1, betas[at], betas, biases, slacks)
+    return settled(q, Cs, betas, biases, slacks)
+
+
+def settled(q: BoxQP, Cs: Array, betas: Array, biases: Array, slacks: Array) -> Ladder:
+    """Move the biases to the middle of their intervals and give the slacks the right signs, in place."""
+    found = Ladder(betas, np.empty_like(biases), np.empty_like(slacks))
     for at, C in enumerate(Cs.tolist()):
-        off = correction(q, C, found.beta[at], found.slack[at], found.bias[at] + q.shift)
-        found.bias[at] += off
-        found.slack[at] -= off
-        fix_signs(q, C, found.beta[at], found.slack[at])
-    return replace(found, bias=found.bias + q.shift)
+        where = found.beta[at], slacks[at], biases[at], found.decision[at]
+        found.bias[at] = settle(q, C, *where)
+    return found
+
+
+def leave(q: BoxQP, Cs: Array, above: Ladder) -> Ladder:
+    """Return the solutions without rows whose beta is 0 at every C; these can still bound the bias."""
+    slacks = q.target + q.shift - above.decision
+    return settled(q, Cs, above.beta, above.bias - q.shift, slacks)
 
 
 def even_start(q: BoxQP) -> Array:

@@ -93,20 +93,22 @@ class SVMPath:
     def _climb(self, kept: Mask, rows: int, above: Ladder | None) -> Ladder:
         """Solve the dual of the kept rows at ``C = 1 / (2 rows lam)``."""
         # Imported here: numba takes 0.3 s to load.
-        from kselect.learners.svm.ladder import climb, hinge_dual
+        from kselect.learners.svm.ladder import climb, hinge_dual, leave
         from kselect.learners.svm.quadratic import kernel_matrix
 
         p = self.problem
         K = p.of_kernel.once("prepared", lambda: kernel_matrix(p.K))
         q = hinge_dual(K, p.y, self.rows.weights(kept), self.bias)
-        name = f"{p.kernel.name} {p.kernel.text}".rstrip()
-        return climb(q, 1.0 / (2 * rows * p.lams[self.order]), name, above)
+        Cs = 1.0 / (2 * rows * p.lams[self.order])
+        if above and rows == p.n and not above.beta[:, self.rows.first[~kept]].any():
+            return leave(q, Cs, above)
+        return climb(q, Cs, f"{p.kernel.name} {p.kernel.text}".rstrip(), above)
 
     def _decisions(self, ladder: Ladder) -> Array:
         """Return the decision values (n_ridges, n), which are the same for equal rows."""
-        slacks = np.empty((len(self.order), self.problem.n))
-        slacks[self.order] = ladder.slack[:, self.rows.first]
-        return self.problem.y - slacks
+        decisions = np.empty((len(self.order), self.problem.n))
+        decisions[self.order] = ladder.decision[:, self.rows.first]
+        return decisions
 
     def fit(self) -> Fit:
         """Return ``beta = y alpha`` and b for every ridge."""
@@ -143,9 +145,7 @@ class SVMPath:
         return self._decisions(self._climb(kept, rows, self.ladder))
 
     def without(self, row: int) -> Array:
-        """Train without one row; a row with ``beta = 0`` at every C changes nothing."""
-        if not self.fit().alpha[:, row].any():
-            return self.decision()
+        """Train without one row."""
         return self._without(np.array([row]), self.problem.n)
 
     def loo(self) -> Array:
