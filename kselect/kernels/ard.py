@@ -62,7 +62,7 @@ class Ard(Kernel):
     def gram(self, points: Points) -> Array:
         """Return the kernel matrix from differences, so that features of any scale and offset keep all digits.
 
-        Values below 1e-100 are zero, as in the Gaussian kernel and for the same reasons.
+        Values up to 2e-100 are zero, as in the Gaussian kernel and for the same reasons.
         """
         theta = self.vector()
         if points.X.shape[1] != len(theta):

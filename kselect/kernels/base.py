@@ -11,12 +11,7 @@ import numpy as np
 
 from kselect.errors import ConfigError
 from kselect.grids import show_number
-from kselect.numerics.linalg import (
-    Array,
-    distance_rounding,
-    squared_differences,
-    squared_distances,
-)
+from kselect.numerics.linalg import EPS, Array, longest_square, near_zero, squared_distances
 from kselect.numerics.memory import Memo
 from kselect.registry import Registry
 
@@ -43,12 +38,8 @@ class Points:
 
     @cached_property
     def distance_rounding(self) -> float:
-        """The largest rounding error of the squared distances."""
-        return distance_rounding(self.X, self.Z)
-
-    def squared_differences(self) -> Array:
-        """Return the squared distances to full relative accuracy; not cached, since few kernels need them."""
-        return squared_differences(self.X, self.Z)
+        """The order of magnitude of the largest rounding error of the squared distances."""
+        return 2.0 * EPS * longest_square(*near_zero(self.X, self.Z))
 
     @cached_property
     def inner_products(self) -> Array:

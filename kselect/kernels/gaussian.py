@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from kselect.kernels.base import Kernel, Points, kernel, powers_around
-from kselect.numerics.linalg import Array
+from kselect.numerics.linalg import Array, squared_differences
 
 NEGLIGIBLE = 1e-100
 LOWEST = math.log(NEGLIGIBLE)
@@ -37,12 +37,19 @@ class Gaussian(Kernel):
         return points.largest_squared_distance
 
     def gram(self, points: Points) -> Array:
-        """Return the kernel matrix in one pass over the squared distances; values below 1e-100 are zero.
+        """Return the kernel matrix in one pass over the squared distances; values up to 2e-100 are zero.
 
         Near the underflow limit LAPACK's divide and conquer fails to converge (seen on a2a at tau = 1/4), and
-        subnormal numbers take a hundred times the time. The cut changes the matrix by less than n 1e-100.
+        subnormal numbers take a hundred times the time. The cut changes the matrix by at most n 2e-100.
+
+        If the kernel is narrow compared with the longest row, the shared squared distances have lost the distances
+        of close rows to rounding. Then the distances are computed again from the differences.
         """
-        K = self._exponents(points)
+        if points.distance_rounding <= 2.0 * self.tau * HARMLESS:
+            K = points.squared_distances * (-0.5 / self.tau)
+        else:
+            K = squared_differences(points.X, points.Z)
+            K *= -0.5 / self.tau
         if points.largest_squared_distance <= -2.0 * self.tau * LOWEST:
             return np.exp(K, out=K)
         # Clip before the exponential, because computing a subnormal result is slow too.
@@ -50,18 +57,6 @@ class Gaussian(Kernel):
         np.exp(K, out=K)
         K *= K > 2.0 * NEGLIGIBLE
         return K
-
-    def _exponents(self, points: Points) -> Array:
-        """Return ``-||x - z||^2 / (2 tau)`` as a new array.
-
-        If the kernel is narrow compared with the longest row, the shared squared distances have lost the distances
-        of close rows to rounding. Then the distances are computed again from the differences.
-        """
-        if points.distance_rounding <= 2.0 * self.tau * HARMLESS:
-            return points.squared_distances * (-0.5 / self.tau)
-        exponents = points.squared_differences()
-        exponents *= -0.5 / self.tau
-        return exponents
 
     def regularised(self) -> tuple[float, ...]:
         r"""Return ``eta = 1 / (2 tau)``, the parameter of ``exp(-eta ||x - z||^2)`` in Cawley and Talbot 2007."""

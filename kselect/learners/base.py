@@ -113,15 +113,15 @@ WORDS: dict[type[Any], str] = {
 M = TypeVar("M", bound=Callable[..., Any])
 
 
-def per_folds(method: M) -> M:
-    """Cache the result of a path's method for each folds, its only argument."""
+def memoised(method: M) -> M:
+    """Cache the results of a path's method by its arguments, for as long as the path exists."""
 
     @wraps(method)
-    def cached(self: Any, folds: Folds) -> Any:
-        known = self.__dict__.setdefault("_per_folds", {})
-        key = method.__name__, folds
+    def cached(self: Any, *args: Any) -> Any:
+        known = self.__dict__.setdefault("_memoised", {})
+        key = method.__name__, *args
         if key not in known:
-            known[key] = method(self, folds)
+            known[key] = method(self, *args)
         return known[key]
 
     return cast(M, cached)

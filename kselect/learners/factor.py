@@ -18,9 +18,8 @@ import numpy as np
 from scipy.linalg.lapack import dpstrf
 
 from kselect.errors import TrialError
-from kselect.numerics.linalg import Array, Index, symmetric_eigh
+from kselect.numerics.linalg import EPS, Array, Index, symmetric_eigh
 
-EPS = float(np.finfo(np.float64).eps)
 # Leaving out eigenvectors saves time if fewer than this share of them is needed.
 SHORT_SHARE = 0.95
 # The core of a scattered matrix has at most this share of the rows.

@@ -26,9 +26,9 @@ from scipy.linalg.blas import dsyr
 from scipy.linalg.lapack import dposv
 
 from kselect.errors import TrialError
-from kselect.learners.factor import EPS, Factor, ScatteredFactor, weights
+from kselect.learners.factor import Factor, ScatteredFactor, weights
 from kselect.numerics.folds import Folds
-from kselect.numerics.linalg import Array, Index, Mask
+from kselect.numerics.linalg import EPS, Array, Index, Mask
 
 # A fold whose block needs at most this many multiplications is too small for a BLAS call of its own.
 SMALL_PRODUCT = 1_000_000

@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kselect.learners.base import Fit, Problem, RightSide, learner, per_folds
+from kselect.learners.base import Fit, Problem, RightSide, learner, memoised
 from kselect.learners.factor import Factor
 from kselect.learners.fold_solves import FoldSolver, SharedFits, solve_all, stacks
 from kselect.learners.nystrom_series import factor_of_share, fbif_square
@@ -99,15 +99,12 @@ class SquareLossPath:
             lambda: np.asarray(self.factor.diagonal(self.gammas) - np.square(self._fit[2])),
         )
 
-    @cached_property
-    def _loo(self) -> Array:
+    @memoised
+    def loo(self) -> Array:
+        r"""Return ``y_i - alpha_i / P_ii``: exact leave-one-out with the ridge n lam (Cawley 2006)."""
         held = np.asarray(self.problem.y - self._fit[0].alpha / self._inverse_diagonal)
         form_left_out(self._fit[0], held)
         return held
-
-    def loo(self) -> Array:
-        r"""Return ``y_i - alpha_i / P_ii``: exact leave-one-out with the ridge n lam (Cawley 2006)."""
-        return self._loo
 
     def leverages(self) -> Array:
         """Return ``S_ii = 1 - gamma P_ii``."""
@@ -118,7 +115,7 @@ class SquareLossPath:
         """The hat matrices ``S = I - gamma P``."""
         return Modes(*self.factor.modes(self.gammas), np.sqrt(self.gammas)[:, None] * self._fit[2])
 
-    @per_folds
+    @memoised
     def _series(self, folds: Folds) -> HeldOutSeries:
         y = self.problem.y
         return HeldOutSeries(y - (y - self.gammas[:, None] * self._fit[0].alpha), folds)
@@ -189,7 +186,7 @@ class SquareLossPath:
             block -= self.gammas[i] * np.outer(q, q)
         return block
 
-    @per_folds
+    @memoised
     def held_out(self, folds: Folds) -> Array:
         r"""Return ``y_F - P_FF^{-1} alpha_F``: exact k-fold cross-validation, ``O(n m^2)`` per fold and ridge.
 

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 
 from kselect.errors import TrialError
-from kselect.learners.base import per_folds
+from kselect.learners.base import memoised
 from kselect.learners.factor import weights
 from kselect.learners.problem import Fit, LowRank, Problem
 from kselect.learners.series import HeldOutSeries, Modes, is_positive_definite, rates_reaching
@@ -155,7 +155,7 @@ class PrimalPath:
         """The hat matrices."""
         return Modes(self.B, self.s, self._w, self._along)
 
-    @per_folds
+    @memoised
     def _series(self, folds: Folds) -> HeldOutSeries:
         return HeldOutSeries(self.problem.y - self.decision(), folds)
 
@@ -213,7 +213,7 @@ class PrimalPath:
         A = np.column_stack([self.B[F] * np.sqrt(w), self._along[i, F]])
         return np.asarray(A.T @ A)
 
-    @per_folds
+    @memoised
     def held_out(self, folds: Folds) -> Array:
         """Return exact k-fold cross-validation: ``O(n r^2 / k + r^3)`` per fold and ridge for all targets."""
         key = ("held out", *self._kind, self.problem.ridge, folds)

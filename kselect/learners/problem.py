@@ -200,7 +200,3 @@ class Fit:
     def decision(self, ridge: int, K: Array) -> Array:
         """Return the decision values at new rows; K (rows, n) is the kernel of these and the training rows."""
         return np.asarray(K @ self.alpha[ridge] + self.bias[ridge])
-
-    def at(self, ridge: int) -> Fit:
-        """Return the fit at one ridge only."""
-        return Fit(self.alpha[[ridge]].copy(), self.bias[[ridge]].copy())

@@ -25,7 +25,7 @@ import numpy as np
 
 from kselect.errors import ConfigError
 from kselect.grids import show_number
-from kselect.learners.base import Fit, Problem, learner, per_folds
+from kselect.learners.base import Fit, Problem, learner, memoised
 from kselect.learners.problem import RidgeMode
 from kselect.learners.quadratic_svr_trainer import (
     Start,
@@ -79,7 +79,7 @@ class QuadraticSVRPath(FrozenZoneSeries):
         """Return ``K alpha + b``."""
         return np.array([s.decision for s in self.solutions])
 
-    @per_folds
+    @memoised
     def held_out(self, folds: Folds) -> Array:
         """Return exact k-fold cross-validation by retraining, each fold started from the full fit.
 
@@ -87,12 +87,9 @@ class QuadraticSVRPath(FrozenZoneSeries):
         """
         return self._retrain(folds.members, self.problem.ridge)
 
+    @memoised
     def loo(self) -> Array:
         """Return leave-one-out by n trainings with the ridge n lam; rows within the tube need none."""
-        return self._loo
-
-    @cached_property
-    def _loo(self) -> Array:
         return self._retrain([np.array([i]) for i in range(self.problem.n)], "fixed")
 
     def _retrain(self, left_out: Iterable[Index], mode: RidgeMode) -> Array:

@@ -18,9 +18,8 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from kselect.errors import TrialError
-from kselect.learners.factor import EPS
 from kselect.learners.tiny_predictions import SMALL, bias, products
-from kselect.numerics.linalg import Array, Index, Mask
+from kselect.numerics.linalg import EPS, Array, Index, Mask
 
 # The tolerance of the optimality conditions, relative to the range of the targets.
 TOLERANCE = 1e-10

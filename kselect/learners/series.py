@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
-from kselect.learners.base import per_folds
+from kselect.learners.base import memoised
 from kselect.learners.problem import Problem
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, Mask
@@ -194,7 +194,7 @@ class FrozenZoneSeries(ABC):
     def _series(self) -> dict[Folds, Array]:
         return {}
 
-    @per_folds
+    @memoised
     def rates(self, folds: Folds) -> Array:
         """Return the largest rate over folds for each ridge, (n_ridges,)."""
         ridges = range(len(self.problem.lams))

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotri, dpotrs
 
 from kselect.errors import ConfigError
-from kselect.learners.base import Fit, Problem, RightSide, learner, per_folds
+from kselect.learners.base import Fit, Problem, RightSide, learner, memoised
 from kselect.learners.nystrom_series import factor_of_share, fbif_smooth_hinge
 from kselect.learners.problem import RidgeMode
 from kselect.learners.series import FrozenZoneSeries, largest_rate, perturbation
@@ -136,7 +136,7 @@ class SmoothHingePath(FrozenZoneSeries):
         """Return ``f = y z``."""
         return np.asarray(self.problem.y * np.array([s.z for s in self.solutions]))
 
-    @per_folds
+    @memoised
     def held_out(self, folds: Folds) -> Array:
         """Return exact k-fold cross-validation by retraining, each fold from the zones of the full fit.
 
@@ -144,7 +144,7 @@ class SmoothHingePath(FrozenZoneSeries):
         """
         return self._left_out(folds.members, self.problem.ridge, FoldTrainer.fit)
 
-    @per_folds
+    @memoised
     def frozen_step(self, folds: Folds) -> Array:
         """Return each row's prediction after one Newton step towards the problem without its fold.
 

@@ -34,8 +34,7 @@ import numpy as np
 from scipy.linalg.lapack import dposv, dpotrf, dpotrs, dtrtri
 
 from kselect.errors import TrialError
-from kselect.learners.factor import EPS
-from kselect.numerics.linalg import Array, Index, Mask
+from kselect.numerics.linalg import EPS, Array, Index, Mask
 
 # The tolerance of the slope ``gamma a - pull(z)``.
 TOLERANCE = 1e-9

@@ -23,8 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kselect.learners.factor import EPS
-from kselect.numerics.linalg import Array, Index, Mask
+from kselect.numerics.linalg import EPS, Array, Index, Mask
 
 # A sum is better than the closed form's difference if its terms are at most this share of ``|y| + |e|``.
 SMALL = 0.125

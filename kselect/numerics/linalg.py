@@ -11,6 +11,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
+EPS = float(np.finfo(np.float64).eps)
 # Rows are centred only if that shortens the longest row by this factor, squared; centring itself rounds.
 FAR_FROM_ZERO = 4.0
 
@@ -48,11 +49,6 @@ def near_zero(X: Array, Z: Array) -> tuple[Array, Array]:
 def longest_square(X: Array, Z: Array) -> float:
     """Return the largest ``|x|^2`` of two sets of rows."""
     return max(float(np.einsum("ij,ij->i", A, A).max(initial=0.0)) for A in (X, Z))
-
-
-def distance_rounding(X: Array, Z: Array) -> float:
-    """Return the order of magnitude of the largest error in ``squared_distances``."""
-    return 2.0 * float(np.finfo(np.float64).eps) * longest_square(*near_zero(X, Z))
 
 
 def squared_differences(X: Array, Z: Array) -> Array:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isclose
 from time import perf_counter
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from kselect.search.training_context import TrainingContext
 
 NUMERICAL = (TrialError, np.linalg.LinAlgError, FloatingPointError, MemoryError)
 INFINITE = "infinite score"
+R = TypeVar("R")
 
 # The methods to search with, and the settings of each: one cell of a table for each pair.
 Demand = Mapping[Method, tuple[Setting, ...]]
@@ -53,14 +54,14 @@ class KernelScores:
     held_out: Mapping[Method, tuple[Array, ...]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, eq=False)
 class Paths:
     """The paths of one kernel, created on first use; all methods share them."""
 
-    def __init__(self, context: TrainingContext, problem: Problem) -> None:
-        self.context = context
-        self.problem = problem
-        self._made: dict[tuple[Choice, int, int | None], Path] = {}
-        self._broken: dict[Choice, Exception] = {}
+    context: TrainingContext
+    problem: Problem
+    _made: dict[tuple[Choice, int, int | None], Path] = field(default_factory=dict)
+    _broken: dict[Choice, Exception] = field(default_factory=dict)
 
     def of(self, learner: Choice, ridge: int | None) -> Iterator[Path]:
         """Yield a learner's path for each target, over all ridges or one; a failure is cached and raised again."""
@@ -105,7 +106,7 @@ class Best:
         if scores[ridge] < self.score:
             self.score = float(scores[ridge])
             self.point = GridPoint(kernel.kernel, lams[ridge])
-            self.fits = tuple(fit.at(ridge) for fit in kernel.fits)
+            self.fits = tuple(Fit(f.alpha[[ridge]], f.bias[[ridge]]) for f in kernel.fits)
             held = kernel.held_out.get(method)
             self.held_out = None if held is None else np.array([each[ridge] for each in held])
 
@@ -192,14 +193,10 @@ def held_out(paths: Paths, methods: Iterable[Method]) -> dict[Method, tuple[Arra
 
 def fit_targets(paths: Paths) -> tuple[tuple[Fit, ...], dict[int, str]]:
     """Return each target's fit at every ridge, and the reasons of the ridges without a fit."""
-    found: dict[int | None, list[Fit]] = {}
-
-    def fit(ridge: int | None) -> Array:
-        found[ridge] = [path.fit() for path in paths.of(paths.context.learner, ridge)]
-        return np.zeros(len(found[ridge][0].bias))
-
-    count = len(paths.context.lams)
-    _, unfit = ridge_by_ridge(fit, count)
+    learner, count = paths.context.learner, len(paths.context.lams)
+    found, unfit = ridge_by_ridge(
+        lambda ridge: [path.fit() for path in paths.of(learner, ridge)], count
+    )
     if None in found or not found:
         return tuple(found.get(None, ())), unfit
     some = next(iter(found.values()))
@@ -215,12 +212,14 @@ def fit_targets(paths: Paths) -> tuple[tuple[Fit, ...], dict[int, str]]:
 def score(paths: Paths, method: Method) -> tuple[Array, dict[int, str]]:
     """Return a method's scores at every ridge, the mean over targets, and the reasons of the infinite ones."""
     learner, folds = paths.context.scorer(method), paths.context.folds
-
-    def values(ridge: int | None) -> Array:
-        every = paths.of(learner, ridge)
-        return np.asarray(np.mean([evaluate(method, path, folds) for path in every], axis=0))
-
-    scores, reasons = ridge_by_ridge(values, len(paths.context.lams))
+    count = len(paths.context.lams)
+    found, reasons = ridge_by_ridge(
+        lambda ridge: np.mean([evaluate(method, p, folds) for p in paths.of(learner, ridge)], 0),
+        count,
+    )
+    scores = np.full(count, np.inf)
+    for ridge, values in found.items():
+        scores[slice(None) if ridge is None else [ridge]] = values
     infinite = [i for i in np.flatnonzero(np.isposinf(scores)).tolist() if i not in reasons]
     if infinite and not reasons:  # the path over all ridges has answered
         acts = guards_acting(method, paths.of(learner, None), folds)
@@ -263,24 +262,25 @@ def first_acting(acts: Iterable[Guarded], ridge: int) -> str:
 
 
 def ridge_by_ridge(
-    compute: Callable[[int | None], Array], count: int
-) -> tuple[Array, dict[int, str]]:
-    """Return ``compute(None)`` for all ridges at once; if that fails, compute each ridge separately.
+    compute: Callable[[int | None], R], count: int
+) -> tuple[dict[int | None, R], dict[int, str]]:
+    """Return ``compute(None)``, for all ridges at once, by None; if that fails, compute each ridge separately.
 
-    A ridge that fails again gets an infinite value and a reason.
+    A ridge that fails again gets a reason instead of a result.
     """
     try:
-        return compute(None), {}
+        return {None: compute(None)}, {}
     except NUMERICAL as error:
         if count == 1:
-            return np.array([np.inf]), {0: reason(error)}
-    values, reasons = np.full(count, np.inf), {}
+            return {}, {0: reason(error)}
+    found: dict[int | None, R] = {}
+    reasons: dict[int, str] = {}
     for ridge in range(count):
         try:
-            values[ridge] = compute(ridge)[0]
+            found[ridge] = compute(ridge)
         except NUMERICAL as error:
             reasons[ridge] = reason(error)
-    return values, reasons
+    return found, reasons
 
 
 def reason(error: BaseException) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -21,13 +21,21 @@ from kselect.numerics.linalg import Array, Index
 Streams = Callable[..., np.random.Generator]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class TrainingContext:
     """Training rows, the kernels and ridges to choose from, and the folds of the criteria.
 
     ``targets`` is (q, n): one row for a regression or two classes, one row per class for more classes. ``stream``
     returns the random generator of a purpose. If ``landmarks`` are given, their columns approximate the kernel
     matrix. With ``keeps_held_out`` the search keeps the held-out predictions of cross-validation at its best point.
+
+    Attributes
+    ----------
+    n : the number of training rows.
+    lams : the lam grid for this number of rows.
+    points : the rows, with the matrices that kernels of all parameters share.
+    order : a random order of the rows, the same for every kernel and method that samples rows.
+    factors : factors of kernel matrices that one search keeps for the next.
     """
 
     X: Array
@@ -42,20 +50,12 @@ class TrainingContext:
     landmarks: Index | None = None
     keeps_held_out: bool = False
 
-    @property
-    def n(self) -> int:
-        """The number of training rows."""
-        return len(self.X)
-
-    @property
-    def lams(self) -> tuple[float, ...]:
-        """The lam grid for this number of rows."""
-        return self.ridges.lams(self.n)
-
-    @cached_property
-    def points(self) -> Points:
-        """The rows, with the matrices that kernels of all parameters share."""
-        return Points(self.X) if self.landmarks is None else Points(self.X, self.X[self.landmarks])
+    def __post_init__(self) -> None:
+        self.n = len(self.X)
+        self.lams = self.ridges.lams(self.n)
+        self.points = Points(self.X, None if self.landmarks is None else self.X[self.landmarks])
+        self.order: Index = self.stream("columns").permutation(self.n).astype(np.intp)
+        self.factors: dict[Kernel, Factor] = {}
 
     def scorer(self, method: Method) -> Choice:
         """Return the learner whose paths a method asks for its scores."""
@@ -74,16 +74,6 @@ class TrainingContext:
             targets=self.targets,
             factor=self.factors.get(kernel),
         )
-
-    @cached_property
-    def factors(self) -> dict[Kernel, Factor]:
-        """Factors of kernel matrices that one search keeps for the next."""
-        return {}
-
-    @cached_property
-    def order(self) -> Index:
-        """A random order of the rows, the same for every kernel and method that samples rows."""
-        return self.stream("columns").permutation(self.n).astype(np.intp)
 
     def part(self, rows: Index, name: str) -> TrainingContext:
         """Return a training context of some of the rows, with its own random streams."""

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from oracles import EPS, STEPS, norm
 
 from kselect.errors import TrialError
+from kselect.kernels import Points
 from kselect.numerics.linalg import (
     FAR_FROM_ZERO,
     Array,
-    distance_rounding,
     near_zero,
     squared_differences,
     squared_distances,
@@ -45,7 +45,7 @@ def test_squared_distances(seed: int, power: float, far: float) -> None:
     for other in (X, Z):
         found, expected = squared_distances(X, other), exact_distances(X, other)
         assert (np.abs(found - expected) <= 4 * FAR_FROM_ZERO * 6 * EPS * largest).all()
-        off = 6 * distance_rounding(X, other)
+        off = 6 * Points(X, other).distance_rounding
         assert (np.abs(found - expected) <= off).all()
         assert (found >= 0).all()
     assert (np.diagonal(squared_distances(X, X)) == 0).all()

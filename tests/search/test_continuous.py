@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from oracles_flkl import Array, differences, fit, held_out_errors, kernel
@@ -197,7 +199,7 @@ def tiny(X: Array, y: Array) -> TrainingContext:
     """Return fewer rows than folds."""
     found = side(np.repeat(X, 3, axis=0), np.repeat(y, 3)[None])
     halves = Folds.from_numbers(np.array([0, 1]))
-    return TrainingContext(**{**vars(found), "X": X, "targets": y[None], "folds": lambda _: halves})
+    return replace(found, X=X, targets=y[None], folds=lambda _: halves)
 
 
 NAMED = {"equal rows": "all rows are equal", "an infinite feature": "not a finite number"}
