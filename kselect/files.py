@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -38,6 +38,11 @@ KINDS = (
     (stat.S_ISCHR, "is a device"),
     (stat.S_ISBLK, "is a device"),
 )
+# A name of an open file descriptor. Opening it again would not work for a socket, and would start at the beginning
+# of a file that others are writing to.
+DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
+STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
+READER_SECONDS = 20.0  # the time that a reader of a named pipe has to open it
 
 
 def on_stderr(text: str) -> None:
@@ -163,13 +168,24 @@ def write_whole(path: Path, content: str | bytes, say: Say = on_stderr) -> None:
 
     A temporary file next to the target is synced and renamed. The folder is synced as well, so that the new name
     survives a power cut. The temporary name is unique, so two processes may write the same file at the same time.
-    The temporary file is locked, so that the next process can tell what a killed process left. The mode follows
-    the umask.
+    The temporary file is locked, so that the next process can tell what a killed process left. A symbolic link is
+    followed. An existing file keeps its mode and its owner; the umask decides the mode of a new one. Anything that
+    is not a regular file, such as a pipe or a device, is written to and not replaced.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        old = os.stat(path)
+    except FileNotFoundError:  # a new file, or the missing target of a link
+        old = None
+    number = descriptor(path)
+    if number is not None or (old and not stat.S_ISREG(old.st_mode)):
+        with open(open_stream(path) if number is None else os.dup(number), "wb") as out:
+            out.write(data)
+        return
+    path = Path(os.path.realpath(path))
     remove_litter(path.parent, [path.name])
-    stream, name = open_temporary(path)
+    stream, name = open_temporary(path, old)
     try:
         with stream:
             stream.write(data)
@@ -197,29 +213,66 @@ def write_named(path: Path, content: str | bytes, flag: str = "") -> None:
 
 def require_writable(path: Path, flag: str) -> None:
     """Refuse a path that cannot be written, before any work; ``flag`` is the flag that names it."""
-    shown, folder = f"{flag} {printable(path)}", path.parent
+    shown = f"{flag} {printable(path)}"
     if path.is_dir():
         raise DataError(f"{shown}: that is a folder; add the name of a file")
+    if path.exists() and not path.is_file():  # a pipe or a device, which is not replaced
+        return
+    folder = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
     if not folder.is_dir():
         raise DataError(f"{shown}: there is no folder {printable(folder)}; create it first")
     if not os.access(folder, os.W_OK):
         raise DataError(f"{shown}: no permission to write to the folder {printable(folder)}")
 
 
-def open_temporary(path: Path) -> tuple[BinaryIO, Path]:
-    """Create and lock a new file ``.<name>.<token>.tmp`` next to a path.
+def descriptor(path: Path) -> int | None:
+    """Return the number of the open file descriptor that a path names, as /dev/stdout and the shell's >(...) do."""
+    match = DESCRIPTOR.fullmatch(str(path))
+    return int(match[1]) if match else STANDARD.get(str(path))
+
+
+def open_stream(path: Path) -> int:
+    """Open a pipe or a device for writing; raise an OSError if no process reads a named pipe within a while."""
+    started = time.monotonic()
+    while True:
+        try:
+            handle = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        except OSError as error:
+            if error.errno != errno.ENXIO or not path.is_fifo():
+                raise
+            if time.monotonic() - started > READER_SECONDS:
+                raise OSError(error.errno, "no process reads this pipe", str(path)) from None
+            time.sleep(LONGEST_PAUSE)
+        else:
+            os.set_blocking(handle, True)
+            return handle
+
+
+def open_temporary(path: Path, old: os.stat_result | None = None) -> tuple[BinaryIO, Path]:
+    """Create and lock a new file ``.<name>.<token>.tmp`` next to a path, with the mode and owner of the old file.
 
     Another process may remove it as litter before it is locked; then create another one.
     """
+    mode = stat.S_IMODE(old.st_mode) if old else 0o666
     while True:
         name = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
-        stream = open(os.open(name, flags, 0o666), "wb")  # noqa: SIM115 - the caller closes it
+        stream = open(os.open(name, flags, mode), "wb")  # noqa: SIM115 - the caller closes it
         with suppress(OSError):  # without locks, the age of a file tells litter
             fcntl.flock(stream, fcntl.LOCK_EX)
         if os.fstat(stream.fileno()).st_nlink:
-            return stream, name
+            break
         stream.close()
+    if old:
+        for change in (
+            partial(os.fchown, uid=old.st_uid, gid=old.st_gid),
+            partial(os.fchmod, mode=mode),
+        ):
+            with suppress(
+                OSError
+            ):  # only root may give a file away, and some file systems have no modes
+                change(stream.fileno())
+    return stream, name
 
 
 def sync(handle: int, say: Say) -> None:

@@ -62,18 +62,91 @@ def test_text_and_bytes(tmp_path: Path) -> None:
     assert [p.name for p in path.parent.iterdir()] == ["file.txt"]
 
 
+WRITE = (
+    "import os, pathlib, sys; from kselect.files import write_whole;"
+    "os.umask(int(sys.argv[2])); write_whole(pathlib.Path(sys.argv[1]), 'new')"
+)
+
+
 @pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
-def test_the_umask_is_respected(tmp_path: Path, mask: int, mode: int) -> None:
-    """The umask decides the mode of a new file, whatever the mode of the old one."""
+def test_the_mode_of_a_new_file_and_of_an_old_one(tmp_path: Path, mask: int, mode: int) -> None:
+    """The umask decides the mode of a new file; a file that exists keeps its mode."""
+    new, old = tmp_path / "new.txt", tmp_path / "old.txt"
+    old.write_text("old")
+    for path in (new, old):
+        old.chmod(0o640)
+        run_python(WRITE, path, mask)
+    assert stat.S_IMODE(new.stat().st_mode) == mode
+    assert (stat.S_IMODE(old.stat().st_mode), old.read_text()) == (0o640, "new")
+
+
+def test_a_private_file_is_private_at_all_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The temporary file must not show the new content to others."""
     path = tmp_path / "file.txt"
     path.write_text("old")
-    path.chmod(0o640)
-    code = (
-        "import os, pathlib, sys; from kselect.files import write_whole;"
-        "os.umask(int(sys.argv[2])); write_whole(pathlib.Path(sys.argv[1]), 'new')"
-    )
-    run_python(code, path, mask)
-    assert stat.S_IMODE(path.stat().st_mode) == mode
+    path.chmod(0o600)
+    modes = []
+    monkeypatch.setattr(os, "fsync", lambda handle: modes.append(os.fstat(handle).st_mode & 0o777))
+    monkeypatch.setattr(os, "fchmod", lambda *_, **__: None)
+    write_whole(path, "new")
+    assert modes[0] == 0o600
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_symbolic_link_is_followed(tmp_path: Path, exists: bool) -> None:
+    (tmp_path / "far").mkdir()
+    target, link = tmp_path / "far/target.txt", tmp_path / "link.txt"
+    if exists:
+        target.write_text("old")
+    link.symlink_to("far/target.txt")
+    write_whole(link, "new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    assert [p.name for p in tmp_path.rglob("*.t*")] == ["link.txt", "target.txt"]
+
+
+def test_a_pipe_and_a_device_are_written_to(tmp_path: Path) -> None:
+    """Neither is replaced by a file; /dev/null is one, and root may replace it."""
+    pipe, device = tmp_path / "pipe", tmp_path / "device"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(pipe, "new")
+    assert os.read(reader, 100) == b"new"
+    os.close(reader)
+    assert pipe.is_fifo()
+    device.symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        write_whole(device, "new")
+    assert device.is_symlink()
+    assert device.is_char_device()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_an_open_descriptor_is_written_to(tmp_path: Path) -> None:
+    """As in ``-o >(command)``, which names a pipe, and ``-o /dev/stdout``, which may be a file."""
+    reader, writer = os.pipe()
+    write_whole(Path(f"/dev/fd/{writer}"), b"new")
+    assert os.read(reader, 100) == b"new"
+    os.close(reader)
+    with pytest.raises(OSError, match="Broken pipe"):
+        write_whole(Path(f"/proc/self/fd/{writer}"), b"new")
+    os.close(writer)
+    with pytest.raises(OSError, match=r"Bad file descriptor|No such file"):
+        write_whole(Path(f"/dev/fd/{writer}"), b"new")
+    code = "print('1', flush=True);" + WRITE + ";print('2')"
+    with (tmp_path / "out").open("w") as out:
+        subprocess.run([sys.executable, "-c", code, "/dev/stdout", "18"], stdout=out, check=True)
+    assert (tmp_path / "out").read_text() == "1\nnew2\n"
+
+
+def test_a_pipe_that_nobody_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kselect.files.READER_SECONDS", 0.05)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="no process reads this pipe"):
+        write_whole(tmp_path / "pipe", "new")
+    assert (tmp_path / "pipe").is_fifo()
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])
