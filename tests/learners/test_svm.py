@@ -351,3 +351,15 @@ def test_a_tiny_bias_has_its_sign(size: float, C: float) -> None:
     expected = slow.bias_near_identity(p.K, y, C)
     assert 0.0 < abs(expected) < size
     assert svm(p).fit().bias[0] == pytest.approx(expected, rel=1e-6, abs=1e-3 * size)
+
+
+def test_margins_lost_in_rounding_are_refused_whatever_the_other_ridges_are() -> None:
+    """Features near 1e6: lam = 1e-4 was refused alone and scored next to others."""
+    rng = np.random.default_rng(11)
+    X, y = 1e6 + 10.0 * rng.normal(size=(10, 1)), rng.choice([-1.0, 1.0], size=10)
+    for lams in ((1e-4,), (1e-4, 0.1), (1e-4, 0.1, 1.0), (1.0, 1e-4, 10.0)):
+        with pytest.raises(TrialError, match="margins are lost in the rounding"):
+            svm(problem_of(Polynomial(1), X, y, lams)).decision()
+    alone = svm(problem_of(Polynomial(1), X, y, (10.0,))).decision()
+    both = svm(problem_of(Polynomial(1), X, y, (10.0, 100.0))).decision()
+    np.testing.assert_allclose(alone[0], both[0], atol=1e-4)

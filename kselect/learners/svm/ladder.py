@@ -8,7 +8,7 @@ import numpy as np
 
 from kselect.learners.svm.bias_interval import settle
 from kselect.learners.svm.quadratic import BoxQP, KernelMatrix
-from kselect.learners.svm.smo_fallback import solve_by_smo
+from kselect.learners.svm.smo_fallback import require_margins, solve_by_smo
 from kselect.learners.svm.stride import stride
 from kselect.numerics.linalg import Array
 
@@ -40,6 +40,8 @@ def climb(q: BoxQP, Cs: Array, name: str, above: Ladder | None = None) -> Ladder
         last = betas[at - 1] * (Cs[at] / Cs[at - 1]) if at else start
         betas[at], biases[at], slacks[at] = solve_by_smo(q, float(Cs[at]), last, name)
         at = stride(q, Cs, at + 1, betas[at], betas, biases, slacks)
+    for beta in betas:
+        require_margins(q, beta, name)
     return settled(q, Cs, betas, biases, slacks)
 
 

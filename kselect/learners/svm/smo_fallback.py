@@ -20,6 +20,7 @@ from kselect.learners.svm.quadratic import (
     allowance,
     balance,
     ends,
+    largest_rounding,
     read_status,
     refresh,
     rounding,
@@ -54,14 +55,22 @@ def solve_by_smo(q: BoxQP, C: float, start: Array, name: str) -> tuple[Array, fl
             b = accept(q, free, *point, middle(q, *point[1:], C), C)
         if not np.isnan(b) and even(q, point[1], C):
             return point[1], b, point[2] - b
-        # For example, equal rows with different labels in a polynomial kernel of 1e20.
-        if rounding(q, beta) > LOST:
-            raise TrialError(f"the SVM's margins are lost in the rounding of K beta: {name}")
+        require_margins(q, beta, name)
         top, bottom = ends(q, beta, h, C)
         if top - bottom <= allowed and even(q, beta, C):
             b = middle(q, beta, h, C)
             return beta, b, h - b
     raise TrialError(f"the SVM's solver reached its iteration limit: {name} C={show_number(C)}")
+
+
+def require_margins(q: BoxQP, beta: Array, name: str) -> None:
+    """Raise a TrialError if the rounding error of ``K beta`` can hide the margins.
+
+    An example is equal rows with different labels in a polynomial kernel of 1e20. The bound depends on the
+    solution, not on how it was found, so that other values of C do not decide whether this one is refused.
+    """
+    if rounding(q, beta) > LOST and largest_rounding(q, beta) > LOST:
+        raise TrialError(f"the SVM's margins are lost in the rounding of K beta: {name}")
 
 
 def even(q: BoxQP, beta: Array, C: float) -> bool:
