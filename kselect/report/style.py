@@ -99,15 +99,13 @@ def render(
         # Lay out once: all files show the same arrangement, and this takes longer than drawing.
         canvas.draw_without_rendering()
         canvas.set_layout_engine("none")
-        return {kind: save(canvas, kind) for kind in kinds}
-
-
-def save(canvas: Canvas, kind: str) -> bytes:
-    """Return the bytes of one file; an SVG has no background, so that it fits light and dark pages."""
-    stream = io.BytesIO()
-    background = "none" if kind == "svg" else PAPER
-    canvas.savefig(stream, format=kind, dpi=150, facecolor=background, metadata=METADATA[kind])
-    return adapt_svg(stream.getvalue()) if kind == "svg" else stream.getvalue()
+        streams = {kind: io.BytesIO() for kind in kinds}
+        for kind, stream in streams.items():
+            # An SVG has no background, so that it fits light and dark pages.
+            back, facts = "none" if kind == "svg" else PAPER, METADATA[kind]
+            canvas.savefig(stream, format=kind, dpi=150, facecolor=back, metadata=facts)
+    files = {kind: stream.getvalue() for kind, stream in streams.items()}
+    return {kind: adapt_svg(f) if kind == "svg" else f for kind, f in files.items()}
 
 
 def adapt_svg(svg: bytes) -> bytes:

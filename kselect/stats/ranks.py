@@ -85,16 +85,14 @@ def friedman(table: Array) -> Friedman:
     spread = float(np.square(table - centre).sum())
     between = count**2 * float(np.square(table.mean(axis=0) - centre).sum())
     chi = (k - 1) * between / spread if spread else 0.0
-    f = iman_davenport(chi, count, k)
     plain = 12 * between / (count * k * (k + 1))
+    rests = [(x, count * (k - 1) - x) for x in (chi, plain)]
+    # F is infinite if chi-squared has its largest possible value.
+    f, plain_f = (
+        (count - 1) * x / rest if rest > 1e-9 * count * k else math.inf for x, rest in rests
+    )
     p = float(fdtrc(k - 1, (k - 1) * (count - 1), f))
-    return Friedman(chi, f, p, (plain, iman_davenport(plain, count, k)))
-
-
-def iman_davenport(chi: float, count: int, k: int) -> float:
-    """Return F of a chi-squared; infinite if chi-squared has its largest possible value."""
-    rest = count * (k - 1) - chi
-    return (count - 1) * chi / rest if rest > 1e-9 * count * k else math.inf
+    return Friedman(chi, f, p, (plain, plain_f))
 
 
 def nemenyi(k: int, count: int, level: float) -> float:

@@ -65,37 +65,27 @@ class TimingEntry:
 
 @dataclass(frozen=True)
 class CostComparison:
-    """Exact k-fold cross-validation and its approximation on one data set."""
+    """Exact k-fold cross-validation and its approximation on one data set.
+
+    Attributes
+    ----------
+    measured, published
+        Exact / approximate, both with the paper's algorithms on this machine, and as published.
+    shortcut
+        Exact with the paper's algorithm / exact with ours: what the closed form saves.
+    price, verdict
+        Exact with our algorithm / approximate with the paper's, the cost of exactness; the same in words.
+    """
 
     folds: int
     exact: TimingEntry
     approximate: TimingEntry
     pair: TimedPair
-
-    @property
-    def measured(self) -> Number | None:
-        """Return exact / approximate, both with the paper's algorithms on this machine."""
-        return ratio(self.exact.paper, self.approximate.paper)
-
-    @property
-    def published(self) -> Number | None:
-        """Return exact / approximate as published."""
-        return ratio(self.exact.published, self.approximate.published)
-
-    @property
-    def shortcut(self) -> Number | None:
-        """Return exact with the paper's algorithm / exact with ours: what the closed form saves."""
-        return ratio(self.exact.paper, self.exact.ours)
-
-    @property
-    def price(self) -> Number | None:
-        """Return exact with our algorithm / approximate with the paper's: the cost of exactness."""
-        return ratio(self.exact.ours, self.approximate.paper)
-
-    @property
-    def verdict(self) -> Price | None:
-        """Return the price in words."""
-        return judge(self.price.value) if self.price else None
+    measured: Number | None
+    published: Number | None
+    shortcut: Number | None
+    price: Number | None
+    verdict: Price | None
 
 
 def judge(price: float) -> Price:
@@ -131,12 +121,20 @@ def comparisons(found: Iterable[TimingEntry]) -> list[CostComparison]:
     """Pair exact and approximate cross-validation with the same k, sorted by k, data sets in their order."""
     by_name = {(e.dataset, e.cell.criterion, e.cell.folds): e for e in reversed([*found]) if e.cell}
     known = [pair for paper in PAPERS.values() for pair in paper.timed_pairs]
-    pairs = [
-        CostComparison(k, entry, by_name[dataset, pair.approximate, k], pair)
-        for pair in known
-        for (dataset, criterion, k), entry in reversed([*by_name.items()])
-        if criterion == pair.exact and k is not None and (dataset, pair.approximate, k) in by_name
-    ]
+    pairs = []
+    for pair in known:
+        for (dataset, criterion, k), exact in reversed([*by_name.items()]):
+            other = by_name.get((dataset, pair.approximate, k))
+            if criterion != pair.exact or k is None or other is None:
+                continue
+            price = ratio(exact.ours, other.paper)
+            ratios = (
+                ratio(exact.paper, other.paper),
+                ratio(exact.published, other.published),
+                ratio(exact.paper, exact.ours),
+            )
+            verdict = judge(price.value) if price else None
+            pairs.append(CostComparison(k, exact, other, pair, *ratios, price, verdict))
     return sorted(pairs, key=lambda one: one.folds)
 
 

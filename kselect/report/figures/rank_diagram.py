@@ -74,16 +74,12 @@ def draw_axis(ax: Axes, labels: Sequence[str], ranks: Ranks, share: float) -> No
             ends, [-0.14 - height] * 2, color=style.colour(0), linewidth=3, solid_capstyle="butt"
         )
     if ranks.critical is not None:
-        draw_critical(ax, ranks.critical[LEVELS.index(LEVEL)])
-
-
-def draw_critical(ax: Axes, difference: float) -> None:
-    """Draw the critical difference as a length above the axis."""
-    ax.plot([1, 1 + difference], [0.55, 0.55], color=style.INK, linewidth=1.1)
-    for end in (1, 1 + difference):
-        ax.plot([end, end], [0.5, 0.6], color=style.INK, linewidth=1.1)
-    text = f"CD {difference:.2f} at {100 * LEVEL:g} %"
-    ax.text(1 + difference + 0.04, 0.55, text, ha="left", va="center", fontsize=8)
+        difference = ranks.critical[LEVELS.index(LEVEL)]
+        ax.plot([1, 1 + difference], [0.55, 0.55], color=style.INK, linewidth=1.1)
+        for end in (1, 1 + difference):
+            ax.plot([end, end], [0.5, 0.6], color=style.INK, linewidth=1.1)
+        text = f"CD {difference:.2f} at {100 * LEVEL:g} %"
+        ax.text(1 + difference + 0.04, 0.55, text, ha="left", va="center", fontsize=8)
 
 
 def draw_posteriors(

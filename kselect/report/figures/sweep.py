@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from kselect.core.experiment import Experiment, FigureContext
+from kselect.core.experiment import FigureContext
 from kselect.core.method import Method, Setting
 from kselect.criteria import CRITERIA
 from kselect.report import style
@@ -88,7 +88,15 @@ class Sweep(FigureBase):
         dashed = ", ".join(label for label, _ in found.references)
         ends = f"; dashed: {dashed}. Axes end four standard deviations above these."
         if found.references:
-            marks = table_values(self, study.experiment)
+            # The values in the table's own methods, without those that tune it.
+            own = (
+                dict(m.params).get(self.parameter)
+                for m in study.experiment.table
+                if m.label in self.criteria and self.parameter not in dict(m.tuned)
+            )
+            marks = tuple(
+                dict.fromkeys(float(v) for v in own if isinstance(v, int | float) and v > 0)
+            )
             yield from style.show_figure(
                 self.name,
                 lambda width: draw_gaps(found, marks, study.reconstructed, width),
@@ -201,16 +209,6 @@ def make_points(
             gap, half = math.fsum(d) / len(d), half_width(d, pairs.test_over_train)
             clear = t_test(d).significant or t_test(-d).significant
         yield x, mine.mean, mine.sd, gap, half, clear
-
-
-def table_values(sweep: Sweep, experiment: Experiment) -> tuple[float, ...]:
-    """Return the parameter's values in the table's own methods; skip methods that tune it."""
-    mine = (
-        dict(m.params).get(sweep.parameter)
-        for m in experiment.table
-        if m.label in sweep.criteria and sweep.parameter not in dict(m.tuned)
-    )
-    return tuple(dict.fromkeys(float(v) for v in mine if isinstance(v, int | float) and v > 0))
 
 
 # Words

@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kselect.papers.base import RankClaim, RankKind, SpreadClaim, SpreadKind
-from kselect.report.elements import CLAIMS_FILE, Element, Heading, Paragraph, Passage
+from kselect.papers.base import RankClaim, RankKind, SpreadKind
+from kselect.report.elements import CLAIMS_FILE, Heading, Paragraph, Passage
 from kselect.report.figures.discrepancy import EXACT, Discrepancy, follow
 from kselect.report.figures.ranking import Ranked, Ranking, rank_columns
 from kselect.report.figures.widths import learned_widths
@@ -56,124 +56,109 @@ MEASURES = {"variation": "coefficient of variation", "suppression": "share of th
 TOO_FEW = "Fewer than half of the planned runs exist, too few to judge. "
 
 
+@dataclass(frozen=True)
+class ClaimVerdict:
+    """A claim with its verdict, the numbers behind it in sentences, and the rule."""
+
+    claim: str
+    verdict: Verdict
+    text: str
+    rule: str
+
+    @property
+    def passage(self) -> Passage:
+        """Return the claim as the page and the Markdown file show it."""
+        rule = Paragraph(f"The rule. {self.rule}", soft=True)
+        elements = (Heading(self.claim, 3), Paragraph(self.text, self.verdict), rule)
+        return Passage("claims", elements, CLAIMS_FILE)
+
+
 def verdicts_without_loss(study: Study) -> tuple[tuple[str, Verdict], ...]:
     """Return the text and the verdict of every claim that belongs to no loss."""
-    ranks, spreads = study.once(judge_ranks), study.once(judge_spreads)
-    exact = [(found.claim, found.verdict) for found in study.once(judge_exactness)]
-    rest = [(found.claim.text, found.verdict) for found in ranks]
-    return (*exact, *rest, *((found.claim.text, found.verdict) for found in spreads))
-
-
-@dataclass(frozen=True)
-class Exactness:
-    """The curves of a figure on which the series is exact at an order, and the curve that is furthest off.
-
-    ``worst`` is its data set, method, error as a share of the target's scale, and rate of the series; ``numbers``
-    of the ``planned`` values at that order exist.
-    """
-
-    figure: Discrepancy
-    order: int
-    exact: int
-    total: int
-    numbers: int
-    planned: int
-    worst: tuple[str, str, float, float]
-
-    @property
-    def claim(self) -> str:
-        """Return the paper's claim."""
-        return f"The series is exact for orders t >= {self.order}"
-
-    @property
-    def verdict(self) -> Verdict:
-        """Return the verdict by ``EXACT_RULE``."""
-        if too_few(self.numbers, self.planned):
-            return "too few numbers"
-        if self.exact == self.total:
-            return "supported"
-        return "mixed" if 2 * self.exact > self.total else "not supported"
-
-
-def judge_exactness(study: Study) -> tuple[Exactness, ...]:
-    """Judge the paper's claim with each discrepancy figure that has numbers at the claimed order."""
-    order = study.paper.exact_order if study.paper else None
-    splits = study.comparison(study.experiment.loss).splits
-    found = []
-    for figure in study.experiment.figures:
-        if not isinstance(figure, Discrepancy) or order is None:
-            continue
-        tracks = study.once(follow, figure)
-        known = [(t, t.relative(order)) for t in tracks if not math.isnan(t.relative(order))]
-        if known:
-            worst, relative = max(known, key=lambda found: found[1])
-            found.append(
-                Exactness(
-                    figure,
-                    order,
-                    sum(share < EXACT for _, share in known),
-                    len(known),
-                    sum(t.runs.get(float(order), 0) for t in tracks),
-                    sum(splits[t.dataset] for t in tracks),
-                    (worst.dataset, worst.method, relative, worst.rate),
-                )
-            )
-    return tuple(found)
+    judges = (judge_exactness, judge_ranks, judge_spreads)
+    return tuple((v.claim, v.verdict) for judge in judges for v in study.once(judge))
 
 
 @section("exactness")
 def show_exactness(study: Study) -> Iterator[Passage]:
     """Yield the verdict on exactness of each discrepancy figure."""
-    for found in study.once(judge_exactness):
-        dataset, method, relative, rate = found.worst
-        few = (
-            f"Only {found.numbers} of {found.planned} planned numbers exist, too few to judge. "
-            if found.verdict == "too few numbers"
-            else ""
-        )
+    yield from (found.passage for found in study.once(judge_exactness))
+
+
+@section("rank-claims")
+def show_ranks_and_spreads(study: Study) -> Iterator[Passage]:
+    """Yield the verdicts on ranks and on learned widths."""
+    found = (*study.once(judge_ranks), *study.once(judge_spreads))
+    yield from (one.passage for one in found)
+
+
+def judge_exactness(study: Study) -> tuple[ClaimVerdict, ...]:
+    """Judge the paper's claim with each discrepancy figure that has numbers at the claimed order.
+
+    The text names the curve that is furthest off, as a share of the target's scale.
+    """
+    order = study.paper.exact_order if study.paper else None
+    splits = study.comparison(study.experiment.loss).splits
+    judged = []
+    for figure in study.experiment.figures:
+        if not isinstance(figure, Discrepancy) or order is None:
+            continue
+        tracks = study.once(follow, figure)
+        known = [(t, t.relative(order)) for t in tracks if not math.isnan(t.relative(order))]
+        if not known:
+            continue
+        worst, relative = max(known, key=lambda found: found[1])
+        exact = sum(share < EXACT for _, share in known)
+        numbers = sum(t.runs.get(float(order), 0) for t in tracks)
+        planned = sum(splits[t.dataset] for t in tracks)
+        verdict = exactness_verdict(exact, len(known), numbers, planned)
+        few = f"Only {numbers} of {planned} planned numbers exist, too few to judge. "
         text = (
-            f"{few}At order {found.order} the approximated held-out predictions are within one percent of the "
-            f"target's scale on {found.exact} of {found.total} curves. The largest error is "
-            f"{100 * relative:.3g} %, on {dataset} with {method}, where the rate of the series is {rate:.2f}."
+            f"{few if verdict == 'too few numbers' else ''}At order {order} the approximated held-out predictions "
+            f"are within one percent of the target's scale on {exact} of {len(known)} curves. The largest error is "
+            f"{100 * relative:.3g} %, on {worst.dataset} with {worst.method}, where the rate of the series is "
+            f"{worst.rate:.2f}."
         )
-        edges = describe_edges(leaning(study, study.experiment.loss, found.figure.at))
+        edges = describe_edges(leaning(study, study.experiment.loss, figure.at))
         text = " ".join(filter(None, (text, edges)))
-        rule = EXACT_RULE.format(order=found.order)
-        yield Passage("claims", claim_elements(found.claim, text, found.verdict, rule), CLAIMS_FILE)
+        claim = f"The series is exact for orders t >= {order}"
+        judged.append(ClaimVerdict(claim, verdict, text, EXACT_RULE.format(order=order)))
+    return tuple(judged)
 
 
-def claim_elements(claim: str, text: str, verdict: Verdict, rule: str) -> tuple[Element, ...]:
-    """Return a claim, its verdict in a sentence, and the rule."""
-    return (
-        Heading(claim, 3),
-        Paragraph(text, verdict),
-        Paragraph(f"The rule. {rule}", soft=True),
-    )
+def exactness_verdict(exact: int, total: int, numbers: int, planned: int) -> Verdict:
+    """Return the verdict by ``EXACT_RULE`` if ``exact`` of ``total`` curves are exact."""
+    if too_few(numbers, planned):
+        return "too few numbers"
+    if exact == total:
+        return "supported"
+    return "mixed" if 2 * exact > total else "not supported"
 
 
-@dataclass(frozen=True)
-class RankVerdict:
-    """A claim, its ranking, and the differences of mean rank to each rival (negative: before it)."""
-
-    claim: RankClaim
-    ranked: Ranked
-    differences: tuple[float, ...]
-    limit: float
-    verdict: Verdict
-
-
-def judge_ranks(study: Study) -> tuple[RankVerdict, ...]:
+def judge_ranks(study: Study) -> tuple[ClaimVerdict, ...]:
     """Judge every claim about ranks whose methods the experiment has; they are ranked with no others."""
-    found = []
+    judged = []
     for claim in study.paper.rank_claims if study.paper else ():
-        if {claim.method, *claim.rivals} <= set(study.experiment.labels):
-            ranked = rank_columns(study, Ranking("", (claim.method, *claim.rivals)))
-            mean, critical = ranked.ranks.mean, ranked.ranks.critical
-            differences = tuple(mean[0] - other for other in mean[1:])
-            limit = critical[LEVELS.index(claim.level)] if critical else math.nan
-            verdict = rank_verdict(study, claim, ranked, differences, limit)
-            found.append(RankVerdict(claim, ranked, differences, limit, verdict))
-    return tuple(found)
+        labels = (claim.method, *claim.rivals)
+        if not set(labels) <= set(study.experiment.labels):
+            continue
+        ranked = rank_columns(study, Ranking("", labels))
+        ranks = ranked.ranks
+        differences = tuple(ranks.mean[0] - other for other in ranks.mean[1:])
+        limit = ranks.critical[LEVELS.index(claim.level)] if ranks.critical else math.nan
+        verdict = rank_verdict(study, claim, ranked, differences, limit)
+        shown = ", ".join(f"{m} {r:.2f}" for m, r in zip(ranked.labels, ranks.mean, strict=True))
+        rivals = zip(differences, ranked.labels[1:], strict=True)
+        apart = ", ".join(f"{d:+.2f} to {rival}" for d, rival in rivals)
+        text = (
+            f"{TOO_FEW if verdict == 'too few numbers' else ''}Mean ranks over {len(ranks.datasets)} data sets: "
+            f"{shown}. The difference of {ranked.labels[0]} is {apart} (negative: before it); Nemenyi's critical "
+            f"difference is {limit:.2f}."
+        )
+        text = text if ranks.datasets else "There are no numbers yet that rank these methods."
+        rule = RANK_RULES[claim.kind].format(level=f"{100 * claim.level:g}")
+        judged.append(ClaimVerdict(claim.text, verdict, text, rule))
+    return tuple(judged)
 
 
 def rank_verdict(
@@ -196,16 +181,7 @@ def rank_verdict(
     return "supported" if all(held) else "mixed" if some else "not supported"
 
 
-@dataclass(frozen=True)
-class SpreadVerdict:
-    """A claim about learned widths; ``numbers`` are data set, both numbers, and the splits behind them."""
-
-    claim: SpreadClaim
-    numbers: tuple[tuple[str, float, float, int], ...]
-    verdict: Verdict
-
-
-def judge_spreads(study: Study) -> tuple[SpreadVerdict, ...]:
+def judge_spreads(study: Study) -> tuple[ClaimVerdict, ...]:
     """Judge every claim about learned widths whose methods the experiment has, on data sets with two splits."""
     judged = []
     splits = study.comparison(study.experiment.loss).splits
@@ -226,42 +202,9 @@ def judge_spreads(study: Study) -> tuple[SpreadVerdict, ...]:
         verdict: Verdict = "supported" if all(lower) else "mixed" if any(lower) else "not supported"
         if too_few(sum(runs for *_, runs in found), planned):
             verdict = "too few numbers" if found else "no numbers"
-        judged.append(SpreadVerdict(claim, tuple(found), verdict))
-    return tuple(judged)
-
-
-@section("rank-claims")
-def show_ranks_and_spreads(study: Study) -> Iterator[Passage]:
-    """Yield the verdicts on ranks and on learned widths."""
-    for ranks in study.once(judge_ranks):
-        rule = RANK_RULES[ranks.claim.kind].format(level=f"{100 * ranks.claim.level:g}")
-        text = describe_ranks(ranks)
-        elements = claim_elements(ranks.claim.text, text, ranks.verdict, rule)
-        yield Passage("claims", elements, CLAIMS_FILE)
-    for spreads in study.once(judge_spreads):
-        claim = spreads.claim
-        each = "; ".join(
-            f"{dataset} {mine:.3g} against {other:.3g} ({runs} splits)"
-            for dataset, mine, other, runs in spreads.numbers
-        )
-        few = TOO_FEW if spreads.verdict == "too few numbers" else ""
+        each = "; ".join(f"{d} {a:.3g} against {b:.3g} ({runs} splits)" for d, a, b, runs in found)
+        few = TOO_FEW if verdict == "too few numbers" else ""
         text = f"{few}The {MEASURES[claim.kind]} of {claim.method} against {claim.rival}: {each}."
-        text = text if spreads.numbers else "There are no numbers yet: two splits are needed."
-        elements = claim_elements(claim.text, text, spreads.verdict, SPREAD_RULES[claim.kind])
-        yield Passage("claims", elements, CLAIMS_FILE)
-
-
-def describe_ranks(found: RankVerdict) -> str:
-    """Return the mean ranks and their differences."""
-    ranks, labels = found.ranked.ranks, found.ranked.labels
-    if not ranks.datasets:
-        return "There are no numbers yet that rank these methods."
-    shown = ", ".join(f"{m} {r:.2f}" for m, r in zip(labels, ranks.mean, strict=True))
-    apart = ", ".join(
-        f"{d:+.2f} to {rival}" for d, rival in zip(found.differences, labels[1:], strict=True)
-    )
-    few = TOO_FEW if found.verdict == "too few numbers" else ""
-    return (
-        f"{few}Mean ranks over {len(ranks.datasets)} data sets: {shown}. The difference of {labels[0]} is {apart} "
-        f"(negative: before it); Nemenyi's critical difference is {found.limit:.2f}."
-    )
+        text = text if found else "There are no numbers yet: two splits are needed."
+        judged.append(ClaimVerdict(claim.text, verdict, text, SPREAD_RULES[claim.kind]))
+    return tuple(judged)

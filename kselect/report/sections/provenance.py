@@ -171,7 +171,15 @@ def show_datasets(study: Study) -> Iterator[File | Passage]:
 @section("failures")
 def show_failures(study: Study) -> Iterator[Passage]:
     """Yield the data sets without all numbers, then a row per data set, part, method and reason of failures."""
-    missing = tuple(describe_missing(study))
+    missing = [f"{dataset}: {reason}" for dataset, reason in study.absent.items()]
+    losses = study.experiment.losses
+    for loss in losses:
+        under = f" with the {loss} loss" if len(losses) > 1 else ""
+        for dataset in study.comparison(loss).splits:
+            counts = study.comparison(loss).coverage(dataset)
+            if counts.missing and counts.runs + counts.failures:
+                some = f"{counts.missing} of {sum(counts)} planned numbers are missing"
+                missing.append(f"{dataset}: {some}{under}")
     failed = study.records[study.records["status"] != "ok"]
     rows: list[Values] = []
     for names, group in failed.groupby(["dataset", "part", "method", "reason"], sort=True):
@@ -181,21 +189,8 @@ def show_failures(study: Study) -> Iterator[Passage]:
     result: Element = Table("", FAILURES, (Group(tuple(rows)),))
     if not rows:
         result = Paragraph("Nothing failed." if missing else "Nothing failed or is missing.")
-    notes = (Notes(missing),) if missing else ()
+    notes = (Notes(tuple(missing)),) if missing else ()
     yield Passage("failures", (Heading("What failed or is missing"), *notes, result))
-
-
-def describe_missing(study: Study) -> Iterator[str]:
-    """Yield a sentence per data set without numbers, or with fewer than planned."""
-    for dataset, reason in study.absent.items():
-        yield f"{dataset}: {reason}"
-    for loss in study.experiment.losses:
-        under = f" with the {loss} loss" if len(study.experiment.losses) > 1 else ""
-        comparison = study.comparison(loss)
-        for dataset in comparison.splits:
-            counts = comparison.coverage(dataset)
-            if counts.missing and counts.runs + counts.failures:
-                yield f"{dataset}: {counts.missing} of {sum(counts)} planned numbers are missing{under}"
 
 
 @section("provenance")

@@ -22,7 +22,7 @@ from kselect.report.figures.discrepancy import (
     follow,
     in_percent,
 )
-from kselect.report.sections.other_claims import Exactness, judge_exactness
+from kselect.report.sections.other_claims import exactness_verdict, judge_exactness
 from kselect.report.style import WIDE
 from kselect.stats.study import Study
 
@@ -123,15 +123,13 @@ def test_the_order_comes_from_the_method_and_not_from_text() -> None:
 def test_exactness_counts_curves_below_one_percent() -> None:
     (found,) = judge_exactness(make_study())
     # heart: sqrt(0.00125) = 3.5 %, mpg: 10 %.
-    assert (found.exact, found.total, found.worst[0]) == (0, 2, "mpg")
-    assert (found.numbers, found.planned) == (3, 4)
     assert found.verdict == "not supported"
-    assert found.worst[2] == pytest.approx(0.1)
+    assert "on 0 of 2 curves. The largest error is 10 %, on mpg with" in found.text
 
 
 def test_exactness_is_withheld_below_half_of_the_plan() -> None:
     (found,) = judge_exactness(make_study(splits=tuple(range(10))))
-    assert (found.numbers, found.planned) == (3, 20)
+    assert found.text.startswith("Only 3 of 20 planned numbers exist")
     assert found.verdict == "too few numbers"
 
 
@@ -153,8 +151,7 @@ def test_the_order_is_the_papers() -> None:
     ],
 )
 def test_verdicts(exact: int, total: int, numbers: int, verdict: str) -> None:
-    worst = ("", "", 0.0, 0.0)
-    assert Exactness(FIGURE, 3, exact, total, numbers, 30, worst).verdict == verdict
+    assert exactness_verdict(exact, total, numbers, 30) == verdict
 
 
 def test_discrepancies_share_an_axis_and_are_counted() -> None:
