@@ -2,13 +2,16 @@ r"""Derivatives of the Gaussian kernels with respect to their widths, without an
 
 ``k = exp(-sum_r theta_r D_r)`` has ``dK/dtheta_r = -K o D_r`` and ``d2K/dtheta_r dtheta_s = K o D_r o D_s``.
 ``D_r`` holds one number per pair of rows: ``(x_r - z_r)^2`` (ARD) or ``||x - z||^2`` (RBF, one theta). A search
-needs only three sums over these derivatives: ``totals``, ``applied`` and ``pairs``.
+needs only three sums over these derivatives. For a matrix W and a vector a:
+
+    totals   sum_ij W_ij D_r,ij for every r
+    applied  (W o D_r) a for every r, as columns
+    pairs    a' (W o D_r o D_s) a for the r and s in ``among``; W symmetric, both sets of rows equal
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg.blas import dtrmm
@@ -19,37 +22,6 @@ from kselect.numerics.linalg import Array, Index, squared_distances
 LOWEST = -230.0
 # Columns of products of two features that are multiplied at a time.
 COLUMNS = 512
-
-
-class Moments(Protocol):
-    """Sums over the derivatives for a matrix W and a vector a."""
-
-    @property
-    def applied(self) -> Array:
-        """``(W o D_r) a`` for every r, as columns."""
-
-    def pairs(self, among: Index) -> Array:
-        """Return ``a' (W o D_r o D_s) a`` for the r and s in ``among``; W symmetric, both sets of rows equal."""
-
-
-class KernelWidths(Protocol):
-    """Two sets of rows, and the sums over their pairs that form the derivatives with respect to theta."""
-
-    @property
-    def size(self) -> int:
-        """The number of widths."""
-
-    def gram(self, theta: Array) -> Array:
-        """Return ``K``, (rows, columns)."""
-
-    def totals(self, W: Array) -> Array:
-        """Return ``sum_ij W_ij D_r,ij`` for every r."""
-
-    def moments(self, W: Array, a: Array) -> Moments:
-        """Return the sums for a matrix and a vector."""
-
-    def part(self, rows: Index, columns: Index) -> KernelWidths:
-        """Return the same for some rows against some columns."""
 
 
 class OneWidth:
@@ -75,7 +47,7 @@ class OneWidth:
         """Return ``sum_ij W_ij D_ij``."""
         return np.array([np.vdot(W, self.distances)])
 
-    def moments(self, W: Array, a: Array) -> Moments:
+    def moments(self, W: Array, a: Array) -> DistanceMoments:
         """Return the sums for a matrix and a vector."""
         return DistanceMoments(self.distances, W, a)
 
@@ -110,7 +82,7 @@ class WidthPerFeature:
         squares = np.square(self.X).T @ W.sum(axis=1) + np.square(self.Z).T @ W.sum(axis=0)
         return np.asarray(squares - 2.0 * np.einsum("ir,ir->r", self.X, W @ self.Z))
 
-    def moments(self, W: Array, a: Array) -> Moments:
+    def moments(self, W: Array, a: Array) -> FeatureMoments:
         """Return the sums for a matrix and a vector."""
         return FeatureMoments(self.X, self.Z, W, a)
 
@@ -164,6 +136,10 @@ class FeatureMoments:
         sums = Q.T @ (self.zero * X**2 + self.two[:, among])
         last = products(np.ascontiguousarray(X.T), self.W, self.a)
         return 2.0 * sums - 4.0 * (mixed + mixed.T) + 4.0 * last
+
+
+Moments = DistanceMoments | FeatureMoments
+KernelWidths = OneWidth | WidthPerFeature
 
 
 def products(columns: Array, W: Array, a: Array) -> Array:

@@ -206,12 +206,12 @@ class FoldSolver:
         errors, edges = np.empty_like(next(iter(fits.values())).alpha), list[Array]()
         for m, positions in self.folds.by_size.items():
             fit, members = fits[m], np.array([self.folds.members[i] for i in positions])
-            if m * m * self.folds.n > SMALL_PRODUCT:
+            if m * m * len(self.K) > SMALL_PRODUCT:
                 for F in members:
                     self._one(F, fit, errors, edges)
                 continue
             least = int(np.argmin(fit.gammas))
-            for ridges, chunk in stacks(fit.gammas, members, self.folds.n):
+            for ridges, chunk in stacks(fit.gammas, members, len(self.K)):
                 gammas = fit.gammas[ridges]
                 blocks = self.factor.stack(chunk, gammas)
                 if self.bias:

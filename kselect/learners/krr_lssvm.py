@@ -12,7 +12,6 @@ differences ``y - e``; those within their rounding error are recomputed as sums 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -152,23 +151,20 @@ class SquareLossPath:
         ``ridge: per-fold`` these are at a smaller ridge, where the eigenvalues are smaller still.
         """
         if folds not in self._edges:
-            self._edges[folds] = list(self._edge_blocks(folds))
+            self._edges[folds] = found = []
+            i = int(np.argmin(self.gammas))
+            rows = np.sqrt(self.gammas[i]) * self._fit[2][i]
+            for positions in folds.by_size.values():
+                members = np.array([folds.members[j] for j in positions])
+                for _, chunk in stacks(self.gammas[[i]], members, folds.n):
+                    q, blocks = rows[chunk], self.factor.stack(chunk, self.gammas[[i]])[:, 0]
+                    found.append(blocks - q[:, :, None] * q[:, None])
         for blocks in self._edges[folds]:
             try:
                 np.linalg.cholesky(blocks - bound * np.eye(blocks.shape[-1]))
             except np.linalg.LinAlgError:
                 return False
         return True
-
-    def _edge_blocks(self, folds: Folds) -> Iterator[Array]:
-        """Yield ``gamma P_FF`` of all folds at the smallest ridge, in stacks (k, m, m)."""
-        i = int(np.argmin(self.gammas))
-        rows = np.sqrt(self.gammas[i]) * self._fit[2][i]
-        for positions in folds.by_size.values():
-            members = np.array([folds.members[j] for j in positions])
-            for _, chunk in stacks(self.gammas[[i]], members, folds.n):
-                q = rows[chunk]
-                yield self.factor.stack(chunk, self.gammas[[i]])[:, 0] - q[:, :, None] * q[:, None]
 
     def rates(self, folds: Folds) -> Array:
         """Return the largest ``lambda_max(S_FF)`` over folds, (n_ridges,)."""

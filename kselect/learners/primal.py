@@ -224,15 +224,14 @@ class PrimalPath:
         """Return the held-out predictions (q, n_ridges, n) of all targets that share the columns."""
         targets = self.problem.right_sides
         out = np.empty((len(targets), len(self.gammas), self.problem.n))
-        others = sums_of_others([partial(self._right, F) for F in folds.members])
-        for F, right in zip(folds.members, others, strict=True):
+        # ``B_F^T y_F`` of each target and ``B_F^T 1``, (r, q + 1).
+        parts = [
+            lambda F=F: self.B[F].T @ np.stack([*targets[:, F], np.ones(len(F))], axis=1)
+            for F in folds.members
+        ]
+        for F, right in zip(folds.members, sums_of_others(parts), strict=True):
             out[:, :, F] = self._fold(F, right)
         return out
-
-    def _right(self, F: Index) -> Array:
-        """Return ``B_F^T y_F`` of each target and ``B_F^T 1``, (r, q + 1)."""
-        targets = self.problem.right_sides[:, F]
-        return np.asarray(self.B[F].T @ np.stack([*targets, np.ones(len(F))], axis=1))
 
     def _fold(self, F: Index, right: Array) -> Array:
         """Return the predictions of one fold, (q, n_ridges, m), by the normal equations of the others."""

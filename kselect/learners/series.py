@@ -183,16 +183,14 @@ class FrozenZoneSeries(ABC):
 
     def bif(self, folds: Folds, order: int) -> Array:
         """Return the Taylor series of k-fold cross-validation to that order; its ridge is per fold."""
-        known = self._series.get(folds)
+        series: dict[Folds, Array] = self.__dict__.setdefault("_series", {})
+        known = series.get(folds)
         if known is None or known.shape[1] <= order:
             # Doubling the order avoids recomputing the series for each of several ascending orders.
-            known = self._taylor_series(folds, order if known is None else 2 * order)
-            self._series[folds] = known
+            series[folds] = known = self._taylor_series(
+                folds, 2 * order if folds in series else order
+            )
         return known[:, order].copy()
-
-    @cached_property
-    def _series(self) -> dict[Folds, Array]:
-        return {}
 
     @memoised
     def rates(self, folds: Folds) -> Array:

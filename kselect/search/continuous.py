@@ -22,7 +22,7 @@ from kselect.kernels.widths import KernelWidths, OneWidth, WidthPerFeature
 from kselect.learners import Fit
 from kselect.learners.lssvm_errors import LSSVMSolution
 from kselect.numerics.linalg import Array, Mask
-from kselect.numerics.memory import keep_freed_memory
+from kselect.numerics.memory import Memo, keep_freed_memory
 from kselect.registry import Part, Registry, read_parameters
 from kselect.search.grid import NUMERICAL, Demand, Results, reason
 from kselect.search.training_context import TrainingContext
@@ -76,11 +76,6 @@ class Unit:
             )
         return cls(centred / scale, size**2, varying)
 
-    @property
-    def features(self) -> int:
-        """The number of varying features."""
-        return int(self.X.shape[1])
-
     def widths(self, *, ard: bool) -> KernelWidths:
         """Return one width, or one per varying feature."""
         return WidthPerFeature(self.X) if ard else OneWidth.of(self.X)
@@ -121,12 +116,11 @@ class Solution:
     jumps: int = 0
 
 
-class KnownSolutions:
+class KnownSolutions(Memo):
     """The solutions found for one training context, from which other searches start."""
 
     def __init__(self, context: TrainingContext) -> None:
         self.context = context
-        self._known: dict[object, Solution] = {}
 
     @property
     def y(self) -> Array:
@@ -137,12 +131,6 @@ class KnownSolutions:
             )
         target: Array = self.context.targets[0]
         return target
-
-    def once(self, key: object, compute: Callable[[], Solution]) -> Solution:
-        """Return the solution of a key, computed on the first call."""
-        if key not in self._known:
-            self._known[key] = compute()
-        return self._known[key]
 
 
 @dataclass(frozen=True)

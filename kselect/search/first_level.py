@@ -118,8 +118,12 @@ class InnerPoint:
 
     @cached_property
     def model(self) -> ConvexModel:
-        """The convex model of L at this point."""
-        return ConvexModel.of(self)
+        """The convex model of L at this point; curvatures below FLOOR times the largest are raised to it."""
+        H, free = self.hessian, self.free
+        e, V = np.linalg.eigh(H) if len(H) > 1 else (H.ravel(), np.ones_like(H))
+        least = FLOOR * float(np.abs(e).max(initial=0.0))
+        convex, indefinite = np.maximum(np.abs(e), least), bool((e < -least).any())
+        return ConvexModel(self.gradient[free], self.theta[free], convex, V, indefinite)
 
     def moved(self, p: Array) -> InnerPoint:
         """Return the point after a move of the free widths."""
@@ -144,16 +148,6 @@ class ConvexModel:
     curvatures: Array
     axes: Array
     indefinite: bool
-
-    @classmethod
-    def of(cls, point: InnerPoint) -> ConvexModel:
-        """Decompose the Hessian; curvatures below FLOOR times the largest are raised to it."""
-        H = point.hessian
-        e, V = np.linalg.eigh(H) if len(H) > 1 else (H.ravel(), np.ones_like(H))
-        least = FLOOR * float(np.abs(e).max(initial=0.0))
-        free = point.free
-        convex = np.maximum(np.abs(e), least)
-        return cls(point.gradient[free], point.theta[free], convex, V, bool((e < -least).any()))
 
     def move(self, shift: float) -> Array:
         """Return the minimum in ``theta >= 0`` with all curvatures raised by a shift, shortened to REACH."""

@@ -17,7 +17,6 @@ import numpy as np
 from kselect.core.grid_point import BestPoint, GridPoint, SearchFailure
 from kselect.core.method import Choice, Method, Setting
 from kselect.criteria import CRITERIA, PROBES
-from kselect.criteria.base import Guarded
 from kselect.errors import KselectError, TrialError
 from kselect.grids import show_number
 from kselect.kernels import Kernel
@@ -222,10 +221,10 @@ def score(paths: Paths, method: Method) -> tuple[Array, dict[int, str]]:
         scores[slice(None) if ridge is None else [ridge]] = values
     infinite = [i for i in np.flatnonzero(np.isposinf(scores)).tolist() if i not in reasons]
     if infinite and not reasons:  # the path over all ridges has answered
-        acts = guards_acting(method, paths.of(learner, None), folds)
-        return scores, {i: first_acting(acts, i) for i in infinite}
+        names = excluding_guards(method, paths.of(learner, None), folds, count)
+        return scores, {i: names[i] for i in infinite}
     for i in infinite:
-        reasons[i] = first_acting(guards_acting(method, paths.of(learner, i), folds), 0)
+        (reasons[i],) = excluding_guards(method, paths.of(learner, i), folds, 1)
     return scores, reasons
 
 
@@ -243,22 +242,17 @@ def evaluate(method: Method, path: Path, folds: Callable[[int], Folds]) -> Array
     return scores
 
 
-def guards_acting(
-    method: Method, paths: Iterable[Path], folds: Callable[[int], Folds]
-) -> list[Guarded]:
-    """Return, for each target, the ridges that each guard of a criterion excludes."""
+def excluding_guards(
+    method: Method, paths: Iterable[Path], folds: Callable[[int], Folds], count: int
+) -> list[str]:
+    """Return the name of the first guard that excludes each ridge; without a guard the score itself is infinite."""
     criterion = None if method.at else CRITERIA[method.criterion]
     if criterion is None or criterion.guards is None:
-        return []
+        return [INFINITE] * count
     params = {**criterion.defaults, **dict(method.params)}
     own = () if method.folds is None else (folds(method.folds),)
-    return [criterion.guards(path, *own, **params) for path in paths]
-
-
-def first_acting(acts: Iterable[Guarded], ridge: int) -> str:
-    """Return the name of the first guard that excludes a ridge; without a guard the score itself is infinite."""
-    names = (name for guards in acts for name, where in guards.items() if where[ridge])
-    return next(names, INFINITE)
+    acts = [item for path in paths for item in criterion.guards(path, *own, **params).items()]
+    return [next((name for name, where in acts if where[i]), INFINITE) for i in range(count)]
 
 
 def ridge_by_ridge(

@@ -37,10 +37,6 @@ class GammaRange:
     least: Array
     most: Array
 
-    def of(self, chosen: Index) -> GammaRange:
-        """Return the range at some of the ridges."""
-        return GammaRange(self.least[chosen], self.most[chosen])
-
 
 @dataclass(frozen=True, eq=False)
 class FoldedGrid:

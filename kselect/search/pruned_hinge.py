@@ -62,7 +62,8 @@ class HingeBounds:
         bounds = self._losses(margins_at_most(Ky, slices, self.gammas, self.h))
         left = (bounds.sum(axis=1) <= best).nonzero()[0]
         if len(left) and not is_far_from_diagonal(Ky):
-            z = largest_margins(Ky, slices, self.gammas.of(left), self.h)
+            gammas = GammaRange(self.gammas.least[left], self.gammas.most[left])
+            z = largest_margins(Ky, slices, gammas, self.h)
             bounds[left] = np.maximum(bounds[left], self._losses(z))
         return bounds
 

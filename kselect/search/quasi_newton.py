@@ -119,7 +119,7 @@ def minimise(
         start = minimise(X, y, folds)
     widths = unit.widths(ard=ard)
     if start is None:
-        u = best_start(errors, OneWidth.of(unit.X), y, unit.features)
+        u = best_start(errors, OneWidth.of(unit.X), y, unit.X.shape[1])
     else:
         u = logs(unit, start, widths.size)
     result = descend(Objective(errors, widths, y), u, THETA_LIMITS[0], steps)
@@ -135,10 +135,11 @@ def minimise_regularised(
     The floors are ``theta >= 0.01 / d`` in the unit's features and lam >= 1e-7.
     """
     unit = Unit.of(X, y)
-    size = unit.features if ard else 1
+    features = unit.X.shape[1]
+    size = features if ard else 1
     objective = Objective(LeaveOneOutErrors, unit.widths(ard=ard), y, prior=size)
     u = logs(unit, start or minimise(X, y), size)
-    result = descend(objective, u, LEAST_THETA / unit.features, steps)
+    result = descend(objective, u, LEAST_THETA / features, steps)
     value = 0.5 * len(y) * result.value - size * float(np.log(unit.square))
     return replace(result, theta=unit.outside(result.theta, ard=ard), value=value)
 

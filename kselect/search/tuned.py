@@ -6,7 +6,6 @@ this fit is tested on the inner fold. The value with the lowest mean test error 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
@@ -47,20 +46,17 @@ def tune(
     context: TrainingContext, demand: Demand, folds: int, search: Search
 ) -> dict[tuple[Method, Setting], Method]:
     """Return for each cell the method with the values of the lowest inner error, the first of equal ones."""
-    candidates = {m: tuple(candidates_of(m)) for m in demand}
+    candidates = {}
+    for method in demand:
+        names, grids = zip(*method.tuned, strict=True)
+        every = (dict(zip(names, values, strict=True)) for values in product(*grids))
+        candidates[method] = tuple(method.with_params(**values) for values in every)
     errors = inner_errors(context, demand, candidates, folds, search)
     return {
         (m, s): min(candidates[m], key=lambda c, s=s: errors[c, s])  # type: ignore[misc]
         for m, settings in demand.items()
         for s in settings
     }
-
-
-def candidates_of(method: Method) -> Iterator[Method]:
-    """Yield the method with every combination of values of its tuned parameters."""
-    names = [name for name, _ in method.tuned]
-    for values in product(*(values for _, values in method.tuned)):
-        yield method.with_params(**dict(zip(names, values, strict=True)))
 
 
 def inner_errors(

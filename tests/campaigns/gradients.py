@@ -336,7 +336,7 @@ def compare(number: int, *, ard: bool) -> Iterator[tuple[str, float]]:
     """Compare everything for one problem and one kernel."""
     _, X, y, rng = problem(number)
     unit = Unit.of(X, y)
-    widths, d = unit.widths(ard=ard), unit.features
+    widths, d = unit.widths(ard=ard), unit.X.shape[1]
     D = differences(unit.X, unit.X, one=not ard)
     folds = draw_folds(len(y), 5, rng)
     theta, lam, mu = place(rng, widths.size, d)
