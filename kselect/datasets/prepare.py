@@ -108,6 +108,13 @@ class Preparation:
             raise ValueError("not one median and one list of levels per column")
         if not shift.shape == divisor.shape == (len(made.names),):
             raise ValueError("not one shift and one divisor per feature")
+        if not (
+            np.isfinite(shift).all() and (divisor > 0).all()
+        ):  # an infinite one makes a constant
+            raise ValueError("a shift that is not finite, or a divisor that is not positive")
+        numeric = [spec.numeric for spec in schema.columns]
+        if not np.isfinite(medians[numeric]).all():
+            raise ValueError("a median that is not finite")
         return made
 
 

@@ -46,7 +46,8 @@ PLAIN_FIELDS = (
 )
 UNREADABLE = (
     *(OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, MemoryError),
-    *(zipfile.BadZipFile, NotImplementedError, OverflowError, RecursionError),
+    *(zipfile.BadZipFile, NotImplementedError, OverflowError),
+    RuntimeError,  # zipfile raises it for a member that is marked as encrypted
 )
 
 
@@ -283,6 +284,8 @@ def checked(model: SavedModel) -> SavedModel:
         raise ValueError(
             f"rows of {d} features; the preparation makes {len(model.preparation.names)}"
         )
+    if not 0 < model.lam < np.inf:
+        raise ValueError(f"a regularisation parameter of {model.lam}")
     if model.slope is not None and not (model.classes and 0 < model.slope < np.inf):
         raise ValueError(f"a slope of {model.slope} in a {model.task}")
     if not all(np.isfinite(part).all() for part in (model.alpha, model.bias, model.support)):

@@ -296,6 +296,7 @@ def test_the_checksum_covers_all(saved: tuple[Path, SavedModel]) -> None:
         (lambda f: f.update(slope=-1.0), "a slope of -1.0 in a classification"),
         (lambda f: f.update(slope="steep"), "could not convert"),
         (lambda f: f.pop("lam"), "'lam'"),
+        (lambda f: f.update(lam=-1.0), "a regularisation parameter of -1.0"),
         (lambda f: f["preparation"].update(scale="log"), "no scale 'log'"),
         (lambda f: f["preparation"].update(levels=[[], ["S", "M"]]), "not one shift"),
         (lambda f: f["preparation"]["schema"]["columns"].pop(), "not one median"),
@@ -319,6 +320,10 @@ def test_inconsistent_facts_are_refused(
         ({"support": np.zeros(40)}, "not enough values"),
         ({"bias": np.array([np.nan])}, "a coefficient is not finite"),
         ({"shift": np.zeros(3)}, "not one shift and one divisor per feature"),
+        ({"shift": np.array([0, np.inf, 0, 0])}, "a shift that is not finite"),
+        ({"divisor": np.zeros(4)}, "a divisor that is not positive"),
+        ({"divisor": np.full(4, np.nan)}, "a divisor that is not positive"),
+        ({"medians": np.full(2, np.inf)}, "a median that is not finite"),
     ],
 )
 def test_inconsistent_arrays_are_refused(
@@ -350,6 +355,16 @@ def test_packed_members_are_refused(saved: tuple[Path, SavedModel]) -> None:
     path, _ = saved
     with np.load(path) as found:
         np.savez_compressed(path, **{name: found[name] for name in found.files})
+    assert one_line(path) == "not a complete model file of kselect"
+
+
+def test_a_member_that_is_marked_as_encrypted(saved: tuple[Path, SavedModel]) -> None:
+    """One bit of the central directory; zipfile then asks for a password."""
+    path, _ = saved
+    raw = bytearray(path.read_bytes())
+    flags = raw.index(b"PK\1\2") + 8
+    raw[flags] |= 1
+    path.write_bytes(raw)
     assert one_line(path) == "not a complete model file of kselect"
 
 
