@@ -73,8 +73,8 @@ def choose(file: Path, flags: Mapping[str, Any]) -> Chosen:
 def read_file(file: Path, flags: Mapping[str, Any]) -> OwnData:
     """Read and prepare the file as the flags ask."""
     columns = (flags[name] for name in ("drop", "categorical", "numeric", "missing", "task"))
-    workers = flags["n_jobs"] if flags["nystrom"] is None else None
-    return read_own(file, flags["target"], TableOptions(*columns), flags["scale"], workers)
+    how = flags["scale"], flags["n_jobs"], flags["nystrom"]
+    return read_own(file, flags["target"], TableOptions(*columns), *how)
 
 
 def request_of(flags: Mapping[str, Any], task: Task, X: Array) -> Request:

@@ -14,6 +14,7 @@ from kselect.cli.choosing import choose, search_flag
 from kselect.cli.flags import PATH, selection_options
 from kselect.datasets.table.frames import read_like
 from kselect.datasets.table.raw_table import decision_lines
+from kselect.errors import DataError, printable
 from kselect.files import require_writable, write_named
 from kselect.selection.model_file import (
     Prediction,
@@ -25,6 +26,9 @@ from kselect.selection.model_file import (
     write_model,
 )
 
+# What the names of output files may end in.
+MODEL_NAMES = (".npz", "")
+TABLE_NAMES = (".csv", ".txt", "")
 FIT_EPILOG = """\b
 Examples:
   kselect fit my.csv -o model.npz
@@ -54,6 +58,7 @@ Columns are found by name; the target column is optional. Notes report what diff
 def fit_command(file: Path, output: Path, **flags: Any) -> None:
     """Choose the kernel and the ridge for the rows of FILE, fit them, and write the model."""
     require_writable(output, "--output")
+    require_form(output, MODEL_NAMES, "a model is written as .npz")
     flags["search"] = search_flag(flags, None, as_json=False)
     chosen = choose(file, flags)
     data, target = chosen.data, chosen.data.target
@@ -63,6 +68,12 @@ def fit_command(file: Path, output: Path, **flags: Any) -> None:
     for line in (*data_lines(data), model_line(chosen.found), *choice_lines(chosen)):
         click.echo(line)
     click.echo(f"written: {output}")
+
+
+def require_form(path: Path, names: tuple[str, ...], form: str) -> None:
+    """Refuse a name that ends as files of another format do; a pipe or a device may have any name."""
+    if path.suffix.lower() not in names and (path.is_file() or not path.exists()):
+        raise DataError(f"--output {printable(path)}: {form}; let the name end so")
 
 
 @click.command("predict", epilog=PREDICT_EPILOG)
@@ -82,6 +93,7 @@ def predict_command(model: Path, file: Path, output: Path | None) -> None:
     """
     if output:
         require_writable(output, "--output")
+        require_form(output, TABLE_NAMES, "predictions are written as .csv")
     saved = read_model(model)
     frame = read_like(file, saved.preparation.schema)
     predicted = predict(saved, frame)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from kselect.datasets.fetch import Places, default_cache
+from kselect.errors import ConfigError, brief
 from kselect.kernels import find_kernel
 from kselect.selection.request import LAM, kernel_grids
 
@@ -20,6 +21,19 @@ PATH = click.Path(path_type=Path)
 COLUMN: dict[str, Any] = {"multiple": True, "metavar": "COLUMN"}
 NAME: dict[str, Any] = {"multiple": True, "metavar": "NAME"}
 COUNT = click.IntRange(min=1)
+
+
+def one_target(
+    context: click.Context, option: click.Parameter, names: tuple[str, ...]
+) -> str | None:
+    """Return the target that was named; refuse several, of which click would take the last."""
+    if len(set(names)) > 1:
+        given = ", ".join(map(brief, names))
+        raise ConfigError(
+            f"--target {given}: name one column, and leave the others out with --drop"
+        )
+    return names[0] if names else None
+
 
 PLACE_FLAGS = (
     click.option(
@@ -47,6 +61,8 @@ COLUMN_FLAGS = (
 TABLE_FLAGS = (
     click.option(
         "--target",
+        multiple=True,
+        callback=one_target,
         metavar="COLUMN",
         help="Name the target column, or its number from 1. [default: the last column]",
     ),

@@ -31,6 +31,7 @@ COMMANDS = {
 RESUMED = ("run", "time")
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 ALIKE = 0.75  # similarity of a mistyped flag to the one that was meant (difflib's ratio)
+LESS_MEMORY = "fewer rows, fewer workers (-j) or few Nystrom columns (--nystrom) need less"
 LONGEST_LINE = 1000  # of an error, in characters
 LONGEST_ARGUMENT = 4096  # the limit of a path
 
@@ -122,7 +123,8 @@ def guarded(action: Callable[[], object]) -> int:
             say(f"error: {line}")
         return WRONG
     except MemoryError as error:
-        say(f"error: not enough memory{f': {printable(error)}' if str(error) else ''}")
+        what = f" ({printable(error)})" if str(error) else ""
+        say(f"error: not enough memory{what}; {LESS_MEMORY}")
         return WRONG
     except BrokenPipeError:  # the reader has closed the pipe, as "| head" does
         return FAILED

@@ -63,12 +63,13 @@ def generalised_cross_validation(path: HatMatrix) -> Array:
     r"""Generalised cross-validation: (1/n) ||y - S y||^2 / (1 - tr(S) / n)^2 with the hat matrix S.
 
     This is leave-one-out with the mean leverage instead of each leverage S_ii. The leverages cost O(n^2) per ridge.
+    A ridge is excluded if the condition number of the kernel matrix leaves fewer than three digits.
     """
-    residual = path.problem.y - path.decision()
-    freedom = 1.0 - path.leverages().mean(axis=-1)
+    residual, rest = path.unexplained()
+    freedom = rest.mean(axis=-1)
     if not freedom.min() > 0:
         raise TrialError("GCV divides by 1 - tr(S)/n, which is zero to rounding")
-    return np.asarray(np.square(residual).mean(axis=-1) / np.square(freedom))
+    return np.asarray(np.square(residual / freedom[:, None]).mean(axis=-1))
 
 
 @criterion("k-Newton", paper="in none of the papers: the limit of ijcai2018's series")

@@ -27,16 +27,31 @@ Levels = tuple[str, ...]
 Scale = Literal["zscore", "minmax", "none"]
 MISSING_LEVEL = "(missing)"
 NAMES_SHOWN = 3
+# A column whose spread is below this share of its values needs more digits for its mean than a number has.
+NARROW = 2.0**-22
 
 
 def fit_scale(X: Array, scale: Scale) -> tuple[Array, Array]:
     """Return ``(shift, divisor)`` such that the scaled rows are ``(X - shift) / divisor``.
 
     ``zscore`` gives mean 0 and standard deviation 1 (with divisor n); ``minmax`` gives the range [-1, 1]. A
-    constant column becomes zero.
+    constant column becomes zero. If the middle of a narrow column is no floating-point number, the shift is two
+    rows: the nearest numbers, and the rest.
     """
     if scale == "none":
         return np.zeros(X.shape[1]), np.ones(X.shape[1])
+    shift, divisor = middle_and_spread(X, scale)
+    narrow = (divisor < NARROW * np.abs(shift)) & (X.min(axis=0) < X.max(axis=0))
+    if not narrow.any():
+        return shift, divisor
+    rest = np.zeros_like(shift)
+    # Rows this close to the shift differ from it by exact numbers.
+    rest[narrow], divisor[narrow] = middle_and_spread(X[:, narrow] - shift[narrow], scale)
+    return np.stack([shift, rest]), divisor
+
+
+def middle_and_spread(X: Array, scale: Scale) -> tuple[Array, Array]:
+    """Return what becomes 0 in each column, and what becomes 1, to the rounding error of the largest value."""
     low, high = X.min(axis=0), X.max(axis=0)
     constant = low == high
     if scale == "zscore":
@@ -53,14 +68,18 @@ def fit_scale(X: Array, scale: Scale) -> tuple[Array, Array]:
 def apply_scale(X: Array, shift: Array, divisor: Array) -> Array:
     """Return ``(X - shift) / divisor``."""
     # Halves: the difference of two huge values would overflow.
-    return np.asarray((0.5 * X - 0.5 * shift) / (0.5 * divisor))
+    half = 0.5 * X
+    for part in np.atleast_2d(shift):
+        half -= 0.5 * part
+    return np.asarray(half / (0.5 * divisor))
 
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
     """Imputation, encoding and scaling, as learned from the training rows.
 
-    ``medians`` and ``levels`` have one entry per column, ``shift`` and ``divisor`` one per feature. The median of a
+    ``medians`` and ``levels`` have one entry per column, ``shift`` and ``divisor`` one per feature (``shift``
+    two rows of them, see ``fit_scale``). The median of a
     category is NaN, and a number has no levels. A category of two levels is one feature, 0 or 1, scaled like a
     number. A category of more levels is a 0/1 feature per level, which is not scaled: z-scores would put the rows
     of a rare level far away from all others.
@@ -106,7 +125,8 @@ class Preparation:
         made = cls(schema, found["scale"], medians, levels, shift, divisor)
         if not len(medians) == len(levels) == len(schema.columns):
             raise ValueError("not one median and one list of levels per column")
-        if not shift.shape == divisor.shape == (len(made.names),):
+        one = (len(made.names),)
+        if divisor.shape != one or shift.shape not in (one, (2, *one)):
             raise ValueError("not one shift and one divisor per feature")
         if not (
             np.isfinite(shift).all() and (divisor > 0).all()

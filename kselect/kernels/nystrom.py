@@ -19,10 +19,14 @@ DROPPED = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class NystromColumns:
-    """The factor ``V`` (n, r) and ``root = W^{-1/2}`` (c, r); then ``f(x) = k(x, landmarks) root beta``."""
+    """The factor ``V`` (n, r) and ``root = W^{-1/2}`` (c, r); then ``f(x) = k(x, landmarks) root beta``.
+
+    ``defect`` is ``||W - V V^T||_F / ||W||_2`` at the landmarks, where ``V V^T`` should be the kernel itself.
+    """
 
     V: Array
     root: Array
+    defect: float = 0.0
 
 
 def draw_landmarks(n: int, c: int, rng: np.random.Generator) -> Index:
@@ -44,4 +48,6 @@ def project(C: Array, landmarks: Index) -> NystromColumns:
         raise TrialError("the kernel is 0 between all Nystrom landmarks")
     kept = s > DROPPED * s[-1]
     root = U[:, kept] / np.sqrt(s[kept])
-    return NystromColumns(C @ root, root)
+    V = C @ root
+    own = V[landmarks]
+    return NystromColumns(V, root, float(np.linalg.norm(C[landmarks] - own @ own.T) / s[-1]))

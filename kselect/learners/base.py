@@ -95,8 +95,12 @@ class NewtonStep(Path, Protocol):
 class HatMatrix(Path, Protocol):
     """A path whose fitted values ``S y`` are linear in the targets."""
 
-    def leverages(self) -> Array:
-        """Return ``S_ii``, (n_ridges, n)."""
+    def unexplained(self) -> tuple[Array, Array]:
+        """Return ``y - S y`` and ``1 - S_ii``, (n_ridges, n) each, up to one common factor per ridge.
+
+        Both keep their relative accuracy where the fit interpolates; a ridge where rounding makes that impossible
+        is a TrialError.
+        """
         ...
 
 

@@ -20,6 +20,8 @@ from scipy.linalg.lapack import dpstrf
 from kselect.errors import TrialError
 from kselect.numerics.linalg import EPS, Array, Index, symmetric_eigh
 
+# The largest relative error that rounding may cause.
+LOST = 1e-3
 # Leaving out eigenvectors saves time if fewer than this share of them is needed.
 SHORT_SHARE = 0.95
 # The core of a scattered matrix has at most this share of the rows.
@@ -33,12 +35,26 @@ TINY_PRODUCT = 100_000
 
 def weights(s: Array, gammas: Array) -> Array:
     """Return ``1 / (s + gamma)``, (n_ridges, len(s))."""
-    # The rounding error of the eigenvalues: those of a singular kernel may come out slightly above zero.
-    rounding = len(s) * EPS * s.max(initial=0.0)
-    if not (gammas.min() > 0 or s.min(initial=np.inf) > rounding):
-        raise TrialError("a singular kernel matrix and no ridge")
+    require_ridge(s, s.min(initial=np.inf), gammas)
     inverse: Array = 1.0 / (s[None, :] + gammas[:, None])
     return inverse
+
+
+def require_ridge(s: Array, least: float, gammas: Array) -> None:
+    """Refuse ridges below the rounding error of a singular kernel matrix; ``least`` is its smallest eigenvalue.
+
+    The eigenvalues of a singular matrix may come out slightly above zero.
+    """
+    rounding = EPS * s.max(initial=0.0)
+    if not (gammas.min() > rounding or least > len(s) * rounding):
+        raise TrialError("a singular kernel matrix and no ridge above its rounding error")
+
+
+def require_digits(condition: Array) -> None:
+    """Refuse ridges with a condition number (n_ridges,) that leaves fewer than three digits."""
+    worst = float(condition.max())
+    if not EPS * worst <= LOST:
+        raise TrialError(f"rounding hides the result: the condition number is {worst:.1g}")
 
 
 def weighted_products(rows: Array, shares: Array) -> Array:
@@ -132,8 +148,7 @@ class ThinFactor:
 
     def weights(self, gammas: Array) -> Array:
         """Return w; the space that the columns do not span has the eigenvalue 0, so it needs a ridge."""
-        if not gammas.min() > 0:
-            raise TrialError("a singular kernel matrix and no ridge")
+        require_ridge(self.s, 0.0, gammas)
         return weights(self.s, gammas)
 
     def solve(self, gammas: Array, v: Array) -> Array:

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from kselect.learners.base import Fit, Problem, RightSide, learner, memoised
-from kselect.learners.factor import Factor
+from kselect.learners.factor import Factor, require_digits
 from kselect.learners.fold_solves import FoldSolver, SharedFits, solve_all, stacks
 from kselect.learners.nystrom_series import factor_of_share, fbif_square
 from kselect.learners.primal import PrimalPath
@@ -105,9 +105,11 @@ class SquareLossPath:
         form_left_out(self._fit[0], held)
         return held
 
-    def leverages(self) -> Array:
-        """Return ``S_ii = 1 - gamma P_ii``."""
-        return np.asarray(1.0 - self.gammas[:, None] * self._inverse_diagonal)
+    def unexplained(self) -> tuple[Array, Array]:
+        """Return alpha and ``P_ii``: ``y - S y`` and ``1 - S_ii`` over gamma, without a difference."""
+        alpha, s = self._fit[0].alpha, self.factor.eigenvalues
+        require_digits((s[0] + self.gammas) / (s[-1] + self.gammas))
+        return alpha, self._inverse_diagonal
 
     @cached_property
     def modes(self) -> Modes:

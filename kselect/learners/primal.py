@@ -20,7 +20,7 @@ from scipy.linalg.lapack import dposv
 
 from kselect.errors import TrialError
 from kselect.learners.base import memoised
-from kselect.learners.factor import weights
+from kselect.learners.factor import require_digits, weights
 from kselect.learners.problem import Fit, LowRank, Problem
 from kselect.learners.series import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.tiny_predictions import (
@@ -37,6 +37,9 @@ from kselect.learners.tiny_predictions import (
 )
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, Mask
+
+# The largest share of a ridge that rounding errors of the columns may reach: the predictions keep four digits.
+LARGEST_SHARE = 3e-5
 
 
 class PrimalPath:
@@ -62,7 +65,17 @@ class PrimalPath:
     @cached_property
     def _w(self) -> Array:
         """``1 / (s + gamma)``, (n_ridges, r)."""
+        self._require_ridges(self.gammas)
         return weights(self.s, self.gammas)
+
+    def _require_ridges(self, gammas: Array) -> None:
+        """Refuse ridges that the rounding error of the columns hides: predictions are off by their ratio."""
+        least = self.matrix.rounding / LARGEST_SHARE
+        if not gammas.min() >= least:
+            raise TrialError(
+                f"the rounding of the Nystrom columns hides a ridge n lam = {gammas.min():.2g}: "
+                f"it takes {least:.2g}, or the exact kernel"
+            )
 
     @cached_property
     def _fit(self) -> tuple[Array, Sums]:
@@ -121,9 +134,13 @@ class PrimalPath:
             lambda: np.asarray(1.0 - self._w @ np.square(self.B).T - np.square(self._along)),
         )
 
-    def leverages(self) -> Array:
-        """Return ``S_ii``."""
-        return 1.0 - self._rest
+    def unexplained(self) -> tuple[Array, Array]:
+        """Return ``y - f`` and ``h_i``, which are differences: they must exceed their rounding error."""
+        y = self.problem.y
+        residual, rest = y - self.decision(), self._rest
+        kept = np.sqrt(np.square(residual).mean(axis=1) / np.square(y).mean())
+        require_digits(self.problem.n / np.minimum(rest.mean(axis=1), kept))
+        return residual, rest
 
     def _without(self, held: Array, ridges: Index, rows: Index) -> Sums:
         """Predict rows by the others, each at one ridge: ``beta - e_i B^T P_i``, and b as the others' mean."""
@@ -237,7 +254,9 @@ class PrimalPath:
         """Return the predictions of one fold, (q, n_ridges, m), by the normal equations of the others."""
         n, m, BF = self.problem.n, len(F), self.B[F]
         trained = n - m if self.problem.ridge == "per-fold" else n
-        solved = solve_normal(np.diag(self.s) - BF.T @ BF, trained * self.problem.lams, right)
+        gammas = trained * self.problem.lams
+        self._require_ridges(gammas)
+        solved = solve_normal(np.diag(self.s) - BF.T @ BF, gammas, right)
         u, v, h = solved[:-1], solved[-1], right[:, -1]
         b = Sums(np.zeros(u.shape[:2]), np.zeros(u.shape[:2]))
         if self.bias:

@@ -16,10 +16,12 @@ import numpy as np
 from kselect.kernels import Kernel
 from kselect.kernels.nystrom import NystromColumns
 from kselect.learners.factor import Factor, factorise
-from kselect.numerics.linalg import Array, Index, symmetric_eigh
+from kselect.numerics.linalg import EPS, Array, Index, symmetric_eigh
 from kselect.numerics.memory import Memo
 
 RidgeMode = Literal["fixed", "per-fold"]
+# The rounding errors of eps that the solution of ``B^T B + gamma I`` adds up to.
+STEPS = 8.0
 # The number of rows of K that are squared at once.
 ROWS = 512
 
@@ -76,7 +78,8 @@ class Dense:
 class LowRank:
     """``B B^T`` with ``B^T B = diag(s)``: ``B = V Q``, with the eigenvectors Q of ``V^T V``; s ascends.
 
-    ``root`` turns coefficients of B into coefficients of the kernel at the landmarks.
+    ``root`` turns coefficients of B into coefficients of the kernel at the landmarks. ``rounding`` is the error of
+    ``B B^T`` in the 2-norm: of the columns, and of a factorisation of ``B^T B``.
     """
 
     def __init__(self, columns: NystromColumns) -> None:
@@ -84,6 +87,7 @@ class LowRank:
         self.s: Array = np.maximum(s, 0.0)
         self.B: Array = columns.V @ Q
         self.root: Array = columns.root @ Q
+        self.rounding = float((columns.defect + STEPS * EPS) * self.s[-1])
 
     def diagonal(self) -> Array:
         """Return ``K_ii``."""

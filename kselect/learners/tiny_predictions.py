@@ -335,9 +335,6 @@ def smooth(fitted: Fitted, F: Index, ridges: Index, z: Array, a: Array) -> Sums:
     small = products(fitted.K[F], others)
     inside, right = fitted.K[np.ix_(F, F)], z - small.values
     own = np.empty_like(right)
-    try:
-        for i, gamma in enumerate(fitted.gammas[ridges].tolist()):
-            own[i] = np.linalg.solve(inside + gamma * np.eye(len(F)), right[i])
-    except np.linalg.LinAlgError:  # equal rows and a negligible ridge: their terms are not small
-        return Sums(small.values, np.full_like(small.size, np.inf))
+    for i, gamma in enumerate(fitted.gammas[ridges].tolist()):
+        own[i] = np.linalg.solve(inside + gamma * np.eye(len(F)), right[i])
     return small + products(inside, own)

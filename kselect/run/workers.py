@@ -47,12 +47,18 @@ def watch_parent(parent: int) -> None:
 
 
 def run_safely(experiment: Experiment, trial: Trial) -> Job:
-    """Run a trial in a worker; any exception becomes a failed job with its traceback."""
+    """Run a trial in a worker; any exception becomes a failed job with its traceback.
+
+    Too little memory is no defect: its job has the reason only.
+    """
     from threadpoolctl import threadpool_limits
 
     try:
         with threadpool_limits(1):
             return run_trial(experiment, trial)
+    except MemoryError as error:
+        why = f"not enough memory ({error}): run fewer workers (-j), and repeat with --retry-failed"
+        return failed_job(experiment, trial, why)
     except Exception as error:
         why = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return failed_job(

@@ -26,7 +26,8 @@ from kselect.numerics.linalg import Array
 from kselect.numerics.memory import keep_freed_memory
 from kselect.search.training_context import TrainingContext
 
-NUMERICAL = (TrialError, np.linalg.LinAlgError, FloatingPointError, MemoryError)
+# How a candidate may fail. Memory is no property of a candidate: without enough of it the search ends.
+NUMERICAL = (TrialError, np.linalg.LinAlgError, FloatingPointError)
 INFINITE = "infinite score"
 R = TypeVar("R")
 

@@ -31,6 +31,9 @@ from kselect.selection.request import Request
 # Distances, the kernel, its eigenvectors and LAPACK's workspace, in n-by-n matrices of doubles.
 MATRICES_SHARED = 1
 MATRICES_PER_WORKER = 6
+# With Nystrom columns, matrices of n rows and c columns, and of c rows and columns.
+COLUMNS_PER_WORKER = 4
+SQUARES_PER_WORKER = 3
 # Limits of one block of new rows against the rows of a fit: 2^25 entries are a quarter of a gigabyte.
 ROWS_AT_ONCE = 4096
 ENTRIES_AT_ONCE = 2**25
@@ -258,16 +261,23 @@ def check(request: Request, n: int, folds: Folds | None) -> None:
         raise ConfigError(words)
     if folds is not None and folds.n != n:
         raise DataError(f"the folds are for {folds.n} rows, but the data has {n}")
-    if request.nystrom is None:
-        check_memory(n, request.n_jobs)
+    check_memory(n, request.n_jobs, request.nystrom)
 
 
-def check_memory(n: int, n_jobs: int) -> None:
+def check_memory(n: int, n_jobs: int, columns: int | None) -> None:
     """Refuse n rows whose matrices would not fit into memory, before allocating them."""
-    needed = 8 * n**2 * (MATRICES_SHARED + MATRICES_PER_WORKER * n_jobs)
+    if columns is None:
+        needed = 8 * n**2 * (MATRICES_SHARED + MATRICES_PER_WORKER * n_jobs)
+        what = "n-by-n matrices"
+        advice = "approximate the kernel by c columns: --nystrom 500 (nystrom=500)"
+    else:
+        long = n * columns * (MATRICES_SHARED + COLUMNS_PER_WORKER * n_jobs)
+        needed = 8 * (long + columns**2 * SQUARES_PER_WORKER * n_jobs)
+        what = f"matrices of {columns} columns"
+        advice = "take fewer columns (--nystrom) or workers (-j)"
     free = available_memory()
     if needed > free:
         raise DataError(
-            f"{n} rows need {gib(needed)} of memory for n-by-n matrices with {n_jobs} worker(s); "
-            f"{gib(free)} are free; approximate the kernel by c columns: --nystrom 500 (nystrom=500)"
+            f"{n} rows need {gib(needed)} of memory for {what} with {n_jobs} worker(s); "
+            f"{gib(free)} are free; {advice}"
         )

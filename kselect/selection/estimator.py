@@ -19,7 +19,7 @@ from kselect.errors import ConfigError, KselectError, quoted
 from kselect.kernels.ard import Ard
 from kselect.numerics.linalg import Array
 from kselect.selection.engine import decision_values, select
-from kselect.selection.held_out import HeldOut, probabilities
+from kselect.selection.held_out import HeldOut, codes, probabilities
 from kselect.selection.request import LAM, GridSpec, Request, make_folds, make_request
 from kselect.selection.sklearn_terms import (
     PRECOMPUTED,
@@ -265,12 +265,12 @@ class KernelSelectClassifierCV(ClassifierMixin, KernelSelectCV):  # type: ignore
         """Return one target for two classes, one per class (against the rest) for more."""
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, numbers = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ConfigError(
                 f"the target has 1 class only ({self.classes_[0]!r}): nothing to learn"
             )
-        return one_against_rest(codes, range(len(self.classes_)))
+        return one_against_rest(numbers, range(len(self.classes_)))
 
     def decision_function(self, X: Any) -> Array:
         """Return decision values: (rows,) for two classes, positive for the second; (rows, classes) for more."""
@@ -279,10 +279,8 @@ class KernelSelectClassifierCV(ClassifierMixin, KernelSelectCV):  # type: ignore
 
     def predict(self, X: Any) -> Any:
         """Return the class with the largest decision value for each row."""
-        values = self._decision(X)
-        if len(self.classes_) == 2:
-            return self.classes_[(values[:, 0] > 0).astype(np.intp)]
-        return self.classes_[values.argmax(axis=1)]
+        predicted = codes(self._decision(X).T)
+        return self.classes_[predicted]
 
     def predict_proba(self, X: Any) -> Array:
         """Return (rows, classes) probabilities: a sigmoid of the decision values, fitted to held-out ones.

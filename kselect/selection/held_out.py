@@ -45,8 +45,8 @@ SHORTEST = 1e-10
 class Quality:
     """Accuracy or R2 of the held-out predictions, its spread over folds, and the value of a trivial predictor.
 
-    The trivial predictor knows only the targets: it predicts the most frequent class, or the mean, of the other
-    folds.
+    The trivial predictor knows only the targets of all rows: it predicts the most frequent class, or the mean,
+    whose R2 is 0.
     """
 
     measure: QualityMeasure
@@ -113,25 +113,18 @@ def quality_of(decisions: Array, targets: Array, task: Task, folds: Folds) -> Qu
     R2 is the mean over rows of ``1 - (y_i - f_i)^2 / var(y)``, averaged over the targets.
     """
     if task == "regression":
-        sizes = np.array([len(F) for F in folds.members])
-        sums = np.array([[y[F].sum() for F in folds.members] for y in targets])
-        means = (sums.sum(axis=1, keepdims=True) - sums) / (folds.n - sizes)
         variance = targets.var(axis=1, keepdims=True)
-        rows, trivial = (
-            (1.0 - np.square(targets - predicted) / variance).mean(axis=0)
-            for predicted in (decisions, means[:, folds.numbers])
-        )
+        rows = (1.0 - np.square(targets - decisions) / variance).mean(axis=0)
+        trivial = 0.0
     else:
         truth = codes(targets)
-        total = np.bincount(truth)
-        mine = [np.bincount(truth[F], minlength=len(total)) for F in folds.members]
-        frequent = np.array([(total - counts).argmax() for counts in mine])[folds.numbers]
-        rows, trivial = ((c == truth).astype(np.float64) for c in (codes(decisions), frequent))
+        rows = (codes(decisions) == truth).astype(np.float64)
+        trivial = float(np.bincount(truth).max()) / folds.n
     each = [float(rows[F].mean()) for F in folds.members]
     return Quality(
         "R2" if task == "regression" else "accuracy",
         float(rows.mean()),
-        float(trivial.mean()),
+        trivial,
         float(np.std(each, ddof=1)),
         len(each),
     )
@@ -147,8 +140,13 @@ def codes(values: Array) -> Index:
 
 
 def probabilities(slope: float, decisions: Array) -> Array:
-    """Return (rows, classes) probabilities from (rows, q) decision values."""
-    return np.asarray(softmax(slope * per_class(decisions.T), axis=0).T)
+    """Return (rows, classes) probabilities from (rows, q) decision values; the first largest is the prediction."""
+    likely: Array = softmax(slope * per_class(decisions.T), axis=0).T
+    predicted = codes(decisions.T)
+    # Decision values may differ by less than probabilities can show: there the prediction gets the last bit.
+    rows = np.flatnonzero(likely.argmax(axis=1) != predicted)
+    likely[rows, predicted[rows]] = np.nextafter(likely[rows].max(axis=1), 2.0)
+    return likely
 
 
 def per_class(values: Array) -> Array:

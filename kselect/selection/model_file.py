@@ -32,7 +32,7 @@ from kselect.kernels import Kernel, find_kernel
 from kselect.learners import Fit
 from kselect.numerics.linalg import Array
 from kselect.selection.engine import Selection, decision_values
-from kselect.selection.held_out import probabilities
+from kselect.selection.held_out import codes, probabilities
 
 KIND = "kselect model"
 FORMAT = 1
@@ -145,9 +145,7 @@ def predict(model: SavedModel, frame: Frame) -> Prediction:
 
 def predicted_classes(model: SavedModel, decisions: Array) -> list[str]:
     """Return the class of the largest decision value; of two classes, the second if the value is positive."""
-    two = len(model.classes) == 2
-    codes = (decisions[:, 0] > 0).astype(np.intp) if two else decisions.argmax(axis=1)
-    return [model.classes[code] for code in codes]
+    return [model.classes[code] for code in codes(decisions.T)]
 
 
 def agreement(model: SavedModel, frame: Frame, predicted: Prediction) -> str:

@@ -69,16 +69,21 @@ class OwnData:
 
 
 def read_own(
-    path: Path, target: str | None, options: TableOptions, scale: Scale, workers: int | None
+    path: Path,
+    target: str | None,
+    options: TableOptions,
+    scale: Scale,
+    workers: int | None,
+    columns: int | None = None,
 ) -> OwnData:
-    """Read and prepare a file; ``workers`` is None if no n-by-n matrix will be computed.
+    """Read and prepare a file; ``workers`` is None if no search follows, ``columns`` if it is exact.
 
     Rows whose matrices would not fit into memory are refused as soon as they are counted.
     """
     frame = read_frame(path, target, options)
     if workers is not None:
         try:
-            check_memory(frame.n, workers)
+            check_memory(frame.n, workers, columns)
         except DataError as error:
             raise DataError(f"{printable(path)}: {error}") from None
     values = as_target(frame, options.task)

@@ -154,6 +154,14 @@ def test_the_model_file_holds_the_choice(tmp_path: Path) -> None:
         ("fit my.csv", "missing option '-o' / '--output'"),
         ("fit my.csv -o no/m.npz", "--output no/m.npz: there is no folder no"),
         ("fit my.csv -o .", "--output .: that is a folder"),
+        (
+            "fit my.csv -o t.onnx",
+            "--output t.onnx: a model is written as .npz; let the name end so",
+        ),
+        (
+            "predict m.npz my.csv -o p.parquet",
+            "--output p.parquet: predictions are written as .csv",
+        ),
         ("predict my.csv my.csv", "my.csv: not a complete model file of kselect"),
         ("predict no.npz my.csv", "no.npz: No such file or directory"),
         ("predict m.npz no.csv", "no.csv: No such file or directory"),

@@ -483,6 +483,17 @@ def test_too_large_a_training_set(here: Here, monkeypatch: pytest.MonkeyPatch) -
         "0.0 GiB are free; approximate the kernel by c columns: --nystrom 500 (nystrom=500)"
     )
     here.object("my.csv", "--nystrom", "5", *GRID)
+    monkeypatch.setattr(selection, "available_memory", lambda: 2**13)
+    assert here.refuses("my.csv", "--nystrom", "5") == (
+        "my.csv: 40 rows need 0.0 GiB of memory for matrices of 5 columns with 1 worker(s); "
+        "0.0 GiB are free; take fewer columns (--nystrom) or workers (-j)"
+    )
+
+
+def test_several_targets(here: Here) -> None:
+    """Click would take the last one, and the first one would become a feature."""
+    line = here.refuses("my.csv", "--target", "a", "--target", "b")
+    assert line == "--target a, b: name one column, and leave the others out with --drop"
 
 
 def test_a_file_too_large_for_memory(here: Here, tmp_path: Path) -> None:

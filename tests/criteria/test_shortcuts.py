@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import oracles
+import oracles_rounding as exactly
 import oracles_smooth_hinge as slow
 import pytest
 from hypothesis import given
@@ -21,10 +24,13 @@ from kselect.criteria.shortcuts import (
     newton_cross_validation,
 )
 from kselect.errors import TrialError
+from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.kernels.polynomial import Linear
+from kselect.kernels.nystrom import nystrom_columns
+from kselect.kernels.polynomial import Polynomial
 from kselect.learners import Problem, find_learner
 from kselect.learners.krr_lssvm import SquareLossPath
+from kselect.learners.primal import PrimalPath
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 
@@ -159,12 +165,34 @@ def test_definition_gcv(case: Case) -> None:
         assert score == pytest.approx(oracle_gcv(case, lam), rel=1e-9, abs=1e3 * bound)
 
 
-def test_an_interpolating_fit_is_a_failure() -> None:
-    """With as many features as rows and a negligible ridge, 1 - tr(S)/n is zero up to rounding: a failure."""
-    X, y = rows(4, 6)
-    path = SquareLossPath(problem_of(Linear(), X, y, [1e-30]), bias=False)
-    with pytest.raises(TrialError, match="GCV divides"):
-        generalised_cross_validation(path)
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("lam", [1e-300, 1e-30, 1e-16, 1e-12, 1e100])
+def test_an_interpolating_fit_keeps_its_score(lam: float, bias: bool) -> None:
+    """Where ``y - S y`` and ``1 - tr(S)/n`` are zero to rounding, their ratio is still right, without rounding."""
+    X, y = rows(9)
+    p = problem_of(Gaussian(0.3), X, y, [lam])
+    unit = [[Fraction(int(i == j)) for j in range(9)] for i in range(9)] + [[Fraction()] * 9] * bias
+    whole = exactly.system(exactly.exactly(p.K), range(9), Fraction(9 * lam), bias)
+    P = exactly.solve(whole, unit)[:9]
+    alpha = exactly.apply(P, [Fraction(v) for v in y.tolist()])
+    freedom = sum((P[i][i] for i in range(9)), Fraction()) / 9
+    want = sum((a * a for a in alpha), Fraction()) / 9 / freedom**2
+    found = generalised_cross_validation(SquareLossPath(p, bias=bias))[0]
+    assert found == pytest.approx(float(want), rel=1e-12)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_ridge_that_rounding_hides_is_excluded(bias: bool) -> None:
+    """The condition number of a singular kernel matrix leaves no digits, so that noise would choose the ridge."""
+    X, y = rows(18)
+    for lam, hidden in ((1e-16, True), (1e-14, True), (1e-9, False)):
+        path = SquareLossPath(problem_of(Polynomial(2), X, y, [lam]), bias=bias)
+        with pytest.raises(TrialError, match="rounding") if hidden else nullcontext():
+            generalised_cross_validation(path)
+    columns = nystrom_columns(Gaussian(2.0), Points(X), np.arange(18))
+    few = problem_of(Gaussian(2.0), X, np.ones(18), [1e-6], columns=columns)
+    with pytest.raises(TrialError, match="rounding hides"):  # the bias explains every target
+        generalised_cross_validation(PrimalPath(few, bias=True))
 
 
 FOLDS_NEWTON = numbered(np.random.default_rng(3), 18, 4, False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
 
@@ -339,6 +340,27 @@ def test_huge_values(scale: Any) -> None:
         np.testing.assert_allclose(
             Z, scale_rows(X * [1e-300, 1.0], scale, X * [1e-300, 1.0]), rtol=1e-12
         )
+
+
+@pytest.mark.parametrize("scale", ["zscore", "minmax"])
+@pytest.mark.parametrize("base", [2.0**53 - 20, 2.0**53 + 40, -(2.0**60), 2.0**40, 1e9, 1e6, 3.0])
+def test_a_narrow_column_far_from_zero(base: float, scale: Any) -> None:
+    """Compare with fractions: the middle of such a column is not a floating-point number."""
+    step = max(float(np.spacing(abs(base))), 1.0)
+    X = base + step * np.random.default_rng(7).integers(0, 11, size=(12, 2))
+    X[:, 1] /= 3.0
+    for column, found in zip(X.T, scale_rows(X, scale, X).T, strict=True):
+        exact = [Fraction(v) for v in column.tolist()]
+        middle = sum(exact, Fraction()) / 12 if scale == "zscore" else (min(exact) + max(exact)) / 2
+        square = sum((v - middle) ** 2 for v in exact) / 12
+        spread = float(square) ** 0.5 if scale == "zscore" else float(max(exact) - min(exact)) / 2
+        want = [float(v - middle) / spread for v in exact]
+        np.testing.assert_allclose(found, want, rtol=0, atol=1e-8)
+    frame = frame_of({"a": X[:, 0].tolist(), "b": X[:, 1].tolist(), "c": list("uvw") * 4})
+    made = fit_preparation(frame, scale)
+    again = Preparation.from_dict(asdict(made))
+    np.testing.assert_array_equal(made.transform(frame)[0][:, :2], scale_rows(X, scale, X))
+    np.testing.assert_array_equal(again.transform(frame)[0], made.transform(frame)[0])
 
 
 @pytest.mark.parametrize("scale", ["zscore", "minmax"])

@@ -46,7 +46,7 @@ def test_targets_do_not_influence_each_other(learner: str, ridge: Any, kernel: K
         np.testing.assert_array_equal(mine.fit().bias, alone.fit().bias)
         np.testing.assert_array_equal(mine.decision(), alone.decision())
         np.testing.assert_array_equal(mine.loo(), alone.loo())
-        np.testing.assert_array_equal(mine.leverages(), alone.leverages())
+        np.testing.assert_array_equal(mine.unexplained(), alone.unexplained())
 
 
 @pytest.mark.parametrize("ridge", ["fixed", "per-fold"])

@@ -168,10 +168,12 @@ def test_held_out_and_loo_are_cached() -> None:
 
 
 @given(cases())
-def test_leverages(case: Case) -> None:
-    """Row i holds ``S_ii``, the i-th fitted value of the i-th unit vector."""
+def test_unexplained(case: Case) -> None:
+    """The rest of the i-th unit vector in the i-th row is ``1 - S_ii``; the residuals have the same factor."""
     path, p = case.path(), case.problem
-    found = path.leverages()  # type: ignore[attr-defined]
+    residual, rest = (p.n * p.lams[:, None] * v for v in path.unexplained())  # type: ignore[attr-defined]
+    found = 1.0 - rest
+    np.testing.assert_allclose(residual, p.y - path.decision(), atol=1e-7)
     for i, lam in enumerate(p.lams):
         bound = oracles.fit_bound(p.K, np.ones(p.n), p.n * lam, case.bias)[1]
         for j in range(p.n):
@@ -186,7 +188,7 @@ def test_a_failed_fold_leaves_the_guard_in_place() -> None:
     X, y = rng.normal(size=(24, 2)), np.sign(rng.normal(size=24))
     folds = numbered(rng, 24, 4, False)
     # In descending order a fold fails before the smallest ridge, whose blocks the guard uses.
-    lams = [1.0, 1e-17, 1e-18]
+    lams = [1.0, 4e-17, 2e-17]
     p = problem_of(Gaussian(1e-3), np.repeat(X[:12], 2, axis=0), y, lams)
     alone, after = (SquareLossPath(p.changed(), bias=False) for _ in range(2))
     with pytest.raises(TrialError, match="singular"):

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from problems import side_of
 
 import kselect.learners.primal as primal_module
+from kselect.core.grid_point import BestPoint
+from kselect.core.method import SELECTED, Method
 from kselect.criteria import CRITERIA
-from kselect.errors import ConfigError
-from kselect.kernels import Points
+from kselect.errors import ConfigError, TrialError
+from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.nystrom import draw_landmarks, nystrom_columns
+from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.learners import Path, Problem, find_learner
 from kselect.learners.krr_lssvm import SquareLossPath
 from kselect.learners.primal import PrimalPath
 from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import draw_folds, stream
 from kselect.numerics.linalg import Array
+from kselect.search.grid import search_grid
 
 N, C = 90, 25
 LAMS = np.array([1e-4, 1e-2, 1.0])
@@ -46,7 +53,10 @@ def paths(learner: str, ridge: RidgeMode = "fixed") -> tuple[Path, Path]:
 def test_every_result_is_that_of_the_approximated_kernel(learner: str, ridge: RidgeMode) -> None:
     exact, primal = paths(learner, ridge)
     folds = draw_folds(N, 7, stream(0, "folds"))
-    for question in ("decision", "loo", "leverages"):
+    residual, rest = primal.unexplained()  # type: ignore[attr-defined]
+    alpha, P = exact.unexplained()  # type: ignore[attr-defined]
+    assert residual / rest == pytest.approx(alpha / P, rel=TOLERANCE, abs=TOLERANCE)
+    for question in ("decision", "loo"):
         ours, theirs = getattr(primal, question)(), getattr(exact, question)()
         assert ours == pytest.approx(theirs, rel=TOLERANCE, abs=TOLERANCE), question
     low, full = primal.problem.matrix, exact.problem.matrix
@@ -104,6 +114,52 @@ def test_all_rows_as_landmarks_give_the_kernel_itself() -> None:
     assert np.abs(columns.V @ columns.V.T - K).max() <= 1e-11 * np.linalg.norm(K, 2)
 
 
+def some_kernel(rng: np.random.Generator, X: Array) -> Kernel:
+    """Return a kernel between 1 1^T and I, or of low rank."""
+    D = Points(X).squared_distances
+    middle = float(np.median(D[D > 0])) if (D > 0).any() else 1.0
+    kinds = (Gaussian(middle * 10 ** rng.uniform(-2, 4)), Linear(), Polynomial(3))
+    return kinds[rng.integers(3)]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_with_all_columns_the_exact_predictions_or_none(seed: int) -> None:
+    """Where rounding of the columns would change the predictions, the ridge is refused by name."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(6, 30))
+    X = np.round(rng.normal(size=(n, 2)) * 10 ** rng.uniform(-1, 2), int(rng.integers(3)))
+    y, kernel, learner = rng.normal(size=n), some_kernel(rng, X), rng.choice(["krr", "lssvm"])
+    folds, make = draw_folds(n, 4, rng), find_learner(learner).path
+    columns, K = nystrom_columns(kernel, Points(X), np.arange(n)), kernel.gram(Points(X))
+    answered, reasons = 0, set[str]()
+    for lam in np.linalg.norm(K, 2) / n * 10.0 ** np.arange(-18.0, 1.0):
+        near = make(Problem(X, y, kernel, np.empty((0, 0)), np.array([lam]), columns=columns))
+        try:
+            found = near.held_out(folds), near.loo(), near.decision()  # type: ignore[attr-defined]
+        except TrialError as error:
+            reasons.add(str(error).partition(" n lam")[0])
+            continue
+        exact = make(Problem(X, y, kernel, K, np.array([lam])))
+        want = exact.held_out(folds), exact.loo(), exact.decision()  # type: ignore[attr-defined]
+        for ours, theirs in zip(found, want, strict=True):
+            np.testing.assert_allclose(ours, theirs, atol=1e-4 * max(np.abs(theirs).max(), 1.0))
+        answered += 1
+    assert answered >= 8
+    assert reasons == {"the rounding of the Nystrom columns hides a ridge"}
+
+
+def test_a_refused_ridge_does_not_exclude_the_others() -> None:
+    everyone = replace(side_of([KERNEL], X, Y, (1e-15, 1e-3)), landmarks=np.arange(N))
+    method = Method("5-CV", "k-CV", 5, (("average", "points"), ("loss", "squared")))
+    found = search_grid(everyone, {method: (SELECTED,)})[method, SELECTED]
+    assert isinstance(found, BestPoint)
+    ((point, why),) = found.excluded
+    assert (found.point.lam, point.lam) == (1e-3, 1e-15)
+    assert why.startswith(
+        "the rounding of the Nystrom columns hides a ridge n lam = 9e-14: it takes "
+    )
+
+
 def test_landmarks_are_drawn_from_their_stream() -> None:
     same = [draw_landmarks(N, C, stream(3, "landmarks")).tolist() for _ in range(2)]
     assert same[0] == same[1] == sorted(set(same[0]))
@@ -129,7 +185,7 @@ def test_classes_do_not_influence_each_other(learner: str, ridge: RidgeMode) -> 
     folds = [draw_folds(N, k, stream(0, "folds")) for k in (2, 7, N)]
     for path in found:
         alone = find_learner(learner).path(together.changed(y=path.problem.y))
-        for question in ("decision", "loo", "leverages"):
+        for question in ("decision", "loo", "unexplained"):
             np.testing.assert_array_equal(getattr(path, question)(), getattr(alone, question)())
         for some in folds:
             held = path.held_out(some), alone.held_out(some)

@@ -18,7 +18,7 @@ import kselect.selection.engine as module
 from kselect.core.grid_point import BestPoint, GridPoint
 from kselect.core.method import Choice
 from kselect.errors import ConfigError, DataError, TrialError
-from kselect.kernels import Points
+from kselect.kernels import Kernel, Points
 from kselect.kernels.nystrom import draw_landmarks, nystrom_columns
 from kselect.numerics.folds import Folds, stream
 from kselect.search.training_context import TrainingContext
@@ -416,13 +416,33 @@ def test_memory_is_refused_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -
         patch.setattr(module, "available_memory", lambda: there - 1)
         with pytest.raises(DataError, match=r"36 rows need .* 1 worker.* --nystrom"):
             select(X, y[None, :], request_of(), folds)
-    monkeypatch.setattr(module, "available_memory", lambda: there - 1)
+    few = 8 * (36 * 5 * 5 + 5 * 5 * 3)
+    monkeypatch.setattr(module, "available_memory", lambda: few)
     select(X, y[None, :], request_of(nystrom=5), folds)
+    monkeypatch.setattr(module, "available_memory", lambda: few - 1)
+    with pytest.raises(DataError, match=r"36 rows need .* of 5 columns .* fewer columns"):
+        select(X, y[None, :], request_of(nystrom=5), folds)
+
+
+@pytest.mark.parametrize("nystrom", [None, 5])
+def test_too_little_memory_is_no_candidates_failure(
+    monkeypatch: pytest.MonkeyPatch, nystrom: int | None
+) -> None:
+    """Otherwise the memory that happens to be free would choose the kernel."""
+    X, y, folds = data(4, True)
+    asked = request_of(nystrom=nystrom)
+
+    def gram(self: Kernel, points: Points) -> Array:
+        raise MemoryError("Unable to allocate 9 GiB")
+
+    monkeypatch.setattr(type(asked.kernels[0]), "gram", gram)
+    with pytest.raises(MemoryError, match="9 GiB"):
+        select(X, y[None, :], asked, folds)
 
 
 def test_memory_is_named() -> None:
     with pytest.raises(DataError, match=r"10000000 rows need 5215406\.4 GiB .*; [0-9.]+ GiB are"):
-        module.check_memory(10**7, 1)
+        module.check_memory(10**7, 1, None)
     assert 2**20 < module.available_memory() < 2**60
 
 

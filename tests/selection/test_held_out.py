@@ -108,16 +108,23 @@ def test_accuracy() -> None:
     assert quality_of(np.roll(three, 1, axis=0), three, "classification", folds).value == 0
 
 
+def test_a_constant_prediction_of_balanced_classes_is_right_half_the_time() -> None:
+    """The majority of the other folds would be wrong more often than not."""
+    folds = draw_folds(106, 5, np.random.default_rng(0))
+    targets = np.where(np.arange(106) < 53, -1.0, 1.0)[None]
+    quality = quality_of(targets, targets, "classification", folds)
+    assert quality.trivial == 0.5
+    assert "; 0.5 by always predicting the most frequent class" in quality.text
+
+
 def test_r2_is_scikit_learns() -> None:
     folds = draw_folds(40, 4, np.random.default_rng(0))
     y = RNG.normal(size=(2, 40))
     f = y + RNG.normal(size=(2, 40))
     quality = quality_of(f, y, "regression", folds)
     assert quality.value == pytest.approx(r2_score(y.T, f.T))
-    means = np.empty_like(y)
-    for F in folds.members:
-        means[:, F] = np.delete(y, F, axis=1).mean(axis=1, keepdims=True)
-    assert quality.trivial == pytest.approx(r2_score(y.T, means.T))
+    means = np.broadcast_to(y.mean(axis=1, keepdims=True), y.shape)
+    assert quality.trivial == pytest.approx(r2_score(y.T, means.T), abs=1e-12)
     assert "R2" in quality.text
     assert "by always predicting the mean" in quality.text
 
@@ -163,6 +170,21 @@ def test_probabilities(seed: int, classes: int) -> None:
     predicted = (F[0] > 0).astype(int) if classes == 2 else F.argmax(axis=0)
     assert np.array_equal(p.argmax(axis=1), predicted)
     assert np.isfinite(np.log(p)).all()
+
+
+@pytest.mark.parametrize("slope", [1e-6, 1.0, 1e3])
+@pytest.mark.parametrize("classes", [1, 2, 3, 7])
+def test_the_likeliest_class_is_the_predicted_one(classes: int, slope: float) -> None:
+    """This holds also where the probabilities are equal to rounding; of equal decisions the first wins."""
+    rng = np.random.default_rng(classes)
+    near = np.repeat(rng.normal(size=(200, 1)), classes, axis=1)
+    small = near * (1 + 1e-16 * rng.integers(-3, 4, size=near.shape))
+    equal = rng.integers(-1, 2, size=near.shape)
+    values = np.concatenate([small, 1e-17 * near, 1e-320 * near, 0 * near, equal])
+    p = probabilities(slope, values)
+    wanted = (values[:, 0] > 0).astype(int) if classes == 1 else values.argmax(axis=1)
+    np.testing.assert_array_equal(p.argmax(axis=1), wanted)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-15)
 
 
 def test_separated_classes_have_a_finite_slope() -> None:
