@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import re
@@ -26,6 +27,7 @@ POOLS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM
 # A worker imports nothing from the current folder, where a random.py would shadow the standard library.
 WORKER_ENVIRONMENT = {**dict.fromkeys(POOLS, "1"), "PYTHONSAFEPATH": "1"}
 WATCH_SECONDS = 0.5
+LISTEN_SECONDS, CONNECT_SECONDS = 5.0, 15.0  # of a connection, of all attempts
 FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^\s/'\":]+/)*(?=[^\s/'\":])")
 PACKAGE_FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^\s/'\":]+/)*(?=(?:kselect|site-packages)/)")
 
@@ -77,13 +79,21 @@ def local_executor(n_jobs: int) -> Executor:
 
     # loky replaces a worker that keeps the memory of a large job; its warning is of no use here.
     warnings.filterwarnings("ignore", "A worker (stopped|was restarted)", UserWarning)
-    start_trackers()
-    executor: Executor = ProcessPoolExecutor(
-        max_workers=n_jobs,
-        initializer=start_worker,
-        initargs=(os.getpid(),),
-        env=WORKER_ENVIRONMENT,
-    )
+    try:
+        start_trackers()
+        executor: Executor = ProcessPoolExecutor(
+            max_workers=n_jobs,
+            initializer=start_worker,
+            initargs=(os.getpid(),),
+            env=WORKER_ENVIRONMENT,
+        )
+    except OSError as error:  # it names no file, because the semaphores have none
+        if error.errno == errno.ENOSPC and error.filename is None:
+            raise StoreError(
+                f"/dev/shm: {error.strerror}: the worker processes need a few kB there; "
+                "free some space, or make /dev/shm larger"
+            ) from None
+        raise
     return executor
 
 
@@ -137,11 +147,41 @@ def dask_client(scheduler: str | None, n_jobs: int) -> Client:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
     if scheduler:
-        return Client(scheduler, timeout="5s")  # type: ignore[no-untyped-call]
+        return connect(scheduler, CONNECT_SECONDS)
     cluster = LocalCluster(  # type: ignore[no-untyped-call]
         n_workers=n_jobs, threads_per_worker=1, dashboard_address=None
     )
     return Client(cluster)  # type: ignore[no-untyped-call]
+
+
+def connect(scheduler: str, seconds: float) -> Client:
+    """Connect to a dask scheduler; raise an OSError or a ValueError if there is none.
+
+    The time limit of dask's client does not cover a peer that accepts the connection and stays silent. A peer of
+    another protocol makes the client fail in many ways: it takes "HTTP/1.1" for a size of 3 EiB, for example.
+    """
+    from distributed import Client
+
+    found: Future[Client] = Future()
+
+    def attempt() -> None:
+        try:
+            found.set_result(Client(scheduler, timeout=LISTEN_SECONDS))  # type: ignore[no-untyped-call]
+        except BaseException as error:
+            found.set_exception(error)
+
+    threading.Thread(target=attempt, daemon=True).start()
+    try:
+        return found.result(seconds)
+    except (OSError, ValueError) as error:
+        if found.done():
+            raise
+        words = f"no dask scheduler answers at this address within {seconds:g} s"
+        raise TimeoutError(words) from error
+    except Exception as error:
+        raise ValueError(
+            f"no dask scheduler answers at this address ({type(error).__name__})"
+        ) from None
 
 
 def check_alive(executor: Executor) -> None:

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from pathlib import Path
@@ -84,6 +85,38 @@ def test_invalid_addresses_are_refused(tmp_path: Path, address: str) -> None:
     assert run.returncode == 2
     (line,) = run.stderr.splitlines()
     assert line.startswith(f"error: --scheduler {address}: ")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (b"", "within 1 s"),
+        (b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", "(MemoryError)"),
+    ],
+)
+def test_a_peer_that_is_no_scheduler(tmp_path: Path, answer: bytes, said: str) -> None:
+    """It accepts the connection, and stays silent or speaks HTTP: one line, within a limited time."""
+    write_config(tmp_path)
+    flags = ("run", "small.yaml", "-o", "out", "-q", "--backend", "dask")
+    hook = "import kselect.run.workers as w; w.CONNECT_SECONDS, w.LISTEN_SECONDS = 1.0, 0.5"
+    with socket.create_server(("127.0.0.1", 0)) as peer:
+        address = f"tcp://127.0.0.1:{peer.getsockname()[1]}"
+        threading.Thread(target=answer_all, args=(peer, answer), daemon=True).start()
+        limit = "" if answer else hook
+        run = started_in(tmp_path, *flags, "--scheduler", address, hook=limit)
+    assert run.returncode == 2
+    (line,) = run.stderr.splitlines()
+    assert line == f"error: --scheduler {address}: no dask scheduler answers at this address {said}"
+    assert not (tmp_path / "out").exists()
+
+
+def answer_all(peer: socket.socket, answer: bytes) -> None:
+    """Send the same bytes to everyone who connects, and keep the connections open."""
+    kept = []
+    with suppress(OSError):
+        while True:
+            kept.append(peer.accept()[0])
+            kept[-1].sendall(answer)
 
 
 def test_the_message_about_a_dead_worker() -> None:
