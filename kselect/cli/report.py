@@ -18,11 +18,12 @@ from kselect.report.page import IndexEntry, index_entry, write_index, write_repo
 from kselect.report.sections import FIGURES
 from kselect.stats.sources import Published, read_facts, read_published
 from kselect.stats.study import Study, study_of
-from kselect.store.gather import write_gathered
+from kselect.store.gather import begins_with, check_foreign, write_gathered
 from kselect.store.jobs import Store
 from kselect.timing.ratios import read_published as read_seconds
 from kselect.timing.report import kept_sheet, make_passages
 
+INDEX_TITLE = "<title>kselect: experiments</title>"
 EPILOG = """\b
 Examples:
   kselect report results/ecml2014
@@ -63,8 +64,11 @@ def report_folder(folder: Path, say: Callable[[str], None]) -> list[str]:
         entries.append(entry)
         say(f"{one}: {files} files, {one / 'report.html'}")
     if entries and found != [folder]:
-        write_index(entries, folder / "index.html")
-        say(str(folder / "index.html"))
+        index = folder / "index.html"
+        if index.exists() and not begins_with(index, INDEX_TITLE):
+            raise StoreError(f"{index}: not written by kselect; move the file away")
+        write_index(entries, index)
+        say(str(index))
     return problems
 
 
@@ -83,6 +87,7 @@ def report_one(folder: Path) -> tuple[int, IndexEntry]:
 def read_study(folder: Path) -> Study:
     """Read the experiment that a folder keeps, with all of its records and its variants."""
     experiment = load_config(folder / KEPT, FIGURES)
+    check_foreign(Store(folder), kept=True)
     gathered = write_gathered(experiment, Store(folder))
     if not gathered.records:
         raise StoreError(

@@ -38,7 +38,7 @@ from kselect.run.progress import clock
 from kselect.run.scheduler import RunOptions, run_plan
 from kselect.run.workers import dask_client, local_executor
 from kselect.store.environment import describe_environment, digest
-from kselect.store.gather import check_leftover, write_gathered
+from kselect.store.gather import check_foreign, check_leftover, write_gathered
 from kselect.store.jobs import Store
 
 RESULTS = Path("results")
@@ -199,6 +199,7 @@ def run_one(
     loaded = read_experiment(config, overrides, output, variant)
     experiment = loaded.asked
     store = Store(results_folder(experiment, output, variant))
+    check_foreign(store, kept=(store.folder / KEPT).is_file())
     sources, missing = available_sources(experiment, where, how.skip_missing)
     plan = make_plan(
         experiment, sources, missing, store,

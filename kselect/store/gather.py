@@ -18,16 +18,23 @@ from kselect.core.experiment import Experiment
 from kselect.core.job import RESULT_VERSION, Job, protocol_of
 from kselect.core.record import COLUMNS, DIGITS, Record, RecordKey, record_keys
 from kselect.datasets.content import sha256_of
-from kselect.errors import StoreError
+from kselect.errors import StoreError, printable
 from kselect.files import locked
 from kselect.grids import show_number
 from kselect.store.environment import digest
-from kselect.store.jobs import Store
+from kselect.store.jobs import Store, listed
 
 SECONDS_COLUMNS = ("dataset", "split", "environment", "search", "test")
 READERS: dict[str, Callable[[str], Any]] = {
     "int": int,
     "float | None": lambda text: float(text) if text else None,
+}
+# The files that stand for all results of a folder, each with a text at its beginning that only kselect writes.
+MARKS = {
+    "records.csv": ",".join(COLUMNS),
+    "seconds.csv": ",".join(SECONDS_COLUMNS),
+    "report.html": '<meta name="generator" content="kselect">',
+    "manifest.json": "",
 }
 NO_FACTS: Mapping[str, Any] = {}
 
@@ -105,6 +112,40 @@ def check_leftover(
     rows = ordered_records(experiment, stored_records(store, stored))
     left = [r for r in rows if (r.dataset, r.split, r.key) not in again]
     check_protocol(experiment, left, stored)
+
+
+def check_foreign(store: Store, kept: bool) -> None:
+    """Refuse a folder whose files have our names but come from elsewhere: they would be overwritten.
+
+    A valid manifest shows that the folder is ours. If it is absent or damaged, a folder that has ``kept`` a config
+    may hold files of an interrupted run; any other folder may hold the tables of ``kselect time`` only.
+    """
+    if read_manifest(store):
+        return
+    for name, mark in MARKS.items():
+        path = store.folder / name
+        if path.exists() and not (kept and begins_with(path, mark)):
+            raise foreign(store, name)
+    for part in () if kept else ("tables", "figures"):
+        for path in listed(store.folder / part):
+            if path.stem != "seconds":
+                raise foreign(store, f"{part}/{path.name}")
+
+
+def begins_with(path: Path, mark: str) -> bool:
+    """Return whether a regular file has a text in its first bytes."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return mark.encode() in stream.read(1000)
+
+
+def foreign(store: Store, name: str) -> StoreError:
+    """Return the error for a file that kselect has not written."""
+    return StoreError(
+        f"{printable(store.folder / name)}: not written by kselect, or its manifest.json is lost; "
+        "choose another --output, or move the file away"
+    )
 
 
 def check_protocol(

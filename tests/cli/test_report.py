@@ -147,6 +147,41 @@ def test_a_damaged_manifest(results: Path, text: str) -> None:
     assert "kselect run first" in refused(results.parent, "clone")
 
 
+@pytest.mark.parametrize(
+    "name", ["records.csv", "seconds.csv", "report.html", "manifest.json", "tables/a.csv"]
+)
+def test_a_file_of_another_program_is_not_overwritten(tmp_path: Path, name: str) -> None:
+    write_config(tmp_path)
+    path = tmp_path / "out" / name
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    run = kselect_in(tmp_path, "run", "small.yaml", "-o", "out", "--force", "-q")
+    assert (run.returncode, path.read_text()) == (2, "{}")
+    assert run.stderr.startswith(f"error: out/{name}: not written by kselect")
+    assert [p for p in (tmp_path / "out").rglob("*") if p.is_file()] == [path]
+
+
+def test_a_report_overwrites_only_its_own_pages(results: Path) -> None:
+    """Without a manifest, the mark of a page decides; with one, the folder is ours."""
+    page, manifest, index = (
+        results / "report.html", results / "manifest.json", results.parent / "index.html",
+    )  # fmt: skip
+    page.write_text("other")
+    manifest.unlink()
+    assert "out/report.html: not written by kselect" in refused(results.parent, "out")
+    assert page.read_text() == "other"
+    page.unlink()
+    for _ in range(2):
+        assert kselect_in(results.parent, "report", "out", "-q").returncode == 0
+        manifest.unlink()
+    index.write_text("other")
+    assert "index.html: not written by kselect" in refused(results.parent, ".")
+    assert index.read_text() == "other"
+    index.unlink()
+    for _ in range(2):
+        assert kselect_in(results.parent, "report", ".", "-q").returncode == 0
+
+
 def test_a_damaged_config(results: Path) -> None:
     (results / "config.resolved.yaml").write_text("learner: [\n")
     assert "out/config.resolved.yaml:" in refused(results.parent, "out")
