@@ -11,7 +11,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 # Set before numpy is loaded: the matrices here are small, and waiting threads keep a core busy.
 os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -70,11 +70,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture
 def pictures_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Save every figure as SVG only: embedding fonts takes longer than drawing."""
+    """Draw every figure as SVG only: embedding fonts takes longer than drawing."""
     from kselect.report import style
 
-    save = style.save
-    monkeypatch.setattr(style, "save", lambda c, kind: save(c, kind) if kind == "svg" else b"-")
+    render = style.render
+
+    def svg_alone(canvas: Any, kinds: Any) -> dict[str, bytes]:
+        return dict.fromkeys(kinds, b"-") | render(canvas, ("svg",))
+
+    monkeypatch.setattr(style, "render", svg_alone)
 
 
 @pytest.fixture

@@ -120,6 +120,10 @@ def check_foreign(store: Store, kept: bool) -> None:
     A valid manifest shows that the folder is ours. If it is absent or damaged, a folder that has ``kept`` a config
     may hold files of an interrupted run; any other folder may hold the tables of ``kselect time`` only.
     """
+    if store.folder.exists() and not store.folder.is_dir():
+        raise StoreError(
+            f"{printable(store.folder)}: a file, not a folder; choose another --output"
+        )
     if read_manifest(store):
         return
     for name, mark in MARKS.items():

@@ -231,7 +231,7 @@ def test_estimates_grow_with_the_work(tmp_path: Path) -> None:
         (("--backend", "dusk"), "dask"),
         (("--scheduler", "tcp://127.0.0.1:1"), "--backend dask"),
         (("--dry-rn",), "'--dry-run'"),
-        (("-o", "small.yaml"), "small.yaml/jobs"),
+        (("-o", "small.yaml"), "small.yaml: a file, not a folder"),
     ],
 )
 def test_contradictory_flags_are_refused(tmp_path: Path, flags: tuple[str, ...], hint: str) -> None:
