@@ -155,10 +155,11 @@ def solve(A: Array, right: Array) -> Long:
     for k in range(n):
         pivot = k + int(np.argmax(np.abs(M[k:, k])))
         M[[k, pivot]] = M[[pivot, k]]
-        M[k + 1 :] -= np.outer(M[k + 1 :, k] / M[k, k], M[k])
+        M[k + 1 :, k:] -= np.outer(M[k + 1 :, k] / M[k, k], M[k, k:])
+        M[k + 1 :, k] = 0.0
     for k in range(n - 1, -1, -1):
         M[k] /= M[k, k]
-        M[:k] -= np.outer(M[:k, k], M[k])
+        M[:k, k:] -= np.outer(M[:k, k], M[k, k:])
     return np.asarray(M[:, n:])
 
 
