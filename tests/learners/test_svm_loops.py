@@ -12,6 +12,7 @@ from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners.svm import compiled, ladder, smo_fallback, working_set
 from kselect.learners.svm.active_set import follow_path
+from kselect.learners.svm.bias_interval import statuses
 from kselect.learners.svm.free_rows import (
     ALL,
     KNOWN,
@@ -302,3 +303,12 @@ def test_steps_finish_where_active_sets_do_not(monkeypatch: pytest.MonkeyPatch) 
     np.testing.assert_allclose(
         smo_fallback.solve_by_smo(q, C, np.zeros(N), "test")[2], expected, atol=1e-6
     )
+
+
+@pytest.mark.parametrize("C", [0.5, 16662.73825370313, 1e9])
+def test_a_row_within_rounding_of_an_end_is_not_free(C: float) -> None:
+    """For a large C one rounding of C exceeds the looseness; a free row would lose its slack."""
+    q = made(1.0)._replace(inverse_diagonal=np.full(N, 1e-3))
+    ends = C * (q.low + q.high)
+    np.testing.assert_array_equal(statuses(q, C, np.nextafter(ends, 0.0)), np.sign(ends))
+    assert (statuses(q, C, 0.5 * ends) == 0).all()

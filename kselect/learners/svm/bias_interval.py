@@ -10,6 +10,8 @@ from kselect.numerics.linalg import Array
 
 # A sum is better than a difference from y if its terms are at most this; within so many roundings of them it is 0.
 SMALL, ZERO = 0.125, 2.0
+# A row within so many roundings of an end of its box is at that end.
+ROUNDED = 4.0
 
 
 @compiled
@@ -44,7 +46,9 @@ def statuses(q: BoxQP, C: float, beta: Array) -> Status:
     """Return the status of each row; a row is free if it is off the ends of its box by more than rounding."""
     status = np.zeros(len(beta), np.int8)
     for t in range(len(beta)):
-        low, high, loose = C * q.low[t], C * q.high[t], looseness(q, C, t)
+        low, high = C * q.low[t], C * q.high[t]
+        # An end of the box is rounded, too: for large C by more than the looseness.
+        loose = max(looseness(q, C, t), ROUNDED * EPS * (high - low))
         if low == high:
             status[t] = 2
         elif beta[t] <= low + loose:
