@@ -14,6 +14,7 @@ from kselect.cli.choosing import choose, search_flag
 from kselect.cli.flags import PATH, selection_options
 from kselect.datasets.table.frames import read_like
 from kselect.datasets.table.raw_table import decision_lines
+from kselect.datasets.table.written_values import is_finite
 from kselect.errors import DataError, printable
 from kselect.files import require_writable, write_named
 from kselect.selection.model_file import (
@@ -36,6 +37,8 @@ Examples:
 
 The choice is the one that select makes with the same flags. The model file holds only arrays and text, no code.
 """
+# A spreadsheet takes a cell that begins with one of these for a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 PREDICT_EPILOG = """\b
 Examples:
   kselect predict model.npz new.csv
@@ -126,5 +129,12 @@ def as_csv(model: SavedModel, predicted: Prediction) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(heads)
-    writer.writerows([one, *row] for one, row in zip(predicted.predictions, values, strict=True))
+    names = {name: as_cell(name) for name in classes}
+    for one, row in zip(predicted.predictions, values, strict=True):
+        writer.writerow([names.get(str(one), one), *row])
     return stream.getvalue()
+
+
+def as_cell(name: str) -> str:
+    """Return a class name so that a spreadsheet does not run it as a formula: with an apostrophe before it."""
+    return f"'{name}" if name[:1] in FORMULA and not is_finite(name) else name

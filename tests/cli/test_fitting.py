@@ -127,6 +127,17 @@ def test_rows_that_do_not_fit_the_model_are_reported(tmp_path: Path) -> None:
     assert len(table_of((tmp_path / "out.csv").read_text())) == 2
 
 
+def test_class_names_that_a_spreadsheet_would_run(tmp_path: Path) -> None:
+    """They get an apostrophe; numbers with a sign stay numbers."""
+    for u, v, cells in (("=1+1", "@x", {"'=1+1", "'@x"}), ("-1", "1.5", {"-1", "1.5"})):
+        path = write(tmp_path / "my.csv", 2)
+        path.write_text(path.read_text().replace(",u\n", f",{u}\n").replace(",v\n", f",{v}\n"))
+        run("fit", "my.csv", "-o", "m.npz", *GRID, "--task", "classification")
+        result = run("predict", "m.npz", "my.csv")
+        assert {row["prediction"] for row in table_of(result.stdout)} == cells
+        assert "accuracy" in result.stderr
+
+
 def test_predict_reports_the_agreement_with_a_target(tmp_path: Path) -> None:
     write(tmp_path / "my.csv", 0)
     run("fit", "my.csv", "-o", "m.npz", *GRID)
