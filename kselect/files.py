@@ -38,8 +38,8 @@ KINDS = (
     (stat.S_ISCHR, "is a device"),
     (stat.S_ISBLK, "is a device"),
 )
-# A name of an open file descriptor. Opening it again would not work for a socket, and would start at the beginning
-# of a file that others are writing to.
+# A name of an open file descriptor, as in the shell's >(...). Opening it again would not work for a socket, and
+# would start at the beginning of a file that others are writing to.
 DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
 READER_SECONDS = 20.0  # the time that a reader of a named pipe has to open it
@@ -106,35 +106,31 @@ def locked(folder: Path, wait: float = LOCK_SECONDS, say: Say = on_stderr) -> It
     """
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    started, pause, told = time.monotonic(), 0.001, False
     try:
-        take(handle, folder, wait, say)
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                waited = time.monotonic() - started
+            except OSError as error:
+                what = "has no locks ({}): start no second run into the same folder"
+                tolerate(error, what, say)
+                break
+            if waited >= wait:
+                raise StoreError(
+                    f"{printable(folder)}: locked by {holder(handle)} for more than {wait:g} s; "
+                    "wait until it has ended, or end it, then give the same command again"
+                )
+            if waited >= SAY_SECONDS and not told:
+                told = True
+                say(f"waiting for {holder(handle)}, which has the lock of {printable(folder)}")
+            time.sleep(min(pause, max(wait - waited, 0.001)))
+            pause = min(2 * pause, LONGEST_PAUSE)
         yield
     finally:
         os.close(handle)
-
-
-def take(handle: int, folder: Path, wait: float, say: Say) -> None:
-    """Wait for the lock of an open folder, with growing pauses between the attempts."""
-    started, pause, told = time.monotonic(), 0.001, False
-    while True:
-        try:
-            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            pass
-        except OSError as error:
-            what = "has no locks ({}): start no second run into the same folder"
-            return tolerate(error, what, say)
-        waited = time.monotonic() - started
-        if waited >= wait:
-            raise StoreError(
-                f"{printable(folder)}: locked by {holder(handle)} for more than {wait:g} s; "
-                "wait until it has ended, or end it, then give the same command again"
-            )
-        if waited >= SAY_SECONDS and not told:
-            told = True
-            say(f"waiting for {holder(handle)}, which has the lock of {printable(folder)}")
-        time.sleep(min(pause, max(wait - waited, 0.001)))
-        pause = min(2 * pause, LONGEST_PAUSE)
 
 
 def tolerate(error: OSError, what: str, say: Say) -> None:
@@ -178,7 +174,8 @@ def write_whole(path: Path, content: str | bytes, say: Say = on_stderr) -> None:
         old = os.stat(path)
     except FileNotFoundError:  # a new file, or the missing target of a link
         old = None
-    number = descriptor(path)
+    match = DESCRIPTOR.fullmatch(str(path))
+    number = int(match[1]) if match else STANDARD.get(str(path))
     if number is not None or (old and not stat.S_ISREG(old.st_mode)):
         with open(open_stream(path) if number is None else os.dup(number), "wb") as out:
             out.write(data)
@@ -223,12 +220,6 @@ def require_writable(path: Path, flag: str) -> None:
         raise DataError(f"{shown}: there is no folder {printable(folder)}; create it first")
     if not os.access(folder, os.W_OK):
         raise DataError(f"{shown}: no permission to write to the folder {printable(folder)}")
-
-
-def descriptor(path: Path) -> int | None:
-    """Return the number of the open file descriptor that a path names, as /dev/stdout and the shell's >(...) do."""
-    match = DESCRIPTOR.fullmatch(str(path))
-    return int(match[1]) if match else STANDARD.get(str(path))
 
 
 def open_stream(path: Path) -> int:

@@ -17,14 +17,20 @@ LONGEST_NUMBER = 400  # characters; the longest float has about 330 digits
 
 
 def parse_number(text: str | int | float) -> float:
-    """Return ``'2^-3'``, ``'1e-4'`` or ``0.5`` as a float; anything else is a ConfigError."""
+    """Return ``'2^-3'``, ``'1e-4'`` or ``0.5`` as a float; anything else is a ConfigError.
+
+    A power of 10 is read as text, so that ``10^23`` equals ``1e23`` to the last bit.
+    """
     if isinstance(text, bool) or not isinstance(text, (str, int, float)):
         raise ConfigError(f"{quoted(text)} is not a number")
     if isinstance(text, str) and len(text) > LONGEST_NUMBER:
         raise ConfigError(f"{quoted(text)} is too long for a number")
     power = POWER.fullmatch(text.strip()) if isinstance(text, str) else None
     try:
-        value = raised(power[1], int(power[2])) if power else float(text)
+        if power and power[1] != "10":
+            value = float(power[1]) ** int(power[2])
+        else:
+            value = float(f"1e{power[2]}" if power else text)
     except (ValueError, OverflowError, ZeroDivisionError):
         raise ConfigError(f"{quoted(text)} is not a number") from None
     if power and value == 0 and float(power[1]) != 0:
@@ -32,11 +38,6 @@ def parse_number(text: str | int | float) -> float:
     if not math.isfinite(value):
         raise ConfigError(f"{quoted(text)} is not a finite number")
     return value
-
-
-def raised(base: str, exponent: int) -> float:
-    """Return a power; a power of 10 is read as text, so that ``10^23`` equals ``1e23`` to the last bit."""
-    return float(f"1e{exponent}") if base == "10" else float(base) ** exponent
 
 
 def parse_grid(grid: Any) -> tuple[float, ...]:
@@ -69,26 +70,23 @@ def expand(text: str) -> list[float]:
         raise ConfigError(f"{quoted(text)} is not a range; write low:high[:step], as in 2^-6:2^8")
     step = whole(ends[2], text) if len(ends) == 3 else 1
     low, high = POWER.fullmatch(ends[0]), POWER.fullmatch(ends[1])
+    base, bounds = "", (ends[0], ends[1])
     if low and high and low[1] == high[1]:
-        for end in ends[:2]:  # powers are monotone: if both ends are finite, so are all between
+        for end in bounds:  # powers are monotone: if both ends are finite, so are all between
             parse_number(end)
-        exponents = steps(whole(low[2], text), whole(high[2], text), step, text)
-        return [raised(low[1], exponent) for exponent in exponents]
-    if low or high:
+        base, bounds = low[1], (low[2], high[2])
+    elif low or high:
         words = "both ends of a range of powers need the same base"
         raise ConfigError(f"{quoted(text)}: {words}")
-    return [float(v) for v in steps(whole(ends[0], text), whole(ends[1], text), step, text)]
-
-
-def steps(low: int, high: int, step: int, text: str) -> range:
-    """Return the whole numbers from low to high; an empty or enormous range is a ConfigError."""
+    first, last = (whole(bound, text) for bound in bounds)
     if step < 1:
         raise ConfigError(f"{quoted(text)}: the step must be 1 or more")
-    if high < low:
+    if last < first:
         raise ConfigError(f"{quoted(text)} is empty: its end lies below its start")
-    if (high - low) // step >= LARGEST_GRID:
+    if (last - first) // step >= LARGEST_GRID:
         raise ConfigError(f"{quoted(text)} has more than {LARGEST_GRID} values")
-    return range(low, high + 1, step)
+    numbers = range(first, last + 1, step)
+    return [parse_number(f"{base}^{i}") if base else float(i) for i in numbers]
 
 
 def whole(part: str, text: str) -> int:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterator, MutableMapping
+from collections import UserDict
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
+from functools import cached_property
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from kselect.errors import ConfigError, nearest, quoted
 from kselect.grids import LARGEST_GRID, parse_number
@@ -18,7 +20,7 @@ from kselect.grids import LARGEST_GRID, parse_number
 T = TypeVar("T")
 
 
-class Registry(MutableMapping[str, T], Generic[T]):
+class Registry(UserDict[str, T]):
     """A mapping of names to registered objects in the order of the files; the first use imports the folder.
 
     ``also`` is a second folder whose modules register objects.
@@ -26,32 +28,22 @@ class Registry(MutableMapping[str, T], Generic[T]):
 
     def __init__(self, kind: str, folder: str, shown_by: str = "", also: str = "") -> None:
         self.kind, self.folder, self.shown_by, self.also = kind, folder, shown_by, also
-        self._items: dict[str, T] = {}
-        self._loaded = False
+        self.registered: dict[str, T] = {}
 
-    def _all(self) -> dict[str, T]:
-        if not self._loaded:
-            self._loaded = True  # before the imports: a module may use the registry while it loads
-            for folder in filter(None, (self.folder, self.also)):
-                path = importlib.import_module(folder).__path__
-                for module in sorted(m.name for m in pkgutil.iter_modules(path)):
-                    importlib.import_module(f"{folder}.{module}")
-        return self._items
-
-    def __getitem__(self, name: str) -> T:
-        return self._all()[name]
+    @cached_property
+    def data(self) -> dict[str, T]:  # type: ignore[override]
+        """All objects, once every module of the folder is imported."""
+        self.data = (
+            self.registered
+        )  # before the imports: a module may use the registry while it loads
+        for folder in filter(None, (self.folder, self.also)):
+            path = importlib.import_module(folder).__path__
+            for module in sorted(m.name for m in pkgutil.iter_modules(path)):
+                importlib.import_module(f"{folder}.{module}")
+        return self.registered
 
     def __setitem__(self, name: str, item: T) -> None:
-        self._items[name] = item
-
-    def __delitem__(self, name: str) -> None:
-        del self._items[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
-
-    def __len__(self) -> int:
-        return len(self._all())
+        self.registered[name] = item
 
     def find(self, name: str) -> T:
         """Return the object of a name; an unknown name is a ConfigError that names the nearest one."""

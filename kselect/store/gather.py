@@ -65,13 +65,14 @@ def write_gathered(
         gone = {name: why for name, why in stored.get("missing", {}).items() if name not in sources}
         here = {r.dataset for r in found.records}
         absent = {n: w for n, w in {**gone, **missing}.items() if n not in here}
-        facts = manifest(experiment, found, sources, absent, known)
+        text = csv_text(COLUMNS, ([getattr(r, name) for name in COLUMNS] for r in found.records))
+        facts = manifest(experiment, found, sources, absent, known, text)
         if found.records:
-            store.write("records.csv", records_text(found.records))
+            store.write("records.csv", text)
         if found.jobs:
             store.write("seconds.csv", seconds_text(experiment, found, store))
         if found.records:
-            store.write_json("manifest.json", facts)
+            store.write("manifest.json", facts)
     return Gathered(found.jobs, found.records, facts)
 
 
@@ -81,7 +82,8 @@ def gather(experiment: Experiment, store: Store) -> Gathered:
     Jobs that were computed with another config are refused.
     """
     order = {name: position for position, name in enumerate(experiment.datasets)}
-    jobs = [j for j in store.jobs() if j.dataset in order and j.split in experiment.splits]
+    every = [job for pair in store.stored() if (job := store.read(*pair))]
+    jobs = [j for j in every if j.dataset in order and j.split in experiment.splits]
     for job in jobs:
         if job.protocol != protocol_of(experiment, job.dataset, job.data_sha256):
             raise StoreError(
@@ -90,12 +92,11 @@ def gather(experiment: Experiment, store: Store) -> Gathered:
     jobs.sort(key=lambda j: (order[j.dataset], j.split))
     stored = read_manifest(store)
     fresh = {(r.dataset, r.split, r.key): r for job in jobs for r in job.records}
-    rows = ordered_records(experiment, stored_records(store, stored))
-    left = [
-        r for r in rows if r.split in experiment.splits and (r.dataset, r.split, r.key) not in fresh
-    ]
+    rows = (r for r in stored_records(store, stored) if r.split in experiment.splits)
+    known = {(r.dataset, r.split, r.key): r for r in rows} | fresh
+    records = ordered_records(experiment, known.values())
+    left = (r for r in records if (r.dataset, r.split, r.key) not in fresh)
     check_protocol(experiment, left, stored)
-    records = ordered_records(experiment, [*fresh.values(), *left])
     return Gathered(tuple(jobs), tuple(records), stored)
 
 
@@ -190,12 +191,7 @@ def stored_records(store: Store, stored: Mapping[str, Any]) -> list[Record]:
         raise StoreError(
             f"{path}: changed since kselect wrote it; delete it, or restore its content"
         )
-    return parse_records(content.decode(), path)
-
-
-def parse_records(text: str, path: Path) -> list[Record]:
-    """Return the records that ``records_text`` wrote; ``path`` is named in errors."""
-    rows = csv.reader(io.StringIO(text, newline=""))
+    rows = csv.reader(io.StringIO(content.decode(), newline=""))
     if tuple(next(rows, ())) != COLUMNS:
         raise StoreError(f"{path}: not the columns of this version; kselect run again")
     readers = [READERS.get(str(f.type), str) for f in fields(Record)]
@@ -206,11 +202,6 @@ def parse_records(text: str, path: Path) -> list[Record]:
     except ValueError as error:
         raise StoreError(f"{path}:{rows.line_num}: not a record: {error}") from None
     return found
-
-
-def records_text(records: Iterable[Record]) -> str:
-    """Return the content of records.csv."""
-    return csv_text(COLUMNS, ([getattr(r, name) for name in COLUMNS] for r in records))
 
 
 def csv_text(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
@@ -253,8 +244,12 @@ def manifest(
     sources: Mapping[str, str],
     missing: Mapping[str, str],
     environments: Mapping[str, Any],
+    text: str,
 ) -> dict[str, Any]:
-    """Return what the numbers depend on: environments, seed, checksums of the data and of every split."""
+    """Return what the numbers depend on: environments, seed, checksums of the data and of every split.
+
+    ``text`` is the content of records.csv.
+    """
     names = {r.dataset for r in found.records}
     data: dict[str, Any] = {
         name: {**entry, "splits": dict(entry.get("splits", {}))}
@@ -288,7 +283,7 @@ def manifest(
         "missing": dict(missing),
         "environments": machines,
         "data": {name: data[name] for name in experiment.datasets if name in data},
-        "records_sha256": sha256_of(records_text(found.records).encode()),
+        "records_sha256": sha256_of(text.encode()),
     }
     return {**facts, "checksum": sha256_of(json.dumps(facts, sort_keys=True).encode())}
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,11 @@ class OtherVersion(Exception):
     """A job file that another version of kselect wrote."""
 
 
+@dataclass
 class Store:
     """The results folder of one experiment."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    folder: Path
 
     def job_path(self, dataset: str, split: int) -> Path:
         """Return ``jobs/<data set>/<split>.json``."""
@@ -54,12 +54,6 @@ class Store:
         except OSError as error:
             raise StoreError(f"{path}: {error.strerror}") from None
         return job
-
-    def jobs(self) -> Iterator[Job]:
-        """Yield every stored job, ordered by data set and split."""
-        for dataset, split in self.stored():
-            if job := self.read(dataset, split):
-                yield job
 
     def stored(self) -> list[tuple[str, int]]:
         """Return data set and split of every job file without reading it; an unreadable folder is a StoreError."""
@@ -89,18 +83,15 @@ class Store:
         except OSError as error:
             raise StoreError(f"{self.folder}: cannot write: {error.strerror}") from None
 
-    def write(self, name: str, content: str) -> Path:
-        """Write a file below the folder, completely or not at all; raise StoreError if the disk refuses."""
+    def write(self, name: str, content: str | Mapping[str, Any]) -> Path:
+        """Write a text, or a mapping as JSON, to a file below the folder; raise StoreError if the disk refuses."""
         path = self.folder / name
+        text = content if isinstance(content, str) else json.dumps(content, indent=1) + "\n"
         try:
-            write_whole(path, content)
+            write_whole(path, text)
         except OSError as error:
             raise StoreError(f"{path}: cannot write: {error.strerror}") from None
         return path
-
-    def write_json(self, name: str, facts: Mapping[str, Any]) -> Path:
-        """Write a mapping as indented JSON."""
-        return self.write(name, json.dumps(facts, indent=1) + "\n")
 
 
 def listed(folder: Path) -> list[Path]:

@@ -115,7 +115,7 @@ def parse(data: dict[str, Any]) -> Timings:
 def write_timings(store: Store, timings: Timings) -> None:
     """Write the file of a data set."""
     data = {"version": TIMING_VERSION, **asdict(timings)}
-    store.write_json(f"timing/{timings.dataset}.json", data)
+    store.write(f"timing/{timings.dataset}.json", data)
 
 
 def check_same(experiment: Experiment, source: Source | None, old: Timings, store: Store) -> None:

@@ -62,7 +62,7 @@ def write_tables(
         },
         "missing": absent,
     }
-    store.write_json("timing.json", facts)
+    store.write("timing.json", facts)
     found = entries(timings, experiment.labels, published)
     sheet = sheet_of(experiment, found, mine, absent)
     first, *others = sheet.printed

@@ -14,16 +14,16 @@ from experiments import load_config, write_config
 
 from kselect.core.experiment import Experiment
 from kselect.core.job import Trial
-from kselect.core.record import COLUMNS
+from kselect.core.record import COLUMNS, Record
+from kselect.datasets.content import sha256_of
 from kselect.datasets.dataset import Source
 from kselect.errors import StoreError
 from kselect.run.trial import failed_job
 from kselect.store.gather import (
     csv_text,
     gather,
-    parse_records,
     read_manifest,
-    records_text,
+    stored_records,
     write_gathered,
 )
 from kselect.store.jobs import Store
@@ -205,16 +205,19 @@ def test_a_changed_manifest_is_ignored(tmp_path: Path, gathered: Store) -> None:
 
 
 def test_records_are_read_back_from_the_table(
-    tmp_path: Path, experiment: Experiment, store: Store
+    tmp_path: Path, experiment: Experiment, gathered: Store
 ) -> None:
-    found = list(write_gathered(experiment, store).records)
-    found[0] = replace(found[0], lam=0.1, score=1 / 3, error=0.0, status="ok", reason="")
-    text = records_text(found)
-    path = tmp_path / "other.csv"
-    again = parse_records(text, path)
-    assert records_text(again) == text
-    assert again[1:] == found[1:]
-    with pytest.raises(StoreError, match=r"other\.csv:2: not a record"):
-        parse_records(text.replace(",0,", ",x,", 1), path)
-    with pytest.raises(StoreError, match=r"other\.csv: not the columns of this version"):
-        parse_records(text.replace("split,", "fold,", 1), path)
+    path = tmp_path / "records.csv"
+    expected = list(gather(experiment, gathered).records)
+    expected[0] = replace(expected[0], lam=0.1, score=1 / 4, error=0.0, status="ok", reason="")
+    good = csv_text(COLUMNS, ([getattr(r, name) for name in COLUMNS] for r in expected))
+
+    def read(text: str) -> list[Record]:
+        path.write_text(text)
+        return stored_records(gathered, {"records_sha256": sha256_of(text.encode())})
+
+    assert read(good) == expected
+    with pytest.raises(StoreError, match=r"records\.csv:2: not a record"):
+        read(good.replace(",0,", ",x,", 1))
+    with pytest.raises(StoreError, match=r"records\.csv: not the columns of this version"):
+        read(good.replace("split,", "fold,", 1))

@@ -57,7 +57,7 @@ def test_a_job_is_read_back(tmp_path: Path, experiment: Experiment) -> None:
     assert job.seconds == {"search": 1.5, "test": 0.25}
     assert [r.score for r in job.records] == [0.1 + 0.2] * 4
     assert job_text(job) == (tmp_path / "out/jobs/heart/0.json").read_text()
-    assert list(store.jobs()) == [job]
+    assert store.stored() == [("heart", 0)]
 
 
 def test_other_methods_are_kept(tmp_path: Path, experiment: Experiment) -> None:
@@ -210,7 +210,7 @@ def test_other_files_below_jobs_are_ignored(tmp_path: Path, experiment: Experime
     store = Store(tmp_path)
     for name in ("jobs/heart/.0.json.x.tmp", "jobs/heart/notes.json", "jobs/notes.json"):
         store.write(name, "{")
-    assert list(store.jobs()) == []
+    assert store.stored() == []
 
 
 def test_write_errors_are_reported(tmp_path: Path, experiment: Experiment) -> None:
@@ -274,4 +274,4 @@ def test_an_unreadable_folder_is_an_error(
 
     monkeypatch.setattr(Path, "iterdir", refuse)
     with pytest.raises(StoreError, match="jobs/heart: Permission denied"):
-        list(store.jobs())
+        store.stored()
