@@ -21,6 +21,7 @@ from kselect.numerics.linalg import Array
 class Ard(Kernel):
     r"""ARD kernel ``exp(-sum_j theta_j (x_j - z_j)^2)``; ``theta_j = 0`` ignores feature j.
 
+    Its parameters are named ``theta1``, ``theta2``, ... in the order of the features.
     If all theta are equal it is the Gaussian kernel of ``tau = 1 / (2 theta)``.
     """
 
@@ -30,16 +31,12 @@ class Ard(Kernel):
     def __post_init__(self) -> None:
         if not self.theta:
             raise ConfigError("theta must hold one number per feature, not none")
+        self.describe({f"theta{j}": float(v) for j, v in enumerate(self.theta, start=1)})
         for name, value in self.parameters.items():
             if not 0.0 <= value < np.inf:
                 raise ConfigError(
                     f"{name} must be zero or a positive number, not {show_number(value)}"
                 )
-
-    @property
-    def parameters(self) -> dict[str, float]:
-        """``theta1``, ``theta2``, ... in the order of the features."""
-        return {f"theta{j}": float(value) for j, value in enumerate(self.theta, start=1)}
 
     @classmethod
     def of(cls, parameters: Mapping[str, float]) -> Ard:

@@ -11,7 +11,7 @@ import numpy as np
 
 from kselect.errors import ConfigError
 from kselect.grids import show_number
-from kselect.numerics.linalg import EPS, Array, longest_square, near_zero, squared_distances
+from kselect.numerics.linalg import Array, Distances, squared_distances
 from kselect.numerics.memory import Memo
 from kselect.registry import Registry
 
@@ -27,19 +27,9 @@ class Points:
         self.memo = Memo()  # what a kernel computes once for all its parameters
 
     @cached_property
-    def squared_distances(self) -> Array:
-        """``||x - z||^2`` for all pairs."""
+    def distances(self) -> Distances:
+        """``||x - z||^2`` for all pairs, with the largest of them and their rounding error."""
         return squared_distances(self.X, self.Z)
-
-    @cached_property
-    def largest_squared_distance(self) -> float:
-        """The largest squared distance, which says whether a narrow kernel underflows."""
-        return float(self.squared_distances.max(initial=0.0))
-
-    @cached_property
-    def distance_rounding(self) -> float:
-        """The order of magnitude of the largest rounding error of the squared distances."""
-        return 2.0 * EPS * longest_square(*near_zero(self.X, self.Z))
 
     @cached_property
     def inner_products(self) -> Array:
@@ -49,7 +39,13 @@ class Points:
 
 @dataclass(frozen=True)
 class Kernel:
-    """The base class of kernels; the fields of a subclass are its parameters, each a positive number."""
+    """The base class of kernels, each a frozen dataclass whose fields are its parameters, positive numbers.
+
+    Attributes
+    ----------
+    parameters : the value of each parameter, in the order of the fields.
+    text : the same as records and messages write it, ``tau=4``.
+    """
 
     name: ClassVar[str] = ""
     paper: ClassVar[str] = ""
@@ -59,27 +55,28 @@ class Kernel:
     learned: ClassVar[bool] = False
     """Whether a continuous search finds its parameters, one per feature; such a kernel has no grids."""
 
+    # Each kernel has its own; only a class variable is no field of the dataclass.
+    parameters: ClassVar[dict[str, float]] = {}
+    text: ClassVar[str] = ""
+
     def __post_init__(self) -> None:
+        self.describe({f.name: float(getattr(self, f.name)) for f in fields(self)})
         for parameter, value in self.parameters.items():
             if not value > 0:
                 raise ConfigError(f"{parameter} must be positive, not {show_number(value)}")
             if parameter in self.whole and value != int(value):
                 raise ConfigError(f"{parameter} must be a whole number, not {show_number(value)}")
 
-    @property
-    def parameters(self) -> dict[str, float]:
-        """The value of each parameter, in the order of the fields."""
-        return {f.name: float(getattr(self, f.name)) for f in fields(self)}
+    def describe(self, parameters: dict[str, float]) -> None:
+        """Set the two attributes."""
+        object.__setattr__(self, "parameters", parameters)
+        pairs = (f"{name}={show_number(value)}" for name, value in parameters.items())
+        object.__setattr__(self, "text", ";".join(pairs))
 
     @classmethod
     def of(cls, parameters: Mapping[str, float]) -> Self:
         """Return the kernel with these parameters."""
         return cls(**parameters)
-
-    @property
-    def text(self) -> str:
-        """The parameters as records and messages write them: ``tau=4``."""
-        return ";".join(f"{name}={show_number(v)}" for name, v in self.parameters.items())
 
     @staticmethod
     def around(points: Points) -> Mapping[str, str]:

@@ -29,12 +29,12 @@ class Gaussian(Kernel):
     @staticmethod
     def around(points: Points) -> Mapping[str, str]:
         """Return tau from 2^-8 to 2^6 times the median squared distance."""
-        return {"tau": powers_around(points.squared_distances, 8, 6)}
+        return {"tau": powers_around(points.distances.squared, 8, 6)}
 
     @staticmethod
     def shared(points: Points) -> object:
         """Compute the squared distances."""
-        return points.largest_squared_distance
+        return points.distances
 
     def gram(self, points: Points) -> Array:
         """Return the kernel matrix in one pass over the squared distances; values up to 2e-100 are zero.
@@ -45,12 +45,13 @@ class Gaussian(Kernel):
         If the kernel is narrow compared with the longest row, the shared squared distances have lost the distances
         of close rows to rounding. Then the distances are computed again from the differences.
         """
-        if points.distance_rounding <= 2.0 * self.tau * HARMLESS:
-            K = points.squared_distances * (-0.5 / self.tau)
+        distances = points.distances
+        if distances.rounding <= 2.0 * self.tau * HARMLESS:
+            K = distances.squared * (-0.5 / self.tau)
         else:
             K = squared_differences(points.X, points.Z)
             K *= -0.5 / self.tau
-        if points.largest_squared_distance <= -2.0 * self.tau * LOWEST:
+        if distances.largest <= -2.0 * self.tau * LOWEST:
             return np.exp(K, out=K)
         # Clip before the exponential, because computing a subnormal result is slow too.
         np.maximum(K, LOWEST, out=K)

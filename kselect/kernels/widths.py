@@ -36,7 +36,7 @@ class OneWidth:
     @classmethod
     def of(cls, X: Array) -> OneWidth:
         """Return the width for all rows against all rows."""
-        return cls(squared_distances(X, X))
+        return cls(squared_distances(X, X).squared)
 
     def gram(self, theta: Array) -> Array:
         """Return ``exp(-theta D)``."""

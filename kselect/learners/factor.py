@@ -33,21 +33,17 @@ THIN_SHARE = 0.6
 TINY_PRODUCT = 100_000
 
 
-def weights(s: Array, gammas: Array) -> Array:
-    """Return ``1 / (s + gamma)``, (n_ridges, len(s))."""
-    require_ridge(s, s.min(initial=np.inf), gammas)
-    inverse: Array = 1.0 / (s[None, :] + gammas[:, None])
-    return inverse
+def weights(s: Array, gammas: Array, *, whole: bool = True) -> Array:
+    """Return ``1 / (s + gamma)``, (n_ridges, len(s)).
 
-
-def require_ridge(s: Array, least: float, gammas: Array) -> None:
-    """Refuse ridges below the rounding error of a singular kernel matrix; ``least`` is its smallest eigenvalue.
-
-    The eigenvalues of a singular matrix may come out slightly above zero.
+    Ridges below the rounding error of a singular kernel matrix are refused. Its eigenvalues may come out slightly
+    above zero. If s is not the ``whole`` spectrum, the smallest eigenvalue is zero.
     """
-    rounding = EPS * s.max(initial=0.0)
+    rounding, least = EPS * s.max(initial=0.0), s.min(initial=np.inf) if whole else 0.0
     if not (gammas.min() > rounding or least > len(s) * rounding):
         raise TrialError("a singular kernel matrix and no ridge above its rounding error")
+    inverse: Array = 1.0 / (s[None, :] + gammas[:, None])
+    return inverse
 
 
 def require_digits(condition: Array) -> None:
@@ -138,7 +134,10 @@ class SpectralFactor:
 
 
 class ThinFactor:
-    r"""Few columns, ``K = B B^T`` with ``B^T B = diag(s)``: ``gamma G = I - B diag(w) B^T``."""
+    r"""Few columns, ``K = B B^T`` with ``B^T B = diag(s)``: ``gamma G = I - B diag(w) B^T``.
+
+    The space that the columns do not span has the eigenvalue 0, so it needs a ridge.
+    """
 
     def __init__(self, columns: Array) -> None:
         s, V = symmetric_eigh(columns.T @ columns)
@@ -146,37 +145,34 @@ class ThinFactor:
         self.B = columns @ np.ascontiguousarray(V[:, ::-1])
         self.eigenvalues = np.concatenate([self.s, np.zeros(len(self.B) - len(self.s))])
 
-    def weights(self, gammas: Array) -> Array:
-        """Return w; the space that the columns do not span has the eigenvalue 0, so it needs a ridge."""
-        require_ridge(self.s, 0.0, gammas)
-        return weights(self.s, gammas)
-
     def solve(self, gammas: Array, v: Array) -> Array:
         """Return ``(v - B diag(w) B^T v) / gamma``."""
-        smooth = (self.weights(gammas) * (v @ self.B)) @ self.B.T
+        smooth = (weights(self.s, gammas, whole=False) * (v @ self.B)) @ self.B.T
         return np.asarray((v - smooth) / gammas[:, None])
 
     def diagonal(self, gammas: Array) -> Array:
         """Return ``(1 - sum_j w_j B_ij^2) / gamma``."""
-        return np.asarray((1.0 - self.weights(gammas) @ np.square(self.B).T) / gammas[:, None])
+        return np.asarray(
+            (1.0 - weights(self.s, gammas, whole=False) @ np.square(self.B).T) / gammas[:, None]
+        )
 
     def blocks(self, F: Index, gammas: Array) -> Iterator[Array]:
         """Yield ``I - B_F diag(w) B_F^T``, without the columns whose share ``s w`` is below rounding."""
         BF = self.B[F]
-        for w in self.weights(gammas):
+        for w in weights(self.s, gammas, whole=False):
             used = int(np.count_nonzero(self.s * w > EPS))
             A = BF[:, :used] * np.sqrt(w[:used])
             yield identity_minus(A @ A.T).T
 
     def stack(self, folds: Index, gammas: Array) -> Array:
         """Return the same blocks, with the columns that the smallest ridge needs."""
-        w = self.weights(gammas)
+        w = weights(self.s, gammas, whole=False)
         used = int(np.count_nonzero((self.s * w).max(axis=0) > EPS))
         return identity_minus(weighted_products(self.B[folds, :used], w[:, :used]))
 
     def modes(self, gammas: Array) -> tuple[Array, Array, Array]:
         """Return the columns, s, and w."""
-        return self.B, self.s, self.weights(gammas)
+        return self.B, self.s, weights(self.s, gammas, whole=False)
 
     def reordered(self, order: Index) -> Self:
         """Reorder the rows of B."""
@@ -265,41 +261,27 @@ Factor = SpectralFactor | ThinFactor | ScatteredFactor
 
 
 def factorise(K: Array) -> Factor:
-    """Return the cheapest factor that is exact to rounding."""
-    core = find_core(K)
-    if core is not None:
-        return ScatteredFactor(K, core)
-    columns = thin_columns(K)
-    return SpectralFactor(K) if columns is None else ThinFactor(columns)
+    """Return the cheapest factor that is exact to rounding.
 
+    Scattered: the core is the rows with a neighbour, if these are a minority, as for a narrow Gaussian kernel.
+    Entries below ``eps min K_ii / n`` are dropped, which is below rounding in the 2-norm. If the first row has many
+    neighbours, nothing else is counted, so that a full kernel costs nothing.
 
-def find_core(K: Array) -> Index | None:
-    """Return the rows that have a neighbour; None unless they are a minority, as for a narrow Gaussian kernel.
-
-    Entries below ``eps min K_ii / n`` are dropped, which is below rounding in the 2-norm. If the first row
-    has many neighbours, the search ends there, so that a full kernel costs nothing.
+    Thin: pivoted Cholesky (LAPACK's dpstrf) is exact up to ``n eps max K_ii``. A leading block of ``THIN_SHARE`` of
+    the rows is tried first: if it has full rank, K has no low rank. The test costs a fifth of the factorisation.
     """
-    n = len(K)
-    limit = EPS * float(np.diagonal(K).min()) / n
-    if np.count_nonzero(np.abs(K[0]) > limit) > 1 + CORE_SHARE * n:
-        return None
-    neighbours = np.count_nonzero(np.abs(K) > limit, axis=1)
-    core = np.flatnonzero(neighbours > 1)
-    return core if len(core) <= CORE_SHARE * n else None
-
-
-def thin_columns(K: Array) -> Array | None:
-    r"""Return C (n, r) with ``K = C C^T`` to machine precision; None if r would be too large.
-
-    Pivoted Cholesky (LAPACK's dpstrf) is exact up to ``n eps max K_ii``. A leading block of ``THIN_SHARE`` of the
-    rows is tried first: if it has full rank, K has no low rank. The test costs a fifth of the factorisation.
-    """
-    n = len(K)
+    n, diagonal = len(K), np.diagonal(K)
+    limit = EPS * float(diagonal.min()) / n
+    if np.count_nonzero(np.abs(K[0]) > limit) <= 1 + CORE_SHARE * n:
+        core = np.flatnonzero(np.count_nonzero(np.abs(K) > limit, axis=1) > 1)
+        if len(core) <= CORE_SHARE * n:
+            return ScatteredFactor(K, core)
     most = int(THIN_SHARE * n)
     leading = K[:most, :most]
-    if dpstrf(leading.T, tol=EPS * float(np.diagonal(leading).max()), lower=1)[2] == most:
-        return None
-    factor, pivots, rank, _ = dpstrf(K.T, tol=EPS * float(np.diagonal(K).max()), lower=1)
-    columns = np.zeros((n, rank))
-    columns[pivots - 1] = np.tril(factor)[:, :rank]
-    return columns if rank <= most else None
+    if dpstrf(leading.T, tol=EPS * float(diagonal[:most].max()), lower=1)[2] < most:
+        factor, pivots, rank, _ = dpstrf(K.T, tol=EPS * float(diagonal.max()), lower=1)
+        if rank <= most:
+            columns = np.zeros((n, rank))
+            columns[pivots - 1] = np.tril(factor)[:, :rank]
+            return ThinFactor(columns)
+    return SpectralFactor(K)

@@ -45,13 +45,16 @@ class SquareLossPath:
         self.bias = bias
         self.factor: Factor = problem.matrix.factor
         self.gammas = problem.gammas
+        self.n = problem.n
         # With the kernel matrix, the bias and the ridges determine what targets share.
         self._kind = bias, self.gammas.tobytes()
         self._edges: dict[Folds, list[Array]] = {}
 
-    def _fits(self, gammas: Array) -> tuple[SharedFits, Fitted]:
-        """Return the fits of all targets, and what it takes to recompute tiny predictions of this target."""
+    @memoised
+    def _fits(self, rows: int) -> tuple[SharedFits, Fitted]:
+        """Return the fits of all targets at the ridges ``rows lam``, and this target's, for tiny predictions."""
         problem, factor = self.problem, self.factor
+        gammas: Array = rows * problem.lams
         fits = problem.of_targets.once(
             ("fits", self.bias, gammas.tobytes()),
             lambda: solve_all(factor, gammas, problem.right_sides, self.bias),
@@ -71,23 +74,17 @@ class SquareLossPath:
         alpha = fits.alpha[problem.position]
         return fits, Fitted(problem.K, problem.y, gammas, alpha, push, rounding, inverse, self.bias)
 
-    @cached_property
-    def _fit(self) -> tuple[Fitted, Array, Array]:
-        """The fit at the ridges ``n lam``, its bias (n_ridges,) and ``p / sqrt(1^T p)``."""
-        fits, fitted = self._fits(self.gammas)
-        b = fits.b[self.problem.position]
-        return fitted, form_bias(fitted, b) if self.bias else b, fits.q
-
     def fit(self) -> Fit:
         """Return alpha and b for every ridge."""
-        fitted, b, _ = self._fit
-        return Fit(fitted.alpha, b)
+        fits, fitted = self._fits(self.n)
+        b = fits.b[self.problem.position]
+        return Fit(fitted.alpha, form_bias(fitted, b) if self.bias else b)
 
     def decision(self) -> Array:
         """Return the fitted values ``S y = y - gamma alpha``; small ones as ``K alpha + b``."""
-        fitted, b, _ = self._fit
+        fits, fitted = self._fits(self.n)
         values = np.asarray(self.problem.y - self.gammas[:, None] * fitted.alpha)
-        form_fitted(fitted, values, b)
+        form_fitted(fitted, values, fits.b[self.problem.position])
         return values
 
     @cached_property
@@ -95,31 +92,35 @@ class SquareLossPath:
         """``P_ii``."""
         return self.problem.of_targets.once(
             ("inverse diagonal", *self._kind),
-            lambda: np.asarray(self.factor.diagonal(self.gammas) - np.square(self._fit[2])),
+            lambda: np.asarray(
+                self.factor.diagonal(self.gammas) - np.square(self._fits(self.n)[0].q)
+            ),
         )
 
     @memoised
     def loo(self) -> Array:
         r"""Return ``y_i - alpha_i / P_ii``: exact leave-one-out with the ridge n lam (Cawley 2006)."""
-        held = np.asarray(self.problem.y - self._fit[0].alpha / self._inverse_diagonal)
-        form_left_out(self._fit[0], held)
+        _, fitted = self._fits(self.n)
+        held = np.asarray(self.problem.y - fitted.alpha / self._inverse_diagonal)
+        form_left_out(fitted, held)
         return held
 
     def unexplained(self) -> tuple[Array, Array]:
         """Return alpha and ``P_ii``: ``y - S y`` and ``1 - S_ii`` over gamma, without a difference."""
-        alpha, s = self._fit[0].alpha, self.factor.eigenvalues
+        s = self.factor.eigenvalues
         require_digits((s[0] + self.gammas) / (s[-1] + self.gammas))
-        return alpha, self._inverse_diagonal
+        return self._fits(self.n)[1].alpha, self._inverse_diagonal
 
     @cached_property
     def modes(self) -> Modes:
         """The hat matrices ``S = I - gamma P``."""
-        return Modes(*self.factor.modes(self.gammas), np.sqrt(self.gammas)[:, None] * self._fit[2])
+        q = np.sqrt(self.gammas)[:, None] * self._fits(self.n)[0].q
+        return Modes(*self.factor.modes(self.gammas), q)
 
     @memoised
     def _series(self, folds: Folds) -> HeldOutSeries:
         y = self.problem.y
-        return HeldOutSeries(y - (y - self.gammas[:, None] * self._fit[0].alpha), folds)
+        return HeldOutSeries(y - (y - self.gammas[:, None] * self._fits(self.n)[1].alpha), folds)
 
     def bif(self, folds: Folds, order: int) -> Array:
         """Return the Taylor series of k-fold cross-validation to that order (icml2014).
@@ -127,7 +128,7 @@ class SquareLossPath:
         Expanded around the fit with n lam, it tends to retraining with the fold's own ridge ``(n - m) lam``.
         """
         held = np.asarray(self.problem.y - self._series(folds).residual(self.modes, order))
-        form_series(self._fit[0], held, folds.members, order)
+        form_series(self._fits(self.n)[1], held, folds.members, order)
         return held
 
     def interpolating(self, folds: Folds, cap: float) -> Mask:
@@ -155,7 +156,7 @@ class SquareLossPath:
         if folds not in self._edges:
             self._edges[folds] = found = []
             i = int(np.argmin(self.gammas))
-            rows = np.sqrt(self.gammas[i]) * self._fit[2][i]
+            rows = np.sqrt(self.gammas[i]) * self._fits(self.n)[0].q[i]
             for positions in folds.by_size.values():
                 members = np.array([folds.members[j] for j in positions])
                 for _, chunk in stacks(self.gammas[[i]], members, folds.n):
@@ -180,7 +181,7 @@ class SquareLossPath:
         """Return ``gamma P_FF`` at one ridge."""
         (block,) = self.factor.blocks(F, self.gammas[[i]])
         if self.bias:
-            q = self._fit[2][i, F]
+            q = self._fits(self.n)[0].q[i, F]
             block -= self.gammas[i] * np.outer(q, q)
         return block
 
@@ -191,11 +192,10 @@ class SquareLossPath:
         ``ridge: per-fold`` retrains with the objective's own ridge ``(n - m) lam``,
         ``fixed`` keeps ``n lam``.
         """
-        problem, n = self.problem, self.problem.n
-        fits, fitted = {}, {}
+        problem, fits, fitted = self.problem, {}, {}
         for m in folds.by_size:
-            gammas = (n - m) * problem.lams if problem.ridge == "per-fold" else self.gammas
-            fits[m], fitted[m] = self._fits(gammas)
+            trained = self.n - m if problem.ridge == "per-fold" else self.n
+            fits[m], fitted[m] = self._fits(trained)
         solver = FoldSolver(problem.K, self.factor, self.bias, folds)
         key = ("held out", *self._kind, problem.ridge, folds)
         errors, edges = problem.of_targets.once(

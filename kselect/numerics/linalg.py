@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,39 +18,39 @@ EPS = float(np.finfo(np.float64).eps)
 FAR_FROM_ZERO = 4.0
 
 
-def squared_distances(X: Array, Z: Array) -> Array:
+class Distances(NamedTuple):
+    """``||x_i - z_j||^2`` for all pairs of rows, the largest of them, and the size of their rounding errors."""
+
+    squared: Array
+    largest: float
+    rounding: float
+
+
+def squared_distances(X: Array, Z: Array) -> Distances:
     r"""Return ``||x_i - z_j||^2`` as ``|x|^2 + |z|^2 - 2 x.z``, clipped at 0 because rounding can make it negative.
 
     The error of each entry is about (d + 3) eps times the square of the longest row. Rows far from zero are centred
-    first, so that this square is at most ``FAR_FROM_ZERO`` times the square of the largest distance.
+    first, by the mean of Z, so that this square is at most ``FAR_FROM_ZERO`` times the square of the largest
+    distance. Rows near zero keep every bit, because centring would gain nothing.
     """
-    X, Z = near_zero(X, Z)
+    x, z = (np.einsum("ij,ij->i", A, A) for A in (X, Z))
+    longest = max(float(x.max(initial=0.0)), float(z.max(initial=0.0)))
+    if len(Z):
+        shift = Z.mean(axis=0)
+        near = X - shift
+        pair = near, near if Z is X else Z - shift
+        short = [np.einsum("ij,ij->i", A, A) for A in pair]
+        least = max(float(A.max(initial=0.0)) for A in short)
+        if longest > FAR_FROM_ZERO * least:
+            (X, Z), (x, z), longest = pair, short, least
     D = X @ Z.T
     D *= -2.0
-    D += np.einsum("ij,ij->i", X, X)[:, None]
-    D += np.einsum("ij,ij->i", Z, Z)[None, :]
+    D += x[:, None]
+    D += z[None, :]
     np.maximum(D, 0.0, out=D)
     if Z is X:
         np.fill_diagonal(D, 0.0)
-    return D
-
-
-def near_zero(X: Array, Z: Array) -> tuple[Array, Array]:
-    """Subtract the mean of Z from all rows if they are far from zero.
-
-    Rows near zero keep every bit, because centring would gain nothing.
-    """
-    if not len(Z):
-        return X, Z
-    shift = Z.mean(axis=0)
-    centred = X - shift
-    pair = (centred, centred if Z is X else Z - shift)
-    return pair if longest_square(X, Z) > FAR_FROM_ZERO * longest_square(*pair) else (X, Z)
-
-
-def longest_square(X: Array, Z: Array) -> float:
-    """Return the largest ``|x|^2`` of two sets of rows."""
-    return max(float(np.einsum("ij,ij->i", A, A).max(initial=0.0)) for A in (X, Z))
+    return Distances(D, float(D.max(initial=0.0)), 2.0 * EPS * longest)
 
 
 def squared_differences(X: Array, Z: Array) -> Array:

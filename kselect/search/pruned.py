@@ -135,7 +135,7 @@ def most_promising(kernels: Sequence[Kernel], points: Points) -> int:
     """
     taus = [kernel.tau for kernel in kernels if isinstance(kernel, Gaussian)]
     if len(taus) == len(kernels):
-        distances = points.squared_distances[np.triu_indices(len(points.X), 1)]
+        distances = points.distances.squared[np.triu_indices(len(points.X), 1)]
         median = float(np.median(distances)) / 2.0
         if median > 0:
             return int(np.argmin(np.abs(np.log(np.asarray(taus)) - np.log(median))))

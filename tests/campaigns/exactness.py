@@ -127,7 +127,7 @@ def thinned(X: Array, y: Array, seed: int) -> Data:
 
 def widths(X: Array, count: int) -> Array:
     """Return widths from far below the smallest to far above the largest distance."""
-    D = Points(X).squared_distances
+    D = Points(X).distances.squared
     middle = float(np.median(D[np.triu_indices(len(X), 1)])) or 1.0
     return middle * 2.0 ** np.linspace(-12, 12, count)
 

@@ -207,14 +207,14 @@ def test_points_are_computed_once() -> None:
     points = Points(X)
     Gaussian(1.0).gram(points)
     assert "inner_products" not in vars(points)
-    distances = points.squared_distances
+    distances = points.distances.squared
     before = distances.copy()
     Gaussian(4.0).gram(points)
-    assert points.squared_distances is distances
+    assert points.distances.squared is distances
     np.testing.assert_array_equal(distances, before)
     Polynomial(2).gram(points)
     products = points.inner_products
     Linear().gram(points)
     assert points.inner_products is products
-    assert points.largest_squared_distance == before.max()
-    assert Points(X[:0], X).largest_squared_distance == 0.0
+    assert points.distances.largest == before.max()
+    assert Points(X[:0], X).distances.largest == 0.0

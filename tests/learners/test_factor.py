@@ -16,8 +16,6 @@ from kselect.learners.factor import (
     SpectralFactor,
     ThinFactor,
     factorise,
-    find_core,
-    thin_columns,
 )
 from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array
@@ -136,32 +134,26 @@ def test_eigenvalues(case: tuple[Array, Factor]) -> None:
 def test_entries_just_above_rounding_belong_to_the_core() -> None:
     K = np.eye(20)
     K[7, 8] = K[8, 7] = 1e-13
-    core = find_core(K)
-    assert core is not None
-    assert core.tolist() == [7, 8]
-    K[7, 8] = K[8, 7] = 1e-18
-    core = find_core(K)
-    assert core is not None
-    assert core.tolist() == []
+    for size, core in ((1e-13, [7, 8]), (1e-18, [])):
+        K[7, 8] = K[8, 7] = size
+        factor = factorise(K)
+        assert isinstance(factor, ScatteredFactor)
+        assert factor.core.tolist() == core
 
 
 def test_a_full_kernel_has_no_core() -> None:
-    assert find_core(Gaussian(1.0).gram(Points(rows(20, 2)))) is None
+    assert not isinstance(factorise(Gaussian(1.0).gram(Points(rows(20, 2)))), ScatteredFactor)
     most = np.eye(20)
     most[1:, 1:] += 0.5  # only the first row has no neighbours
-    assert find_core(most) is None
+    assert isinstance(factorise(most), SpectralFactor)
 
 
 def test_pivoted_cholesky_reproduces_a_kernel_of_low_rank() -> None:
     K, _ = KERNELS["thin"]
-    C = thin_columns(K)
-    assert C is not None
-    assert C.shape[1] < 30
-    assert np.abs(C @ C.T - K).max() <= len(K) * EPS
-
-
-def test_a_kernel_of_full_rank_has_no_thin_columns() -> None:
-    assert thin_columns(Gaussian(0.1).gram(Points(rows(50, 5)))) is None
+    factor = factorise(K)
+    assert isinstance(factor, ThinFactor)
+    assert factor.B.shape[1] < 30
+    assert np.abs(factor.B @ factor.B.T - K).max() <= len(K) * EPS
 
 
 def test_a_leading_block_of_low_rank_does_not_end_the_factorisation() -> None:
@@ -169,10 +161,9 @@ def test_a_leading_block_of_low_rank_does_not_end_the_factorisation() -> None:
     X = np.zeros((40, 1))
     X[30:, 0] = 50.0 * np.arange(1, 11)
     K = Gaussian(1.0).gram(Points(X))
-    columns = thin_columns(K)
-    assert columns is not None
-    assert columns.shape[1] == 11
     factor = factorise(K)
+    assert isinstance(factor, ThinFactor)
+    assert factor.B.shape[1] == 11
     v = np.ones(40)
     assert factor.solve(GAMMAS, v) == pytest.approx(inverses(K) @ v, rel=1e-9)
 

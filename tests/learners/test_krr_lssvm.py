@@ -227,7 +227,7 @@ def test_underflowing_gaussian_is_finite(bias: bool, power: int) -> None:
     X = rng.integers(0, 2, size=(90, 40)) * 1.5
     y = rng.choice([-1.0, 1.0], size=90)
     kernel = Gaussian(2.0**power)
-    squared = Points(X).squared_distances
+    squared = Points(X).distances.squared
     p = problem_of(kernel, X, y, [1e-10, 1e-4, 1.0])
     raw = -0.5 * squared / kernel.tau
     if power == -5:  # the definition does have subnormal entries

@@ -116,7 +116,7 @@ def test_all_rows_as_landmarks_give_the_kernel_itself() -> None:
 
 def some_kernel(rng: np.random.Generator, X: Array) -> Kernel:
     """Return a kernel between 1 1^T and I, or of low rank."""
-    D = Points(X).squared_distances
+    D = Points(X).distances.squared
     middle = float(np.median(D[D > 0])) if (D > 0).any() else 1.0
     kinds = (Gaussian(middle * 10 ** rng.uniform(-2, 4)), Linear(), Polynomial(3))
     return kinds[rng.integers(3)]

@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 from oracles import EPS, STEPS, norm
 
 from kselect.errors import TrialError
-from kselect.kernels import Points
 from kselect.numerics.linalg import (
     FAR_FROM_ZERO,
     Array,
-    near_zero,
     squared_differences,
     squared_distances,
     symmetric_eigh,
@@ -43,12 +41,13 @@ def test_squared_distances(seed: int, power: float, far: float) -> None:
     both = np.vstack([X, Z])
     largest = exact_distances(both, both).max()
     for other in (X, Z):
-        found, expected = squared_distances(X, other), exact_distances(X, other)
+        (found, most, rounding), expected = squared_distances(X, other), exact_distances(X, other)
         assert (np.abs(found - expected) <= 4 * FAR_FROM_ZERO * 6 * EPS * largest).all()
-        off = 6 * Points(X, other).distance_rounding
+        off = 6 * rounding
         assert (np.abs(found - expected) <= off).all()
         assert (found >= 0).all()
-    assert (np.diagonal(squared_distances(X, X)) == 0).all()
+        assert most == found.max()
+    assert (np.diagonal(squared_distances(X, X).squared) == 0).all()
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2**30), st.integers(0, 20))
@@ -63,7 +62,7 @@ def test_squared_distances_do_not_depend_on_the_origin(seed: int, offset: int, d
     bound = 4 * FAR_FROM_ZERO * (d + 3) * EPS * exact_distances(both, both).max()
     for other in (X, Z):
         moved = X + move
-        found = squared_distances(moved, moved if other is X else other + move)
+        found = squared_distances(moved, moved if other is X else other + move).squared
         assert (np.abs(found - exact_distances(X, other)) <= bound).all()
 
 
@@ -83,14 +82,14 @@ def test_rows_near_zero_keep_every_bit() -> None:
     """Scaled features are not centred, so that results of experiments do not change."""
     rng = np.random.default_rng(0)
     X, Z = rng.normal(size=(9, 4)) + 0.3, rng.normal(size=(5, 4)) + 0.3
-    plain = np.square(X).sum(axis=1)[:, None] + np.square(Z).sum(axis=1) - 2.0 * X @ Z.T
-    assert near_zero(X, Z)[0] is X
-    assert near_zero(X, Z)[1] is Z
-    assert squared_distances(X, Z) == pytest.approx(plain, rel=1e-12)
-    moved = near_zero(X + 8.0, Z + 8.0)
-    assert moved[0] == pytest.approx(X - Z.mean(axis=0), abs=1e-14)
-    assert moved[1] == pytest.approx(Z - Z.mean(axis=0), abs=1e-14)
-    assert near_zero(X, Z[:0])[0] is X
+    x, z = (np.einsum("ij,ij->i", A, A) for A in (X, Z))
+    near = squared_distances(X, Z)
+    np.testing.assert_array_equal(near.squared, -2.0 * (X @ Z.T) + x[:, None] + z)
+    assert near.rounding == 2.0 * EPS * max(x.max(), z.max())
+    far = squared_distances(X + 8.0, Z + 8.0)
+    assert far.rounding < 2.0 * near.rounding
+    assert far.squared == pytest.approx(near.squared, rel=1e-12)
+    assert squared_distances(X, Z[:0]).squared.shape == (9, 0)
 
 
 def random_kernel() -> Array:

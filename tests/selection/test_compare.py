@@ -97,7 +97,7 @@ def first_fold(data: OwnData, outer: Any, ask: RequestFor) -> np.ndarray:
 
 def around(X: Array) -> Request:
     """Return few candidates around the median distance of the rows."""
-    middle = np.median(squared_distances(X, X))
+    middle = np.median(squared_distances(X, X).squared)
     kernels = make_kernels("gaussian", {"tau": [middle / 8, middle]})
     return Request(Choice("lssvm"), kernels, make_lams("0.01,0.1"), METHODS[0])
 
