@@ -26,6 +26,10 @@ class StoreError(KselectError):
     """A results folder that cannot be read or written."""
 
 
+class WriteError(StoreError):
+    """A file of a results folder that could not be written, as on a full disk."""
+
+
 class DamagedJob(StoreError):
     """A job file whose content does not match its checksum; it is reported and computed again."""
 

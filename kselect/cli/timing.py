@@ -23,6 +23,7 @@ from kselect.cli.run import KEPT, NO_FILE, available_sources, read_experiment, r
 from kselect.config.load import Loaded
 from kselect.datasets.dataset import Source
 from kselect.datasets.fetch import Places, packaged
+from kselect.errors import WriteError
 from kselect.plan import check_folds
 from kselect.store.environment import describe_environment, digest
 from kselect.store.jobs import Store
@@ -81,8 +82,12 @@ def time_command(
     sources, missing = available_sources(loaded.asked, where, skip_missing)
     check_folds(loaded.asked, sources)
     say: Callable[[str], None] = (lambda _: None) if quiet else partial(click.echo, err=True)
-    environments = measure_all(loaded, sources, store, budget, force, say)
-    return finish(loaded, store, environments, dict.fromkeys(missing, NO_FILE), say)
+    try:
+        environments = measure_all(loaded, sources, store, budget, force, say)
+        return finish(loaded, store, environments, dict.fromkeys(missing, NO_FILE), say)
+    except WriteError as error:
+        click.echo(f"error: {error}; finished measurements are kept", err=True)
+        return 1
 
 
 def measure_all(

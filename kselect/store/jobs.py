@@ -11,7 +11,7 @@ from typing import Any
 from kselect.core.job import RESULT_VERSION, Job
 from kselect.core.record import Record
 from kselect.datasets.content import sha256_of
-from kselect.errors import DamagedJob, StoreError
+from kselect.errors import DamagedJob, StoreError, WriteError
 from kselect.files import locked, write_whole
 
 TYPES: dict[str, tuple[type, ...]] = {
@@ -90,7 +90,7 @@ class Store:
         try:
             write_whole(path, text)
         except OSError as error:
-            raise StoreError(f"{path}: cannot write: {error.strerror}") from None
+            raise WriteError(f"{path}: cannot write: {error.strerror}") from None
         return path
 
 

@@ -202,6 +202,21 @@ def test_another_config(folder: Path, refused: Refused) -> None:
     assert list(cells(folder, "heart")) == ["ELOO"]
 
 
+def test_a_disk_that_fills(folder: Path) -> None:
+    """Exit status 1, since work was done; what was measured stays, and the next run continues there."""
+    (folder / "out/timing/sonar.json").unlink()
+    size = (folder / "out/timing/heart.json").stat().st_size - 200  # room for four cells of five
+    hook = f"import resource as r; r.setrlimit(r.RLIMIT_FSIZE, ({size}, {size}))"
+    run = kselect_in(folder, "time", "small.yaml", "-o", "out", "--offline", "-q", hook=hook)
+    assert run.returncode == 1
+    (line,) = run.stderr.splitlines()
+    assert line.startswith("error: out/timing/sonar.json: cannot write: File too large; finished")
+    cells = json.loads((folder / "out/timing/sonar.json").read_text())["cells"]
+    assert [cell["method"] for cell in cells] == METHODS[:4]
+    again = kselect_in(folder, "time", "small.yaml", "-o", "out", "--offline")
+    assert (again.returncode, again.stderr.splitlines()[0][:15]) == (0, "small: 1 of 10 ")
+
+
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"version": 99}', '{"version": 1, "cells": [1]}']
 )
