@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from kselect.core.experiment import Experiment
 from kselect.core.grid_point import BestPoint, SearchFailure
 from kselect.core.method import Method, Setting
 from kselect.datasets.registry import Task
+from kselect.errors import quoted
 
 RecordKey = tuple[str, str, str, str]
 Metric = Literal["zero-one", "mse"]
 METRICS: dict[Task, Metric] = {"classification": "zero-one", "regression": "mse"}
+Status = Literal["ok", "failed"]
 DIGITS = 12
+LARGEST_ERROR = 1e150  # deviations and t-tests need the square of an error
+LARGEST_COUNT = 2**53
 MOST_NAMES = 3
 
 
@@ -45,7 +50,7 @@ class Record:
     metric: Metric
     n_train: int
     n_test: int
-    status: Literal["ok", "failed"]
+    status: Status
     reason: str
     tuned: str = ""
     exclusions: str = ""
@@ -55,6 +60,25 @@ class Record:
     def key(self) -> RecordKey:
         """Return what identifies it within its job."""
         return (self.part, self.method, self.params, self.setting)
+
+
+def check_values(record: Record) -> None:
+    """Raise a ValueError if a number or a name of a record is impossible."""
+    if record.metric not in METRICS.values():
+        raise ValueError(f"unknown metric {quoted(record.metric)}")
+    if record.status not in get_args(Status):
+        raise ValueError(f"unknown status {quoted(record.status)}")
+    for name in ("lam", "score", "error"):
+        value = getattr(record, name)
+        if value is not None and not math.isfinite(value):
+            raise ValueError(f"{name} is {value}")
+    largest = 1.0 if record.metric == METRICS["classification"] else LARGEST_ERROR
+    if record.error is not None and not 0 <= record.error <= largest:
+        raise ValueError(f"error is {record.error:g}")
+    tested = record.error is not None
+    for name, least in (("split", 0), ("excluded", 0), ("n_train", tested), ("n_test", tested)):
+        if not least <= getattr(record, name) <= LARGEST_COUNT:
+            raise ValueError(f"{name} is {quoted(getattr(record, name))}")
 
 
 COLUMNS = tuple(f.name for f in fields(Record))

@@ -13,7 +13,7 @@ from kselect.core.experiment import Experiment
 from kselect.core.grid_point import BestPoint, GridPoint, SearchFailure
 from kselect.core.job import Job, Trial, protocol_of
 from kselect.core.method import Method, Setting
-from kselect.core.record import METRICS, Record, RecordMaker
+from kselect.core.record import LARGEST_ERROR, METRICS, Record, RecordMaker
 from kselect.datasets.content import sha256_of
 from kselect.datasets.dataset import DataSet, read_dataset
 from kselect.datasets.prepare import apply_scale, fit_preparation, fit_scale
@@ -158,6 +158,8 @@ def tested(
                     kernel, K = best.point.kernel, best.point.kernel.gram(points)
                 decisions = np.array([fit.decision(0, K) for fit in best.fits])
                 error = mean_error(context.task, parts.targets_test, decisions)
+            if error > LARGEST_ERROR:
+                raise FloatingPointError(f"a test error of {error:g} is too large to be squared")
         except FloatingPointError as overflow:
             failure = SearchFailure(f"at {best.point.text}: {reason(overflow)}")
             yield maker.record(method, setting, failure)

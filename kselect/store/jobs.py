@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kselect.core.job import RESULT_VERSION, Job
-from kselect.core.record import Record
+from kselect.core.record import Record, check_values
 from kselect.datasets.content import sha256_of
 from kselect.errors import DamagedJob, StoreError, WriteError
 from kselect.files import locked, write_whole
@@ -127,4 +127,5 @@ def parse_job(content: bytes) -> Job:
             value = getattr(record, field.name)
             if not isinstance(value, TYPES.get(str(field.type), (str,))) or isinstance(value, bool):
                 raise ValueError(f"{field.name} is {value!r}")
+        check_values(record)
     return Job(records=records, **data)

@@ -390,6 +390,17 @@ PROBES = (
 )
 
 
+def test_an_error_too_large_to_be_squared_is_a_failed_record(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A report squares errors for deviations and t-tests."""
+    serve(heart())
+    monkeypatch.setattr("kselect.run.trial.LARGEST_ERROR", 0.0)
+    for record in run(BASE).records:
+        assert (record.status, record.error) == ("failed", None)
+        assert "is too large to be squared" in record.reason
+
+
 @pytest.mark.parametrize("experiment", [BASE, SELECT], ids=["fixed", "select"])
 def test_probes_are_evaluated_at_the_choice_of_their_column(
     serve: Serve, experiment: Experiment

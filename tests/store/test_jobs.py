@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from experiments import forge, load_config, write_config
@@ -35,7 +36,14 @@ def trial_of(experiment: Experiment, *labels: str) -> Trial:
 def job_of(experiment: Experiment, trial: Trial, error: float = 0.25) -> Job:
     """Return a job whose records are ok, made from a failed one."""
     job = failed_job(experiment, trial, "")
-    good = (replace(r, status="ok", error=error, score=0.1 + 0.2, lam=0.1) for r in job.records)
+    values: dict[str, Any] = {
+        "error": error,
+        "score": 0.1 + 0.2,
+        "lam": 0.1,
+        "n_train": 189,
+        "n_test": 81,
+    }
+    good = (replace(r, status="ok", **values) for r in job.records)
     known = {"split_sha256": "b" * 64, "environment": "env"}
     return replace(job, records=tuple(good), seconds={"search": 1.5, "test": 0.25}, **known)
 
@@ -248,6 +256,34 @@ def test_damage_is_detected(tmp_path: Path, experiment: Experiment, name: str) -
         store.read("heart", 0)
     add(store, experiment, "5-CV", "5-KS")
     assert path.read_bytes() == good
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"metric": "zero-one"', '"metric": "foo"', "unknown metric 'foo'"),
+        ('"status": "ok"', '"status": "foo"', "unknown status 'foo'"),
+        ('"error": 0.25', '"error": 1e308', r"error is 1e\+308"),
+        ('"error": 0.25', '"error": 5', "error is 5"),
+        ('"error": 0.25', '"error": -1', "error is -1"),
+        ('"lam": 0.1', '"lam": 1e400', "lam is inf"),
+        ('"excluded": 0', '"excluded": 100000000000000000000', "excluded is 1000"),
+        ('"excluded": 0', '"excluded": 1e20', r"excluded is 1e\+20"),
+        ('"excluded": 0', '"excluded": -1', "excluded is -1"),
+        ('"n_train": 189', '"n_train": 0', "n_train is 0"),
+        ('"n_test": 81', '"n_test": 1' + "0" * 400, "n_test is 1000"),
+    ],
+)
+def test_impossible_values_of_a_sealed_job(
+    tmp_path: Path, experiment: Experiment, old: str, new: str, said: str
+) -> None:
+    store = Store(tmp_path)
+    add(store, experiment, "5-CV")
+    path = store.job_path("heart", 0)
+    assert old in path.read_text()
+    forge(path, old, new)
+    with pytest.raises(StoreError, match=rf"0\.json: damaged \({said}"):
+        store.read("heart", 0)
 
 
 def test_a_job_in_the_wrong_file_is_damaged(tmp_path: Path, experiment: Experiment) -> None:
