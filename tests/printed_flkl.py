@@ -12,7 +12,7 @@ from kselect.core.record import Record
 from kselect.kernels.ard import Ard
 from kselect.report.figures import FIGURES
 from kselect.stats.sources import Published, read_published
-from kselect.stats.study import Study, study_of
+from kselect.stats.study import Study
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -45,4 +45,4 @@ def printed(changed: dict[str, float] | None = None) -> Study:
             theta = theta * np.exp(spread * rng.uniform(-1, 1) * np.ones(4))
             extra = (changed or {}).get(method, 0.0)
             records.append(row(dataset, split, method, mean + extra, Ard(tuple(theta)).text))
-    return study_of(spec, records, rows)
+    return Study(spec, records, rows)

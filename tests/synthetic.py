@@ -17,7 +17,7 @@ from kselect.datasets.registry import find_dataset
 from kselect.kernels.gaussian import Gaussian
 from kselect.report.figures.sweep import Sweep
 from kselect.stats.sources import Manifest
-from kselect.stats.study import Study, study_of
+from kselect.stats.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -114,7 +114,7 @@ def study(spec: Experiment, records: Sequence[Record], **more: Any) -> Study:
     """Return the study of some records; ``missing`` is the manifest's note on data sets without records."""
     if "missing" in more:
         more["facts"] = Manifest(missing=more.pop("missing"))
-    return study_of(spec, records, **more)
+    return Study(spec, records, **more)
 
 
 def embedded(name: str, n: int) -> DataSet:

@@ -17,7 +17,7 @@ from kselect.errors import ConfigError, DataError, StoreError
 from kselect.report.page import IndexEntry, index_entry, write_index, write_report
 from kselect.report.sections import FIGURES
 from kselect.stats.sources import Published, read_facts, read_published
-from kselect.stats.study import Study, study_of
+from kselect.stats.study import Study
 from kselect.store.gather import begins_with, check_foreign, write_gathered
 from kselect.store.jobs import Store
 from kselect.timing.ratios import read_published as read_seconds
@@ -99,7 +99,7 @@ def read_study(folder: Path) -> Study:
         if has_results(folder, v.name)
     }
     facts = read_facts(gathered.manifest)
-    return study_of(experiment, gathered.records, published(experiment.paper), facts, variants)
+    return Study(experiment, gathered.records, published(experiment.paper), facts, variants)
 
 
 def has_results(folder: Path, variant: str) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,20 +15,12 @@ from kselect.core.record import significant
 from kselect.papers import PAPERS
 from kselect.papers.base import Claim
 from kselect.stats.ranks import Ranks, rank
-from kselect.stats.samples import (
-    UNITS,
-    SplitErrors,
-    match,
-    read_samples,
-    t_test,
-    table_records,
-    within,
-)
+from kselect.stats.samples import UNITS, SplitErrors, match, read_samples, t_test, table_records
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Relative difference of means that is only rounding.
+# The relative difference of means up to which they are a tie: it is only rounding.
 EQUAL = 1e-12
 
 
@@ -110,12 +102,6 @@ class Comparison:
         )
 
 
-def labels_of(experiment: Experiment, loss: str) -> tuple[str, ...]:
-    """Return the methods in the table of a loss: those that use it, and those that use none."""
-    mine = {m.label for m in experiment.table if m.loss in (loss, "")}
-    return tuple(label for label in experiment.labels if label in mine)
-
-
 def find_pairs(experiment: Experiment, claim: Claim) -> tuple[tuple[str, str], ...]:
     """Return the pairs of methods that a claim compares, in the order of the table."""
     found = (
@@ -129,20 +115,22 @@ def find_pairs(experiment: Experiment, claim: Claim) -> tuple[tuple[str, str], .
     return tuple(dict.fromkeys(found))
 
 
-def all_pairs(experiment: Experiment) -> tuple[tuple[str, str], ...]:
-    """Return every pair that a claim of any paper compares and whose methods the experiment has."""
+def compare(experiment: Experiment, records: pd.DataFrame, loss: str) -> Comparison:
+    """Return the comparison of one loss: the methods that use it, and those that use none.
+
+    Every pair of them that a claim of any paper compares is counted against each other.
+    """
+    mine = {m.label for m in experiment.table if m.loss in (loss, "")}
+    methods = tuple(label for label in experiment.labels if label in mine)
     claims = (c for paper in PAPERS.values() for c in paper.claims)
-    return tuple(dict.fromkeys(p for c in claims for p in find_pairs(experiment, c)))
-
-
-def compare(
-    experiment: Experiment, records: pd.DataFrame, loss: str, pairs: Sequence[tuple[str, str]]
-) -> Comparison:
-    """Return the comparison of one loss; the ``pairs`` of methods are counted against each other."""
-    methods = labels_of(experiment, loss)
+    pairs = dict.fromkeys(p for c in claims for p in find_pairs(experiment, c) if mine >= {*p})
     samples = read_samples(table_records(records, experiment, loss), experiment)
-    splits = count_splits(records, experiment)
-    wanted = [(a, b) for a, b in pairs if a in methods and b in methods]
+    # A flag may have added splits to those of the config.
+    run: dict[Any, Set[Any]] = {d: {*rows} for d, rows in records.groupby("dataset")["split"]}
+    splits = {
+        d: len({*experiment.splits_on(d), *(run.get(d, set()) & {*experiment.splits})})
+        for d in experiment.datasets
+    }
     twins = {d: experiment.info(d).stands_for for d in experiment.datasets}
     # A data set that stands for another one is not ranked next to it.
     ranked = [
@@ -154,33 +142,25 @@ def compare(
     ]
     cells, ranks, contests = {}, {}, {}
     for setting in experiment.lam.settings():
-        mine = {
+        found = {
             (d, m): samples.get((setting, d, m), SplitErrors()) for d in splits for m in methods
         }
         cells[setting] = {
             (d, m): cell
             for d, planned in splits.items()
-            for m, cell in compare_row({m: mine[d, m] for m in methods}, planned).items()
+            for m, cell in compare_row({m: found[d, m] for m in methods}, planned).items()
         }
-        ranks[setting] = rank_complete(mine, ranked, methods)
-        contests[setting] = tuple(contest(a, b, mine, splits) for a, b in wanted)
+        ranks[setting] = rank_complete(found, ranked, methods)
+        contests[setting] = tuple(contest(a, b, found, splits) for a, b in pairs)
     known = records.drop_duplicates("dataset")
     units = {str(d): UNITS[m] for d, m in zip(known["dataset"], known["metric"], strict=True)}
     return Comparison(loss, methods, splits, units, cells, ranks, contests)
 
 
-def count_splits(records: pd.DataFrame, experiment: Experiment) -> dict[str, int]:
-    """Return data set -> number of planned splits, with those that a flag added to the config's."""
-    held = within(records, experiment)
-    pairs = {*zip(held["dataset"], held["split"], strict=True)}
-    pairs |= {(d, s) for d in experiment.datasets for s in experiment.splits_on(d)}
-    return {d: sum(name == d for name, _ in pairs) for d in experiment.datasets}
-
-
 def compare_row(row: Mapping[str, SplitErrors], planned: int) -> dict[str, SplitErrors]:
     """Return the cells of one data set, tested against the best; exact ties for the lowest mean are all best."""
     lowest = min((s.mean for s in row.values() if s.runs), default=math.nan)
-    best = [m for m, s in row.items() if s.runs and compare_means(s.mean, lowest) == 0]
+    best = [m for m, s in row.items() if s.runs and math.isclose(s.mean, lowest, rel_tol=EQUAL)]
     cells = {}
     for method, mine in row.items():
         worse = worse_corrected = None
@@ -235,7 +215,8 @@ def contest(
             int(lower.significant) - int(higher.significant) if lower.pairs > 1 else None
             for lower, higher in tests
         ]
-        by_mean = compare_means(pairs.a.mean, pairs.b.mean)
+        a, b = pairs.a.mean, pairs.b.mean
+        by_mean = 0 if math.isclose(a, b, rel_tol=EQUAL) else 1 if a < b else -1
         outcomes.append(Outcome(dataset, pairs.a.runs, by_mean, *signs))
     return add_up(method, rival, outcomes, sum(splits.values()))
 
@@ -247,10 +228,3 @@ def add_up(method: str, rival: str, outcomes: Iterable[Outcome], planned: int) -
     counts = [WinTieLoss(*map(signs.count, (1, 0, -1))) for signs in tests]
     counts = counts or [WinTieLoss(0, 0, 0)] * 3
     return Contest(method, rival, found, planned, sum(o.pairs for o in found), *counts)
-
-
-def compare_means(mine: float, other: float) -> int:
-    """Return 1 if mine is lower, -1 if higher; a difference in the last digit is rounding, hence a tie (0)."""
-    if math.isclose(mine, other, rel_tol=EQUAL, abs_tol=0.0):
-        return 0
-    return 1 if mine < other else -1

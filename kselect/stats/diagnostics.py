@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from kselect.core.experiment import Experiment
 from kselect.core.record import count_exclusions
-from kselect.kernels.base import read_parameters
+from kselect.kernels.base import Kernel, read_parameters
 from kselect.search.grid import Axis, Edge, End, edges_of
-from kselect.stats.comparison import labels_of
 from kselect.stats.samples import table_records
 from kselect.stats.study import Study
 
@@ -45,45 +44,54 @@ def edge_shares(study: Study, loss: str) -> tuple[EdgeShares, ...]:
     varied = any(edges_of(list(kernels), (), kernel, 1.0) for kernel in kernels)
     selected = experiment.lam.mode == "select" and len(experiment.lam.values) > 1
     exists = [selected if axis == "lam" else varied for axis, _ in SPOTS]
-    counts = count_choices(study, loss)
+    counts = {m: Counter[frozenset[tuple[Axis, End]]]() for m in study.comparison(loss).methods}
+    for (_, label), points in study.once(count_choices, loss).items():
+        for point, count in points.items():
+            if point.kernel is not None and label in counts:
+                counts[label][frozenset((e.axis, e.end) for e in point.edges)] += count
     found = []
-    for label in labels_of(experiment, loss):
-        mine = counts.get(label, Counter())
+    for label, mine in counts.items():
         choices = mine.total()
         if not choices or not any(exists):
             found.append(EdgeShares(label, choices, (None,) * len(SPOTS), None))
             continue
-        at = Counter[tuple[Axis, End]]()
-        for edges, count in mine.items():
-            at.update(dict.fromkeys({(e.axis, e.end) for e in edges}, count))
-        anywhere = sum(count for edges, count in mine.items() if edges)
         shares = (
-            at[s] / choices if known else None for s, known in zip(SPOTS, exists, strict=True)
+            sum(count for at, count in mine.items() if spot in at) / choices if known else None
+            for spot, known in zip(SPOTS, exists, strict=True)
         )
-        found.append(EdgeShares(label, choices, tuple(shares), anywhere / choices))
+        anywhere = sum(count for at, count in mine.items() if at) / choices
+        found.append(EdgeShares(label, choices, tuple(shares), anywhere))
     return tuple(found)
 
 
-def count_choices(study: Study, loss: str) -> dict[str, Counter[tuple[Edge, ...]]]:
-    """Return method -> number of choices on each set of edges; kernels outside the grid are not counted."""
+class ChosenPoint(NamedTuple):
+    """A chosen kernel, the position of the chosen lam in ascending order, and the edges of the grid it lies on.
+
+    A kernel or a lam that is not on the grid is None.
+    """
+
+    kernel: Kernel | None
+    lam: int | None
+    edges: tuple[Edge, ...]
+
+
+def count_choices(study: Study, loss: str) -> Mapping[tuple[str, str], Counter[ChosenPoint]]:
+    """Return (data set, method) -> number of choices of each point."""
     experiment = study.experiment
     kernels = {(k.name, k.text): k for k in experiment.kernels}
     table = table_records(study.records, experiment, loss)
     chosen = table[table["status"] == "ok"]
-    found: dict[str, Counter[tuple[Edge, ...]]] = {}
-    columns = (chosen[c] for c in ("method", "kernel", "chosen", "lam", "n_train"))
+    found: dict[tuple[str, str], Counter[ChosenPoint]] = defaultdict(Counter)
+    columns = (chosen[c] for c in ("dataset", "method", "kernel", "chosen", "lam", "n_train"))
     # Few of the choices differ, so each is looked up once.
-    for (label, name, text, lam, n), count in Counter(zip(*columns, strict=True)).items():
-        kernel = kernels.get((name, text))
-        if kernel is not None:
-            edges = edges_of(experiment.kernels, ridges(experiment, lam, n), kernel, lam)
-            found.setdefault(label, Counter())[edges] += count
+    for (dataset, label, name, text, lam, n), count in Counter(zip(*columns, strict=True)).items():
+        kernel, lams = kernels.get((name, text)), sorted(experiment.lam.lams(n))
+        # Records keep twelve digits of lam.
+        place = next((i for i, value in enumerate(lams) if math.isclose(value, lam)), None)
+        among = lams if experiment.lam.mode == "select" else [lam]
+        edges = edges_of(experiment.kernels, among, kernel, lam) if kernel is not None else ()
+        found[dataset, label][ChosenPoint(kernel, place, edges)] += count
     return found
-
-
-def ridges(experiment: Experiment, lam: float, n: int) -> tuple[float, ...]:
-    """Return the values that lam was chosen from; only itself if it is fixed."""
-    return experiment.lam.lams(n) if experiment.lam.mode == "select" else (lam,)
 
 
 def leaning(study: Study, loss: str, labels: Iterable[str]) -> tuple[EdgeShares, ...]:

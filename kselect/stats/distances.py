@@ -67,7 +67,9 @@ def measure(study: Study, loss: str, paper: Paper, row: Published) -> Distance:
     others = [label for label in experiment.labels if label.partition("(")[0] == printed]
     renamed = printed not in experiment.labels and len(others) == 1
     method = others[0] if renamed else printed
-    setting = next((s for s in experiment.lam.settings() if same(s, row.setting)), row.setting)
+    unit, value = row.setting.unit, row.setting.value or 0.0  # no value: the ridge was selected
+    settings = (s for s in experiment.lam.settings() if s.unit == unit)
+    setting = next((s for s in settings if math.isclose(s.value or 0.0, value)), row.setting)
     cells, twin = comparison.cells.get(setting, {}), ""
     cell = cells.get((row.dataset, method))
     if cell is None or not cell.runs:
@@ -83,7 +85,10 @@ def measure(study: Study, loss: str, paper: Paper, row: Published) -> Distance:
     error, sd = (
         (row.spread, row.spread * root) if row.kind == "se" else (row.spread / root, row.spread)
     )
-    errors = divide(difference, math.hypot(error, cell.sd / math.sqrt(cell.runs)))
+    spreads = (math.hypot(error, cell.sd / math.sqrt(cell.runs)), math.hypot(sd, cell.sd))
+    # Without any spread, only an equal mean is near.
+    far = math.copysign(math.inf, difference) if difference else 0.0
+    errors, deviations = (difference / spread if spread else far for spread in spreads)
     near: Agreement = (
         "within 2" if abs(errors) <= 2 else "2 to 4" if abs(errors) <= 4 else "beyond 4"
     )
@@ -91,23 +96,9 @@ def measure(study: Study, loss: str, paper: Paper, row: Published) -> Distance:
         *(row, method, setting, cell.mean, cell.sd, cell.runs, difference, errors),
         # The numbers of a single split have no spread.
         "no spread" if math.isnan(errors) else near,
-        divide(difference, math.hypot(sd, cell.sd)),
+        deviations,
         twin,
     )
-
-
-def same(one: Setting, other: Setting) -> bool:
-    """Return whether two settings have the same ridge, up to rounding."""
-    if one.value is None or other.value is None:
-        return one.value is other.value
-    return one.unit == other.unit and math.isclose(one.value, other.value)
-
-
-def divide(difference: float, error: float) -> float:
-    """Return ``difference / error``; without any spread, only an equal mean is near."""
-    if error == 0:
-        return math.copysign(math.inf, difference) if difference else 0.0
-    return difference / error
 
 
 @dataclass(frozen=True)
@@ -167,16 +158,12 @@ def whole_counts(experiment: Experiment, found: Sequence[Distance]) -> WholeCoun
         rows = experiment.info(name).rows
         rows -= count_train(rows, experiment.train)
         cells = [d for d in found if d.published.dataset == name]
-        counts = ((d.method, count_of(d.published.mean, rows)) for d in cells)
-        whole = tuple((method, k) for method, k in counts if k is not None)
+        counts = [(d.published.mean, d.method, round(d.published.mean * rows / 100)) for d in cells]
+        whole = tuple(
+            (m, k) for mean, m, k in counts if abs(100 * k / rows - mean) <= HALF + ROUNDING
+        )
         number += len(whole)
         total += len(cells)
         expected += rows * len(cells) / PRINTABLE
         sets += [(name, rows, whole)] if whole else []
     return WholeCounts(tuple(sets), number, total, expected)
-
-
-def count_of(percent: float, rows: int) -> int | None:
-    """Return the number of rows whose share rounds to a percentage of two decimals, or None."""
-    count = round(percent * rows / 100.0)
-    return count if abs(100.0 * count / rows - percent) <= HALF + ROUNDING else None

@@ -69,7 +69,9 @@ def rank(errors: Array, datasets: tuple[str, ...]) -> Ranks:
     mean = tuple(float(m) for m in table.mean(axis=0))
     if count < 2 or k < 2:
         return Ranks(datasets, mean, None, None)
-    critical = tuple(nemenyi(k, count, level) for level in LEVELS)
+    # Nemenyi's q_{alpha,k} / sqrt(2) * sqrt(k (k+1) / (6 N)).
+    root = math.sqrt(k * (k + 1) / (6 * count))
+    critical = tuple(studentised(k, level) / math.sqrt(2) * root for level in LEVELS)
     return Ranks(datasets, mean, friedman(table), critical)
 
 
@@ -95,14 +97,9 @@ def friedman(table: Array) -> Friedman:
     return Friedman(chi, f, p, (plain, plain_f))
 
 
-def nemenyi(k: int, count: int, level: float) -> float:
-    """Return ``q_{alpha,k} / sqrt(2) * sqrt(k (k+1) / (6 N))``, q from the studentised range."""
-    return studentised(k, level) / math.sqrt(2) * math.sqrt(k * (k + 1) / (6 * count))
-
-
 @cache
 def studentised(k: int, level: float) -> float:
-    """Return ``q_{alpha,k}`` for infinitely many degrees of freedom; each takes scipy a third of a second."""
+    """Return ``q_{alpha,k}`` of the studentised range for infinitely many degrees of freedom; scipy is slow."""
     from scipy.stats import studentized_range
 
     return float(studentized_range.ppf(1 - level, k, np.inf))

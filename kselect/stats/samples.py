@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from kselect.core.experiment import Experiment
 from kselect.core.method import TABLE, Setting
-from kselect.core.record import COLUMNS, Metric, Record
+from kselect.core.record import Metric
 from kselect.errors import StoreError
 from kselect.numerics.linalg import Array
 
@@ -23,22 +22,22 @@ if TYPE_CHECKING:
 
 UNITS: dict[Metric, str] = {"zero-one": "%", "mse": "MSE"}
 FACTORS: dict[Metric, float] = {"zero-one": 100.0, "mse": 1.0}
-NUMBERS = {"lam": float, "score": float, "error": float, "split": int, "excluded": int}
 LEVEL = 0.05
 
 
 @dataclass(frozen=True)
 class TTest:
-    """A one-sided test of ``mean(d) > 0``; without two pairs no test is possible, and both numbers are NaN."""
+    """A one-sided test of ``mean(d) > 0`` at 5 %; without two pairs no test is possible, and all numbers are NaN.
+
+    The same test finds a difference, in either direction, if and only if ``mean(d)`` is further from 0 than
+    ``half_width``.
+    """
 
     pairs: int
     statistic: float
     p_value: float
-
-    @property
-    def significant(self) -> bool:
-        """Return whether ``statistic > t_{0.95, R-1}``, from the p-value."""
-        return self.p_value < LEVEL
+    significant: bool
+    half_width: float
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,11 @@ class SplitErrors:
     errors. In a comparison, ``planned`` is the number of planned splits, ``best`` marks the lowest means of the
     data set, and ``worse`` tests whether the errors exceed the first best method's; it is None for that
     method and without errors.
+
+    ``runs`` is the number of splits with an error, ``missing`` that of planned splits without a record; ``mean``
+    and ``sd`` (ddof = 1) are over splits, NaN without any error and below two. The mean is rounded once, so that
+    equal means of counts are equal floats. ``not_worse`` says whether the sample is the best or not significantly
+    worse; it is None without a test.
     """
 
     errors: Mapping[int, float] = field(default_factory=dict)
@@ -59,34 +63,30 @@ class SplitErrors:
     best: bool = False
     worse: TTest | None = None
     worse_corrected: TTest | None = None
+    runs: int = field(init=False)
+    missing: int = field(init=False)
+    mean: float = field(init=False)
+    sd: float = field(init=False)
+    not_worse: bool | None = field(init=False)
+    not_worse_corrected: bool | None = field(init=False)
 
-    @property
-    def runs(self) -> int:
-        """Return the number of splits with an error."""
-        return len(self.errors)
-
-    @property
-    def missing(self) -> int:
-        """Return the number of planned splits without a record."""
-        return max(0, self.planned - self.runs - self.failures)
-
-    @cached_property
-    def mean(self) -> float:
-        """The mean over splits, NaN without any; rounded once, so that equal means of counts are equal floats."""
+    def __post_init__(self) -> None:
+        values, runs, mean = list(self.errors.values()), len(self.errors), math.nan
         if self.shares:
-            return float(100 * sum(self.shares.values()) / self.runs)
-        return math.fsum(self.errors.values()) / self.runs if self.errors else math.nan
-
-    @cached_property
-    def sd(self) -> float:
-        """The standard deviation over splits (ddof = 1), NaN below two."""
-        return float(np.std(list(self.errors.values()), ddof=1)) if self.runs > 1 else math.nan
-
-    def not_worse(self, test: TTest | None) -> bool | None:
-        """Return whether the sample is the best or not significantly worse; None without a test."""
-        if self.best:
-            return True
-        return None if test is None or test.pairs < 2 else not test.significant
+            mean = float(100 * sum(self.shares.values()) / runs)
+        elif values:
+            mean = math.fsum(values) / runs
+        facts: dict[str, Any] = {
+            "runs": runs,
+            "missing": max(0, self.planned - runs - self.failures),
+            "mean": mean,
+            "sd": float(np.std(values, ddof=1)) if runs > 1 else math.nan,
+        }
+        for name, test in (("", self.worse), ("_corrected", self.worse_corrected)):
+            clear = None if test is None or test.pairs < 2 else not test.significant
+            facts[f"not_worse{name}"] = True if self.best else clear
+        for name, value in facts.items():
+            object.__setattr__(self, name, value)
 
     def on(self, splits: frozenset[int]) -> SplitErrors:
         """Return the sample restricted to some splits, in ascending order."""
@@ -133,59 +133,39 @@ def t_test(d: Array, test_over_train: float = 0.0) -> TTest:
     """
     pairs = len(d)
     if pairs < 2:
-        return TTest(pairs, math.nan, math.nan)
+        return TTest(pairs, math.nan, math.nan, False, math.nan)
     # Not only np.std: the rounded mean of equal differences leaves 1e-17, which must be exactly 0.
     sd = 0.0 if np.ptp(d) == 0 else float(np.std(d, ddof=1))
     mean = float(np.mean(d))
     if sd == 0:
-        return TTest(
-            pairs, math.copysign(math.inf, mean) if mean else 0.0, 0.0 if mean > 0 else 1.0
-        )
-    statistic = mean / (math.sqrt(1 / pairs + test_over_train) * sd)
-    # The special function, because importing scipy.stats would slow down the start of every command.
-    return TTest(pairs, statistic, float(stdtr(pairs - 1, -statistic)))
+        certain = math.copysign(math.inf, mean) if mean else 0.0
+        return TTest(pairs, certain, 0.0 if mean > 0 else 1.0, mean > 0, 0.0)
+    root = math.sqrt(1 / pairs + test_over_train)
+    statistic = mean / (root * sd)
+    # The special functions, because importing scipy.stats would slow down the start of every command.
+    p = float(stdtr(pairs - 1, -statistic))
+    return TTest(pairs, statistic, p, p < LEVEL, float(stdtrit(pairs - 1, 1 - LEVEL)) * root * sd)
 
 
-def half_width(d: Array, test_over_train: float) -> float:
-    """Return ``t_{0.95, R-1} sqrt((1/R + n_test/n_train) sd^2)``.
+def select(
+    records: pd.DataFrame, experiment: Experiment, part: str, loss: str = ""
+) -> pd.DataFrame:
+    """Return the records of a table or a figure, on the data sets and splits that the experiment names.
 
-    The corrected ``t_test`` finds a difference, in either direction, if and only if ``mean(d)`` is further from 0.
+    With a loss, return only those that belong to it. A record without a loss belongs to all losses, and so does a
+    regression: its loss is always the squared one.
     """
-    pairs = len(d)
-    if pairs < 2:
-        return math.nan
-    quantile = float(stdtrit(pairs - 1, 1 - LEVEL))
-    return quantile * math.sqrt(1 / pairs + test_over_train) * float(np.std(d, ddof=1))
-
-
-def frame(records: Iterable[Record]) -> pd.DataFrame:
-    """Return records as a data frame, one row per record; a missing number is NaN."""
-    import pandas as pd
-
-    rows = list(records)
-    columns = {name: [getattr(r, name) for r in rows] for name in COLUMNS}
-    return pd.DataFrame(columns).astype(NUMBERS)
-
-
-def within(records: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
-    """Return the records of the data sets and splits that the experiment names."""
     here = records["dataset"].isin(experiment.datasets) & records["split"].isin(experiment.splits)
+    here &= records["part"] == part
+    if loss:
+        here &= records["loss"].isin([loss, ""]) | (records["metric"] == "mse")
     return records[here]
-
-
-def select(records: pd.DataFrame, part: str, loss: str) -> pd.DataFrame:
-    """Return the records of a table or a figure that belong to a loss.
-
-    An empty loss belongs to all losses, and so does a regression: its loss is always the squared one.
-    """
-    belongs = records["loss"].isin([loss, ""]) | (records["metric"] == "mse")
-    return records[(records["part"] == part) & belongs]
 
 
 def table_records(records: pd.DataFrame, experiment: Experiment, loss: str) -> pd.DataFrame:
     """Return the records behind the table of a loss, under the settings of the experiment; refuse duplicates."""
     known = [s.text for s in experiment.lam.settings()]
-    mine = select(within(records, experiment), TABLE, loss)
+    mine = select(records, experiment, TABLE, loss)
     mine = mine[mine["setting"].isin(known)]
     repeated = mine.duplicated(["dataset", "split", "method", "setting"])
     if repeated.any():

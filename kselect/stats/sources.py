@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from kselect.core.method import SELECTED, Setting
+from kselect.core.method import SELECTED, LamUnit, Setting
 from kselect.errors import DataError
 
 
@@ -26,32 +26,22 @@ class Published:
 
 def read_published(lines: Iterable[str]) -> tuple[Published, ...]:
     """Read the test errors of a CSV; skip its seconds and counts, and cells without a mean."""
+    found = []
     try:
-        return tuple(
-            Published(
-                row["table"],
-                row["dataset"],
-                row["method"],
-                read_setting(row["setting"]),
-                float(row["mean"]),
-                float(row["spread"] or "nan"),
-                cast(Literal["sd", "se"], row["spread_kind"]),
-            )
-            for row in csv.DictReader(lines)
-            if row["spread_kind"] in ("sd", "se") and row["mean"]
-        )
+        for row in csv.DictReader(lines):
+            if row["spread_kind"] not in ("sd", "se") or not row["mean"]:
+                continue
+            # As in lam=0.001 or n lam=0.1; an empty text means that the ridge was selected.
+            unit, _, value = row["setting"].partition("=")
+            if unit not in ("", "lam", "n lam"):
+                raise ValueError(f"{row['setting']!r} is not a setting such as lam=0.001")
+            setting = Setting(value=float(value), unit=cast(LamUnit, unit)) if unit else SELECTED
+            names, mean = (row["table"], row["dataset"], row["method"]), float(row["mean"])
+            kind = cast(Literal["sd", "se"], row["spread_kind"])
+            found.append(Published(*names, setting, mean, float(row["spread"] or "nan"), kind))
     except (KeyError, ValueError) as error:
         raise DataError(f"not a table of published numbers: {error}") from None
-
-
-def read_setting(text: str) -> Setting:
-    """Read ``lam=0.001`` or ``n lam=0.1``; an empty text means that the ridge was selected."""
-    if not text:
-        return SELECTED
-    unit, _, value = text.partition("=")
-    if unit not in ("lam", "n lam"):
-        raise ValueError(f"{text!r} is not a setting such as lam=0.001")
-    return Setting(value=float(value), unit="n lam" if unit == "n lam" else "lam")
+    return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 
 def cell(mean: float, sd: float = NAN, failures: int = 0, p: float | None = None) -> SplitErrors:
     """Return a sample with this mean, of two runs with a deviation or of one run."""
-    test = None if p is None else TTest(10, 1.0, p)
+    test = None if p is None else TTest(10, 1.0, p, p < 0.05, NAN)
     values = [] if math.isnan(mean) else [mean] if math.isnan(sd) else [mean - sd, mean, mean + sd]
     best = p is None and bool(values)
     return SplitErrors(

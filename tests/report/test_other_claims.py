@@ -9,7 +9,7 @@ from printed_flkl import paper, printed, row
 from kselect.report.page import index_entry
 from kselect.report.sections.other_claims import judge_ranks, judge_spreads
 from kselect.stats.diagnostics import endings
-from kselect.stats.study import study_of
+from kselect.stats.study import Study
 
 
 def test_published_ranks_give_the_papers_verdicts() -> None:
@@ -40,10 +40,10 @@ def test_other_ranks_give_other_verdicts() -> None:
 
 def test_verdicts_without_numbers() -> None:
     spec, rows = paper()
-    empty = study_of(spec, (), rows)
+    empty = Study(spec, (), rows)
     assert {v.verdict for v in judge_ranks(empty)} == {"no numbers"}
     assert {v.verdict for v in judge_spreads(empty)} == {"no numbers"}
-    few = study_of(spec, [row("heart", 0, "ARD-FLKL", 17.0, "theta1=1")], rows)
+    few = Study(spec, [row("heart", 0, "ARD-FLKL", 17.0, "theta1=1")], rows)
     assert {v.verdict for v in judge_ranks(few)} <= {"no numbers", "too few numbers"}
 
 

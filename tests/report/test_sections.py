@@ -147,7 +147,7 @@ def test_a_sweep_without_cross_validation_shows_its_errors() -> None:
     found = both()
     methods = tuple(m for m in found.experiment.methods if m.label != "5-CV")
     spec = replace(found.experiment, methods=methods, figures=found.experiment.figures[:1])
-    (picture,) = pictures(Study(spec, found.records))
+    (picture,) = pictures(Study(spec, found.records.itertuples(index=False)))
     assert picture.caption.endswith("of 5-KS.")
 
 

@@ -12,14 +12,13 @@ from synthetic import (
     full_experiment,
     method,
     record,
-    regression_experiment,
     sample_records,
     study,
 )
 
 from kselect.core.method import LamGrid
 from kselect.stats.claims import judge, verdict_on
-from kselect.stats.comparison import Contest, Outcome, add_up, all_pairs
+from kselect.stats.comparison import Contest, Outcome, add_up
 
 Counts = tuple[int, int, int]
 
@@ -68,21 +67,6 @@ def test_same(test: Counts, verdict: str) -> None:
 def test_a_verdict_needs_half_of_the_plan(pairs: int, verdict: str) -> None:
     assert verdict_on(contest((5, 0, 4), (1, 8, 0), pairs, 100), "lower") == verdict
     assert verdict_on(contest((5, 0, 4), (0, 9, 0), pairs, 100), "same") == verdict
-
-
-def test_pairs_come_from_the_methods() -> None:
-    assert all_pairs(full_experiment()) == (
-        ("5-KS", "5-CV"),
-        ("10-KS", "10-CV"),
-        ("5-KS", "BR"),
-        ("10-KS", "BR"),
-    )
-    assert all_pairs(regression_experiment()) == (
-        *((f"BIF-{k}-CV", f"{k}-CV") for k in (5, 10, 20)),
-        *((f"BIF-{k}-CV", "EP") for k in (5, 10, 20)),
-    )
-    other = (method("5-KS", "k-KS", 5), method("10-CV", "k-CV", 10))
-    assert all_pairs(experiment(methods=other)) == ()
 
 
 @pytest.mark.parametrize(

@@ -20,38 +20,35 @@ from synthetic import (
 from kselect.core.experiment import Experiment, SplitLimit
 from kselect.core.method import LamGrid, Setting
 from kselect.core.record import Record
-from kselect.stats import comparison
-from kselect.stats.comparison import Comparison, Coverage, WinTieLoss, compare_means, contest
-from kselect.stats.samples import SplitErrors, frame
+from kselect.stats.comparison import Comparison, Coverage, WinTieLoss, contest
+from kselect.stats.samples import SplitErrors
 
 SETTING = Setting(0, 0.001)
 A, B = (0.10, 0.20, 0.30), (0.15, 0.26, 0.37)
 
 
-def compare(
-    spec: Experiment, records: Sequence[Record], loss: str, pairs: Sequence[tuple[str, str]]
-) -> Comparison:
-    return comparison.compare(spec, frame(records), loss, pairs)
+def compare(spec: Experiment, records: Sequence[Record], loss: str) -> Comparison:
+    return study(spec, records).comparison(loss)
 
 
 def test_a_cell_by_hand() -> None:
     records = sample_records({("heart", "5-CV"): A, ("heart", "5-KS"): B})
-    cells = compare(experiment(splits=(0, 1, 2)), records, "squared", []).cells[SETTING]
+    cells = compare(experiment(splits=(0, 1, 2)), records, "squared").cells[SETTING]
     best, other = cells["heart", "5-CV"], cells["heart", "5-KS"]
     assert (best.mean, best.sd, best.runs) == (pytest.approx(20), pytest.approx(10), 3)
-    assert (best.best, best.not_worse(best.worse), best.worse) == (True, True, None)
+    assert (best.best, best.not_worse, best.worse) == (True, True, None)
     theirs = stats.ttest_rel(B, A, alternative="greater")
     assert other.worse is not None
     assert other.worse_corrected is not None
     assert other.worse.p_value == pytest.approx(theirs.pvalue)
     scale = math.sqrt((1 / 3) / (1 / 3 + 30 / 70))
     assert other.worse_corrected.statistic == pytest.approx(theirs.statistic * scale)
-    assert (other.best, other.not_worse(other.worse)) == (False, False)
+    assert (other.best, other.not_worse) == (False, False)
 
 
 def test_squared_errors_are_not_scaled() -> None:
     records = sample_records({("heart", "5-CV"): A}, metric="mse")
-    found = compare(experiment(), records, "squared", [])
+    found = compare(experiment(), records, "squared")
     assert found.units == {"heart": "MSE"}
     assert found.cells[SETTING]["heart", "5-CV"].mean == pytest.approx(0.2)
 
@@ -59,7 +56,7 @@ def test_squared_errors_are_not_scaled() -> None:
 def test_splits_are_matched_by_number_not_by_position() -> None:
     rows = [record("heart", s, "5-CV", e) for s, e in zip((2, 0, 1), (0.3, 0.1, 0.2), strict=True)]
     rows += [record("heart", s, "5-KS", e) for s, e in zip((0, 1, 2), B, strict=True)]
-    cells = compare(experiment(), rows, "squared", []).cells[SETTING]
+    cells = compare(experiment(), rows, "squared").cells[SETTING]
     worse = cells["heart", "5-KS"].worse
     assert worse is not None
     assert worse.p_value == pytest.approx(stats.ttest_rel(B, A, alternative="greater").pvalue)
@@ -67,25 +64,25 @@ def test_splits_are_matched_by_number_not_by_position() -> None:
 
 def test_exact_ties_are_all_best() -> None:
     records = sample_records({("heart", "5-CV"): (0.1, 0.4), ("heart", "5-KS"): (0.3, 0.2)})
-    cells = compare(experiment(), records, "squared", []).cells[SETTING]
+    cells = compare(experiment(), records, "squared").cells[SETTING]
     assert cells["heart", "5-CV"].best
     assert cells["heart", "5-KS"].best
 
 
 def test_failures_and_missing_runs_are_counted() -> None:
     records = sample_records({("heart", "5-CV"): (0.1, None, 0.2), ("heart", "5-KS"): (None,)})
-    found = compare(experiment(splits=(0, 1, 2, 3)), records, "squared", [])
+    found = compare(experiment(splits=(0, 1, 2, 3)), records, "squared")
     cv, ks = (found.cells[SETTING]["heart", m] for m in ("5-CV", "5-KS"))
     assert (cv.runs, cv.failures, cv.missing) == (2, 1, 1)
     assert (ks.runs, ks.failures, ks.missing) == (0, 1, 3)
-    assert (ks.best, ks.not_worse(ks.worse)) == (False, None)
+    assert (ks.best, ks.not_worse) == (False, None)
     assert math.isnan(ks.mean)
 
 
 def test_fewer_planned_splits_are_not_missing() -> None:
     spec = experiment(splits=(0, 1, 2, 3), fewer_splits=(SplitLimit(2, dataset="heart"),))
     records = sample_records({("heart", "5-CV"): (0.1, 0.2), ("sonar", "5-CV"): (0.1, 0.2)})
-    found = compare(spec, records, "squared", [("5-KS", "5-CV")])
+    found = compare(spec, records, "squared")
     cells = found.cells[SETTING]
     assert [cells[d, "5-CV"].missing for d in ("heart", "sonar")] == [0, 2]
     assert found.splits == {"heart": 2, "sonar": 4}
@@ -94,8 +91,8 @@ def test_fewer_planned_splits_are_not_missing() -> None:
 
 def test_one_split_gives_no_test() -> None:
     records = sample_records({("heart", "5-CV"): (0.1,), ("heart", "5-KS"): (0.2,)})
-    cell = compare(experiment(), records, "squared", []).cells[SETTING]["heart", "5-KS"]
-    assert cell.not_worse(cell.worse) is None
+    cell = compare(experiment(), records, "squared").cells[SETTING]["heart", "5-KS"]
+    assert cell.not_worse is None
     assert math.isnan(cell.sd)
 
 
@@ -109,7 +106,7 @@ def test_each_loss_has_its_own_methods() -> None:
     rows = [record("heart", 0, "5-CV", 0.1), record("heart", 0, "EP", 0.3, loss="")]
     rows += [record("heart", 0, m, 0.2, loss="zero-one") for m in ("5-CV", "5-KS")]
     spec, records = experiment(methods=methods), rows
-    squared, zero_one = (compare(spec, records, loss, []) for loss in spec.losses)
+    squared, zero_one = (compare(spec, records, loss) for loss in spec.losses)
     assert squared.methods == ("5-CV", "EP")
     assert zero_one.methods == ("5-CV", "5-KS", "EP")
     assert squared.cells[SETTING]["heart", "5-CV"].mean == pytest.approx(10)
@@ -120,7 +117,7 @@ def test_each_loss_has_its_own_methods() -> None:
 def test_records_of_figures_and_other_splits_are_not_in_the_table() -> None:
     rows = [record("heart", 0, "5-CV", 0.1), record("heart", 0, "5-CV", 0.9, part="eta-sweep")]
     rows.append(record("heart", 99, "5-CV", 0.9))
-    cell = compare(experiment(), rows, "squared", []).cells[SETTING]["heart", "5-CV"]
+    cell = compare(experiment(), rows, "squared").cells[SETTING]["heart", "5-CV"]
     assert cell.mean == pytest.approx(10)
 
 
@@ -132,23 +129,36 @@ def test_ranks_use_the_splits_that_all_methods_share() -> None:
             ("sonar", "5-CV"): (0.10, 0.10),
         }
     )
-    ranks = compare(experiment(), records, "squared", []).ranks[SETTING]
+    ranks = compare(experiment(), records, "squared").ranks[SETTING]
     assert ranks.datasets == ("heart",)
     assert ranks.mean == (1.0, 2.0)
 
 
-def test_pairs_are_an_argument() -> None:
+def test_pairs_come_from_the_claims() -> None:
+    """Every pair that a claim of any paper compares counts, if both of its methods use the loss."""
     records = sample_records({("heart", "5-CV"): A, ("heart", "5-KS"): B})
-    duels = compare(experiment(), records, "squared", [("5-KS", "5-CV"), ("5-KS", "BR")])
-    (only,) = duels.contests[SETTING]
+    (only,) = compare(experiment(), records, "squared").contests[SETTING]
     assert (only.method, only.rival, only.by_mean.losses) == ("5-KS", "5-CV", 1)
-    assert compare(experiment(), records, "squared", []).contests[SETTING] == ()
+    for spec, pairs in (
+        (
+            full_experiment(),
+            [("5-KS", "5-CV"), ("10-KS", "10-CV"), ("5-KS", "BR"), ("10-KS", "BR")],
+        ),
+        (
+            regression_experiment(),
+            [(f"BIF-{k}-CV", f"{k}-CV") for k in (5, 10, 20)]
+            + [(f"BIF-{k}-CV", "EP") for k in (5, 10, 20)],
+        ),
+        (experiment(methods=(method("5-KS", "k-KS", 5), method("10-CV", "k-CV", 10))), []),
+    ):
+        found = next(iter(compare(spec, [], "squared").contests.values()))
+        assert [(c.method, c.rival) for c in found] == pairs
 
 
 def test_every_setting_has_its_cells() -> None:
     records = sample_records({("heart", "5-CV"): A}, setting="lam=0.1")
     spec = experiment(lam=LamGrid((0.1, 1.0), "fixed"))
-    found = compare(spec, records, "squared", [])
+    found = compare(spec, records, "squared")
     assert list(found.cells) == [Setting(0, 0.1), Setting(1, 1.0)]
     assert [cells["heart", "5-CV"].runs for cells in found.cells.values()] == [3, 0]
 
@@ -159,17 +169,17 @@ def test_a_regression_has_its_own_loss_in_every_table() -> None:
     spec = regression_experiment(methods=tuple(methods), loss="zero-one", datasets=("mpg",))
     records = sample_records({("mpg", "5-CV"): (8.0, 9.0)}, metric="mse", setting="selected")
     for loss in spec.losses:
-        found = compare(spec, records, loss, [])
+        found = compare(spec, records, loss)
         assert found.cells[spec.lam.settings()[0]]["mpg", "5-CV"].mean == 8.5
 
 
 def test_a_full_table_against_pandas() -> None:
     spec = full_experiment()
     records = full_records(spec)
-    comparison = compare(spec, records, "squared", [])
+    comparison = compare(spec, records, "squared")
     setting, cells = list(comparison.cells.items())[2]
     assert setting.text == "lam=0.01"
-    rows = frame(records)
+    rows = study(spec, records).records
     mine = rows[
         (rows["part"] == "table")
         & rows["loss"].isin(["squared", ""])
@@ -232,8 +242,9 @@ def test_methods_without_a_shared_split_are_not_compared() -> None:
 
 
 def test_rounding_is_no_difference() -> None:
-    assert compare_means(0.1 + 0.2, 0.3) == 0
-    assert compare_means(1e-5, 1.001e-5) == 1
+    for mine, other, sign in ((0.1 + 0.2, 0.3, 0), (1e-5, 1.001e-5, 1)):
+        samples = {("d", "a"): sample_of(mine), ("d", "b"): sample_of(other)}
+        assert contest("a", "b", samples, {"d": 1}).outcomes[0].by_mean == sign
 
 
 RECORDS = sample_records({("heart", "5-CV"): (0.1, None, 0.2), ("heart", "5-KS"): (None,)})

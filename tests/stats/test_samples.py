@@ -6,26 +6,22 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from synthetic import experiment, record, regression_experiment
+from synthetic import experiment, record, regression_experiment, study
 
 from kselect.core.experiment import SplitLimit
 from kselect.core.method import LamGrid, Setting
-from kselect.core.record import COLUMNS, significant
+from kselect.core.record import COLUMNS, Record, significant
 from kselect.errors import StoreError
-from kselect.stats.comparison import count_splits
-from kselect.stats.samples import (
-    frame,
-    half_width,
-    match,
-    read_samples,
-    t_test,
-    table_records,
-    within,
-)
+from kselect.stats.samples import match, read_samples, select, t_test, table_records
+
+
+def frame(rows: list[Record]) -> pd.DataFrame:
+    return study(experiment(), rows).records
 
 
 def test_a_frame_keeps_exact_values() -> None:
@@ -56,7 +52,8 @@ def test_settings_are_looked_up_not_parsed() -> None:
 
 def test_only_the_experiments_own_data_sets_and_splits() -> None:
     rows = [record(d, s, "5-CV", 0.1) for d in ("heart", "a2a") for s in (0, 2, 7)]
-    found = within(frame(rows), experiment(splits=(0, 1, 2)))
+    rows.append(record("heart", 0, "5-CV", 0.1, part="eta-sweep"))
+    found = select(frame(rows), experiment(splits=(0, 1, 2)), "table")
     assert [*zip(found["dataset"], found["split"], strict=True)] == [("heart", 0), ("heart", 2)]
 
 
@@ -64,8 +61,8 @@ def test_planned_splits_and_those_that_a_flag_added() -> None:
     """Splits that were run beyond the plan count; a data set that never ran counts its plan."""
     spec = experiment(splits=(0, 1, 2), fewer_splits=(SplitLimit(1, dataset="heart"),))
     rows = [record("heart", s, "5-CV", 0.1) for s in (1, 2, 7)]
-    assert count_splits(frame(rows), spec) == {"heart": 3, "sonar": 3}
-    assert count_splits(frame([]), spec) == {"heart": 1, "sonar": 3}
+    assert study(spec, rows).comparison("squared").splits == {"heart": 3, "sonar": 3}
+    assert study(spec, []).comparison("squared").splits == {"heart": 1, "sonar": 3}
 
 
 def test_a_regression_belongs_to_every_loss() -> None:
@@ -170,7 +167,7 @@ def test_a_band_excludes_zero_if_the_corrected_test_is_significant() -> None:
     for _ in range(200):
         d = rng.normal(rng.uniform(-2, 2), 1.0, size=int(rng.integers(2, 12)))
         found = t_test(d, 0.4).significant or t_test(-d, 0.4).significant
-        assert (abs(float(np.mean(d))) > half_width(d, 0.4)) == found
+        assert (abs(float(np.mean(d))) > t_test(d, 0.4).half_width) == found
         seen.add(found)
     assert seen == {True, False}
-    assert math.isnan(half_width(np.array([1.0]), 0.4))
+    assert math.isnan(t_test(np.array([1.0]), 0.4).half_width)

@@ -12,7 +12,7 @@ from kselect.core.experiment import Experiment, Variant
 from kselect.papers import PAPERS
 from kselect.stats.sensitivity import sensitivities
 from kselect.stats.sources import Published
-from kselect.stats.study import Study, study_of
+from kselect.stats.study import Study
 
 SPEC = experiment(
     splits=(0, 1),
@@ -43,8 +43,8 @@ OTHER = sample_records({("heart", "5-CV"): (0.2, 0.2), ("heart", "5-KS(eta=2)"):
 
 def study(spec: Experiment = SPEC) -> Study:
     """Return a study of two data sets; one variant has one of them, the other was not run."""
-    other = study_of(replace(spec, variants=()), OTHER, PRINTED)
-    return study_of(spec, MAIN, PRINTED, variants={"minmax": other})
+    other = Study(replace(spec, variants=()), OTHER, PRINTED)
+    return Study(spec, MAIN, PRINTED, variants={"minmax": other})
 
 
 def test_distances_are_of_the_plain_columns_on_the_same_cells() -> None:
@@ -66,5 +66,5 @@ def test_claims_are_counted_for_each() -> None:
 
 
 def test_no_sensitivities_without_a_finished_variant() -> None:
-    assert sensitivities(study_of(SPEC, MAIN, PRINTED)) == ()
-    assert sensitivities(study_of(replace(SPEC, variants=()), MAIN, PRINTED)) == ()
+    assert sensitivities(Study(SPEC, MAIN, PRINTED)) == ()
+    assert sensitivities(Study(replace(SPEC, variants=()), MAIN, PRINTED)) == ()

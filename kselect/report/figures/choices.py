@@ -8,25 +8,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, isclose
+from math import ceil
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from kselect.core.experiment import Experiment
 from kselect.grids import show_number
 from kselect.kernels import Kernel
 from kselect.report import style
 from kselect.report.elements import Element, File, Heading, Passage
 from kselect.report.sections import section
 from kselect.report.words import LAM, mark_label, stem
-from kselect.search.grid import edges_of
-from kselect.stats.comparison import labels_of
-from kselect.stats.diagnostics import ridges
-from kselect.stats.samples import table_records
+from kselect.stats.diagnostics import count_choices
 from kselect.stats.study import Study
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
@@ -116,46 +111,32 @@ def families_of(kernels: Sequence[Kernel]) -> tuple[KernelFamily, ...]:
 def choice_maps(study: Study, loss: str) -> tuple[ChoiceMap, ...]:
     """Return the maps of each data set; a method that never chooses a grid point has no map."""
     experiment = study.experiment
-    table = table_records(study.records, experiment, loss)
-    chosen = table[table["status"] == "ok"]
-    maps = {
-        (str(dataset), str(label)): make_map(experiment, str(dataset), str(label), rows)
-        for (dataset, label), rows in chosen.groupby(["dataset", "method"])
-    }
+    kernels = [k for family in families_of(experiment.kernels) for k in family.kernels]
+    positions: dict[Kernel | None, int] = {k: i for i, k in enumerate(kernels)}
+    fixed = experiment.lam.mode == "fixed"
+    maps = {}
+    for (dataset, label), points in study.once(count_choices, loss).items():
+        counts, of_lam, edges = Counter[GridIndex](), Counter[int](), set()
+        for point, count in points.items():
+            if point.kernel is None or point.lam is None:
+                continue
+            place = (positions[point.kernel], point.lam)
+            counts[place] += count
+            of_lam[point.lam] += count
+            edges |= {place} if point.edges else set()
+        total = counts.total()
+        shares = {
+            place: count / (of_lam[place[1]] if fixed else total)
+            for place, count in sorted(counts.items())
+        }
+        every = points.total()
+        maps[dataset, label] = ChoiceMap(
+            dataset, label, shares, frozenset(edges), every, every - total
+        )
     drawn = {m.method for m in maps.values() if m.shares}
-    labels = [label for label in labels_of(experiment, loss) if label in drawn]
+    labels = [label for label in study.comparison(loss).methods if label in drawn]
     places = ((d, label) for d in experiment.datasets for label in labels)
     return tuple(maps[place] for place in places if place in maps)
-
-
-def make_map(experiment: Experiment, dataset: str, label: str, rows: pd.DataFrame) -> ChoiceMap:
-    """Count the choices of one method on one data set."""
-    kernels = [k for family in families_of(experiment.kernels) for k in family.kernels]
-    positions = {(k.name, k.text): i for i, k in enumerate(kernels)}
-    columns = (rows[c] for c in ("kernel", "chosen", "lam", "n_train"))
-    counts: Counter[GridIndex] = Counter()
-    edges = set()
-    for (name, text, lam, n), count in Counter(zip(*columns, strict=True)).items():
-        # Records keep twelve digits of lam.
-        grid = sorted(experiment.lam.lams(n))
-        row = next((i for i, value in enumerate(grid) if isclose(value, lam)), None)
-        column = positions.get((name, text))
-        if column is None or row is None:
-            continue
-        counts[column, row] += count
-        if edges_of(experiment.kernels, ridges(experiment, lam, n), kernels[column], lam):
-            edges.add((column, row))
-    of_lam: Counter[int] = Counter()
-    for (_, row), count in counts.items():
-        of_lam[row] += count
-    fixed = experiment.lam.mode == "fixed"
-    shares = {
-        point: count / (of_lam[point[1]] if fixed else counts.total())
-        for point, count in sorted(counts.items())
-    }
-    return ChoiceMap(
-        dataset, label, shares, frozenset(edges), len(rows), len(rows) - counts.total()
-    )
 
 
 # Words

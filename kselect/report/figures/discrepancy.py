@@ -17,7 +17,7 @@ from kselect.report import style
 from kselect.report.elements import File, Passage
 from kselect.report.figures.base import FigureBase, FigureReader, figure, methods_behind
 from kselect.report.words import mark_label
-from kselect.stats.samples import table_records, within
+from kselect.stats.samples import select, table_records
 from kselect.stats.study import Study
 
 if TYPE_CHECKING:
@@ -128,13 +128,16 @@ class Track:
 def follow(study: Study, figure: Discrepancy) -> tuple[Track, ...]:
     """Compute the tracks of a figure: every method on every data set, even without values."""
     experiment = study.experiment
-    mine = within(study.records, experiment)
-    found = mine[(mine["part"] == figure.name) & (mine["status"] == "ok")]
+    found = select(study.records, experiment, figure.name)
+    found = found[found["status"] == "ok"]
     orders = [
         float(dict(m.params).get(ORDER, math.nan)) if m else math.nan
         for m in methods_behind(study, found)
     ]
-    probes, table = found.assign(x=orders), table_records(mine, experiment, experiment.loss)
+    probes, table = (
+        found.assign(x=orders),
+        table_records(study.records, experiment, experiment.loss),
+    )
 
     def track(dataset: str, label: str) -> Track:
         probed, column = (

@@ -22,7 +22,7 @@ from kselect.report import style
 from kselect.report.elements import File, Passage
 from kselect.report.figures.base import FigureBase, FigureReader, figure
 from kselect.report.words import LAM, mark_label
-from kselect.stats.samples import within
+from kselect.stats.samples import select
 from kselect.stats.study import Study
 
 if TYPE_CHECKING:
@@ -146,8 +146,7 @@ Distances = Mapping[str, tuple[Mapping[str, DistanceGrid], Sequence[DistanceCurv
 
 def survey(study: Study, figure: DistanceMap) -> Distances:
     """Compute the maps (one per method) and the curves of each data set that a figure names."""
-    mine = within(study.records, study.experiment)
-    found = mine[mine["part"] == figure.name]
+    found = select(study.records, study.experiment, figure.name)
     return {
         d: survey_dataset(study, figure, d, found[found["dataset"] == d]) for d in figure.datasets
     }

@@ -14,16 +14,7 @@ from kselect.report import style
 from kselect.report.elements import File, Passage
 from kselect.report.figures.base import FigureBase, FigureReader, figure, methods_behind
 from kselect.report.words import mark_label, title_setting
-from kselect.stats.samples import (
-    SplitErrors,
-    half_width,
-    match,
-    sample,
-    select,
-    t_test,
-    table_records,
-    within,
-)
+from kselect.stats.samples import SplitErrors, match, sample, select, t_test, table_records
 from kselect.stats.study import Study
 
 if TYPE_CHECKING:
@@ -153,7 +144,7 @@ def trace(study: Study, sweep: Sweep) -> SweepNumbers:
     import pandas as pd
 
     experiment = study.experiment
-    mine = select(within(study.records, experiment), sweep.name, experiment.loss)
+    mine = select(study.records, experiment, sweep.name, experiment.loss)
     values = [
         dict(m.params).get(sweep.parameter, math.nan) if m else math.nan
         for m in methods_behind(study, mine)
@@ -206,7 +197,7 @@ def make_points(
         d = pairs.difference
         gap, half, clear = math.nan, math.nan, False
         if len(d):
-            gap, half = math.fsum(d) / len(d), half_width(d, pairs.test_over_train)
+            gap, half = math.fsum(d) / len(d), t_test(d, pairs.test_over_train).half_width
             clear = t_test(d).significant or t_test(-d).significant
         yield x, mine.mean, mine.sd, gap, half, clear
 

@@ -18,7 +18,7 @@ from kselect.report.elements import File, Passage
 from kselect.report.figures.base import FigureBase, FigureReader, figure, methods_behind
 from kselect.report.words import title_setting
 from kselect.report.writers import write_csv
-from kselect.stats.samples import within
+from kselect.stats.samples import select
 from kselect.stats.study import Study
 
 if TYPE_CHECKING:
@@ -213,8 +213,8 @@ class DataSetStability:
 
 def study_theory(study: Study, figure: Theory) -> tuple[DataSetStability, ...]:
     """Compute the numbers of each data set that the figure names, even without records."""
-    mine = within(study.records, study.experiment)
-    mine = mine[(mine["part"] == figure.name) & (mine["status"] == "ok")]
+    mine = select(study.records, study.experiment, figure.name)
+    mine = mine[mine["status"] == "ok"]
     made = methods_behind(study, mine)
     rows = mine.assign(
         tau=[m.fixed.parameters["tau"] if m and m.fixed else math.nan for m in made],

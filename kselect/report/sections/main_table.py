@@ -134,7 +134,7 @@ def show_row(dataset: str, unit: str, cells: Sequence[SplitErrors], splits: int)
 
 def show_cell(cell: SplitErrors, scale: float, digits: int) -> Measure:
     """Return one cell with its mark, and with runs, failures and tests as its hint."""
-    mark: Mark = "best" if cell.best else "close" if cell.not_worse(cell.worse) else ""
+    mark: Mark = "best" if cell.best else "close" if cell.not_worse else ""
     hint = [f"{cell.runs} runs"]
     hint += [f"{cell.failures} failed"] if cell.failures else []
     hint += [f"{cell.missing} not run"] if cell.missing else []
@@ -173,11 +173,11 @@ def tidy_rows(comparison: Comparison) -> Iterator[Values]:
     """Yield a row per cell for the CSV."""
     for setting, cells in comparison.cells.items():
         for (dataset, method), cell in cells.items():
-            tests = (cell.worse, cell.worse_corrected)
-            verdicts = (cell.best, *map(cell.not_worse, tests)) if cell.runs else (None,) * 3
+            verdicts = (cell.best, cell.not_worse, cell.not_worse_corrected)
             yield (
                 *(dataset, setting.text, method, cell.mean, cell.sd),
-                *(cell.runs, cell.failures, cell.missing, *verdicts),
-                *(test.p_value if test else None for test in tests),
+                *(cell.runs, cell.failures, cell.missing),
+                *(verdicts if cell.runs else (None,) * 3),
+                *(test.p_value if test else None for test in (cell.worse, cell.worse_corrected)),
                 *(comparison.units.get(dataset, ""), comparison.loss),
             )

@@ -11,17 +11,15 @@ from kselect.report.figures import FIGURES
 from kselect.report.figures.ranking import Ranking, rank_columns
 from kselect.report.figures.widths import learned_widths
 from kselect.report.sections import SECTIONS
-from kselect.stats.study import Study, study_of
+from kselect.stats.study import Study
 
 
 def test_a_substitute_replaces_a_missing_published_set() -> None:
     spec, _ = paper()
     only = [row("twonorm-generated", s, "ARD-FLKL", 3.0, "theta1=1;theta2=3") for s in (0, 1)]
-    found = study_of(spec, only)
+    found = Study(spec, only)
     assert learned_widths(found, "twonorm", "ARD-FLKL").dataset == "twonorm-generated"
-    both = study_of(
-        spec, [*only, *(row("twonorm", s, "ARD-FLKL", 3.0, "theta1=1") for s in (0, 1))]
-    )
+    both = Study(spec, [*only, *(row("twonorm", s, "ARD-FLKL", 3.0, "theta1=1") for s in (0, 1))])
     ranks = rank_columns(both, Ranking("", ("ARD-FLKL",)))
     assert ranks.ranks.datasets == ("twonorm",)
     assert ranks.absent == ("twonorm-generated",)
@@ -48,7 +46,7 @@ def test_marks_of_wilcoxon() -> None:
         for m, e in errors.items()
         for s in range(12)
     ]
-    entries = rank_columns(study_of(spec, records), Ranking("t", tuple(errors))).rows["heart"]
+    entries = rank_columns(Study(spec, records), Ranking("t", tuple(errors))).rows["heart"]
     assert [e.close for e in entries] == [True, False, True]
 
 
@@ -81,7 +79,7 @@ def test_figures_with_few_or_no_data(name: str) -> None:
     spec, rows = paper()
     figure = next(f for f in spec.figures if f.name == name)
     kind = FIGURES[figure.kind]
-    assert list(kind.show(figure, study_of(spec, (), rows)))
+    assert list(kind.show(figure, Study(spec, (), rows)))
     assert list(kind.show(figure, few()))
 
 
@@ -89,6 +87,6 @@ def few() -> Study:
     """Return one data set with two columns."""
     spec, _ = paper()
     labels = ("ARD-XVAL", "ARD-FLKL")
-    return study_of(
+    return Study(
         spec, [row("thyroid", s, m, 4.0, "theta1=1;theta2=0") for m in labels for s in (0, 1)]
     )

@@ -16,7 +16,7 @@ from kselect.report.figures.surfaces import (
     find_levels,
     read_surfaces,
 )
-from kselect.stats.study import study_of
+from kselect.stats.study import Study
 
 
 def test_a_surface_is_computed_on_one_split_only() -> None:
@@ -52,7 +52,7 @@ def test_surfaces_are_read_from_their_records() -> None:
         if i != 3
     ]
     best = replace(row("synthetic", 0, figure.at, 9.0, "theta1=1;theta2=1"), tuned="mu=0.5")
-    study = study_of(spec, [*points, best])
+    study = Study(spec, [*points, best])
     _, test = read_surfaces(study, figure)
     assert np.isnan(test[0, 3])
     assert test[1, 0] == pytest.approx(0.1 * len(figure.mus))

@@ -39,7 +39,7 @@ from kselect.report.figures.theory import (
     uniform_tables,
 )
 from kselect.report.writers import write_markdown
-from kselect.stats.study import study_of
+from kselect.stats.study import Study
 
 TAUS, SHARES = (1.0, 2.0, 4.0), (0.25, 1.0)
 FIGURE = Theory("theory", "5-CV", TAUS, 0.001, SHARES, ("heart", "sonar"))
@@ -258,7 +258,7 @@ def test_the_caption_has_the_unit_of_the_ridge(tmp_path: Path) -> None:
     """The caption says n lam if the config fixes n lam, also without records."""
     spec = load(tmp_path)
     (figure,) = spec.figures
-    shown = FIGURES["theory"].show(figure, study_of(spec, []))
+    shown = FIGURES["theory"].show(figure, Study(spec, []))
     passages = (item for item in shown if isinstance(item, Passage))
     captions = [getattr(e, "caption", "") for p in passages for e in p.elements]
     assert any("at n λ = 1:" in caption for caption in captions)
