@@ -7,6 +7,7 @@ import reprlib
 from collections.abc import Iterable
 
 LONGEST_ECHO = 72  # characters of user input in a message
+ALIKE = 0.6  # similarity of a mistyped name to the one that was meant (difflib's ratio)
 MOST_NAMES = 30  # valid names that a message lists
 
 
@@ -71,7 +72,7 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     """Return '; did you mean X?' for the closest valid name, or the list of valid names."""
     names = sorted(str(v) for v in valid)
     word = name.lower()[: 2 * LONGEST_ECHO]
-    close = difflib.get_close_matches(word, [n.lower() for n in names], n=1, cutoff=0.5)
+    close = difflib.get_close_matches(word, [n.lower() for n in names], n=1, cutoff=ALIKE)
     if close:
         return f"; did you mean {quoted(next(n for n in names if n.lower() == close[0]))}?"
     more = [f"... ({len(names)} in all)"] if len(names) > MOST_NAMES else []

@@ -53,6 +53,7 @@ def test_control_characters_are_escaped() -> None:
 
 def test_nearest_names_fit_on_one_line() -> None:
     assert nearest("hart", ["heart", "sonar"]) == "; did you mean 'heart'?"
+    assert nearest("iris", ["diabetis", "heart"]) == "; valid: diabetis, heart"
     assert nearest("x", ["a\x1b[31m", "b"]) == r"; valid: a\x1b[31m, b"
     many = nearest("?", [f"column{i}" for i in range(100_000)])
     assert len(many) < 30 * (LONGEST_ECHO + 2)

@@ -24,6 +24,7 @@ LARGEST_FILE = 2**20
 LONGEST_TEXT = 4096  # of a title, a name, a grid
 MOST_VALUES = 10_000  # in a config; with ranges such as 2^-6:2^8 it is short
 MOST_PROBLEMS = 50
+UNCLOSED = ("while parsing a flow", "while scanning a quoted", "while scanning a simple key")
 LONGEST_PROBLEM = 400
 CORE = "tag:yaml.org,2002:"
 SCALARS = {
@@ -157,9 +158,13 @@ def refuse(path: Path, text: str, error: yaml.YAMLError) -> NoReturn:
     """Raise a YAML syntax error as one line."""
     line, why = 1, str(error).partition("\n")[0]
     if isinstance(error, yaml.MarkedYAMLError):
-        mark = error.problem_mark or error.context_mark
+        # The problem shows where the next line begins; the part that is not closed begins where the mistake is.
+        within = error.context_mark if str(error.context).startswith(UNCLOSED) else None
+        mark = within or error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
         why = ", ".join(part for part in (error.context, error.problem) if part)
+        if str(error.context).startswith(UNCLOSED[0]) and error.problem_mark:
+            why += f" in line {error.problem_mark.line + 1}"
     elif isinstance(error, yaml.reader.ReaderError):
         line = text[: error.position].count("\n") + 1
         why = f"the character {text[error.position]!r} is not allowed"

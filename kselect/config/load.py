@@ -196,7 +196,8 @@ def variant_of(document: Document, name: str) -> Document:
     """Return the config of a variant; its problems have the lines on which the variant was written."""
     given: Mapping[str, Any] = document.data.get("variants") or {}
     if name not in given:
-        raise ConfigError(f"--variant: {name!r} is not in {document.path}{nearest(name, given)}")
+        hint = nearest(name, given) if given else ", which has no variants"
+        raise ConfigError(f"--variant: {name!r} is not in {document.path}{hint}")
     found = Document(document.path, deepcopy(document.data), dict(document.lines))
     found.own = dict(document.own)
     found.data.pop("variants")

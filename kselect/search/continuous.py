@@ -127,7 +127,8 @@ class KnownSolutions(Memo):
         """The target; more than two classes have several targets and no common kernel."""
         if len(self.context.targets) != 1:
             raise TrialError(
-                "a kernel is learned for two classes or one number, not for more classes"
+                "this search learns one kernel for one target, two classes or numbers; here are "
+                f"{len(self.context.targets)} classes"
             )
         target: Array = self.context.targets[0]
         return target

@@ -347,6 +347,14 @@ def test_byte_order_mark_and_windows_lines() -> None:
             "words",
             "my.yaml:1: a config is a mapping (name: ..., learner: ...), not the text 'words'",
         ),
+        (
+            'name: my\ntitle: "my\nseed: 1\n',
+            "my.yaml:2: not valid YAML: while scanning a quoted scalar, found unexpected end of stream",
+        ),
+        (
+            "name: my\nlam 1\nseed: 1\n",
+            "my.yaml:2: not valid YAML: while scanning a simple key, could not find expected ':'",
+        ),
         ("name: my\nlam: a: b\n", "my.yaml:2: not valid YAML: mapping values are not allowed here"),
         (
             "name: my\n\tlam: 1\n",
@@ -355,8 +363,8 @@ def test_byte_order_mark_and_windows_lines() -> None:
         ),
         (
             "name: my\ndatasets: [a\nlam: 1\n",
-            "my.yaml:3: not valid YAML: while parsing a flow sequence, "
-            "expected ',' or ']', but got ':'",
+            "my.yaml:2: not valid YAML: while parsing a flow sequence, "
+            "expected ',' or ']', but got ':' in line 3",
         ),
         (
             "name: my\n---\nname: b\n",

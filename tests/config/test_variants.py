@@ -107,6 +107,14 @@ def test_an_unknown_variant_is_named_with_the_nearest() -> None:
         experiment_of("minmx")
 
 
+def test_a_config_without_variants_says_so() -> None:
+    write("")
+    path = Path("my.yaml")
+    path.write_text(path.read_text().replace("variants:\n", ""))
+    with pytest.raises(ConfigError, match=r"'foo' is not in my\.yaml, which has no variants$"):
+        experiment_of("foo")
+
+
 def test_switches_are_shown_as_in_a_config() -> None:
     """A switch is shown as in a config: ``false``, not Python's ``False``."""
     assert list(changes({"learner": {"svm": {"bias": False}}})) == ["svm bias false"]

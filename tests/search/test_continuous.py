@@ -170,7 +170,7 @@ def test_more_classes_have_no_kernel_in_common() -> None:
     one = method("k-CV", "flkl", "ard")
     found = search_continuously(side(X, np.stack([y, -y, y])), {one: (SELECTED,)})[one, SELECTED]
     assert isinstance(found, SearchFailure)
-    assert "two classes or one number" in found.reason
+    assert "one target, two classes or numbers; here are 3 classes" in found.reason
 
 
 def bad(kind: str) -> TrainingContext:
