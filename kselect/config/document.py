@@ -177,11 +177,27 @@ def value_of(node: yaml.Node, location: Location, document: Document) -> Any:
     document.lines.setdefault(location, node.start_mark.line + 1)
     if node.tag.removeprefix(CORE) not in {"map", "seq", "str", *SCALARS}:
         reject(node, f"the tag {brief(node.tag.replace(CORE, '!!'))} is not allowed")
-    if isinstance(node, yaml.MappingNode):
-        return mapping_of(node, location, document)
     if isinstance(node, yaml.SequenceNode):
         return [value_of(v, (*location, i), document) for i, v in enumerate(node.value)]
-    return scalar_of(node)
+    if isinstance(node, yaml.ScalarNode):
+        return scalar_of(node)
+    values: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        line = key_node.start_mark.line + 1
+        if not isinstance(key_node, yaml.ScalarNode) or key_node.tag != CORE + "str":
+            is_scalar = isinstance(key_node, yaml.ScalarNode)
+            shown = brief(key_node.value) if is_scalar else "a list or mapping"
+            hint = "; within braces a list needs brackets, as in {tau: [0.5, 1, 2]}"
+            document.wrong(location, f"a key must be a word, not {shown}{hint}", line)
+            continue
+        here = (*location, scalar_of(key_node))
+        if here in document.lines:
+            words = f"repeated; first on line {document.lines[here]}"
+            document.wrong(here, words, line)
+        else:
+            document.lines[here] = line
+            values[here[-1]] = value_of(value_node, here, document)
+    return values
 
 
 def reject(node: yaml.Node, text: str) -> NoReturn:
@@ -189,30 +205,15 @@ def reject(node: yaml.Node, text: str) -> NoReturn:
     raise yaml.constructor.ConstructorError(None, None, text, node.start_mark)
 
 
-def mapping_of(node: yaml.MappingNode, location: Location, document: Document) -> dict[str, Any]:
-    """Return a mapping whose keys are text; note a repeated key at its second line."""
-    values: dict[str, Any] = {}
-    for key_node, value_node in node.value:
-        line = key_node.start_mark.line + 1
-        key = plain_text(key_node) if isinstance(key_node, yaml.ScalarNode) else key_node.value
-        if not isinstance(key_node, yaml.ScalarNode) or key_node.tag != CORE + "str":
-            shown = brief(key) if isinstance(key, str) else "a list or mapping"
-            hint = "; within braces a list needs brackets, as in {tau: [0.5, 1, 2]}"
-            document.wrong(location, f"a key must be a word, not {shown}{hint}", line)
-        elif key in values:
-            first = document.line((*location, key))
-            document.wrong((*location, key), f"repeated; first on line {first}", line)
-        else:
-            document.lines[(*location, key)] = line
-            values[key] = value_of(value_node, (*location, key), document)
-    return values
-
-
 def scalar_of(node: yaml.Node) -> Any:
-    """Return text, a number, true, false or None."""
+    """Return text, a number, true, false or None; refuse half of a surrogate pair, which cannot be printed."""
     text, kind = str(node.value), node.tag.removeprefix(CORE)
     if kind == "str":
-        return plain_text(node)
+        if len(text) > LONGEST_TEXT:
+            reject(node, f"a text of {len(text)} characters: {LONGEST_TEXT} at most")
+        if found := re.search("[\ud800-\udfff]", text):
+            reject(node, f"{found[0]!r} is half a character")
+        return text
     if len(text) > LONGEST_NUMBER:
         reject(node, f"{text[:20]}... is too long for a number")
     if not re.fullmatch(SCALARS.get(kind, r"(?!)"), text):
@@ -224,16 +225,6 @@ def scalar_of(node: yaml.Node) -> Any:
     if kind == "float":
         return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
     return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
-
-
-def plain_text(node: yaml.Node) -> str:
-    """Return the characters of a scalar; refuse half of a surrogate pair, which cannot be printed."""
-    text = str(node.value)
-    if len(text) > LONGEST_TEXT:
-        reject(node, f"a text of {len(text)} characters: {LONGEST_TEXT} at most")
-    if found := re.search("[\ud800-\udfff]", text):
-        reject(node, f"{found[0]!r} is half a character")
-    return text
 
 
 class CoreDumper(yaml.SafeDumper):

@@ -7,23 +7,24 @@ sets a parameter in every criterion that has it, or in all criteria of one name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from kselect.config.document import Document, Location, read_document
 from kselect.config.own_entries import take_own
-from kselect.config.parts import CriterionItem, read_criterion
+from kselect.config.parts import read_criterion
 from kselect.config.resolved import protocol_text, resolved, stored_config, widen
-from kselect.config.schema import KEYS, MOST_FIGURE_METHODS, ConfigFile, check_size, read_config
-from kselect.config.validators import describe
+from kselect.config.schema import KEYS, MOST_FIGURE_METHODS, ConfigFile, read_config
+from kselect.config.validators import describe, only_item
 from kselect.core.experiment import Experiment, Figure, FigureContext, FigureKind, Variant
-from kselect.core.method import Method, show
-from kselect.criteria import find_criterion
+from kselect.core.method import TABLE, show
+from kselect.criteria import Criterion
 from kselect.errors import ConfigError, nearest
 
 Kinds = Mapping[str, FigureKind]
@@ -128,8 +129,9 @@ def build(document: Document, kinds: Kinds) -> Experiment:
     config = read_config(document)
     learners = dict(config.learner)
     tasks = {name: document.dataset(name).task for name in config.datasets}
+    columns = [config.methods(item) for item in config.criteria]
     context = FigureContext(
-        {config.label(item): tuple(methods_of(item, config)) for item in config.criteria},
+        {methods[0].label: methods for methods in columns},
         config.lam,
         tuple(config.datasets),
         "datasets" in document.sources,
@@ -137,35 +139,29 @@ def build(document: Document, kinds: Kinds) -> Experiment:
     )
     figures = read_figures(config, document, kinds, context)
     document.check()
-    table = [method for methods in context.methods.values() for method in methods]
     every = (m for figure in figures for m in kinds[figure.kind].methods(figure, context))
     needed = list(islice(every, MOST_FIGURE_METHODS + 1))
-    what = "methods of all figures together"
-    check_size(document, "figures", len(needed), what, MOST_FIGURE_METHODS)
-    document.check()
+    if len(needed) > MOST_FIGURE_METHODS:
+        words = f"{len(needed)} methods of all figures together are too many"
+        document.wrong(("figures",), f"{words}: {MOST_FIGURE_METHODS} at most")
+        document.check()
     for name in config.variants:
         build(variant_of(document, name), kinds)
     return Experiment(
         **{key: getattr(config, key) for key in SAME},
         learners=config.learner,
-        methods=tuple(dict.fromkeys([*table, *needed])),
+        methods=tuple(dict.fromkeys([*chain(*columns), *needed])),
         datasets=tuple(config.datasets),
         figures=tuple(figures),
         own=tuple(document.own[name] for name in config.datasets if name in document.own),
         variants=tuple(
-            Variant(name, ", ".join(changes(keys))) for name, keys in config.variants.items()
+            Variant(
+                name,
+                ", ".join(in_words(v if isinstance(v, dict) else {k: v}) for k, v in keys.items()),
+            )
+            for name, keys in config.variants.items()
         ),
     )
-
-
-def methods_of(item: CriterionItem, config: ConfigFile) -> Iterator[Method]:
-    """Yield the methods of an item under ``criteria``, one per loss, with every parameter written out."""
-    label = config.label(item)
-    for loss in config.losses(item):
-        params = item.usual(config.loss, config.average)
-        if "loss" in params:
-            params["loss"] = loss
-        yield item.method(label, params | dict(item.own))
 
 
 def read_figures(
@@ -174,6 +170,10 @@ def read_figures(
     """Return every figure; its kind is the one that it names, or is named after, or else a sweep."""
     found = []
     for name, written in config.figures.items():
+        if name == TABLE:
+            words = f"{TABLE!r} is the name of the table; give the figure another"
+            document.wrong(("figures", name), words)
+            continue
         kind = str(written.get("kind", name if name in kinds else "sweep"))
         if kind not in kinds:
             where = ("figures", name, "kind") if "kind" in written else ("figures", name)
@@ -223,45 +223,25 @@ def set_params(document: Document, where: Location, given: Any) -> None:
         document.wrong(where, f"must be a mapping, as in {{eta: 4}}, not {describe(given)}")
         return
     written = document.data.get("criteria")
-    items = [label_and_own(one) for one in written] if isinstance(written, list) else []
+    items: dict[int, Criterion] = {}
+    for position, one in enumerate(written if isinstance(written, list) else ()):
+        with suppress(ConfigError, ValueError):  # reported when the config itself is read
+            items[position] = read_criterion(one).criterion
     for key, value in given.items():
         values = value if isinstance(value, dict) else {key: value}
-        taken = False
-        for position, item in enumerate(items):
-            criterion = find_criterion(item[0])[0] if item else None
-            if item is None or criterion is None or (values is value and criterion.name != key):
-                continue
-            if all(criterion.parameter(name) for name in values):
-                label, own = item
-                own.update(values)
-                taken = True
-                for one in values:
-                    place: Location = ("criteria", position, label, one)
-                    document.lines[place] = document.line((*where, key))
-        if not taken:
+        taking = [
+            position
+            for position, criterion in items.items()
+            if (values is not value or criterion.name == key)
+            and all(criterion.parameter(name) for name in values)
+        ]
+        if not taking:
             document.wrong((*where, key), f"no criterion of this config takes {in_words(values)}")
-    document.data["criteria"] = [
-        written[i] if item is None else {item[0]: item[1]} for i, item in enumerate(items)
-    ]
-
-
-def label_and_own(written: Any) -> tuple[str, dict[str, Any]] | None:
-    """Return the label and the parameters of an item under ``criteria``, or None if it is not valid."""
-    try:
-        read_criterion(written)
-    except (ConfigError, ValueError):  # reported when the config itself is read
-        return None
-    if isinstance(written, str):
-        return written, {}
-    label, own = next(iter(written.items()))
-    return label, dict(own or {})
-
-
-def changes(keys: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a variant changes, in words: ``scale minmax``, ``gaussian tau 2^-1:2^8``."""
-    for key, value in keys.items():
-        inside = isinstance(value, dict)
-        yield in_words(value) if key == PARAMS or inside else f"{key} {in_words(value)}"
+        for position in taking:
+            label, own = only_item(written[position])
+            written[position] = {label: {**(own or {}), **values}}
+            here: Location = ("criteria", position, label)
+            document.lines |= {(*here, name): document.lines[*where, key] for name in values}
 
 
 def in_words(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from kselect.config.document import Location
 from kselect.config.validators import TASKS, KeyProblem, as_text, attempt, describe, fail, only_item
-from kselect.core.method import Choice, Method, show
+from kselect.core.method import Choice
 from kselect.criteria import Criterion, find_criterion
 from kselect.datasets.registry import Task
 from kselect.errors import ConfigError, nearest
@@ -22,7 +22,6 @@ from kselect.search.continuous import SEARCHES
 
 SCORED_BY = "scored-by"
 SEARCH, KERNEL, LABEL = "search", "kernel", "label"
-Tuned = tuple[tuple[str, tuple[Any, ...]], ...]
 
 
 def own_parameters(owner: Part, here: Location, own: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,9 +90,14 @@ def kernel_grid(name: str, grids: object) -> tuple[list[Kernel], list[KeyProblem
     problems += [((name,), f"the parameter {p!r} is missing") for p in known if p not in grids]
     values: list[tuple[float, ...]] = []
     for parameter in (p for p in known if p in grids):
-        grid, wrong = attempt(kernel_values, cls, parameter, grids[parameter])
-        values.append(grid or ())
-        problems += [((name, parameter), wrong)] if wrong else []
+        try:
+            grid = parse_grid(grids[parameter])
+            for value in grid:  # 1 is valid for every kernel parameter: positive and whole
+                cls(**{**dict.fromkeys(known, 1.0), parameter: value})
+        except ConfigError as error:
+            problems.append(((name, parameter), str(error)))
+            grid = ()
+        values.append(grid)
     size = prod(map(len, values))
     if size > LARGEST_GRID:
         problems.append(((name,), f"{size} kernels are too many: {LARGEST_GRID} at most"))
@@ -102,33 +106,22 @@ def kernel_grid(name: str, grids: object) -> tuple[list[Kernel], list[KeyProblem
     return [cls(*point) for point in product(*values)], []
 
 
-def kernel_values(cls: type[Kernel], parameter: str, grid: object) -> tuple[float, ...]:
-    """Return the grid of a kernel parameter; the kernel itself refuses values that it does not take."""
-    values = parse_grid(grid)
-    for value in values:
-        # 1 is valid for every kernel parameter: positive and whole.
-        cls(**{**{f.name: 1.0 for f in fields(cls)}, parameter: value})
-    return values
-
-
 def read_learners(value: object) -> tuple[tuple[Task, Choice], ...]:
     """Return the learner of each task: ``lssvm``, ``{svm: {bias: false}}``, or ``{classification: svm, ...}``."""
+    given: dict[Task | None, Any] = {None: value}
     if isinstance(value, dict) and value and set(value) <= set(TASKS):
-        return tuple((task, read_learner(value[task], task)) for task in TASKS if task in value)
-    choice = read_learner(value)
-    tasks = find_learner(choice.name).tasks
-    return tuple((task, choice) for task in TASKS if task in tasks)
-
-
-def read_learner(value: object, task: Task | None = None) -> Choice:
-    """Return a learner with all its parameters; ``task`` is the key that it stands under, if any."""
-    written, own = only_item(value)
-    learner = find_learner(as_text(written))
-    here: Location = (learner.name,) if task is None else (task, learner.name)
-    if task is not None and task not in learner.tasks:
-        tasks = " and ".join(sorted(learner.tasks))
-        fail(((task,), f"the learner {learner.name} is for {tasks} only"))
-    return with_defaults(learner, here, own)
+        given = {task: value[task] for task in TASKS if task in value}
+    found: dict[Task, Choice] = {}
+    for task, written in given.items():
+        name, own = only_item(written)
+        learner = find_learner(as_text(name))
+        if task is not None and task not in learner.tasks:
+            tasks = " and ".join(sorted(learner.tasks))
+            fail(((task,), f"the learner {learner.name} is for {tasks} only"))
+        here: Location = (learner.name,) if task is None else (task, learner.name)
+        choice = with_defaults(learner, here, own)
+        found |= {t: choice for t in TASKS if t in learner.tasks and task in (t, None)}
+    return tuple(found.items())
 
 
 @dataclass(frozen=True)
@@ -137,42 +130,14 @@ class CriterionItem:
 
     criterion: Criterion
     folds: int | None
+    name: str
+    """The criterion with its folds, as in ``5-KS``."""
     own: Mapping[str, Any]
-    tuned: Tuned = ()
-    scored_by: tuple[tuple[Task, Choice], ...] = ()
-    search: Choice | None = None
-    kernel: str = ""
-    title: str = ""
-
-    @property
-    def name(self) -> str:
-        """Return the criterion with its folds, as in ``5-KS``."""
-        return self.criterion.label(self.folds)
-
-    def usual(self, loss: str, average: str | None) -> dict[str, Any]:
-        """Return the parameters before its own apply: the criterion's defaults, overridden by the config's."""
-        shared = {"loss": loss, "average": average}
-        return {name: shared.get(name) or v for name, v in self.criterion.defaults.items()}
-
-    def label(self, usual: Mapping[str, Any]) -> str:
-        """Return its own label, or ``5-KS(eta=2)`` with the parameters that differ from the usual ones."""
-        if self.title:
-            return self.title
-        other = [f"{k}={show(v)}" for k, v in sorted(self.own.items()) if v != usual[k]]
-        return f"{self.name}({';'.join(other)})" if other else self.name
-
-    def method(self, label: str, params: Mapping[str, Any]) -> Method:
-        """Return the method with these parameters."""
-        return Method(
-            label,
-            self.criterion.name,
-            self.folds,
-            tuple(sorted(params.items())),
-            tuned=self.tuned,
-            scored_by=self.scored_by,
-            search=self.search,
-            kernel=self.kernel,
-        )
+    tuned: tuple[tuple[str, tuple[Any, ...]], ...]
+    scored_by: tuple[tuple[Task, Choice], ...]
+    search: Choice | None
+    kernel: str
+    title: str
 
 
 def read_criterion(value: object) -> CriterionItem:
@@ -184,19 +149,24 @@ def read_criterion(value: object) -> CriterionItem:
     criterion, folds = find_criterion(label)
     if own is not None and not isinstance(own, dict):
         fail(((label,), f"must be a mapping of its parameters, not {describe(own)}"))
+    here: Location = (label,)
     written = dict(own or {})
     scored_by = read_scored_by(label, written.pop(SCORED_BY, None))
-    search, kernel, title = read_search(label, written)
-    tuned = {k: v["tune"] for k, v in written.items() if isinstance(v, dict) and set(v) == {"tune"}}
-    plain = {k: v for k, v in written.items() if k not in tuned}
-    return CriterionItem(
-        criterion,
-        folds,
-        own_parameters(criterion, (label,), plain),
-        read_tuned(criterion, label, tuned),
-        scored_by,
-        *(search, kernel, title),
-    )
+    searched = read_search(label, written)
+    grids = {k: v["tune"] for k, v in written.items() if isinstance(v, dict) and set(v) == {"tune"}}
+    usual = {k: criterion.defaults.get(k) for k in grids}
+    params = own_parameters(criterion, here, written | usual)
+    tuned = {}
+    for key, grid in grids.items():
+        values, wrong = attempt(parse_grid, grid)
+        if values is None:
+            fail(((label, key, "tune"), wrong))
+        parsed = (own_parameters(criterion, here, {key: v})[key] for v in values)
+        tuned[key] = tuple(parsed)
+        del params[key]
+    pairs = tuple(sorted(tuned.items()))
+    name = criterion.label(folds)
+    return CriterionItem(criterion, folds, name, params, pairs, scored_by, *searched)
 
 
 def read_search(label: str, written: dict[str, Any]) -> tuple[Choice | None, str, str]:
@@ -216,19 +186,6 @@ def read_search(label: str, written: dict[str, Any]) -> tuple[Choice | None, str
     if kind is None:
         fail(((label, SEARCH), wrong))
     return with_defaults(kind, (label, SEARCH), own), kernel or "gaussian", title
-
-
-def read_tuned(criterion: Criterion, label: str, written: Mapping[str, Any]) -> Tuned:
-    """Return the parameters in ``{eta: GRID}`` with the values that an inner cross-validation chooses from."""
-    tuned = []
-    for key, grid in written.items():
-        own_parameters(criterion, (label,), {key: criterion.defaults.get(key)})
-        values, wrong = attempt(parse_grid, grid)
-        if values is None:
-            fail(((label, key, "tune"), wrong))
-        parsed = (own_parameters(criterion, (label,), {key: v})[key] for v in values)
-        tuned.append((key, tuple(parsed)))
-    return tuple(sorted(tuned))
 
 
 def read_scored_by(label: str, value: object) -> tuple[tuple[Task, Choice], ...]:

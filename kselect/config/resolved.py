@@ -10,7 +10,6 @@ from kselect.config.document import Document, read_document, write_yaml
 from kselect.config.own_entries import take_own, written_entry
 from kselect.config.parts import KERNEL, LABEL, SEARCH, CriterionItem
 from kselect.config.schema import ConfigFile, read_config
-from kselect.core.method import Choice
 from kselect.datasets.dataset import OwnInfo
 from kselect.errors import ConfigError
 from kselect.grids import show_number
@@ -48,9 +47,11 @@ def widen(
         data["datasets"] = list(dict.fromkeys([*data["datasets"], *stored.data["datasets"]]))
         document.own = stored.own | document.own
         wanted |= set(before.splits)
-        known = {config.label(item) for item in config.criteria}
+        known = {config.methods(item)[0].label for item in config.criteria}
         pairs = zip(before.criteria, stored.data["criteria"], strict=True)
-        data["criteria"] += [written for item, written in pairs if before.label(item) not in known]
+        data["criteria"] += [
+            written for item, written in pairs if before.methods(item)[0].label not in known
+        ]
     data["splits"] = split_ranges(tuple(sorted(wanted)))
 
 
@@ -74,44 +75,54 @@ def resolved(document: Document, folder: Path) -> str:
 
     ``folder`` will contain the file: the paths of own files are relative to it.
     """
-    written = spelt_out(read_config(document), document)
+    config = read_config(document)
+    written = spelt_out(config, document)
+    written["splits"] = split_ranges(config.splits)
+    written["criteria"] = [{item.name: written_out(item, config)} for item in config.criteria]
     own = {name: info for name, info in document.own.items() if isinstance(info, OwnInfo)}
     written["datasets"] = [
-        written_entry(own[name], folder) if name in own else name for name in written["datasets"]
+        written_entry(own[name], folder) if name in own else name for name in config.datasets
     ]
     return write_yaml(written.items())
 
 
 def spelt_out(config: ConfigFile, document: Document) -> dict[str, Any]:
-    """Return every key as written or at its default: grids as lists, each criterion with all its parameters."""
+    """Return every key as written or at its default, grids as lists; criteria and data sets as they were read."""
     written: dict[str, Any] = {
         name.replace("_", "-"): getattr(config, name) for name in type(config).model_fields
     }
     given: dict[str, Any] = document.data
     written |= {key: given[key] for key in ("fewer-splits", "figures", "variants") if key in given}
     lams = [plain(v) for v in config.lam.values]
+    grids: dict[str, dict[str, list[Any]]] = {}  # the kernels are the products of these grids
+    for kernel in config.kernels:
+        grid = grids.setdefault(kernel.name, {p: [] for p in kernel.parameters})
+        for parameter, value in kernel.parameters.items():
+            if plain(value) not in grid[parameter]:
+                grid[parameter].append(plain(value))
     written |= {
-        "learner": {task: {choice.name: plain_params(choice)} for task, choice in config.learner},
+        "learner": {
+            task: {choice.name: {k: plain(v) for k, v in choice.params}}
+            for task, choice in config.learner
+        },
         "train": "given" if config.train is None else config.train,
-        "splits": split_ranges(config.splits),
-        "kernels": kernel_grids(config) or None,
+        "kernels": grids or None,
         "lam": {config.lam.mode: lams, "unit": config.lam.unit} if lams else None,
-        "criteria": [{item.name: written_out(item, config)} for item in config.criteria],
-        "datasets": list(config.datasets),
     }
     return {k: v for k, v in written.items() if v is not None and v != ()}
 
 
 def written_out(item: CriterionItem, config: ConfigFile) -> dict[str, Any]:
     """Return all that a criterion is written with; a loss that is the config's is left out."""
-    params = item.usual(config.loss, config.average) | dict(item.own)
-    if "loss" not in item.own:
-        params.pop("loss", None)
-    found = {k: plain(v) for k, v in params.items()}
+    params = dict(config.methods(item)[0].params)
+    shown = [k for k in item.criterion.defaults if k != "loss" or k in item.own]
+    found = {k: plain(params[k]) for k in shown}
     found |= {name: {"tune": [plain(v) for v in values]} for name, values in item.tuned}
     if item.scored_by:
         found["scored-by"] = {
-            task: {choice.name: plain_params(choice)} if choice.params else choice.name
+            task: {choice.name: {k: plain(v) for k, v in choice.params}}
+            if choice.params
+            else choice.name
             for task, choice in item.scored_by
         }
     if item.search:
@@ -134,19 +145,3 @@ def plain(value: Any) -> Any:
     if value == float("inf"):
         return "inf"
     return int(value) if value.is_integer() and abs(value) < 1e15 else float(show_number(value))
-
-
-def plain_params(choice: Choice) -> dict[str, Any]:
-    """Return the parameters of a learner as a config writes them."""
-    return {k: plain(v) for k, v in choice.params}
-
-
-def kernel_grids(config: ConfigFile) -> dict[str, dict[str, list[Any]]]:
-    """Return kernel -> parameter -> values; the kernels are the products of these grids."""
-    grids: dict[str, dict[str, list[Any]]] = {}
-    for kernel in config.kernels:
-        grid = grids.setdefault(kernel.name, {p: [] for p in kernel.parameters})
-        for parameter, value in kernel.parameters.items():
-            if plain(value) not in grid[parameter]:
-                grid[parameter].append(plain(value))
-    return grids

@@ -22,7 +22,6 @@ from kselect.config.validators import (
     dataset_name,
     describe,
     field,
-    figure_name,
     folder_name,
     read_fewer_splits,
     read_lam,
@@ -31,7 +30,7 @@ from kselect.config.validators import (
     whole_number,
 )
 from kselect.core.experiment import SplitLimit
-from kselect.core.method import Choice, LamGrid, SearchName
+from kselect.core.method import Choice, LamGrid, Method, SearchName, show
 from kselect.criteria.base import Aggregation
 from kselect.datasets.prepare import Scale
 from kselect.datasets.registry import Task
@@ -45,7 +44,6 @@ from kselect.papers import PAPERS
 from kselect.search.continuous import LEARNER, SEARCHES
 
 FolderName = Annotated[str, PlainValidator(field(folder_name))]
-FigureName = Annotated[str, PlainValidator(field(figure_name))]
 DataSetName = Annotated[str, PlainValidator(dataset_name)]
 Item = Annotated[CriterionItem, PlainValidator(field(read_criterion))]
 Learners = tuple[tuple[Task, Choice], ...]
@@ -109,18 +107,30 @@ class ConfigFile(BaseModel):
     search: SearchName = "grid"
     criteria: Annotated[list[Item], Field(min_length=1)]
     datasets: Annotated[list[DataSetName], Field(min_length=1)]
-    figures: dict[FigureName, dict[str, Any]] = {}
+    figures: dict[FolderName, dict[str, Any]] = {}
     variants: dict[FolderName, Annotated[dict[str, Any], Field(min_length=1)]] = {}
 
-    def label(self, item: CriterionItem) -> str:
-        """Return the table column of a criterion."""
-        return item.label(item.usual(self.loss, self.average))
+    def methods(self, item: CriterionItem) -> tuple[Method, ...]:
+        """Return the methods of an item under ``criteria``, one per loss, with every parameter written out.
 
-    def losses(self, item: CriterionItem) -> tuple[Loss, ...]:
-        """Return the losses that a criterion is computed with; ``also-loss`` adds none to a loss of its own."""
-        own = "loss" in item.own or item.search is not None
-        expands = item.criterion.parameter("loss") is not None and not own
-        return (self.loss, *self.also_loss) if expands else (self.loss,)
+        Their label is the item's own, or ``5-KS(eta=2)`` with the parameters that differ from the usual ones.
+        """
+        shared = {"loss": self.loss, "average": self.average}
+        usual = {name: shared.get(name) or v for name, v in item.criterion.defaults.items()}
+        other = [f"{k}={show(v)}" for k, v in sorted(item.own.items()) if v != usual[k]]
+        first = Method(
+            item.title or (f"{item.name}({';'.join(other)})" if other else item.name),
+            item.criterion.name,
+            item.folds,
+            tuple(sorted((usual | dict(item.own)).items())),
+            tuned=item.tuned,
+            scored_by=item.scored_by,
+            search=item.search,
+            kernel=item.kernel,
+        )
+        if "loss" not in usual or "loss" in item.own or item.search:
+            return (first,)
+        return (first, *(first.with_params(loss=loss) for loss in self.also_loss))
 
 
 KEYS = tuple(name.replace("_", "-") for name in ConfigFile.model_fields)
@@ -132,28 +142,6 @@ def read_config(document: Document) -> ConfigFile:
     Rules about several keys are checked once every single key is valid. Figures are checked later, because they
     refer to what the config means.
     """
-    config = read_keys(document)
-    kernels, lams = len(config.kernels), len(config.lam.values)
-    check_size(document, "kernels", kernels * lams, "kernels times ridges", LARGEST_SEARCH)
-    check_size(
-        document, "kernels", kernels + lams, "values of all grids together", MOST_GRID_VALUES
-    )
-    check_size(document, "criteria", len(config.criteria), "criteria", MOST_COLUMNS)
-    check_size(document, "figures", len(config.figures), "figures", MOST_COLUMNS)
-    check_size(document, "variants", len(config.variants), "variants", MOST_VARIANTS)
-    document.check()
-    if not all(item.search for item in config.criteria):
-        for key in ("kernels", "lam"):
-            if key not in document.data:
-                document.wrong((), f"{key}: this key is missing")
-    check_criteria(config, document)
-    check_datasets(config, document)
-    document.check()
-    return config
-
-
-def read_keys(document: Document) -> ConfigFile:
-    """Return the keys of a document, checked one after the other."""
     if not isinstance(document.data, dict):
         shown = describe(document.data)
         document.wrong((), f"a config is a mapping (name: ..., learner: ...), not {shown}")
@@ -164,6 +152,24 @@ def read_keys(document: Document) -> ConfigFile:
         for details in error.errors(include_url=False):
             for location, words in reworded(details):
                 document.wrong(location, words)
+    document.check()
+    kernels, lams = len(config.kernels), len(config.lam.values)
+    for key, size, what, most in (
+        ("kernels", kernels * lams, "kernels times ridges", LARGEST_SEARCH),
+        ("kernels", kernels + lams, "values of all grids together", MOST_GRID_VALUES),
+        ("criteria", len(config.criteria), "criteria", MOST_COLUMNS),
+        ("figures", len(config.figures), "figures", MOST_COLUMNS),
+        ("variants", len(config.variants), "variants", MOST_VARIANTS),
+    ):
+        if size > most:
+            document.wrong((key,), f"{size} {what} are too many: {most} at most")
+    document.check()
+    if not all(item.search for item in config.criteria):
+        for key in ("kernels", "lam"):
+            if key not in document.data:
+                document.wrong((), f"{key}: this key is missing")
+    check_criteria(config, document)
+    check_datasets(config, document)
     document.check()
     return config
 
@@ -190,56 +196,52 @@ def reworded(error: ErrorDetails) -> list[KeyProblem]:
     return [(location, words)]
 
 
-def check_size(document: Document, key: str, size: int, what: str, most: int) -> None:
-    """Note a problem if there is too much of something."""
-    if size > most:
-        document.wrong((key,), f"{size} {what} are too many: {most} at most")
-
-
 def check_criteria(config: ConfigFile, document: Document) -> None:
     """Note repeated columns and losses, and criteria that do not fit learners, kernels or losses."""
     seen: dict[str, int] = {}
     for i, item in enumerate(config.criteria):
-        label = config.label(item)
+        methods = config.methods(item)
+        label = methods[0].label
         if label in seen:
             document.wrong(("criteria", i), f"{label} is already criteria[{seen[label]}]")
         seen.setdefault(label, i)
-        for words in dict.fromkeys(misfits(item, config, document)):
+        for words in dict.fromkeys(misfits(item, methods, config, document)):
             document.wrong(("criteria", i), words)
     for i, loss in enumerate(config.also_loss):
         if loss in (config.loss, *config.also_loss[:i]):
             document.wrong(("also-loss", i), f"{loss!r} is already listed")
 
 
-def misfits(item: CriterionItem, config: ConfigFile, document: Document) -> Iterator[str]:
+def misfits(
+    item: CriterionItem, methods: tuple[Method, ...], config: ConfigFile, document: Document
+) -> Iterator[str]:
     """Yield the reasons why a criterion cannot be used with the rest of the config."""
     criterion, name = item.criterion, item.name
     tasks = {document.dataset(dataset).task for dataset in config.datasets}
     if item.search:
-        yield from search_misfits(item, item.search, config)
+        yield from search_misfits(item.search, methods[0], config)
         return
     for task, choice in config.learner:
         if task in tasks:
             scoring = find_learner(dict(item.scored_by).get(task, choice).name)
             yield from criterion.misfits(name, scoring, [k.name for k in config.kernels])
-    shared = [("loss", loss) for loss in config.losses(item)] + [("average", config.average)]
+    shared = [("loss", method.loss) for method in methods] + [("average", config.average)]
     for key, value in shared:
         parameter = criterion.parameter(key)
         if parameter and value and key not in item.own and value not in parameter.choices:
             yield f"{name} has no {key} {value!r}{nearest(value, parameter.choices)}"
 
 
-def search_misfits(item: CriterionItem, search: Choice, config: ConfigFile) -> Iterator[str]:
+def search_misfits(search: Choice, method: Method, config: ConfigFile) -> Iterator[str]:
     """Yield the reasons why a search cannot minimise a criterion in this config."""
-    params = item.usual(config.loss, config.average) | dict(item.own)
-    if words := SEARCHES[search.name].misfit(item.method(item.name, params)):
+    if words := SEARCHES[search.name].misfit(method):
         yield words
     for _, choice in config.learner:
         if choice.name != LEARNER:
             yield f"{search.name} learns kernels of the learner {LEARNER}, not of {choice.name}"
     if config.ridge != "fixed":
         yield f"{search.name} keeps the ridge in every fold: ridge must be fixed"
-    if item.tuned or item.scored_by:
+    if method.tuned or method.scored_by:
         yield f"{search.name} neither tunes parameters nor scores another learner"
 
 

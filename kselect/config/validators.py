@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from kselect.config.document import Location
 from kselect.core.experiment import SplitLimit
-from kselect.core.method import TABLE, LamGrid, LamMode, LamUnit
+from kselect.core.method import LamGrid, LamMode, LamUnit
 from kselect.datasets.registry import Task, find_dataset
 from kselect.errors import ConfigError, nearest, quoted
 from kselect.grids import LARGEST_GRID, parse_grid
@@ -84,14 +84,6 @@ def folder_name(value: object) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_]([A-Za-z0-9._-]{0,98}[A-Za-z0-9_-])?", name):
         rule = "use letters, digits, '-', '_' and '.', with no '.' at either end"
         raise ConfigError(f"{quoted(name)} is not a plain folder name; {rule}")
-    return name
-
-
-def figure_name(value: object) -> str:
-    """Return the name of a figure: a file name, different from the name of the table."""
-    name = folder_name(value)
-    if name == TABLE:
-        raise ConfigError(f"{TABLE!r} is the name of the table; give the figure another")
     return name
 
 

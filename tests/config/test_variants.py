@@ -8,7 +8,7 @@ import pytest
 from experiments import load_config, message_of
 
 from kselect.config.document import read_document
-from kselect.config.load import changes, load, variant_of
+from kselect.config.load import in_words, load, variant_of
 from kselect.config.resolved import protocol_text, resolved
 from kselect.core.experiment import Experiment, Variant
 from kselect.errors import ConfigError
@@ -117,4 +117,4 @@ def test_a_config_without_variants_says_so() -> None:
 
 def test_switches_are_shown_as_in_a_config() -> None:
     """A switch is shown as in a config: ``false``, not Python's ``False``."""
-    assert list(changes({"learner": {"svm": {"bias": False}}})) == ["svm bias false"]
+    assert in_words({"svm": {"bias": False}}) == "svm bias false"
