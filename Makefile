@@ -5,23 +5,25 @@ JOBS ?= 2
 TESTERS ?= 3
 FLAGS ?=
 VENV := .venv
+LOWEST := .venv-lowest
 BIN := $(VENV)/bin
 EXPERIMENTS := $(filter-out quickstart,$(basename $(notdir $(wildcard configs/*.yaml))))
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev quickstart test coverage check format bench bench-experiment reproduce-all clean $(EXPERIMENTS:%=reproduce-%)
+.PHONY: help install dev quickstart test test-lowest coverage check format bench bench-experiment reproduce-all clean $(EXPERIMENTS:%=reproduce-%)
 
 help:  ## show this list
 	@echo "make quickstart          three small data sets, seven criteria, a report; downloads packages only"
 	@echo "make reproduce-NAME      run configs/NAME.yaml and write its report; NAME: $(EXPERIMENTS)"
 	@echo "make reproduce-all       run all experiments and write results/index.html"
 	@echo "make test                run the tests"
+	@echo "make test-lowest         run the tests with the lowest versions that pyproject.toml allows (PYTHON=python3.11)"
 	@echo "make coverage            run the tests and print the line coverage of kselect"
 	@echo "make check               run ruff format --check, ruff and mypy --strict"
 	@echo "make format              apply ruff's formatting and fixes"
 	@echo "make bench               time a selection against bare LAPACK and scikit-learn in one run"
 	@echo "make bench-experiment    time ecml2014 against bare LAPACK (FLAGS='--mirror DIR' for a2a)"
-	@echo "make clean               remove .venv and caches; keep results"
+	@echo "make clean               remove .venv, .venv-lowest and caches; keep results"
 	@echo "Settings: JOBS=2 (worker processes), TESTERS=3 (test processes), FLAGS='--mirror DIR' or '--offline --skip-missing', PYTHON=python3"
 
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -55,6 +57,17 @@ test: $(VENV)/installed-dev
 	@$(BIN)/python -m compileall -q kselect
 	$(BIN)/pytest -n $(TESTERS) --dist worksteal
 
+# pyparsing: matplotlib 3.8 calls names that 3.3 deprecates, and the tests take warnings for errors.
+$(LOWEST)/installed: pyproject.toml
+	$(PYTHON) -m venv --clear $(LOWEST)
+	sed -n 's/^ *"\([A-Za-z0-9-]*\)>=\([0-9.]*\).*/\1==\2/p' pyproject.toml > $(LOWEST)/lowest.txt
+	echo 'pyparsing<3.3' >> $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(LOWEST)/lowest.txt -e '.[dev]'
+	@touch $@
+
+test-lowest: $(LOWEST)/installed
+	$(LOWEST)/bin/pytest -n $(TESTERS) --dist worksteal
+
 coverage: $(VENV)/installed-dev
 	$(BIN)/pytest -n $(TESTERS) --dist worksteal --cov=kselect --cov-report=term:skip-covered
 
@@ -74,4 +87,4 @@ bench-experiment: $(VENV)/installed-dev
 	$(BIN)/python tests/bench/experiment.py $(FLAGS)
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis

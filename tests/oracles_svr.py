@@ -90,7 +90,7 @@ def held_out(
     for F in folds:
         T = oracles.without(F, n)
         low, high = float(y[T].min()), float(y[T].max())
-        if eps > 0 and (high - low) / 2 <= eps:
+        if (high - low) / 2 <= eps:
             out[F] = low + (high - low) / 2
             continue
         w = np.full(len(T), 1 / len(T) if per_fold else 1 / n)

@@ -199,6 +199,8 @@ def test_what_is_imported_is_declared() -> None:
     assert set(used) <= always | extra
     for name in extra & set(used):
         assert used[name] == {"run"}
+    for line in (*project["dependencies"], *project["optional-dependencies"]["dev"]):
+        assert re.match(r"[A-Za-z0-9-]+>=[0-9.]+(,|$)", line), line  # make test-lowest reads it
 
 
 def test_help_imports_no_numerical_library() -> None:

@@ -191,7 +191,8 @@ def write_model(path: Path, model: SavedModel) -> None:
     members: dict[str, NDArray[Any]] = {"model": np.frombuffer(text.encode(), dtype=np.uint8)}
     members |= {name: np.ascontiguousarray(v, dtype="<f8") for name, v in arrays.items()}
     content = io.BytesIO()
-    np.savez(content, allow_pickle=False, checksum=checksum(members), **members)
+    sealed: dict[str, Any] = {"checksum": checksum(members), **members}
+    np.savez(content, **sealed)
     write_named(path, content.getvalue())
 
 
