@@ -41,9 +41,18 @@ DARK = {
     BAD: "#ff8f86",
 }
 MARKERS = ("o", "s", "^", "D", "v", "P")
-GREEK = ("alpha", "beta", "delta", "eta", "lam", "tau")
+# The parameters that an axis names by their Greek letters.
+SYMBOLS = {name: rf"$\{name}$" for name in ("alpha", "beta", "delta", "eta", "tau")}
+SYMBOLS["lam"] = r"$\lambda$"
 # The attributes that hold positions. The scale of a letter is a small number and keeps all its digits.
 POSITIONS, DIGITS = re.compile(rb' (?:d|x|y)="[^"]+"'), re.compile(rb"(\.\d\d)\d+")
+# One rule per colour, for fills and strokes.
+RULES = "".join(
+    f'[style*="{kind}: {light}"]{{{kind}:{dark}!important}}'
+    for light, dark in DARK.items()
+    for kind in ("fill", "stroke")
+)
+SHEET = f"\n<style>@media (prefers-color-scheme:dark){{{RULES}}}</style>".encode("ascii")
 # By default matplotlib writes its version and the time into the files.
 METADATA: Mapping[str, dict[str, Any]] = {
     "pdf": {"Creator": "kselect", "Producer": "kselect", "CreationDate": None},
@@ -89,7 +98,11 @@ def show_figure(
 def render(
     make_canvas: Callable[[], Canvas], kinds: Mapping[str, Any] | tuple[str, ...]
 ) -> dict[str, bytes]:
-    """Return the bytes of each kind of file (``pdf``, ``png``, ``svg``), without a timestamp."""
+    """Return the bytes of each kind of file (``pdf``, ``png``, ``svg``), without a timestamp.
+
+    The positions in an SVG are cut to hundredths of a point: matplotlib writes millionths, half of the file. A
+    style sheet for dark pages is inserted.
+    """
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -105,38 +118,37 @@ def render(
             back, facts = "none" if kind == "svg" else PAPER, METADATA[kind]
             canvas.savefig(stream, format=kind, dpi=150, facecolor=back, metadata=facts)
     files = {kind: stream.getvalue() for kind, stream in streams.items()}
-    return {kind: adapt_svg(f) if kind == "svg" else f for kind, f in files.items()}
-
-
-def adapt_svg(svg: bytes) -> bytes:
-    """Cut positions to hundredths of a point, and insert a style sheet for dark pages.
-
-    matplotlib writes millionths, half of the file. The sheet has one rule per colour, for fills and strokes.
-    """
-    svg = POSITIONS.sub(lambda found: DIGITS.sub(rb"\1", found[0]), svg)
-    rules = "".join(
-        f'[style*="{kind}: {light}"]{{{kind}:{dark}!important}}'
-        for light, dark in DARK.items()
-        for kind in ("fill", "stroke")
-    )
-    sheet = f"<style>@media (prefers-color-scheme:dark){{{rules}}}</style>"
-    end = svg.index(b">", svg.index(b"<svg ")) + 1
-    return svg[:end] + b"\n" + sheet.encode("ascii") + svg[end:]
+    if "svg" in files:
+        svg = POSITIONS.sub(lambda found: DIGITS.sub(rb"\1", found[0]), files["svg"])
+        end = svg.index(b">", svg.index(b"<svg ")) + 1
+        files["svg"] = svg[:end] + SHEET + svg[end:]
+    return files
 
 
 def lay_out(
     count: int,
-    columns: int,
     width: float,
+    panel: float,
     height: float,
+    more: float = 0.0,
+    abreast: int | None = None,
+    most: int | None = None,
     sharex: bool = False,
     sharey: bool = False,
 ) -> tuple[Canvas, list[Axes]]:
-    """Return a canvas of a size in inches with ``count`` panels; hide the surplus ones of the last row."""
+    """Return a canvas of a width in inches with ``count`` panels, in rows of even length.
+
+    Panels that stand side by side are at least ``panel`` inches wide. A row is ``height`` inches high, and the
+    canvas ``more`` than its rows. ``abreast`` panels form a row if they fit (by default, all panels); no row has
+    more than ``most``.
+    """
     from matplotlib.figure import Figure as Canvas
 
+    line = count if abreast is None else abreast
+    fitting = max(1, min(line, int(width / panel), most or line))
+    columns = math.ceil(line / math.ceil(line / fitting)) if line else 1
     rows = math.ceil(count / columns) or 1
-    canvas = Canvas(figsize=(width, height), layout="constrained")
+    canvas = Canvas(figsize=(width, height * rows + more), layout="constrained")
     axes = canvas.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey)
     found: list[Axes] = axes.flatten().tolist()
     for ax in found[count:]:
@@ -145,18 +157,6 @@ def lay_out(
     for ax in found[max(0, count - columns) : count]:
         ax.tick_params(labelbottom=True)
     return canvas, found[:count]
-
-
-def columns_in(width: float, count: int, panel: float) -> int:
-    """Return how many panels of ``panel`` inches to place side by side, for rows of even length."""
-    most = max(1, min(count, int(width / panel)))
-    return math.ceil(count / math.ceil(count / most)) if count else 1
-
-
-def name_axes(canvas: Canvas, across: str, up: str) -> None:
-    """Label the axes that all panels share."""
-    canvas.supxlabel(across, fontsize=10)
-    canvas.supylabel(up, fontsize=10)
 
 
 def say_no_data(ax: Axes) -> None:
@@ -173,15 +173,23 @@ def tidy_up(ax: Axes) -> None:
     ax.tick_params(labelsize=8)
 
 
-def add_legend(
-    canvas: Canvas, looks: Sequence[Mapping[str, Any]], labels: Sequence[str], columns: int
+def label_canvas(
+    canvas: Canvas,
+    across: str = "",
+    up: str = "",
+    looks: Sequence[Mapping[str, Any]] = (),
+    labels: Sequence[str] = (),
+    columns: int = 1,
 ) -> None:
-    """Add one legend for all panels, above them: a line or marker in a style for each label."""
+    """Label the axes that all panels share, and add one legend above them: a line or marker for each label."""
     from matplotlib.lines import Line2D
 
+    if across or up:
+        canvas.supxlabel(across, fontsize=10)
+        canvas.supylabel(up, fontsize=10)
     if labels:
         canvas.legend(
-            [Line2D([], [], **look) for look in looks],
+            [Line2D([], [], **{"markersize": 4, "linewidth": 1.2, **look}) for look in looks],
             labels,
             loc="outside upper center",
             ncols=max(1, min(len(labels), columns)),
@@ -189,17 +197,6 @@ def add_legend(
         )
 
 
-def colour(i: int) -> str:
-    """Return the colour of the i-th curve."""
-    return SERIES[i % len(SERIES)]
-
-
-def marker(i: int) -> str:
-    """Return the marker of the i-th curve."""
-    return MARKERS[i % len(MARKERS)]
-
-
-def symbol(parameter: str) -> str:
-    """Return a parameter's name for an axis, as a Greek letter if it is the name of one."""
-    names = {"lam": "lambda"}
-    return rf"$\{names.get(parameter, parameter)}$" if parameter in GREEK else parameter
+def look(i: int) -> dict[str, Any]:
+    """Return the colour and the marker of the i-th curve."""
+    return {"color": SERIES[i % len(SERIES)], "marker": MARKERS[i % len(MARKERS)]}

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from synthetic import TAUS, experiment, method, record, study
@@ -14,7 +14,7 @@ from synthetic import TAUS, experiment, method, record, study
 import kselect.report
 from kselect.core.method import LamGrid, Method
 from kselect.report.elements import Details, File, Paragraph, Passage, Picture
-from kselect.report.figures.base import FigureBase, figure
+from kselect.report.figures.base import FigureBase, FigureReader
 from kselect.report.figures.discrepancy import RATE, VALUE, Discrepancy
 from kselect.report.figures.sweep import Sweep
 from kselect.report.page import write_report
@@ -29,9 +29,12 @@ NUMERICAL = {"numpy", "scipy", "pandas", "statistics"}
 def toy() -> Iterator[Any]:
     """Register a kind of figure and a section, as separate files would."""
 
-    @figure("toy")
     @dataclass(frozen=True)
-    class Toy(FigureBase):
+    class Toy(FigureBase, kind="toy"):
+        @classmethod
+        def parse(cls, name: str, config: FigureReader) -> Self:
+            return cls(name)
+
         def show(self, study: Study) -> Iterator[File | Passage]:
             picture = Picture(b"<svg/>", b"<svg/>", "a toy", "A caption of its own.")
             yield File(f"figures/{self.name}.txt", f"{len(study.records)} records")

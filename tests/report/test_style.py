@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from matplotlib.figure import Figure
 from synthetic import full_experiment, full_records, study
 
 from kselect.core.method import Setting
@@ -16,8 +17,7 @@ from kselect.report.style import (
     NARROW,
     PAPER,
     WIDE,
-    adapt_svg,
-    columns_in,
+    lay_out,
     render,
 )
 from kselect.stats.sources import Published
@@ -77,19 +77,27 @@ def test_colours_contrast_with_light_and_dark_backgrounds() -> None:
 
 
 def test_coordinates_are_shortened_and_scales_are_not() -> None:
-    svg = b'<svg ><path d="M 1.234567 2.5" transform="scale(0.015625)"/><use x="3.14159" y="2"/>'
-    short = b'<path d="M 1.23 2.5" transform="scale(0.015625)"/><use x="3.14" y="2"/>'
-    assert adapt_svg(svg).endswith(b"</style>" + short)
+    def draw() -> Figure:
+        canvas = Figure(figsize=(1, 1))
+        canvas.add_axes((0.1, 0.1, 0.8, 0.8)).plot([1 / 3, 2 / 3], [1 / 7, 5 / 7])
+        return canvas
+
+    svg = render(draw, ("svg",))["svg"]
+    assert re.search(rb'transform="[^"]*scale\(0\.\d{3,}', svg)
+    assert re.search(rb' d="[^"]*\.\d\d[ "]', svg)
+    assert not re.search(rb' (d|x|y)="[^"]*\.\d{3}', svg)
 
 
 def test_rows_of_panels_are_as_even_as_possible() -> None:
-    assert [columns_in(9.6, n, 1.7) for n in (0, 1, 5, 6, 9, 10)] == [1, 1, 5, 3, 5, 5]
-    assert columns_in(1.0, 4, 1.7) == 1
+    def across(width: float, count: int, **more: int) -> int:
+        axes = lay_out(count, width, 1.7, 1.0, **more)[0].axes
+        return len({round(ax.get_position().x0, 6) for ax in axes})
+
+    assert [across(9.6, n) for n in (0, 1, 5, 6, 9, 10)] == [1, 1, 5, 3, 5, 5]
+    assert (across(1.0, 4), across(9.6, 9, most=4), across(9.6, 6, abreast=2)) == (1, 3, 2)
 
 
 def test_a_figure_is_saved_without_a_date() -> None:
-    from matplotlib.figure import Figure
-
     files = render(lambda: Figure(figsize=(1, 1)), METADATA)
     assert files.keys() == {"pdf", "png", "svg"}
     assert b"CreationDate" not in files["pdf"]

@@ -113,9 +113,7 @@ def outliers(points: Iterable[CellRatio]) -> list[CellRatio]:
 def draw_agreement(points: Sequence[CellRatio], names: Mapping[str, str], width: float) -> Canvas:
     """Draw one panel per unit, side by side on a wide page."""
     units = [u for u in TITLES if any(p.unit == u for p in points)]
-    columns = len(units) if width >= style.WIDE else 1
-    rows = max(1, len(units) // max(1, columns))
-    canvas, axes = style.lay_out(max(1, len(units)), columns or 1, width, HEIGHT * rows + 0.5)
+    canvas, axes = style.lay_out(max(1, len(units)), width, style.WIDE / 2, HEIGHT, 0.5)
     canvas.set_layout_engine("constrained", rect=(0.0, 0.0, 1.0 - MARGIN / width, 1.0))
     factors = (max(p.ratio, 1 / p.ratio) if p.ratio > 0 else FURTHEST for p in points)
     limit = min(FURTHEST, max([NEAREST, *(1.05 * f for f in factors)]))
@@ -130,7 +128,8 @@ def draw_agreement(points: Sequence[CellRatio], names: Mapping[str, str], width:
     if any(p.method in names for p in points):
         handles.append({"color": style.INK, "markerfacecolor": "none", **look})
         labels.append("hollow: reconstructed criterion")
-    style.add_legend(canvas, handles, labels, 4 if width >= style.WIDE else 1)
+    columns = 4 if width >= style.WIDE else 1
+    style.label_canvas(canvas, looks=handles, labels=labels, columns=columns)
     # The names are outside the panels, which have their final width only when drawn a second time.
     canvas.draw_without_rendering()
     return canvas
@@ -157,7 +156,7 @@ def draw_panel(
         shade, _ = VERDICTS[point.verdict]
         inside = 1 / limit < point.ratio < limit
         ax.plot(
-            *([point.published], [clip(point.ratio, limit)]),
+            *([point.published], [min(max(point.ratio, 1 / limit), limit)]),
             marker="o" if inside else "^" if point.ratio > 1 else "v",
             markersize=4.5,
             linestyle="",
@@ -170,24 +169,20 @@ def draw_panel(
     name_outliers(ax, outliers(points), limit, names)
 
 
-def clip(ratio: float, limit: float) -> float:
-    """Return the nearest ratio on the axis."""
-    return min(max(ratio, 1 / limit), limit)
-
-
 def name_outliers(
     ax: Axes, found: Sequence[CellRatio], limit: float, names: Mapping[str, str]
 ) -> None:
     """Write names such as ``heart, BIF-5-CV: 1.4`` at the right, each with a thin line to its point."""
     shown = sorted(found, key=lambda o: -abs(log(max(o.ratio, 1e-6))))[:MOST]
     shown.sort(key=lambda o: -o.ratio)
-    wanted = [0.5 + 0.5 * log(clip(o.ratio, limit)) / log(limit) for o in shown]
-    for one, y in zip(shown, spread_out(wanted), strict=True):
+    places = [min(max(o.ratio, 1 / limit), limit) for o in shown]
+    heights = spread_out([0.5 + 0.5 * log(place) / log(limit) for place in places])
+    for one, place, y in zip(shown, places, heights, strict=True):
         count = f"{one.cells} cells" if one.cells > 1 else ""
         words = filter(None, (one.dataset, mark_label(one.method, names), count))
         ax.annotate(
             f"{', '.join(words)}: {one.ratio:.2g}",
-            (one.published, clip(one.ratio, limit)),
+            (one.published, place),
             (1.03, y),
             textcoords="axes fraction",
             fontsize=7.5,

@@ -6,10 +6,11 @@ methods that have to be run for the figure, and show it. A module in this folder
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isclose
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from kselect.core.experiment import FigureContext, FigureKind
 from kselect.core.method import Method
@@ -36,19 +37,6 @@ class ShownKind(FigureKind, Protocol):
 FIGURES: Registry[ShownKind] = Registry("kind of figure", "kselect.report.figures")
 # Reports a problem: the keys that lead to it in the config, and the message.
 Wrong = Callable[[tuple[str | int, ...], str], None]
-K = TypeVar("K", bound=type[Any])
-
-
-def figure(name: str) -> Callable[[K], K]:
-    """Register a class as a kind of figure, under the name that a config gives as ``kind``."""
-
-    def register(cls: K) -> K:
-        cls.kind = name
-        kind: Any = cls
-        FIGURES[name] = kind
-        return cls
-
-    return register
 
 
 @dataclass(frozen=True)
@@ -188,8 +176,11 @@ class FigureReader:
 
 
 @dataclass(frozen=True)
-class FigureBase:
-    """A figure or table of a config; ``name`` is the name of its files."""
+class FigureBase(ABC):
+    """A figure or table of a config; ``name`` is the name of its files.
+
+    A subclass registers itself: ``class Sweep(FigureBase, kind="sweep")``. A config gives that name as ``kind``.
+    """
 
     kind: ClassVar[str] = ""
     # The field that lists methods of the table, and the field with a method that the figure requires.
@@ -197,6 +188,11 @@ class FigureBase:
     REQUIRED: ClassVar[str] = ""
 
     name: str
+
+    def __init_subclass__(cls, kind: str) -> None:
+        cls.kind = kind
+        found: Any = cls
+        FIGURES[kind] = found
 
     @classmethod
     def read(
@@ -206,9 +202,9 @@ class FigureBase:
         return cls.parse(name, FigureReader(written, context, wrong))
 
     @classmethod
+    @abstractmethod
     def parse(cls, name: str, config: FigureReader) -> Self:
         """Read the fields of a kind of figure."""
-        raise NotImplementedError
 
     def methods(self, context: FigureContext) -> Iterable[Method]:
         """Return the methods that have to be run for this figure only."""

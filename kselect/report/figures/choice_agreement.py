@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from kselect.core.table import Column, Group, Table
 from kselect.report.elements import Details, File, Heading, Passage
-from kselect.report.figures.base import FigureBase, FigureReader, figure, good_records
+from kselect.report.figures.base import FigureBase, FigureReader, good_records
 from kselect.report.words import mark_label
 from kselect.report.writers import table_files
 from kselect.stats.study import Study
@@ -48,9 +48,8 @@ COLUMNS = (
 )
 
 
-@figure("likeness")
 @dataclass(frozen=True)
-class ChoiceAgreement(FigureBase):
+class ChoiceAgreement(FigureBase, kind="likeness"):
     """``{kind: likeness, of: [5-FBIF, 5-Newton], against: 5-CV}``."""
 
     LISTED: ClassVar[str] = "of"

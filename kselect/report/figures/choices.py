@@ -160,23 +160,21 @@ def describe(study: Study, loss: str, maps: Sequence[ChoiceMap]) -> str:
 
 def describe_axes(study: Study, families: Sequence[KernelFamily]) -> str:
     """Return what is across (kernels) and upwards (lams); kernels of several parameters are counted."""
-    names = []
-    for family in families:
-        count, parameters = len(family.kernels), list(family.kernels[0].parameters)
-        if len(parameters) == 1:
-            values = [k.parameters[parameters[0]] for k in family.kernels]
-            names.append(f"{family.name}, {parameters[0]} = {span(values)}")
-        else:
-            names.append(f"{family.name}, {count} kernel{'s' * (count != 1)}")
     grid = study.experiment.lam
-    lam = f"{grid.unit.replace('lam', LAM)} = {span(sorted(grid.values))}"
-    return f"across {', then '.join(names)}; upwards {lam}"
-
-
-def span(values: Sequence[float]) -> str:
-    """Return ``0.0078125 to 4 (10 values)``."""
-    low, high = show_number(values[0]), show_number(values[-1])
-    return f"{low} to {high} ({len(values)} values)" if len(values) > 1 else low
+    axes: list[tuple[str, list[float]]] = []
+    for family in families:
+        names, count = list(family.kernels[0].parameters), len(family.kernels)
+        if len(names) == 1:
+            values = [k.parameters[names[0]] for k in family.kernels]
+            axes.append((f"{family.name}, {names[0]}", values))
+        else:
+            axes.append((f"{family.name}, {count} kernel{'s' * (count != 1)}", []))
+    texts = []
+    for name, values in (*axes, (grid.unit.replace("lam", LAM), sorted(grid.values))):
+        ends = " to ".join(show_number(values[i]) for i in ((0, -1) if values[1:] else (0,)))
+        ends += f" ({len(values)} values)" if values[1:] else ""
+        texts.append(f"{name} = {ends}" if values else name)
+    return f"across {', then '.join(texts[:-1])}; upwards {texts[-1]}"
 
 
 # Drawing
@@ -288,15 +286,19 @@ def draw_choices(
 def draw_maps(
     ax: Axes, maps: Sequence[ChoiceMap], corners: Sequence[Corner], layout: MapLayout
 ) -> None:
-    """Draw a frame per family, and the grid points that were chosen: darker if chosen more often."""
+    """Draw a frame per family, and the grid points that were chosen: darker if chosen more often.
+
+    All boxes of one style form one path, as a page of maps has thousands.
+    """
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
     width, height = layout.cell
     frames = [
         (x + layout.columns[f.start], y, width * len(f.kernels), layout.height)
         for x, y in corners
         for f in layout.families
     ]
-    if frames:
-        draw_boxes(ax, frames, facecolor="none", edgecolor=style.SOFT, linewidth=0.6)
     cells: dict[tuple[str, float], list[Box]] = {}
     for one, (x, y) in zip(maps, corners, strict=True):
         for (kernel, lam), share in one.shares.items():
@@ -304,19 +306,17 @@ def draw_maps(
             look = (EDGE if (kernel, lam) in one.edges else INSIDE, opacity)
             top = y + height * (layout.lams - 1 - lam)
             cells.setdefault(look, []).append((x + layout.columns[kernel], top, width, height))
-    for look, boxes in sorted(cells.items()):
-        draw_boxes(ax, boxes, facecolor=look, linewidth=0.0)
-
-
-def draw_boxes(ax: Axes, boxes: Sequence[Box], **look: Any) -> None:
-    """Draw boxes of one style as one path, as a page of maps has thousands."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
-    outlines = [
-        Path([(x, y), (x + w, y), (x + w, y + h), (x, y + h), (x, y)]) for x, y, w, h in boxes
+    thin: dict[str, Any] = {"facecolor": "none", "edgecolor": style.SOFT, "linewidth": 0.6}
+    drawn = [(thin, frames)] if frames else []
+    drawn += [
+        ({"facecolor": look, "linewidth": 0.0}, found) for look, found in sorted(cells.items())
     ]
-    ax.add_patch(PathPatch(Path.make_compound_path(*outlines), clip_on=False, **look))
+    for style_of_boxes, found in drawn:
+        outlines = [
+            Path([(x, y), (x + w, y), (x + w, y + h), (x, y + h), (x, y)]) for x, y, w, h in found
+        ]
+        path = Path.make_compound_path(*outlines)
+        ax.add_patch(PathPatch(path, clip_on=False, **style_of_boxes))
 
 
 def write_names(

@@ -15,7 +15,7 @@ from kselect.core.method import Method
 from kselect.criteria import PROBES
 from kselect.report import style
 from kselect.report.elements import File, Passage
-from kselect.report.figures.base import FigureBase, FigureReader, figure, methods_behind
+from kselect.report.figures.base import FigureBase, FigureReader, methods_behind
 from kselect.report.words import mark_label
 from kselect.stats.samples import select, table_records
 from kselect.stats.study import Study
@@ -36,9 +36,8 @@ LOWEST, HIGHEST = 1e-4, 100.0
 DECADES = (1e-4, 1e-2, 1.0, 100.0)
 
 
-@figure("discrepancy")
 @dataclass(frozen=True)
-class Discrepancy(FigureBase):
+class Discrepancy(FigureBase, kind="discrepancy"):
     """``{kind: discrepancy, at: [5-CV, 10-CV], order: 1:10, datasets: [heart]}``."""
 
     LISTED: ClassVar[str] = "at"
@@ -224,9 +223,7 @@ def draw_discrepancy(
 ) -> Canvas:
     """Draw one panel per data set; ``order`` is where the paper calls the series exact."""
     count = max(1, len(figure.datasets))
-    columns = min(5, style.columns_in(width, count, PANEL))
-    height = 1.9 * math.ceil(count / columns) + 0.9
-    canvas, axes = style.lay_out(count, columns, width, height, sharex=True, sharey=True)
+    canvas, axes = style.lay_out(count, width, PANEL, 1.9, 0.9, most=5, sharex=True, sharey=True)
     orders = sorted({x for t in tracks for x, _ in t.points})
     ticks = [x for x in orders if order is None or (x - order) % 2 == 0]
     known = [share for x in orders for share in known_shares(tracks, x)]
@@ -235,18 +232,12 @@ def draw_discrepancy(
         draw_panel(ax, dataset, [t for t in tracks if t.dataset == dataset], order)
         ax.set_ylim(LOWEST, highest)
         ax.set_xticks(ticks)
-    style.name_axes(
-        canvas,
-        f"{ORDER} of the series",
-        "root mean square difference to exact k-CV (% of the scale)",
-    )
-    curves = [
-        {**point_style(i, True), "linewidth": 1.2, "linestyle": "-"}
-        for i, _ in enumerate(figure.at)
-    ]
+    up = "root mean square difference to exact k-CV (% of the scale)"
+    curves = [{**point_style(i, True), "linestyle": "-"} for i, _ in enumerate(figure.at)]
     dashed = {"color": style.INK, "linewidth": 0.8, "linestyle": (0, (4, 2))}
     labels = [*(mark_label(label, names) for label in figure.at), "predicted by the rate"]
-    style.add_legend(canvas, [*curves, dashed], labels, min(4, int(width / 1.7)))
+    columns = min(4, int(width / 1.7))
+    style.label_canvas(canvas, f"{ORDER} of the series", up, [*curves, dashed], labels, columns)
     return canvas
 
 
@@ -266,14 +257,10 @@ def draw_panel(ax: Axes, dataset: str, tracks: Sequence[Track], order: int | Non
     if order is not None:
         ax.axvline(order, color=style.SOFT, linewidth=0.8, linestyle=":")
     for i, track in enumerate(tracks):
-        dashes = (0, (4, 2))
-        ax.plot(
-            *in_percent(track, track.predicted),
-            color=style.colour(i),
-            linewidth=0.8,
-            linestyle=dashes,
-        )
-        ax.plot(*in_percent(track, track.points), color=style.colour(i), linewidth=1.2)
+        shade, dashes = style.look(i)["color"], (0, (4, 2))
+        predicted = in_percent(track, track.predicted)
+        ax.plot(*predicted, color=shade, linewidth=0.8, linestyle=dashes)
+        ax.plot(*in_percent(track, track.points), color=shade, linewidth=1.2)
         if order is not None and not math.isnan(share := track.relative(order)):
             x = order + DODGE * (i - 1)
             ax.plot([x], [100 * share], zorder=3, **point_style(i, share < EXACT))
@@ -289,11 +276,7 @@ def in_percent(
 
 def point_style(i: int, filled: bool) -> dict[str, Any]:
     """Return the style of the i-th method's marker, which is filled below one percent."""
-    return {
-        "marker": style.marker(i),
-        "markersize": 5,
-        "markeredgewidth": 1.2,
-        "linestyle": "",
-        "color": style.colour(i),
-        "markerfacecolor": style.colour(i) if filled else style.PAPER,
-    }
+    look = style.look(i)
+    face = look["color"] if filled else style.PAPER
+    more = {"markersize": 5, "markeredgewidth": 1.2, "linestyle": "", "markerfacecolor": face}
+    return look | more

@@ -20,7 +20,7 @@ from kselect.grids import show_number
 from kselect.numerics.linalg import Array
 from kselect.report import style
 from kselect.report.elements import File, Passage
-from kselect.report.figures.base import FigureBase, FigureReader, figure
+from kselect.report.figures.base import FigureBase, FigureReader
 from kselect.report.words import LAM, mark_label
 from kselect.stats.samples import select
 from kselect.stats.study import Study
@@ -44,9 +44,8 @@ TICKS = 3
 FLOOR = 1e-4
 
 
-@figure("map")
 @dataclass(frozen=True)
-class DistanceMap(FigureBase):
+class DistanceMap(FigureBase, kind="map"):
     """``{kind: map, of: [5-FBIF, 5-BIF], against: 5-CV, c: [0.1, 1], datasets: [heart]}``."""
 
     LISTED: ClassVar[str] = "of"
@@ -280,9 +279,8 @@ def draw_maps(figure: DistanceMap, found: Distances, study: Study, width: float)
     from matplotlib.colors import LogNorm
 
     tiles = [(dataset, label) for dataset in found for label in figure.of]
-    across = style.columns_in(width, len(figure.of) if len(figure.of) > 1 else len(tiles), TILE)
-    height = 0.9 + 2.1 * math.ceil(len(tiles) / across)
-    canvas, axes = style.lay_out(len(tiles), across, width, height)
+    abreast = len(figure.of) if len(figure.of) > 1 else len(tiles)
+    canvas, axes = style.lay_out(len(tiles), width, TILE, 2.1, 0.9, abreast)
     norm, image = LogNorm(LOW, HIGH), None
     for ax, (dataset, label) in zip(axes, tiles, strict=True):
         ax.set_title(f"{dataset}\n{mark_label(label, study.reconstructed)}", fontsize=9)
@@ -295,7 +293,8 @@ def draw_maps(figure: DistanceMap, found: Distances, study: Study, width: float)
         where: Any = {"location": "bottom", "aspect": 30} if width < BESIDE else {"shrink": 0.5}
         bar = canvas.colorbar(image, ax=axes, extend="both", **where)
         bar.set_label(f"distance to {figure.against}, relative")
-    style.name_axes(canvas, style.symbol("lam"), style.symbol(kernel_names(study)[0]))
+    name, _ = kernel_names(study)
+    style.label_canvas(canvas, style.SYMBOLS["lam"], style.SYMBOLS.get(name, name))
     return canvas
 
 
@@ -320,9 +319,7 @@ def draw_curves(
     figure: DistanceMap, found: Distances, names: Mapping[str, str], width: float
 ) -> Canvas:
     """Draw the curves over the parameter, one panel per data set."""
-    columns = style.columns_in(width, max(1, len(found)), PANEL)
-    rows = math.ceil(len(found) / columns) or 1
-    canvas, axes = style.lay_out(len(found), columns, width, 2.2 * rows + 0.8, sharex=True)
+    canvas, axes = style.lay_out(len(found), width, PANEL, 2.2, 0.8, sharex=True)
     for (dataset, (_, curves)), ax in zip(found.items(), axes, strict=False):
         ax.set_title(dataset, fontsize=9.5)
         if not curves:
@@ -333,14 +330,13 @@ def draw_curves(
         ax.set_xscale("log")
         ax.set_yscale("log")
         style.tidy_up(ax)
-    style.name_axes(
-        canvas, style.symbol(figure.parameter), f"distance to {figure.against}, relative"
+    across = style.SYMBOLS.get(figure.parameter, figure.parameter)
+    looks, labels = (
+        list(map(style.look, range(len(figure.of)))),
+        [mark_label(x, names) for x in figure.of],
     )
-    handles = [
-        {"color": style.colour(i), "marker": style.marker(i), "markersize": 4, "linewidth": 1.2}
-        for i, _ in enumerate(figure.of)
-    ]
-    style.add_legend(canvas, handles, [mark_label(x, names) for x in figure.of], int(width / 2.2))
+    up = f"distance to {figure.against}, relative"
+    style.label_canvas(canvas, across, up, looks, labels, int(width / 2.2))
     return canvas
 
 
@@ -348,17 +344,12 @@ def draw_curve(ax: Axes, curve: DistanceCurve, i: int) -> None:
     """Draw the quantile over the grid (solid), and the distance where the exact score is lowest (dashed)."""
     for which, dashes in ((0, "-"), (1, "--")):
         values = [above_floor(distances[which]) for _, distances in curve.points]
+        look = style.look(i)
         if curve.constant:
-            ax.axhline(values[0], color=style.colour(i), linewidth=1.0, linestyle=dashes)
+            ax.axhline(values[0], color=look["color"], linewidth=1.0, linestyle=dashes)
             continue
-        ax.plot(
-            *([x for x, _ in curve.points], values),
-            color=style.colour(i),
-            marker=style.marker(i),
-            markersize=2.8,
-            linewidth=1.1,
-            linestyle=dashes,
-        )
+        look |= {"markersize": 2.8, "linewidth": 1.1, "linestyle": dashes}
+        ax.plot([x for x, _ in curve.points], values, **look)
 
 
 def above_floor(value: float) -> float:

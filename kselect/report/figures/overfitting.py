@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import ceil, fsum
+from math import fsum
 from typing import TYPE_CHECKING, Self
 
 from kselect.report import style
 from kselect.report.elements import File, Passage
-from kselect.report.figures.base import FigureBase, FigureReader, figure, good_records
+from kselect.report.figures.base import FigureBase, FigureReader, good_records
 from kselect.stats.samples import FACTORS, UNITS
 from kselect.stats.study import Study
 
@@ -23,9 +23,8 @@ ACROSS, PANEL = 4, 1.7
 Numbers = tuple[list[float], list[float]]
 
 
-@figure("overfitting")
 @dataclass(frozen=True)
-class Overfitting(FigureBase):
+class Overfitting(FigureBase, kind="overfitting"):
     """``{kind: overfitting, criteria: [ARD-XVAL, ARD-FLKL]}``; the criteria should have the same unit."""
 
     criteria: tuple[str, ...]
@@ -77,32 +76,32 @@ def draw_overfitting(
 ) -> Canvas:
     """Draw one panel per data set."""
     count = max(1, len(found))
-    across = min(ACROSS, style.columns_in(width, count, PANEL))
-    canvas, axes = style.lay_out(count, across, width, 2.2 * ceil(count / across) + 0.7)
+    canvas, axes = style.lay_out(count, width, PANEL, 2.2, 0.7, most=ACROSS)
     if not found:
         style.say_no_data(axes[0])
     for (dataset, (unit, numbers)), ax in zip(found.items(), axes, strict=False):
         ax.set_title(f"{dataset} ({unit})", fontsize=9.5)
         draw_points(ax, numbers)
         style.tidy_up(ax)
-    style.name_axes(canvas, "criterion at its best", "test error")
-    handles = [
-        {"color": style.colour(i), "marker": style.marker(i), "linestyle": "", "markersize": 5}
-        for i, _ in enumerate(figure.criteria)
+    looks = [
+        {**style.look(i), "linestyle": "", "markersize": 5} for i, _ in enumerate(figure.criteria)
     ]
-    style.add_legend(canvas, handles, figure.criteria, int(width / 1.7))
+    names = ("criterion at its best", "test error")
+    style.label_canvas(canvas, *names, looks, figure.criteria, int(width / 1.7))
     return canvas
 
 
 def draw_points(ax: Axes, numbers: Mapping[int, Numbers]) -> None:
     """Draw the splits of all methods as faint points, then the means above them."""
     for i, (scores, errors) in numbers.items():
-        look = {"color": (style.colour(i), 0.25), "markersize": 2.2, "markeredgewidth": 0}
-        ax.plot(scores, errors, style.marker(i), **look)  # type: ignore[arg-type]
+        look = style.look(i)
+        look |= {"color": (look["color"], 0.25), "markersize": 2.2, "markeredgewidth": 0}
+        ax.plot(scores, errors, linestyle="", **look)
     for i, (scores, errors) in numbers.items():
         ax.plot(
-            *([fsum(scores) / len(scores)], [fsum(errors) / len(errors)], style.marker(i)),
-            color=style.colour(i),
+            *([fsum(scores) / len(scores)], [fsum(errors) / len(errors)]),
+            **style.look(i),
+            linestyle="",
             markersize=6.5,
             markeredgecolor=style.PAPER,
             markeredgewidth=0.8,

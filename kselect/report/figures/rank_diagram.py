@@ -71,7 +71,7 @@ def draw_axis(ax: Axes, labels: Sequence[str], ranks: Ranks, share: float) -> No
     for level, members in enumerate(joined):
         ends, height = [ranks.mean[members[0]] - 0.03, ranks.mean[members[-1]] + 0.03], BAR * level
         ax.plot(
-            ends, [-0.14 - height] * 2, color=style.colour(0), linewidth=3, solid_capstyle="butt"
+            ends, [-0.14 - height] * 2, color=style.SERIES[0], linewidth=3, solid_capstyle="butt"
         )
     if ranks.critical is not None:
         difference = ranks.critical[LEVELS.index(LEVEL)]
@@ -91,7 +91,8 @@ def draw_posteriors(
     wide = width >= WIDEST
     lines = 1 if wide else 3
     height = FRAME + LEGEND * lines + PAIR * len(found)
-    canvas, (ax,) = style.lay_out(1, 1, min(WIDEST, width), height)
+    size = min(WIDEST, width)
+    canvas, (ax,) = style.lay_out(1, size, size, height)
     for row, pair in enumerate(found):
         draw_bar(ax, row, pair, READABLE if wide else READABLE_NARROW)
     rows = range(len(found))
@@ -107,7 +108,7 @@ def draw_posteriors(
     ax.tick_params(axis="x", labelsize=8)
     ax.set_xlabel("probability", fontsize=8)
     names = ("left better", f"the same within {ROPE:g} point", "right better")
-    handles = [Patch(facecolor=fill) for fill in (style.colour(0), style.LINE, style.colour(1))]
+    handles = [Patch(facecolor=fill) for fill in (style.SERIES[0], style.LINE, style.SERIES[1])]
     canvas.legend(
         *(handles, names),
         loc="outside upper center",
@@ -122,9 +123,9 @@ def draw_bar(ax: Axes, row: int, pair: Posterior, readable: float) -> None:
     """Draw three lengths that add up to one, with their numbers if there is room."""
     left = 0.0
     for share, fill, ink in (
-        (pair.better, style.colour(0), style.PAPER),
+        (pair.better, style.SERIES[0], style.PAPER),
         (pair.same, style.LINE, style.INK),
-        (pair.worse, style.colour(1), style.PAPER),
+        (pair.worse, style.SERIES[1], style.PAPER),
     ):
         ax.barh(row, share, left=left, height=0.72, color=fill)
         if share >= readable:

@@ -14,7 +14,7 @@ from kselect.core.record import significant
 from kselect.core.table import Column, Group, Measure, Table, Values
 from kselect.report import style
 from kselect.report.elements import Details, Element, File, Heading, Passage
-from kselect.report.figures.base import FigureBase, FigureReader, Wrong, figure
+from kselect.report.figures.base import FigureBase, FigureReader, Wrong
 from kselect.report.figures.rank_diagram import draw_posteriors, draw_ranks
 from kselect.report.words import describe_fewer, mark_label, show_p
 from kselect.report.writers import table_files
@@ -54,9 +54,8 @@ class LiteratureColumn:
     values: Mapping[str, tuple[float, float]] = field(default_factory=dict, hash=False)
 
 
-@figure("ranking")
 @dataclass(frozen=True)
-class Ranking(FigureBase):
+class Ranking(FigureBase, kind="ranking"):
     """``{kind: ranking, criteria: [5-CV, ELOO], literature: [MKL], table: 4}``.
 
     ``literature`` lists columns of the paper's own table (``printed``), or contains numbers, with or without a

@@ -24,7 +24,7 @@ from kselect.learners.lssvm_errors import LSSVMSolution
 from kselect.numerics.linalg import Array
 from kselect.report import style
 from kselect.report.elements import File, Passage
-from kselect.report.figures.base import FigureBase, FigureReader, figure, good_records
+from kselect.report.figures.base import FigureBase, FigureReader, good_records
 from kselect.run.trial import load, prepare
 from kselect.stats.study import Study
 
@@ -40,9 +40,8 @@ PANEL = 3.0  # inches
 COLOURS = 256  # of the colour map
 
 
-@figure("surfaces")
 @dataclass(frozen=True)
-class Surfaces(FigureBase):
+class Surfaces(FigureBase, kind="surfaces"):
     """``{kind: surfaces, at: ARD-FLKL, dataset: synthetic, lam: 10^-2:10^2, mu: 10^-1:10^4}``.
 
     ``lams`` belong to the sum over rows: they are n times larger than in other experiments.
@@ -96,8 +95,7 @@ class Surfaces(FigureBase):
         decision = decide(study, self, best[0], kernel) if best and kernel else None
 
         def draw(width: float) -> Canvas:
-            across = style.columns_in(width, 3, PANEL)
-            canvas, axes = style.lay_out(3, across, width, 3.2 * math.ceil(3 / across))
+            canvas, axes = style.lay_out(3, width, PANEL, 3.2)
             draw_decision(axes[0], decision)
             draw_surface(axes[1], "held-out squared error", self, held_out, best)
             draw_surface(axes[2], "test error (%)", self, test, best)
@@ -214,7 +212,7 @@ def draw_decision(ax: Axes, decision: DecisionSurface | None) -> None:
     for label, mark, i in ((-1.0, "o", 1), (1.0, "s", 0)):
         rows = decision.rows[decision.labels == label]
         ax.plot(
-            rows[:, 0], rows[:, 1], mark, color=style.colour(i), markersize=2.6, markeredgewidth=0
+            rows[:, 0], rows[:, 1], mark, color=style.SERIES[i], markersize=2.6, markeredgewidth=0
         )
     ax.set_xlabel("first feature")
     ax.set_ylabel("second feature")

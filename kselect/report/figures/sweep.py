@@ -12,7 +12,7 @@ from kselect.core.method import Method, Setting
 from kselect.criteria import CRITERIA
 from kselect.report import style
 from kselect.report.elements import File, Passage
-from kselect.report.figures.base import FigureBase, FigureReader, figure, methods_behind
+from kselect.report.figures.base import FigureBase, FigureReader, methods_behind
 from kselect.report.words import mark_label, title_setting
 from kselect.stats.samples import SplitErrors, match, sample, select, t_test, table_records
 from kselect.stats.study import Study
@@ -30,9 +30,8 @@ AXES = {"%": "test error (%)", "MSE": "mean squared error"}
 REACH, HEADROOM = 2.0, 4.0  # where axes end, in standard deviations of the reference
 
 
-@figure("sweep")
 @dataclass(frozen=True)
-class Sweep(FigureBase):
+class Sweep(FigureBase, kind="sweep"):
     """``{kind: sweep, criteria: [5-KS], eta: 2^-10:2^10, lam: 0.001}``.
 
     ``datasets`` is None if the config does not name any; the figure then has all of the experiment.
@@ -227,21 +226,16 @@ def draw_gaps(
     found: SweepNumbers, marks: Sequence[float], names: Mapping[str, str], width: float
 ) -> Canvas:
     """Draw the difference of each curve to its reference with its band, one panel per data set."""
-    canvas, axes = make_panels(found, width)
-    for dataset, ax in zip(found.units, axes, strict=False):
-        rows = found.curves[(found.curves["dataset"] == dataset) & found.curves["gap"].notna()]
-        if start_panel(ax, dataset, rows):
-            draw_gap_panel(ax, rows, found.methods, sd_of(found, dataset), marks)
+    canvas, panels = make_panels(found, found.curves[found.curves["gap"].notna()], width)
+    for ax, rows, _, sd in panels:
+        draw_gap_panel(ax, rows, found.methods, sd, marks)
     rivals = {found.methods[i]: label for label, i in found.references}
     unit = UNITS.get(found.unit, "in each data set's own unit")
-    style.name_axes(
-        canvas,
-        style.symbol(found.parameter),
-        f"better  \N{LEFTWARDS ARROW}  test error minus k-CV's ({unit})  \N{RIGHTWARDS ARROW}  worse",
-    )
+    up = f"better  \N{LEFTWARDS ARROW}  test error minus k-CV's ({unit})  \N{RIGHTWARDS ARROW}  worse"
     labels = [f"{mark_label(a, names)} minus {mark_label(b, names)}" for a, b in rivals.items()]
-    lines = [legend_look(found.methods.index(a)) for a in rivals]
-    style.add_legend(canvas, lines, labels, int(width / 1.6))
+    lines = [style.look(found.methods.index(a)) for a in rivals]
+    across = style.SYMBOLS.get(found.parameter, found.parameter)
+    style.label_canvas(canvas, across, up, lines, labels, int(width / 1.6))
     return canvas
 
 
@@ -269,16 +263,16 @@ def draw_gap_panel(
 def draw_gap(ax: Axes, curve: pd.DataFrame, i: int, limit: float) -> None:
     """Draw mean and band; filled markers are significant, triangles at the edge lie beyond the axis."""
     xs, means = curve["x"].to_numpy() * DODGE[i % 2], curve["gap"].to_numpy()
-    halves, shade = curve["half"].fillna(0.0).to_numpy(), style.colour(i)
+    halves, look = curve["half"].fillna(0.0).to_numpy(), style.look(i)
+    shade = look["color"]
     ax.fill_between(xs, means - halves, means + halves, color=shade, alpha=0.16, linewidth=0)
     ax.plot(xs, means, color=shade, linewidth=1.2)
     for clear in (False, True):
         inside = (curve["clear"] == clear).to_numpy() & (abs(means) <= limit)
         ax.plot(
             *(xs[inside], means[inside]),
+            **look,
             linestyle="",
-            color=shade,
-            marker=style.marker(i),
             markersize=2.8,
             markerfacecolor=shade if clear else style.PAPER,
             markeredgewidth=0.9,
@@ -291,73 +285,68 @@ def draw_gap(ax: Axes, curve: pd.DataFrame, i: int, limit: float) -> None:
 
 def draw_errors(found: SweepNumbers, names: Mapping[str, str], width: float) -> Canvas:
     """Draw the errors, with the references as dashed lines, one panel per data set."""
-    canvas, axes = make_panels(found, width)
-    for dataset, ax in zip(found.units, axes, strict=False):
-        rows = found.curves[found.curves["dataset"] == dataset]
-        if start_panel(ax, dataset, rows):
-            draw_error_panel(ax, found, rows, dataset)
+    canvas, panels = make_panels(found, found.curves, width)
+    for panel in panels:
+        draw_error_panel(found, *panel)
     unit = AXES.get(found.unit, "test error (% or mean squared error)")
-    style.name_axes(canvas, style.symbol(found.parameter), unit)
     labels = [mark_label(m, names) for m in (*found.methods, *(r for r, _ in found.references))]
-    lines = [legend_look(i) for i, _ in enumerate(found.methods)]
-    dashes = [legend_look(i, linestyle="--", marker="") for _, i in found.references]
-    style.add_legend(canvas, [*lines, *dashes], labels, int(width / 1.6))
+    lines = [style.look(i) for i, _ in enumerate(found.methods)]
+    lines += [{**style.look(i), "linestyle": "--", "marker": ""} for _, i in found.references]
+    across = style.SYMBOLS.get(found.parameter, found.parameter)
+    style.label_canvas(canvas, across, unit, lines, labels, int(width / 1.6))
     return canvas
 
 
-def draw_error_panel(ax: Axes, found: SweepNumbers, rows: pd.DataFrame, dataset: str) -> None:
+def draw_error_panel(
+    found: SweepNumbers, ax: Axes, rows: pd.DataFrame, levels: pd.DataFrame, sd: float
+) -> None:
     """Draw the curves of one data set; the axis ends some standard deviations above the references."""
-    levels = found.levels[found.levels["dataset"] == dataset]
     for label, i in found.references:
         for mean in levels[levels["method"] == label]["mean"]:
             # Lines that coincide stay visible: the dashes of one fall into the gaps of the other.
-            look: Any = {"linewidth": 0.9, "linestyle": (4.0 * i, (4.0, 4.0)), "zorder": 1}
-            ax.axhline(mean, color=style.colour(i), **look)
+            dashes: Any = {"linewidth": 0.9, "linestyle": (4.0 * i, (4.0, 4.0)), "zorder": 1}
+            ax.axhline(mean, color=style.look(i)["color"], **dashes)
     for i, method in enumerate(found.methods):
         curve = rows[rows["method"] == method]
         xs, means = curve["x"].to_numpy() * DODGE[i % 2], curve["mean"].to_numpy()
-        sds = curve["sd"].fillna(0.0).to_numpy()
-        ax.fill_between(xs, means - sds, means + sds, color=style.colour(i), alpha=0.1, linewidth=0)
-        ax.plot(
-            xs, means, color=style.colour(i), marker=style.marker(i), markersize=2.2, linewidth=0.9
-        )
-    sd = sd_of(found, dataset)
+        sds, look = curve["sd"].fillna(0.0).to_numpy(), style.look(i)
+        ax.fill_between(xs, means - sds, means + sds, color=look["color"], alpha=0.1, linewidth=0)
+        ax.plot(xs, means, **look, markersize=2.2, linewidth=0.9)
     top, highest = max(levels["mean"], default=0.0) + HEADROOM * sd, float(rows["mean"].max())
     if sd and highest > top:
         ax.set_ylim(top=top)
         say_furthest(ax, f"up to {highest:.3g}", above=True)
 
 
-def make_panels(found: SweepNumbers, width: float) -> tuple[Canvas, list[Axes]]:
-    """Lay out at most four panels per row, fewer if they would not be legible."""
+def make_panels(
+    found: SweepNumbers, curves: pd.DataFrame, width: float
+) -> tuple[Canvas, list[tuple[Axes, pd.DataFrame, pd.DataFrame, float]]]:
+    """Lay out one panel per data set, at most four per row, with its title and a log axis.
+
+    Return the canvas, and for each data set with curves its panel, its curves, its references, and the largest
+    standard deviation of a reference (0 without one).
+    """
     count = max(1, len(found.units))
-    columns = min(4, style.columns_in(width, count, PANEL))
-    columns = 3 if columns == 4 and count in (5, 6, 9) else columns
-    return style.lay_out(
-        count, columns, width, 1.7 * math.ceil(count / columns) + 0.85, sharex=True
-    )
-
-
-def start_panel(ax: Axes, dataset: str, rows: pd.DataFrame) -> bool:
-    """Set the title and a log axis with at most five powers of two; return False without data."""
-    ax.set_title(dataset, fontsize=9.5)
-    if rows.empty:
-        style.say_no_data(ax)
-        return False
-    style.tidy_up(ax)
-    ax.set_xscale("log", base=2)
-    low, high = math.ceil(math.log2(rows["x"].min())), math.floor(math.log2(rows["x"].max()))
-    step = max(1, math.ceil((high - low) / 4))
-    powers = [e for e in range(low, high + 1) if e % step == 0]
-    ax.set_xticks([2.0**e for e in powers], [f"$2^{{{e}}}$" for e in powers])
-    ax.minorticks_off()
-    return True
-
-
-def sd_of(found: SweepNumbers, dataset: str) -> float:
-    """Return the largest standard deviation of a reference on a data set; 0 without one."""
-    sds = found.levels[found.levels["dataset"] == dataset]["sd"]
-    return max((sd for sd in sds if sd > 0), default=0.0)
+    canvas, axes = style.lay_out(count, width, PANEL, 1.7, 0.85, most=4, sharex=True)
+    panels = []
+    for dataset, ax in zip(found.units, axes, strict=False):
+        ax.set_title(dataset, fontsize=9.5)
+        rows = curves[curves["dataset"] == dataset]
+        if rows.empty:
+            style.say_no_data(ax)
+            continue
+        style.tidy_up(ax)
+        ax.set_xscale("log", base=2)
+        # At most five powers of two.
+        low, high = math.ceil(math.log2(rows["x"].min())), math.floor(math.log2(rows["x"].max()))
+        step = max(1, math.ceil((high - low) / 4))
+        powers = [e for e in range(low, high + 1) if e % step == 0]
+        ax.set_xticks([2.0**e for e in powers], [f"$2^{{{e}}}$" for e in powers])
+        ax.minorticks_off()
+        levels = found.levels[found.levels["dataset"] == dataset]
+        sd = max((sd for sd in levels["sd"] if sd > 0), default=0.0)
+        panels.append((ax, rows, levels, sd))
+    return canvas, panels
 
 
 def say_furthest(ax: Axes, text: str, above: bool) -> None:
@@ -370,9 +359,3 @@ def say_furthest(ax: Axes, text: str, above: bool) -> None:
         fontsize=7.5,
         color=style.SOFT,
     )
-
-
-def legend_look(i: int, **changes: Any) -> dict[str, Any]:
-    """Return the style of the i-th curve in the legend."""
-    look = {"marker": style.marker(i), "markersize": 4, "linewidth": 1.2, "color": style.colour(i)}
-    return {**look, "markerfacecolor": style.colour(i), **changes}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from kselect.core.experiment import FigureContext
 from kselect.core.method import Choice, Method, Setting
@@ -15,7 +15,7 @@ from kselect.kernels.gaussian import Gaussian
 from kselect.learners import find_learner
 from kselect.report import style
 from kselect.report.elements import File, Passage
-from kselect.report.figures.base import FigureBase, FigureReader, figure, methods_behind
+from kselect.report.figures.base import FigureBase, FigureReader, methods_behind
 from kselect.report.words import title_setting
 from kselect.report.writers import write_csv
 from kselect.stats.samples import select
@@ -63,9 +63,8 @@ NUMBERS = (
 )
 
 
-@figure("theory")
 @dataclass(frozen=True)
-class Theory(FigureBase):
+class Theory(FigureBase, kind="theory"):
     """``{kind: theory, criterion: 5-CV, tau: 2^-15:2^15, shares: [0.25, 0.5, 1], lam: 1}``.
 
     ``shares`` of the training rows show how beta grows. Uniform stability is estimated on the data sets ``uniform``
@@ -322,9 +321,8 @@ def uniform_tables(figure: Theory, found: Iterable[DataSetStability]) -> Iterato
 
 def draw_theory(found: Sequence[DataSetStability], width: float) -> Canvas:
     """Draw one panel per data set, each with its own axes; the narrowest width is hollow."""
-    columns = style.columns_in(width, len(found), PANEL)
-    rows = math.ceil(len(found) / columns) if columns else 1
-    canvas, axes = style.lay_out(len(found), columns or 1, width, HEIGHT * rows + 0.5)
+    canvas, axes = style.lay_out(len(found), width, PANEL, HEIGHT, 0.5)
+    shade = style.SERIES[0]
     for one, ax in zip(found, axes, strict=True):
         rho = "" if math.isnan(one.correlation) else f"  rho = {one.correlation:.2f}"
         ax.set_title(one.dataset + rho, fontsize=9)
@@ -334,19 +332,13 @@ def draw_theory(found: Sequence[DataSetStability], width: float) -> Canvas:
             ax.set_xticks([])
             continue
         xs, ys = zip(*points, strict=True)
-        ax.plot(xs, ys, color=style.colour(0), marker="o", markersize=2.8, linewidth=0.8)
-        ax.plot(
-            xs[:1],
-            ys[:1],
-            color=style.colour(0),
-            marker="o",
-            markersize=5,
-            markerfacecolor=style.PAPER,
-        )
+        ax.plot(xs, ys, color=shade, marker="o", markersize=2.8, linewidth=0.8)
+        hollow: dict[str, Any] = {"markersize": 5, "markerfacecolor": style.PAPER}
+        ax.plot(xs[:1], ys[:1], color=shade, marker="o", **hollow)
         for axis, values in ((ax.xaxis, xs), (ax.yaxis, ys)):
             scale_axis(ax, axis, values)
         style.tidy_up(ax)
-    style.name_axes(canvas, "beta", "variance over splits")
+    style.label_canvas(canvas, "beta", "variance over splits")
     return canvas
 
 

@@ -16,7 +16,7 @@ from kselect.kernels.base import read_parameters
 from kselect.numerics.linalg import Array
 from kselect.report import style
 from kselect.report.elements import File, Passage
-from kselect.report.figures.base import FigureBase, FigureReader, figure, good_records
+from kselect.report.figures.base import FigureBase, FigureReader, good_records
 from kselect.stats.study import Study
 
 if TYPE_CHECKING:
@@ -29,9 +29,8 @@ PANEL = 3.0  # inches
 MOST_TICKS = 12
 
 
-@figure("widths")
 @dataclass(frozen=True)
-class WidthsFigure(FigureBase):
+class WidthsFigure(FigureBase, kind="widths"):
     """``{kind: widths, criteria: [ARD-XVAL, ARD-FLKL], datasets: [thyroid]}``."""
 
     criteria: tuple[str, ...]
@@ -130,12 +129,11 @@ def draw_widths(rows: Sequence[Sequence[LearnedWidths]], width: float) -> Canvas
     """Draw one panel per data set and method; the panels of a data set have the same axis."""
     across = max((len(row) for row in rows), default=1)
     count = max(across * len(rows), 1)
-    columns = style.columns_in(width, across, PANEL)
-    canvas, axes = style.lay_out(count, columns, width, 2.0 * math.ceil(count / columns))
+    canvas, axes = style.lay_out(count, width, PANEL, 2.0, abreast=across)
     for i, row in enumerate(rows):
         for j, one in enumerate(row):
-            draw_boxes(axes[i * across + j], one, style.colour(j), *axis_ends(row))
-    style.name_axes(canvas, "feature", "kernel parameter")
+            draw_boxes(axes[i * across + j], one, style.look(j)["color"], *axis_ends(row))
+    style.label_canvas(canvas, "feature", "kernel parameter")
     return canvas
 
 
