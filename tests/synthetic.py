@@ -157,7 +157,7 @@ def full_records(spec: Experiment, absent: Sequence[str] = ("sonar",)) -> list[R
     levels = ERRORS | SQUARED
     found = []
     for dataset in (d for d in spec.datasets if d not in absent):
-        metric = METRICS[spec.task(dataset)]
+        metric = METRICS[spec.info(dataset).task]
         for split in spec.splits_on(dataset):
             base = levels[dataset] * (1 + 0.12 * rng.standard_normal())
             for m in spec.methods_on(dataset):

@@ -13,14 +13,13 @@ from kselect.config.document import read_document
 from kselect.config.load import load_config, variant_of
 from kselect.config.resolved import protocol_text, stored_protocol
 from kselect.datasets.fetch import packaged
-from kselect.errors import ConfigError, DataError, StoreError
+from kselect.errors import ConfigError, StoreError
 from kselect.report.page import IndexEntry, index_entry, write_index, write_report
 from kselect.report.sections import FIGURES
-from kselect.stats.sources import Published, read_facts, read_published
+from kselect.stats.sources import read_facts, read_published
 from kselect.stats.study import Study
 from kselect.store.gather import begins_with, check_foreign, write_gathered
 from kselect.store.jobs import Store
-from kselect.timing.ratios import read_published as read_seconds
 from kselect.timing.report import kept_sheet, make_passages
 
 INDEX_TITLE = "<title>kselect: experiments</title>"
@@ -75,8 +74,8 @@ def report_folder(folder: Path, say: Callable[[str], None]) -> list[str]:
 def report_one(folder: Path) -> tuple[int, IndexEntry]:
     """Write the report of one experiment; return the number of files and its entry for the index."""
     study = read_study(folder)
-    printed = read_seconds(packaged("published") / f"{study.experiment.paper}.csv")
-    sheet = kept_sheet(study.experiment, Store(folder), printed)
+    published = packaged("published") / f"{study.experiment.paper}.csv"
+    sheet = kept_sheet(study.experiment, Store(folder), published)
     try:
         paths = write_report(study, folder, list(make_passages(sheet)) if sheet else [])
     except OSError as error:
@@ -93,36 +92,18 @@ def read_study(folder: Path) -> Study:
         raise StoreError(
             f"{folder}: no jobs, and no records.csv listed in its manifest; use kselect run first"
         )
-    variants = {
-        v.name: read_study(folder / VARIANTS / v.name)
-        for v in experiment.variants
-        if has_results(folder, v.name)
-    }
+    variants = {}
+    for variant in experiment.variants:
+        kept = folder / VARIANTS / variant.name
+        if not (kept / KEPT).is_file():
+            continue
+        now = protocol_text(variant_of(read_document(folder / KEPT), variant.name))
+        if stored_protocol(kept) != now:
+            raise StoreError(
+                f"{kept}: its results are of another definition of this variant; "
+                "remove the folder and run it again"
+            )
+        variants[variant.name] = read_study(kept)
+    published = read_published(packaged("published") / f"{experiment.paper}.csv")
     facts = read_facts(gathered.manifest)
-    return Study(experiment, gathered.records, published(experiment.paper), facts, variants)
-
-
-def has_results(folder: Path, variant: str) -> bool:
-    """Return whether there are results of a variant; refuse results of another definition."""
-    kept = folder / VARIANTS / variant
-    if not (kept / KEPT).is_file():
-        return False
-    now = protocol_text(variant_of(read_document(folder / KEPT), variant))
-    if stored_protocol(kept) != now:
-        raise StoreError(
-            f"{kept}: its results are of another definition of this variant; "
-            "remove the folder and run it again"
-        )
-    return True
-
-
-def published(paper: str) -> tuple[Published, ...]:
-    """Return the numbers printed in the paper; none if the config names no paper or its tables are illegible."""
-    path = packaged("published") / f"{paper}.csv"
-    if not paper or not path.is_file():
-        return ()
-    try:
-        with path.open(encoding="utf-8", newline="") as lines:
-            return read_published(lines)
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from None
+    return Study(experiment, gathered.records, published, facts, variants)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from kselect.core.method import TABLE, Choice, LamGrid, Method, SearchName, Setting
@@ -72,6 +72,19 @@ class Experiment:
     search: SearchName = "grid"
     own: tuple[DataSetInfo, ...] = ()
     variants: tuple[Variant, ...] = ()
+    table: tuple[Method, ...] = field(init=False, repr=False, compare=False)
+    """The methods of the main table."""
+    labels: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """The labels of the main table, in the order of the config."""
+    losses: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """The losses that are computed, the experiment's own first."""
+
+    def __post_init__(self) -> None:
+        table = tuple(m for m in self.methods if m.part == TABLE)
+        object.__setattr__(self, "table", table)
+        object.__setattr__(self, "labels", tuple(dict.fromkeys(m.label for m in table)))
+        losses = dict.fromkeys([self.loss, *(m.loss for m in table if m.loss)])
+        object.__setattr__(self, "losses", tuple(losses))
 
     def info(self, dataset: str) -> DataSetInfo:
         """Return the facts about a data set, from the config itself or from the registry.
@@ -80,10 +93,6 @@ class Experiment:
         """
         found = next((d for d in self.own if d.name == dataset), None) or find_dataset(dataset)
         return found if self.train is None else replace(found, original=None, given=None)
-
-    def task(self, dataset: str) -> Task:
-        """Return the task of a data set."""
-        return self.info(dataset).task
 
     def train_rows(self, dataset: str) -> int:
         """Return the number of training rows, as expected before any data is read."""
@@ -105,7 +114,7 @@ class Experiment:
 
     def methods_on(self, dataset: str, split: int | None = None) -> tuple[Method, ...]:
         """Return the methods of one data set, on one split or any, adapted to its task."""
-        task = self.task(dataset)
+        task = self.info(dataset).task
         mine = (
             m.on(task)
             for m in self.methods
@@ -118,22 +127,6 @@ class Experiment:
     def column(self, task: Task, label: str) -> Method:
         """Return the method of a table column under the experiment's own loss; probes evaluate its choice."""
         return next(m.on(task) for m in self.table if m.label == label)
-
-    @property
-    def table(self) -> tuple[Method, ...]:
-        """Return the methods of the main table."""
-        return tuple(m for m in self.methods if m.part == TABLE)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Return the labels of the main table, in the order of the config."""
-        return tuple(dict.fromkeys(m.label for m in self.table))
-
-    @property
-    def losses(self) -> tuple[str, ...]:
-        """Return the losses that are computed, the experiment's own first."""
-        found = dict.fromkeys(m.loss for m in self.table if m.loss)
-        return (self.loss, *(loss for loss in found if loss != self.loss))
 
     def settings_of(self, method: Method) -> tuple[Setting, ...]:
         """Return the settings with a record of this method: all, one fixed lam, or every grid point."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from kselect.grids import show_number
@@ -116,22 +116,25 @@ class Method:
     fixed: Kernel | None = None
     column: str = ""
 
-    @property
-    def loss(self) -> str:
-        """Return the loss that the criterion averages, empty if it has no such parameter."""
-        return str(dict(self.params).get("loss", ""))
+    loss: str = field(init=False, repr=False, compare=False)
+    """The loss that the criterion averages, empty if it has no such parameter."""
+    text: str = field(init=False, repr=False, compare=False)
+    """The text in records that tells it from others of its label, as in ``eta=1;loss=squared``."""
 
-    @property
-    def text(self) -> str:
-        """Return the text in records that tells it from others of its label, as in ``eta=1;loss=squared``."""
-        tuned = {name: "|".join(map(show, values)) for name, values in self.tuned}
-        moved = {"kernel": self.kernel, "search": self.search.text} if self.search else {}
-        fixed = {"fixed": self.fixed.text} if self.fixed else {}
-        asked = {"scored-by": "|".join(dict.fromkeys(c.text for _, c in self.scored_by))}
-        looked = {"at": f"({self.column})"}
-        every = dict(self.params) | tuned | moved | fixed
-        every |= (asked if self.scored_by else {}) | (looked if self.column else {})
-        return ";".join(f"{k}={show(v)}" for k, v in sorted(every.items()))
+    def __post_init__(self) -> None:
+        every: dict[str, Any] = dict(self.params)
+        object.__setattr__(self, "loss", str(every.get("loss", "")))
+        every |= {name: "|".join(map(show, values)) for name, values in self.tuned}
+        if self.search:
+            every |= {"kernel": self.kernel, "search": self.search.text}
+        if self.fixed:
+            every["fixed"] = self.fixed.text
+        if self.scored_by:
+            every["scored-by"] = "|".join(dict.fromkeys(c.text for _, c in self.scored_by))
+        if self.column:
+            every["at"] = f"({self.column})"
+        text = ";".join(f"{k}={show(v)}" for k, v in sorted(every.items()))
+        object.__setattr__(self, "text", text)
 
     def with_params(self, **changed: Any) -> Method:
         """Return the method with other values of some parameters, which are then no longer tuned."""

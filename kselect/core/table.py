@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Mark = Literal["best", "close", ""]
@@ -49,16 +49,14 @@ class Measure:
     mark: Mark = ""
     failures: int = 0
     hint: str = ""
+    mean_text: str = field(init=False, repr=False, compare=False)
+    """The mean as text, empty without a number."""
+    sd_text: str = field(init=False, repr=False, compare=False)
+    """The deviation as text, empty without a number."""
 
-    @property
-    def mean_text(self) -> str:
-        """Return the mean as text, empty without a number."""
-        return show_fixed(self.mean, self.digits)
-
-    @property
-    def sd_text(self) -> str:
-        """Return the deviation as text, empty without a number."""
-        return show_fixed(self.sd, self.digits)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mean_text", show_fixed(self.mean, self.digits))
+        object.__setattr__(self, "sd_text", show_fixed(self.sd, self.digits))
 
 
 Value = str | float | int | bool | None | Measure
@@ -121,22 +119,21 @@ class Table:
     notes: tuple[str, ...] = ()
     best: str = ""
     close: str = ""
+    printed: tuple[tuple[int, Column], ...] = field(init=False, repr=False, compare=False)
+    """The columns that are printed, with their positions in a row."""
+    titled: tuple[tuple[str, tuple[Group, ...]], ...] = field(init=False, repr=False, compare=False)
+    """The groups of each title: groups of one title share a grid on the page and in Markdown."""
+    rows: tuple[Values, ...] = field(init=False, repr=False, compare=False)
+    """The rows of all groups, without the feet."""
 
-    @property
-    def printed(self) -> tuple[tuple[int, Column], ...]:
-        """Return the columns that are printed, with their positions in a row."""
-        return tuple((i, column) for i, column in enumerate(self.columns) if column.heading)
-
-    @property
-    def titled(self) -> tuple[tuple[str, tuple[Group, ...]], ...]:
-        """Return the groups of each title: groups of one title share a grid on the page and in Markdown."""
+    def __post_init__(self) -> None:
+        printed = tuple((i, column) for i, column in enumerate(self.columns) if column.heading)
+        object.__setattr__(self, "printed", printed)
         titles = dict.fromkeys(group.title for group in self.groups)
-        return tuple((t, tuple(g for g in self.groups if g.title == t)) for t in titles)
-
-    @property
-    def rows(self) -> tuple[Values, ...]:
-        """Return the rows of all groups, without the feet."""
-        return tuple(row for group in self.groups for row in group.rows)
+        titled = tuple((t, tuple(g for g in self.groups if g.title == t)) for t in titles)
+        object.__setattr__(self, "titled", titled)
+        rows = tuple(row for group in self.groups for row in group.rows)
+        object.__setattr__(self, "rows", rows)
 
     def legend(self, best: str, close: str, failures: str) -> tuple[str, ...]:
         """Return a sentence for each mark that occurs; the arguments say how a writer prints the marks."""

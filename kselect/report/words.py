@@ -83,7 +83,7 @@ def describe_protocol(experiment: Experiment, loss: str) -> str:
     if experiment.train is not None:
         splits += f" with {100 * experiment.train:.3g} % for training"
     ridge = f"{LAM} fixed" if experiment.lam.mode == "fixed" else f"{LAM} selected with the kernel"
-    tasks = {experiment.task(name) for name in experiment.datasets}
+    tasks = {experiment.info(name).task for name in experiment.datasets}
     other = loss != REGRESSION_LOSS and "regression" in tasks
     return (
         f"{describe_learners(experiment)}, {scale}{where}, {splits}, {describe_kernels(experiment)}, {ridge}; "
@@ -94,7 +94,7 @@ def describe_protocol(experiment: Experiment, loss: str) -> str:
 
 def describe_learners(experiment: Experiment) -> str:
     """Return ``LSSVM``, or ``SVM for classification and kernel ridge regression for regression``."""
-    tasks = dict.fromkeys(experiment.task(dataset) for dataset in experiment.datasets)
+    tasks = dict.fromkeys(experiment.info(dataset).task for dataset in experiment.datasets)
     found = {task: describe_learner(dict(experiment.learners)[task]) for task in tasks}
     if len(set(found.values())) == 1:
         return next(iter(found.values()))

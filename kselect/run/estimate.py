@@ -71,7 +71,7 @@ def job_seconds(experiment: Experiment, plan: Plan) -> Mapping[JobKind, float]:
     costs = {kind: plan.cost(experiment, trial) for kind, trial in trials.items()}
     order = sorted(trials, key=lambda kind: -costs[kind])
     found: dict[JobKind, float] = {}
-    for trial in {experiment.task(kind[0]): trials[kind] for kind in order}.values():
+    for trial in {experiment.info(kind[0]).task: trials[kind] for kind in order}.values():
         # Do what a worker does only once: imports, and the compilation of loops.
         with suppress(KselectError):
             for sample in samples_of(experiment, trial):

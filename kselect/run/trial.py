@@ -221,7 +221,9 @@ def surveyed(
 
 def failed_job(experiment: Experiment, trial: Trial, why: str, traceback: str = "") -> Job:
     """Return the job of a trial that gave no numbers: a failed record for each that it should have made."""
-    maker = RecordMaker(trial.dataset, trial.split, METRICS[experiment.task(trial.dataset)], 0, 0)
+    maker = RecordMaker(
+        trial.dataset, trial.split, METRICS[experiment.info(trial.dataset).task], 0, 0
+    )
     records = tuple(
         maker.record(method, setting, SearchFailure(why))
         for method in trial.methods

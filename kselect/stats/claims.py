@@ -51,7 +51,7 @@ def judge(study: Study, loss: str) -> tuple[Judgement, ...]:
     Each claim is judged on its pairs of methods, under each setting and in total.
     """
     experiment, comparison = study.experiment, study.comparison(loss)
-    tasks = {name: experiment.task(name) for name in experiment.datasets}
+    tasks = {name: experiment.info(name).task for name in experiment.datasets}
     found = []
     for claim in study.paper.claims if study.paper else ():
         pairs = find_pairs(experiment, claim)

@@ -152,7 +152,7 @@ def whole_counts(experiment: Experiment, found: Sequence[Distance]) -> WholeCoun
     """Find whole counts in the classification data sets whose test part is a share of their rows."""
     sets, number, total, expected = [], 0, 0, 0.0
     for name in dict.fromkeys(d.published.dataset for d in found):
-        known = name in experiment.datasets and experiment.task(name) == "classification"
+        known = name in experiment.datasets and experiment.info(name).task == "classification"
         if not known or experiment.train is None:
             continue
         rows = experiment.info(name).rows

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, cast
 
 from kselect.core.method import SELECTED, LamUnit, Setting
@@ -24,11 +25,15 @@ class Published:
     kind: Literal["sd", "se"]
 
 
-def read_published(lines: Iterable[str]) -> tuple[Published, ...]:
-    """Read the test errors of a CSV; skip its seconds and counts, and cells without a mean."""
+def read_published(path: Path) -> tuple[Published, ...]:
+    """Read the test errors of a CSV, not its seconds and counts; none if the paper has no such file."""
+    if not path.is_file():
+        return ()
+    with path.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
     found = []
     try:
-        for row in csv.DictReader(lines):
+        for row in rows:
             if row["spread_kind"] not in ("sd", "se") or not row["mean"]:
                 continue
             # As in lam=0.001 or n lam=0.1; an empty text means that the ridge was selected.
@@ -40,7 +45,7 @@ def read_published(lines: Iterable[str]) -> tuple[Published, ...]:
             kind = cast(Literal["sd", "se"], row["spread_kind"])
             found.append(Published(*names, setting, mean, float(row["spread"] or "nan"), kind))
     except (KeyError, ValueError) as error:
-        raise DataError(f"not a table of published numbers: {error}") from None
+        raise DataError(f"{path}: not a table of published numbers: {error}") from None
     return tuple(found)
 
 

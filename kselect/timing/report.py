@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from kselect.core.experiment import Experiment
@@ -13,7 +14,7 @@ from kselect.report.elements import CLAIMS_FILE, Details, Heading, Notes, Paragr
 from kselect.report.writers import table_files
 from kselect.store.jobs import Store
 from kselect.timing.cells import Timings, read_timings, timed_methods
-from kselect.timing.ratios import RULE, TimingEntry, entries
+from kselect.timing.ratios import RULE, TimingEntry, entries, read_published
 from kselect.timing.tables import TimingSheet, explain, make_sheet, tidy_table
 
 NOT_MEASURED = "not measured yet"
@@ -86,16 +87,14 @@ def sheet_of(
     return make_sheet(experiment, found, list(machines), notes)
 
 
-def kept_sheet(
-    experiment: Experiment, store: Store, published: Mapping[tuple[str, str], float]
-) -> TimingSheet | None:
-    """Make the tables of a results folder; None if nothing was timed."""
-    timings, facts = read_all(experiment, store), kept_facts(store)
+def kept_sheet(experiment: Experiment, store: Store, published: Path) -> TimingSheet | None:
+    """Make the tables of a results folder with the ``published`` seconds; None if nothing was timed."""
+    timings = read_all(experiment, store)
     mine = [t for t in timings if t.protocol == protocol_of(experiment, t.dataset, t.data_sha256)]
     if not mine:
         return None
     others = {t.dataset: OTHER_CONFIG for t in timings if t not in mine}
-    found = entries(mine, experiment.labels, published)
+    found, facts = entries(mine, experiment.labels, read_published(published)), kept_facts(store)
     absent = {**facts.get("missing", {}), **others}
     return sheet_of(experiment, found, facts.get("environments", {}), absent)
 

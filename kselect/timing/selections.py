@@ -56,7 +56,7 @@ class Training:
 
     def learner(self, method: Method) -> Choice:
         """Return the learner that scores a method."""
-        task = self.experiment.task(self.dataset)
+        task = self.experiment.info(self.dataset).task
         return dict(method.scored_by).get(task, dict(self.experiment.learners)[task])
 
     @property

@@ -50,7 +50,7 @@ def test_an_entry() -> None:
     assert info.options == TableOptions(drop=("colour",))
     experiment = load_config(Path("my.yaml"), FIGURES)
     assert experiment.datasets == ("heart", "red")
-    assert experiment.task("red") == "classification"
+    assert experiment.info("red").task == "classification"
 
 
 def test_optional_keys() -> None:
@@ -155,4 +155,4 @@ def test_a_narrower_config_keeps_the_entries_of_the_folder() -> None:
     narrow = load(config("heart"), FIGURES, {}, lambda _: folder)
     assert narrow.asked.datasets == ("heart",)
     assert set(narrow.whole.datasets) == {"heart", "wine"}
-    assert narrow.whole.task("wine") == "regression"
+    assert narrow.whole.info("wine").task == "regression"

@@ -57,7 +57,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         name: str, X: Array, y: Array, kernels: tuple[Kernel, ...], lam: LamGrid
     ) -> tuple[Record, ...]:
         spec = replace(EXPERIMENT, kernels=kernels, lam=lam, stratify=name == "heart")
-        data = DataSet(name, spec.task(name), X, y, "0" * 64)
+        data = DataSet(name, spec.info(name).task, X, y, "0" * 64)
         monkeypatch.setattr(trial_module, "load", lambda info, source: data)
         source = Source(Path("none"), "test", "0" * 64)
         return run_trial(spec, Trial(name, 0, spec.methods_on(name), source)).records

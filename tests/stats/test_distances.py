@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from synthetic import experiment, sample_records, study
@@ -148,7 +149,8 @@ def test_an_unknown_paper_has_no_distances() -> None:
     assert against("", printed(14.0, 6.0)) == ()
 
 
-def test_a_tidy_table_is_read() -> None:
+def test_a_tidy_table_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
     lines = [
         HEAD,
         "p,1,heart,5-CV,lam=0.001,14.5,2,sd",
@@ -158,7 +160,8 @@ def test_a_tidy_table_is_read() -> None:
         "p,4,heart,5-CV,n lam=10,7,,sd",
         "p,4,heart,5-CV,,,,sd",
     ]
-    found = read_published(lines)
+    path.write_text("\n".join(lines))
+    found = read_published(path)
     assert [(p.table, p.setting, p.mean, p.kind) for p in found] == [
         ("1", Setting(value=0.001), 14.5, "sd"),
         ("2", SELECTED, 9.0, "se"),
@@ -168,11 +171,12 @@ def test_a_tidy_table_is_read() -> None:
 
 
 @pytest.mark.parametrize("line", ["p,1,heart,5-CV,mu=1,14,2,sd", "p,1,heart,5-CV,,x,2,sd"])
-def test_other_tables_are_refused(line: str) -> None:
-    with pytest.raises(DataError, match="not a table of published numbers"):
-        read_published([HEAD, line])
-    with pytest.raises(DataError, match="spread_kind"):
-        read_published(["a,b", "1,2"])
+def test_other_tables_are_refused(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "table.csv"
+    for text, why in ((f"{HEAD}\n{line}", "not a table of published"), ("a,b\n1,2", "spread_kind")):
+        path.write_text(text)
+        with pytest.raises(DataError, match=why):
+            read_published(path)
 
 
 NAN = math.nan

@@ -165,7 +165,7 @@ def survey_dataset(
     if exact is None:
         return {}, []
     experiment = study.experiment
-    losses = ("squared" if experiment.task(dataset) == "regression" else experiment.loss, "")
+    losses = ("squared" if experiment.info(dataset).task == "regression" else experiment.loss, "")
     table = [m for m in experiment.methods_on(dataset) if m.part == "table" and m.loss in losses]
     own = {m.label: m.params for m in table}
     maps = {
