@@ -14,11 +14,11 @@ from kselect.core.grid_point import BestPoint, SearchFailure
 from kselect.core.method import SELECTED, Choice, LamGrid, Method, Setting
 from kselect.datasets.prepare import Scale, apply_scale, fit_scale
 from kselect.datasets.registry import Task
-from kselect.kernels import KERNELS, Kernel, Points, find_kernel
-from kselect.learners import Path, Problem, find_learner
+from kselect.kernels import KERNELS, Kernel, Points
+from kselect.learners import LEARNERS, Path, Problem
 from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array
-from kselect.search.training_context import TrainingContext, folds_from
+from kselect.search.training_context import TrainingContext
 
 
 def scale_rows(X: Array, scale: Scale, fit_rows: Array) -> Array:
@@ -54,7 +54,7 @@ class Case:
 
     def path(self) -> Path:
         """Return a new path."""
-        return find_learner(self.learner).path(self.problem)
+        return LEARNERS[self.learner].path(self.problem)
 
 
 def numbered(rng: np.random.Generator, n: int, k: int, equal: bool) -> Folds:
@@ -68,10 +68,10 @@ def kernels(draw: st.DrawFn) -> Kernel:
     """Draw a kernel: Gaussian with tau in 2^-10..2^10, polynomial, or linear."""
     name = draw(st.sampled_from(["gaussian", "gaussian", "polynomial", "linear"]))
     if name == "gaussian":
-        return find_kernel(name)(tau=2.0 ** draw(st.integers(-10, 10)))  # type: ignore[call-arg]
+        return KERNELS[name](tau=2.0 ** draw(st.integers(-10, 10)))  # type: ignore[call-arg]
     if name == "polynomial":
-        return find_kernel(name)(degree=draw(st.integers(1, 3)))  # type: ignore[call-arg]
-    return find_kernel(name)()
+        return KERNELS[name](degree=draw(st.integers(1, 3)))  # type: ignore[call-arg]
+    return KERNELS[name]()
 
 
 @st.composite
@@ -142,12 +142,11 @@ def side_of(
         "task": "classification" if np.isin(y, (-1.0, 1.0)).all() else "regression",
         "ridges": LamGrid(tuple(lams), "select"),
         "ridge": "fixed",
-        "folds": folds_from(streams, len(X)),
         "stream": streams,
         **more,
     }
     targets = y[None] if y.ndim == 1 else y
-    choice = Choice(learner, tuple(sorted(find_learner(learner).defaults.items())))
+    choice = Choice(learner, tuple(sorted(LEARNERS[learner].defaults.items())))
     return TrainingContext(X=X, targets=targets, kernels=tuple(kernels), learner=choice, **facts)
 
 
@@ -164,7 +163,7 @@ def best_in(
 
 def learners(name: str, **params: Any) -> tuple[tuple[Task, Choice], ...]:
     """Return a learner for all tasks that it supports, as an experiment holds it."""
-    found = find_learner(name)
+    found = LEARNERS[name]
     choice = Choice(name, tuple(sorted((found.defaults | params).items())))
     tasks: tuple[Task, ...] = ("classification", "regression")
     return tuple((task, choice) for task in tasks if task in found.tasks)

@@ -16,7 +16,7 @@ from kselect.errors import brief
 from kselect.grids import show_number
 from kselect.kernels import Kernel
 from kselect.kernels.ard import Ard
-from kselect.learners import find_learner
+from kselect.learners import LEARNERS
 from kselect.selection.engine import Selection
 from kselect.selection.own_data import OwnData
 from kselect.selection.request import criterion_of
@@ -242,7 +242,7 @@ def model_arguments(found: Selection, folds: Any) -> list[str]:
     if not found.kernel.learned:
         lines += [*kernel_arguments(found.kernel), f"lam={show_number(found.lam)}"]
     criterion, _ = criterion_of(request.method.label)
-    defaults = find_learner(request.learner.name).defaults | criterion.defaults
+    defaults = LEARNERS[request.learner.name].defaults | criterion.defaults
     given = dict(request.learner.params) | dict(request.method.params)
     params = {name: value for name, value in given.items() if value != defaults[name]}
     loss = params.pop("loss", None)

@@ -17,7 +17,7 @@ from kselect.datasets.registry import Task
 from kselect.datasets.table.raw_table import TableOptions
 from kselect.errors import ConfigError, DataError, printable, quoted
 from kselect.files import read_regular, reason
-from kselect.learners import find_learner
+from kselect.learners import LEARNERS
 from kselect.numerics.linalg import Array, Index
 from kselect.selection.engine import Selection, select
 from kselect.selection.held_out import HeldOut
@@ -55,7 +55,7 @@ def search_flag(flags: Mapping[str, Any], plot: Path | None, as_json: bool) -> s
 
 def choose(file: Path, flags: Mapping[str, Any]) -> Chosen:
     """Read the file and search as the flags ask; refuse wrong flags before the search."""
-    find_learner(flags["learner"])
+    LEARNERS.find(flags["learner"])
     data = read_file(file, flags)
     request = request_of(flags, data.target.task, data.X)
     numbers = read_folds(flags["folds"])

@@ -12,7 +12,7 @@ import click
 
 from kselect.datasets.fetch import Places, default_cache
 from kselect.errors import ConfigError, brief
-from kselect.kernels import find_kernel
+from kselect.kernels import KERNELS
 from kselect.selection.request import LAM, kernel_grids
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -201,7 +201,7 @@ def selection_options(function: F) -> F:
     for parameter, grids in kernel_grids().items():
         defaults = [
             "auto, from the distances between the rows"
-            if "around" in vars(find_kernel(name))
+            if "around" in vars(KERNELS.find(name))
             else f"{name} {grid}"
             for name, grid in grids.items()
         ]

@@ -18,7 +18,7 @@ from kselect.criteria import find_criterion
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import ConfigError
 from kselect.grids import show_number
-from kselect.learners import find_learner
+from kselect.learners import LEARNERS
 from kselect.numerics.linalg import Array
 from kselect.selection.compare import CriteriaComparison, compare
 from kselect.selection.own_data import OwnData
@@ -107,7 +107,7 @@ def compare_criteria(file: Path, labels: str, flags: Mapping[str, Any], as_json:
 
 def flags_per_criterion(labels: str, flags: Mapping[str, Any], n: int) -> Iterator[dict[str, Any]]:
     """Yield the flags for each criterion; skip criteria of the usual list that do not fit the learner."""
-    learner, columns = find_learner(flags["learner"]), flags["nystrom"] is not None
+    learner, columns = LEARNERS.find(flags["learner"]), flags["nystrom"] is not None
     for label in dict.fromkeys(part.strip() for part in labels.split(",")):
         criterion, folds = find_criterion(label)
         unfit = any(criterion.misfits(label, learner, [flags["kernel"]], columns))

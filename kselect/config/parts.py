@@ -15,8 +15,8 @@ from kselect.criteria import Criterion, find_criterion
 from kselect.datasets.registry import Task
 from kselect.errors import ConfigError, nearest
 from kselect.grids import LARGEST_GRID, parse_grid
-from kselect.kernels import Kernel, find_kernel
-from kselect.learners import find_learner
+from kselect.kernels import KERNELS, Kernel
+from kselect.learners import LEARNERS
 from kselect.registry import Part
 from kselect.search.continuous import SEARCHES
 
@@ -74,7 +74,7 @@ def read_kernels(value: object) -> tuple[Kernel, ...]:
 
 def kernel_grid(name: str, grids: object) -> tuple[list[Kernel], list[KeyProblem]]:
     """Return the kernels of one name, the product of its grids, and what is wrong with them."""
-    cls, wrong = attempt(find_kernel, name)
+    cls, wrong = attempt(KERNELS.find, name)
     if cls is None:
         return [], [((name,), wrong)]
     if cls.learned:
@@ -114,7 +114,7 @@ def read_learners(value: object) -> tuple[tuple[Task, Choice], ...]:
     found: dict[Task, Choice] = {}
     for task, written in given.items():
         name, own = only_item(written)
-        learner = find_learner(as_text(name))
+        learner = LEARNERS.find(as_text(name))
         if task is not None and task not in learner.tasks:
             tasks = " and ".join(sorted(learner.tasks))
             fail(((task,), f"the learner {learner.name} is for {tasks} only"))
@@ -201,7 +201,7 @@ def read_scored_by(label: str, value: object) -> tuple[tuple[Task, Choice], ...]
             name, own = only_item(given[task])
             if not isinstance(name, str) or not isinstance(own, dict | None):
                 fail((here, "takes a learner, or {classification: LEARNER}"))
-            learner, wrong = attempt(find_learner, name)
+            learner, wrong = attempt(LEARNERS.find, name)
             if learner is None:
                 fail((here, wrong))
             found.append((task, with_defaults(learner, (*here, name), own)))

@@ -37,7 +37,7 @@ from kselect.datasets.registry import Task
 from kselect.errors import nearest
 from kselect.grids import LARGEST_SEARCH
 from kselect.kernels import Kernel
-from kselect.learners import find_learner
+from kselect.learners import LEARNERS
 from kselect.learners.problem import RidgeMode
 from kselect.numerics.losses import CLASSIFICATION_LOSSES, Loss
 from kselect.papers import PAPERS
@@ -223,7 +223,7 @@ def misfits(
         return
     for task, choice in config.learner:
         if task in tasks:
-            scoring = find_learner(dict(item.scored_by).get(task, choice).name)
+            scoring = LEARNERS.find(dict(item.scored_by).get(task, choice).name)
             yield from criterion.misfits(name, scoring, [k.name for k in config.kernels])
     shared = [("loss", method.loss) for method in methods] + [("average", config.average)]
     for key, value in shared:

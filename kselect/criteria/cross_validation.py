@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -31,30 +30,25 @@ def cross_validation(
     return fold_error(path, path.held_out(folds), folds, loss, average)
 
 
-def largest_change(diagonal: Array, row_squares: Array) -> float:
-    r"""Return ``max_i ||K - K^i||_2``, where K^i is K with row and column i set to zero.
+def stability(problem: Problem, estimate: Estimate = "exact", c: float = 1.0) -> float:
+    r"""Return ``max_i ||K - K^i||_2``, where K^i is K with row and column i set to zero, computed once.
 
     The difference has rank two. Its norm is the closed form of ecml2014, Theorem 4:
-    ``(K_ii + sqrt(K_ii^2 + 4 sum_{j != i} K_ij^2)) / 2``. Oracle: the largest singular value.
-    """
-    others = np.maximum(row_squares - diagonal**2, 0.0)
-    return float(np.max(diagonal + np.sqrt(diagonal**2 + 4.0 * others)) / 2.0)
-
-
-def stability(problem: Problem, estimate: Estimate = "exact", c: float = 1.0) -> float:
-    """Return ``max_i ||K - K^i||_2``, computed once; the diagonal is exact, row norms may be estimated.
+    ``(K_ii + sqrt(K_ii^2 + 4 sum_{j != i} K_ij^2)) / 2``. Oracle: the largest singular value. The diagonal is
+    exact, but the row norms may be estimated:
 
     ``exact`` costs O(n^2), or O(n c^2) for the c columns that approximate K.
     ``nystrom`` takes the row norms of a Nystrom factor of m = ``c n`` columns, ``diag(V V^T V V^T)``, in O(n m^2).
     ``projection`` takes the row norms of K times m random columns, ``||(K R)_i||^2`` with ``E R R^T = I``; it is
     unbiased and costs O(n^2 m), or O(n m r) on Nystrom columns. The same columns are drawn every time.
     """
-    matrix = problem.matrix
-    squares = (
-        matrix.row_squares if estimate == "exact" else partial(row_squares, matrix, estimate, c)
-    )
-    key = ("stability", estimate, c)
-    return problem.of_kernel.once(key, lambda: largest_change(matrix.diagonal(), squares()))
+    known, key, matrix = problem.of_kernel, ("stability", estimate, c), problem.matrix
+    if key not in known:
+        exact, diagonal = estimate == "exact", matrix.diagonal()
+        squares = matrix.row_squares() if exact else row_squares(matrix, estimate, c)
+        others = np.maximum(squares - diagonal**2, 0.0)
+        known[key] = float(np.max(diagonal + np.sqrt(diagonal**2 + 4.0 * others)) / 2.0)
+    return float(known[key])
 
 
 def row_squares(matrix: Dense | LowRank, estimate: Estimate, c: float) -> Array:

@@ -6,10 +6,12 @@ The probe ``beta`` is kernel stability itself; ``uniform-stability`` is the quan
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from kselect.criteria.base import criterion, empirical_risk, probe
-from kselect.criteria.cross_validation import largest_change, stability
+from kselect.criteria.cross_validation import stability
 from kselect.learners.base import LeaveOut, Path
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import LOSSES, Loss
@@ -44,10 +46,9 @@ def spectral_perturbation(path: Path, *, delta: float = 1.0, loss: Loss = "squar
 @probe("beta", paper="ecml2014, Theorem 4; tcyb2018, Theorem 7")
 def beta(path: Path, *, share: float = 1.0) -> Array:
     r"""max_i ||K - K^i||_2 on a share of the training rows: the first rows, which a random split has ordered."""
-    rows = max(1, round(share * path.problem.n))
-    K = path.problem.K[:rows, :rows]
-    found = largest_change(np.diagonal(K), np.einsum("ij,ij->i", K, K))
-    return np.full(len(path.problem.lams), found)
+    problem, rows = path.problem, max(1, round(share * path.problem.n))
+    part = replace(problem, X=problem.X[:rows], y=problem.y[:rows], K=problem.K[:rows, :rows])
+    return np.full(len(problem.lams), stability(part))
 
 
 @probe("uniform-stability", paper="tcyb2018, Remark 1")

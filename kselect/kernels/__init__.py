@@ -1,5 +1,5 @@
 """Kernels, registered under the names that configs use."""
 
-from kselect.kernels.base import KERNELS, Kernel, Points, find_kernel
+from kselect.kernels.base import KERNELS, Kernel, Points
 
-__all__ = ["KERNELS", "Kernel", "Points", "find_kernel"]
+__all__ = ["KERNELS", "Kernel", "Points"]

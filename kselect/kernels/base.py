@@ -125,8 +125,3 @@ def kernel(name: str, *, paper: str = "") -> Callable[[K], K]:
         return cls
 
     return register
-
-
-def find_kernel(name: str) -> type[Kernel]:
-    """Return the kernel class of a name; an unknown name is a ConfigError that names the nearest one."""
-    return KERNELS.find(name)

@@ -6,7 +6,6 @@ from kselect.learners.base import (
     Learner,
     Path,
     Problem,
-    find_learner,
 )
 
-__all__ = ["LEARNERS", "Fit", "Learner", "Path", "Problem", "find_learner"]
+__all__ = ["LEARNERS", "Fit", "Learner", "Path", "Problem"]

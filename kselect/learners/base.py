@@ -191,8 +191,3 @@ def learner(
         return function
 
     return register
-
-
-def find_learner(name: str) -> Learner:
-    """Return the learner of that name, or raise a ConfigError that suggests the nearest name."""
-    return LEARNERS.find(name)

@@ -87,4 +87,5 @@ def draw_folds(n: int, k: int, rng: np.random.Generator) -> Folds:
     """Draw k random folds of n rows whose sizes differ by at most one."""
     if k > n:
         raise ConfigError(f"{k} folds need at least {k} rows, not {n}")
-    return Folds.from_numbers(rng.permutation(np.arange(n, dtype=np.intp) % k))
+    numbers = rng.permutation(np.arange(n, dtype=np.intp) % k)
+    return Folds(tuple(np.flatnonzero(numbers == fold) for fold in range(k)))

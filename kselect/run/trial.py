@@ -17,7 +17,6 @@ from kselect.core.record import LARGEST_ERROR, METRICS, Record, RecordMaker
 from kselect.datasets.content import sha256_of
 from kselect.datasets.dataset import DataSet, read_dataset
 from kselect.datasets.prepare import apply_scale, fit_preparation, fit_scale
-from kselect.datasets.registry import Task
 from kselect.datasets.splits import Split, draw_split
 from kselect.errors import TrialError
 from kselect.kernels import Points
@@ -26,7 +25,6 @@ from kselect.numerics.linalg import Array
 from kselect.numerics.losses import LOSSES, TEST_LOSSES
 from kselect.search import OVER_GRID, Results, TrainingContext, search
 from kselect.search.grid import evaluate_probes, reason, score_kernels
-from kselect.search.training_context import folds_from
 
 # Each worker reads a data set only once.
 load = lru_cache(maxsize=4)(read_dataset)
@@ -34,14 +32,13 @@ load = lru_cache(maxsize=4)(read_dataset)
 
 @dataclass(frozen=True, eq=False)
 class PreparedSplit:
-    """The scaled training and test rows of a split; ``targets_*`` are (q, rows), with q > 1 for several classes."""
+    """A split with its training context, and its scaled test rows with their targets (q, rows)."""
 
     rows: Split
-    train: Array
-    test: Array
     y_train: Array
-    targets_train: Array
-    targets_test: Array
+    context: TrainingContext
+    test: Array
+    targets: Array
 
 
 def run_trial(experiment: Experiment, trial: Trial) -> Job:
@@ -55,7 +52,7 @@ def run_trial(experiment: Experiment, trial: Trial) -> Job:
         parts = prepare(experiment, data, trial.split)
     except TrialError as error:
         return failed_job(experiment, trial, str(error))
-    context = training_context(experiment, trial.dataset, trial.split, parts)
+    context = parts.context
     probes = [m for m in trial.methods if m.fixed or m.at]
     surveys = tuple(m for m in trial.methods if m.everywhere)
     mine = dict.fromkeys(m for m in trial.methods if not (m.fixed or m.at or m.everywhere))
@@ -64,10 +61,10 @@ def run_trial(experiment: Experiment, trial: Trial) -> Job:
     demand = {m: experiment.settings_of(m) for m in dict.fromkeys([*mine, *columns])}
     found = search(context, demand, experiment.tune_folds, OVER_GRID[experiment.search])
     done = perf_counter()
-    sizes = len(parts.train), len(parts.test)
+    sizes = context.n, len(parts.test)
     maker = RecordMaker(trial.dataset, trial.split, METRICS[data.task], *sizes)
     wanted = {key: best for key, best in found.items() if key[0] in mine}
-    records = [*tested(maker, context, parts, wanted)]
+    records = [*tested(maker, parts, wanted)]
     if probes:
         records += probed(experiment, maker, probes, context, found)
     if surveys:
@@ -84,12 +81,14 @@ def run_trial(experiment: Experiment, trial: Trial) -> Job:
 def prepare(experiment: Experiment, data: DataSet, number: int) -> PreparedSplit:
     """Draw a split, or take one that is given with the data, and scale its rows as the protocol says.
 
+    The training context holds everything that a search may see: the training rows only.
+
     Imputation, encoding and scaling of a user's own table depend on the training rows only. A training part of one
     class is a TrialError.
     """
+    streams = partial(stream, experiment.seed, data.name, number)
     if experiment.train is not None:
-        rng = stream(experiment.seed, data.name, number, "split")
-        split = draw_split(data.y, experiment.train, experiment.stratify, rng)
+        split = draw_split(data.y, experiment.train, experiment.stratify, streams("split"))
     elif number < len(data.splits):
         split = data.splits[number]
     else:
@@ -108,40 +107,27 @@ def prepare(experiment: Experiment, data: DataSet, number: int) -> PreparedSplit
         fit_rows = data.X if experiment.scale_on == "all" else data.X[split.train]
         X = apply_scale(data.X, *fit_scale(fit_rows, experiment.scale))
     targets = data.y[None] if data.several is None else data.several
-    return PreparedSplit(
-        *(split, X[split.train], X[split.test], y_train),
-        *(targets[:, split.train], targets[:, split.test]),
-    )
-
-
-def training_context(
-    experiment: Experiment, dataset: str, split: int, rows: PreparedSplit
-) -> TrainingContext:
-    """Return everything that a search may see of a split: the training rows only."""
-    task = experiment.info(dataset).task
-    streams = partial(stream, experiment.seed, dataset, split)
-    return TrainingContext(
-        X=rows.train,
-        targets=rows.targets_train,
-        task=task,
+    context = TrainingContext(
+        X=X[split.train],
+        targets=targets[:, split.train],
+        task=data.task,
         kernels=experiment.kernels,
         ridges=experiment.lam,
-        learner=dict(experiment.learners)[task],
+        learner=dict(experiment.learners)[data.task],
         ridge=experiment.ridge,
-        folds=folds_from(streams, len(rows.train)),
         stream=streams,
     )
+    return PreparedSplit(split, y_train, context, X[split.test], targets[:, split.test])
 
 
-def tested(
-    maker: RecordMaker, context: TrainingContext, parts: PreparedSplit, found: Results
-) -> Iterator[Record]:
+def tested(maker: RecordMaker, parts: PreparedSplit, found: Results) -> Iterator[Record]:
     """Yield the record of each choice with its mean test error.
 
     Choices are ordered by kernel, so that only one test kernel matrix is in memory and each is computed once.
     """
+    context, loss = parts.context, LOSSES[TEST_LOSSES[parts.context.task]]
     order = {kernel: position for position, kernel in enumerate(context.kernels)}
-    points, kernel, K = Points(parts.test, parts.train), None, np.empty((0, 0))
+    points, kernel, K = Points(parts.test, context.X), None, np.empty((0, 0))
     in_order = sorted(
         found.items(),
         key=lambda item: (
@@ -157,7 +143,11 @@ def tested(
                 if best.point.kernel != kernel:
                     kernel, K = best.point.kernel, best.point.kernel.gram(points)
                 decisions = np.array([fit.decision(0, K) for fit in best.fits])
-                error = mean_error(context.task, parts.targets_test, decisions)
+                if len(decisions) == 1:
+                    error = float(loss(parts.targets[0], decisions[0]).mean())
+                else:  # the share of rows with another class at least as strong
+                    own = decisions[parts.targets.argmax(axis=0), np.arange(len(parts.test))]
+                    error = float(np.mean((decisions >= own).sum(axis=0) > 1))
             if error > LARGEST_ERROR:
                 raise FloatingPointError(f"a test error of {error:g} is too large to be squared")
         except FloatingPointError as overflow:
@@ -165,14 +155,6 @@ def tested(
             yield maker.record(method, setting, failure)
         else:
             yield maker.record(method, setting, best, error)
-
-
-def mean_error(task: Task, targets: Array, decisions: Array) -> float:
-    """Return the mean test loss; for several classes, the share of rows with another class at least as strong."""
-    if len(targets) == 1:
-        return float(LOSSES[TEST_LOSSES[task]](targets[0], decisions[0]).mean())
-    mine = decisions[targets.argmax(axis=0), np.arange(targets.shape[1])]
-    return float(np.mean((decisions >= mine).sum(axis=0) > 1))
 
 
 def probed(

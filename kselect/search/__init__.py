@@ -28,5 +28,9 @@ def search(
     """Return the best point of every cell: one search over the grid, and one continuous search per method."""
     grid = {m: s for m, s in demand.items() if m.search is None}
     continuous = {m: s for m, s in demand.items() if m.search}
-    found = search_tuned(context, grid, tune_folds, over_grid) if grid else {}
+    found: Results = {}
+    if any(m.tuned for m in grid):
+        found = search_tuned(context, grid, tune_folds, over_grid)
+    elif grid:
+        found = over_grid(context, grid)
     return found | search_continuously(context, continuous) if continuous else found

@@ -20,7 +20,7 @@ from kselect.criteria import CRITERIA, PROBES
 from kselect.errors import KselectError, TrialError
 from kselect.grids import show_number
 from kselect.kernels import Kernel
-from kselect.learners import Fit, Path, Problem, find_learner
+from kselect.learners import LEARNERS, Fit, Path, Problem
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.memory import keep_freed_memory
@@ -73,7 +73,7 @@ class Paths:
                 lams = self.problem.lams if ridge is None else self.problem.lams[[ridge]]
                 mine = self.problem.of_target(target, lams)
                 try:
-                    self._made[key] = find_learner(learner.name).path(mine, **dict(learner.params))
+                    self._made[key] = LEARNERS[learner.name].path(mine, **dict(learner.params))
                 except NUMERICAL as error:
                     self._broken[learner] = error
                     raise
@@ -211,8 +211,9 @@ def fit_targets(paths: Paths) -> tuple[tuple[Fit, ...], dict[int, str]]:
 
 def score(paths: Paths, method: Method) -> tuple[Array, dict[int, str]]:
     """Return a method's scores at every ridge, the mean over targets, and the reasons of the infinite ones."""
-    learner, folds = paths.context.scorer(method), paths.context.folds
-    count = len(paths.context.lams)
+    context, folds = paths.context, paths.context.folds
+    learner = dict(method.scored_by).get(context.task, context.learner)
+    count = len(context.lams)
     found, reasons = ridge_by_ridge(
         lambda ridge: np.mean([evaluate(method, p, folds) for p in paths.of(learner, ridge)], 0),
         count,
@@ -296,10 +297,10 @@ def evaluate_probes(
         except NUMERICAL as error:
             return dict.fromkeys(probes, reason(error))
         for probe in probes:
-            learner = context.scorer(probe)
+            learner = dict(probe.scored_by).get(context.task, context.learner)
             try:
                 if learner not in paths:
-                    make = find_learner(learner.name).path
+                    make = LEARNERS[learner.name].path
                     paths[learner] = make(problem, **dict(learner.params))
                 found[probe] = float(evaluate(probe, paths[learner], context.folds)[0])
             except NUMERICAL as error:

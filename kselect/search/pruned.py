@@ -19,7 +19,7 @@ from kselect.core.method import Method
 from kselect.errors import ConfigError
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.learners import find_learner
+from kselect.learners import LEARNERS
 from kselect.learners.factor import Factor, factorise
 from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds
@@ -93,7 +93,7 @@ def find_minimum(context: TrainingContext, k: int | None) -> Minimum | None:
                 return None
             point = GridPoint(context.kernels[chosen.kernel], context.lams[chosen.ridge])
             problem = context.problem(point.kernel).changed(lams=np.array([point.lam]))
-            learner = find_learner(context.learner.name)
+            learner = LEARNERS[context.learner.name]
             fit = learner.path(problem, **dict(context.learner.params)).fit()
             return Minimum(BestPoint(point, chosen.score, (fit,)), chosen.work)
     except NUMERICAL:

@@ -8,7 +8,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from kselect.core.method import Choice, LamGrid, Method
+from kselect.core.method import Choice, LamGrid
 from kselect.datasets.registry import Task
 from kselect.kernels import Kernel, Points
 from kselect.kernels.nystrom import nystrom_columns
@@ -23,11 +23,12 @@ Streams = Callable[..., np.random.Generator]
 
 @dataclass(eq=False)
 class TrainingContext:
-    """Training rows, the kernels and ridges to choose from, and the folds of the criteria.
+    """Training rows, and the kernels and ridges to choose from.
 
     ``targets`` is (q, n): one row for a regression or two classes, one row per class for more classes. ``stream``
     returns the random generator of a purpose. If ``landmarks`` are given, their columns approximate the kernel
     matrix. With ``keeps_held_out`` the search keeps the held-out predictions of cross-validation at its best point.
+    ``given_folds`` returns the folds for a number of folds if they are not to be drawn from the stream.
 
     Attributes
     ----------
@@ -35,6 +36,7 @@ class TrainingContext:
     lams : the lam grid for this number of rows.
     points : the rows, with the matrices that kernels of all parameters share.
     order : a random order of the rows, the same for every kernel and method that samples rows.
+    folds : returns k folds, the same for every method that asks.
     factors : factors of kernel matrices that one search keeps for the next.
     """
 
@@ -45,21 +47,20 @@ class TrainingContext:
     ridges: LamGrid
     learner: Choice
     ridge: RidgeMode
-    folds: Callable[[int], Folds]
     stream: Streams
     landmarks: Index | None = None
     keeps_held_out: bool = False
+    given_folds: Callable[[int], Folds] | None = None
 
     def __post_init__(self) -> None:
         self.n = len(self.X)
         self.lams = self.ridges.lams(self.n)
         self.points = Points(self.X, None if self.landmarks is None else self.X[self.landmarks])
         self.order: Index = self.stream("columns").permutation(self.n).astype(np.intp)
+        n, stream = self.n, self.stream  # not the context, which would then refer to itself
+        drawn = cache(lambda k: draw_folds(n, k, stream(f"{k} folds")))
+        self.folds: Callable[[int], Folds] = self.given_folds or drawn
         self.factors: dict[Kernel, Factor] = {}
-
-    def scorer(self, method: Method) -> Choice:
-        """Return the learner whose paths a method asks for its scores."""
-        return dict(method.scored_by).get(self.task, self.learner)
 
     def problem(self, kernel: Kernel) -> Problem:
         """Return the kernel matrix or its Nystrom columns, with the first target and every ridge."""
@@ -77,16 +78,5 @@ class TrainingContext:
 
     def part(self, rows: Index, name: str) -> TrainingContext:
         """Return a training context of some of the rows, with its own random streams."""
-        stream = partial(self.stream, name)
-        return replace(
-            self,
-            X=self.X[rows],
-            targets=self.targets[:, rows],
-            folds=folds_from(stream, len(rows)),
-            stream=stream,
-        )
-
-
-def folds_from(stream: Streams, n: int) -> Callable[[int], Folds]:
-    """Return a function that draws k folds of n rows once and returns them to every method that asks."""
-    return cache(lambda k: draw_folds(n, k, stream(f"{k} folds")))
+        stream, targets = partial(self.stream, name), self.targets[:, rows]
+        return replace(self, X=self.X[rows], targets=targets, stream=stream, given_folds=None)

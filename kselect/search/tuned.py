@@ -25,10 +25,7 @@ def search_tuned(
     context: TrainingContext, demand: Demand, folds: int = 3, search: Search = search_grid
 ) -> Results:
     """Tune the parameters of the methods that have any, then search once with all methods."""
-    tuned = {m: s for m, s in demand.items() if m.tuned}
-    if not tuned:
-        return search(context, demand)
-    values = tune(context, tuned, folds, search)
+    values = tune(context, {m: s for m, s in demand.items() if m.tuned}, folds, search)
     wanted: dict[Method, tuple[Setting, ...]] = {}
     for method, settings in demand.items():
         for setting in settings:

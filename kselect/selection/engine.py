@@ -17,7 +17,7 @@ from kselect.errors import ConfigError, DataError, TrialError
 from kselect.grids import LARGEST_SEARCH, show_number
 from kselect.kernels import Kernel, Points
 from kselect.kernels.nystrom import draw_landmarks
-from kselect.learners import Fit, find_learner
+from kselect.learners import LEARNERS, Fit
 from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.memory import available_memory, gib
@@ -189,7 +189,7 @@ def fit_choice(context: TrainingContext, found: BestPoint) -> tuple[Fit, ...]:
     A path over all ridges rounds differently, and a ridge far below a singular kernel magnifies the difference:
     5e-9 of the decision values on a table of categories at ``n lam = 4e-5``. Cost: one more path with one ridge.
     """
-    learner, params = find_learner(context.learner.name), dict(context.learner.params)
+    learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
     lams, targets = np.array([found.point.lam]), range(len(context.targets))
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
@@ -226,10 +226,10 @@ def training_context(
         ridges=LamGrid(request.lams, "select"),
         learner=request.learner,
         ridge=request.ridge,
-        folds=folds,
         stream=streams,
         landmarks=landmarks,
         keeps_held_out=True,
+        given_folds=folds,
     )
 
 
@@ -252,7 +252,7 @@ def check(request: Request, n: int, folds: Folds | None) -> None:
         raise ConfigError(
             f"{candidates} candidates (kernels times ridges) are too many: {LARGEST_SEARCH} at most"
         )
-    criterion, learner = CRITERIA[request.method.criterion], find_learner(request.learner.name)
+    criterion, learner = CRITERIA[request.method.criterion], LEARNERS[request.learner.name]
     columns = request.nystrom is not None
     if columns and learner.low_rank is None:
         raise ConfigError(f"the learner {learner.name} does not work with Nystrom columns")

@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 
 from kselect.datasets.registry import Task
 from kselect.errors import TrialError
-from kselect.learners import find_learner
+from kselect.learners import LEARNERS
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array, Index
 from kselect.selection.engine import Selection, training_context
@@ -88,7 +88,7 @@ class HeldOut:
             return selection.held_out
         context = training_context(self.X, self.targets, selection.request, lambda _: folds)
         problem, lams = context.problem(selection.kernel), np.array([selection.lam])
-        learner, params = find_learner(context.learner.name), dict(context.learner.params)
+        learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
         with threadpool_limits(1):
             paths = (learner.path(problem.of_target(t, lams), **params) for t in range(count))
             return np.array([path.held_out(folds)[0] for path in paths])

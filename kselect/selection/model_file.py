@@ -28,7 +28,7 @@ from kselect.datasets.table.written_values import MISSING, is_finite
 from kselect.errors import DataError, KselectError
 from kselect.files import write_named
 from kselect.grids import show_number
-from kselect.kernels import Kernel, find_kernel
+from kselect.kernels import KERNELS, Kernel
 from kselect.learners import Fit
 from kselect.numerics.linalg import Array
 from kselect.selection.engine import Selection, decision_values
@@ -77,7 +77,7 @@ class SavedModel:
     @property
     def kernel(self) -> Kernel:
         """The kernel with its parameters."""
-        return find_kernel(self.kernel_name).of(self.kernel_params)
+        return KERNELS.find(self.kernel_name).of(self.kernel_params)
 
 
 def model_of(

@@ -15,8 +15,8 @@ from kselect.criteria import Criterion, find_criterion
 from kselect.datasets.registry import Task
 from kselect.errors import ConfigError, nearest
 from kselect.grids import parse_grid
-from kselect.kernels import KERNELS, Kernel, Points, find_kernel
-from kselect.learners import Learner, find_learner
+from kselect.kernels import KERNELS, Kernel, Points
+from kselect.learners import LEARNERS, Learner
 from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array, Index
@@ -69,7 +69,7 @@ def make_request(
     ``params`` holds parameters of the learner and of the criterion. ``how`` holds the remaining fields of
     ``Request``. ``kernels`` are the candidates of the kernel named ``kernel``.
     """
-    named = find_learner(learner)
+    named = LEARNERS.find(learner)
     if task not in named.tasks:
         raise ConfigError(f"the learner {learner} is for {' and '.join(named.tasks)}, not {task}")
     rest, choice = split_parameters(named, criterion, params)
@@ -101,7 +101,7 @@ def make_kernels(
     A grid that is missing, None or "auto" is laid around the scale of the data X if the kernel defines a scale,
     and is the kernel's default grid otherwise.
     """
-    cls = find_kernel(name)
+    cls = KERNELS.find(name)
     given = {k: g for k, grid in grids.items() if (g := as_plain(grid)) is not None and g != AUTO}
     names = [] if cls.learned else [field.name for field in fields(cls)]
     unknown = [key for key in given if key not in names]

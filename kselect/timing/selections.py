@@ -14,7 +14,7 @@ from kselect.core.method import SELECTED, Choice, Method
 from kselect.datasets.dataset import Source
 from kselect.errors import TrialError
 from kselect.numerics.linalg import Array
-from kselect.run.trial import PreparedSplit, load, prepare, training_context
+from kselect.run.trial import PreparedSplit, load, prepare
 from kselect.search.continuous import search_continuously
 from kselect.search.grid import Paths, score
 from kselect.search.pruned import prunes, select_minimum
@@ -43,9 +43,7 @@ class Training:
 
     def bare(self) -> TrainingContext:
         """Return a new context with empty caches."""
-        return training_context(
-            self.experiment, self.dataset, self.experiment.splits[0], self.parts
-        )
+        return replace(self.parts.context)
 
     def context(self) -> TrainingContext:
         """Return a new context that caches only what all kernels share, such as distances."""
@@ -62,7 +60,7 @@ class Training:
     @property
     def shape(self) -> tuple[int, int]:
         """Return the numbers of rows and features."""
-        rows, features = self.parts.train.shape
+        rows, features = self.parts.context.X.shape
         return rows, features
 
 
@@ -94,7 +92,7 @@ class PaperSelection:
         parts, learner = self.training.parts, self.training.learner(self.method)
         self.context = self.training.context()
         self.problem = TimedProblem(
-            parts.train,
+            parts.context.X,
             parts.y_train,
             BIAS.get(learner.name, False),
             self.context.ridge,

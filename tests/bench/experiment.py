@@ -38,7 +38,7 @@ CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 def floor_seconds(experiment: Experiment, trial: Trial) -> float:
     """Return CPU seconds of the eigendecompositions of a trial's training kernels."""
     data = load(experiment.info(trial.dataset), trial.source)
-    points = Points(prepare(experiment, data, trial.split).train)
+    points = Points(prepare(experiment, data, trial.split).context.X)
     total = 0.0
     for kernel in experiment.kernels:
         K = kernel.gram(points)

@@ -103,7 +103,7 @@ def all_criteria(X: Array, y: Array, learner: str) -> float:
         ridges=LamGrid(tuple(LAMS), "select"),
         learner=Choice(learner),
         ridge="fixed",
-        folds=folds.__getitem__,
+        given_folds=folds.__getitem__,
         stream=partial(stream, 0),
     )
     search_grid(side, dict.fromkeys(methods, (SELECTED,)))

@@ -99,7 +99,7 @@ def square_surface(X: Array, y: Array, folds: Folds) -> Array:
         ridges=LamGrid(tuple(LAMS.tolist()), "select"),
         learner=Choice("krr"),
         ridge="per-fold",
-        folds={k: folds}.__getitem__,
+        given_folds={k: folds}.__getitem__,
         stream=partial(stream, 0),
     )
     method = Method(f"{k}-CV", "k-CV", k, (("average", "points"), ("loss", "squared")))

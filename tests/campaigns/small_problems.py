@@ -335,7 +335,7 @@ class Tally:
     def compare(self, drawn: Drawn) -> None:
         """Compare all scores of a problem."""
         asked, name = list(methods(drawn)), drawn.learner.rstrip("*")
-        more = {"folds": lambda _: drawn.folds, "ridge": drawn.ridge}
+        more = {"given_folds": lambda _: drawn.folds, "ridge": drawn.ridge}
         side = side_of([drawn.kernel], drawn.X, drawn.y, drawn.lams, learner=name, **more)
         if drawn.learner.endswith("*"):
             side = replace(side, landmarks=np.arange(len(drawn.y)))

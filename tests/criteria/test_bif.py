@@ -14,7 +14,7 @@ from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.nystrom import nystrom_columns
 from kselect.kernels.polynomial import Linear, Polynomial
-from kselect.learners import Path, Problem, find_learner
+from kselect.learners import LEARNERS, Path, Problem
 from kselect.numerics.folds import draw_folds, stream
 
 LAMS = np.array([1e-4, 1e-2, 1.0])
@@ -26,7 +26,7 @@ FOLDS = draw_folds(43, 5, stream(0, "folds"))
 
 def path_at(tau: float) -> Path:
     K = Gaussian(tau).gram(Points(X))
-    return find_learner("lssvm").path(Problem(X, Y, Gaussian(tau), K, LAMS, "per-fold"))
+    return LEARNERS["lssvm"].path(Problem(X, Y, Gaussian(tau), K, LAMS, "per-fold"))
 
 
 @pytest.mark.parametrize("order", [1, 3, 5])

@@ -25,7 +25,7 @@ from kselect.criteria.penalised_risk import (
 from kselect.errors import TrialError
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Linear
-from kselect.learners import Problem, find_learner
+from kselect.learners import LEARNERS, Problem
 from kselect.learners.krr_lssvm import SquareLossPath
 from kselect.numerics.linalg import Array
 
@@ -155,7 +155,7 @@ def test_refusals() -> None:
 
 
 def path_of(p: Problem) -> Any:
-    return find_learner("krr").path(p)
+    return LEARNERS["krr"].path(p)
 
 
 @pytest.mark.parametrize(("t", "count"), [(0.1, 2), (0.5, 9), (0.9, 16), (0.0, 1), (1.0, 18)])

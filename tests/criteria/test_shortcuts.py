@@ -28,7 +28,7 @@ from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.nystrom import nystrom_columns
 from kselect.kernels.polynomial import Polynomial
-from kselect.learners import Problem, find_learner
+from kselect.learners import LEARNERS, Problem
 from kselect.learners.krr_lssvm import SquareLossPath
 from kselect.learners.primal import PrimalPath
 from kselect.numerics.folds import Folds
@@ -62,7 +62,7 @@ def oracle(p: Problem, f: Array, lam: float, learner: str, c: int, rhs: str) -> 
 def test_definition(learner: str, loss: Any, rhs: Any) -> None:
     """The score is the mean over points, or over folds if requested."""
     p = problem()
-    path: Any = find_learner(learner).path(p)
+    path: Any = LEARNERS[learner].path(p)
     points = fast_cross_validation(path, FOLDS, c=4 / 18, rhs=rhs, loss=loss)
     folds = fast_cross_validation(path, FOLDS, c=4 / 18, rhs=rhs, loss=loss, average="folds")
     for i, lam in enumerate(p.lams.tolist()):
@@ -107,7 +107,7 @@ def test_columns_are_drawn_in_the_problems_order() -> None:
     """Columns are drawn in the problem's order: another order gives another score; too many columns are refused."""
     p = problem()
     assert p.order is not None
-    one, two = (find_learner("krr").path(replace(p, order=o)) for o in (p.order, p.order[::-1]))
+    one, two = (LEARNERS["krr"].path(replace(p, order=o)) for o in (p.order, p.order[::-1]))
     scores: Any = [fast_cross_validation(path, FOLDS) for path in (one, two)]  # type: ignore[arg-type]
     assert np.abs(scores[0] - scores[1]).max() > 1e-6
     with pytest.raises(TrialError, match="at most 1"):
@@ -123,7 +123,7 @@ def test_definition_first(learner: str, loss: Any, order: int) -> None:
     """The score is the mean loss of ``f + eps B`` over points, or over folds; the order has an effect."""
     X, y = rows(18)
     p = problem_of(Gaussian(2.0), X, y, (0.05, 0.2))
-    path: Any = find_learner(learner).path(p)
+    path: Any = LEARNERS[learner].path(p)
     points = first_order_cross_validation(path, FOLDS_FIRST, loss=loss, order=order)
     folds = first_order_cross_validation(path, FOLDS_FIRST, loss=loss, order=order, average="folds")
     for i, lam in enumerate(p.lams.tolist()):
@@ -140,7 +140,7 @@ def test_definition_first(learner: str, loss: Any, order: int) -> None:
 def test_it_has_no_guard() -> None:
     """Near K = I the score is close to the training error: as in the paper, there is no guard."""
     X, y = rows(18)
-    path: Any = find_learner("krr").path(problem_of(Gaussian(1e-4), X, y, (1e-6,)))
+    path: Any = LEARNERS["krr"].path(problem_of(Gaussian(1e-4), X, y, (1e-6,)))
     assert first_order_cross_validation(path, FOLDS_FIRST)[0] < 1e-6
 
 
@@ -203,7 +203,7 @@ def test_definition_newton(ridge: Any) -> None:
     """k-Newton is the hinge loss after the step, averaged over points and over folds."""
     X, y = rows(18)
     p = problem_of(Gaussian(2.0), X, y, (0.05, 0.2), ridge=ridge)
-    path: Any = find_learner("smooth-hinge").path(p)
+    path: Any = LEARNERS.find("smooth-hinge").path(p)
     points = newton_cross_validation(path, FOLDS_NEWTON, loss="hinge")
     folds = newton_cross_validation(path, FOLDS_NEWTON, loss="hinge", average="folds")
     for i, lam in enumerate(p.lams.tolist()):
@@ -219,7 +219,7 @@ def test_definition_newton(ridge: Any) -> None:
 def test_newton_is_exact_for_the_square_loss(ridge: Any) -> None:
     """For the square loss, k-Newton is k-CV."""
     X, y = rows(18)
-    path: Any = find_learner("krr").path(problem_of(Gaussian(2.0), X, y, ridge=ridge))
+    path: Any = LEARNERS["krr"].path(problem_of(Gaussian(2.0), X, y, ridge=ridge))
     np.testing.assert_array_equal(
         newton_cross_validation(path, FOLDS_NEWTON), cross_validation(path, FOLDS_NEWTON)
     )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from problems import any_kernel, rows
 
 from kselect.errors import ConfigError
-from kselect.kernels import KERNELS, Kernel, Points, find_kernel
+from kselect.kernels import KERNELS, Kernel, Points
 from kselect.kernels.gaussian import HARMLESS, NEGLIGIBLE, Gaussian
 from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.numerics.linalg import Array
@@ -179,7 +179,7 @@ def test_parameters_matter(name: str) -> None:
 def test_registered_under_its_name(name: str) -> None:
     """A kernel is found by its ``name``, documented, frozen, and equal by value."""
     kernel = any_kernel(name)
-    assert find_kernel(name) is type(kernel)
+    assert KERNELS[name] is type(kernel)
     assert kernel.name == name
     assert (type(kernel).__doc__ or "").partition("\n")[0].endswith((".", ")"))
     assert kernel == any_kernel(name)
@@ -192,7 +192,7 @@ def test_registered_under_its_name(name: str) -> None:
 def test_unknown_kernel_names_the_nearest() -> None:
     """An unknown kernel is refused with the nearest name."""
     with pytest.raises(ConfigError, match="unknown kernel 'gausian'; did you mean 'gaussian'"):
-        find_kernel("gausian")
+        KERNELS.find("gausian")
 
 
 def test_base_has_no_gram() -> None:

@@ -12,7 +12,7 @@ import kselect.learners.fold_solves as fold_solves
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Linear, Polynomial
-from kselect.learners import Problem, find_learner
+from kselect.learners import LEARNERS, Problem
 from kselect.learners.factor import SpectralFactor
 from kselect.learners.fold_solves import EigenvalueRange, LargeRidges, worthwhile
 from kselect.numerics.folds import Folds, draw_folds
@@ -34,7 +34,7 @@ def shared(kernel: Kernel, ridge: Any) -> Problem:
 @pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Gaussian(1e-3), Linear()])
 def test_targets_do_not_influence_each_other(learner: str, ridge: Any, kernel: Kernel) -> None:
-    together, make = shared(kernel, ridge), find_learner(learner)
+    together, make = shared(kernel, ridge), LEARNERS[learner]
     for t, y in enumerate(TARGETS):
         mine = make.path(together.of_target(t, LAMS))
         alone = make.path(Problem(X, y, kernel, together.K, LAMS, ridge))
@@ -51,7 +51,7 @@ def test_targets_do_not_influence_each_other(learner: str, ridge: Any, kernel: K
 
 @pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
 def test_a_changed_target_shares_no_predictions(ridge: Any) -> None:
-    together, make = shared(Gaussian(1.0), ridge), find_learner("krr")
+    together, make = shared(Gaussian(1.0), ridge), LEARNERS["krr"]
     first = make.path(together.of_target(0, LAMS)).held_out(FOLDS[0])
     moved = together.of_target(0, LAMS).changed(y=TARGETS[1])
     assert moved.right_sides.shape == (1, 23)
@@ -75,7 +75,7 @@ def test_every_way_is_retraining(
     monkeypatch.setattr(fold_solves, way, limit)
     p, bias = shared(kernel, ridge), learner == "lssvm"
     for folds in FOLDS:
-        held = find_learner(learner).path(p).held_out(folds)
+        held = LEARNERS[learner].path(p).held_out(folds)
         for F in folds.members:
             T = oracles.without(F, p.n)
             for f, lam in zip(held, p.lams.tolist(), strict=True):
@@ -98,7 +98,7 @@ def test_blocks_are_computed_once(size: int, monkeypatch: pytest.MonkeyPatch) ->
             return real(self, F, gammas)
 
         monkeypatch.setattr(SpectralFactor, name, counted)
-    together, make = shared(Gaussian(1.0), "fixed"), find_learner("lssvm")
+    together, make = shared(Gaussian(1.0), "fixed"), LEARNERS["lssvm"]
     folds = Folds.from_numbers(np.arange(23) % 5)
     make.path(together.of_target(0, LAMS)).held_out(folds)
     once = len(made)
@@ -197,7 +197,7 @@ def test_predictions_do_not_depend_on_the_series(
             X_LARGE, TARGETS_LARGE[1], kernel, K, LAMS_LARGE, ridge, targets=TARGETS_LARGE
         )
         asked.append(0)
-        found.append(find_learner("krr").path(problem).held_out(UNEQUAL))
+        found.append(LEARNERS["krr"].path(problem).held_out(UNEQUAL))
     for lam, by_blocks, by_series in zip(LAMS_LARGE.tolist(), *found, strict=True):
         bound = oracles.held_out_bound(
             K, TARGETS_LARGE[1], UNEQUAL.members, lam, bias=False, per_fold=ridge == "per-fold"

@@ -16,14 +16,14 @@ from problems import Case, cases, numbered, problem_of
 from kselect.criteria import find_criterion
 from kselect.errors import TrialError
 from kselect.kernels.gaussian import Gaussian
-from kselect.learners import Problem, find_learner
+from kselect.learners import LEARNERS, Problem
 from kselect.learners.krr_lssvm import RidgePath, krr
 from kselect.learners.nystrom_series import factor_of_share, nystrom_factor, woodbury
 from kselect.learners.smooth_hinge import SmoothHingePath, smooth_hinge
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 
-LEARNERS = st.sampled_from(["krr", "smooth-hinge"])
+NAMES = st.sampled_from(["krr", "smooth-hinge"])
 SIDES = st.sampled_from(["exact", "nystrom"])
 
 
@@ -64,7 +64,7 @@ def slopes(learner: str, y: Array, f: Array) -> tuple[Array, Array]:
     return slow.slopes(y, f, 0.05)
 
 
-@given(cases(labels=True, lowest=-3.0), LEARNERS, SIDES, st.integers(0, 4), st.data())
+@given(cases(labels=True, lowest=-3.0), NAMES, SIDES, st.integers(0, 4), st.data())
 def test_fbif_is_the_recursion(
     case: Case, learner: str, rhs: Any, order: int, draw: st.DataObject
 ) -> None:
@@ -164,7 +164,7 @@ def test_divergent_predictions_count_as_wrong(learner: str) -> None:
 def test_learners_with_a_bias_are_refused(learner: str) -> None:
     """FBIF has no bias."""
     criterion, _ = find_criterion("5-FBIF")
-    assert list(criterion.misfits("5-FBIF", find_learner(learner), ["gaussian"])) == [
+    assert list(criterion.misfits("5-FBIF", LEARNERS[learner], ["gaussian"])) == [
         f"5-FBIF needs a series on Nystrom columns, which {learner} does not have"
     ]
 

@@ -17,7 +17,7 @@ from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.nystrom import draw_landmarks, nystrom_columns
 from kselect.kernels.polynomial import Linear, Polynomial
-from kselect.learners import Path, Problem, find_learner
+from kselect.learners import LEARNERS, Path, Problem
 from kselect.learners.krr_lssvm import SquareLossPath
 from kselect.learners.primal import PrimalPath
 from kselect.learners.problem import RidgeMode
@@ -39,7 +39,7 @@ TOLERANCE = 10 * N * 2.2e-16 * 1e4
 
 def paths(learner: str, ridge: RidgeMode = "fixed") -> tuple[Path, Path]:
     """Return the path on ``V V^T`` and the primal path on V."""
-    make = find_learner(learner).path
+    make = LEARNERS[learner].path
     dense = COLUMNS.V @ COLUMNS.V.T
     exact = make(Problem(X, Y, KERNEL, dense, LAMS, ridge))
     primal = make(Problem(X, Y, KERNEL, np.empty((0, 0)), LAMS, ridge, COLUMNS))
@@ -97,10 +97,10 @@ def test_new_rows_are_predicted_through_the_landmarks(learner: str) -> None:
 def test_another_target_on_the_same_kernel(learner: str) -> None:
     other = stream(0, "other").normal(size=N)
     for path in paths(learner):
-        fresh = find_learner(learner).path(
+        fresh = LEARNERS[learner].path(
             Problem(X, other, KERNEL, path.problem.K, LAMS, "fixed", path.problem.columns)
         )
-        moved = find_learner(learner).path(path.problem.changed(y=other))
+        moved = LEARNERS[learner].path(path.problem.changed(y=other))
         assert moved.problem.matrix is path.problem.matrix
         assert np.array_equal(moved.decision(), fresh.decision())
         assert not np.array_equal(path.decision(), fresh.decision())
@@ -129,7 +129,7 @@ def test_with_all_columns_the_exact_predictions_or_none(seed: int) -> None:
     n = int(rng.integers(6, 30))
     X = np.round(rng.normal(size=(n, 2)) * 10 ** rng.uniform(-1, 2), int(rng.integers(3)))
     y, kernel, learner = rng.normal(size=n), some_kernel(rng, X), rng.choice(["krr", "lssvm"])
-    folds, make = draw_folds(n, 4, rng), find_learner(learner).path
+    folds, make = draw_folds(n, 4, rng), LEARNERS[learner].path
     columns, K = nystrom_columns(kernel, Points(X), np.arange(n)), kernel.gram(Points(X))
     answered, reasons = 0, set[str]()
     for lam in np.linalg.norm(K, 2) / n * 10.0 ** np.arange(-18.0, 1.0):
@@ -174,7 +174,7 @@ def of_each_class(learner: str, ridge: RidgeMode) -> tuple[Problem, list[Path]]:
     codes = np.arange(N) % 3
     targets = np.where(codes == np.arange(3)[:, None], 1.0, -1.0)
     together = Problem(X, targets[0], KERNEL, np.empty((0, 0)), LAMS, ridge, COLUMNS, None, targets)
-    make = find_learner(learner).path
+    make = LEARNERS[learner].path
     return together, [make(together.of_target(t, LAMS)) for t in range(len(targets))]
 
 
@@ -184,7 +184,7 @@ def test_classes_do_not_influence_each_other(learner: str, ridge: RidgeMode) -> 
     together, found = of_each_class(learner, ridge)
     folds = [draw_folds(N, k, stream(0, "folds")) for k in (2, 7, N)]
     for path in found:
-        alone = find_learner(learner).path(together.changed(y=path.problem.y))
+        alone = LEARNERS[learner].path(together.changed(y=path.problem.y))
         for question in ("decision", "loo", "unexplained"):
             np.testing.assert_array_equal(getattr(path, question)(), getattr(alone, question)())
         for some in folds:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.nystrom import draw_landmarks, nystrom_columns
-from kselect.learners import Path, Problem, find_learner
+from kselect.learners import LEARNERS, Path, Problem
 from kselect.learners.problem import RidgeMode
 from kselect.learners.series import rates_reaching
 from kselect.numerics.folds import Folds, draw_folds, stream
@@ -29,10 +29,10 @@ def make(learner: str, tau: float = 2.0, ridge: RidgeMode = "fixed", thin: bool 
     kernel = Gaussian(tau)
     if not thin:
         K = kernel.gram(Points(X))
-        return find_learner(learner).path(Problem(X, Y, kernel, K, LAMS, ridge))
+        return LEARNERS[learner].path(Problem(X, Y, kernel, K, LAMS, ridge))
     landmarks = draw_landmarks(N, 20, stream(0, "landmarks"))
     columns = nystrom_columns(kernel, Points(X, X[landmarks]), landmarks)
-    return find_learner(learner).path(Problem(X, Y, kernel, np.empty((0, 0)), LAMS, ridge, columns))
+    return LEARNERS[learner].path(Problem(X, Y, kernel, np.empty((0, 0)), LAMS, ridge, columns))
 
 
 def dense_kernel(path: Path) -> Array:

@@ -8,15 +8,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from problems import side_of
 
 import kselect.run.trial as trial
 from kselect.config.load import load_config
 from kselect.core.experiment import Experiment
-from kselect.core.grid_point import BestPoint
+from kselect.core.grid_point import BestPoint, GridPoint
 from kselect.core.job import Trial
+from kselect.core.method import SELECTED, Method
+from kselect.core.record import RecordMaker
 from kselect.datasets.fetch import Places, resolve
 from kselect.datasets.prepare import fit_preparation
+from kselect.datasets.splits import Split
 from kselect.kernels import Points
+from kselect.kernels.polynomial import Linear
+from kselect.learners import Fit
 from kselect.plan import find_sources
 from kselect.report.sections import FIGURES
 from kselect.run.trial import PreparedSplit, load, prepare, run_trial
@@ -67,7 +73,7 @@ def leaks(folder: Path) -> bool:
         lines[i][0], lines[i][1] = "1000", "XXL"
     after, same = parts_of(write(folder, lines))
     assert np.array_equal(split.train, same.train)
-    return not np.array_equal(before.train, after.train)
+    return not np.array_equal(before.context.X, after.context.X)
 
 
 def test_test_rows_do_not_change_the_preparation(tmp_path: Path) -> None:
@@ -98,13 +104,19 @@ def test_the_error_of_three_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     outcome = run_trial(experiment, Trial("my", 0, experiment.methods, sources["my"]))
     assert {r.status for r in outcome.records} == {"ok"}
     for record, result in zip(outcome.records, found, strict=True):
-        K = result.point.kernel.gram(Points(parts.test, parts.train))
+        K = result.point.kernel.gram(Points(parts.test, parts.context.X))
         decisions = np.array([dual.decision(0, K) for dual in result.fits])
-        wrong = decisions.argmax(axis=0) != parts.targets_test.argmax(axis=0)
+        wrong = decisions.argmax(axis=0) != parts.targets.argmax(axis=0)
         assert record.error == pytest.approx(wrong.mean())
 
 
 def test_ties_count_as_errors() -> None:
     targets = np.array([[1.0, -1, -1], [-1, 1, -1], [-1, -1, 1]])
     decisions = np.array([[0.5, 0, 0], [0.5, 1, 0], [0, 0, 2.0]])
-    assert trial.mean_error("classification", targets, decisions) == pytest.approx(1 / 3)
+    context = side_of([Linear()], np.eye(3), targets, (0.1,))
+    parts = PreparedSplit(Split(*[np.arange(3)] * 2), np.arange(3.0), context, np.eye(3), targets)
+    fits = tuple(Fit(row[None], np.zeros(1)) for row in decisions)
+    best = BestPoint(GridPoint(Linear(), 0.1), 0.0, fits)
+    maker = RecordMaker("my", 0, "zero-one", 3, 3)
+    (record,) = trial.tested(maker, parts, {(Method("5-CV", "k-CV", 5, ()), SELECTED): best})
+    assert record.error == pytest.approx(1 / 3)

@@ -126,7 +126,7 @@ def test_a_planted_leak_is_caught(
         if isinstance(found, SearchFailure):
             return float("inf")
         K = found.point.kernel.gram(Points(seen[-1].test, part.points.Z))
-        wrong: Array = seen[-1].targets_test[0] * found.fits[0].decision(0, K) <= 0
+        wrong: Array = seen[-1].targets[0] * found.fits[0].decision(0, K) <= 0
         return float(wrong.sum())
 
     monkeypatch.setattr(trial_module, "prepare", watched)

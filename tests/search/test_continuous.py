@@ -43,7 +43,7 @@ def side(X: Array, targets: Array, seed: int = 0) -> TrainingContext:
         ridges=LamGrid((0.1,), "select"),
         learner=Choice("lssvm"),
         ridge="fixed",
-        folds=lambda _: folds,
+        given_folds=lambda _: folds,
         stream=lambda *_: np.random.default_rng(0),
     )
 
@@ -199,7 +199,7 @@ def tiny(X: Array, y: Array) -> TrainingContext:
     """Return fewer rows than folds."""
     found = side(np.repeat(X, 3, axis=0), np.repeat(y, 3)[None])
     halves = Folds.from_numbers(np.array([0, 1]))
-    return replace(found, X=X, targets=y[None], folds=lambda _: halves)
+    return replace(found, X=X, targets=y[None], given_folds=lambda _: halves)
 
 
 NAMED = {"equal rows": "all rows are equal", "an infinite feature": "not a finite number"}

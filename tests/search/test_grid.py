@@ -24,7 +24,7 @@ from kselect.errors import TrialError
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Linear, Polynomial
-from kselect.learners import Fit, Path, Problem, find_learner
+from kselect.learners import LEARNERS, Fit, Path, Problem
 from kselect.learners.krr_lssvm import SquareLossPath
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array
@@ -57,7 +57,7 @@ def side(
     kernels: Sequence[Kernel] = KERNELS, points: Array = X, lams: Any = LAMS
 ) -> TrainingContext:
     """Return the LSSVM on the rows."""
-    return side_of(kernels, points, Y, tuple(lams), folds=folds_of)
+    return side_of(kernels, points, Y, tuple(lams), given_folds=folds_of)
 
 
 EACH = LamGrid(tuple(LAMS), "fixed").settings()
@@ -345,10 +345,10 @@ def test_no_matrix_outlives_the_search(learner: str) -> None:
     kernel, lams = Gaussian(1.0), np.array([0.1, 1.0])
     K = kernel.gram(Points(X))
     folds = draw_folds(30, 5, stream(0, "folds"))
-    path = find_learner(learner).path(Problem(X, y, kernel, K, lams))
+    path = LEARNERS[learner].path(Problem(X, y, kernel, K, lams))
     for name, criterion in CRITERIA.items():
         label = criterion.label(5) if criterion.takes_folds else name
-        if list(criterion.misfits(label, find_learner(learner), ["gaussian"])):
+        if list(criterion.misfits(label, LEARNERS[learner], ["gaussian"])):
             continue
         params = tuple((p.name, p.default) for p in criterion.parameters)
         evaluate(

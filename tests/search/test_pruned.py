@@ -22,7 +22,7 @@ from kselect.errors import ConfigError, TrialError
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Polynomial
-from kselect.learners import Problem, find_learner
+from kselect.learners import LEARNERS, Problem
 from kselect.learners.factor import factorise
 from kselect.learners.problem import RidgeMode
 from kselect.learners.smooth_hinge import smooth_hinge
@@ -60,7 +60,7 @@ from kselect.search.pruned_square import (
 LAMS = 2.0 ** np.arange(-15, 16, 2)
 TAUS = 2.0 ** np.arange(-15, 16, 2)
 WIDTHS = tuple(Gaussian(float(tau)) for tau in TAUS)
-LEARNERS: tuple[PrunedLearner, ...] = ("smooth-hinge", "krr")
+NAMES: tuple[PrunedLearner, ...] = ("smooth-hinge", "krr")
 RIDGES: tuple[RidgeMode, ...] = ("per-fold", "fixed")
 
 
@@ -90,9 +90,7 @@ def surface(
     rows = []
     for kernel in kernels:
         p = Problem(X, y, kernel, kernel.gram(Points(X)), LAMS, ridge)
-        path: Any = (
-            smooth_hinge(p, h=h) if learner == "smooth-hinge" else find_learner("krr").path(p)
-        )
+        path: Any = smooth_hinge(p, h=h) if learner == "smooth-hinge" else LEARNERS["krr"].path(p)
         rows.append(loss(y, path.held_out(folds)).mean(axis=1))
     return np.array(rows)
 
@@ -114,7 +112,7 @@ def assert_below(values: Array, bounds: Array) -> None:
 
 
 @pytest.mark.parametrize("ridge", RIDGES)
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", NAMES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_finds_the_minimum_of_the_surface(
     kind: str, learner: PrunedLearner, ridge: RidgeMode
@@ -128,7 +126,7 @@ def test_finds_the_minimum_of_the_surface(
         assert found.excluded == ()
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", NAMES)
 def test_few_models_are_trained(learner: PrunedLearner) -> None:
     """Few models are trained if there is something to learn."""
     X, y = data("random", 60)
@@ -144,7 +142,7 @@ def test_few_models_are_trained(learner: PrunedLearner) -> None:
 @given(
     st.lists(any_kernels(), min_size=1, max_size=4),
     st.integers(0, 2**32 - 1),
-    st.sampled_from(LEARNERS),
+    st.sampled_from(NAMES),
     st.sampled_from(RIDGES),
     st.sampled_from([0.05, 0.5]),
 )
@@ -182,7 +180,7 @@ def test_regression_with_a_target_far_from_zero() -> None:
     assert found.work.kernels_fitted < len(WIDTHS)
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", NAMES)
 def test_rows_in_the_order_of_the_folds_are_not_copied(learner: PrunedLearner) -> None:
     """Rows already in fold order are not copied and give the same result."""
     X, y = data("random", 40)
@@ -282,7 +280,7 @@ def test_bounds_of_the_square_hold(kind: str, tau: float, ridge: RidgeMode) -> N
     """The bounds hold per row before any fit, by the training loss, and by the quadratic form."""
     K, grid, folds, X = ordered(kind, tau, 5, ridge)
     p = Problem(X, grid.y, Gaussian(tau), K, grid.lams, ridge)
-    f = find_learner("krr").path(p).held_out(folds)
+    f = LEARNERS["krr"].path(p).held_out(folds)
     largest = largest_fits(K, grid.slices, grid.y, grid.gammas(1.0))
     assert_below(np.abs(f).T, largest * (1 + 1e-9) + 1e-11)
     losses, width = grid.by_fold(np.square(grid.y - f)), SquareBounds(K, grid, None)
@@ -435,7 +433,7 @@ def test_a_newton_step_is_exact_for_the_square_loss_only() -> None:
     assert not prunes(side(), replace(newton, params=k_cv("hinge").params))
 
 
-@pytest.mark.parametrize("broken", ["select_exactly", "find_learner"])
+@pytest.mark.parametrize("broken", ["select_exactly", "GridPoint"])
 def test_a_failure_leaves_it_to_the_grid(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a failure the grid is searched, which names the failing candidates."""
 

@@ -24,7 +24,7 @@ from kselect.errors import ConfigError, KselectError
 from kselect.kernels import KERNELS
 from kselect.kernels.ard import Ard
 from kselect.kernels.polynomial import Linear, Polynomial
-from kselect.learners import find_learner
+from kselect.learners import LEARNERS
 from kselect.selection.request import (
     FLKL,
     LAM,
@@ -188,12 +188,12 @@ def test_more_folds_than_rows() -> None:
 
 def test_parameters_of_a_learner_and_of_a_criterion_are_told_apart() -> None:
     """An unknown parameter is passed to the criterion, whose error suggests the nearest name."""
-    learner = find_learner("quadratic-svr")
+    learner = LEARNERS.find("quadratic-svr")
     rest, own = split_parameters(learner, "5-KS", {"eta": "2", "eps": "0.5", "etta": "1"})
     assert rest == {"eta": "2", "etta": "1"}
     assert own == Choice("quadratic-svr", (("eps", 0.5),))
     assert split_parameters(learner, "5-CV", {})[1].params == (("eps", 0.1),)
-    assert split_parameters(find_learner("krr"), "5-CV", {"eps": "1"}) == (
+    assert split_parameters(LEARNERS["krr"], "5-CV", {"eps": "1"}) == (
         {"eps": "1"},
         Choice("krr"),
     )

@@ -27,12 +27,9 @@ def training() -> Training:
     found = load_config(CONFIG, FIGURES, {"datasets": ["thyroid"]})
     source = resolve(found.info("thyroid"), Places(Path("none"), None, offline=True))
     whole = Training.of(found, "thyroid", source)
-    parts = replace(
-        whole.parts,
-        train=whole.parts.train[::2],
-        y_train=whole.parts.y_train[::2],
-        targets_train=whole.parts.targets_train[:, ::2],
-    )
+    context = whole.parts.context
+    context = replace(context, X=context.X[::2], targets=context.targets[:, ::2])
+    parts = replace(whole.parts, context=context, y_train=whole.parts.y_train[::2])
     return replace(whole, parts=parts)
 
 
@@ -64,9 +61,9 @@ def test_only_flkl_has_a_search_of_its_paper(training: Training) -> None:
 
 
 def test_a_failure_is_a_cell_with_its_reason(training: Training) -> None:
-    flat = replace(
-        training, parts=replace(training.parts, train=np.ones_like(training.parts.train))
-    )
+    context = training.parts.context
+    context = replace(context, X=np.ones_like(context.X))
+    flat = replace(training, parts=replace(training.parts, context=context))
     ours = found(flat, "ARD-FLKL")
     with pytest.raises(TrialError, match="all rows are equal"):
         search_all_values(flat, ours)

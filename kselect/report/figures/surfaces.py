@@ -172,15 +172,15 @@ def decide(study: Study, figure: Surfaces, lam: float, kernel: Ard) -> DecisionS
             return None
         data = load(info, source)
         parts = prepare(experiment, data, figure.split)
-        fit = LSSVMSolution(kernel.gram(Points(parts.train)), parts.y_train, lam)
+        fit = LSSVMSolution(kernel.gram(Points(parts.context.X)), parts.y_train, lam)
     except KselectError:
         return None
-    low, high = parts.train.min(axis=0), parts.train.max(axis=0)
+    low, high = parts.context.X.min(axis=0), parts.context.X.max(axis=0)
     pad = MARGIN * (high - low)
     x, y = (np.linspace(low[j] - pad[j], high[j] + pad[j], STEPS) for j in (0, 1))
     plane = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-    values = kernel.gram(Points(plane, parts.train)) @ fit.alpha + fit.bias
-    return DecisionSurface(x, y, values.reshape(STEPS, STEPS), parts.train, parts.y_train)
+    values = kernel.gram(Points(plane, parts.context.X)) @ fit.alpha + fit.bias
+    return DecisionSurface(x, y, values.reshape(STEPS, STEPS), parts.context.X, parts.y_train)
 
 
 def find_levels(values: Array) -> list[float]:

@@ -12,7 +12,7 @@ from kselect.core.method import Choice, Method, Setting
 from kselect.core.table import Column, Group, Table, Values
 from kselect.criteria import PROBES
 from kselect.kernels.gaussian import Gaussian
-from kselect.learners import find_learner
+from kselect.learners import LEARNERS
 from kselect.report import style
 from kselect.report.elements import File, Passage
 from kselect.report.figures.base import FigureBase, FigureReader, methods_behind
@@ -95,7 +95,7 @@ class Theory(FigureBase, kind="theory"):
             config.wrong(("criterion",), f"{label!r} is not a method with folds")
         uniform = config.datasets("uniform") if "uniform" in written else ()
         for dataset in (d for d in uniform if d in context.learners):
-            learner = find_learner(context.learners[dataset].name)
+            learner = LEARNERS.find(context.learners[dataset].name)
             for words in PROBES[UNIFORM].misfits(UNIFORM, learner, ()):
                 place = written["uniform"].index(dataset)
                 config.wrong(("uniform", place), f"{dataset}: {words}")
