@@ -247,6 +247,17 @@ def test_a_fold_that_leaves_one_class() -> None:
     np.testing.assert_allclose(held[:, :4], -1.0)
 
 
+@pytest.mark.parametrize("seed", [4, 207, 241, 290])
+def test_a_large_C_alone_is_solved_as_next_to_others(seed: int) -> None:
+    """Far rows in a linear kernel: where SMO reaches its limit, smaller values of C lead to the solution."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(9, 2)) * np.array([[1e3]] + 8 * [[1.0]])
+    y = np.where(rng.permutation(9) < 4, 1.0, -1.0)
+    p = problem_of(Linear(), X, y, 1.0 / (18 * 10.0 ** np.arange(5)))
+    alone, together = svm(p.changed(lams=p.lams[-1:])).decision()[0], svm(p).decision()[-1]
+    np.testing.assert_allclose(np.minimum(y * alone, 1), np.minimum(y * together, 1), atol=1e-4)
+
+
 def test_an_iteration_limit_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error names the kernel and C."""
     monkeypatch.setattr(ladder, "stride", nowhere)

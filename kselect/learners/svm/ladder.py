@@ -8,9 +8,12 @@ import numpy as np
 
 from kselect.learners.svm.bias_interval import settle
 from kselect.learners.svm.quadratic import BoxQP, KernelMatrix
-from kselect.learners.svm.smo_fallback import require_margins, solve_by_smo
+from kselect.learners.svm.smo_fallback import TooManySteps, require_margins, solve_by_smo
 from kselect.learners.svm.stride import stride
 from kselect.numerics.linalg import Array
+
+# Where the solver stops, it gets there from smaller C: these multiples of the C.
+RUNGS: Array = 8.0 ** np.arange(-16.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,17 +35,32 @@ def hinge_dual(kernel: KernelMatrix, y: Array, weights: Array, bias: bool) -> Bo
 
 def climb(q: BoxQP, Cs: Array, name: str, above: Ladder | None = None) -> Ladder:
     """Solve at every C, ascending; ``above`` holds the solutions for all rows if the dual leaves some out."""
-    shape = (len(Cs), len(q.target))
-    betas, biases, slacks = np.zeros(shape), np.zeros(len(Cs)), np.zeros(shape)
     start = above.beta[0] if above else Cs[0] * even_start(q)
-    at = stride(q, Cs, 0, start, betas, biases, slacks)
-    while at < len(Cs):
-        last = betas[at - 1] * (Cs[at] / Cs[at - 1]) if at else start
-        betas[at], biases[at], slacks[at] = solve_by_smo(q, float(Cs[at]), last, name)
-        at = stride(q, Cs, at + 1, betas[at], betas, biases, slacks)
+    betas, biases, slacks = ascend(q, Cs, start, name)
     for beta in betas:
         require_margins(q, beta, name)
     return settled(q, Cs, betas, biases, slacks)
+
+
+def ascend(
+    q: BoxQP, Cs: Array, start: Array, name: str, rungs: bool = True
+) -> tuple[Array, Array, Array]:
+    """Return betas, biases and slacks; a C without a solution is reached on rungs, the same for any other Cs."""
+    shape = (len(Cs), len(q.target))
+    betas, biases, slacks = np.zeros(shape), np.zeros(len(Cs)), np.zeros(shape)
+    at = stride(q, Cs, 0, start, betas, biases, slacks)
+    while at < len(Cs):
+        C = float(Cs[at])
+        last = betas[at - 1] * (C / Cs[at - 1]) if at else start
+        try:
+            betas[at], biases[at], slacks[at] = solve_by_smo(q, C, last, name)
+        except TooManySteps:
+            if not rungs:
+                raise
+            found = ascend(q, C * RUNGS, C * RUNGS[0] * even_start(q), name, rungs=False)
+            betas[at], biases[at], slacks[at] = (values[-1] for values in found)
+        at = stride(q, Cs, at + 1, betas[at], betas, biases, slacks)
+    return betas, biases, slacks
 
 
 def settled(q: BoxQP, Cs: Array, betas: Array, biases: Array, slacks: Array) -> Ladder:

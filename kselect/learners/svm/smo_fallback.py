@@ -34,6 +34,10 @@ VIOLATIONS = (3e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 LOST = 10 * LOOSEST
 
 
+class TooManySteps(TrialError):
+    """SMO reached its limit of steps."""
+
+
 def solve_by_smo(q: BoxQP, C: float, start: Array, name: str) -> tuple[Array, float, Array]:
     """Return beta, b and the slack at one C, or raise a TrialError that names the kernel."""
     beta, h = start.copy(), np.empty_like(start)
@@ -60,7 +64,7 @@ def solve_by_smo(q: BoxQP, C: float, start: Array, name: str) -> tuple[Array, fl
         if top - bottom <= allowed and even(q, beta, C):
             b = middle(q, beta, h, C)
             return beta, b, h - b
-    raise TrialError(f"the SVM's solver reached its iteration limit: {name} C={show_number(C)}")
+    raise TooManySteps(f"the SVM's solver reached its iteration limit: {name} C={show_number(C)}")
 
 
 def require_margins(q: BoxQP, beta: Array, name: str) -> None:
