@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from kselect.errors import ConfigError, quoted
@@ -96,6 +98,18 @@ def whole(part: str, text: str) -> int:
     except ValueError:
         words = f"{quoted(part)} is neither a power such as 2^-6 nor a whole number"
         raise ConfigError(f"{quoted(text)}: {words}") from None
+
+
+def show_grid(values: Sequence[float]) -> str:
+    """Return a grid as a range of powers of 2 or 10 if it is one, else as a list."""
+    if 0 < values[0] < values[-1]:
+        for base in (2, 10):
+            ends = (round(math.log(v, base)) for v in (values[0], values[-1]))
+            text = ":".join(f"{base}^{end}" for end in ends)
+            with suppress(ConfigError):  # 2^1024 lies beyond the largest float
+                if expand(text) == list(values):
+                    return text
+    return ",".join(map(show_number, values))
 
 
 def show_number(value: float) -> str:

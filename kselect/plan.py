@@ -128,7 +128,7 @@ def check_same_protocol(
             f"now {source.sha256[:12]}... from {source.kind})"
         )
     elif job.protocol != protocol_of(experiment, job.dataset, job.data_sha256):
-        what = "was computed with another config (kselect keeps it in config.resolved.yaml)"
+        what = f"was computed with {store.other}"
     else:
         return
     path = store.job_path(job.dataset, job.split)

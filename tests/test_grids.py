@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kselect.errors import ConfigError
-from kselect.grids import LARGEST_GRID, parse_grid, parse_number, show_number
+from kselect.grids import LARGEST_GRID, parse_grid, parse_number, show_grid, show_number
 
 
 @pytest.mark.parametrize(
@@ -188,3 +188,10 @@ def test_shown_numbers_read_back(value: float) -> None:
 def test_shown_numbers_are_short(value: float, text: str) -> None:
     """Numbers are shown in their short usual form."""
     assert show_number(value) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["2^-3:2^9", "10^-8:10^2", "2", "3,1,2", "1,3", "0,1", "0.5,1.7e308"]
+)
+def test_grids_as_short_as_they_can_be_written(text: str) -> None:
+    assert show_grid(parse_grid(text)) == text.replace("1.7e308", "1.7e+308")

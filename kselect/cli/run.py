@@ -198,7 +198,7 @@ def run_one(
     """Run the experiment of a config, or one of its variants; return the exit status."""
     loaded = read_experiment(config, overrides, output, variant)
     experiment = loaded.asked
-    store = Store(results_folder(experiment, output, variant))
+    store = Store(results_folder(experiment, output, variant), loaded.differences)
     check_foreign(store, kept=(store.folder / KEPT).is_file())
     sources, missing = available_sources(experiment, where, how.skip_missing)
     plan = make_plan(

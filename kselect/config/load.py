@@ -19,7 +19,7 @@ from typing import Any
 from kselect.config.document import Document, Location, read_document
 from kselect.config.own_entries import take_own
 from kselect.config.parts import read_criterion
-from kselect.config.resolved import protocol_text, resolved, stored_config, widen
+from kselect.config.resolved import differences, protocol_text, resolved, stored_config, widen
 from kselect.config.schema import KEYS, MOST_FIGURE_METHODS, ConfigFile, read_config
 from kselect.config.validators import describe, only_item
 from kselect.core.experiment import Experiment, Figure, FigureContext, FigureKind, Variant
@@ -45,13 +45,14 @@ class Loaded:
 
     ``asked`` is what the flags leave of it. ``whole`` is all of it, with what the results folder already holds.
     ``resolved`` is the text of the whole with every choice written out, and ``protocol`` the part of that text that
-    all results of a folder share.
+    all results of a folder share. ``differences`` are those of the config that the folder holds.
     """
 
     asked: Experiment
     whole: Experiment
     resolved: str
     protocol: str
+    differences: str = ""
 
 
 def load_config(
@@ -82,7 +83,8 @@ def load(
     stored = stored_config(folder / "config.resolved.yaml")
     widen(document, asked.datasets, asked.splits, stored)
     text = resolved(document, folder)
-    return Loaded(asked, build(document, kinds), text, protocol_text(document))
+    differs = differences(stored, document)
+    return Loaded(asked, build(document, kinds), text, protocol_text(document), differs)
 
 
 def as_list(value: object) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,15 @@ from kselect.config.own_entries import take_own, written_entry
 from kselect.config.parts import KERNEL, LABEL, SEARCH, CriterionItem
 from kselect.config.schema import ConfigFile, read_config
 from kselect.datasets.dataset import OwnInfo
-from kselect.errors import ConfigError
-from kselect.grids import show_number
+from kselect.errors import ConfigError, brief
+from kselect.grids import show_grid, show_number
 
 # The keys that all results of a folder share: a config that differs in one of them does not belong to it.
 PROTOCOL = (
     *("learner", "scale", "scale-on", "train", "stratify", "seed", "kernels", "lam", "ridge"),
     *("loss", "average", "also-loss", "tune-folds", "search"),
 )
+MOST_KEYS = 3  # that a message names
 
 
 def stored_config(path: Path) -> Document | None:
@@ -59,6 +60,41 @@ def protocol_text(document: Document) -> str:
     """Return all that the results of a folder share, as text that can be compared."""
     written = spelt_out(read_config(document), document)
     return write_yaml((key, written.get(key)) for key in PROTOCOL)
+
+
+def differences(there: Document | None, here: Document) -> str:
+    """Return in which keys of the protocol a stored config differs, with both values; empty if it is the same."""
+    if there is None:
+        return ""
+    try:
+        before, now = (
+            dict(flat("", {key: written.get(key) for key in PROTOCOL}))
+            for written in (spelt_out(read_config(d), d) for d in (there, here))
+        )
+    except ConfigError:
+        return ""
+    found = [
+        f"{key}: {brief(before.get(key, 'absent'))} there, {brief(now.get(key, 'absent'))} here"
+        for key in {**before, **now}
+        if before.get(key) != now.get(key)
+    ]
+    more = [f"{len(found) - MOST_KEYS} more"] if len(found) > MOST_KEYS else []
+    return "; ".join([*found[:MOST_KEYS], *more])
+
+
+def flat(key: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield the values of a nested mapping as text, each with its keys: ``kernels.laplacian.width``."""
+    part = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else None
+    if isinstance(part, dict) and not any(isinstance(v, (list, dict)) for v in part.values()):
+        yield key, " ".join([*value, *(f"{k} {v}".lower() for k, v in part.items())])
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            yield from flat(f"{key}.{name}" if key else name, part)
+    elif value and isinstance(value, list) and all(isinstance(v, (int, float)) for v in value):
+        yield key, show_grid(value)
+    elif value is not None:
+        text = show_number(value) if isinstance(value, float) else str(value)
+        yield key, text.lower() if isinstance(value, bool) else text
 
 
 def stored_protocol(folder: Path) -> str | None:

@@ -65,6 +65,10 @@ class Jobs(Protocol):
 
     folder: Path
 
+    @property
+    def other(self) -> str:
+        """Return what a message says of jobs that do not belong to the config."""
+
     def job_path(self, dataset: str, split: int) -> Path:
         """Return the file of a job."""
 

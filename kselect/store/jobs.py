@@ -27,9 +27,15 @@ class OtherVersion(Exception):
 
 @dataclass
 class Store:
-    """The results folder of one experiment."""
+    """The results folder of one experiment; ``differences`` are those of the config that it holds, for messages."""
 
     folder: Path
+    differences: str = ""
+
+    @property
+    def other(self) -> str:
+        """Return what a message says of results that do not belong to the config."""
+        return f"another config{self.differences and f' ({self.differences})'}"
 
     def job_path(self, dataset: str, split: int) -> Path:
         """Return ``jobs/<data set>/<split>.json``."""

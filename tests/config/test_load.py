@@ -890,6 +890,27 @@ def test_flags_limit_jobs_but_not_results(tmp_path: Path) -> None:
     write("splits: 3", "seed: 1")
     other = config_load.load(MY, FIGURES, {}, lambda _: tmp_path / "out")
     assert (other.whole.datasets, other.whole.splits) == (("heart", "sonar"), (0, 1, 2))
+    assert (again.differences, other.differences) == ("", "seed: 0 there, 1 here")
+
+
+@pytest.mark.parametrize(
+    ("there", "here", "said"),
+    [
+        ("stratify: true", "learner: svm", "learner.classification: lssvm there, svm bias true here; "),
+        ("train: 0.5", "kernels: {linear: {}}", "train: 0.5 there, 0.7 here; kernels.gaussian.tau: 2^-1:2^1 "),
+        ("lam: {fixed: [3]}", "lam: {select: 10^-3:10^2}", "lam.fixed: 3 there, absent here; lam.select: absent "),
+        ("also-loss: [hinge]", "scale: minmax", "scale: zscore there, minmax here; also-loss: ['hinge'] there, "),
+        ("", "{ridge: per-fold, seed: 7, loss: hinge, scale: minmax, train: 0.6}", "seed: 0 there, 7 here; 2 more"),
+    ],
+)  # fmt: skip
+def test_the_keys_in_which_a_stored_config_differs(
+    tmp_path: Path, there: str, here: str, said: str
+) -> None:
+    write(there)
+    first = config_load.load(MY, FIGURES, {}, lambda _: tmp_path)
+    (tmp_path / "config.resolved.yaml").write_text(first.resolved)
+    write(*here.strip("{}").split(", ")) if here[0] == "{" else write(here)
+    assert said in config_load.load(MY, FIGURES, {}, lambda _: tmp_path).differences
 
 
 def test_a_figure_without_selected_data_sets_needs_none() -> None:

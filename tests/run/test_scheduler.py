@@ -310,7 +310,8 @@ def test_another_config(done: Path) -> None:
     write_config(done, SMALL.replace("2^-2:2^3", "2^-2:2^4"))
     line = refused(done, "run", "small.yaml", "-o", "out")
     assert "out/jobs/" in line
-    assert "another config" in line
+    named = "another config (kernels.gaussian.tau: 2^-2:2^3 there, 2^-2:2^4 here)"
+    assert named in line
     assert "--output" in line
     assert "--force" in line
     forced = kselect_in(done, "run", "small.yaml", "-o", "out", "--force")
