@@ -17,6 +17,7 @@ from kselect.datasets.table.column_inference import absent, shown
 from kselect.datasets.table.raw_table import (
     ColumnKind,
     ColumnSpec,
+    FileForm,
     Frame,
     ReadingDecision,
     Schema,
@@ -231,7 +232,7 @@ def read_schema(found: Mapping[str, Any]) -> Schema:
         if (kind := column["kind"]) not in get_args(ColumnKind):
             raise ValueError(f"no kind of column {kind!r}")
         columns.append(ColumnSpec(text_of(column["name"]), kind, text_of(column["form"])))
-    if found["form"] not in ("columns", "svmlight") or not columns:
+    if found["form"] not in get_args(FileForm) or not columns:
         raise ValueError(f"no schema of form {found['form']!r}")
     named, width = found["named"] is True, int(found["width"])
     return Schema(found["form"], named, width, text_of(found["target"]), tuple(columns))

@@ -1,7 +1,7 @@
 """Text in the svmlight format: ``label index:value index:value ...``, one row per line.
 
-Indices start at 1 and ascend; missing indices mean 0. A ``#`` begins a comment. ``qid:`` is refused: it marks the
-groups of a ranking task, and ignoring it would learn a different task.
+Indices start at 1, in some files at 0, and ascend; missing indices mean 0. A ``#`` begins a comment. ``qid:`` is
+refused: it marks the groups of a ranking task, and ignoring it would learn a different task.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from kselect.numerics.linalg import Array
 
 MAX_INDEX = 1_000_000  # a mistyped index must not ask for a matrix of terabytes
 INDEX = re.compile(r"[-+]?[0-9]{1,100}")
+ZERO = re.compile(rb"^[^#\n]*[ \t]0:", re.MULTILINE)
 SHOWN = 60  # characters of the offending text in a message
 
 
@@ -33,11 +34,14 @@ class _Malformed(ValueError):
         self.what, self.text = what, text
 
 
-def parse_svmlight(data: bytes, path: Path, n_features: int | None = None) -> tuple[Array, Array]:
+def parse_svmlight(
+    data: bytes, path: Path, n_features: int | None = None, first: int = 1
+) -> tuple[Array, Array]:
     """Return the dense X (n, d) and the labels y (n,) of an unpacked file.
 
-    d is ``n_features``, or else the highest index; the matrix is allocated once its size is known to fit into
-    memory. Every error is a DataError of one line: ``<path>:<line>: <what is wrong>: '<text>'``.
+    ``first`` is the index of the first feature. d is ``n_features``, or else the number of features up to the
+    highest index; the matrix is allocated once its size is known to fit into memory. Every error is a DataError of
+    one line: ``<path>:<line>: <what is wrong>: '<text>'``.
     """
     try:
         text = data.decode("utf-8")
@@ -50,17 +54,17 @@ def parse_svmlight(data: bytes, path: Path, n_features: int | None = None) -> tu
     for number, row in enumerate(io.StringIO(text), start=1):
         if tokens := row.partition("#")[0].split():
             try:
-                _append(tokens, n_features, labels, columns, values)
+                _append(tokens, n_features, first, labels, columns, values)
             except _Malformed as problem:
                 raise _error(path, number, problem.what, problem.text) from None
             lengths.append(len(tokens) - 1)
     if not labels:
         raise _error(path, 1, "no examples in the file", "")
     n, indices = len(labels), np.array(columns)
-    width = int(indices.max(initial=0)) if n_features is None else n_features
+    width = int(indices.max(initial=first - 1)) + 1 - first if n_features is None else n_features
     require_matrix(path, n, width)
     X = np.zeros((n, width))
-    X[np.repeat(np.arange(n), lengths), indices - 1] = values
+    X[np.repeat(np.arange(n), lengths), indices - first] = values
     return X, np.array(labels)
 
 
@@ -91,12 +95,13 @@ def shortest(value: float) -> str:
 def _append(
     tokens: list[str],
     limit: int | None,
+    first: int,
     labels: array[float],
     columns: array[int],
     values: array[float],
 ) -> None:
     """Append the label, indices and values of one line, 16 bytes per pair."""
-    last, highest = 0, MAX_INDEX if limit is None else limit
+    last, highest = first - 1, (MAX_INDEX if limit is None else limit) + first - 1
     for position, token in enumerate(tokens):
         text, colon, number = token.partition(":") if position else ("", "", token)
         if position and not colon:
@@ -118,9 +123,9 @@ def _append(
             continue
         index = int(text)
         if not last < index <= highest:
-            high = f"index above {'' if limit is None else 'n_features = '}{highest}"
+            high = f"index above {'' if limit is None else 'n_features = '}{limit or MAX_INDEX}"
             low = "duplicated index" if index == last else "indices not ascending"
-            what = "index below 1" if index < 1 else high if index > last else low
+            what = f"index below {first}" if index < first else high if index > last else low
             raise _Malformed(what, token)
         columns.append(index)
         values.append(value)

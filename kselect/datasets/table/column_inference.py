@@ -333,7 +333,7 @@ def read_feature(raw: RawTable, i: int, asked: AskedKind | None, commas: Commas)
     fields, kind, name = raw.columns[i], raw.kinds[i] or "number", raw.names[i]
     values: Array | Texts
     if isinstance(fields, np.ndarray) and asked != "category":
-        if raw.form == "svmlight" and asked is None:  # missing indices mean 0
+        if raw.form != "columns" and asked is None:  # missing indices mean 0
             return Feature(ColumnSpec(name, "number"), values=fields)
         if np.isnan(fields).all():
             return dropped(name, EMPTY)

@@ -82,7 +82,7 @@ def assign(
 
     The target is the last column if none is named.
     """
-    if raw.form == "svmlight":  # its lines begin with the target
+    if raw.form != "columns":  # its lines begin with the target
         goal = None
         if target is not None:
             what = f"svmlight begins each line with its target: no column {target!r}"
@@ -189,8 +189,8 @@ def read_like(path: Path, schema: Schema) -> Frame:
     The names in the header line tell the columns, in any order; other columns are ignored. Without a header line
     the positions do, and the target may be absent. Missing values stay: the preparation fills them in.
     """
-    if schema.form == "svmlight":
-        raw = read_labelled(open_data_file(path), schema.width)
+    if schema.form != "columns":
+        raw = read_labelled(open_data_file(path), schema.form, schema.width)
         return Frame(schema, read_data(raw, schema), raw.labels, raw.place, raw.sha256, ())
     known = {spec.name for spec in schema.columns} | {schema.target}
 
@@ -198,7 +198,7 @@ def read_like(path: Path, schema: Schema) -> Frame:
         return schema.named and any(one_line(field) in known for field in rows[0])
 
     raw = read_raw(path, has_names, columns=True)
-    if raw.form == "svmlight":
+    if raw.form != "columns":
         raise raw.place.error("svmlight, but the model has learned from columns")
     if not schema.named and len(raw.names) > schema.width:
         raw = without_empty_end(raw)

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from kselect.datasets.content import UnpackedFile, file_error
 from kselect.datasets.registry import Task
-from kselect.datasets.svmlight import parse_svmlight
+from kselect.datasets.svmlight import ZERO, parse_svmlight
 from kselect.errors import DataError, brief, nearest, printable, quoted
 from kselect.numerics.linalg import Array, Index
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FileForm = Literal["columns", "svmlight"]
+FileForm = Literal["columns", "svmlight", "svmlight from 0"]
 ColumnKind = Literal["number", "date", "category", "code"]
 Missing = Literal["impute", "drop", "error"]
 Texts = NDArray[np.object_]
@@ -198,16 +198,22 @@ class Frame:
         return replace(self, decisions=(*self.decisions, *more))
 
 
-def read_labelled(file: UnpackedFile, n_features: int | None = None) -> RawTable:
-    """Read an svmlight file; its columns are named 1, 2, ..."""
-    X, labels = parse_svmlight(file.data, file.path, n_features)
+def read_labelled(
+    file: UnpackedFile, form: FileForm | None = None, n_features: int | None = None
+) -> RawTable:
+    """Read an svmlight file; its columns are named 1, 2, ...; with an index 0, it counts from 0.
+
+    ``form`` is that of another file, and tells how this one counts.
+    """
+    form = form or ("svmlight from 0" if ZERO.search(file.data) else "svmlight")
+    X, labels = parse_svmlight(file.data, file.path, n_features, int(form == "svmlight"))
     place = FilePlace(file.path)
     if not X.shape[1]:
         raise place.error("no features, only targets")
     names = tuple(str(i) for i in range(1, X.shape[1] + 1))
     number: ColumnKind = "number"
     kinds = (number,) * len(names)
-    return RawTable(place, file.sha256, "svmlight", names, False, tuple(X.T), kinds, labels)
+    return RawTable(place, file.sha256, form, names, False, tuple(X.T), kinds, labels)
 
 
 def read_parquet(file: UnpackedFile) -> RawTable:

@@ -241,6 +241,23 @@ def test_svmlight(tmp_path: Path, name: str) -> None:
         read_frame(path, "y")
 
 
+def test_svmlight_that_counts_from_0(tmp_path: Path) -> None:
+    """An index 0 shows it; a file without one is read as the model's training file was."""
+    path, other = tmp_path / "a.txt", tmp_path / "b.txt"
+    path.write_text("1 1:5 # 0:9\n2 0:1 2:3\n")
+    other.write_text("1 1:7\n")
+    found = read_frame(path, None)
+    assert numbers(found).tolist() == [[0, 5, 0], [1, 0, 3]]
+    assert numbers(read_like(other, found.schema)).tolist() == [[0, 7, 0]]
+    other.write_text("1 3:7\n")
+    with pytest.raises(DataError, match="index above n_features = 3: '3:7'"):
+        read_like(other, found.schema)
+    path.write_text("1 1:5\n")
+    other.write_text("1 0:7\n")
+    with pytest.raises(DataError, match="index below 1: '0:7'"):
+        read_like(other, read_frame(path, None).schema)
+
+
 def test_svmlight_that_cannot_be_unpacked_in_place_names_its_file(tmp_path: Path) -> None:
     path = write(tmp_path, gzip.compress(b"1 1:1\n1 2:1 1:2\n"), "a.svm.gz")
     with pytest.raises(DataError) as error:
