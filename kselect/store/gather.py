@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -260,16 +261,16 @@ def manifest(
         entry["from"] = sources.get(job.dataset, entry.get("from", ""))
         entry["splits"][str(job.split)] = job.split_sha256
     jobs = len({(r.dataset, r.split) for r in found.records})
-    used = {j.environment for j in found.jobs}
-    # The environments of jobs that are not in this folder keep the number of jobs that they had.
-    machines = {
-        name: entry
-        for name, entry in found.manifest.get("environments", {}).items()
-        if name not in used and len(found.jobs) < jobs
-    }
-    for name in sorted(used):
-        count = sum(j.environment == name for j in found.jobs)
-        machines[name] = {**environments.get(name, {}), "jobs": count}
+    here = Counter(j.environment for j in found.jobs)
+    before = found.manifest.get("environments", {})
+    # Jobs that are not in this folder were computed where the manifest says, as far as it has more than are here.
+    absent, machines = jobs - len(found.jobs), {}
+    for name in (*(name for name in before if name not in here), *sorted(here)):
+        gone = max(0, min(absent, before.get(name, {}).get("jobs", 0) - here[name]))
+        absent -= gone
+        if count := here[name] + gone:
+            known = environments.get(name, {}) if name in here else before[name]
+            machines[name] = {**known, "jobs": count}
     facts = {
         "experiment": experiment.name,
         "result_version": RESULT_VERSION,

@@ -145,6 +145,23 @@ def test_environments_of_a_run_in_parts(tmp_path: Path, experiment: Experiment) 
     assert found["data"]["heart"]["sha256"] == "heart"
 
 
+def test_environments_count_each_job_once(tmp_path: Path, experiment: Experiment) -> None:
+    """Jobs that are gone count for the machines of the manifest; some were computed again elsewhere."""
+    from kselect.store.environment import digest
+
+    store, one, two = Store(tmp_path), {"cpu": "one"}, {"cpu": "two"}
+    for pairs, facts, jobs in (
+        (PAIRS, one, [("one", 9)]),
+        (PAIRS[:8], two, [("one", 1), ("two", 8)]),
+        (PAIRS[:2], two, [("one", 1), ("two", 8)]),
+    ):
+        shutil.rmtree(tmp_path / "jobs", ignore_errors=True)
+        fill(experiment, store, pairs, digest(facts))
+        write_gathered(experiment, store, facts)
+        found = json.loads((tmp_path / "manifest.json").read_text())["environments"].values()
+        assert sorted((e["cpu"], e["jobs"]) for e in found) == jobs
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "7"])
 def test_a_manifest_that_cannot_be_read_is_empty(tmp_path: Path, text: str) -> None:
     assert read_manifest(Store(tmp_path)) == {}
