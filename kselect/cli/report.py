@@ -11,6 +11,7 @@ from kselect.cli.flags import PATH, QUIET
 from kselect.cli.run import KEPT, VARIANTS
 from kselect.config.document import read_document
 from kselect.config.load import load_config, variant_of
+from kselect.config.own_entries import take_own
 from kselect.config.resolved import protocol_text, stored_protocol
 from kselect.datasets.fetch import packaged
 from kselect.errors import ConfigError, StoreError
@@ -97,7 +98,7 @@ def read_study(folder: Path) -> Study:
         kept = folder / VARIANTS / variant.name
         if not (kept / KEPT).is_file():
             continue
-        now = protocol_text(variant_of(read_document(folder / KEPT), variant.name))
+        now = protocol_text(variant_of(take_own(read_document(folder / KEPT)), variant.name))
         if stored_protocol(kept) != now:
             raise StoreError(
                 f"{kept}: its results are of another definition of this variant; "

@@ -48,12 +48,6 @@ class Criterion(Part):
         """Whether the criterion uses exact held-out predictions and nothing else that depends on the folds."""
         return self.takes_folds and self.need is Path
 
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        """The pattern of its labels: ``k-KS`` matches ``5-KS``."""
-        parts = [r"(\d+)" if part == "k" else re.escape(part) for part in self.name.split("-")]
-        return re.compile("-".join(parts))
-
     def label(self, folds: int | None) -> str:
         """Return the label for a number of folds: ``k-KS`` with 5 folds is ``5-KS``."""
         return "-".join(str(folds) if part == "k" else part for part in self.name.split("-"))
@@ -113,7 +107,9 @@ def find_criterion(label: str) -> tuple[Criterion, int | None]:
     An unknown label is a ConfigError that names the nearest valid one.
     """
     for candidate in CRITERIA.values():
-        if match := candidate.pattern.fullmatch(label):
+        # The name k-KS matches the label 5-KS.
+        parts = (r"(\d+)" if part == "k" else re.escape(part) for part in candidate.name.split("-"))
+        if match := re.fullmatch("-".join(parts), label):
             folds = int(match[1]) if candidate.takes_folds else None
             if folds is not None and folds < 2:
                 raise ConfigError(f"{label!r}: cross-validation needs 2 folds or more")

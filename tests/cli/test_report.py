@@ -198,7 +198,8 @@ VARIANTS = "variants:\n  minmax: {scale: minmax}\n  fast: {criteria: [5-CV], dat
 
 def test_variants_run_next_to_the_results_and_appear_in_the_report(tmp_path: Path) -> None:
     """Each variant runs into its own folder; the report compares those that were run and names the others."""
-    write_config(tmp_path, SMALL + VARIANTS)
+    (tmp_path / "own.csv").write_text("x,y\n" + "1.5,u\n2.5,v\n" * 9)
+    write_config(tmp_path, SMALL.replace("[heart", "[{file: own.csv}, heart") + VARIANTS)
     flags = ("small.yaml", "-o", "out", "-q", "--splits", "1", "-d", "sonar")
     assert kselect_in(tmp_path, "run", *flags).returncode == 0
     before = (tmp_path / "out/records.csv").read_bytes()
