@@ -26,6 +26,7 @@ from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.numerics.folds import draw_folds, stream
 from kselect.numerics.linalg import Array
 from kselect.run.trial import failed_job, run_trial
+from kselect.run.workers import run_safely
 
 CV = Method("4-CV", "k-CV", 4, (("average", "folds"), ("loss", "squared")))
 ELOO = Method("ELOO", "ELOO", None, (("form", "press"), ("slope", 10.0)))
@@ -293,6 +294,27 @@ def test_failed_job_fills_the_cells_of_a_good_one(serve: Serve) -> None:
         assert [r.key for r in failed.records] == [r.key for r in run(spec).records]
         assert {r.reason for r in failed.records} == {"died"}
         assert failed.traceback == "Trace"
+
+
+def test_too_little_memory_fails_a_job_with_advice(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no defect, so that the job has no traceback."""
+
+    def fails(*_: object) -> None:
+        raise MemoryError("Unable to allocate 9 GiB")
+
+    serve(heart())
+    monkeypatch.setattr("kselect.run.workers.run_trial", fails)
+    job = run_safely(BASE, Trial("heart", 0, BASE.methods, NOWHERE))
+    assert {(r.status, r.reason) for r in job.records} == {
+        (
+            "failed",
+            "not enough memory (Unable to allocate 9 GiB): run fewer workers (-j), "
+            "and repeat with --retry-failed",
+        )
+    }
+    assert job.traceback == ""
 
 
 def test_kernels_that_a_criterion_does_not_support_are_excluded(serve: Serve) -> None:
