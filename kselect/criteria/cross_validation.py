@@ -44,7 +44,7 @@ def stability(problem: Problem, estimate: Estimate = "exact", c: float = 1.0) ->
     """
     known, key, matrix = problem.of_kernel, ("stability", estimate, c), problem.matrix
     if key not in known:
-        exact, diagonal = estimate == "exact", matrix.diagonal()
+        exact, diagonal = estimate == "exact", matrix.diagonal
         squares = matrix.row_squares() if exact else row_squares(matrix, estimate, c)
         others = np.maximum(squares - diagonal**2, 0.0)
         known[key] = float(np.max(diagonal + np.sqrt(diagonal**2 + 4.0 * others)) / 2.0)
@@ -53,7 +53,7 @@ def stability(problem: Problem, estimate: Estimate = "exact", c: float = 1.0) ->
 
 def row_squares(matrix: Dense | LowRank, estimate: Estimate, c: float) -> Array:
     """Estimate ``sum_j K_ij^2``, as ``stability`` says."""
-    n = len(matrix.diagonal())
+    n = len(matrix.diagonal)
     count, rng = min(n, max(1, round(c * n))), stream(0, "row norms", n)
     if estimate == "projection":
         R = rng.normal(size=(n, count)) / np.sqrt(count)

@@ -12,7 +12,7 @@ import numpy as np
 from kselect.criteria.base import criterion, empirical_risk
 from kselect.errors import TrialError
 from kselect.kernels.gaussian import Gaussian
-from kselect.learners.base import Path, Problem
+from kselect.learners.base import Path
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import Loss
 
@@ -52,20 +52,6 @@ def log_integral_eigenvalues(d: int, n: int, tau: float, period: float) -> Array
     return np.repeat(logs - 2.0 * np.pi**2 * tau * norms / period**2, counts.astype(np.intp))
 
 
-def perturbation(problem: Problem) -> float:
-    r"""Return ``sum_j |lambda_j(L_K) - sigma_j(K) / n|``; infinity if an eigenvalue overflows."""
-    X, kernel, n = problem.X, problem.kernel, problem.n
-    if not isinstance(kernel, Gaussian):
-        raise TrialError("EP knows the integral operator of the Gaussian kernel only")
-    period = float(np.ptp(X, axis=0).max())
-    if not period > 0:
-        raise TrialError("EP needs a feature that varies")
-    logs = log_integral_eigenvalues(X.shape[1], n, kernel.tau, period)
-    if logs[0] > np.log(np.finfo(np.float64).max / n):
-        return float("inf")
-    return float(np.abs(np.exp(logs) - problem.matrix.spectrum / n).sum())
-
-
 @criterion(
     "EP",
     paper="ecml2014, icml2014; Liu, Jiang, Liao 2013",
@@ -75,12 +61,25 @@ def perturbation(problem: Problem) -> float:
 def eigenvalue_perturbation(path: Path, *, eta: float = 1.0, loss: Loss = "squared") -> Array:
     r"""Empirical risk plus eta times sum_j |lambda_j(L_K) - sigma_j(K)/n| (reconstructed).
 
-    L_K is the integral operator of the Gaussian kernel, made periodic with the largest range of any feature.
+    L_K is the integral operator of the Gaussian kernel, made periodic with the largest range of any feature. The
+    sum is infinite if an eigenvalue overflows; this stands for a large number, so that eta = 0 gives the risk.
     """
-    risk = empirical_risk(path, loss)
-    # Here infinity stands for a large number: eta = 0 must give 0, not NaN.
-    once = path.problem.of_kernel.once
-    return risk + eta * once("perturbation", lambda: perturbation(path.problem)) if eta else risk
+    risk, problem, known = empirical_risk(path, loss), path.problem, path.problem.of_kernel
+    if not eta:
+        return risk
+    if "perturbation" not in known:
+        X, kernel, n = problem.X, problem.kernel, problem.n
+        if not isinstance(kernel, Gaussian):
+            raise TrialError("EP knows the integral operator of the Gaussian kernel only")
+        period = float(np.ptp(X, axis=0).max())
+        if not period > 0:
+            raise TrialError("EP needs a feature that varies")
+        logs = log_integral_eigenvalues(X.shape[1], n, kernel.tau, period)
+        total = float("inf")
+        if logs[0] <= np.log(np.finfo(np.float64).max / n):
+            total = float(np.abs(np.exp(logs) - problem.matrix.spectrum / n).sum())
+        known["perturbation"] = total
+    return risk + eta * float(known["perturbation"])
 
 
 @criterion(

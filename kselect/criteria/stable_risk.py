@@ -39,7 +39,7 @@ def spectral_perturbation(path: Path, *, delta: float = 1.0, loss: Loss = "squar
     eigenvalues.
     """
     n = path.problem.n
-    penalty = delta * float(path.problem.matrix.diagonal().sum()) / n**2
+    penalty = delta * float(path.problem.matrix.diagonal.sum()) / n**2
     return empirical_risk(path, loss) + penalty
 
 

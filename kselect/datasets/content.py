@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kselect.errors import DataError, brief, printable
 from kselect.files import read_most, read_regular, reason
-from kselect.numerics.memory import available_memory, gib
+from kselect.numerics.memory import available_memory
 
 # Memory per byte of text in the worst case: a line of words of two letters, each a Python string.
 # Short lines such as "1 1:1" need half as much, for the arrays of numbers and their matrix.
@@ -25,7 +25,6 @@ BYTES_PER_BYTE = 24
 # Real data never shrink to a thousandth of their size: a file that does was made to fill the memory.
 LARGEST_RATIO = 1000
 SMALLEST_LIMIT = 2**24
-MATRICES = 3  # the rows as read, the scaled rows, and one intermediate result
 
 DAMAGED = (OSError, EOFError, ValueError, NotImplementedError, zlib.error, lzma.LZMAError)
 OPENERS: dict[str, Callable[[io.BytesIO], io.BufferedIOBase]] = {
@@ -62,12 +61,23 @@ def open_data_file(path: Path) -> UnpackedFile:
     return UnpackedFile(path, *unpack(path, raw), sha256_of(raw))
 
 
-def read_content(path: Path, most: int | None = None) -> bytes:
-    """Return the bytes of a file, at most ``most``; the default limit is what fits into memory."""
+def read_content(path: Path, most: int | None = None, sha256: str = "") -> bytes:
+    """Return the bytes of a file, at most ``most``; the default limit is what fits into memory.
+
+    The checksum is compared with the bytes that are returned, because the file may have changed since it was found.
+    """
     try:
-        return read_regular(path, content_limit() if most is None else most)
+        content = read_regular(path, content_limit() if most is None else most)
     except OSError as error:
         raise file_error(path, reason(error)) from None
+    if sha256 and (found := sha256_of(content)) != sha256:
+        raise file_error(path, changed(found, sha256))
+    return content
+
+
+def changed(found: str, before: str) -> str:
+    """Return the message about a file that was replaced after its checksum was computed."""
+    return f"changed since it was checked: sha256 is {found}, it was {before}"
 
 
 def unpack(path: Path, raw: bytes, most: int | None = None) -> tuple[str, bytes]:
@@ -121,17 +131,6 @@ def content_limit() -> int:
 def text_limit(packed: int) -> int:
     """Return the largest size that the content of a packed file of ``packed`` bytes may have."""
     return min(content_limit(), max(LARGEST_RATIO * packed, SMALLEST_LIMIT))
-
-
-def require_matrix(path: Path, n: int, d: int) -> None:
-    """Refuse n rows of d features before they are allocated, if they would not fit into memory."""
-    needed, there = 8 * MATRICES * n * d, available_memory()
-    if needed > there:
-        raise file_error(
-            path,
-            f"{n} rows x {d} features need {gib(needed)} of memory as {MATRICES} "
-            f"matrices; {gib(there)} are free",
-        )
 
 
 def sha256_of(content: bytes) -> str:

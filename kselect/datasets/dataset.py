@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kselect.datasets.content import file_error, read_content, sha256_of, unpack
+from kselect.datasets.content import changed, file_error, read_content, unpack
 from kselect.datasets.raetsch import generate, read_benchmark
 from kselect.datasets.registry import BENCHMARKS, DataSetInfo, Task
 from kselect.datasets.splits import Split, draw_given
@@ -62,16 +62,12 @@ def read_dataset(info: DataSetInfo, source: Source) -> DataSet:
     """
     if isinstance(info, OwnInfo):
         return read_own_dataset(info, source)
-    original = source.kind == "original"
+    if source.kind == "original":
+        return read_original(info, source)
     if source.kind == "generated":
         X, y = generate(str(info.formula))
     else:
-        content = read_content(source.path, (BENCHMARKS if original else info).largest)
-        # The checksum is compared with the bytes that are parsed: a worker reads long after the plan
-        # was made, and the file may have changed by then.
-        require_unchanged(source, sha256_of(content))
-        if original:
-            return read_original(info, source, content)
+        content = read_content(source.path, info.largest, source.sha256)
         _, data = unpack(source.path, content, info.largest)
         X, y = parse_svmlight(data, source.path, info.features)
         if len(y) != info.rows:
@@ -79,7 +75,15 @@ def read_dataset(info: DataSetInfo, source: Source) -> DataSet:
                 source.path, f"{len(y)} rows where the registry says {info.rows} ({info.name})"
             )
         if info.task == "classification":
-            y = map_labels(y, {float(k): float(v) for k, v in info.labels.items()}, source.path)
+            labels = {float(k): float(v) for k, v in info.labels.items()}
+            found = np.unique(y).tolist()
+            if unknown := [show_number(v) for v in found if v not in labels]:
+                wanted = " and ".join(map(show_number, sorted(labels)))
+                shown = f"label {', '.join(unknown[:5])} where the registry knows {wanted}"
+                raise file_error(source.path, shown)
+            if len(found) < 2:
+                raise file_error(source.path, f"one class only ({show_number(found[0])})")
+            y = np.array([labels[v] for v in y.tolist()])
     drawn = draw_given(info.name, info.given, len(y)) if info.given else ()
     return DataSet(info.name, info.task, X, y, source.sha256, drawn)
 
@@ -87,23 +91,17 @@ def read_dataset(info: DataSetInfo, source: Source) -> DataSet:
 def read_own_dataset(info: OwnInfo, source: Source) -> DataSet:
     """Read the table in a user's file; its encoding is fitted later, on training rows."""
     frame = read_frame(source.path, info.target, info.options)
-    require_unchanged(source, frame.sha256)
+    if frame.sha256 != source.sha256:
+        raise file_error(source.path, changed(frame.sha256, source.sha256))
     target, empty = as_target(frame, info.options.task), np.empty((frame.n, 0))
     return DataSet(
         info.name, target.task, empty, target.labels, source.sha256, (), target.values, frame
     )
 
 
-def require_unchanged(source: Source, found: str) -> None:
-    """Refuse a file whose checksum has changed since it was checked."""
-    if found != source.sha256:
-        raise file_error(
-            source.path, f"changed since it was checked: sha256 is {found}, it was {source.sha256}"
-        )
-
-
-def read_original(info: DataSetInfo, source: Source, content: bytes) -> DataSet:
+def read_original(info: DataSetInfo, source: Source) -> DataSet:
     """Read a set with its published splits from the file of Raetsch's collection."""
+    content = read_content(source.path, BENCHMARKS.largest, source.sha256)
     found = read_benchmark(source.path, content, str(info.original))
     sizes = found.train.shape[1], found.test.shape[1], found.X.shape[1]
     wanted = (info.given.train, info.given.test, info.features) if info.given else sizes
@@ -115,16 +113,3 @@ def read_original(info: DataSetInfo, source: Source, content: bytes) -> DataSet:
         )
     splits = tuple(found.split(number) for number in range(len(found.train)))
     return DataSet(info.name, info.task, found.X, found.y, source.sha256, splits)
-
-
-def map_labels(y: Array, labels: dict[float, float], path: Path) -> Array:
-    """Return the labels of a file as -1 and +1."""
-    found = sorted(set(np.unique(y).tolist()))
-    unknown = [v for v in found if v not in labels]
-    if unknown:
-        shown = ", ".join(show_number(v) for v in unknown[:5])
-        wanted = " and ".join(show_number(v) for v in sorted(labels))
-        raise file_error(path, f"label {shown} where the registry knows {wanted}")
-    if len(found) < 2:
-        raise file_error(path, f"one class only ({show_number(found[0])})")
-    return np.array([labels[v] for v in y.tolist()])

@@ -387,7 +387,5 @@ def fetch_into_cache(info: DataSetInfo, places: Places) -> Source:
     info = BENCHMARKS if source.kind == "original" else info
     if source.kind == "cache" or source.path == places.cache / info.file:
         return source
-    content = read_content(source.path, info.largest)
-    if sha256_of(content) != source.sha256:
-        raise file_error(source.path, "changed while it was copied")
+    content = read_content(source.path, info.largest, source.sha256)
     return kept(content, info, places.cache, source.kind)

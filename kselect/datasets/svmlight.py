@@ -16,12 +16,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kselect.datasets.content import file_error, require_matrix
+from kselect.datasets.content import file_error
 from kselect.errors import DataError
 from kselect.numerics.linalg import Array
+from kselect.numerics.memory import available_memory, gib
 
 MAX_INDEX = 1_000_000  # a mistyped index must not ask for a matrix of terabytes
 INDEX = re.compile(r"[-+]?[0-9]{1,100}")
+MATRICES = 3  # the rows as read, the scaled rows, and one intermediate result
 ZERO = re.compile(rb"^[^#\n]*[ \t]0:", re.MULTILINE)
 SHOWN = 60  # characters of the offending text in a message
 
@@ -62,7 +64,10 @@ def parse_svmlight(
         raise _error(path, 1, "no examples in the file", "")
     n, indices = len(labels), np.array(columns)
     width = int(indices.max(initial=first - 1)) + 1 - first if n_features is None else n_features
-    require_matrix(path, n, width)
+    needed, there = 8 * MATRICES * n * width, available_memory()
+    if needed > there:
+        size = f"{gib(needed)} of memory as {MATRICES} matrices; {gib(there)} are free"
+        raise file_error(path, f"{n} rows x {width} features need {size}")
     X = np.zeros((n, width))
     X[np.repeat(np.arange(n), lengths), indices - first] = values
     return X, np.array(labels)

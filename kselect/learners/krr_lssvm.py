@@ -25,8 +25,8 @@ from kselect.learners.problem import Dense
 from kselect.learners.series import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.tiny_predictions import (
     Fitted,
+    bias_as_sum,
     closed_form_rounding,
-    form_bias,
     form_fitted,
     form_held_out,
     form_left_out,
@@ -78,7 +78,10 @@ class SquareLossPath:
         """Return alpha and b for every ridge."""
         fits, fitted = self._fits(self.n)
         b = fits.b[self.problem.position]
-        return Fit(fitted.alpha, form_bias(fitted, b) if self.bias else b)
+        doubt = np.abs(b) <= fitted.rounding * float(np.abs(fitted.y).max())
+        if self.bias and doubt.any():  # a bias within its rounding error is recomputed as a sum
+            b = bias_as_sum(fitted, b, doubt)
+        return Fit(fitted.alpha, b)
 
     def decision(self) -> Array:
         """Return the fitted values ``S y = y - gamma alpha``; small ones as ``K alpha + b``."""

@@ -36,16 +36,13 @@ class Dense:
     """A whole kernel matrix; ``known`` is its factor if it has been computed before."""
 
     K: Array
+    diagonal: Array
     known: Factor | None = None
 
     @cached_property
     def factor(self) -> Factor:
         """The cheapest factor that is exact to rounding."""
         return factorise(self.K) if self.known is None else self.known
-
-    def diagonal(self) -> Array:
-        """Return ``K_ii``."""
-        return np.diagonal(self.K)
 
     def row_squares(self) -> Array:
         """Return ``sum_j K_ij^2``."""
@@ -61,7 +58,7 @@ class Dense:
 
     def off_diagonal_squares(self) -> float:
         """Return ``sum_{i != j} K_ij^2 / (K_ii K_jj)`` over the rows with ``K_ii > 0``."""
-        inverse = reciprocal(np.diagonal(self.K))
+        inverse = reciprocal(self.diagonal)
         total = 0.0
         for rows in np.array_split(np.arange(len(self.K)), -(-len(self.K) // ROWS)):
             block = np.square(self.K[rows])  # never a second matrix of the size of K
@@ -87,11 +84,8 @@ class LowRank:
         self.s: Array = np.maximum(s, 0.0)
         self.B: Array = columns.V @ Q
         self.root: Array = columns.root @ Q
+        self.diagonal: Array = np.einsum("ij,ij->i", self.B, self.B)
         self.rounding = float((columns.defect + STEPS * EPS) * self.s[-1])
-
-    def diagonal(self) -> Array:
-        """Return ``K_ii``."""
-        return np.asarray(np.einsum("ij,ij->i", self.B, self.B))
 
     def row_squares(self) -> Array:
         """Return ``sum_j K_ij^2 = b_i^T diag(s) b_i``, without forming the matrix."""
@@ -107,9 +101,8 @@ class LowRank:
 
     def off_diagonal_squares(self) -> float:
         """Return ``||C^T C||_F^2 - n``, C being B with rows scaled to length 1."""
-        squares = self.diagonal()
-        C = self.B * np.sqrt(reciprocal(squares))[:, None]
-        return max(float(np.square(C.T @ C).sum()) - float((squares > 0).sum()), 0.0)
+        C = self.B * np.sqrt(reciprocal(self.diagonal))[:, None]
+        return max(float(np.square(C.T @ C).sum()) - float((self.diagonal > 0).sum()), 0.0)
 
     @cached_property
     def spectrum(self) -> Array:
@@ -133,6 +126,7 @@ class Problem:
     targets : all targets (q, n) that are learned on the same kernel matrix; work that they share is done once.
     mine : the position of y in ``targets``, if y is one of them.
     factor : the factor of K, if it has been computed before.
+    shared : the matrix of another problem of the same kernel.
     of_kernel : results that depend on the kernel matrix only, not on y or the ridges.
     of_targets : results that depend on y through ``right_sides`` only.
 
@@ -142,6 +136,7 @@ class Problem:
     gammas : ``n lam``, the ridges of the fit on all rows.
     right_sides : all targets (q, n) if y is one of them, otherwise y alone.
     position : the position of y in ``right_sides``.
+    matrix : the kernel matrix, with its factor on first use.
     """
 
     X: Array
@@ -155,6 +150,7 @@ class Problem:
     targets: Array | None = None
     mine: int | None = None
     factor: Factor | None = None
+    shared: Dense | LowRank | None = None
     of_kernel: Memo = field(default_factory=Memo, init=False, repr=False)
     of_targets: Memo = field(default_factory=Memo, init=False, repr=False)
 
@@ -165,14 +161,12 @@ class Problem:
         if self.targets is not None and self.mine is not None:
             self.right_sides = self.targets
         self.position = self.mine or 0
-
-    @property
-    def matrix(self) -> Dense | LowRank:
-        """The kernel matrix with its factor."""
-        K, columns = self.K, self.columns
-        return self.of_kernel.once(
-            "matrix", lambda: Dense(K, self.factor) if columns is None else LowRank(columns)
-        )
+        if self.shared is not None:
+            self.matrix = self.shared
+        elif self.columns is not None:
+            self.matrix = LowRank(self.columns)
+        else:
+            self.matrix = Dense(self.K, np.diagonal(self.K), self.factor)
 
     def drawn(self, count: int) -> Index:
         """Return ``count`` random rows, ascending; the first ones if the problem has no random order."""
@@ -182,14 +176,15 @@ class Problem:
     def changed(self, *, y: Array | None = None, lams: Array | None = None) -> Self:
         """Return the problem of the same kernel with another target or other ridges; the factor is shared."""
         y, lams = self.y if y is None else y, self.lams if lams is None else lams
-        twin = replace(self, y=y, lams=lams, mine=None)
+        twin = replace(self, y=y, lams=lams, mine=None, shared=self.matrix)
         twin.of_kernel = self.of_kernel
         return twin
 
     def of_target(self, position: int, lams: Array) -> Self:
         """Return the problem of one of the targets at some ridges; it shares the work of all targets."""
         assert self.targets is not None
-        twin = replace(self, y=self.targets[position], lams=lams, mine=position)
+        y = self.targets[position]
+        twin = replace(self, y=y, lams=lams, mine=position, shared=self.matrix)
         twin.of_kernel, twin.of_targets = self.of_kernel, self.of_targets
         return twin
 

@@ -211,12 +211,6 @@ def form_fitted(fitted: Fitted, values: Array, b: Array) -> None:
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def form_bias(fitted: Fitted, b: Array) -> Array:
-    """Return the biases of the fit; a bias within its rounding error is recomputed as a sum."""
-    doubt = np.abs(b) <= fitted.rounding * float(np.abs(fitted.y).max())
-    return bias_as_sum(fitted, b, doubt) if doubt.any() else b
-
-
 def bias_as_sum(fitted: Fitted, b: Array, doubt: Mask) -> Array:
     """Return the biases, those in doubt as the sums of their terms if these are small next to y."""
     terms = products(fitted.all_column_sums()[None], fitted.alpha)

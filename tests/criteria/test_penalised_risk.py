@@ -20,7 +20,6 @@ from kselect.criteria.penalised_risk import (
     eigenvalue_ratio,
     lattice_counts,
     log_integral_eigenvalues,
-    perturbation,
 )
 from kselect.errors import TrialError
 from kselect.kernels.gaussian import Gaussian
@@ -55,6 +54,12 @@ def bound_of(n: int, K: Array, values: Array) -> float:
     largest = values.max()
     sizes = values * (60.0 + np.abs(np.log(np.maximum(values, 1e-300))) + abs(math.log(largest)))
     return oracles.STEPS * oracles.EPS * float(n * oracles.norm(K) + sizes.sum())
+
+
+def perturbation(p: Problem) -> float:
+    """Return the penalty of EP."""
+    eigenvalue_perturbation(LEARNERS["krr"].path(p))
+    return float(p.of_kernel["perturbation"])
 
 
 @given(cases(kernel=GAUSSIANS, labels=True), st.integers(1, 3))

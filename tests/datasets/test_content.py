@@ -20,7 +20,6 @@ from kselect.datasets.content import (
     SMALLEST_LIMIT,
     content_limit,
     read_content,
-    require_matrix,
     text_limit,
     unpack,
 )
@@ -112,15 +111,6 @@ def test_paths_that_are_not_readable_files(tmp_path: Path) -> None:
         with pytest.raises(DataError, match=said) as caught:
             read_content(path)
         assert "\n" not in str(caught.value)
-
-
-def test_a_matrix_larger_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A matrix is refused if memory cannot hold it three times: as read, as scaled, and in between."""
-    monkeypatch.setattr(content, "available_memory", lambda: 3 * 8 * 20)
-    require_matrix(Path("a"), 4, 5)
-    assert message_of(DataError, require_matrix, Path("a\n"), 3, 7) == (
-        r"a\n: 3 rows x 7 features need 0.0 GiB of memory as 3 matrices; 0.0 GiB are free"
-    )
 
 
 READ = """

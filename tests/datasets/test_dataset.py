@@ -15,7 +15,7 @@ from scipy.io import savemat
 from kselect.config.load import load_config
 from kselect.datasets import fetch
 from kselect.datasets.content import git_blob_id, sha256_of
-from kselect.datasets.dataset import Source, map_labels, read_dataset
+from kselect.datasets.dataset import Source, read_dataset
 from kselect.datasets.fetch import Places, fetch_into_cache, resolve
 from kselect.datasets.registry import BENCHMARKS, DataSetInfo, as_info, find_dataset
 from kselect.errors import DataError
@@ -64,8 +64,8 @@ def test_files_of_another_shape(tmp_path: Path, text: str, message: str) -> None
 
 
 def test_many_unknown_labels_are_not_all_shown(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"label 0, 1, 2, 3, 4 where"):
-        map_labels(np.arange(50.0), {-1.0: -1.0, 60.0: 1.0}, tmp_path)
+    with pytest.raises(DataError, match=r"label 0, 3, 4, 5, 6 where"):
+        read_dataset(replace(INFO, rows=9), source(tmp_path, "0\n1\n2\n3\n4\n5\n6\n7\n8\n"))
 
 
 def test_a_file_changed_after_planning_is_refused(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def test_rows_stay_sparse_until_their_size_is_known(
 
     with monkeypatch.context() as patch:
         patch.setattr(np, "zeros", zeros)
-        patch.setattr("kselect.datasets.content.available_memory", lambda: 2**30)
+        patch.setattr("kselect.datasets.svmlight.available_memory", lambda: 2**30)
         assert message(path) == (
             f"{path}: 20000 rows x 1000000 features need 447.0 GiB of memory as 3 matrices; "
             "1.0 GiB are free"
@@ -182,3 +182,12 @@ def test_the_writer_refuses_unreadable_values(tmp_path: Path, X: object, y: obje
     with pytest.raises(ValueError, match="cannot write"):
         write_svmlight(tmp_path / "bad.txt", np.array(X), np.array(y))
     assert not (tmp_path / "bad.txt").exists()
+
+
+def test_a_matrix_larger_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A matrix is refused if memory cannot hold it three times: as read, as scaled, and in between."""
+    monkeypatch.setattr("kselect.datasets.svmlight.available_memory", lambda: 3 * 8 * 20)
+    assert parse_svmlight(b"1\n1 5:1\n1\n1\n", Path("a"))[0].shape == (4, 5)
+    assert message_of(DataError, parse_svmlight, b"1\n1\n1\n", Path("a\n"), 7) == (
+        r"a\n: 3 rows x 7 features need 0.0 GiB of memory as 3 matrices; 0.0 GiB are free"
+    )
