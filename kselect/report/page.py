@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kselect.core.table import Measure
 from kselect.files import write_whole
-from kselect.report.elements import Element, File, Passage
+from kselect.report.elements import Element, Passage
 from kselect.report.sections import FIGURES, SECTIONS
 from kselect.report.sections.other_claims import verdicts_without_loss
 from kselect.report.sections.published import describe_totals
@@ -45,37 +46,26 @@ def write_report(study: Study, folder: Path, more: Sequence[Passage] = ()) -> li
 
     Any part of the records, even none, gives a report. ``more`` are passages of other stages for the same page.
     """
-    paths = []
-    for file in make_files(study, more):
-        write_whole(folder / file.name, file.content)
-        paths.append(folder / file.name)
-    return paths
-
-
-def make_files(study: Study, more: Sequence[Passage]) -> Iterator[File]:
-    """Yield every file of the report; the page comes last."""
-    passages: list[Passage] = []
-    for item in show_sections(study):
-        if isinstance(item, File):
-            yield item
-        else:
+    passages, paths = [], []
+    # Sorted, because the order of a registry is the order of imports.
+    shown = [show(study) for _, show in sorted(SECTIONS.items())]
+    shown += [FIGURES[figure.kind].show(figure, study) for figure in study.experiment.figures]
+    for item in chain.from_iterable(shown):
+        if isinstance(item, Passage):
             passages.append(item)
+        else:
+            write_whole(folder / item.name, item.content)
+            paths.append(folder / item.name)
     passages += more
     texts: dict[str, list[str]] = {}
     for passage in passages:
         if passage.file:
             texts.setdefault(passage.file, []).append(write_markdown(passage.elements))
-    yield from (File(name, "\n\n".join(parts) + "\n") for name, parts in texts.items())
-    yield File("report.html", write_page(study, passages))
-
-
-def show_sections(study: Study) -> Iterator[File | Passage]:
-    """Yield the files and passages of every section, in the order of their names, then of the config's figures."""
-    # Sorted, because the order of a registry is the order of imports.
-    for _, show in sorted(SECTIONS.items()):
-        yield from show(study)
-    for figure in study.experiment.figures:
-        yield from FIGURES[figure.kind].show(figure, study)
+    files = {name: "\n\n".join(parts) + "\n" for name, parts in texts.items()}
+    for name, text in (files | {"report.html": write_page(study, passages)}).items():
+        write_whole(folder / name, text)
+        paths.append(folder / name)
+    return paths
 
 
 def write_page(study: Study, passages: Iterable[Passage]) -> str:
@@ -147,13 +137,15 @@ def environment() -> Environment:
     """Return the templates of this folder; all texts are escaped, and an unknown name is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+    folder = Path(__file__).parent
     found = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+        loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    found.globals["style"] = (folder / "style.css").read_text(encoding="utf-8")
     # A picture is part of the link to it.
     found.filters["data_uri"] = lambda svg: f"data:image/svg+xml;base64,{b64encode(svg).decode()}"
     found.filters["kind"] = lambda element: type(element).__name__.lower()

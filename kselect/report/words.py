@@ -83,29 +83,25 @@ def describe_protocol(experiment: Experiment, loss: str) -> str:
     if experiment.train is not None:
         splits += f" with {100 * experiment.train:.3g} % for training"
     ridge = f"{LAM} fixed" if experiment.lam.mode == "fixed" else f"{LAM} selected with the kernel"
-    tasks = {experiment.info(name).task for name in experiment.datasets}
+    tasks = [experiment.info(name).task for name in experiment.datasets]
     other = loss != REGRESSION_LOSS and "regression" in tasks
     return (
-        f"{describe_learners(experiment)}, {scale}{where}, {splits}, {describe_kernels(experiment)}, {ridge}; "
-        f"criteria that average a loss use the {loss} loss"
+        f"{describe_learners(experiment.learners, tasks)}, {scale}{where}, {splits}, "
+        f"{describe_kernels(experiment)}, {ridge}; criteria that average a loss use the {loss} loss"
         f"{f', for regression the {REGRESSION_LOSS} loss' if other else ''}."
     )
 
 
-def describe_learners(experiment: Experiment) -> str:
-    """Return ``LSSVM``, or ``SVM for classification and kernel ridge regression for regression``."""
-    tasks = dict.fromkeys(experiment.info(dataset).task for dataset in experiment.datasets)
-    found = {task: describe_learner(dict(experiment.learners)[task]) for task in tasks}
+def describe_learners(learners: Iterable[tuple[str, Choice]], tasks: Iterable[str]) -> str:
+    """Return the learner of some tasks: ``LSSVM``, or ``SVM (C=2) for classification and LSSVM for regression``."""
+    found, chosen = {}, dict(learners)
+    for task in tasks:
+        name = LEARNERS.get(chosen[task].name, chosen[task].name)
+        params = ", ".join(f"{k}={show(v)}" for k, v in chosen[task].params)
+        found[task] = f"{name} ({params})" if params else name
     if len(set(found.values())) == 1:
         return next(iter(found.values()))
     return " and ".join(f"{learner} for {task}" for task, learner in found.items())
-
-
-def describe_learner(choice: Choice) -> str:
-    """Return ``quadratic eps-insensitive SVR (eps=0.1)``."""
-    name = LEARNERS.get(choice.name, choice.name)
-    params = ", ".join(f"{k}={show(v)}" for k, v in choice.params)
-    return f"{name} ({params})" if params else name
 
 
 def describe_kernels(experiment: Experiment) -> str:
@@ -128,22 +124,17 @@ def describe_coverage(coverage: Coverage) -> str:
     )
 
 
-def dagger_notes(study: Study, loss: str) -> tuple[str, ...]:
-    """Return what is reconstructed, tuned or scored by another learner among the methods of a loss."""
-    labels, known = study.comparison(loss).methods, study.reconstructed
-    reconstructed = (
-        f"{label}{DAGGER} is reconstructed: {known[label].rstrip('.')}."
-        for label in labels
-        if label in known
-    )
-    return (*reconstructed, *describe_methods(study.experiment, labels))
+def dagger_notes(study: Study, loss: str) -> Iterator[str]:
+    """Yield what a reader must know of the methods of a loss.
 
-
-def describe_methods(experiment: Experiment, labels: Sequence[str]) -> Iterator[str]:
-    """Yield what a reader must know of methods: what is tuned, which learner scores, remarks on the criterion.
-
-    For example ``RKS: eta is chosen from 1, 32 by 3-fold cross-validation on the training rows.``
+    That is what is reconstructed, what is tuned, which learner scores, and remarks on the criterion; for example
+    ``RKS: eta is chosen from 1, 32 by 3-fold cross-validation on the training rows.``
     """
+    experiment, labels = study.experiment, study.comparison(loss).methods
+    for label in labels:
+        if label in study.reconstructed:
+            why = study.reconstructed[label].rstrip(".")
+            yield f"{label}{DAGGER} is reconstructed: {why}."
     unsaid = " (reconstructed: the paper does not state it)" if experiment.paper else ""
     for method in {m.label: m for m in experiment.table if m.label in labels}.values():
         for name, values in method.tuned:
@@ -151,9 +142,10 @@ def describe_methods(experiment: Experiment, labels: Sequence[str]) -> Iterator[
                 f"{method.label}: {name} is chosen from {', '.join(map(show, values))} by "
                 f"{experiment.tune_folds}-fold cross-validation on the training rows."
             )
-        for task, learner in experiment.learners:
-            if choice := dict(method.scored_by).get(task):
-                scorer, trained = describe_learner(choice), describe_learner(learner)
+        for task, _ in experiment.learners:
+            if task in dict(method.scored_by):
+                scorer = describe_learners(method.scored_by, [task])
+                trained = describe_learners(experiment.learners, [task])
                 yield f"{method.label}: for {task} scored by {scorer}, then {trained} is trained{unsaid}."
         searched = {kernel.name for kernel in experiment.kernels} | {method.kernel}
         for kernel, remark in CRITERIA[method.criterion].remarks:

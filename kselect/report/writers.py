@@ -66,37 +66,47 @@ def write_csv(table: Table) -> str:
 
 def write_markdown(elements: Iterable[Element]) -> str:
     """Return elements as Markdown, one below the other; pictures have files of their own."""
-    return "\n\n".join(text for element in elements for text in markdown_of(element) if text)
-
-
-def markdown_of(element: Element) -> Iterator[str]:
-    """Yield the paragraphs of one element."""
-    match element:
-        case Heading():
-            yield f"{'#' * element.level} {escape_markdown(element.text)}"
-        case Paragraph():
-            lead = f"**{element.verdict.capitalize()}.** " if element.verdict else ""
-            yield lead + escape_markdown(element.text)
-        case Notes():
-            yield "\n".join(f"* {escape_markdown(line)}" for line in element.lines)
-        case Details():
-            yield write_markdown(element.elements)
-        case Table():
-            legend = element.legend("Bold", "Italic", "In parentheses: the number of")
-            yield " ".join(map(escape_markdown, (*element.caption, *legend)))
-            for title, groups in element.titled:
-                yield f"## {escape_markdown(title)}" if title else ""
-                yield markdown_grid(element, groups)
-            yield from markdown_of(Notes(element.notes))
-        case _:
-            raise TypeError(f"{type(element).__name__} has no form in Markdown")
+    texts: list[str] = []
+    for element in elements:
+        match element:
+            case Heading():
+                texts.append(f"{'#' * element.level} {escape_markdown(element.text)}")
+            case Paragraph():
+                lead = f"**{element.verdict.capitalize()}.** " if element.verdict else ""
+                texts.append(lead + escape_markdown(element.text))
+            case Notes():
+                texts.append("\n".join(f"* {escape_markdown(line)}" for line in element.lines))
+            case Details():
+                texts.append(write_markdown(element.elements))
+            case Table():
+                legend = element.legend("Bold", "Italic", "In parentheses: the number of")
+                texts.append(" ".join(map(escape_markdown, (*element.caption, *legend))))
+                for title, groups in element.titled:
+                    texts.append(f"## {escape_markdown(title)}" if title else "")
+                    texts.append(markdown_grid(element, groups))
+                texts.append(write_markdown([Notes(element.notes)]))
+            case _:
+                raise TypeError(f"{type(element).__name__} has no form in Markdown")
+    return "\n\n".join(filter(None, texts))
 
 
 def markdown_grid(table: Table, groups: Sequence[Group]) -> str:
-    """Return the rows of some groups as one table, aligned in the source too."""
+    """Return the rows of some groups as one table, aligned in the source too.
+
+    A measured cell looks like ``**14.3 ± 2.6** (1)``.
+    """
     lines = [[escape_markdown(column.heading) for _, column in table.printed]]
-    rows = (row for group in groups for row in (*group.rows, *group.foot))
-    lines += [[markdown_cell(column, row[i]) for i, column in table.printed] for row in rows]
+    for row in (row for group in groups for row in (*group.rows, *group.foot)):
+        lines.append([])
+        for i, column in table.printed:
+            value = row[i]
+            if not isinstance(value, Measure):
+                lines[-1].append(escape_markdown(column.text(value)))
+                continue
+            text = value.mean_text + (f" ± {value.sd_text}" if value.sd_text else "")
+            stars = {"best": "**", "close": "*", "": ""}[value.mark] if text else ""
+            failures = f" ({value.failures})" if value.failures else ""
+            lines[-1].append(f"{stars}{text or DASH}{stars}{failures}")
     widths = [max(3, *map(len, cells)) for cells in zip(*lines, strict=True)]
     left = [column.align not in ("right", "measure") for _, column in table.printed]
     ruler = ["-" * w if text else "-" * (w - 1) + ":" for w, text in zip(widths, left, strict=True)]
@@ -110,45 +120,26 @@ def markdown_grid(table: Table, groups: Sequence[Group]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in (padded[0], ruler, *padded[1:]))
 
 
-def markdown_cell(column: Column, value: Value) -> str:
-    """Return one cell; a measured one as ``**14.3 ± 2.6** (1)``."""
-    if not isinstance(value, Measure):
-        return escape_markdown(column.text(value))
-    failures = f" ({value.failures})" if value.failures else ""
-    text = f"{value.mean_text} ± {value.sd_text}" if value.sd_text else value.mean_text
-    stars = {"best": "**", "close": "*", "": ""}[value.mark] if text else ""
-    return f"{stars}{text or DASH}{stars}{failures}"
-
-
 def escape_markdown(text: str) -> str:
     """Return plain text as Markdown, on one line."""
     return MARKDOWN_SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
 def write_latex(*tables: Table) -> str:
-    """Return floats of at most a page each; captions also stand as comments at the top."""
-    comments = [f"% {text}" for text in tables[0].caption]
-    return (
-        "\n".join([*comments, *(text for table in tables for text in latex_floats(table))]) + "\n"
-    )
+    """Return floats of at most a page each: the caption with the first of a table, the notes with the last.
 
-
-def latex_floats(table: Table) -> Iterator[str]:
-    """Yield the pages of one table: the caption with the first, the notes with the last."""
-    pages = list(paginate(table.groups))
-    legend = table.legend("Bold", "Underlined", "A superscript counts")
-    for number, page in enumerate(pages, start=1):
-        texts = (*table.caption, *legend) if number == 1 else (f"Continued: {table.name}.",)
-        label = table.name if number == 1 else f"{table.name}-{number}"
-        notes = r"\par ".join(map(escape_latex, table.notes)) if number == len(pages) else ""
-        below = [
-            r"\par\smallskip",
-            r"\parbox{\textwidth}{\scriptsize\raggedright",
-            notes + "}",
-        ]
-        # A tabular that is wider than the text extends into both margins alike.
-        yield "\n".join(
-            [
+    The captions of the first table also stand as comments at the top.
+    """
+    lines = [f"% {text}" for text in tables[0].caption]
+    for table in tables:
+        pages = list(paginate(table.groups))
+        legend = table.legend("Bold", "Underlined", "A superscript counts")
+        for number, page in enumerate(pages, start=1):
+            texts = (*table.caption, *legend) if number == 1 else (f"Continued: {table.name}.",)
+            label = table.name if number == 1 else f"{table.name}-{number}"
+            notes = r"\par ".join(map(escape_latex, table.notes)) if number == len(pages) else ""
+            # A tabular that is wider than the text extends into both margins alike.
+            lines += [
                 r"\begin{table}[tbp]",
                 r"\centering",
                 rf"\caption{{\footnotesize {' '.join(map(escape_latex, texts))}}}",
@@ -157,10 +148,12 @@ def latex_floats(table: Table) -> Iterator[str]:
                 r"\makebox[\textwidth][c]{%",
                 *latex_tabular(table, page),
                 "}",
-                *(below if notes else []),
-                r"\end{table}",
             ]
-        )
+            if notes:
+                lines += [r"\par\smallskip", r"\parbox{\textwidth}{\scriptsize\raggedright"]
+                lines.append(f"{notes}}}")
+            lines.append(r"\end{table}")
+    return "\n".join(lines) + "\n"
 
 
 def paginate(groups: Sequence[Group]) -> Iterator[list[Group]]:
@@ -220,9 +213,7 @@ def latex_cell(column: Column, value: Value) -> str:
         return rf"\multicolumn{{2}}{{c}}{{--{failures}}}"
     command = {"best": r"\textbf", "close": r"\underline", "": ""}[value.mark]
     spread = rf"{{\scriptsize\,$\pm$\,{sd}}}" if sd else ""
-    return (
-        f"{command}{{{mean}}} & {spread}{failures}" if command else f"{mean} & {spread}{failures}"
-    )
+    return f"{f'{command}{{{mean}}}' if command else mean} & {spread}{failures}"
 
 
 def escape_latex(text: str) -> str:

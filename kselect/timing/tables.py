@@ -194,9 +194,10 @@ def describe(
     count = len(experiment.lam.values)
     ridges = "of the ridge" if moving(experiment) else f"{count} ridge{'s' * (count != 1)}"
     where = f" {SCALES_ON[experiment.scale_on]}" if experiment.scale != "none" else ""
+    tasks = [experiment.info(name).task for name in experiment.datasets]
     texts = [
         f"CPU seconds of a whole selection over {describe_kernels(experiment)} and {ridges}: "
-        f"{describe_learners(experiment)}, {SCALES[experiment.scale]}{where}, the training part of "
+        f"{describe_learners(experiment.learners, tasks)}, {SCALES[experiment.scale]}{where}, the training part of "
         f"split {experiment.splits[0]} (rows x features below the name).",
         "One method at a time, one process, one BLAS thread; wall seconds are in the CSV.",
         *describe_algorithms(experiment),

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from synthetic import full_experiment, full_records, study
 
 from kselect.core.method import Setting
-from kselect.report.elements import Details, File, Picture
-from kselect.report.page import show_sections
+from kselect.report.elements import Details, Passage, Picture
+from kselect.report.sections import FIGURES, SECTIONS
 from kselect.report.style import (
     DARK,
     LINE,
@@ -32,9 +32,10 @@ def pictures() -> list[Picture]:
     """Return every picture of a small experiment."""
     spec = full_experiment(datasets=("heart", "sonar"), splits=(0, 1))
     found = study(spec, full_records(spec), published=THEIRS)
-    elements = [
-        e for item in show_sections(found) if not isinstance(item, File) for e in item.elements
-    ]
+    shown = [*(show(found) for show in SECTIONS.values())]
+    shown += [FIGURES[figure.kind].show(figure, found) for figure in spec.figures]
+    passages = [item for one in shown for item in one if isinstance(item, Passage)]
+    elements = [e for passage in passages for e in passage.elements]
     opened = [i for e in elements for i in (e.elements if isinstance(e, Details) else (e,))]
     return [e for e in opened if isinstance(e, Picture)]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from synthetic import experiment, method, regression_experiment
+from synthetic import experiment, method, regression_experiment, study
 
 from kselect.core.experiment import SplitLimit
 from kselect.core.method import SELECTED, Choice, Setting
 from kselect.kernels.polynomial import Polynomial
-from kselect.report.words import describe_edges, describe_methods, describe_protocol, title_setting
+from kselect.report.words import dagger_notes, describe_edges, describe_protocol, title_setting
 from kselect.stats.diagnostics import EdgeShares
 
 MIXED = (
@@ -64,13 +64,13 @@ def test_captions_name_tuned_parameters_and_scoring_learners() -> None:
     scored = replace(method("ELOO", "ELOO", None), scored_by=(("classification", Choice("lssvm")),))
     learners = (("classification", Choice("svm", (("bias", True),))),)
     spec = experiment(methods=(tuned, scored), tune_folds=5, learners=learners)
-    assert tuple(describe_methods(spec, ("RKS", "ELOO"))) == (
+    assert tuple(dagger_notes(study(spec, []), "squared")) == (
         "RKS: eta is chosen from 1, 32 by 5-fold cross-validation on the training rows.",
         "ELOO: for classification scored by LSSVM, then SVM (bias=true) is trained (reconstructed: the paper does "
         "not state it).",
     )
-    assert not list(describe_methods(spec, ()))
-    (own,) = describe_methods(replace(spec, paper=""), ("ELOO",))
+    assert not list(dagger_notes(study(replace(spec, methods=()), []), "squared"))
+    (own,) = dagger_notes(study(replace(spec, paper="", methods=(scored,)), []), "squared")
     assert own == "ELOO: for classification scored by LSSVM, then SVM (bias=true) is trained."
 
 
@@ -78,14 +78,15 @@ def test_captions_describe_criteria_on_the_searched_kernels() -> None:
     """SPS's penalty may be constant, and BR's Omega reconstructed."""
     sps, br = method("SPS", "SPS", None, delta=1.0), method("BR", "BR", None)
     spec = experiment(methods=(sps, br))
-    (gaussian,) = describe_methods(spec, ("SPS", "BR"))
+    (gaussian,) = dagger_notes(study(spec, []), "squared")
     assert gaussian.startswith(
         "SPS: its penalty, delta tr(K) / n^2, is the same for every Gaussian"
     )
-    (polynomial,) = describe_methods(replace(spec, kernels=(Polynomial(2),)), ("SPS", "BR"))
+    other = replace(spec, kernels=(Polynomial(2),))
+    (polynomial,) = dagger_notes(study(other, []), "squared")
     assert polynomial.startswith("BR: for a polynomial kernel Omega is degree^2 / 2")
     both = replace(spec, kernels=(*spec.kernels, Polynomial(2)))
-    assert len(list(describe_methods(both, ("SPS", "BR")))) == 2
+    assert len(list(dagger_notes(study(both, []), "squared"))) == 2
 
 
 def test_edges() -> None:

@@ -50,7 +50,20 @@ def show(study: Study) -> Iterator[File | Passage]:
     for loss in experiment.losses:
         comparison = study.comparison(loss)
         table, counts = main_table(study, comparison), counts_table(study, comparison)
-        tidy = Table(table.name, TIDY, (Group(tuple(tidy_rows(comparison))),))
+        lines = []
+        for setting, cells in comparison.cells.items():
+            for (dataset, method), cell in cells.items():
+                marks = (cell.best, cell.not_worse, cell.not_worse_corrected)
+                tests = (cell.worse, cell.worse_corrected)
+                line: Values = (
+                    *(dataset, setting.text, method, cell.mean, cell.sd),
+                    *(cell.runs, cell.failures, cell.missing),
+                    *(marks if cell.runs else (None,) * 3),
+                    *(test.p_value if test else None for test in tests),
+                    *(comparison.units.get(dataset, ""), loss),
+                )
+                lines.append(line)
+        tidy = Table(table.name, TIDY, (Group(tuple(lines)),))
         yield from table_files(table, *counts, tidy=tidy)
         shown: Element = replace(table, notes=())
         if loss != experiment.loss:
@@ -119,17 +132,10 @@ def show_row(dataset: str, unit: str, cells: Sequence[SplitErrors], splits: int)
         typical = statistics.median(sds) if sds else 0.1 * smallest
         finite = 0 < typical < math.inf
         digits = min(3, max(0, 1 - math.floor(math.log10(typical)))) if finite else 3
-    power = (
-        f" (\N{MULTIPLICATION SIGN} 10{str(exponent).translate(TO_SUPERSCRIPT)})"
-        if exponent
-        else ""
-    )
-    name = (
-        dataset
-        + describe_fewer([tried for c in cells if (tried := c.runs + c.failures)], splits)
-        + power
-    )
-    return (name, *(show_cell(c, scale, digits) for c in cells))
+    raised = f"10{str(exponent).translate(TO_SUPERSCRIPT)}"
+    power = f" (\N{MULTIPLICATION SIGN} {raised})" if exponent else ""
+    fewer = describe_fewer([tried for c in cells if (tried := c.runs + c.failures)], splits)
+    return (dataset + fewer + power, *(show_cell(c, scale, digits) for c in cells))
 
 
 def show_cell(cell: SplitErrors, scale: float, digits: int) -> Measure:
@@ -167,17 +173,3 @@ def counts_table(study: Study, comparison: Comparison) -> tuple[Table, ...]:
     name = stem("table1", study, comparison.loss)
     caption = (COUNTS, describe_protocol(study.experiment, comparison.loss))
     return (Table(f"{name}-counts", columns, tuple(groups), caption),) if groups else ()
-
-
-def tidy_rows(comparison: Comparison) -> Iterator[Values]:
-    """Yield a row per cell for the CSV."""
-    for setting, cells in comparison.cells.items():
-        for (dataset, method), cell in cells.items():
-            verdicts = (cell.best, cell.not_worse, cell.not_worse_corrected)
-            yield (
-                *(dataset, setting.text, method, cell.mean, cell.sd),
-                *(cell.runs, cell.failures, cell.missing),
-                *(verdicts if cell.runs else (None,) * 3),
-                *(test.p_value if test else None for test in (cell.worse, cell.worse_corrected)),
-                *(comparison.units.get(dataset, ""), comparison.loss),
-            )
