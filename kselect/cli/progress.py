@@ -21,6 +21,7 @@ from kselect.selection.request import Request, make_folds
 
 QUIET_SECONDS = 2.0
 LONG_SECONDS = 60.0
+COMPILATION = 30.0  # seconds that the first kernel may take longer than the others
 COLUMNS, SAMPLED = 500, 1000
 BAR = "{bar} {n_fmt}/{total_fmt} kernels, {elapsed} elapsed, {remaining} left"
 
@@ -29,10 +30,11 @@ BAR = "{bar} {n_fmt}/{total_fmt} kernels, {elapsed} elapsed, {remaining} left"
 def watched(kernels: int, hint: Callable[[], str]) -> Iterator[Callable[[int, int], None]]:
     """Show the progress of a selection on stderr; yield the function to call after each kernel.
 
-    In a terminal, a bar appears after two seconds and is removed at the end. If the first kernel shows that the
-    selection takes more than a minute, the hint is printed once.
+    In a terminal, a bar appears after two seconds and is removed at the end. If the first kernels show that the
+    selection takes more than a minute, the hint is printed once. The time of the first may include compilation.
     """
-    started = time.monotonic()
+    compiled = time.monotonic() + COMPILATION
+    hinted = False
     with tqdm(
         total=kernels,
         file=sys.stderr,
@@ -44,9 +46,14 @@ def watched(kernels: int, hint: Callable[[], str]) -> Iterator[Callable[[int, in
     ) as bar:
 
         def step(done: int, total: int) -> None:
+            nonlocal compiled, hinted
             bar.update()
-            seconds = (time.monotonic() - started) / done * total
-            if done == 1 and seconds > LONG_SECONDS:
+            now = time.monotonic()
+            seconds = max(now - compiled, 0.0) / max(done - 1, 1) * total
+            if done == 1:
+                compiled = now
+            if seconds > LONG_SECONDS and not hinted:
+                hinted = True
                 tqdm.write(f"about {clock(seconds)} in all; {hint()}", file=sys.stderr)
 
         yield step

@@ -21,6 +21,7 @@ from kselect.grids import show_number
 from kselect.learners import LEARNERS
 from kselect.numerics.linalg import Array
 from kselect.selection.compare import CriteriaComparison, compare
+from kselect.selection.engine import edges_of_choice
 from kselect.selection.own_data import OwnData
 from kselect.selection.request import Request
 
@@ -137,6 +138,10 @@ def comparison_lines(found: CriteriaComparison, data: OwnData, request: Request)
         table.append((line.method.label, choice, score, spread, f"{line.seconds:.2f}"))
     yield from aligned(table)
     yield ""
+    for line in found.criteria:
+        at = line.best.point
+        for text in edges_of_choice(at.kernel, at.lam, request):
+            yield f"warning: {line.method.label}: {text}"
     yield f"{quality.measure} of always predicting {quality.trivial_name}: {quality.trivial:.4g}"
     yield (
         f"seconds: time for one criterion only, on all rows; {found.shared:.2f} s of work serve all criteria. "

@@ -84,18 +84,23 @@ class Selection:
 
     @property
     def edges(self) -> list[str]:
-        """One sentence per parameter chosen at the boundary of its grid; a grid of one value has no boundary."""
-        same = [k for k in self.request.kernels if k.name == self.kernel.name]
-        chosen = [
-            (name, value, sorted({k.parameters[name] for k in same}))
-            for name, value in self.kernel.parameters.items()
-        ]
-        return [
-            f"{name} = {show_number(value)} is the {'smallest' if value == values[0] else 'largest'} "
-            "of its grid: widen the grid"
-            for name, value, values in [*chosen, ("lam", self.lam, sorted(self.request.lams))]
-            if len(values) > 1 and value in (values[0], values[-1])
-        ]
+        """The edges of the grid that the choice lies on."""
+        return edges_of_choice(self.kernel, self.lam, self.request)
+
+
+def edges_of_choice(kernel: Kernel, lam: float, request: Request) -> list[str]:
+    """Return a sentence per parameter chosen at the boundary of its grid; a grid of one value has no boundary."""
+    same = [k for k in request.kernels if k.name == kernel.name]
+    chosen = [
+        (name, value, sorted({k.parameters[name] for k in same}))
+        for name, value in kernel.parameters.items()
+    ]
+    return [
+        f"{name} = {show_number(value)} is the {'smallest' if value == values[0] else 'largest'} "
+        "of its grid: widen the grid"
+        for name, value, values in [*chosen, ("lam", lam, sorted(request.lams))]
+        if len(values) > 1 and value in (values[0], values[-1])
+    ]
 
 
 def select(

@@ -63,6 +63,19 @@ def test_a_hint_above_a_minute(terminal: bool, monkeypatch: pytest.MonkeyPatch) 
     assert ("kernels" in found) is terminal
 
 
+@pytest.mark.parametrize("first", [25.0, 45.0])
+def test_compilation_is_no_work(first: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow first kernel does not stand for the others, unless it is slower than any compilation."""
+    now = iter([0.0, first, first + 1, first + 2])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(now))
+    stream = io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    with watched(10, lambda: "a hint") as watch:
+        for done in (1, 2, 3):
+            watch(done, 10)
+    assert stream.getvalue() == ("" if first == 25.0 else "about 2:30 in all; a hint\n")
+
+
 def test_each_kernel_reports_its_progress() -> None:
     told: list[tuple[int, int]] = []
     asked = request()

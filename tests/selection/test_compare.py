@@ -151,6 +151,9 @@ def test_the_table(typed: Any) -> None:
     result = typed("--compare")
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
+    assert any(
+        x.startswith("warning: 5-CV: tau = ") and x.endswith("widen the grid") for x in lines
+    )
     heads = next(i for i, line in enumerate(lines) if line.startswith("criterion"))
     assert "accuracy (5 outer folds)" in lines[heads]
     assert [line.split()[0] for line in lines[heads + 1 : heads + 6]] == [
