@@ -7,7 +7,8 @@ numbers, pairs, outliers, far from zero, or nearly equal. Its targets are labels
 The kernel lies between I and 1 1^T, or has a low rank; the ridges go from 1e-18 to 1e6, next to each other.
 
 The definitions train every model from the start. For the square loss they do this in extended precision (64 bits),
-by elimination. On Nystrom columns (``*``) all rows are landmarks, so that the definition uses the exact kernel.
+by elimination. The series of the other losses, k-FBIF and k-Newton follow the general recursion from a slow fit on
+all rows. On Nystrom columns (``*``) all rows are landmarks, so that the definition uses the exact kernel.
 
 A score may differ by 1e-9, or by what the condition number of ``K + gamma I`` explains: a share of
 ``30 n eps cond`` of the predictions (with a bias, ten times that). A candidate that is excluded by name is counted.
@@ -43,7 +44,7 @@ from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.laplacian import Laplacian
 from kselect.kernels.polynomial import Linear, Polynomial
-from kselect.numerics.folds import Folds
+from kselect.numerics.folds import Folds, stream
 from kselect.search.grid import score_kernel
 
 Array = NDArray[np.float64]
@@ -55,6 +56,8 @@ EXACT, SHARE = 1e-9, 30.0
 EPS = oracles.EPS
 # On Nystrom columns kselect refuses ridges at which their rounding changes predictions by more than this.
 COLUMNS = 3e-4
+# A row this close to the edge of a zone may be on either side.
+EDGE = 1e-6
 OUTCOMES = ("scores", "excluded", "explained", "undefined", "silent")
 Slow = tuple[float, float]
 
@@ -225,6 +228,55 @@ def series(drawn: Drawn, lam: float, order: int) -> Array:
     return out
 
 
+def columns_of(drawn: Drawn, c: float) -> tuple[Array, float]:
+    """Return the Nystrom approximation on a share of the rows, and the relative error that rounding explains.
+
+    Raise ValueError if an eigenvalue is near the limit of 1e-12 below which it is dropped.
+    """
+    n = len(drawn.y)
+    columns = np.sort(stream(0, "columns").permutation(n)[: max(1, round(c * n))])
+    s = np.linalg.eigvalsh(drawn.K[np.ix_(columns, columns)])
+    s = s[s > 1e-14 * s[-1]] / s[-1]
+    if (s < 1e-10).any():
+        raise ValueError("an eigenvalue that may be dropped or not")
+    return oracles_smooth_hinge.nystrom(drawn.K, columns), float(n * EPS / s[0])
+
+
+def recursion(drawn: Drawn, params: dict[str, Any], lam: float, newton: bool) -> Array:
+    """Return the predictions of the general recursion with its zones kept, or of its limit, one Newton step.
+
+    Raise ValueError if a row is on the edge of a zone, where the curvature is undefined.
+    """
+    K, y, n, out, hinge = drawn.K, drawn.y, len(drawn.y), np.empty(len(drawn.y)), 0.05
+    f = trained_without(drawn, [np.arange(n)], lam, False)
+    if drawn.learner == "krr":
+        u, v = 2 * (y - f), np.full(n, 2.0)
+    elif drawn.learner == "smooth-hinge":
+        u, v = oracles_smooth_hinge.slopes(y, f, hinge)
+    edge = np.abs(1 - y * f) - hinge if drawn.learner == "smooth-hinge" else np.abs(y - f) - 0.1
+    if drawn.learner != "krr" and np.abs(edge).min() < EDGE:
+        raise ValueError("a row on the edge of a zone")
+    if drawn.learner == "quadratic-svr":
+        b = oracles_svr.fit(K, y, lam, 0.1, oracles_smooth_hinge.even(n))[1]
+        for F in drawn.folds.members:
+            out[F] = oracles_svr.taylor(K, y, lam, 0.1, f - b, b, F, params["order"])[F]
+        return out
+    inside = right = K
+    if "c" in params:
+        inside = columns_of(drawn, params["c"])[0]
+        right = K if params["rhs"] == "exact" else inside
+    L = oracles_smooth_hinge.operator(inside, v, lam)
+    inverse = solve(L, np.eye(n)).astype(np.float64)
+    for F in drawn.folds.members:
+        if newton:
+            per_fold = drawn.ridge == "per-fold"
+            out[F] = oracles_smooth_hinge.frozen(K, y, f, lam, hinge, F, per_fold)[F]
+        else:
+            more = inverse, f, u, v, lam, F, params["order"]
+            out[F] = oracles_smooth_hinge.recursion(right, *more)[F]
+    return out
+
+
 def condition(K: Array, gamma: float, bias: bool) -> float:
     """Return the condition number, with what a bias may lose in addition."""
     s = np.maximum(np.linalg.eigvalsh(K), 0.0)
@@ -251,6 +303,14 @@ def definition(drawn: Drawn, method: Method, lam: float) -> Slow:
     )
     share += COLUMNS if drawn.learner.endswith("*") else 0.0 if square else 1e-7
     fixed, name, everyone = drawn.ridge == "fixed", method.criterion, [np.arange(n)]
+    if name == "k-FBIF" or (name in ("k-Newton", "BIF-k-CV", "k-BIF") and not square):
+        held = recursion(drawn, params, lam, name == "k-Newton")
+        growth = float(n)
+        if "c" in params:
+            growth = float(np.linalg.norm(K, 2)) / lam
+            share += columns_of(drawn, params["c"])[1]
+        share *= (1 + growth) * 4 ** params.get("order", 1)
+        return error_of(drawn, held, params["loss"], params["average"], share)
     if name in ("k-CV", "k-Newton", "k-KS", "k-CVKS"):
         held = trained_without(drawn, list(drawn.folds.members), lam, not fixed)
         value, change = error_of(drawn, held, params["loss"], params["average"], share)
@@ -312,9 +372,11 @@ def methods(drawn: Drawn) -> Iterator[Method]:
     if isinstance(drawn.kernel, Gaussian) and np.ptp(drawn.X):
         asked.append(("EP", {}))
     if drawn.learner in SQUARE:
-        asked += [("GCV", {}), ("k-BIF", {}), ("BIF-k-CV", {"order": 2, "identity": 0.0})]
-    if drawn.learner == "krr":
-        asked.append(("k-Newton", {}))
+        asked.append(("GCV", {}))
+    asked += [("k-BIF", {}), ("BIF-k-CV", {"order": 2, "identity": 0.0})]
+    if drawn.learner in ("krr", "smooth-hinge"):
+        sides = [("k-FBIF", {"c": 0.5, "rhs": rhs}) for rhs in ("exact", "nystrom")]
+        asked += [("k-Newton", {}), *sides]
     for name, params in asked:
         criterion = CRITERIA[name]
         defaults = dict(criterion.defaults)
