@@ -118,16 +118,10 @@ class Part:
 def read_parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
     """Return the keyword-only arguments of a function, from its signature."""
     hints = get_type_hints(function)
-    keywords = (
-        p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY
-    )
-    return tuple(
-        Parameter(
-            p.name,
-            p.default,
-            get_args(hints[p.name]) if get_origin(hints[p.name]) is Literal else (),
-            hints[p.name] is int,
-            hints[p.name] is bool,
-        )
-        for p in keywords
-    )
+    found = []
+    for p in inspect.signature(function).parameters.values():
+        if p.kind is p.KEYWORD_ONLY:
+            hint = hints[p.name]
+            choices = get_args(hint) if get_origin(hint) is Literal else ()
+            found.append(Parameter(p.name, p.default, choices, hint is int, hint is bool))
+    return tuple(found)

@@ -14,7 +14,6 @@ from kselect.core.record import describe_exclusions
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import brief
 from kselect.grids import show_number
-from kselect.kernels import Kernel
 from kselect.kernels.ard import Ard
 from kselect.learners import LEARNERS
 from kselect.selection.engine import Selection
@@ -240,7 +239,12 @@ def model_arguments(found: Selection, folds: Any) -> list[str]:
         f"kernel={found.kernel.name!r}",
     ]
     if not found.kernel.learned:
-        lines += [*kernel_arguments(found.kernel), f"lam={show_number(found.lam)}"]
+        shown = {k: show_number(v) for k, v in found.kernel.parameters.items()}
+        if set(shown) <= {"tau", "degree"}:
+            lines += [f"{k}={v}" for k, v in shown.items()]
+        else:
+            lines.append("grids={" + ", ".join(f"{k!r}: {v}" for k, v in shown.items()) + "}")
+        lines.append(f"lam={show_number(found.lam)}")
     criterion, _ = criterion_of(request.method.label)
     defaults = LEARNERS[request.learner.name].defaults | criterion.defaults
     given = dict(request.learner.params) | dict(request.method.params)
@@ -252,11 +256,3 @@ def model_arguments(found: Selection, folds: Any) -> list[str]:
     lines += [f"cv=np.loadtxt({str(folds)!r}, dtype=int, encoding='utf-8-sig')"] if folds else []
     lines += [f"nystrom={request.nystrom}"] if request.nystrom else []
     return [*lines, f"random_state={request.seed}"]
-
-
-def kernel_arguments(kernel: Kernel) -> list[str]:
-    """Return the kernel's parameters as arguments: ``tau=``, ``degree=``, and all others in ``grids=``."""
-    shown = {k: show_number(v) for k, v in kernel.parameters.items()}
-    if set(shown) <= {"tau", "degree"}:
-        return [f"{k}={v}" for k, v in shown.items()]
-    return ["grids={" + ", ".join(f"{k!r}: {v}" for k, v in shown.items()) + "}"]

@@ -146,18 +146,14 @@ def one_line(error: click.ClickException) -> str:
         return error.format_message()
     what = " ".join(error.format_message().split()).rstrip(".")
     if isinstance(error, click.NoSuchOption) and context:
-        what = f"unknown flag {quoted(error.option_name)}{near_flag(error.option_name, context)}"
+        name, params = error.option_name, context.command.get_params(context)
+        flags = [flag for p in params for flag in p.opts if flag.startswith("--")]
+        begun = [flag for flag in flags if flag.startswith(name) and len(name) > len("--")]
+        near = begun or difflib.get_close_matches(name.lower(), flags, n=1, cutoff=ALIKE)
+        what = f"unknown flag {quoted(name)}"
+        what += f"; did you mean {quoted(near[0])}?" if near else ""
     where = f" ({context.command_path} -h)" if context else ""
     return f"error: {what[:1].lower()}{what[1:]}{where}"
-
-
-def near_flag(name: str, context: click.Context) -> str:
-    """Return '; did you mean X?' if a flag starts with the name or is similar to it."""
-    params = context.command.get_params(context)
-    flags = [flag for p in params for flag in p.opts if flag.startswith("--")]
-    begun = [flag for flag in flags if flag.startswith(name) and len(name) > len("--")]
-    close = difflib.get_close_matches(name.lower(), flags, n=1, cutoff=ALIKE)
-    return f"; did you mean {quoted((begun or close)[0])}?" if begun or close else ""
 
 
 def say(line: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -136,7 +136,11 @@ def comparison_lines(found: CriteriaComparison, data: OwnData, request: Request)
         choice = ", ".join(f"{name} = {show_number(value)}" for name, value in values.items())
         score, spread = f"{line.best.score:.6g}", f"{quality.value:.4f} +- {quality.spread:.4f}"
         table.append((line.method.label, choice, score, spread, f"{line.seconds:.2f}"))
-    yield from aligned(table)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for first, second, *numbers in table:
+        words = [first.ljust(widths[0]), second.ljust(widths[1])]
+        numbers = [cell.rjust(width) for cell, width in zip(numbers, widths[2:], strict=True)]
+        yield "  ".join([*words, *numbers])
     yield ""
     for line in found.criteria:
         at = line.best.point
@@ -147,16 +151,6 @@ def comparison_lines(found: CriteriaComparison, data: OwnData, request: Request)
         f"seconds: time for one criterion only, on all rows; {found.shared:.2f} s of work serve all criteria. "
         "Each outer fold is predicted by a model imputed, encoded, scaled and chosen without it."
     )
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield the rows with columns of equal width: words on the left, numbers on the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        yield "  ".join(
-            cell.ljust(width) if i < 2 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
 
 
 def comparison_object(found: CriteriaComparison, data: OwnData) -> dict[str, Any]:

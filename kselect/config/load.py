@@ -133,7 +133,7 @@ def build(document: Document, kinds: Kinds) -> Experiment:
     tasks = {name: document.dataset(name).task for name in config.datasets}
     columns = [config.methods(item) for item in config.criteria]
     context = FigureContext(
-        {methods[0].label: methods for methods in columns},
+        {first.label: first for first, *_ in columns},
         config.lam,
         tuple(config.datasets),
         "datasets" in document.sources,

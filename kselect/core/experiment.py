@@ -141,17 +141,14 @@ class Experiment:
 class FigureContext:
     """The part of an experiment that a figure may refer to: table methods by label, lam grid, data sets."""
 
-    methods: Mapping[str, tuple[Method, ...]]
+    methods: Mapping[str, Method]
+    """Label -> the method under the experiment's own loss."""
     lam: LamGrid
     datasets: tuple[str, ...]
     narrowed: bool
     """Whether a flag removed data sets; a figure may then name one that is absent."""
     learners: Mapping[str, Choice]
     """Data set -> what is trained on it."""
-
-    def first(self, label: str) -> Method:
-        """Return the method of a label under the experiment's own loss."""
-        return self.methods[label][0]
 
 
 class FigureKind(Protocol):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from kselect.core.experiment import Experiment
 from kselect.core.job import protocol_of
@@ -90,7 +89,14 @@ def read_timings(store: Store, dataset: str) -> Timings | None:
     """Read the timings of a data set, None without a file; a file of another form is a StoreError."""
     path = store.folder / f"timing/{dataset}.json"
     try:
-        return parse(json.loads(path.read_text(encoding="utf-8")))
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data.pop("version") != TIMING_VERSION:
+            raise ValueError("written by another version")
+        cells = []
+        for cell in data.pop("cells"):
+            pair = {k: Seconds(**cell[k]) if cell[k] else None for k in ("paper", "ours")}
+            cells.append(TimedMethod(**{**cell, **pair}))
+        return Timings(cells=tuple(cells), **data)
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -99,23 +105,6 @@ def read_timings(store: Store, dataset: str) -> Timings | None:
         ) from None
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from None
-
-
-def parse(data: dict[str, Any]) -> Timings:
-    """Invert ``asdict``; the file of another version is a ValueError."""
-    if data.pop("version") != TIMING_VERSION:
-        raise ValueError("written by another version")
-    cells = []
-    for cell in data.pop("cells"):
-        pair = {k: Seconds(**cell[k]) if cell[k] else None for k in ("paper", "ours")}
-        cells.append(TimedMethod(**{**cell, **pair}))
-    return Timings(cells=tuple(cells), **data)
-
-
-def write_timings(store: Store, timings: Timings) -> None:
-    """Write the file of a data set."""
-    data = {"version": TIMING_VERSION, **asdict(timings)}
-    store.write(f"timing/{timings.dataset}.json", data)
 
 
 def check_same(experiment: Experiment, source: Source | None, old: Timings, store: Store) -> None:

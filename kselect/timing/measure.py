@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -23,13 +23,13 @@ from kselect.search.grid import NUMERICAL, reason
 from kselect.store.jobs import Store
 from kselect.timing.cells import (
     REPEATS,
+    TIMING_VERSION,
     Seconds,
     TimedMethod,
     Timings,
     check_same,
     read_timings,
     timed_methods,
-    write_timings,
 )
 from kselect.timing.paper.base import find_algorithm
 from kselect.timing.selections import (
@@ -152,7 +152,7 @@ def measure_dataset(
     for method in methods:
         cell = empty_cell(method, settings, why)
         timings = timings.put(measure_cell(training, method, cell) if training else cell)
-        write_timings(store, timings)
+        store.write(f"timing/{name}.json", {"version": TIMING_VERSION, **asdict(timings)})
         yield timings.cells[-1]
 
 

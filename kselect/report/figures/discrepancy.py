@@ -52,7 +52,7 @@ class Discrepancy(FigureBase, kind="discrepancy"):
         parameter, values = config.sweep("at", "datasets")
         labels = config.labels("at")
         for label in labels:
-            if config.context.first(label).folds is None:
+            if config.context.methods[label].folds is None:
                 config.wrong(("at",), f"{label} has no folds for a probe to look at")
         orders = config.values(PROBES[VALUE], VALUE, parameter, values) if values else ()
         return cls(name, labels, orders, config.datasets())
@@ -63,7 +63,7 @@ class Discrepancy(FigureBase, kind="discrepancy"):
         for label in self.at if self.datasets else ():
             probes = [(VALUE, ((ORDER, order),)) for order in self.orders]
             for name, params in (*probes, (RATE, ())):
-                folds = context.first(label).folds
+                folds = context.methods[label].folds
                 yield Method(
                     *(label, name, folds, params),
                     part=self.name,

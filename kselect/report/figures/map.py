@@ -63,7 +63,7 @@ class DistanceMap(FigureBase, kind="map"):
         swept = set(config.written) - set(KEYS)
         parameter, values = config.sweep(*KEYS) if swept else ("", ())
         labels, against = config.labels("of"), config.label("against")
-        criteria = {label: CRITERIA[config.context.first(label).criterion] for label in labels}
+        criteria = {label: CRITERIA[config.context.methods[label].criterion] for label in labels}
         owners = [label for label in labels if criteria[label].parameter(parameter) is not None]
         if values and labels and not owners:
             config.wrong((parameter,), f"is no parameter of {', '.join(labels)}")
@@ -75,7 +75,7 @@ class DistanceMap(FigureBase, kind="map"):
         """Return each method as it is and with every value of the parameter, scored at every grid point."""
         for label in (self.against, *self.of) if self.datasets else ():
             method = replace(
-                context.first(label), part=self.name, everywhere=True, datasets=self.datasets
+                context.methods[label], part=self.name, everywhere=True, datasets=self.datasets
             )
             yield method
             parameter = CRITERIA[method.criterion].parameter(self.parameter)

@@ -63,7 +63,7 @@ class Surfaces(FigureBase, kind="surfaces"):
         written, context = config.written, config.context
         label, dataset, split = written.get("at"), written.get("dataset"), written.get("split", 0)
         known = context.methods.get(str(label))
-        if known is None or known[0].search is None or known[0].search.name != "flkl":
+        if known is None or known.search is None or known.search.name != "flkl":
             config.wrong(("at",), "must be a method with search: flkl")
         if dataset not in context.datasets and not context.narrowed:
             config.wrong(("dataset",), "must be one of datasets")
@@ -75,7 +75,7 @@ class Surfaces(FigureBase, kind="surfaces"):
     def methods(self, context: FigureContext) -> Iterable[Method]:
         """Return one method per point of the surface."""
         there = self.dataset in context.datasets
-        return self.points(context.first(self.at)) if there else ()
+        return self.points(context.methods[self.at]) if there else ()
 
     def points(self, method: Method) -> Iterator[Method]:
         """Yield the methods that score the method at each lam and mu; mu varies fastest."""

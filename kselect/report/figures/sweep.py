@@ -49,7 +49,7 @@ class Sweep(FigureBase, kind="sweep"):
         parameter, values = config.sweep("criteria", "lam", "datasets")
         labels = config.labels("criteria")
         for label in labels if values else ():
-            criterion = CRITERIA[config.context.first(label).criterion]
+            criterion = CRITERIA[config.context.methods[label].criterion]
             config.values(criterion, label, parameter, values)
         datasets = config.datasets() if "datasets" in config.written else None
         return cls(name, labels, parameter, values, config.lam(), datasets)
@@ -58,7 +58,7 @@ class Sweep(FigureBase, kind="sweep"):
         """Return one method per criterion and value, with the experiment's own loss."""
         # A method without data sets stands for all of them: yield none if a flag left no data set of the figure.
         for label in self.criteria if self.datasets != () else ():
-            method = context.first(label)
+            method = context.methods[label]
             parameter = CRITERIA[method.criterion].parameter(self.parameter)
             assert parameter is not None
             for value in self.values:

@@ -91,7 +91,7 @@ class Theory(FigureBase, kind="theory"):
         config.check_keys(*KEYS)
         context, written = config.context, config.written
         label = str(written.get("criterion", ""))
-        if label not in context.methods or context.first(label).folds is None:
+        if label not in context.methods or context.methods[label].folds is None:
             config.wrong(("criterion",), f"{label!r} is not a method with folds")
         uniform = config.datasets("uniform") if "uniform" in written else ()
         for dataset in (d for d in uniform if d in context.learners):
@@ -115,7 +115,7 @@ class Theory(FigureBase, kind="theory"):
 
         Uniform stability is estimated for the learner as it is, and without its bias: the theorems have none.
         """
-        base = context.first(self.criterion)
+        base = context.methods[self.criterion]
         for tau in self.taus if self.datasets else ():
             kernel = Gaussian(tau)
             at = replace(base, part=self.name, lam=self.lam, fixed=kernel, datasets=self.datasets)

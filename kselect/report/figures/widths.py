@@ -42,7 +42,7 @@ class WidthsFigure(FigureBase, kind="widths"):
         config.check_keys("criteria", "datasets")
         labels = config.labels("criteria")
         for label in labels:
-            if config.context.first(label).search is None:
+            if config.context.methods[label].search is None:
                 config.wrong(("criteria",), f"{label} searches a grid and does not learn a kernel")
         return cls(name, labels, config.datasets())
 
