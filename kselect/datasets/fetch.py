@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY_DATA = HERE.parents[1] / "data"
-WAYS_OUT = "ways out: --mirror DIR|URL, 'kselect data fetch {name}', or --skip-missing"
+WAYS_OUT = (
+    "ways out: --mirror DIR|URL, 'kselect data fetch {name}', or --skip-missing "
+    "(with make: FLAGS='--offline --skip-missing')"
+)
 
 ATTEMPTS = 3
 SOCKET_SECONDS = 30  # for a connection, and for each read from it

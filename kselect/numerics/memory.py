@@ -27,7 +27,7 @@ class Memo(dict[object, Any]):
 
 def gib(size: float) -> str:
     """Return a size in bytes as text: ``3.2 GiB``."""
-    return f"{size / 2**30:.1f} GiB"
+    return f"{size / 2**30:.1f} GiB" if size < 2**70 else "more than 10^12 GiB"
 
 
 def available_memory() -> int:

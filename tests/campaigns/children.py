@@ -48,9 +48,12 @@ class Ending:
             return f"status {self.status}"
         if self.seconds > SECONDS:
             return f"{self.seconds:.1f} s"
-        if self.status and not self.err.startswith(("error: ", "failed: ", "skipped: ")):
+        lines = self.err.splitlines()
+        if self.status and not any(
+            x.startswith(("error: ", "failed: ", "skipped: ")) for x in lines
+        ):
             return "no error line"
-        if any(len(line) > LONGEST_LINE for line in self.err.splitlines()):
+        if any(len(line) > LONGEST_LINE for line in lines):
             return "a long line"
         if not all(c.isprintable() or c == "\n" for c in self.err):
             return "control characters"

@@ -132,7 +132,7 @@ def test_not_found_anywhere(tmp_path: Path, server: Server) -> None:
     assert "\n" not in text
     assert f"{server.url}/libsvm/toy_scale: answered 404" in text
     assert f"{server.url}/site/binary/toy_scale: answered 404" in text
-    assert "--skip-missing" in text
+    assert "--skip-missing (with make: FLAGS='--offline --skip-missing')" in text
     assert files(tmp_path) == []
 
 

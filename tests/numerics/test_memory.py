@@ -44,3 +44,4 @@ def test_the_limit_of_the_process() -> None:
 
 def test_sizes_are_formatted() -> None:
     assert gib(3.2 * 2**30) == "3.2 GiB"
+    assert gib(10**400) == "more than 10^12 GiB"
