@@ -57,35 +57,27 @@ class Ranks:
 
 
 def rank(errors: Array, datasets: tuple[str, ...]) -> Ranks:
-    """Rank (N data sets, k methods) of finite errors; ties share the average of their ranks."""
-    from scipy.stats import (
-        rankdata,  # imported here because it would slow down the start of every command
-    )
+    r"""Rank (N data sets, k methods) of finite errors; ties share the average of their ranks.
+
+    Friedman's test is corrected for ties; F is Iman and Davenport's (1980):
+    ``chi^2 = (k-1) N^2 sum_j (R_j - (k+1)/2)^2 / (sum_ij r_ij^2 - N k (k+1)^2 / 4)``, without ties
+    ``12 N / (k (k+1)) (sum_j R_j^2 - k (k+1)^2 / 4)``; ``F = (N-1) chi^2 / (N (k-1) - chi^2)`` with
+    ``k-1`` and ``(k-1)(N-1)`` degrees of freedom. All tied: chi^2 = 0. One order: F = inf, p = 0.
+    Nemenyi's critical difference is ``q_{alpha,k} / sqrt(2) * sqrt(k (k+1) / (6 N))``.
+    """
+    from scipy.stats import rankdata  # imported here, as it would slow down every command's start
 
     count, k = errors.shape
     if count == 0 or k == 0:
         return Ranks((), tuple([math.nan] * k), None, None)
     table = rankdata(errors, axis=1)
-    mean = tuple(float(m) for m in table.mean(axis=0))
+    means = table.mean(axis=0)
+    mean = tuple(float(m) for m in means)
     if count < 2 or k < 2:
         return Ranks(datasets, mean, None, None)
-    # Nemenyi's q_{alpha,k} / sqrt(2) * sqrt(k (k+1) / (6 N)).
-    root = math.sqrt(k * (k + 1) / (6 * count))
-    critical = tuple(studentised(k, level) / math.sqrt(2) * root for level in LEVELS)
-    return Ranks(datasets, mean, friedman(table), critical)
-
-
-def friedman(table: Array) -> Friedman:
-    r"""Return Friedman's test on (N, k) ranks, corrected for ties, and Iman and Davenport's F (1980).
-
-    ``chi^2 = (k-1) N^2 sum_j (R_j - (k+1)/2)^2 / (sum_ij r_ij^2 - N k (k+1)^2 / 4)``, without ties
-    ``12 N / (k (k+1)) (sum_j R_j^2 - k (k+1)^2 / 4)``; ``F = (N-1) chi^2 / (N (k-1) - chi^2)`` with
-    ``k-1`` and ``(k-1)(N-1)`` degrees of freedom. All tied: chi^2 = 0. One order: F = inf, p = 0.
-    """
-    count, k = table.shape
     centre = (k + 1) / 2
     spread = float(np.square(table - centre).sum())
-    between = count**2 * float(np.square(table.mean(axis=0) - centre).sum())
+    between = count**2 * float(np.square(means - centre).sum())
     chi = (k - 1) * between / spread if spread else 0.0
     plain = 12 * between / (count * k * (k + 1))
     rests = [(x, count * (k - 1) - x) for x in (chi, plain)]
@@ -94,7 +86,9 @@ def friedman(table: Array) -> Friedman:
         (count - 1) * x / rest if rest > 1e-9 * count * k else math.inf for x, rest in rests
     )
     p = float(fdtrc(k - 1, (k - 1) * (count - 1), f))
-    return Friedman(chi, f, p, (plain, plain_f))
+    root = math.sqrt(k * (k + 1) / (6 * count))
+    critical = tuple(studentised(k, level) / math.sqrt(2) * root for level in LEVELS)
+    return Ranks(datasets, mean, Friedman(chi, f, p, (plain, plain_f)), critical)
 
 
 @cache

@@ -51,7 +51,7 @@ def show(study: Study) -> Iterator[File | Passage]:
         maps = study.once(choice_maps, loss)
         if not maps:
             continue
-        axes = f"{describe_axes(study, families)}; orange: at an edge of the grid"
+        caption, axes = describe(study, loss, maps, families)
         own = loss == experiment.loss
         if own and len(experiment.losses) > 1:
             title: tuple[Element, ...] = (Heading(f"With the {loss} loss"),)
@@ -62,7 +62,7 @@ def show(study: Study) -> Iterator[File | Passage]:
                 maps, families, lams, study.reconstructed, axes, width
             ),
             f"Maps of the grid with the choices of every method under the {loss} loss",
-            describe(study, loss, maps),
+            caption,
             "" if own else f"Where the choices fell with the {loss} loss",
             "edges",
         )
@@ -142,24 +142,13 @@ def choice_maps(study: Study, loss: str) -> tuple[ChoiceMap, ...]:
 # Words
 
 
-def describe(study: Study, loss: str, maps: Sequence[ChoiceMap]) -> str:
-    """Return the caption: the axes, the colours, and the choices that are not on the grid."""
-    shares = "splits at that lam" if study.experiment.lam.mode == "fixed" else "splits"
-    drawn, beyond = {m.method for m in maps}, sum(m.beyond for m in maps)
-    missing = [m for m in study.comparison(loss).methods if m not in drawn]
-    left_out = (
-        f" Not shown, as they do not search the grid: {', '.join(missing)}." if missing else ""
-    )
-    left_out += f" {beyond} choices of the other methods are not on the grid." if beyond else ""
-    return (
-        "Where the choices fell: each frame is the grid; the text below the maps names its axes. The darker a "
-        f"cell, the more {shares} chose it. Orange cells lie at an edge of the grid, so that the optimum may lie "
-        f"outside, blue ones inside.{left_out}"
-    )
+def describe(
+    study: Study, loss: str, maps: Sequence[ChoiceMap], families: Sequence[KernelFamily]
+) -> tuple[str, str]:
+    """Return the caption, and the text below the maps: what is across (kernels) and upwards (lams).
 
-
-def describe_axes(study: Study, families: Sequence[KernelFamily]) -> str:
-    """Return what is across (kernels) and upwards (lams); kernels of several parameters are counted."""
+    Kernels of several parameters are only counted.
+    """
     grid = study.experiment.lam
     axes: list[tuple[str, list[float]]] = []
     for family in families:
@@ -174,7 +163,17 @@ def describe_axes(study: Study, families: Sequence[KernelFamily]) -> str:
         ends = " to ".join(show_number(values[i]) for i in ((0, -1) if values[1:] else (0,)))
         ends += f" ({len(values)} values)" if values[1:] else ""
         texts.append(f"{name} = {ends}" if values else name)
-    return f"across {', then '.join(texts[:-1])}; upwards {texts[-1]}"
+    drawn, beyond = {m.method for m in maps}, sum(m.beyond for m in maps)
+    missing = [m for m in study.comparison(loss).methods if m not in drawn]
+    left_out = f" Not shown, as they do not search the grid: {', '.join(missing)}." * bool(missing)
+    left_out += f" {beyond} choices of the other methods are not on the grid." if beyond else ""
+    caption = (
+        "Where the choices fell: each frame is the grid; the text below the maps names its axes. The darker a "
+        f"cell, the more {'splits at that lam' if grid.mode == 'fixed' else 'splits'} chose it. Orange cells lie "
+        "at an edge of the grid, so that the optimum may lie outside, blue ones inside."
+    )
+    below = f"across {', then '.join(texts[:-1])}; upwards {texts[-1]}"
+    return f"{caption}{left_out}", f"{below}; orange: at an edge of the grid"
 
 
 # Drawing

@@ -28,6 +28,13 @@ DODGE = (2.0**-0.18, 2.0**0.18)
 UNITS = {"%": "percentage points", "MSE": "mean squared error"}
 AXES = {"%": "test error (%)", "MSE": "mean squared error"}
 REACH, HEADROOM = 2.0, 4.0  # where axes end, in standard deviations of the reference
+GAPS_CAPTION = (
+    "Test error of {pairs} over {parameter} at {lam}, mean of the differences per split: above the line at 0 the "
+    "criterion is worse than cross-validation, below it is better. A filled marker is a significant difference by "
+    "the papers' paired one-sided t-test at 5 %; if the band excludes 0, the test corrected for overlapping splits "
+    "agrees. {dotted}Each axis ends at two standard deviations of k-CV's own error over splits; triangles at its "
+    "edge mark values beyond it."
+)
 
 
 @dataclass(frozen=True)
@@ -71,10 +78,8 @@ class Sweep(FigureBase, kind="sweep"):
 
         Without a reference, there are only the errors.
         """
-        found, lam = (
-            study.once(trace, self),
-            title_setting(Setting(value=self.lam, unit=study.experiment.lam.unit)),
-        )
+        found = study.once(trace, self)
+        lam = title_setting(Setting(value=self.lam, unit=study.experiment.lam.unit))
         dashed = ", ".join(label for label, _ in found.references)
         ends = f"; dashed: {dashed}. Axes end four standard deviations above these."
         if found.references:
@@ -87,11 +92,15 @@ class Sweep(FigureBase, kind="sweep"):
             marks = tuple(
                 dict.fromkeys(float(v) for v in own if isinstance(v, int | float) and v > 0)
             )
+            pairs = " and ".join(f"{found.methods[i]} minus {r}" for r, i in found.references)
+            values = " and ".join(f"{v:g}" for v in marks)
+            dotted = f"Dotted: {self.parameter} = {values}, as in the table. " if marks else ""
+            words = {"pairs": pairs, "parameter": self.parameter, "lam": lam, "dotted": dotted}
             yield from style.show_figure(
                 self.name,
                 lambda width: draw_gaps(found, marks, study.reconstructed, width),
                 f"Difference of test errors to k-CV over {self.parameter}, one panel per data set",
-                describe_gaps(self, found, marks, lam),
+                GAPS_CAPTION.format(**words),
             )
         yield from style.show_figure(
             f"{self.name}-errors" if found.references else self.name,
@@ -201,34 +210,31 @@ def make_points(
         yield x, mine.mean, mine.sd, gap, half, clear
 
 
-# Words
-
-
-def describe_gaps(sweep: Sweep, found: SweepNumbers, marks: Sequence[float], lam: str) -> str:
-    """Return the caption of the differences: what they are, how to read them, where the axes end."""
-    pairs = " and ".join(f"{found.methods[i]} minus {label}" for label, i in found.references)
-    values = " and ".join(f"{v:g}" for v in marks)
-    dotted = f"Dotted: {sweep.parameter} = {values}, as in the table. " if marks else ""
-    return (
-        f"Test error of {pairs} over {sweep.parameter} at {lam}, mean of the differences per split: "
-        "above the line at 0 the criterion is worse than cross-validation, below it is better. A filled "
-        "marker is a significant difference by the papers' paired one-sided t-test at 5 %; if the band "
-        "excludes 0, the test corrected for overlapping splits agrees. "
-        f"{dotted}Each axis ends at two standard deviations of k-CV's own error over splits; "
-        "triangles at its edge mark values beyond it."
-    )
-
-
 # Drawing
 
 
 def draw_gaps(
     found: SweepNumbers, marks: Sequence[float], names: Mapping[str, str], width: float
 ) -> Canvas:
-    """Draw the difference of each curve to its reference with its band, one panel per data set."""
+    """Draw the difference of each curve to its reference with its band, one panel per data set.
+
+    The line at 0 is k-CV. The axis ends at two standard deviations of its error, or at the end of the bands if that
+    is nearer.
+    """
     canvas, panels = make_panels(found, found.curves[found.curves["gap"].notna()], width)
     for ax, rows, _, sd in panels:
-        draw_gap_panel(ax, rows, found.methods, sd, marks)
+        ax.axhline(0.0, color=style.INK, linewidth=0.8)
+        for x in marks:
+            ax.axvline(x, color=style.SOFT, linewidth=0.7, linestyle=":")
+        ends = float((rows["gap"].abs() + rows["half"].fillna(0.0)).max())
+        limit = min(ends, REACH * sd) if sd else ends or 1.0
+        for i, method in enumerate(found.methods):
+            if (rows["method"] == method).any():
+                draw_gap(ax, rows[rows["method"] == method], i, limit)
+        ax.set_ylim(-1.12 * limit, 1.12 * limit)
+        furthest = float(rows["gap"].iloc[int(rows["gap"].abs().argmax())])
+        if abs(furthest) > limit:
+            say_furthest(ax, f"up to {furthest:+.3g}", above=furthest > 0)
     rivals = {found.methods[i]: label for label, i in found.references}
     unit = UNITS.get(found.unit, "in each data set's own unit")
     up = f"better  \N{LEFTWARDS ARROW}  test error minus k-CV's ({unit})  \N{RIGHTWARDS ARROW}  worse"
@@ -237,27 +243,6 @@ def draw_gaps(
     across = style.SYMBOLS.get(found.parameter, found.parameter)
     style.label_canvas(canvas, across, up, lines, labels, int(width / 1.6))
     return canvas
-
-
-def draw_gap_panel(
-    ax: Axes, rows: pd.DataFrame, methods: Sequence[str], sd: float, marks: Sequence[float]
-) -> None:
-    """Draw the differences on one data set; the line at 0 is k-CV.
-
-    The axis ends at two standard deviations of k-CV's error, or at the end of the bands if that is nearer.
-    """
-    ax.axhline(0.0, color=style.INK, linewidth=0.8)
-    for x in marks:
-        ax.axvline(x, color=style.SOFT, linewidth=0.7, linestyle=":")
-    ends = float((rows["gap"].abs() + rows["half"].fillna(0.0)).max())
-    limit = min(ends, REACH * sd) if sd else ends or 1.0
-    for i, method in enumerate(methods):
-        if (rows["method"] == method).any():
-            draw_gap(ax, rows[rows["method"] == method], i, limit)
-    ax.set_ylim(-1.12 * limit, 1.12 * limit)
-    furthest = float(rows["gap"].iloc[int(rows["gap"].abs().argmax())])
-    if abs(furthest) > limit:
-        say_furthest(ax, f"up to {furthest:+.3g}", above=furthest > 0)
 
 
 def draw_gap(ax: Axes, curve: pd.DataFrame, i: int, limit: float) -> None:
@@ -284,10 +269,29 @@ def draw_gap(ax: Axes, curve: pd.DataFrame, i: int, limit: float) -> None:
 
 
 def draw_errors(found: SweepNumbers, names: Mapping[str, str], width: float) -> Canvas:
-    """Draw the errors, with the references as dashed lines, one panel per data set."""
+    """Draw the errors, with the references as dashed lines, one panel per data set.
+
+    An axis ends some standard deviations above the references.
+    """
     canvas, panels = make_panels(found, found.curves, width)
-    for panel in panels:
-        draw_error_panel(found, *panel)
+    for ax, rows, levels, sd in panels:
+        for label, i in found.references:
+            for mean in levels[levels["method"] == label]["mean"]:
+                # Lines that coincide stay visible: the dashes of one fall into the gaps of the other.
+                dashes: Any = {"linewidth": 0.9, "linestyle": (4.0 * i, (4.0, 4.0)), "zorder": 1}
+                ax.axhline(mean, color=style.look(i)["color"], **dashes)
+        for i, method in enumerate(found.methods):
+            curve = rows[rows["method"] == method]
+            xs, means = curve["x"].to_numpy() * DODGE[i % 2], curve["mean"].to_numpy()
+            sds, look = curve["sd"].fillna(0.0).to_numpy(), style.look(i)
+            ax.fill_between(
+                xs, means - sds, means + sds, color=look["color"], alpha=0.1, linewidth=0
+            )
+            ax.plot(xs, means, **look, markersize=2.2, linewidth=0.9)
+        top, highest = max(levels["mean"], default=0.0) + HEADROOM * sd, float(rows["mean"].max())
+        if sd and highest > top:
+            ax.set_ylim(top=top)
+            say_furthest(ax, f"up to {highest:.3g}", above=True)
     unit = AXES.get(found.unit, "test error (% or mean squared error)")
     labels = [mark_label(m, names) for m in (*found.methods, *(r for r, _ in found.references))]
     lines = [style.look(i) for i, _ in enumerate(found.methods)]
@@ -295,27 +299,6 @@ def draw_errors(found: SweepNumbers, names: Mapping[str, str], width: float) -> 
     across = style.SYMBOLS.get(found.parameter, found.parameter)
     style.label_canvas(canvas, across, unit, lines, labels, int(width / 1.6))
     return canvas
-
-
-def draw_error_panel(
-    found: SweepNumbers, ax: Axes, rows: pd.DataFrame, levels: pd.DataFrame, sd: float
-) -> None:
-    """Draw the curves of one data set; the axis ends some standard deviations above the references."""
-    for label, i in found.references:
-        for mean in levels[levels["method"] == label]["mean"]:
-            # Lines that coincide stay visible: the dashes of one fall into the gaps of the other.
-            dashes: Any = {"linewidth": 0.9, "linestyle": (4.0 * i, (4.0, 4.0)), "zorder": 1}
-            ax.axhline(mean, color=style.look(i)["color"], **dashes)
-    for i, method in enumerate(found.methods):
-        curve = rows[rows["method"] == method]
-        xs, means = curve["x"].to_numpy() * DODGE[i % 2], curve["mean"].to_numpy()
-        sds, look = curve["sd"].fillna(0.0).to_numpy(), style.look(i)
-        ax.fill_between(xs, means - sds, means + sds, color=look["color"], alpha=0.1, linewidth=0)
-        ax.plot(xs, means, **look, markersize=2.2, linewidth=0.9)
-    top, highest = max(levels["mean"], default=0.0) + HEADROOM * sd, float(rows["mean"].max())
-    if sd and highest > top:
-        ax.set_ylim(top=top)
-        say_furthest(ax, f"up to {highest:.3g}", above=True)
 
 
 def make_panels(

@@ -118,7 +118,7 @@ def show_row(dataset: str, unit: str, cells: Sequence[SplitErrors], splits: int)
     """Return one row with the same decimals throughout; squared errors may share a power of ten.
 
     Percentages have two decimals, as in the papers; otherwise the typical sd has two digits. ``splits`` is the
-    number in the caption; a row with fewer states its own.
+    number in the caption; a row with fewer states its own. Runs, failures and tests are the hint of a cell.
     """
     means = [c.mean for c in cells if c.runs]
     positive = [m for m in means if 0 < m < math.inf]
@@ -135,23 +135,19 @@ def show_row(dataset: str, unit: str, cells: Sequence[SplitErrors], splits: int)
     raised = f"10{str(exponent).translate(TO_SUPERSCRIPT)}"
     power = f" (\N{MULTIPLICATION SIGN} {raised})" if exponent else ""
     fewer = describe_fewer([tried for c in cells if (tried := c.runs + c.failures)], splits)
-    return (dataset + fewer + power, *(show_cell(c, scale, digits) for c in cells))
-
-
-def show_cell(cell: SplitErrors, scale: float, digits: int) -> Measure:
-    """Return one cell with its mark, and with runs, failures and tests as its hint."""
-    mark: Mark = "best" if cell.best else "close" if cell.not_worse else ""
-    hint = [f"{cell.runs} runs"]
-    hint += [f"{cell.failures} failed"] if cell.failures else []
-    hint += [f"{cell.missing} not run"] if cell.missing else []
-    if cell.worse and cell.worse_corrected:
-        p, corrected = (show_p(test.p_value) for test in (cell.worse, cell.worse_corrected))
-        hint.append(
-            f"worse than the best: p = {p}, corrected p = {corrected}"
-            if cell.worse.pairs > 1
-            else "no test with fewer than two shared runs"
-        )
-    return Measure(cell.mean * scale, cell.sd * scale, digits, mark, cell.failures, "; ".join(hint))
+    row: list[Measure] = []
+    for c in cells:
+        mark: Mark = "best" if c.best else "close" if c.not_worse else ""
+        counts = {"runs": c.runs, "failed": c.failures, "not run": c.missing}
+        hint = [f"{n} {what}" for what, n in counts.items() if n or what == "runs"]
+        if c.worse and c.worse_corrected:
+            p, corrected = (show_p(test.p_value) for test in (c.worse, c.worse_corrected))
+            tested = f"worse than the best: p = {p}, corrected p = {corrected}"
+            few = "no test with fewer than two shared runs"
+            hint.append(tested if c.worse.pairs > 1 else few)
+        numbers = (c.mean * scale, c.sd * scale, digits)
+        row.append(Measure(*numbers, mark, c.failures, "; ".join(hint)))
+    return (dataset + fewer + power, *row)
 
 
 def counts_table(study: Study, comparison: Comparison) -> tuple[Table, ...]:

@@ -149,25 +149,6 @@ def show_exclusions(study: Study) -> Iterator[Passage]:
     yield Passage("failures", elements, CLAIMS_FILE)
 
 
-@section("datasets")
-def show_datasets(study: Study) -> Iterator[File | Passage]:
-    """Yield the data sets of an experiment with given splits."""
-    experiment = study.experiment
-    if experiment.train is not None:
-        return
-    sources = {file.dataset: file.source for file in study.facts.data}
-    rows = []
-    for name in experiment.datasets:
-        info, source = experiment.info(name), sources.get(name, "")
-        sizes = (info.given.train, info.given.test) if info.given else ("", "")
-        kind = {"": "", "original": "published"}.get(source, "drawn")
-        splits = len(experiment.splits_on(name))
-        rows.append((name, info.features, *sizes, splits, source or "not here", kind))
-    table = Table("datasets", DATASETS, (Group(tuple(rows)),), (DATASETS_CAPTION,))
-    yield from table_files(table)
-    yield Passage("made", (Heading("Data sets"), table))
-
-
 @section("failures")
 def show_failures(study: Study) -> Iterator[Passage]:
     """Yield the data sets without all numbers, then a row per data set, part, method and reason of failures."""
@@ -194,13 +175,22 @@ def show_failures(study: Study) -> Iterator[Passage]:
 
 
 @section("provenance")
-def show_provenance(study: Study) -> Iterator[Passage]:
-    """Yield the facts of the manifest."""
-    facts = study.facts
-    rows: list[Values] = [
-        ("seed", "" if facts.seed is None else str(facts.seed)),
-        ("jobs", facts.jobs),
-    ]
+def show_provenance(study: Study) -> Iterator[File | Passage]:
+    """Yield the data sets of an experiment with given splits, and the facts of the manifest."""
+    experiment, facts = study.experiment, study.facts
+    rows: list[Values] = []
+    if experiment.train is None:
+        sources = {file.dataset: file.source for file in facts.data}
+        for name in experiment.datasets:
+            info, source = experiment.info(name), sources.get(name, "")
+            sizes = (info.given.train, info.given.test) if info.given else ("", "")
+            kind = {"": "", "original": "published"}.get(source, "drawn")
+            splits = len(experiment.splits_on(name))
+            rows.append((name, info.features, *sizes, splits, source or "not here", kind))
+        table = Table("datasets", DATASETS, (Group(tuple(rows)),), (DATASETS_CAPTION,))
+        yield from table_files(table)
+        yield Passage("made", (Heading("Data sets"), table))
+    rows = [("seed", "" if facts.seed is None else str(facts.seed)), ("jobs", facts.jobs)]
     for machine in facts.machines:
         packages = ", ".join(f"{name} {version}" for name, version in machine.packages.items())
         commit = machine.commit[:12] or "unknown"
