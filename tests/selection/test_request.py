@@ -262,7 +262,7 @@ def test_refused(given: dict[str, object], words: str) -> None:
 
 def test_three_classes_are_refused_by_name() -> None:
     X, y = problem()
-    with pytest.raises(ValueError, match="two classes or one number, not for more classes"):
+    with pytest.raises(ValueError, match="two classes or numbers; here are 3 classes"):
         KernelSelectClassifierCV(kernel="ard", criterion="FLKL").fit(X, np.where(X[:, 1] > 1, 2, y))
 
 
