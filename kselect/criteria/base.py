@@ -43,11 +43,6 @@ class Criterion(Part):
     guards: GuardFunction | None = None
     remarks: Remarks = ()
 
-    @property
-    def holds_out(self) -> bool:
-        """Whether the criterion uses exact held-out predictions and nothing else that depends on the folds."""
-        return self.takes_folds and self.need is Path
-
     def label(self, folds: int | None) -> str:
         """Return the label for a number of folds: ``k-KS`` with 5 folds is ``5-KS``."""
         return "-".join(str(folds) if part == "k" else part for part in self.name.split("-"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Literal, Protocol, TypeVar, cast, get_type_hints
 
 from kselect.errors import ConfigError
@@ -156,7 +156,7 @@ class Learner(Part):
         make = self.low_rank if columns else self.function
         if make is None:
             return True
-        path = get_type_hints(make)["return"]
+        path = make.func if isinstance(make, partial) else get_type_hints(make)["return"]
         wanted = {
             name
             for protocol in need.__mro__
@@ -182,7 +182,7 @@ def learner(
     """Register ``function(problem, *, parameter=default...) -> its class of paths`` as a learner.
 
     The annotation of the result tells which protocols the paths offer. ``low_rank`` is the same for the columns
-    of an approximated kernel; a learner without it refuses them.
+    of an approximated kernel, or a partial class of paths; a learner without it refuses them.
     """
 
     def register(function: F) -> F:

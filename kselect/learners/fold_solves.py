@@ -60,26 +60,24 @@ class EigenvalueRange:
         largest, least = float(eigenvalues[0]), float(eigenvalues[-1])
         return cls(0.5 * (largest + least), max(0.5 * (largest - least), EPS * largest))
 
-    def width(self, gammas: Array) -> Array:
-        """Return ``w``; zero if the ridge is rounding error next to the eigenvalues."""
+    def series(self, gammas: Array) -> tuple[Array, Array]:
+        """Return ``w``, which is zero if the ridge is rounding error next to the eigenvalues, and ``r``."""
         far = self.center + gammas
-        return np.asarray(np.sqrt(np.maximum(far - self.half, 0.0) * (far + self.half)))
-
-    def decay(self, gammas: Array) -> Array:
-        """Return ``r``."""
-        return np.asarray(self.half / (self.center + gammas + self.width(gammas)))
+        width = np.sqrt(np.maximum(far - self.half, 0.0) * (far + self.half))
+        return width, self.half / (far + width)
 
     def terms(self, gammas: Array) -> Array:
         """Return the number of terms that each ridge needs, infinite if the series does not converge."""
         with np.errstate(divide="ignore"):
-            speed = -np.log(self.decay(gammas))
+            speed = -np.log(self.series(gammas)[1])
             return np.where(speed > 0, np.ceil(-np.log(TAIL) / speed), np.inf)
 
     def coefficients(self, gammas: Array, count: int) -> Array:
         """Return the coefficients of ``(2 / h) K_FT z_j``, (n_ridges, count)."""
-        powers = (-self.decay(gammas))[:, None] ** np.arange(count)
+        width, decay = self.series(gammas)
+        powers = (-decay)[:, None] ** np.arange(count)
         powers[:, 0] = 0.5
-        return np.asarray((self.half / self.width(gammas))[:, None] * powers)
+        return np.asarray((self.half / width)[:, None] * powers)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ differences ``y - e``; those within their rounding error are recomputed as sums 
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -227,23 +227,13 @@ class RidgePath(SquareLossPath):
         return self.held_out(folds)
 
 
-def krr_on_columns(problem: Problem) -> PrimalPath:
-    """Return the path of kernel ridge regression on the columns of an approximated kernel."""
-    return PrimalPath(problem, bias=False)
-
-
-@learner("krr", paper="tcyb2018, ijcai2018", low_rank=krr_on_columns)
+@learner("krr", paper="tcyb2018, ijcai2018", low_rank=partial(PrimalPath, bias=False))
 def krr(problem: Problem) -> RidgePath:
     r"""Kernel ridge regression without bias: min (1/n) sum (y - f)^2 + lam ||f||^2."""
     return RidgePath(problem, bias=False)
 
 
-def lssvm_on_columns(problem: Problem) -> PrimalPath:
-    """Return the path of the LSSVM on the columns of an approximated kernel."""
-    return PrimalPath(problem, bias=True)
-
-
-@learner("lssvm", paper="ecml2014, icml2014, flkl2014", low_rank=lssvm_on_columns)
+@learner("lssvm", paper="ecml2014, icml2014, flkl2014", low_rank=partial(PrimalPath, bias=True))
 def lssvm(problem: Problem) -> SquareLossPath:
     r"""Least-squares SVM with bias: min (1/n) sum (y - f - b)^2 + lam ||f||^2."""
     return SquareLossPath(problem, bias=True)

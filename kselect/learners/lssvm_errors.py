@@ -11,7 +11,6 @@ stays lam in every fold). This follows from ``dP = -P dK P``, which holds for th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -119,22 +118,13 @@ class KFoldErrors:
 ErrorFunction = Callable[[Array, Array, float], LeaveOneOutErrors | KFoldErrors]
 
 
-@dataclass(frozen=True)
-class Slope:
-    """A value and its derivatives with respect to the widths and the ridge."""
-
-    value: float
-    theta: Array
-    lam: float
-
-
 def slope(
     errors_of: ErrorFunction, widths: KernelWidths, y: Array, theta: Array, lam: float
-) -> Slope:
-    """Return ``Q = 0.5 sum e^2`` and its gradient: O(n^3) for the factor, O(n^2 d) for all widths."""
+) -> tuple[float, Array]:
+    """Return ``Q = 0.5 sum e^2`` and its gradient over theta and lam: O(n^3), and O(n^2 d) for all widths."""
     K = widths.gram(theta)
     held = errors_of(K, y, lam)
     M = held.sensitivity()
     ridge = float(np.trace(M))
     np.multiply(M, K, out=M)
-    return Slope(0.5 * float(held.errors @ held.errors), -widths.totals(M), ridge)
+    return 0.5 * float(held.errors @ held.errors), np.append(-widths.totals(M), ridge)

@@ -20,10 +20,7 @@ __all__ = ["OVER_GRID", "Demand", "Results", "TrainingContext", "search"]
 
 
 def search(
-    context: TrainingContext,
-    demand: Demand,
-    tune_folds: int = 3,
-    over_grid: Search = search_grid,
+    context: TrainingContext, demand: Demand, tune_folds: int = 3, over_grid: Search = search_grid
 ) -> Results:
     """Return the best point of every cell: one search over the grid, and one continuous search per method."""
     grid = {m: s for m, s in demand.items() if m.search is None}

@@ -177,24 +177,20 @@ def search_continuously(context: TrainingContext, demand: Demand) -> Results:
         function = SEARCHES[method.search.name].function
         result: BestPoint | SearchFailure
         try:
-            result = best_point(
-                known, method, function(known, method, **dict(method.search.params))
-            )
+            solution = function(known, method, **dict(method.search.params))
+            kernel = kernel_of(method.kernel, solution.theta)
+            with np.errstate(over="raise", invalid="raise", divide="raise"):
+                final = LSSVMSolution(kernel.gram(context.points), known.y, solution.lam)
+            extra = ("held", solution.held) if solution.mu is None else ("mu", solution.mu)
+            point = GridPoint(
+                kernel, solution.lam / context.n, (extra,)
+            )  # the lam of a grid search
+            fit = Fit(final.alpha[None], np.array([final.bias]))
+            result = BestPoint(point, solution.value, (fit,), state=solution.state)
         except NUMERICAL as error:
             result = SearchFailure(reason(error))
         found |= {(method, setting): result for setting in demand[method]}
     return found
-
-
-def best_point(known: KnownSolutions, method: Method, solution: Solution) -> BestPoint:
-    """Return a solution as a grid point with its fit; lam is converted to the lam of a grid search."""
-    context, kernel = known.context, kernel_of(method.kernel, solution.theta)
-    with np.errstate(over="raise", invalid="raise", divide="raise"):
-        found = LSSVMSolution(kernel.gram(context.points), known.y, solution.lam)
-    extra = ("held", solution.held) if solution.mu is None else ("mu", solution.mu)
-    point = GridPoint(kernel, solution.lam / context.n, (extra,))
-    fit = Fit(found.alpha[None], np.array([found.bias]))
-    return BestPoint(point, solution.value, (fit,), state=solution.state)
 
 
 def kernel_of(name: str, theta: Array) -> Kernel:

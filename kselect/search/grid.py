@@ -181,7 +181,9 @@ def held_out(paths: Paths, methods: Iterable[Method]) -> dict[Method, tuple[Arra
     """Return each target's predictions by exact cross-validation, which the paths have cached."""
     found = {}
     for method in methods:
-        if method.folds and CRITERIA[method.criterion].holds_out and not method.scored_by:
+        # A criterion that asks for no more than held-out predictions has cached them.
+        exact = CRITERIA[method.criterion].need is Path
+        if method.folds and exact and not method.scored_by:
             folds = paths.context.folds(method.folds)
             try:
                 every = paths.of(paths.context.learner, None)

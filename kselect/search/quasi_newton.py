@@ -48,11 +48,11 @@ class Objective:
     def __call__(self, u: Array) -> tuple[float, Array]:
         """Return the value and its gradient."""
         theta, lam = np.exp(u[:-1]), float(np.exp(u[-1]))
-        found = slope(self.errors, self.widths, self.y, theta, lam)
-        if not found.value > 0.0:  # a model predicts every held-out row exactly
+        total, gradient = slope(self.errors, self.widths, self.y, theta, lam)
+        if not total > 0.0:  # a model predicts every held-out row exactly
             raise TrialError("the held-out error is zero: nothing to minimise")
-        value = float(np.log(found.value))
-        gradient = np.append(found.theta * theta, found.lam * lam) / found.value
+        value = float(np.log(total))
+        gradient = gradient * np.append(theta, lam) / total
         if self.prior:
             omega = 0.5 * float(theta @ theta)
             value += self.prior * float(np.log(omega)) / len(self.y)

@@ -73,11 +73,6 @@ class Selection:
         return self.best.score
 
     @property
-    def fits(self) -> tuple[Fit, ...]:
-        """The fits, one per target."""
-        return self.best.fits
-
-    @property
     def position(self) -> tuple[int, int]:
         """Index of the choice among the kernels and among the ridges."""
         return self.request.kernels.index(self.kernel), self.request.lams.index(self.lam)

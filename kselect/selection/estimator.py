@@ -216,7 +216,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         found = select(X, targets, replace(request, method=method), folds)
         warn_about(found, X, getattr(self, "feature_names_in_", None), stacklevel=3)
         self.kernel_ = found.kernel
-        self.dual_ = found.fits
+        self.dual_ = found.best.fits
         self.support_ = X if found.landmarks is None else X[found.landmarks]
         scores = as_scored(found.scores, self.scoring, targets)
         self.cv_results_ = cv_results(found, scores.ravel(), self.gamma is not None)

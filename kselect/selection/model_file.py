@@ -90,7 +90,7 @@ def model_of(
 ) -> SavedModel:
     """Return the fit of a selection on the prepared rows X, without rows whose coefficients are all zero."""
     support = X if selection.landmarks is None else X[selection.landmarks]
-    alpha = np.stack([fit.alpha[0] for fit in selection.fits])
+    alpha = np.stack([fit.alpha[0] for fit in selection.best.fits])
     used = np.any(alpha != 0, axis=0)
     used[:1] |= not used.any()  # a kernel needs a row, even if the fit is only a bias
     return SavedModel(
@@ -105,7 +105,7 @@ def model_of(
         choice=choice,
         preparation=preparation,
         alpha=alpha[:, used],
-        bias=np.array([fit.bias[0] for fit in selection.fits]),
+        bias=np.array([fit.bias[0] for fit in selection.best.fits]),
         support=support[used],
         slope=slope,
     )
@@ -150,7 +150,11 @@ def predicted_classes(model: SavedModel, decisions: Array) -> list[str]:
 
 def agreement(model: SavedModel, frame: Frame, predicted: Prediction) -> str:
     """Return the accuracy, or R2 and the error, on rows whose target is known; empty without such rows."""
-    truth = known_targets(frame)
+    truth: list[str] = []  # as classes are named; empty text if a target is missing
+    if isinstance(frame.target, np.ndarray):
+        truth = ["" if np.isnan(v) else show_number(v) for v in frame.target.tolist()]
+    elif frame.target is not None:
+        truth = ["" if field in MISSING else canonical(field) for field in frame.target]
     rows = [i for i, value in enumerate(truth) if value]
     if not rows:
         return ""
@@ -166,15 +170,6 @@ def agreement(model: SavedModel, frame: Frame, predicted: Prediction) -> str:
     spread = float(y.std())
     r2 = f"R2 {1 - (rmse / spread) ** 2:.4g}, " if spread > 0 else ""
     return f"{r2}root mean square error {rmse:.4g} on {count}"
-
-
-def known_targets(frame: Frame) -> list[str]:
-    """Return the target of each row as classes are named; empty text if it is missing."""
-    if frame.target is None:
-        return []
-    if isinstance(frame.target, np.ndarray):
-        return ["" if np.isnan(v) else show_number(v) for v in frame.target.tolist()]
-    return ["" if field in MISSING else canonical(field) for field in frame.target]
 
 
 # --- writing and reading ----------------------------------------------------------------------------

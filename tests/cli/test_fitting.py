@@ -74,7 +74,7 @@ def test_predict_gives_the_decisions_of_the_selected_fit(
     X, choice = chosen.data.X, chosen.found
     support = X if choice.landmarks is None else X[choice.landmarks]
     K = choice.kernel.gram(Points(X, support))
-    expected = np.array([fit.decision(0, K) for fit in choice.fits])
+    expected = np.array([fit.decision(0, K) for fit in choice.best.fits])
     names = {0: ["prediction"], 2: ["decision"], 3: ["decision u", "decision v", "decision w"]}
     mine = np.array([[float(row[name]) for row in found] for name in names[classes]])
     np.testing.assert_allclose(mine, expected, rtol=0, atol=1e-12)
@@ -88,7 +88,7 @@ def test_a_kernel_with_a_width_per_feature(tmp_path: Path) -> None:
     found = [float(row["decision"]) for row in table_of(run("predict", "m.npz", "my.csv").stdout)]
     chosen = choose(path, flags_of(*more))
     K = chosen.found.kernel.gram(Points(chosen.data.X))
-    expected = chosen.found.fits[0].decision(0, K)
+    expected = chosen.found.best.fits[0].decision(0, K)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 

@@ -105,12 +105,12 @@ def test_slope(n: int, d: int, one: bool, kind: str) -> None:
         return 0.5 * float(np.sum(criterion(kernel(D, t), y, ridge).errors ** 2))
 
     widths = OneWidth.of(X) if one else WidthPerFeature(X)
-    found = slope(criterion, widths, y, theta, lam)
+    found, slopes = slope(criterion, widths, y, theta, lam)
     expected = gradient(lambda t: value(t, lam), theta, 1e-4 / d)
-    assert found.value == pytest.approx(value(theta, lam), rel=1e-11)
-    np.testing.assert_allclose(found.theta, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+    assert found == pytest.approx(value(theta, lam), rel=1e-11)
+    np.testing.assert_allclose(slopes[:-1], expected, rtol=0, atol=1e-6 * np.abs(expected).max())
     expected_lam = derivative(lambda ridge: value(theta, ridge), lam, 1e-3)
-    assert found.lam == pytest.approx(float(expected_lam), rel=1e-6)
+    assert slopes[-1] == pytest.approx(float(expected_lam), rel=1e-6)
 
 
 def test_slope_of_the_definition() -> None:
@@ -121,9 +121,9 @@ def test_slope_of_the_definition() -> None:
     def value(t: Array) -> float:
         return 0.5 * float(np.sum(held_out_errors(kernel(D, t), y, lam, folds.members) ** 2))
 
-    found = slope(partial(KFoldErrors, folds=folds), WidthPerFeature(X), y, theta, lam)
+    _, slopes = slope(partial(KFoldErrors, folds=folds), WidthPerFeature(X), y, theta, lam)
     expected = gradient(value, theta, 3e-5)
-    np.testing.assert_allclose(found.theta, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+    np.testing.assert_allclose(slopes[:-1], expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
 def test_two_rows() -> None:

@@ -107,7 +107,7 @@ def test_a_point_of_the_surface() -> None:
     def error(factor: float) -> float:
         point = Choice("flkl-at", (("lam", factor * N * best.point.lam), ("mu", mu)))
         one = method("k-CV", "flkl-at", "ard")
-        return find(at, Method(**{**vars(one), "search": point})).score
+        return find(at, replace(one, search=point)).score
 
     assert error(1.0) == pytest.approx(best.score, rel=1e-3)
     assert min(error(0.1), error(10.0)) > best.score
@@ -133,7 +133,7 @@ def test_bayesian_regularisation_counts_what_a_limit_holds() -> None:
 
 def test_steps_is_an_option() -> None:
     few = method("k-CV", "quasi-newton", "ard")
-    few = Method(**{**vars(few), "search": Choice("quasi-newton", (("steps", 1),))})
+    few = replace(few, search=Choice("quasi-newton", (("steps", 1),)))
     many = method("k-CV", "quasi-newton", "ard")
     assert find(problem(), few).score > find(problem(), many).score
     assert find(problem(), few).state == "iteration limit"

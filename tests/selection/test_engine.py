@@ -234,8 +234,8 @@ def test_many_targets_are_averaged() -> None:
     together = select(X, targets, request, folds)
     alone = [select(X, y[None, :], request, folds) for y in targets]
     np.testing.assert_allclose(together.scores, np.mean([a.scores for a in alone], axis=0))
-    assert len(together.fits) == 3
-    assert not np.array_equal(together.fits[0].alpha, together.fits[1].alpha)
+    assert len(together.best.fits) == 3
+    assert not np.array_equal(together.best.fits[0].alpha, together.best.fits[1].alpha)
 
 
 @pytest.mark.parametrize("learner", ["lssvm", "krr"])
@@ -249,8 +249,8 @@ def test_the_fit_is_that_of_the_choice(learner: str) -> None:
     assert found.lam == found.request.lams[column]
     K = oracle_kernel(found.kernel, X)
     alpha, b = oracles.fit(K, y, len(y) * found.lam, bias_of(learner))
-    np.testing.assert_allclose(found.fits[0].alpha[0], alpha, rtol=1e-7)
-    assert found.fits[0].bias[0] == pytest.approx(b, rel=1e-7)
+    np.testing.assert_allclose(found.best.fits[0].alpha[0], alpha, rtol=1e-7)
+    assert found.best.fits[0].bias[0] == pytest.approx(b, rel=1e-7)
     assert found.seconds > 0
     assert found.seconds_fit >= 0
 
@@ -268,8 +268,8 @@ def test_the_same_bits_from_whatever_grid(learner: str, nystrom: int | None) -> 
     found = select(X, y[None, :], request, folds)
     one = replace(request, kernels=(found.kernel,), lams=(found.lam,))
     alone = select(X, y[None, :], one, folds)
-    assert found.fits[0].alpha.tobytes() == alone.fits[0].alpha.tobytes()
-    assert found.fits[0].bias.tobytes() == alone.fits[0].bias.tobytes()
+    assert found.best.fits[0].alpha.tobytes() == alone.best.fits[0].alpha.tobytes()
+    assert found.best.fits[0].bias.tobytes() == alone.best.fits[0].bias.tobytes()
 
 
 def test_a_fit_that_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,7 +290,7 @@ def test_a_fit_that_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     found = select(X, y[None, :], request, folds)
     assert len(asked) == len(request.kernels) + 1
     assert found.position == expected.position
-    np.testing.assert_allclose(found.fits[0].alpha, expected.fits[0].alpha, rtol=1e-6)
+    np.testing.assert_allclose(found.best.fits[0].alpha, expected.best.fits[0].alpha, rtol=1e-6)
 
 
 @pytest.mark.parametrize("nystrom", [None, 9])
@@ -301,7 +301,7 @@ def test_threads_change_no_number(nystrom: int | None) -> None:
         for jobs in (1, 2)
     )
     assert np.array_equal(one.scores, two.scores)
-    assert np.array_equal(one.fits[0].alpha, two.fits[0].alpha)
+    assert np.array_equal(one.best.fits[0].alpha, two.best.fits[0].alpha)
     assert (one.position, one.edges) == (two.position, two.edges)
 
 
@@ -469,8 +469,8 @@ def test_candidates_without_a_number_are_not_chosen() -> None:
     assert len(mixed)
     only = replace(request, kernels=(request.kernels[mixed[0]],))
     best = select(X, y[None, :], only, folds)
-    assert best.fits[0].alpha.shape == (1, 60)
-    assert np.abs(best.fits[0].alpha).max() > 0
+    assert best.best.fits[0].alpha.shape == (1, 60)
+    assert np.abs(best.best.fits[0].alpha).max() > 0
 
 
 def test_no_valid_candidate_is_an_error() -> None:
@@ -485,7 +485,7 @@ def test_no_valid_candidate_is_an_error() -> None:
 def test_one_ridge_of_a_dual() -> None:
     X, y, folds = data(4, True)
     found = select(X, y[None, :], request_of(tau=1), folds)
-    assert found.fits[0].alpha.shape == (1, len(X))
+    assert found.best.fits[0].alpha.shape == (1, len(X))
 
 
 def test_the_learners_parameter_changes_the_scores() -> None:
@@ -515,7 +515,9 @@ def test_a_search_by_bounds_chooses_what_the_grid_does(learner: str, loss: str, 
     )
     assert (pruned.kernel, pruned.lam) == (grid.kernel, grid.lam)
     assert pruned.score == pytest.approx(grid.score, abs=1e-10)
-    np.testing.assert_allclose(pruned.fits[0].alpha, grid.fits[0].alpha, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(
+        pruned.best.fits[0].alpha, grid.best.fits[0].alpha, rtol=1e-6, atol=1e-7
+    )
     assert np.isfinite(pruned.scores).sum() == 1
     assert pruned.scores[pruned.position] == pruned.score
     assert grid.work is None

@@ -69,7 +69,7 @@ def fitted(folder: Path, classes: int = 2, **more: Any) -> tuple[SavedModel, Any
     found = select(X, target.values, request, folds)
     support = X if found.landmarks is None else X[found.landmarks]
     K = found.kernel.gram(Points(X, support))
-    held_out = np.array([fit.decision(0, K) for fit in found.fits])
+    held_out = np.array([fit.decision(0, K) for fit in found.best.fits])
     slope = fit_slope(held_out, target.values) if classes else None
     facts = {"criterion": "5-CV", "score": found.score, "warnings": found.edges, "nothing": None}
     return model_of(found, X, target, preparation, facts, slope), X, found
@@ -104,7 +104,7 @@ def test_a_saved_model_is_read_back_unchanged(
     # The decisions of the selection's own fit, on the rows of the file.
     support = X if found.landmarks is None else X[found.landmarks]
     K = found.kernel.gram(Points(X, support))
-    values = np.stack([fit.decision(0, K) for fit in found.fits], axis=1)
+    values = np.stack([fit.decision(0, K) for fit in found.best.fits], axis=1)
     np.testing.assert_allclose(decision(back, X), values, rtol=1e-12, atol=1e-12)
     prepared, _ = back.preparation.transform(
         read_like(tmp_path / f"{classes}.csv", back.preparation.schema)
@@ -149,7 +149,7 @@ def test_classes_and_probabilities(tmp_path: Path) -> None:
 
 def test_rows_without_a_coefficient_are_left_out(tmp_path: Path) -> None:
     model, X, found = fitted(tmp_path)
-    (fit,) = found.fits
+    (fit,) = found.best.fits
     for kept in (3, 0):
         alpha = np.where(np.arange(len(X)) < kept, fit.alpha, 0.0)
         best = replace(found.best, fits=(replace(fit, alpha=alpha),))
