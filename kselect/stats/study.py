@@ -25,7 +25,8 @@ class Study:
     Attributes
     ----------
     records
-        A data frame with one row per record; a missing number is NaN.
+        A data frame with one row per record; a missing number is NaN. The column ``made_by`` is the method that
+        made the record, or None if the config does not have it.
     variants
         The names of the variants that were run, each with its study.
     paper
@@ -50,12 +51,14 @@ class Study:
         import pandas as pd
 
         rows = list(records)
-        columns = {name: [getattr(r, name) for r in rows] for name in COLUMNS}
-        self.experiment, self.records = experiment, pd.DataFrame(columns).astype(NUMBERS)
-        self.published, self.facts, self.variants = published, facts, variants or {}
+        columns: dict[str, list[Any]] = {name: [getattr(r, name) for r in rows] for name in COLUMNS}
+        self.experiment, self.variants = experiment, variants or {}
+        self.published, self.facts = published, facts
         self.paper = PAPERS.get(experiment.paper)
         every = (m for dataset in experiment.datasets for m in experiment.methods_on(dataset))
         self.methods = {(m.part, m.label, m.text): m for m in every}
+        columns["made_by"] = [self.methods.get((r.part, r.method, r.params)) for r in rows]
+        self.records = pd.DataFrame(columns).astype(NUMBERS)
         missing = dict.fromkeys(experiment.datasets, NOT_RUN) | dict(facts.missing)
         present = {r.dataset for r in rows}
         self.absent = {d: missing[d] for d in experiment.datasets if d not in present}

@@ -28,7 +28,7 @@ def test_a_frame_keeps_exact_values() -> None:
     """1/3 keeps all its bits, and the text "nan" is no missing value."""
     third = record("heart", 0, "5-CV", 1 / 3, reason="nan")
     found = frame([third, record("heart", 1, "5-CV", None)])
-    assert tuple(found.columns) == COLUMNS
+    assert tuple(found.columns) == (*COLUMNS, "made_by")
     assert found["error"][0] == 1 / 3
     assert math.isnan(found["error"][1])
     assert math.isnan(found["lam"][1])
@@ -37,7 +37,7 @@ def test_a_frame_keeps_exact_values() -> None:
 
 def test_an_empty_frame_has_its_columns_and_types() -> None:
     found = frame([])
-    assert tuple(found.columns) == COLUMNS
+    assert tuple(found.columns) == (*COLUMNS, "made_by")
     assert found["error"].dtype == float
     assert len(table_records(found, experiment(), "squared")) == 0
 

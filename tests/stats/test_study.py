@@ -41,8 +41,9 @@ def test_methods_by_the_names_of_records() -> None:
     assert methods["table", "5-CV", "loss=squared"].params == (("loss", "squared"),)
     spec = full_experiment()
     found = study(spec, full_records(spec))
-    names = {(r.part, r.method, r.params) for r in full_records(spec)}
-    assert names <= found.methods.keys()
+    made = zip(found.records["method"], found.records["made_by"], strict=True)
+    assert all(method == made_by.label for method, made_by in made)
+    assert study(experiment(), [record("heart", 0, "x", 0.1)]).records["made_by"].isna().all()
 
 
 def test_why_a_data_set_is_absent() -> None:

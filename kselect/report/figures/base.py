@@ -225,9 +225,3 @@ def good_records(study: Study) -> pd.DataFrame:
     """Return the records of the table under the experiment's own loss that did not fail."""
     table = table_records(study.records, study.experiment, study.experiment.loss)
     return table[table["status"] == "ok"]
-
-
-def methods_behind(study: Study, records: pd.DataFrame) -> list[Method | None]:
-    """Return the method that made each record, None if the config does not have it."""
-    names = zip(records["part"], records["method"], records["params"], strict=True)
-    return [study.methods.get(name) for name in names]

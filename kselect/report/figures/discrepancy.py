@@ -15,7 +15,7 @@ from kselect.core.method import Method
 from kselect.criteria import PROBES
 from kselect.report import style
 from kselect.report.elements import File, Passage
-from kselect.report.figures.base import FigureBase, FigureReader, methods_behind
+from kselect.report.figures.base import FigureBase, FigureReader
 from kselect.report.words import mark_label
 from kselect.stats.samples import select, table_records
 from kselect.stats.study import Study
@@ -130,8 +130,7 @@ def follow(study: Study, figure: Discrepancy) -> tuple[Track, ...]:
     found = select(study.records, experiment, figure.name)
     found = found[found["status"] == "ok"]
     orders = [
-        float(dict(m.params).get(ORDER, math.nan)) if m else math.nan
-        for m in methods_behind(study, found)
+        float(dict(m.params).get(ORDER, math.nan)) if m else math.nan for m in found["made_by"]
     ]
     probes, table = (
         found.assign(x=orders),

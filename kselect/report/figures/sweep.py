@@ -12,7 +12,7 @@ from kselect.core.method import Method, Setting
 from kselect.criteria import CRITERIA
 from kselect.report import style
 from kselect.report.elements import File, Passage
-from kselect.report.figures.base import FigureBase, FigureReader, methods_behind
+from kselect.report.figures.base import FigureBase, FigureReader
 from kselect.report.words import mark_label, title_setting
 from kselect.stats.samples import SplitErrors, match, sample, select, t_test, table_records
 from kselect.stats.study import Study
@@ -154,8 +154,7 @@ def trace(study: Study, sweep: Sweep) -> SweepNumbers:
     experiment = study.experiment
     mine = select(study.records, experiment, sweep.name, experiment.loss)
     values = [
-        dict(m.params).get(sweep.parameter, math.nan) if m else math.nan
-        for m in methods_behind(study, mine)
+        dict(m.params).get(sweep.parameter, math.nan) if m else math.nan for m in mine["made_by"]
     ]
     mine = mine.assign(x=[float(v) for v in values])
     methods = tuple(dict.fromkeys(m.label for m in experiment.methods if m.part == sweep.name))

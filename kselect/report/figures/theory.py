@@ -15,7 +15,7 @@ from kselect.kernels.gaussian import Gaussian
 from kselect.learners import LEARNERS
 from kselect.report import style
 from kselect.report.elements import File, Passage
-from kselect.report.figures.base import FigureBase, FigureReader, methods_behind
+from kselect.report.figures.base import FigureBase, FigureReader
 from kselect.report.words import title_setting
 from kselect.report.writers import write_csv
 from kselect.stats.samples import select
@@ -214,7 +214,7 @@ def study_theory(study: Study, figure: Theory) -> tuple[DataSetStability, ...]:
     """Compute the numbers of each data set that the figure names, even without records."""
     mine = select(study.records, study.experiment, figure.name)
     mine = mine[mine["status"] == "ok"]
-    made = methods_behind(study, mine)
+    made = mine["made_by"]
     rows = mine.assign(
         tau=[m.fixed.parameters["tau"] if m and m.fixed else math.nan for m in made],
         share=[float(dict(m.params).get(SHARE, math.nan)) if m else math.nan for m in made],
