@@ -79,11 +79,6 @@ class InspectedFile:
     frame: Frame
     target: Target
 
-    @property
-    def column(self) -> str:
-        """The name of the target column; empty without a header."""
-        return self.frame.schema.target
-
 
 @click.command("init", epilog=EPILOG)
 @click.argument("files", nargs=-1, required=True, type=PATH)
@@ -124,7 +119,7 @@ def init(files: tuple[Path, ...], targets: tuple[str, ...], output: Path, force:
         name = name_for(path, [other.name for other in inspected])
         one = InspectedFile(name, path, frame, read)
         inspected.append(one)
-        named = f"target {quoted(one.column)}, " if one.column else ""
+        named = f"target {quoted(frame.schema.target)}, " if frame.schema.target else ""
         task = f"{one.target.task} ({one.target.why})"
         click.echo(f"{path}: {one.frame.n} rows, {len(one.frame.columns)} columns, {named}{task}")
         for line in decision_lines(one.frame.decisions):
@@ -153,7 +148,7 @@ def config_text(inspected: Sequence[InspectedFile], output: Path) -> str:
         facts = {
             "name": one.name,
             "file": Path(os.path.relpath(one.path, output.parent)).as_posix(),
-            **({"target": one.column} if one.column else {}),
+            **({"target": one.frame.schema.target} if one.frame.schema.target else {}),
             "task": one.target.task,
         }
         entries += write_yaml([("datasets", [facts])]).splitlines()[1:]

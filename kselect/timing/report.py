@@ -27,9 +27,9 @@ def read_all(experiment: Experiment, store: Store) -> list[Timings]:
     for name in experiment.datasets:
         if timings := read_timings(store, name):
             wanted = {(m.label, m.text) for m in timed_methods(experiment, name)}
-            cells = tuple(c for c in timings.cells if (c.method, c.params) in wanted)
-            found.append(replace(timings, cells=cells))
-    return [t for t in found if t.cells]
+            if cells := tuple(c for c in timings.cells if (c.method, c.params) in wanted):
+                found.append(replace(timings, cells=cells))
+    return found
 
 
 def write_tables(
