@@ -47,8 +47,7 @@ def spectral_perturbation(path: Path, *, delta: float = 1.0, loss: Loss = "squar
 def beta(path: Path, *, share: float = 1.0) -> Array:
     r"""max_i ||K - K^i||_2 on a share of the training rows: the first rows, which a random split has ordered."""
     problem, rows = path.problem, max(1, round(share * path.problem.n))
-    X, y, K = problem.X[:rows], problem.y[:rows], problem.K[:rows, :rows]
-    part = replace(problem, X=X, y=y, K=K, shared=None)  # not the matrix of all rows
+    part = replace(problem, X=problem.X[:rows], y=problem.y[:rows], K=problem.K[:rows, :rows])
     return np.full(len(problem.lams), stability(part))
 
 

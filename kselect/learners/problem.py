@@ -161,7 +161,8 @@ class Problem:
         if self.targets is not None and self.mine is not None:
             self.right_sides = self.targets
         self.position = self.mine or 0
-        if self.shared is not None:
+        # With another K, ``replace`` still hands on the matrix of the old one.
+        if self.shared is not None and getattr(self.shared, "K", self.K) is self.K:
             self.matrix = self.shared
         elif self.columns is not None:
             self.matrix = LowRank(self.columns)
