@@ -103,9 +103,8 @@ def test_equal_differences_of_counts_are_equal() -> None:
 
 def test_an_error_that_is_no_count_is_not_rounded() -> None:
     rows = [record("heart", 0, "5-CV", 0.123, n_test=30)]
-    (found,) = read_samples(
-        table_records(frame(rows), experiment(), "squared"), experiment()
-    ).values()
+    table = table_records(frame(rows), experiment(), "squared")
+    (found,) = read_samples(table, experiment()).values()
     assert (found.mean, found.shares) == (12.3, {})
 
 
