@@ -33,31 +33,33 @@ CONFIG = """\
 #     kselect run {file}         run it; finished jobs are not run again
 #     kselect report {results}
 #
-# `kselect list criteria` (learners, kernels, datasets) lists the names that may be used here.
+# `kselect list criteria` lists the criteria that may be used here; `kselect list learners`, `kselect list kernels`
+# and `kselect list datasets` list the other names.
 
 name: {name}                    # the results go to {results}/
 
 learner: {learner}
 scale: zscore                   # features to mean 0, standard deviation 1; or minmax, none
-scale-on: train                 # imputed, encoded and scaled using the training rows of each split only
+scale-on: train                 # learn imputation, encoding and scaling from the training rows of each split only
 
 train: 0.7                      # the share of rows to train on; the rest tests the choice
 splits: 10                      # number of random splits; if you add more later, these are kept
-stratify: {stratify}                 # true: the same share of every class
+stratify: {stratify}                 # true: train on the same share of every class
 seed: 0                         # same seed, same splits and folds
 
-# The candidates: a kernel for every value of its grid, and a ridge.
+# The candidates are all pairs of a kernel and a lam from these grids.
 kernels:
   gaussian: {{tau: 2^-4:2^10}}    # exp(-||x - x'||^2 / (2 tau))
-lam: {{select: 10^-6:10^0}}       # the ridge is n lam; with {{fixed: ...}} each lam gets its own results
+lam: {{select: 10^-6:10^0}}       # the ridge is n lam; {{fixed: ...}} reports each lam instead of selecting one
 
 loss: squared                   # the loss that the criteria average: squared, zero-one or hinge
 
-# The criteria to compare. A number is the number of folds; parameters go in braces: {{5-KS: {{eta: 2}}}}.
+# The criteria to compare. The number in a name is the number of folds; parameters go in braces:
+# {{5-KS: {{eta: 2}}}}.
 criteria: [5-CV, 10-CV, ELOO, GCV, 5-KS]
 
-# Paths are relative to this file. An entry may also have the keys drop, categorical, numeric (columns), and
-# missing: impute, drop or error. Data sets of kselect may be added by name.
+# Paths are relative to this file. An entry may also list columns under the keys drop, categorical and numeric. Its
+# key missing says what to do with missing values: impute, drop or error. Data sets of kselect may be added by name.
 datasets:
 {datasets}
 """
@@ -107,17 +109,18 @@ def init(files: tuple[Path, ...], targets: tuple[str, ...], output: Path, force:
         raise ConfigError(
             f"{len(targets)} targets for {len(files)} files: name one for all, or one per file"
         )
-    asked = targets if len(targets) > 1 else [*(targets or (None,))] * len(files)
+    columns = targets if len(targets) > 1 else [*(targets or (None,))] * len(files)
     inspected: list[InspectedFile] = []
-    for path, target in zip(files, asked, strict=True):
-        frame = read_frame(path, target)  # as an experiment will read it
-        read = as_target(frame, None)
-        if read.task == "classification" and min(read.values.sum(axis=1) + frame.n) < 4:
+    for path, column in zip(files, columns, strict=True):
+        frame = read_frame(path, column)  # as an experiment will read it
+        target = as_target(frame, None)
+        # Each row of values is +1 in one class and -1 elsewhere: its sum plus n is twice the size of that class.
+        if target.task == "classification" and min(target.values.sum(axis=1) + frame.n) < 4:
             raise DataError(
-                f"{printable(path)}: a class has only one row, so that no split can test it; drop that row"
+                f"{printable(path)}: a class has only one row, so no split can test it; drop that row"
             )
         name = name_for(path, [other.name for other in inspected])
-        one = InspectedFile(name, path, frame, read)
+        one = InspectedFile(name, path, frame, target)
         inspected.append(one)
         named = f"target {quoted(frame.schema.target)}, " if frame.schema.target else ""
         task = f"{one.target.task} ({one.target.why})"
@@ -130,7 +133,7 @@ def init(files: tuple[Path, ...], targets: tuple[str, ...], output: Path, force:
 
 
 def name_for(path: Path, taken: Sequence[str]) -> str:
-    """Return a plain name for a file that neither a data set of kselect nor another file has."""
+    """Return a plain name for a file, other than the data sets of kselect and the names already taken."""
     stem = path.name.partition(".")[0] or path.name
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-")[:60] or "data"
     used = {*load_registry(), *taken}

@@ -1,8 +1,9 @@
-"""Load a config: document -> experiment, with flags, variants, and what the results folder already holds.
+"""Load a config as an experiment: apply flags and variants, and add what the results folder already holds.
 
-A variant is another reading of the protocol: a config of its own, without figures, in which a few keys differ. In
-``variants: {minmax: {scale: minmax}, eta-4: {params: {eta: 4}}}`` the first replaces a key, and ``params``
-sets a parameter in every criterion that has it, or in all criteria of one name. Results are in ``variants/<name>``.
+A variant interprets the protocol differently: it is a config of its own, without figures, in which a few keys
+differ. In ``variants: {minmax: {scale: minmax}, eta-4: {params: {eta: 4}}}``, the variant minmax replaces the key
+``scale``. The variant eta-4 sets a parameter in every criterion that has it; ``{params: {k-KS: {eta: 4}}}`` sets it
+only in the criteria of that name. The results of a variant are in ``variants/<name>``.
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ from kselect.errors import ConfigError, nearest
 Kinds = Mapping[str, FigureKind]
 NO_OVERRIDES: Mapping[str, object] = MappingProxyType({})
 FLAGS = {"datasets": "--dataset", "splits": "--splits", "criteria": "--criterion"}
+# The attributes that the experiment copies from the config.
 SAME = (
     *("name", "paper", "title", "scale", "scale_on", "train", "stratify", "splits", "seed"),
     *("kernels", "lam", "ridge", "loss", "fewer_splits", "tune_folds", "search"),
 )
 PARAMS = "params"
+# The keys that all variants share; a variant can change the others, and parameters of criteria.
 OF_ALL = ("name", "paper", "title", "figures", "variants")
 CHANGEABLE = (*(key for key in KEYS if key not in OF_ALL), PARAMS)
 
@@ -43,9 +46,10 @@ CHANGEABLE = (*(key for key in KEYS if key not in OF_ALL), PARAMS)
 class Loaded:
     """A config as a command needs it.
 
-    ``asked`` is what the flags leave of it. ``whole`` is all of it, with what the results folder already holds.
-    ``resolved`` is the text of the whole with every choice written out, and ``protocol`` the part of that text that
-    all results of a folder share. ``differences`` are those of the config that the folder holds.
+    ``asked`` is the experiment with the flags applied. ``whole`` is the experiment of the full config, extended by
+    the data sets and splits of the flags and of the results folder. ``resolved`` is the text of ``whole`` with
+    every choice written out. ``protocol`` is the part of that text that all results of a folder share.
+    ``differences`` says where the protocol differs from the config stored in the folder; it is empty if they agree.
     """
 
     asked: Experiment
@@ -61,7 +65,7 @@ def load_config(
     """Return the experiment of a config file; one ConfigError has a line for every problem of the file.
 
     ``overrides`` are the values of flags: ``datasets`` (names), ``splits`` (text, ``3`` or ``0-4``) and
-    ``criteria`` (labels of the file to keep, in figures too). None leaves the file as it is.
+    ``criteria`` (the labels to keep, in the table and in figures). None stands for a flag that is not given.
     """
     return narrowed(take_own(read_document(path)), kinds, overrides)
 
@@ -73,7 +77,7 @@ def load(
     folder_of: Callable[[Experiment], Path],
     variant: str = "",
 ) -> Loaded:
-    """Return a config, or one of its variants, with the whole that its results are gathered under."""
+    """Load a config or one of its variants, together with the experiment of its whole results folder."""
     document = take_own(read_document(path))
     if variant:
         build(deepcopy(document), kinds)
@@ -93,9 +97,9 @@ def as_list(value: object) -> list[Any]:
 
 
 def narrowed(document: Document, kinds: Kinds, overrides: Mapping[str, object]) -> Experiment:
-    """Return the experiment of a document under the flags.
+    """Return the experiment of a document with the flags applied.
 
-    A figure that loses all its columns is dropped, together with the other methods that it needs.
+    A figure of which nothing is left is dropped, together with the methods that are run for it only.
     """
     given = {key: value for key, value in overrides.items() if value is not None}
     for key, value in given.items():
@@ -169,7 +173,10 @@ def build(document: Document, kinds: Kinds) -> Experiment:
 def read_figures(
     config: ConfigFile, document: Document, kinds: Kinds, context: FigureContext
 ) -> list[Figure]:
-    """Return every figure; its kind is the one that it names, or is named after, or else a sweep."""
+    """Return every figure.
+
+    Its kind is its key ``kind``, or else its name if that is a kind; all other figures are sweeps.
+    """
     found = []
     for name, written in config.figures.items():
         if name == TABLE:
@@ -195,7 +202,7 @@ def read_figures(
 
 
 def variant_of(document: Document, name: str) -> Document:
-    """Return the config of a variant; its problems have the lines on which the variant was written."""
+    """Return the config of a variant; its error messages give the lines of the variant, not of the main keys."""
     given: Mapping[str, Any] = document.data.get("variants") or {}
     if name not in given:
         hint = nearest(name, given) if given else ", which has no variants"
@@ -220,7 +227,7 @@ def variant_of(document: Document, name: str) -> Document:
 
 
 def set_params(document: Document, where: Location, given: Any) -> None:
-    """Set ``{eta: 4}`` in every criterion that has an eta, ``{k-KS: {eta: 4}}`` in all criteria of one name."""
+    """Set ``{eta: 4}`` in every criterion that has an eta, or ``{k-KS: {eta: 4}}`` only in those named k-KS."""
     if not isinstance(given, dict):
         document.wrong(where, f"must be a mapping, as in {{eta: 4}}, not {describe(given)}")
         return
@@ -240,8 +247,8 @@ def set_params(document: Document, where: Location, given: Any) -> None:
         if not taking:
             document.wrong((*where, key), f"no criterion of this config takes {in_words(values)}")
         for position in taking:
-            label, own = only_item(written[position])
-            written[position] = {label: {**(own or {}), **values}}
+            label, params = only_item(written[position])
+            written[position] = {label: {**(params or {}), **values}}
             here: Location = ("criteria", position, label)
             document.lines |= {(*here, name): document.lines[*where, key] for name in values}
 

@@ -6,8 +6,9 @@ r"""Kernel ridge regression and the LSSVM: one eigendecomposition serves every r
     without (KRR):      P = G,                    alpha = G y
     hat matrix S = I - gamma P,  residual r = y - S y = gamma alpha
 
-No n-by-n matrix is formed for a ridge, only the blocks of the folds (mathematics, section 1). All results are
-differences ``y - e``; those within their rounding error are recomputed as sums (tiny_predictions.py).
+No n-by-n matrix is formed for a ridge, only the blocks of the folds (mathematics, section 1). Predictions are
+computed as ``y - e``, with the error e. If such a difference is within its own rounding error, it is recomputed as
+a sum (tiny_predictions.py).
 """
 
 from __future__ import annotations
@@ -46,13 +47,14 @@ class SquareLossPath:
         self.factor: Factor = problem.matrix.factor
         self.gammas = problem.gammas
         self.n = problem.n
-        # With the kernel matrix, the bias and the ridges determine what targets share.
+        # The targets of one kernel matrix share every result that depends only on the bias and the ridges.
         self._kind = bias, self.gammas.tobytes()
+        # For each set of folds, the blocks ``gamma P_FF`` at the smallest ridge.
         self._edges: dict[Folds, list[Array]] = {}
 
     @memoised
     def _fits(self, rows: int) -> tuple[SharedFits, Fitted]:
-        """Return the fits of all targets at the ridges ``rows lam``, and this target's, for tiny predictions."""
+        """Return the fits of all targets at the ridges ``rows lam``, and this target's for tiny_predictions.py."""
         problem, factor = self.problem, self.factor
         gammas: Array = rows * problem.lams
         fits = problem.of_targets.once(
@@ -109,7 +111,7 @@ class SquareLossPath:
         return held
 
     def unexplained(self) -> tuple[Array, Array]:
-        """Return alpha and ``P_ii``: ``y - S y`` and ``1 - S_ii`` over gamma, without a difference."""
+        """Return alpha and ``P_ii``: ``(y - S y) / gamma`` and ``(1 - S_ii) / gamma`` without cancellation."""
         s = self.factor.eigenvalues
         require_digits((s[0] + self.gammas) / (s[-1] + self.gammas))
         return self._fits(self.n)[1].alpha, self._inverse_diagonal
@@ -128,7 +130,8 @@ class SquareLossPath:
     def bif(self, folds: Folds, order: int) -> Array:
         """Return the Taylor series of k-fold cross-validation to that order (icml2014).
 
-        Expanded around the fit with n lam, it tends to retraining with the fold's own ridge ``(n - m) lam``.
+        The series is expanded around the fit with the ridge n lam. With growing order it tends to the predictions
+        after retraining without the fold, with the fold's own ridge ``(n - m) lam``.
         """
         held = np.asarray(self.problem.y - self._series(folds).residual(self.modes, order))
         form_series(self._fits(self.n)[1], held, folds.members, order)
@@ -153,8 +156,9 @@ class SquareLossPath:
     def _all_above(self, folds: Folds, bound: float) -> bool:
         """Return whether all eigenvalues of ``gamma P_FF`` exceed a bound for all folds at the smallest ridge.
 
-        Most guards need no other check. The blocks of an exact cross-validation are reused: with
-        ``ridge: per-fold`` these are at a smaller ridge, where the eigenvalues are smaller still.
+        If they do, no other ridge has to be checked. The blocks of an exact cross-validation are reused. With
+        ``ridge: per-fold``, these are at the smaller ridge ``(n - m) lam``. The eigenvalues are smaller there, so
+        the answer True is still correct.
         """
         if folds not in self._edges:
             self._edges[folds] = found = []
@@ -201,15 +205,15 @@ class SquareLossPath:
             fits[m], fitted[m] = self._fits(trained)
         solver = FoldSolver(problem.K, self.factor, self.bias, folds)
         key = ("held out", *self._kind, problem.ridge, folds)
-        errors, edges = problem.of_targets.once(
+        errors, blocks = problem.of_targets.once(
             key, lambda: solver.solve(problem.right_sides, fits)
         )
         out = np.asarray(problem.y - errors[problem.position])
         for m, positions in folds.by_size.items():
             form_held_out(fitted[m], out, folds.members, positions)
-        # Stored only after the last fold: the blocks of some folds would say nothing about the others.
-        if edges is not None:
-            self._edges[folds] = edges
+        # Store the blocks only when all folds are solved, because ``_all_above`` has to check every fold.
+        if blocks is not None:
+            self._edges[folds] = blocks
         return out
 
 
@@ -217,7 +221,10 @@ class RidgePath(SquareLossPath):
     """The path without a bias, which offers FBIF and the Newton step, too."""
 
     def fbif(self, folds: Folds, *, c: float, order: int, rhs: RightSide) -> Array:
-        """Return the series of k-fold cross-validation on a share c of the columns (ijcai2018)."""
+        """Return the FBIF series of k-fold cross-validation (ijcai2018).
+
+        Its Nystrom approximation uses a share c of the columns.
+        """
         p = self.problem
         V, K = factor_of_share(p, c), p.K if rhs == "exact" else None
         return fbif_square(K, V, p.y, self.decision(), p.lams, folds, order=order)

@@ -1,9 +1,9 @@
-r"""Levenberg-Marquardt for a few variables with limits and many residuals, inside a box of trust.
+r"""Levenberg-Marquardt for many residuals of a few variables with limits; the trust region is a box.
 
 It minimises ``f(u) = 0.5 ||e(u)||^2``. The Hessian of its model is ``J^T J + S``, where S stands for ``sum_i e_i
 e_i''``: held-out errors do not become small, and without S the last steps oscillate. S is updated from the
 Jacobians of two points (Dennis, Gay and Welsch 1981); scipy's search has no such term. No variable moves farther
-than the radius, which depends on how much of the predicted decrease was reached.
+than the radius in one step; the radius depends on how much of the predicted decrease the last step reached.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import numpy as np
 from kselect.numerics.linalg import Array
 from kselect.search.continuous import State
 
-# The search ends after this number of steps, or if the predicted decrease is below the share STILL of f.
+# The search ends after STEPS steps, or if the predicted decrease is at most STILL times f.
 STEPS = 60
 STILL = 1e-5
 # A step is accepted if it reaches this share of the predicted decrease.
 SHARE = 1e-3
-# A curvature along a step below this share of the curvature of J^T J says nothing about S.
+# If the curvature of f along a step is below this share of the curvature of J^T J, it says nothing about S.
 BENT = 0.2
-# The first radius and the largest; the limits of the factor by which a failed step shrinks it.
+# The first and the largest radius, and the limits of the radius after a refused step, relative to that step.
 RADIUS = 0.5
 LARGEST = 2.0
 SHRINK = (0.1, 0.5)
@@ -70,7 +70,7 @@ class TrustModel(Generic[R]):
 
     @cached_property
     def hessian(self) -> Array:
-        """``J^T J + S``, its eigenvalues in absolute value."""
+        """``J^T J + S`` with the absolute values of its eigenvalues, raised to at least LEAST times the largest."""
         e, V = np.linalg.eigh(self.point.jacobian.T @ self.point.jacobian + self.S)
         size = np.maximum(np.abs(e), max(LEAST * np.abs(e).max(), np.finfo(np.float64).tiny))
         return np.asarray((V * size) @ V.T)
@@ -96,7 +96,10 @@ class TrustModel(Generic[R]):
         return TrustModel(self.u + s, point, secant(self.S, s, self.point, point), radius)
 
     def refused(self, s: Array, value: float) -> TrustModel[R]:
-        """Return the model with a smaller radius: the minimum of the parabola through the values along s."""
+        """Return the model with a smaller radius, the distance along s to the minimum of a parabola.
+
+        The parabola has the value and slope of f at u, and the value of f at ``u + s``.
+        """
         slope = float(self.gradient @ s)
         lowest = -0.5 * slope / (value - self.value - slope)
         return replace(self, radius=float(np.clip(lowest, *SHRINK) * np.abs(s).max()))
@@ -105,7 +108,7 @@ class TrustModel(Generic[R]):
 def boxed(g: Array, H: Array, low: Array, high: Array) -> Array:
     """Return ``argmin g's + s'Hs/2`` over ``low <= s <= high``, for a positive definite H.
 
-    If the free minimum is outside, all sets of variables at their bounds are tried.
+    If the unconstrained minimum is outside, try every set of variables at their lower or upper bounds.
     """
     free = np.asarray(-np.linalg.solve(H, g), dtype=np.float64)
     if (free >= low).all() and (free <= high).all():
@@ -125,20 +128,21 @@ def boxed(g: Array, H: Array, low: Array, high: Array) -> Array:
 def secant(S: Array, s: Array, old: Residuals, new: Residuals) -> Array:
     """Return S for the new point: ``S s = (J_new - J_old)^T e_new``, the sized update of Dennis, Gay and Welsch.
 
-    If f bends along s less than BENT, or downwards, only the curvature of S along s is set, to the value of BENT.
+    If the curvature of f along s is below BENT times the curvature of J^T J, or negative, S changes along s only:
+    the curvature of the model becomes BENT times the curvature of J^T J.
     """
     y = new.jacobian.T @ new.errors - old.jacobian.T @ old.errors
     wanted = (new.jacobian - old.jacobian).T @ new.errors
-    bend, own = float(s @ y), float(s @ S @ s)
-    plain = float(np.sum((new.jacobian @ s) ** 2))
-    if bend <= BENT * plain:
-        change = (BENT - 1.0) * plain - own
+    of_f, of_S = float(s @ y), float(s @ S @ s)  # curvatures along s
+    of_JJ = float(np.sum((new.jacobian @ s) ** 2))
+    if of_f <= BENT * of_JJ:
+        change = (BENT - 1.0) * of_JJ - of_S
         return np.asarray(S + change / float(s @ s) ** 2 * np.outer(s, s))
-    size = min(1.0, abs(float(s @ wanted) / own)) if own else 1.0
+    size = min(1.0, abs(float(s @ wanted) / of_S)) if of_S else 1.0
     rest = wanted - size * (S @ s)
     both = np.outer(rest, y)
     return np.asarray(
-        size * S + (both + both.T) / bend - float(rest @ s) / bend**2 * np.outer(y, y)
+        size * S + (both + both.T) / of_f - float(rest @ s) / of_f**2 * np.outer(y, y)
     )
 
 
@@ -163,6 +167,7 @@ def least_squares(
         s = model.step(limits)
         promised = model.promised(s)
         if promised <= STILL * model.value:
+            # The search is stuck if only the small radius makes the predicted decrease so small.
             wide = replace(model, radius=max(model.radius, RADIUS))
             stuck = wide.promised(wide.step(limits)) > STILL * model.value
             state: State = "no further descent" if stuck else "converged"

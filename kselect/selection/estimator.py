@@ -33,7 +33,7 @@ from kselect.selection.sklearn_terms import (
 
 
 class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
-    """Base class of the two estimators; its parameters and attributes are theirs.
+    """Base class of the classifier and the regressor, which have its parameters and attributes.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         ``"precomputed"``, X is the kernel matrix. With ``"ard"``, a width per feature is learned by the criterion
         ``"FLKL"``, ``"LOO"``, ``"5-CV"`` or ``"BR"``.
     tau, degree : grid
-        Parameter of the Gaussian and of the polynomial kernel: a number, a list, an array, or text such as
-        ``"2^-6:2^8"``. ``"auto"`` lays a grid around the median distance of the rows; None is the kernel's
-        default grid.
+        Parameters of the Gaussian kernel (tau) and of the polynomial kernel (degree): each is a number, a list, an
+        array, or text such as ``"2^-6:2^8"``. ``"auto"`` lays a grid around the median distance of the rows; None
+        stands for the kernel's default grid.
     lam : grid
         Regularisation parameter; ``n lam`` is added to the diagonal of the kernel matrix.
     gamma : grid, "scale" or "auto", optional
@@ -59,12 +59,12 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     params : dict, optional
         Parameters of the criterion and the learner, such as ``{"eta": 0.5}``.
     ridge : {"fixed", "per-fold"}
-        Ridge when m rows are held out: ``n lam`` or ``(n - m) lam``.
+        Ridge when m of n rows are held out: ``"fixed"`` keeps ``n lam``, ``"per-fold"`` uses ``(n - m) lam``.
     loss : str, optional
         Loss that cross-validation averages: ``"squared"``, ``"zero-one"``, ``"hinge"``. Default: the learner's own.
     scoring : {"accuracy", "r2", "neg_mean_squared_error", "neg_root_mean_squared_error"}, optional
-        Replaces ``loss``; the scores have its units. With more than two classes, the accuracy is the average over
-        the classes, each against the rest.
+        Replaces ``loss``; the scores are then in the units of ``scoring``. With more than two classes, the accuracy
+        is the average over the classes, each against the rest.
     cv : int, splitter, list of (train, test) pairs, or array of fold numbers, optional
         Folds; their number replaces the one in the criterion's name. The test parts must partition the rows.
         Default: random folds.
@@ -90,7 +90,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     kernel_ : Kernel
         The chosen kernel.
     feature_relevances_ : array of shape (features,)
-        Share of each feature in all widths; with ``kernel="ard"`` only.
+        The theta of each feature in the ARD kernel, as a share of their sum; with ``kernel="ard"`` only.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -187,7 +187,9 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         if self.ridge not in ("fixed", "per-fold"):
             raise ConfigError(f"ridge: {self.ridge!r}; valid: fixed, per-fold")
         if self.nystrom is not None and self.kernel == PRECOMPUTED:
-            raise ConfigError("nystrom draws columns of rows: it does not go with precomputed")
+            raise ConfigError(
+                "nystrom computes kernel columns from the rows: it cannot be used with kernel='precomputed'"
+            )
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = int(check_random_state(seed).randint(2**31 - 1))
@@ -283,10 +285,10 @@ class KernelSelectClassifierCV(ClassifierMixin, KernelSelectCV):  # type: ignore
         return self.classes_[predicted]
 
     def predict_proba(self, X: Any) -> Array:
-        """Return (rows, classes) probabilities: a sigmoid of the decision values, fitted to held-out ones.
+        """Return (rows, classes) probabilities: a sigmoid of the decision values.
 
-        The sigmoid is fitted on the first call, without a second search: it takes one more path of the chosen
-        kernel.
+        The sigmoid is fitted to held-out decision values on the first call. This takes no second search, only one
+        more path of the chosen kernel.
         """
         values = self._decision(X)
         return probabilities(self._held_out.slope, values)

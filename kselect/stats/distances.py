@@ -1,4 +1,4 @@
-"""A paper's own numbers next to ours: the distance of each cell in standard errors, and counts of such cells."""
+"""A paper's own numbers next to ours: the distance of each cell in standard errors, and cell counts by distance."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ Agreement = Literal["within 2", "2 to 4", "beyond 4", "no spread", "missing"]
 AGREEMENTS: tuple[Agreement, ...] = ("within 2", "2 to 4", "beyond 4", "no spread", "missing")
 # Printed percentages have two decimals, hence this many different values.
 PRINTABLE = 10_000
+# Half a unit of the second decimal, and what the rounding of floats adds to it.
 HALF = 0.005
 ROUNDING = 1e-9
 
@@ -60,50 +61,53 @@ def distances(study: Study, loss: str) -> tuple[Distance, ...]:
 
 
 def measure(study: Study, loss: str, paper: Paper, row: Published) -> Distance:
-    """Compare one published cell with ours, or with its stand-in's; it stays listed if we have no number."""
+    """Compare one published cell with ours, or with its stand-in's; without our number the verdict is "missing"."""
     experiment, comparison = study.experiment, study.comparison(loss)
     printed = paper.column(row.method)
-    # The method of that name, or the only one with other parameters: 5-KS(eta=4) for 5-KS.
+    # Our method of the printed name, or the only one with that name and parameters: 5-KS(eta=4) for 5-KS.
     others = [label for label in experiment.labels if label.partition("(")[0] == printed]
     renamed = printed not in experiment.labels and len(others) == 1
     method = others[0] if renamed else printed
     unit, value = row.setting.unit, row.setting.value or 0.0  # no value: the ridge was selected
     settings = (s for s in experiment.lam.settings() if s.unit == unit)
     setting = next((s for s in settings if math.isclose(s.value or 0.0, value)), row.setting)
-    cells, twin = comparison.cells.get(setting, {}), ""
+    cells, stand_in = comparison.cells.get(setting, {}), ""
     cell = cells.get((row.dataset, method))
     if cell is None or not cell.runs:
         info = experiment.info
-        twin = next((d for d in experiment.datasets if info(d).stands_for == row.dataset), "")
-        cell = cells.get((twin, method))
+        stand_in = next((d for d in experiment.datasets if info(d).stands_for == row.dataset), "")
+        cell = cells.get((stand_in, method))
     nan = math.nan
     if cell is None or not cell.runs:
         return Distance(row, method, setting, nan, nan, 0, nan, nan, "missing")
     difference = cell.mean - row.mean
-    # A published spread is over the paper's own number of splits.
+    # The square root of the paper's own number of splits turns its standard error into its standard deviation.
     root = math.sqrt(paper.splits_on(row.dataset))
     error, sd = (
         (row.spread, row.spread * root) if row.kind == "se" else (row.spread / root, row.spread)
     )
     spreads = (math.hypot(error, cell.sd / math.sqrt(cell.runs)), math.hypot(sd, cell.sd))
-    # Without any spread, only an equal mean is near.
+    # If both spreads are 0, the distance is 0 for equal means and infinite for others.
     far = math.copysign(math.inf, difference) if difference else 0.0
     errors, deviations = (difference / spread if spread else far for spread in spreads)
-    near: Agreement = (
+    verdict: Agreement = (
         "within 2" if abs(errors) <= 2 else "2 to 4" if abs(errors) <= 4 else "beyond 4"
     )
     return Distance(
         *(row, method, setting, cell.mean, cell.sd, cell.runs, difference, errors),
-        # The numbers of a single split have no spread.
-        "no spread" if math.isnan(errors) else near,
+        # With a single split, our standard deviation and so the distance are NaN.
+        "no spread" if math.isnan(errors) else verdict,
         deviations,
-        twin,
+        stand_in,
     )
 
 
 @dataclass(frozen=True)
 class AgreementCounts:
-    """The cells of one method, or of all, by distance; ``near`` counts those within 1 sd of a single split."""
+    """The number of cells of one method, or of all methods, with each verdict.
+
+    ``near`` is the number of cells within one standard deviation of a single split.
+    """
 
     method: str
     cells: int
@@ -112,7 +116,7 @@ class AgreementCounts:
 
 
 def count_agreements(found: Iterable[Distance]) -> tuple[AgreementCounts, ...]:
-    """Count the cells of each method, in the order of the published table, then of all."""
+    """Count the cells of each method, in the order of the published table, and last of all methods together."""
     cells = list(found)
     methods = {
         m: [d for d in cells if d.method == m] for m in dict.fromkeys(d.method for d in cells)
@@ -138,8 +142,9 @@ def off_everywhere(found: Iterable[Distance]) -> tuple[str, ...]:
 class WholeCounts:
     """Published error rates that equal k/n_test exactly, which is unlikely for a mean over many splits.
 
-    ``sets`` are (data set, rows of its test part, (method, k) of each such cell). Of all ``cells``, ``whole`` are
-    whole counts; ``expected`` would be by chance.
+    ``sets`` are the data sets with such cells: (name, rows of the test part, (method, k) of each such cell).
+    ``cells`` is the number of cells that were checked, ``whole`` the number of such cells, and ``expected`` the
+    number to expect by chance.
     """
 
     sets: tuple[tuple[str, int, tuple[tuple[str, int], ...]], ...]
@@ -149,7 +154,7 @@ class WholeCounts:
 
 
 def whole_counts(experiment: Experiment, found: Sequence[Distance]) -> WholeCounts:
-    """Find whole counts in the classification data sets whose test part is a share of their rows."""
+    """Find whole counts in classification data sets that the experiment splits by a share of the rows."""
     sets, number, total, expected = [], 0, 0, 0.0
     for name in dict.fromkeys(d.published.dataset for d in found):
         known = name in experiment.datasets and experiment.info(name).task == "classification"

@@ -127,7 +127,7 @@ def test_each_figure_has_its_own_caption(shown: list[Picture]) -> None:
     assert "Dotted: eta = 2, as in the table." in gaps.caption
     assert errors.caption == (
         "Test error over eta at λ = 0.001: mean and standard deviation (band) over splits of 5-KS; "
-        "dashed: 5-CV. Axes end four standard deviations above these."
+        "dashed: 5-CV. Axes end four standard deviations above the dashed lines."
     )
     assert discrepancy.caption.startswith("Root mean square difference between the approximated")
     assert "5-CV select" in discrepancy.caption

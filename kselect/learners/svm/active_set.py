@@ -1,7 +1,8 @@
 r"""Active-set steps: flip all wrong statuses at once, or follow the solution along C one status at a time.
 
 While no status changes, the solution is affine in C: ``beta(C) = beta_0 + C beta_1``. The path of Hastie et al.
-(2004) stops at every change. This is cheap if few rows are free, and works where flipping all statuses does not.
+(2004) stops at every change. Following it is cheap if few rows are free, and works even if flipping all wrong
+statuses at once does not converge.
 """
 
 from __future__ import annotations
@@ -23,15 +24,17 @@ from kselect.learners.svm.quadratic import (
 )
 from kselect.numerics.linalg import Array
 
-# Steps continue while each leaves at most this share of the wrong rows, or few of them compared with the free rows.
+# The largest number of Newton steps with flips. They continue only while the number of wrong rows falls to at most
+# SLOWEST times the previous number, or is at most FEW times the number of free rows.
 STEPS, SLOWEST, FEW = 20, 0.6, 1.0 / 16.0
-# Newton steps without a flip at the solution, and its residual relative to the tolerance.
+# At the solution: the largest number of Newton steps without flips, and the residual, relative to the tolerance, at
+# which they stop.
 REFINEMENTS, EXACT = 8, 0.1
 
 
 @compiled
 def advance(q: BoxQP, free: FreeRows, beta: Array, h: Array, right: Array) -> float:
-    """Move the free rows to the optimum of their statuses and return b."""
+    """Move the free rows to the optimum for the current statuses and return b."""
     f = free.sizes[ALL]
     for a in range(f):
         right[a] = h[free.F[a]]
@@ -46,7 +49,10 @@ def advance(q: BoxQP, free: FreeRows, beta: Array, h: Array, right: Array) -> fl
 def flip_until_right(
     q: BoxQP, free: FreeRows, status: Status, beta: Array, h: Array, C: float, wrong: int
 ) -> float:
-    """Alternate Newton steps and flips, in place; return b, or NaN if they do not converge."""
+    """Alternate Newton steps and flips, in place; return b, or NaN if they do not converge.
+
+    ``wrong`` is the number of wrong statuses at the start, or an upper bound on it.
+    """
     right = np.empty(2 * len(h))
     for _ in range(STEPS):
         if not find_free(q, free, status) or free.sizes[ALL] == 0:
@@ -67,7 +73,7 @@ def refine(
 ) -> float:
     """Compute h again and refine the free rows; return b if every optimality condition holds, else NaN.
 
-    ``free`` must belong to the statuses.
+    ``free`` must have been found from the same statuses.
     """
     right = np.empty(2 * len(h))
     for left in range(REFINEMENTS, -1, -1):
@@ -96,20 +102,20 @@ def origin(
     beta_0: Array,
     load: Array,
 ) -> float:
-    """Write beta_0 and ``K beta_0`` for the statuses of a solution and return b_0."""
+    """Return b_0 for the statuses of a solution; write beta_0 into ``beta_0`` and ``K beta_0`` into ``load``."""
     f, right = free.sizes[ALL], np.empty(2 * len(beta))
-    held, some = 0, False
+    at_ends, nonzero = 0, False
     for t in range(len(status)):
-        held += (status[t] == 1 or status[t] == -1) and beta[t] != 0.0
-    if held == 0:
+        at_ends += (status[t] == 1 or status[t] == -1) and beta[t] != 0.0
+    if at_ends == 0:
         # The solution is the same for every larger C.
         beta_0[:], load[:] = beta, q.target - h
         return b
     beta_0[:], load[:] = 0.0, 0.0
     for a in range(f):
         right[a] = q.target[free.F[a]]
-        some = some or right[a] != 0.0
-    if not some:
+        nonzero = nonzero or right[a] != 0.0
+    if not nonzero:
         # If all free rows are of one class, beta_0 is exactly 0.
         return 0.0
     b_0 = newton(q, free, right, 0.0)
@@ -125,7 +131,7 @@ def origin(
 def first_event(
     q: BoxQP, status: Status, beta: Array, slack: Array, rates: Array, falls: Array, C: float
 ) -> tuple[float, int, int]:
-    """Return how much C can grow until a status changes, that row, and its new status.
+    """Return how much C can grow until a status changes, which row changes, and its new status.
 
     ``rates`` are the derivatives of beta; ``falls`` are the negative derivatives of the slack.
     """

@@ -34,11 +34,12 @@ class EqualRows:
 
     @classmethod
     def find(cls, X: Array, y: Array) -> Self:
-        """Compare the rows bit by bit; equal rows have kernel values that agree to rounding."""
-        keyed = np.ascontiguousarray(np.column_stack([X, y]) + 0.0)
-        whole = keyed.view(np.dtype((np.void, keyed.dtype.itemsize * keyed.shape[1]))).ravel()
-        _, first, which = np.unique(whole, return_index=True, return_inverse=True)
-        return cls(first[which])
+        """Find rows that are equal bit for bit; their kernel values may still differ by rounding errors."""
+        # Adding 0 turns -0 into 0, which has other bits.
+        rows = np.ascontiguousarray(np.column_stack([X, y]) + 0.0)
+        as_bytes = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+        _, first, group = np.unique(as_bytes, return_index=True, return_inverse=True)
+        return cls(first[group])
 
     def weights(self, kept: Mask) -> Array:
         """Return how many of the kept rows each row represents."""
@@ -81,7 +82,7 @@ class SVMPath:
         return self._once(None, lambda: self._climb(whole, self.problem.n, None))
 
     def _once(self, folds: Folds | None, work: Callable[[], R]) -> R:
-        """Cache failures, so that later criteria do not repeat the attempt."""
+        """Return the result of ``work``; cache failures only, so that later criteria do not repeat the attempt."""
         if folds in self._failures:
             raise self._failures[folds]
         try:
@@ -90,8 +91,11 @@ class SVMPath:
             self._failures[folds] = failure
             raise
 
-    def _climb(self, kept: Mask, rows: int, above: Ladder | None) -> Ladder:
-        """Solve the dual of the kept rows at ``C = 1 / (2 rows lam)``."""
+    def _climb(self, kept: Mask, count: int, above: Ladder | None) -> Ladder:
+        """Solve the dual of the kept rows at ``C = 1 / (2 count lam)``.
+
+        If rows are left out, ``above`` has the solutions for all rows.
+        """
         # Imported here: numba takes 0.3 s to load.
         from kselect.learners.svm.ladder import climb, hinge_dual, leave
         from kselect.learners.svm.quadratic import kernel_matrix
@@ -99,8 +103,8 @@ class SVMPath:
         p = self.problem
         K = p.of_kernel.once("prepared", lambda: kernel_matrix(p.K))
         q = hinge_dual(K, p.y, self.rows.weights(kept), self.bias)
-        Cs = 1.0 / (2 * rows * p.lams[self.order])
-        if above and rows == p.n and not above.beta[:, self.rows.first[~kept]].any():
+        Cs = 1.0 / (2 * count * p.lams[self.order])
+        if above and count == p.n and not above.beta[:, self.rows.first[~kept]].any():
             return leave(q, Cs, above)
         return climb(q, Cs, f"{p.kernel.name} {p.kernel.text}".rstrip(), above)
 
@@ -125,7 +129,8 @@ class SVMPath:
     def held_out(self, folds: Folds) -> Array:
         """Return the exact held-out predictions: train again without each fold.
 
-        ``ridge: per-fold`` trains m of n rows with ``C = 1 / (2 m lam)``, ``fixed`` keeps ``1 / (2 n lam)``.
+        Without a fold of m rows, ``ridge: per-fold`` trains with ``C = 1 / (2 (n - m) lam)``, and ``ridge: fixed``
+        with ``C = 1 / (2 n lam)``.
         """
         if folds not in self._held:
             self._held[folds] = self._once(folds, lambda: self._retrain(folds))
@@ -134,18 +139,18 @@ class SVMPath:
     def _retrain(self, folds: Folds) -> Array:
         out = np.empty((len(self.problem.lams), self.problem.n))
         for F in folds.members:
-            rows = self.problem.n - (len(F) if self.problem.ridge == "per-fold" else 0)
-            out[:, F] = self._without(F, rows)[:, F]
+            count = self.problem.n - (len(F) if self.problem.ridge == "per-fold" else 0)
+            out[:, F] = self._without(F, count)[:, F]
         return out
 
-    def _without(self, F: Index, rows: int) -> Array:
-        """Train without the rows F at ``C = 1 / (2 rows lam)`` and predict every row, (n_ridges, n)."""
+    def _without(self, F: Index, count: int) -> Array:
+        """Train without the rows F at ``C = 1 / (2 count lam)`` and predict every row, (n_ridges, n)."""
         kept = np.ones(self.problem.n, dtype=np.bool_)
         kept[F] = False
-        return self._decisions(self._climb(kept, rows, self.ladder))
+        return self._decisions(self._climb(kept, count, self.ladder))
 
     def without(self, row: int) -> Array:
-        """Train without one row."""
+        """Train without one row, with the ridge n lam kept, and predict every row, (n_ridges, n)."""
         return self._without(np.array([row]), self.problem.n)
 
     def loo(self) -> Array:

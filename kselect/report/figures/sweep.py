@@ -29,11 +29,11 @@ UNITS = {"%": "percentage points", "MSE": "mean squared error"}
 AXES = {"%": "test error (%)", "MSE": "mean squared error"}
 REACH, HEADROOM = 2.0, 4.0  # where axes end, in standard deviations of the reference
 GAPS_CAPTION = (
-    "Test error of {pairs} over {parameter} at {lam}, mean of the differences per split: above the line at 0 the "
-    "criterion is worse than cross-validation, below it is better. A filled marker is a significant difference by "
-    "the papers' paired one-sided t-test at 5 %; if the band excludes 0, the test corrected for overlapping splits "
-    "agrees. {dotted}Each axis ends at two standard deviations of k-CV's own error over splits; triangles at its "
-    "edge mark values beyond it."
+    "Test error of {pairs} over {parameter} at {lam}, mean of the differences per split. Above the line at 0, the "
+    "criterion is worse than cross-validation; below the line, it is better. A marker is filled if the papers' "
+    "paired one-sided t-test at 5 % finds a difference. The band excludes 0 if the test corrected for overlapping "
+    "splits finds one, too. {dotted}Each axis ends at two standard deviations of k-CV's own error over splits; "
+    "triangles at its edge mark values beyond it."
 )
 
 
@@ -41,7 +41,7 @@ GAPS_CAPTION = (
 class Sweep(FigureBase, kind="sweep"):
     """``{kind: sweep, criteria: [5-KS], eta: 2^-10:2^10, lam: 0.001}``.
 
-    ``datasets`` is None if the config does not name any; the figure then has all of the experiment.
+    ``datasets`` is None if the config does not name any; the figure then shows every data set of the experiment.
     """
 
     criteria: tuple[str, ...]
@@ -52,7 +52,7 @@ class Sweep(FigureBase, kind="sweep"):
 
     @classmethod
     def parse(cls, name: str, config: FigureReader) -> Self:
-        """Read a figure whose criteria are methods of the table with that parameter."""
+        """Read a figure; its criteria must be methods of the table that have the swept parameter."""
         parameter, values = config.sweep("criteria", "lam", "datasets")
         labels = config.labels("criteria")
         for label in labels if values else ():
@@ -63,27 +63,27 @@ class Sweep(FigureBase, kind="sweep"):
 
     def methods(self, context: FigureContext) -> Iterable[Method]:
         """Return one method per criterion and value, with the experiment's own loss."""
-        # A method without data sets stands for all of them: yield none if a flag left no data set of the figure.
+        # A method with empty ``datasets`` runs on all. If a flag leaves no data set of the figure, yield no method.
         for label in self.criteria if self.datasets != () else ():
             method = context.methods[label]
             parameter = CRITERIA[method.criterion].parameter(self.parameter)
             assert parameter is not None
             for value in self.values:
                 changed = method.with_params(**{self.parameter: parameter.parse(value)})
-                mine = self.datasets or ()
-                yield replace(changed, part=self.name, lam=self.lam, datasets=mine)
+                datasets = self.datasets or ()
+                yield replace(changed, part=self.name, lam=self.lam, datasets=datasets)
 
     def show(self, study: Study) -> Iterator[File | Passage]:
-        """Yield the differences to cross-validation, and the errors themselves behind a line.
+        """Yield a figure of the differences to cross-validation, and a folded one of the errors themselves.
 
-        Without a reference, there are only the errors.
+        Without a reference, yield only the figure of the errors, unfolded.
         """
         found = study.once(trace, self)
         lam = title_setting(Setting(value=self.lam, unit=study.experiment.lam.unit))
         dashed = ", ".join(label for label, _ in found.references)
-        ends = f"; dashed: {dashed}. Axes end four standard deviations above these."
+        ends = f"; dashed: {dashed}. Axes end four standard deviations above the dashed lines."
         if found.references:
-            # The values in the table's own methods, without those that tune it.
+            # The values of the parameter in the table, except in methods that tune it.
             own = (
                 dict(m.params).get(self.parameter)
                 for m in study.experiment.table
@@ -124,7 +124,8 @@ class SweepNumbers:
     parameter, methods
         The swept parameter and criteria.
     references
-        Each k-CV column with the folds of a criterion, and the position of that criterion in ``methods``.
+        Each k-CV column that has as many folds as a swept criterion, and the position of that criterion in
+        ``methods``.
     units
         The unit of each data set of the figure.
     curves
@@ -159,9 +160,9 @@ def trace(study: Study, sweep: Sweep) -> SweepNumbers:
     mine = mine.assign(x=[float(v) for v in values])
     methods = tuple(dict.fromkeys(m.label for m in experiment.methods if m.part == sweep.name))
     folds = {m.folds: methods.index(m.label) for m in experiment.methods if m.label in methods}
-    exact = (m for m in experiment.table if m.criterion == "k-CV" and m.folds in folds)
-    references = tuple({m.label: folds[m.folds] for m in exact}.items())
-    rivals = {methods[i]: label for label, i in references}
+    columns = (m for m in experiment.table if m.criterion == "k-CV" and m.folds in folds)
+    references = tuple({m.label: folds[m.folds] for m in columns}.items())
+    reference_of = {methods[i]: label for label, i in references}
     units = study.comparison(experiment.loss).units
     here = experiment.datasets if sweep.datasets is None else sweep.datasets
     curves: list[tuple[object, ...]] = []
@@ -172,11 +173,13 @@ def trace(study: Study, sweep: Sweep) -> SweepNumbers:
     table = table[table["setting"] == setting.text]
     for dataset in here:
         others = table[table["dataset"] == dataset]
-        known = {m: sample(others[others["method"] == m]) for m in dict.fromkeys(rivals.values())}
+        known = {
+            m: sample(others[others["method"] == m]) for m in dict.fromkeys(reference_of.values())
+        }
         levels += [(dataset, label, s.mean, s.sd) for label, s in known.items() if s.runs]
         rows = mine[mine["dataset"] == dataset]
         for m in methods:
-            reference = known.get(rivals.get(m, ""), SplitErrors())
+            reference = known.get(reference_of.get(m, ""), SplitErrors())
             curves += [(dataset, m, *p) for p in make_points(rows[rows["method"] == m], reference)]
     different = {units[dataset] for dataset in here if units.get(dataset)}
     return SweepNumbers(
@@ -195,7 +198,7 @@ def trace(study: Study, sweep: Sweep) -> SweepNumbers:
 def make_points(
     rows: pd.DataFrame, reference: SplitErrors
 ) -> Iterable[tuple[float, float, float, float, float, bool]]:
-    """Yield x, mean, sd, gap, half and clear of one curve, ascending; a log axis has no 0 and no infinity."""
+    """Yield x, mean, sd, gap, half and clear of one curve, in ascending x; a log axis cannot show 0 or infinity."""
     for _, group in rows.groupby("x"):
         x, mine = float(group["x"].iloc[0]), sample(group)
         if not mine.runs or not 0 < x < math.inf:
@@ -217,8 +220,8 @@ def draw_gaps(
 ) -> Canvas:
     """Draw the difference of each curve to its reference with its band, one panel per data set.
 
-    The line at 0 is k-CV. The axis ends at two standard deviations of its error, or at the end of the bands if that
-    is nearer.
+    The line at 0 is k-CV. The axis ends at two standard deviations of the error of k-CV, or at the end of the bands
+    if that is nearer.
     """
     canvas, panels = make_panels(found, found.curves[found.curves["gap"].notna()], width)
     for ax, rows, _, sd in panels:
@@ -234,18 +237,20 @@ def draw_gaps(
         furthest = float(rows["gap"].iloc[int(rows["gap"].abs().argmax())])
         if abs(furthest) > limit:
             say_furthest(ax, f"up to {furthest:+.3g}", above=furthest > 0)
-    rivals = {found.methods[i]: label for label, i in found.references}
+    reference_of = {found.methods[i]: label for label, i in found.references}
     unit = UNITS.get(found.unit, "in each data set's own unit")
     up = f"better  \N{LEFTWARDS ARROW}  test error minus k-CV's ({unit})  \N{RIGHTWARDS ARROW}  worse"
-    labels = [f"{mark_label(a, names)} minus {mark_label(b, names)}" for a, b in rivals.items()]
-    lines = [style.look(found.methods.index(a)) for a in rivals]
+    labels = [
+        f"{mark_label(a, names)} minus {mark_label(b, names)}" for a, b in reference_of.items()
+    ]
+    lines = [style.look(found.methods.index(a)) for a in reference_of]
     across = style.SYMBOLS.get(found.parameter, found.parameter)
     style.label_canvas(canvas, across, up, lines, labels, int(width / 1.6))
     return canvas
 
 
 def draw_gap(ax: Axes, curve: pd.DataFrame, i: int, limit: float) -> None:
-    """Draw mean and band; filled markers are significant, triangles at the edge lie beyond the axis."""
+    """Draw mean and band. Filled markers are significant; triangles at the edge mark means beyond the axis."""
     xs, means = curve["x"].to_numpy() * DODGE[i % 2], curve["gap"].to_numpy()
     halves, look = curve["half"].fillna(0.0).to_numpy(), style.look(i)
     shade = look["color"]

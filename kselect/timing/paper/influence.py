@@ -1,8 +1,8 @@
 r"""Cross-validation by influence functions, BIF (icml2014) and FBIF (ijcai2018), and k-CV of the smoothed hinge.
 
-FBIF computes the kernel matrix and its Nystrom factor V (n, c) once per width. A grid point takes a Cholesky factor
-of n rows (KRR) or Newton's method (smoothed hinge), ``O(n c^2 + k n c)`` for the series with one small inverse by
-Woodbury, and products ``K_{.F} u_F`` of ``n^2`` operations.
+FBIF computes the kernel matrix and its Nystrom factor V (n, c) once per width. For each grid point it computes
+the fit, by a Cholesky factor of n rows (KRR) or Newton's method (smoothed hinge); the products ``K_{.F} u_F`` in
+``n^2`` operations; and the series in ``O(n c^2 + k n c)``, with one small inverse by Woodbury.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ SHORTEST = 1e-12
 def bouligand_held_out(problem: TimedProblem, K: Array, lam: float, order: int) -> Array:
     r"""Return ``f_{-F} ~ f + b + sum_{s<=t} eps^s h_s / s!``, ``eps = -m / (n - m)``, on each fold F.
 
-    For the square loss, V' = 2 r and V'' = 2, the equations of section 5
+    The square loss has V' = 2 r and V'' = 2. With ``x = (K z, b)``, the equations of section 5
 
         L x = [K (1_F u) / m - 2 lam f;  1^T (1_F u) / m],   L x = (k+1) [K (v h_k) / n - K (1_F v h_k) / m; ...]
 
-    with ``x = (K z, b)`` become ``[[K + gamma I, 1], [1^T, 0]] (z, b) = (c, 0)``. One inverse therefore serves
+    become ``[[K + gamma I, 1], [1^T, 0]] (z, b) = (c, 0)``. One inverse therefore serves
     every order and fold, and ``h = K z + b = c - gamma P c`` (the tests compare with the bordered L itself):
 
         c_1 = (n / m) 1_F r - r,      c_{k+1} = (k+1) (h_k - (n / m) 1_F h_k).
@@ -71,13 +71,13 @@ def bouligand_held_out(problem: TimedProblem, K: Array, lam: float, order: int) 
 
 @algorithm("BIF-k-CV")
 def bouligand_cross_validation(problem: TimedProblem, kernel: Kernel, K: Array) -> Score:
-    r"""``O(n^3 + t k n^2)`` per grid point; guards are not timed, so ``identity`` and ``cap`` have no effect."""
+    r"""``O(n^3 + t k n^2)`` per grid point; ``identity`` and ``cap`` have no effect: guards are not timed."""
     order = problem.params["order"]
     return lambda lam: problem.mean_loss(bouligand_held_out(problem, K, lam, order))
 
 
 class FBIFSeries:
-    """The quantities of one width: V, the right-hand side's K or its approximation, and the rows of each fold."""
+    """V, the right-hand side's K or ``V V^T``, and its rows for each fold: they depend on the width only."""
 
     def __init__(self, problem: TimedProblem, K: Array) -> None:
         landmarks = problem.columns(float(problem.params["c"]))
@@ -89,18 +89,18 @@ class FBIFSeries:
     def predict(self, f: Array, u: Array, v: Array, shift: float, lam: float) -> Array:
         r"""Return ``f + p_1 + ... + p_order`` on each fold, ``p_1 = eps Lt^{-1} [K (1_F u) / m - 2 lam f]``."""
         folds, n = self.problem.folds, self.problem.n
-        curved = (v > 0).nonzero()[0]
-        V = self.V.take(curved, 0)
+        zone = (v > 0).nonzero()[0]
+        V = self.V.take(zone, 0)
         on_zone = np.zeros_like(self.V)
-        on_zone[curved] = V
-        solve = woodbury(self.V, on_zone, V.T @ V, shift, 2.0 * lam)
+        on_zone[zone] = V
+        apply_inverse = woodbury(self.V, on_zone, V.T @ V, shift, 2.0 * lam)
         pushed = [u[F] @ rows / len(F) for F, rows in zip(folds.members, self.rows, strict=True)]
-        term = solve(
+        term = apply_inverse(
             (2.0 * lam * f[:, None] - np.stack(pushed, 1)) * (self.sizes / (n - self.sizes))
         )
         total = f[:, None] + term
         for _ in range(1, int(self.problem.params["order"])):
-            term = solve(self.K @ (v[:, None] * perturbation(folds) * term) / n)
+            term = apply_inverse(self.K @ (v[:, None] * perturbation(folds) * term) / n)
             total += term
         return np.asarray(total[np.arange(n), folds.numbers])
 
@@ -160,8 +160,8 @@ def cross_validation_of_hinge(problem: TimedProblem, kernel: Kernel, K: Array) -
 def newton(task: HingeProblem) -> HingeSolution:
     """Minimise over the kept rows by Newton's method in the primal, from f = 0 (ijcai2018).
 
-    A full step is a Cholesky solution on the rows of the quadratic zone. Back-tracking halves it until the
-    objective decreases enough (Armijo). The method stops when the conditions of optimality hold.
+    A full step solves the linear system of the rows in the quadratic zone by Cholesky. Back-tracking halves it
+    until the objective decreases enough (Armijo). The method stops when the conditions of optimality hold.
     """
     signed, h = task.signed, task.signed.h
     n = len(signed.Ky)
@@ -174,13 +174,15 @@ def newton(task: HingeProblem) -> HingeSolution:
             return fit
         a, z = back_tracked(task, kept, (a, z), fit)
         zones = zones_of(signed, (np.abs(1.0 - z) <= h) & kept, (z < 1.0 - h) & kept)
-    raise TrialError(f"Newton's method left {violation(task, fit):.1e} in the slope: {task.name()}")
+    raise TrialError(
+        f"Newton's method did not converge, the slope is still {violation(task, fit):.1e}: {task.name()}"
+    )
 
 
 def back_tracked(
     task: HingeProblem, kept: Mask, start: tuple[Array, Array], fit: HingeSolution
 ) -> tuple[Array, Array]:
-    """Return ``(a, z)`` on the way from a start to a fit where the objective has decreased enough."""
+    """Halve the step from a start to a fit until the objective decreases enough; return ``(a, z)`` there."""
     (a, z), gamma, h = start, task.gamma, task.signed.h
     da, dz = fit.a - a, fit.z - z
 
