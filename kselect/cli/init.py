@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+import numpy as np
 
 from kselect.cli.flags import PATH
 from kselect.config.document import write_yaml
@@ -114,8 +115,10 @@ def init(files: tuple[Path, ...], targets: tuple[str, ...], output: Path, force:
     for path, column in zip(files, columns, strict=True):
         frame = read_frame(path, column)  # as an experiment will read it
         target = as_target(frame, None)
-        # Each row of values is +1 in one class and -1 elsewhere: its sum plus n is twice the size of that class.
-        if target.task == "classification" and min(target.values.sum(axis=1) + frame.n) < 4:
+        # Two classes share one row of values, +1 in the second class; otherwise each class has a row of its own.
+        sizes = np.sum(target.values > 0, axis=1)
+        sizes = sizes if len(sizes) > 1 else np.append(sizes, frame.n - sizes)
+        if target.task == "classification" and min(sizes) < 2:
             raise DataError(
                 f"{printable(path)}: a class has only one row, so no split can test it; drop that row"
             )

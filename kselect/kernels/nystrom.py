@@ -1,7 +1,7 @@
 r"""The Nystrom approximation: ``K ~ V V^T`` from c landmark rows, ``V = C W^{-1/2}``.
 
 ``C`` is the kernel of all rows against the landmarks, ``W`` the kernel of the landmarks against each other.
-Eigenvalues of W below 1e-12 of the largest are dropped (mathematics, section 6).
+Eigenvalues of W below 1e-12 of the largest are dropped.
 """
 
 from __future__ import annotations

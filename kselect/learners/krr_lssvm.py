@@ -6,7 +6,7 @@ r"""Kernel ridge regression and the LSSVM: one eigendecomposition serves every r
     without (KRR):      P = G,                    alpha = G y
     hat matrix S = I - gamma P,  residual r = y - S y = gamma alpha
 
-No n-by-n matrix is formed for a ridge, only the blocks of the folds (mathematics, section 1). Predictions are
+No n-by-n matrix is formed for a ridge, only the blocks of the folds. Predictions are
 computed as ``y - e``, with the error e. If such a difference is within its own rounding error, it is recomputed as
 a sum (tiny_predictions.py).
 """

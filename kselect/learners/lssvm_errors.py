@@ -4,7 +4,7 @@ r"""The LSSVM at one ridge: its solution, its exact held-out errors, and their g
 lam is defined as in flkl2014, ``sum 0.5 (y - f)^2 + (lam / 2) ||w||^2``: n times the lam of the other papers.
 
 ``Q = 0.5 sum e^2`` over the held-out errors e changes by ``dQ = sum_ij dK_ij M_ij`` for any change of K. So
-``dQ/dlam = tr M`` and, for a width, ``dQ/dtheta_r = -sum_ij D_r,ij K_ij M_ij`` (mathematics, section 8; the ridge
+``dQ/dlam = tr M`` and, for a width, ``dQ/dtheta_r = -sum_ij D_r,ij K_ij M_ij`` (the ridge
 stays lam in every fold). This follows from ``dP = -P dK P``, which holds for the bordered system too.
 """
 

@@ -1,6 +1,6 @@
 r"""Least squares on few columns: ``K ~ B B^T`` with r columns, every question answered in ``O(n r^2)``.
 
-For the Nystrom approximation (mathematics, sections 1 and 6). B is rotated once such that ``B^T B = diag(s)``. With
+For the Nystrom approximation. B is rotated once such that ``B^T B = diag(s)``. With
 ``w = 1 / (s + gamma)`` and ``p = 1 - B diag(w) B^T 1``:
 
     b = p^T y / (p^T 1) with bias, 0 without;  beta = w * (B^T y - b B^T 1);  f = B beta + b

@@ -1,7 +1,7 @@
 r"""A learner's input, ``Problem``, with its kernel matrix, and a learner's result, ``Fit``.
 
-``Dense`` holds the kernel matrix K, ``LowRank`` the columns V of an approximation ``K ~ V V^T`` (mathematics,
-section 6). Quantities that depend on the kernel matrix only are computed once, for all criteria, targets and
+``Dense`` holds the kernel matrix K, ``LowRank`` the columns V of an approximation ``K ~ V V^T``.
+Quantities that depend on the kernel matrix only are computed once, for all criteria, targets and
 ridges.
 """
 

@@ -1,6 +1,6 @@
 r"""Support vector regression with the quadratic eps-insensitive loss (icml2014, section 4.2.2).
 
-The Taylor series of cross-validation (mathematics, 5 and 7; series.py): V'' is constant while the zones stay, so
+The Taylor series of cross-validation (series.py): V'' is constant while the zones stay, so
 all derivatives equal the square loss's on A, the rows outside the tube of the full fit, with the targets
 ``z = y - eps s``. With ``e = -t m/(n - m)`` and ``D = diag(1 on F, -m/(n - m) off F)``, ``n w = I - t D``, the
 weighted problem

@@ -1,4 +1,4 @@
-r"""The Taylor series of k-fold cross-validation, by the Bouligand influence function (mathematics, section 5).
+r"""The Taylor series of k-fold cross-validation, by the Bouligand influence function.
 
 The weights ``w(e) = (1 - e)/n + e 1_F/m`` leave the fold F of m rows out at ``e = -m/(n - m)``. For the square loss
 with the hat matrix S and the residual r of the full fit:

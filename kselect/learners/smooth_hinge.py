@@ -1,10 +1,10 @@
 r"""The support vector machine with the smoothed hinge loss, without a bias (ijcai2018, section 3.3).
 
 Without a fold, training starts from the zones of the full fit. The first solution with the fold's rows taken out
-is one Newton step from the full fit, the limit of its Taylor series (mathematics, section 6); few rows are then in
+is one Newton step from the full fit, the limit of its Taylor series; few rows are then in
 the wrong zone. If there are many free rows and folds, all folds share one factor of the free rows.
 
-The series with the zones frozen (mathematics, sections 5 and 6; series.py): with ``e = -t m/(n - m)`` and
+The series with the zones frozen (series.py): with ``e = -t m/(n - m)`` and
 ``D = diag(1 on F, -m/(n - m) off F)``, ``n w = I - t D``, and the weighted problem is
 
     gamma a = (I - t D) pull(z),   z = Ky a,   gamma = 2 lam n,   rho = 2 h gamma

@@ -21,7 +21,7 @@ Judice and Pires 1994): a free row that has left the box, a row at a bound whose
 near ridge, or from the fit with a fold's rows, this takes 3 to 6 solutions. If the number of wrong rows stops
 falling, Newton's method in the primal takes over; its line search makes it converge from anywhere.
 
-    optimal:  gamma a = pull(z)       (mathematics, section 6)
+    optimal:  gamma a = pull(z)
 """
 
 from __future__ import annotations

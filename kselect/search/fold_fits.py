@@ -1,6 +1,6 @@
 r"""FLKL's inner minima on the training parts of all folds, and how the held-out errors change with (lam, mu).
 
-Implicit differentiation of the inner optimum among the free widths gives (mathematics, section 8)
+Implicit differentiation of the inner optimum among the free widths gives
 
     d theta / d log lam = -H^{-1} (g_data + lam^2 U^T P alpha),    d theta / d log mu = -H^{-1} mu theta
     d alpha = -P c,  d b = -p^T c / (1^T p),  c = lam alpha d log lam + U d theta

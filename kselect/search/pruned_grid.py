@@ -3,7 +3,7 @@ r"""The bookkeeping of the pruned search: folds, bounds and the best pair of ker
 The k-fold error of a (kernel, ridge) pair is a sum over folds. Each term is bounded from below, first without any
 fit, then with the loss on the fold of the model that was trained on all rows. Pairs whose bounds exceed the best
 error are dropped. The other pairs are trained fold by fold, until the sum of known losses and bounds exceeds the
-best error. The result is the minimum over the grid (mathematics, section 6).
+best error. The result is the minimum over the grid.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ def margins_at_most(Ky: Array, folds: Sequence[slice], gammas: GammaRange, h: fl
     r"""Return upper bounds (n, ridges) of the margins of held-out rows.
 
     ``z_i <= min(C, (1 + h) / (d + rho - r)) sum_{j in T} max(Ky_ij, 0)``, if ``r < d + rho``. Here d is the
-    smallest ``K_ii`` and r the largest sum over rows of the other class: bound 1 of mathematics, section 6.
+    smallest ``K_ii`` and r the largest sum over rows of the other class.
     """
     size = np.abs(Ky)
     ones = np.ones((len(Ky), 1))

@@ -1,7 +1,7 @@
 r"""Kernels learned at the second level of inference: LOO, XVAL and BR minimised over all widths and the ridge.
 
 L-BFGS in ``(log theta, log lam)`` minimises ``log Q`` with analytic gradients, where ``Q = 0.5 sum e^2`` is the
-held-out error (flkl2014, section 2; mathematics, section 8). BR adds ``(d/n) log Omega``, ``Omega = 0.5
+held-out error (flkl2014, section 2). BR adds ``(d/n) log Omega``, ``Omega = 0.5
 ||theta||^2`` (Cawley and Talbot 2007). RBF starts from the best point of a small grid, ARD from the solution of
 RBF.
 """
@@ -28,7 +28,7 @@ START_THETAS = (0.01, 0.1, 1.0, 10.0)
 START_LAMS = (0.01, 0.1, 1.0)
 # The limits of theta, in the unit's features, and of lam.
 THETA_LIMITS, LAM_LIMITS = (1e-10, 1e4), (1e-7, 1e5)
-# BR rewards theta -> 0 without bound through log Omega (mathematics, section 8): the floor of theta, times 1/d.
+# BR rewards theta -> 0 without bound through log Omega: the floor of theta, times 1/d.
 LEAST_THETA = 0.01
 # L-BFGS ends if log Q falls by less than this share, or if no component of its gradient exceeds FLAT.
 STILL = 1e-8

@@ -88,3 +88,12 @@ def test_names() -> None:
     assert name_for(Path("a b.c.csv.gz"), ()) == "a-b"
     assert name_for(Path("wine.csv"), ("wine",)) == "wine-2"
     assert name_for(Path(".csv"), ()) == "csv"
+
+
+@pytest.mark.parametrize("lone", ["a", "z"])
+def test_a_class_of_one_row_is_refused(tmp_path: Path, lone: str) -> None:
+    """Of two classes, the one that sorts first counts, too."""
+    labels = [lone] + 9 * ["z" if lone == "a" else "a"]
+    rows = (f"{i},{label}" for i, label in enumerate(labels))
+    (tmp_path / "t.csv").write_text("\n".join(["x,y", *rows]) + "\n")
+    assert "a class has only one row" in str(typed("t.csv", "-o", "t.yaml").exception)

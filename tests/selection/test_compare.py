@@ -67,7 +67,7 @@ def test_each_criterion_chooses_independently(tmp_path: Path) -> None:
             Z, _ = fit_preparation(data.frame, "zscore", T).transform(data.frame)
             part = select(Z[T], targets[:, T], asked, make_folds(method, len(T), 0, None))
             K = part.kernel.gram(Points(Z[F], Z[T]))
-            decisions = np.array([fit.decision(0, K) for fit in part.fits])
+            decisions = np.array([fit.decision(0, K) for fit in part.best.fits])
             right += int((decisions.argmax(axis=0) == targets[:, F].argmax(axis=0)).sum())
         assert line.quality.value == pytest.approx(right / 50)
     assert found.outer == 5

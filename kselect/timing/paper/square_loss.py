@@ -1,7 +1,7 @@
 r"""Criteria of the square loss as one would write them without an eigendecomposition, by Cholesky.
 
 ``K + gamma I`` is symmetric positive definite. The bias adds a border of ones and a zero, which makes it
-indefinite. Its Schur form needs two solutions with the same factor, of y and of ones (mathematics, section 1):
+indefinite. Its Schur form needs two solutions with the same factor, of y and of ones:
 
     (K + gamma I) [a, eta] = [y, 1],   b = eta^T y / 1^T eta,   alpha = a - b eta
 
@@ -140,7 +140,7 @@ def kernel_stability(problem: TimedProblem, kernel: Kernel, K: Array) -> Score:
 
 
 def residuals(problem: TimedProblem, K: Array, lam: float) -> Array:
-    r"""Return the leave-one-out errors ``e_i = alpha_i / P_ii``, ``alpha = P y`` (mathematics, section 1)."""
+    r"""Return the leave-one-out errors ``e_i = alpha_i / P_ii``, ``alpha = P y``."""
     inverse = invert(K, problem.n * lam, problem.bias)
     alpha = inverse.apply(problem.y[:, None])[:, 0]
     return np.asarray(alpha / inverse.diagonal())
