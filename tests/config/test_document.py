@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -38,7 +39,8 @@ def complaints(text: str) -> list[str]:
     MY.write_text(text, encoding="utf-8")
     started = time.process_time()
     lines = message_of(ConfigError, load_config, MY).split("\n")
-    assert time.process_time() - started < 4
+    # Measuring coverage takes three times as long.
+    assert time.process_time() - started < (4 if sys.gettrace() is None else 16)
     for line in lines:
         assert line.startswith("my.yaml:")
         assert line.isprintable()
