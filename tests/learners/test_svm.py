@@ -258,6 +258,20 @@ def test_a_large_C_alone_is_solved_as_next_to_others(seed: int) -> None:
     np.testing.assert_allclose(np.minimum(y * alone, 1), np.minimum(y * together, 1), atol=1e-4)
 
 
+def test_coefficients_that_rounding_hides_on_the_way() -> None:
+    """A row at 4000 in a cubic kernel: the steps to a large C pass coefficients too large for the solution."""
+    X = np.array([
+        [0, -1000, 4000], [3, 3, 1], [-1, 2, 3], [3, 0, 0], [-3, 3, 2], [1, -2, 0], [0, 1, -2], [0, -1, 3],
+        [-3, -1, -1], [-1, 0, 1], [-1, 1, 5], [3, 3, 1], [-1, -1, 0], [3, -1, -1], [2, 1, -1], [-4, -1, -2],
+        [2, -1, 0], [2, 1, 0], [-1, 2, 0],
+    ], dtype=np.float64)  # fmt: skip
+    y = np.where(np.isin(np.arange(19), [4, 6, 7, 9, 13, 14, 17, 18]), -1.0, 1.0)
+    lams = (3.912740037840937e-06, 0.012685577634422398)
+    p = problem_of(Polynomial(3), X, y, lams)
+    alone = svm(p.changed(lams=p.lams[:1])).decision()[0]
+    np.testing.assert_allclose(np.minimum(y * alone, 1), np.minimum(y * svm(p).decision()[0], 1))
+
+
 def test_an_iteration_limit_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error names the kernel and C."""
     monkeypatch.setattr(ladder, "stride", nowhere)

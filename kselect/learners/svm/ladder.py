@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kselect.errors import TrialError
 from kselect.learners.svm.bias_interval import settle
 from kselect.learners.svm.quadratic import BoxQP, KernelMatrix
-from kselect.learners.svm.smo_fallback import TooManySteps, require_margins, solve_by_smo
+from kselect.learners.svm.smo_fallback import NO_MARGINS, NotSolved, lost, solve_by_smo
 from kselect.learners.svm.stride import stride
 from kselect.numerics.linalg import Array
 
@@ -37,8 +38,8 @@ def climb(q: BoxQP, Cs: Array, name: str, above: Ladder | None = None) -> Ladder
     """Solve at every C, ascending; ``above`` holds the solutions for all rows if the dual leaves some out."""
     start = above.beta[0] if above else Cs[0] * even_start(q)
     betas, biases, slacks = ascend(q, Cs, start, name)
-    for beta in betas:
-        require_margins(q, beta, name)
+    if any(lost(q, beta) for beta in betas):
+        raise TrialError(f"{NO_MARGINS}: {name}")
     return settled(q, Cs, betas, biases, slacks)
 
 
@@ -54,7 +55,7 @@ def ascend(
         last = betas[at - 1] * (C / Cs[at - 1]) if at else start
         try:
             betas[at], biases[at], slacks[at] = solve_by_smo(q, C, last, name)
-        except TooManySteps:
+        except NotSolved:
             if not rungs:
                 raise
             found = ascend(q, C * RUNGS, C * RUNGS[0] * even_start(q), name, rungs=False)

@@ -32,10 +32,11 @@ from kselect.numerics.linalg import Array
 VIOLATIONS = (3e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 # If the rounding error of ``K beta`` may be larger than this, more steps cannot help: ten times the tolerance.
 LOST = 10 * LOOSEST
+NO_MARGINS = "the SVM's margins are lost in the rounding of K beta"
 
 
-class TooManySteps(TrialError):
-    """SMO reached its limit of steps."""
+class NotSolved(TrialError):
+    """SMO reached its limit of steps, or coefficients so large that rounding hides the margins."""
 
 
 def solve_by_smo(q: BoxQP, C: float, start: Array, name: str) -> tuple[Array, float, Array]:
@@ -59,22 +60,22 @@ def solve_by_smo(q: BoxQP, C: float, start: Array, name: str) -> tuple[Array, fl
             b = accept(q, free, *point, middle(q, *point[1:], C), C)
         if not np.isnan(b) and even(q, point[1], C):
             return point[1], b, point[2] - b
-        require_margins(q, beta, name)
+        if lost(q, beta):
+            raise NotSolved(f"{NO_MARGINS}: {name}")
         top, bottom = ends(q, beta, h, C)
         if top - bottom <= allowed and even(q, beta, C):
             b = middle(q, beta, h, C)
             return beta, b, h - b
-    raise TooManySteps(f"the SVM's solver reached its iteration limit: {name} C={show_number(C)}")
+    raise NotSolved(f"the SVM's solver reached its iteration limit: {name} C={show_number(C)}")
 
 
-def require_margins(q: BoxQP, beta: Array, name: str) -> None:
-    """Raise a TrialError if the rounding error of ``K beta`` can hide the margins.
+def lost(q: BoxQP, beta: Array) -> bool:
+    """Return whether the rounding error of ``K beta`` can hide the margins.
 
-    An example is equal rows with different labels in a polynomial kernel of 1e20. The bound depends on the
-    solution, not on how it was found, so that other values of C do not decide whether this one is refused.
+    An example is equal rows with different labels in a polynomial kernel of 1e20. Of a solution, the bound does not
+    depend on how it was found, so that other values of C do not decide whether this one is refused.
     """
-    if rounding(q, beta) > LOST and largest_rounding(q, beta) > LOST:
-        raise TrialError(f"the SVM's margins are lost in the rounding of K beta: {name}")
+    return rounding(q, beta) > LOST and largest_rounding(q, beta) > LOST
 
 
 def even(q: BoxQP, beta: Array, C: float) -> bool:
