@@ -128,10 +128,14 @@ def try_peer(rng: random.Random, number: int, tally: Tally, folder: Path) -> Non
     answer = rng.choice([b"", http, size, size + rng.randbytes(64), rng.randbytes(4096)])
     config = ROOT / "configs" / "quickstart.yaml"
     with socket.create_server(("127.0.0.1", 0)) as peer:
-        threading.Thread(target=answer_all, args=(peer, answer), daemon=True).start()
+        answering = threading.Thread(target=answer_all, args=(peer, answer), daemon=True)
+        answering.start()
         address = f"tcp://127.0.0.1:{peer.getsockname()[1]}"
         flags = ["--offline", "-q", "--backend", "dask", "--scheduler", address, "-o", "out"]
         ending = call(["run", str(config), *flags], folder)
+        # A thread that waits on would keep 70 MB of the address space that children may use.
+        peer.shutdown(socket.SHUT_RDWR)
+        answering.join()
     wrong = ending.status != 2 or len(ending.err.splitlines()) != 1 or (folder / "out").exists()
     add(tally, number, ending, f"peer, {answer[:20]!r}", answer, wrong)
 
