@@ -1,4 +1,4 @@
-"""The registry of criteria, learners, kernels, searches, papers and figures, and their parameters.
+"""The registry of criteria, learners, kernels, searches and figures, and their parameters.
 
 A registry imports every module of its folder, so that a new file is registered without an edit elsewhere.
 """

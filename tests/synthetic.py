@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import kselect
+from kselect.config.load import load_config
+from kselect.core.claim import Paper
 from kselect.core.experiment import Experiment
 from kselect.core.method import Choice, LamGrid, Method
 from kselect.core.record import METRICS, Record
@@ -16,12 +21,14 @@ from kselect.datasets.fetch import packaged
 from kselect.datasets.registry import find_dataset
 from kselect.kernels.gaussian import Gaussian
 from kselect.report.figures.sweep import Sweep
+from kselect.report.sections import FIGURES
 from kselect.stats.sources import Manifest
 from kselect.stats.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+ROOT = Path(kselect.__file__).resolve().parents[1]
 ERRORS = {
     "australian": 0.145,
     "heart": 0.175,
@@ -37,6 +44,13 @@ SQUARED = {"bodyfat": 4.5e-5, "mg": 0.015, "triazines": 0.023, "mpg": 8.7, "euni
 TAUS = tuple(Gaussian(2.0**e) for e in range(-10, 11))
 LAMS = (0.0001, 0.001, 0.01, 0.1)
 LSSVM = (("classification", Choice("lssvm")), ("regression", Choice("lssvm")))
+
+
+@cache
+def known_paper(name: str) -> Paper | None:
+    """Return a paper as its own config reads it."""
+    path = ROOT / "configs" / f"{name}.yaml"
+    return load_config(path, FIGURES).source if path.is_file() else None
 
 
 def method(label: str, criterion: str, folds: int | None, **params: Any) -> Method:
@@ -67,7 +81,10 @@ def experiment(**changes: Any) -> Experiment:
         ),
         "datasets": ("heart", "sonar"),
     }
-    return Experiment(**(facts | changes))
+    facts |= changes
+    source = facts.setdefault("source", known_paper(facts["paper"]))
+    facts.setdefault("claims", source.claims if source else ())
+    return Experiment(**facts)
 
 
 def record(dataset: str, split: int, label: str, error: float | None, **changes: Any) -> Record:

@@ -27,7 +27,7 @@ LAYERS = (
     {"learners"},
     {"criteria"},
     {"core"},
-    {"search", "papers"},
+    {"search"},
     {"config"},
     {"plan"},
     {"run"},

@@ -12,15 +12,16 @@ from kselect.cli.run import KEPT, VARIANTS
 from kselect.config.document import read_document
 from kselect.config.load import load_config, variant_of
 from kselect.config.own_entries import take_own
+from kselect.config.papers import paper_file
 from kselect.config.resolved import protocol_text, stored_protocol
-from kselect.datasets.fetch import packaged
 from kselect.errors import ConfigError, StoreError
 from kselect.report.page import IndexEntry, index_entry, write_index, write_report
 from kselect.report.sections import FIGURES
-from kselect.stats.sources import read_facts, read_published
+from kselect.stats.sources import read_facts, read_published, read_seconds
 from kselect.stats.study import Study
 from kselect.store.gather import begins_with, check_foreign, write_gathered
 from kselect.store.jobs import Store
+from kselect.store.timings import read_all
 from kselect.timing.report import kept_sheet, make_passages
 
 INDEX_TITLE = "<title>kselect: experiments</title>"
@@ -75,8 +76,7 @@ def report_folder(folder: Path, say: Callable[[str], None]) -> list[str]:
 def report_one(folder: Path) -> tuple[int, IndexEntry]:
     """Write the report of one experiment; return the number of files and its entry for the index."""
     study = read_study(folder)
-    published = packaged("published") / f"{study.experiment.paper}.csv"
-    sheet = kept_sheet(study.experiment, Store(folder), published)
+    sheet = kept_sheet(study.experiment, Store(folder), study.printed_seconds)
     try:
         paths = write_report(study, folder, list(make_passages(sheet)) if sheet else [])
     except OSError as error:
@@ -86,7 +86,8 @@ def report_one(folder: Path) -> tuple[int, IndexEntry]:
 
 def read_study(folder: Path) -> Study:
     """Read the experiment that a folder keeps, with all of its records and its variants."""
-    experiment = load_config(folder / KEPT, FIGURES)
+    experiment = load_config(folder / KEPT, FIGURES, checked=False)
+    printed = paper_file(experiment.paper, folder / KEPT, ".csv")
     check_foreign(Store(folder), kept=True)
     gathered = write_gathered(experiment, Store(folder))
     if not gathered.records:
@@ -105,6 +106,13 @@ def read_study(folder: Path) -> Study:
                 "remove the folder and run it again"
             )
         variants[variant.name] = read_study(kept)
-    published = read_published(packaged("published") / f"{experiment.paper}.csv")
     facts = read_facts(gathered.manifest)
-    return Study(experiment, gathered.records, published, facts, variants)
+    return Study(
+        experiment,
+        gathered.records,
+        read_published(printed),
+        facts,
+        variants,
+        tuple(read_all(experiment, Store(folder))),
+        read_seconds(printed),
+    )

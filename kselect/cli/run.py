@@ -23,7 +23,9 @@ from kselect.cli.flags import (
     place_options,
 )
 from kselect.cli.progress import handle_interrupts
+from kselect.config.document import read_text
 from kselect.config.load import Loaded, load, load_config
+from kselect.config.papers import FOLDER, own_files
 from kselect.config.resolved import stored_protocol
 from kselect.core.experiment import Experiment
 from kselect.core.record import RecordKey, record_keys
@@ -214,7 +216,14 @@ def run_one(
         seconds = estimate(experiment, plan, how.n_jobs)
         click.echo(f"about {clock(seconds) if seconds >= 1 else 'a second'} with -j {how.n_jobs}")
         return 0
+    keep_paper(experiment.paper, config, store)
     return execute(loaded, plan, store, how)
+
+
+def keep_paper(name: str, config: Path, store: Store) -> None:
+    """Copy a paper that does not come with kselect into the results, so that a report finds it."""
+    for file in own_files(name, config):
+        store.write(f"{FOLDER}/{file.name}", read_text(file))
 
 
 def planned_keys(experiment: Experiment, plan: Plan) -> Iterator[tuple[str, int, RecordKey]]:
@@ -231,6 +240,9 @@ def describe(name: str, experiment: Experiment, plan: Plan, store: Store, how: R
         click.echo(f"warning: {what}", err=True)
     if how.quiet:
         return
+    if experiment.source and (rows := experiment.source.unmatched):
+        more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+        click.echo(f"not compared, since this config does not run it: {rows[0]}{more}", err=True)
     if how.verbose or how.dry_run:
         for dataset, source in plan.sources.items():
             click.echo(f"{dataset}: {source.kind}, {source.path}", err=True)

@@ -21,8 +21,9 @@ from kselect.cli.flags import (
 from kselect.cli.progress import handle_interrupts
 from kselect.cli.run import KEPT, NO_FILE, available_sources, read_experiment, results_folder
 from kselect.config.load import Loaded
+from kselect.config.papers import paper_file
 from kselect.datasets.dataset import Source
-from kselect.datasets.fetch import Places, packaged
+from kselect.datasets.fetch import Places
 from kselect.errors import WriteError
 from kselect.plan import check_folds
 from kselect.store.environment import describe_environment, digest
@@ -84,7 +85,7 @@ def time_command(
     say: Callable[[str], None] = (lambda _: None) if quiet else partial(click.echo, err=True)
     try:
         environments = measure_all(loaded, sources, store, budget, force, say)
-        return finish(loaded, store, environments, dict.fromkeys(missing, NO_FILE), say)
+        return finish(config, loaded, store, environments, dict.fromkeys(missing, NO_FILE), say)
     except WriteError as error:
         click.echo(f"error: {error}; finished measurements are kept", err=True)
         return 1
@@ -120,6 +121,7 @@ def measure_all(
 
 
 def finish(
+    config: Path,
     loaded: Loaded,
     store: Store,
     environments: Mapping[str, Any],
@@ -127,10 +129,10 @@ def finish(
     say: Callable[[str], None],
 ) -> int:
     """Write the tables, print failures and return the exit status."""
-    from kselect.timing.ratios import read_published
+    from kselect.stats.sources import read_seconds
     from kselect.timing.report import write_tables
 
-    published = read_published(packaged("published") / f"{loaded.whole.paper}.csv")
+    published = read_seconds(paper_file(loaded.whole.paper, config, ".csv"))
     found = write_tables(loaded.whole, store, environments, missing, published)
     failed = [e for e in found if e.cell and e.cell.failure]
     for entry in failed:

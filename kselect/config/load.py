@@ -19,26 +19,29 @@ from typing import Any
 
 from kselect.config.document import Document, Location, read_document
 from kselect.config.own_entries import take_own
+from kselect.config.papers import read_source
 from kselect.config.parts import read_criterion
 from kselect.config.resolved import differences, protocol_text, resolved, stored_config, widen
 from kselect.config.schema import KEYS, MOST_FIGURE_METHODS, ConfigFile, read_config
 from kselect.config.validators import describe, only_item
+from kselect.core.claim import Claim, Paper
 from kselect.core.experiment import Experiment, Figure, FigureContext, FigureKind, Variant
 from kselect.core.method import TABLE, show
 from kselect.criteria import Criterion
 from kselect.errors import ConfigError, nearest
 
 Kinds = Mapping[str, FigureKind]
+Sourced = tuple[Paper | None, tuple[Claim, ...]]
 NO_OVERRIDES: Mapping[str, object] = MappingProxyType({})
 FLAGS = {"datasets": "--dataset", "splits": "--splits", "criteria": "--criterion"}
 # The attributes that the experiment copies from the config.
 SAME = (
     *("name", "paper", "title", "scale", "scale_on", "train", "stratify", "splits", "seed"),
-    *("kernels", "lam", "ridge", "loss", "fewer_splits", "tune_folds", "search"),
+    *("kernels", "lam", "ridge", "loss", "fewer_splits", "tune_folds", "search", "scale_target"),
 )
 PARAMS = "params"
 # The keys that all variants share; a variant can change the others, and parameters of criteria.
-OF_ALL = ("name", "paper", "title", "figures", "variants")
+OF_ALL = ("name", "paper", "title", "figures", "claims", "variants")
 CHANGEABLE = (*(key for key in KEYS if key not in OF_ALL), PARAMS)
 
 
@@ -60,14 +63,16 @@ class Loaded:
 
 
 def load_config(
-    path: Path, kinds: Kinds, overrides: Mapping[str, object] = NO_OVERRIDES
+    path: Path, kinds: Kinds, overrides: Mapping[str, object] = NO_OVERRIDES, checked: bool = True
 ) -> Experiment:
     """Return the experiment of a config file; one ConfigError has a line for every problem of the file.
 
     ``overrides`` are the values of flags: ``datasets`` (names), ``splits`` (text, ``3`` or ``0-4``) and
     ``criteria`` (the labels to keep, in the table and in figures). None stands for a flag that is not given.
+    For the config of a results folder, ``checked`` is false: the claims of its paper may have changed since.
     """
-    return narrowed(take_own(read_document(path)), kinds, overrides)
+    document = take_own(read_document(path))
+    return narrowed(document, kinds, overrides, checked=checked)
 
 
 def load(
@@ -78,17 +83,23 @@ def load(
     variant: str = "",
 ) -> Loaded:
     """Load a config or one of its variants, together with the experiment of its whole results folder."""
-    document = take_own(read_document(path))
+    document, read = take_own(read_document(path)), None
     if variant:
-        build(deepcopy(document), kinds)
+        read = sourced(build(deepcopy(document), kinds))
         document = take_own(variant_of(document, variant))
-    asked = narrowed(deepcopy(document), kinds, overrides)
+    asked = narrowed(deepcopy(document), kinds, overrides, read)
     folder = folder_of(asked)
     stored = stored_config(folder / "config.resolved.yaml")
     widen(document, asked.datasets, asked.splits, stored)
     text = resolved(document, folder)
     differs = differences(stored, document)
-    return Loaded(asked, build(document, kinds), text, protocol_text(document), differs)
+    whole = build(document, kinds, sourced(asked))
+    return Loaded(asked, whole, text, protocol_text(document), differs)
+
+
+def sourced(experiment: Experiment) -> Sourced:
+    """Return the paper and the claims of an experiment, which its variants and its whole share."""
+    return experiment.source, experiment.claims
 
 
 def as_list(value: object) -> list[Any]:
@@ -96,7 +107,13 @@ def as_list(value: object) -> list[Any]:
     return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
 
 
-def narrowed(document: Document, kinds: Kinds, overrides: Mapping[str, object]) -> Experiment:
+def narrowed(
+    document: Document,
+    kinds: Kinds,
+    overrides: Mapping[str, object],
+    read: Sourced | None = None,
+    checked: bool = True,
+) -> Experiment:
     """Return the experiment of a document with the flags applied.
 
     A figure of which nothing is left is dropped, together with the methods that are run for it only.
@@ -111,7 +128,7 @@ def narrowed(document: Document, kinds: Kinds, overrides: Mapping[str, object]) 
     if "splits" in given and isinstance(document.data, dict):
         # A number of splits on the command line applies to every data set.
         document.data.pop("fewer-splits", None)
-    experiment = build(document, kinds)
+    experiment = build(document, kinds, read, checked)
     if "criteria" not in given:
         return experiment
     known, wanted = experiment.labels, as_list(given["criteria"])
@@ -130,8 +147,13 @@ def narrowed(document: Document, kinds: Kinds, overrides: Mapping[str, object]) 
     return replace(experiment, methods=tuple(methods), figures=figures)
 
 
-def build(document: Document, kinds: Kinds) -> Experiment:
-    """Return the experiment of a document; raise one ConfigError with all its problems."""
+def build(
+    document: Document, kinds: Kinds, read: Sourced | None = None, checked: bool = True
+) -> Experiment:
+    """Return the experiment of a document; raise one ConfigError with all its problems.
+
+    The paper and its claims are read too, unless they have been ``read`` for another part of the config.
+    """
     config = read_config(document)
     learners = dict(config.learner)
     tasks = {name: document.dataset(name).task for name in config.datasets}
@@ -151,8 +173,9 @@ def build(document: Document, kinds: Kinds) -> Experiment:
         words = f"{len(needed)} methods of all figures together are too many"
         document.wrong(("figures",), f"{words}: {MOST_FIGURE_METHODS} at most")
         document.check()
+    source, claims = read or read_source(document, config, checked)
     for name in config.variants:
-        build(variant_of(document, name), kinds)
+        build(variant_of(document, name), kinds, (source, claims))
     return Experiment(
         **{key: getattr(config, key) for key in SAME},
         learners=config.learner,
@@ -167,6 +190,8 @@ def build(document: Document, kinds: Kinds) -> Experiment:
             )
             for name, keys in config.variants.items()
         ),
+        source=source,
+        claims=claims,
     )
 
 
@@ -188,7 +213,7 @@ def read_figures(
             where = ("figures", name, "kind") if "kind" in written else ("figures", name)
             document.wrong(where, f"unknown kind of figure {kind!r}{nearest(kind, kinds)}")
             continue
-        rest = {key: value for key, value in written.items() if key != "kind"}
+        rest = {key: value for key, value in written.items() if key not in ("kind", "paper")}
         problems = len(document.problems)
         figure = kinds[kind].read(
             name,
@@ -210,7 +235,8 @@ def variant_of(document: Document, name: str) -> Document:
     found = Document(document.path, deepcopy(document.data), dict(document.lines))
     found.own = dict(document.own)
     found.data.pop("variants")
-    found.data.pop("figures", None)
+    for key in ("figures", "claims"):
+        found.data.pop(key, None)
     for key, value in given[name].items():
         where: Location = ("variants", name, key)
         if key == PARAMS:

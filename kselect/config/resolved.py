@@ -17,7 +17,7 @@ from kselect.grids import show_grid, show_number
 # The keys that all results of a folder share: a config that differs in one of them does not belong to it.
 PROTOCOL = (
     *("learner", "scale", "scale-on", "train", "stratify", "seed", "kernels", "lam", "ridge"),
-    *("loss", "average", "also-loss", "tune-folds", "search"),
+    *("loss", "average", "also-loss", "tune-folds", "search", "scale-target"),
 )
 MOST_KEYS = 3  # that a message names
 
@@ -125,10 +125,13 @@ def resolved(document: Document, folder: Path) -> str:
 def spelt_out(config: ConfigFile, document: Document) -> dict[str, Any]:
     """Return every key as written or at its default, grids as lists; criteria and data sets as they were read."""
     written: dict[str, Any] = {
-        name.replace("_", "-"): getattr(config, name) for name in type(config).model_fields
+        name.replace("_", "-"): getattr(config, name)
+        for name in type(config).model_fields
+        if name != "claims"
     }
     given: dict[str, Any] = document.data
-    written |= {key: given[key] for key in ("fewer-splits", "figures", "variants") if key in given}
+    kept = ("fewer-splits", "figures", "claims", "variants")
+    written |= {key: given[key] for key in kept if key in given}
     lams = [plain(v) for v in config.lam.values]
     grids: dict[str, dict[str, list[Any]]] = {}  # the kernels are the products of these grids
     for kernel in config.kernels:

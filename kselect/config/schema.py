@@ -29,7 +29,7 @@ from kselect.config.validators import (
     read_train,
     whole_number,
 )
-from kselect.core.experiment import SplitLimit
+from kselect.core.experiment import ScaleTarget, SplitLimit
 from kselect.core.method import Choice, LamGrid, Method, SearchName, show
 from kselect.criteria.base import Aggregation
 from kselect.datasets.prepare import Scale
@@ -40,7 +40,6 @@ from kselect.kernels import Kernel
 from kselect.learners import LEARNERS
 from kselect.learners.problem import RidgeMode
 from kselect.numerics.losses import CLASSIFICATION_LOSSES, Loss
-from kselect.papers import PAPERS
 from kselect.search.continuous import LEARNER, SEARCHES
 
 FolderName = Annotated[str, PlainValidator(field(folder_name))]
@@ -57,22 +56,20 @@ KINDS = {
 }
 # The lam of a config without a grid.
 NO_GRID = LamGrid((), "select")
-# Choices of a criterion that compare a prediction with a label -1 or +1.
-NEEDS_LABELS = {"loss": CLASSIFICATION_LOSSES, "form": frozenset({"error", "smoothed"})}
+# Choices of a criterion that are for labels -1 and +1 only.
+NEEDS_LABELS = {
+    "loss": CLASSIFICATION_LOSSES,
+    "form": frozenset({"error", "smoothed"}),
+    "operator": frozenset({"printed"}),
+}
+# The learners with a C.
+HAVE_C = ("svm", "smooth-hinge")
 # Limits. They stay below the number of values that a document may hold, so that the config that a results folder
 # keeps can be read back.
 MOST_GRID_VALUES = 4000  # of all grids together
 MOST_COLUMNS = 200
 MOST_VARIANTS = 20
 MOST_FIGURE_METHODS = 2000  # of all figures together
-
-
-def paper_name(value: object) -> str:
-    """Return the name of a paper that the project reproduces, or an empty text for none."""
-    name = as_text(value)
-    if name:
-        PAPERS.find(name)
-    return name
 
 
 class ConfigFile(BaseModel):
@@ -87,11 +84,12 @@ class ConfigFile(BaseModel):
     )
 
     name: FolderName
-    paper: Annotated[str, PlainValidator(field(paper_name))] = ""
+    paper: Annotated[str, PlainValidator(field(as_text))] = ""
     title: Annotated[str, PlainValidator(field(as_text))] = ""
     learner: Annotated[Learners, PlainValidator(field(read_learners))]
     scale: Scale = "zscore"
     scale_on: Literal["all", "train"] = "train"
+    scale_target: ScaleTarget = "none"
     train: Annotated[float | None, PlainValidator(field(read_train))] = 0.7
     stratify: bool = False
     splits: Annotated[tuple[int, ...], PlainValidator(field(read_splits))] = tuple(range(10))
@@ -108,6 +106,7 @@ class ConfigFile(BaseModel):
     criteria: Annotated[list[Item], Field(min_length=1)]
     datasets: Annotated[list[DataSetName], Field(min_length=1)]
     figures: dict[FolderName, dict[str, Any]] = {}
+    claims: list[dict[str, Any]] = []
     variants: dict[FolderName, Annotated[dict[str, Any], Field(min_length=1)]] = {}
 
     def methods(self, item: CriterionItem) -> tuple[Method, ...]:
@@ -153,12 +152,19 @@ def read_config(document: Document) -> ConfigFile:
             for location, words in reworded(details):
                 document.wrong(location, words)
     document.check()
+    for name, written in config.figures.items():
+        if not isinstance(written.get("paper", ""), str | int):
+            shown = describe(written["paper"])
+            document.wrong(
+                ("figures", name, "paper"), f"must be a number of the paper, not {shown}"
+            )
     kernels, lams = len(config.kernels), len(config.lam.values)
     for key, size, what, most in (
         ("kernels", kernels * lams, "kernels times ridges", LARGEST_SEARCH),
         ("kernels", kernels + lams, "values of all grids together", MOST_GRID_VALUES),
         ("criteria", len(config.criteria), "criteria", MOST_COLUMNS),
         ("figures", len(config.figures), "figures", MOST_COLUMNS),
+        ("claims", len(config.claims), "claims", MOST_COLUMNS),
         ("variants", len(config.variants), "variants", MOST_VARIANTS),
     ):
         if size > most:
@@ -170,6 +176,7 @@ def read_config(document: Document) -> ConfigFile:
                 document.wrong((), f"{key}: this key is missing")
     check_criteria(config, document)
     check_datasets(config, document)
+    check_targets(config, document)
     document.check()
     return config
 
@@ -243,6 +250,17 @@ def search_misfits(search: Choice, method: Method, config: ConfigFile) -> Iterat
         yield f"{search.name} keeps the ridge in every fold: ridge must be fixed"
     if method.tuned or method.scored_by:
         yield f"{search.name} neither tunes parameters nor scores another learner"
+
+
+def check_targets(config: ConfigFile, document: Document) -> None:
+    """Note a grid of C for a learner without C, and scaled targets where no data set is a regression."""
+    tasks = {document.dataset(name).task for name in config.datasets}
+    for task, choice in config.learner:
+        if config.lam.unit == "C" and task in tasks and choice.name not in HAVE_C:
+            words = f"C is the parameter of {' and '.join(HAVE_C)}, not of {choice.name}"
+            document.wrong(("lam", "unit"), words)
+    if config.scale_target != "none" and "regression" not in tasks:
+        document.wrong(("scale-target",), "scales the targets of regressions; there is none here")
 
 
 def check_datasets(config: ConfigFile, document: Document) -> None:

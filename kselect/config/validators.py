@@ -165,7 +165,7 @@ def read_train(value: object) -> float | None:
 
 
 def read_lam(value: object) -> LamGrid:
-    """Return the grid in ``{fixed: GRID}`` or ``{select: GRID}``; ``unit: n lam`` divides it by the rows."""
+    """Return the grid in ``{fixed: GRID}`` or ``{select: GRID}``; ``unit`` is lam, n lam or C."""
     modes: tuple[LamMode, ...] = get_args(LamMode)
     units: tuple[LamUnit, ...] = get_args(LamUnit)
     if not isinstance(value, dict) or not value:

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
+from kselect.core.claim import Claim, Paper
 from kselect.core.method import TABLE, Choice, LamGrid, Method, SearchName, Setting
 from kselect.datasets.registry import DataSetInfo, Task, find_dataset
 from kselect.datasets.splits import count_train
 from kselect.kernels import Kernel
 from kselect.numerics.losses import Loss
+
+ScaleTarget = Literal["zscore", "none"]
 
 
 class Figure(Protocol):
@@ -47,7 +50,8 @@ class Experiment:
     """A config with every default filled in and every name resolved.
 
     ``train`` is the share of rows to train on; None means the splits that come with a data set. ``own`` are the
-    data sets that the config describes itself, from the user's own files.
+    data sets that the config describes itself, from the user's own files. ``source`` is what is known of the
+    ``paper``; ``claims`` are the paper's claims, then the config's own.
     """
 
     name: str
@@ -70,8 +74,11 @@ class Experiment:
     fewer_splits: tuple[SplitLimit, ...] = ()
     tune_folds: int = 3
     search: SearchName = "grid"
+    scale_target: ScaleTarget = "none"
     own: tuple[DataSetInfo, ...] = ()
     variants: tuple[Variant, ...] = ()
+    source: Paper | None = None
+    claims: tuple[Claim, ...] = ()
     table: tuple[Method, ...] = field(init=False, repr=False, compare=False)
     """The methods of the main table."""
     labels: tuple[str, ...] = field(init=False, repr=False, compare=False)

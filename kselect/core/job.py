@@ -21,6 +21,8 @@ RESULT_VERSION = 7
 LEARNER_VERSIONS = {
     "svm": 2
 }  # slacks that are 0 at the optimum are exactly 0: equal scores are ties
+# The same for the numbers of one continuous search only.
+SEARCH_VERSIONS = {"flkl": 2, "nelder-mead": 2}  # ARD starts from RBF-FLKL
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class Jobs(Protocol):
 
     @property
     def other(self) -> str:
-        """Return what a message says of jobs that do not belong to the config."""
+        """Return the words of a message for jobs that do not belong to the config."""
 
     def job_path(self, dataset: str, split: int) -> Path:
         """Return the file of a job."""
@@ -99,8 +101,13 @@ def protocol_of(experiment: Experiment, dataset: str, data_sha256: str) -> str:
     }
     if learner.name in LEARNER_VERSIONS:
         facts["learner-version"] = LEARNER_VERSIONS[learner.name]
+    searches = {m.search.name for m in experiment.methods if m.search}
+    if versions := {name: SEARCH_VERSIONS[name] for name in searches & SEARCH_VERSIONS.keys()}:
+        facts["search-versions"] = versions
     if info.reading:
         facts["reading"] = info.reading
+    if experiment.scale_target != "none" and info.task == "regression":
+        facts["scale-target"] = experiment.scale_target
     if experiment.search != "grid":  # the pruned search equals the grid up to rounding only
         facts["search"] = experiment.search
     return sha256_of(json.dumps(facts, sort_keys=True).encode())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from kselect.grids import show_number
 
@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 TABLE = "table"
 REGRESSION_LOSS = "squared"
 LamMode = Literal["fixed", "select"]
-LamUnit = Literal["lam", "n lam"]
+LamUnit = Literal["lam", "n lam", "C"]
 SearchName = Literal["grid", "pruned"]
 Params = tuple[tuple[str, Any], ...]
+# Parameters that are newer than stored records, which have their defaults: records leave those out.
+LATER = {"operator": "corrected"}
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,16 @@ class Setting:
 SELECTED = Setting()
 
 
+def read_setting(text: str) -> Setting:
+    """Read ``lam=0.001``, ``n lam = 1`` or ``C = 1``; an empty text means that the ridge was selected."""
+    if not text:
+        return SELECTED
+    unit, _, value = (part.strip() for part in text.partition("="))
+    if unit not in get_args(LamUnit):
+        raise ValueError(f"{text!r} is not a setting such as lam=0.001")
+    return Setting(value=float(value), unit=cast(LamUnit, unit))
+
+
 @dataclass(frozen=True)
 class LamGrid:
     """The lam grid: each value is a setting of its own (``fixed``), or lam is chosen as well (``select``)."""
@@ -75,7 +87,9 @@ class LamGrid:
         return tuple(Setting(i, value, self.unit, kernel or "") for i, value in found)
 
     def lams(self, n: int) -> tuple[float, ...]:
-        """Return the values of lam for n training rows."""
+        """Return the values of lam for n training rows; for an SVM, ``C = 1 / (2 n lam)``."""
+        if self.unit == "C":
+            return tuple(1.0 / (2.0 * n * value) for value in self.values)
         return self.values if self.unit == "lam" else tuple(value / n for value in self.values)
 
 
@@ -97,6 +111,7 @@ class Method:
     search, kernel : a search over all values of this kernel's parameters and lam; None means the grid.
     fixed : a kernel at which it is evaluated for one ``lam``; nothing is chosen.
     column : for a probe, the text of the method at whose choice it is evaluated.
+    on_test : it takes the grid point with the lowest test error, which no method may know.
     """
 
     label: str
@@ -115,6 +130,7 @@ class Method:
     splits: tuple[int, ...] = ()
     fixed: Kernel | None = None
     column: str = ""
+    on_test: bool = False
 
     loss: str = field(init=False, repr=False, compare=False)
     """The loss that the criterion averages, empty if it has no such parameter."""
@@ -122,8 +138,8 @@ class Method:
     """The text in records that tells it from others of its label, as in ``eta=1;loss=squared``."""
 
     def __post_init__(self) -> None:
-        every: dict[str, Any] = dict(self.params)
-        object.__setattr__(self, "loss", str(every.get("loss", "")))
+        object.__setattr__(self, "loss", str(dict(self.params).get("loss", "")))
+        every: dict[str, Any] = {k: v for k, v in self.params if LATER.get(k) != v}
         every |= {name: "|".join(map(show, values)) for name, values in self.tuned}
         if self.search:
             every |= {"kernel": self.kernel, "search": self.search.text}

@@ -6,7 +6,14 @@ import numpy as np
 
 from kselect.criteria.base import Aggregation, criterion, fold_error
 from kselect.errors import TrialError
-from kselect.learners.base import HatMatrix, NewtonStep, NystromSeries, RightSide, Series
+from kselect.learners.base import (
+    HatMatrix,
+    NewtonStep,
+    NystromSeries,
+    Operator,
+    RightSide,
+    Series,
+)
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import Loss
@@ -24,6 +31,7 @@ def fast_cross_validation(
     c: float = 0.1,
     order: int = 1,
     rhs: RightSide = "exact",
+    operator: Operator = "corrected",
     loss: Loss = "squared",
     average: Aggregation = "points",
 ) -> Array:
@@ -32,9 +40,10 @@ def fast_cross_validation(
     ``f + eps Lt^{-1} [K (1_F u) / m - 2 lam f]`` on each fold F of m rows, eps = -m / (n - m), where Lt contains
     the Nystrom approximation of K. ``rhs: exact`` keeps K itself on the right-hand side, as printed in the paper;
     it grows without bound at small lam. ``rhs: nystrom`` approximates K there too; it collapses to the training
-    error near K = I. A score that overflows is infinite.
+    error near K = I. ``operator: printed`` counts all rows in the operator of the hinge loss, as the paper prints
+    it, not only those in the free zone. A score that overflows is infinite.
     """
-    held = path.fbif(folds, c=c, order=order, rhs=rhs)
+    held = path.fbif(folds, c=c, order=order, rhs=rhs, operator=operator)
     held = np.where(np.abs(held) <= NO_MARGIN, 0.0, held) if loss == "zero-one" else held
     with np.errstate(over="ignore"):
         return fold_error(path, held, folds, loss, average)

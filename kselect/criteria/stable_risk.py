@@ -7,6 +7,7 @@ The probe ``beta`` is kernel stability itself; ``uniform-stability`` is the quan
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -49,6 +50,28 @@ def beta(path: Path, *, share: float = 1.0) -> Array:
     problem, rows = path.problem, max(1, round(share * path.problem.n))
     part = replace(problem, X=problem.X[:rows], y=problem.y[:rows], K=problem.K[:rows, :rows])
     return np.full(len(problem.lams), stability(part))
+
+
+@probe("prediction-change", paper="tcyb2018, Theorem 8")
+def prediction_change(path: LeaveOut) -> Array:
+    r"""max_i max_j |f_S(x_j) - f_{S without i}(x_j)| over the training rows."""
+    fitted, worst = path.decision(), np.zeros(len(path.problem.lams))
+    for i in range(path.problem.n):
+        worst = np.maximum(worst, np.abs(fitted - path.without(i)).max(axis=1))
+    return worst
+
+
+@probe("square-bound", paper="tcyb2018, Theorems 1 and 8")
+def square_bound(path: Path, *, theorem: Literal["1", "8"] = "1") -> Array:
+    r"""The bound for the square loss: (C1 beta + C2) / (n - 1), for Theorem 1 times 2 M + 2 kappa M / lam.
+
+    C1 = kappa M / lam^2, C2 = 2 kappa M / lam, M = max |y|, kappa = max K_ii (Theorem 8 and Appendix A).
+    """
+    problem, lams = path.problem, path.problem.lams
+    M, kappa = float(np.abs(problem.y).max()), float(problem.matrix.diagonal.max())
+    with np.errstate(over="ignore"):
+        change = kappa * M / lams * (stability(problem) / lams + 2.0) / (problem.n - 1)
+        return np.asarray(change * (2.0 * M + 2.0 * kappa * M / lams if theorem == "1" else 1.0))
 
 
 @probe("uniform-stability", paper="tcyb2018, Remark 1")

@@ -20,6 +20,8 @@ from kselect.numerics.losses import Loss
 from kselect.registry import Part, Registry, read_parameters
 
 RightSide = Literal["exact", "nystrom"]
+# Whether the hinge operator of FBIF counts the rows in the free zone only, as it must, or all rows, as printed.
+Operator = Literal["corrected", "printed"]
 ANY_TASK = frozenset({"classification", "regression"})
 
 
@@ -53,7 +55,7 @@ class LeaveOut(Path, Protocol):
     """A path that trains without one row and predicts all rows."""
 
     def without(self, row: int) -> Array:
-        """Return the predictions of all rows without ``row``, with the ridge n lam, (n_ridges, n)."""
+        """Return the predictions of all rows without ``row``, at the problem's ridge, (n_ridges, n)."""
         ...
 
 
@@ -76,7 +78,15 @@ class Series(Path, Protocol):
 class NystromSeries(Path, Protocol):
     """A path with that series, the kernel approximated within its inverse (ijcai2018, section 4)."""
 
-    def fbif(self, folds: Folds, *, c: float, order: int, rhs: RightSide) -> Array:
+    def fbif(
+        self,
+        folds: Folds,
+        *,
+        c: float,
+        order: int,
+        rhs: RightSide,
+        operator: Operator = "corrected",
+    ) -> Array:
         """Return the prediction of each row from its fold's series, (n_ridges, n).
 
         ``c`` is the share of rows that are drawn as columns.
@@ -118,7 +128,7 @@ M = TypeVar("M", bound=Callable[..., Any])
 
 
 def memoised(method: M) -> M:
-    """Cache the results of a path's method by its arguments, for as long as the path exists."""
+    """Cache the results of a path's method for each set of arguments, for as long as the path exists."""
 
     @wraps(method)
     def cached(self: Any, *args: Any) -> Any:

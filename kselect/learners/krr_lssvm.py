@@ -17,7 +17,8 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from kselect.learners.base import Fit, Problem, RightSide, learner, memoised
+from kselect.errors import TrialError
+from kselect.learners.base import Fit, Operator, Problem, RightSide, learner, memoised
 from kselect.learners.factor import Factor, require_digits
 from kselect.learners.fold_solves import FoldSolver, SharedFits, solve_all, stacks
 from kselect.learners.nystrom_series import factor_of_share, fbif_square
@@ -109,6 +110,21 @@ class SquareLossPath:
         held = np.asarray(self.problem.y - fitted.alpha / self._inverse_diagonal)
         form_left_out(fitted, held)
         return held
+
+    def without(self, row: int) -> Array:
+        r"""Return all predictions without one row: ``alpha - P_:i e_i`` with ``e_i = alpha_i / P_ii``.
+
+        The ridge is ``(n - 1) lam`` with ``ridge: per-fold``, n lam otherwise.
+        """
+        problem, ridges = self.problem, np.arange(len(self.gammas))
+        rows = problem.n - (problem.ridge == "per-fold")
+        _, fitted = self._fits(rows)
+        gammas = rows * problem.lams
+        pushed = fitted.push(ridges, np.eye(1, problem.n, row).repeat(len(ridges), axis=0))
+        error = fitted.alpha[:, row] / pushed[:, row]
+        out = problem.y - gammas[:, None] * (fitted.alpha - pushed * error[:, None])
+        out[:, row] = problem.y[row] - error
+        return np.asarray(out)
 
     def unexplained(self) -> tuple[Array, Array]:
         """Return alpha and ``P_ii``: ``(y - S y) / gamma`` and ``(1 - S_ii) / gamma`` without cancellation."""
@@ -220,11 +236,21 @@ class SquareLossPath:
 class RidgePath(SquareLossPath):
     """The path without a bias, which offers FBIF and the Newton step, too."""
 
-    def fbif(self, folds: Folds, *, c: float, order: int, rhs: RightSide) -> Array:
+    def fbif(
+        self,
+        folds: Folds,
+        *,
+        c: float,
+        order: int,
+        rhs: RightSide,
+        operator: Operator = "corrected",
+    ) -> Array:
         """Return the FBIF series of k-fold cross-validation (ijcai2018).
 
         Its Nystrom approximation uses a share c of the columns.
         """
+        if operator == "printed":
+            raise TrialError("operator: printed is a reading of the hinge loss, not of this one")
         p = self.problem
         V, K = factor_of_share(p, c), p.K if rhs == "exact" else None
         return fbif_square(K, V, p.y, self.decision(), p.lams, folds, order=order)

@@ -11,11 +11,11 @@ FBIF replaces L by ``Lt``, with ``Kt = V V^T`` in place of K; by Woodbury
     square:  Lt^{-1} = (1 / (2 lam)) [I - V (n lam I + V^T V)^{-1} V^T]
     hinge:   Lt^{-1} = (1 / (2 lam)) [I - V (4 n lam h I + V^T I0 V)^{-1} V^T I0],   I0 = 1[|1 - y f| <= h]
 
-The paper prints the hinge form without I0, which is the inverse of another matrix, and plus for minus in u. It
-keeps the exact K on the right hand side (``rhs: exact``), which grows without bound at small lam; without any
-column it is ``n/(n - m) K_FS a_S``, the fold's coefficients dropped. ``rhs: nystrom`` puts Kt there too and stays
-bounded. A prediction that overflows is set infinitely far on the wrong side of its label, so that any loss of it
-is the largest, never NaN.
+The paper prints the hinge form without I0, which is the inverse of another matrix (``operator: printed``), and
+plus for minus in u. It keeps the exact K on the right hand side (``rhs: exact``), which grows without bound at
+small lam; without any column it is ``n/(n - m) K_FS a_S``, the fold's coefficients dropped. ``rhs: nystrom`` puts
+Kt there too and stays bounded. A prediction that overflows is set infinitely far on the wrong side of its label, so
+that any loss of it is the largest, never NaN.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from kselect.errors import TrialError
 from kselect.kernels.nystrom import DROPPED
+from kselect.learners.base import Operator
 from kselect.learners.problem import Problem
 from kselect.learners.series import perturbation
 from kselect.learners.smooth_hinge_trainer import curvature, pull
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index, symmetric_eigh
 
-Operator = Callable[[Array], Array]
+Linear = Callable[[Array], Array]
 
 
 def nystrom_factor(columns: Array, landmarks: Index) -> Array:
@@ -76,12 +77,16 @@ def fbif_smooth_hinge(
     *,
     h: float,
     order: int = 1,
+    operator: Operator = "corrected",
 ) -> Array:
-    """Return the series for the smoothed hinge; the arguments are as in ``fbif_square``."""
+    """Return the series for the smoothed hinge; the arguments are as in ``fbif_square``.
+
+    ``operator: printed`` leaves I0 out of the inverse.
+    """
     side, v = RightHandSide(K, V, folds), curvature(y * f, h)
     out, pushed = np.empty_like(f), side.of_each_fold(y * pull(y * f, h))
     for i, lam in enumerate(lams.tolist()):
-        on_zone = V * (v[i] > 0)[:, None]
+        on_zone = V if operator == "printed" else V * (v[i] > 0)[:, None]
         solve = woodbury(V, on_zone, on_zone.T @ V, 4.0 * len(y) * lam * h, 2.0 * lam)
         out[i] = side.partial_sum(solve, pushed[i], f[i], v[i], lam, order)
     return wrong_where_exploded(out, y)
@@ -105,7 +110,7 @@ class RightHandSide:
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def partial_sum(
-        self, solve: Operator, pushed: Array, f: Array, v: Array, lam: float, order: int
+        self, solve: Linear, pushed: Array, f: Array, v: Array, lam: float, order: int
     ) -> Array:
         """Return ``f + p_1 + ... + p_order``, each row from its own fold."""
         if order < 1:
@@ -123,7 +128,7 @@ class RightHandSide:
         return np.asarray(total)
 
 
-def woodbury(V: Array, right: Array, gram: Array, shift: float, scale: float) -> Operator:
+def woodbury(V: Array, right: Array, gram: Array, shift: float, scale: float) -> Linear:
     """Return the operator ``B -> (B - V (shift I + gram)^{-1} right^T B) / scale``.
 
     The result is infinite if rounding makes that inverse impossible.

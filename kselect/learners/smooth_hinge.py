@@ -27,7 +27,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotri, dpotrs
 
 from kselect.errors import ConfigError
-from kselect.learners.base import Fit, Problem, RightSide, learner, memoised
+from kselect.learners.base import Fit, Operator, Problem, RightSide, learner, memoised
 from kselect.learners.nystrom_series import factor_of_share, fbif_smooth_hinge
 from kselect.learners.problem import RidgeMode
 from kselect.learners.series import FrozenZoneSeries, largest_rate, perturbation
@@ -195,11 +195,20 @@ class SmoothHingePath(FrozenZoneSeries):
         G = dpotri(problem.factor(self.signed.Ky.take(Q, 0).take(Q, 1)), lower=1)[0]
         return largest_rate(Q, folds, problem.rho, lambda F: G[np.ix_(F, F)])
 
-    def fbif(self, folds: Folds, *, c: float, order: int, rhs: RightSide) -> Array:
+    def fbif(
+        self,
+        folds: Folds,
+        *,
+        c: float,
+        order: int,
+        rhs: RightSide,
+        operator: Operator = "corrected",
+    ) -> Array:
         """Return the series with the kernel approximated by a share c of its columns."""
         p = self.problem
         V, K = factor_of_share(p, c), p.K if rhs == "exact" else None
-        return fbif_smooth_hinge(K, V, p.y, self.decision(), p.lams, folds, h=self.h, order=order)
+        given = K, V, p.y, self.decision(), p.lams, folds
+        return fbif_smooth_hinge(*given, h=self.h, order=order, operator=operator)
 
 
 def taylor_series(problem: HingeProblem, full: HingeSolution, folds: Folds, order: int) -> Array:

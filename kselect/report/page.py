@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 from kselect.core.table import Measure
 from kselect.files import write_whole
+from kselect.report.claims.judge import judge_claims
 from kselect.report.elements import Element, Passage
 from kselect.report.sections import FIGURES, SECTIONS
-from kselect.report.sections.other_claims import verdicts_without_loss
 from kselect.report.sections.published import describe_totals
 from kselect.report.words import describe_coverage, describe_protocol
 from kselect.report.writers import write_markdown
-from kselect.stats.claims import judge
 from kselect.stats.distances import distances
 from kselect.stats.study import Study
 
@@ -114,14 +113,13 @@ def index_entry(study: Study, href: str) -> IndexEntry:
     """Return the entry of an experiment on the index page; ``href`` is the path of its own page."""
     experiment = study.experiment
     found = study.once(distances, experiment.loss)
-    claims = ((j.claim.text, j.verdict) for j in study.once(judge, experiment.loss))
     return IndexEntry(
         experiment.name,
         experiment.title,
         experiment.paper,
         href,
         f"{study.facts.jobs} jobs, {study.facts.failed} failed records",
-        (*claims, *verdicts_without_loss(study)),
+        tuple((j.claim.text, j.finding.verdict) for j in study.once(judge_claims)),
         describe_totals(found) if found else "",
     )
 

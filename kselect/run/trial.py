@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from time import perf_counter
 
@@ -14,17 +14,19 @@ from kselect.core.grid_point import BestPoint, GridPoint, SearchFailure
 from kselect.core.job import Job, Trial, protocol_of
 from kselect.core.method import Method, Setting
 from kselect.core.record import LARGEST_ERROR, METRICS, Record, RecordMaker
+from kselect.criteria import CRITERIA
 from kselect.datasets.content import sha256_of
 from kselect.datasets.dataset import DataSet, read_dataset
 from kselect.datasets.prepare import apply_scale, fit_preparation, fit_scale
 from kselect.datasets.splits import Split, draw_split
 from kselect.errors import TrialError
 from kselect.kernels import Points
+from kselect.learners import LEARNERS, Fit
 from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import LOSSES, TEST_LOSSES
 from kselect.search import OVER_GRID, Results, TrainingContext, search
-from kselect.search.grid import evaluate_probes, reason, score_kernels
+from kselect.search.grid import Best, Demand, evaluate_probes, reason, score_kernels
 
 # Each worker reads a data set only once.
 load = lru_cache(maxsize=4)(read_dataset)
@@ -32,13 +34,25 @@ load = lru_cache(maxsize=4)(read_dataset)
 
 @dataclass(frozen=True, eq=False)
 class PreparedSplit:
-    """A split with its training context, and its scaled test rows with their targets (q, rows)."""
+    """A split with its training context, and its scaled test rows with their targets (q, rows).
+
+    ``unit`` is what numbers of the data are divided by in the targets; errors are in the unit of the data.
+    """
 
     rows: Split
     y_train: Array
     context: TrainingContext
     test: Array
     targets: Array
+    unit: float = 1.0
+
+    def error(self, decisions: Array) -> float:
+        """Return the mean test loss; for several classes, the share of rows with another at least as strong."""
+        if len(decisions) > 1:
+            own = decisions[self.targets.argmax(axis=0), np.arange(len(self.test))]
+            return float(np.mean((decisions >= own).sum(axis=0) > 1))
+        loss = LOSSES[TEST_LOSSES[self.context.task]]
+        return float(loss(self.targets[0], decisions[0]).mean()) * self.unit**2
 
 
 def run_trial(experiment: Experiment, trial: Trial) -> Job:
@@ -55,7 +69,9 @@ def run_trial(experiment: Experiment, trial: Trial) -> Job:
     context = parts.context
     probes = [m for m in trial.methods if m.fixed or m.at]
     surveys = tuple(m for m in trial.methods if m.everywhere)
-    mine = dict.fromkeys(m for m in trial.methods if not (m.fixed or m.at or m.everywhere))
+    lookers = tuple(m for m in trial.methods if m.on_test)
+    others = {*probes, *surveys, *lookers}
+    mine = dict.fromkeys(m for m in trial.methods if m not in others)
     # A probe needs the choice of its column, which may be stored already.
     columns = (experiment.column(data.task, m.at) for m in probes if m.at)
     demand = {m: experiment.settings_of(m) for m in dict.fromkeys([*mine, *columns])}
@@ -66,9 +82,12 @@ def run_trial(experiment: Experiment, trial: Trial) -> Job:
     wanted = {key: best for key, best in found.items() if key[0] in mine}
     records = [*tested(maker, parts, wanted)]
     if probes:
-        records += probed(experiment, maker, probes, context, found)
+        records += probed(experiment, maker, probes, parts, found)
     if surveys:
         records += surveyed(maker, surveys, context)
+    if lookers:
+        demand = {m: experiment.settings_of(m) for m in lookers}
+        records += tested(maker, parts, lowest_on_test(parts, demand))
     seconds = {"search": done - started, "test": perf_counter() - done}
     text = "|".join(" ".join(map(str, p.tolist())) for p in (parts.rows.train, parts.rows.test))
     protocol = protocol_of(experiment, trial.dataset, trial.source.sha256)
@@ -79,7 +98,7 @@ def run_trial(experiment: Experiment, trial: Trial) -> Job:
 
 
 def prepare(experiment: Experiment, data: DataSet, number: int) -> PreparedSplit:
-    """Draw a split, or take one that is given with the data, and scale its rows as the protocol says.
+    """Draw a split, or take one that is given with the data, and scale rows and targets as the protocol says.
 
     The training context holds everything that a search may see: the training rows only.
 
@@ -106,7 +125,12 @@ def prepare(experiment: Experiment, data: DataSet, number: int) -> PreparedSplit
     else:
         fit_rows = data.X if experiment.scale_on == "all" else data.X[split.train]
         X = apply_scale(data.X, *fit_scale(fit_rows, experiment.scale))
-    targets = data.y[None] if data.several is None else data.several
+    targets, unit = data.y[None] if data.several is None else data.several, 1.0
+    if experiment.scale_target == "zscore" and data.task == "regression":
+        centre, spread = float(y_train.mean()), float(y_train.std(ddof=1))
+        if not spread > 0.0:
+            raise TrialError(f"all targets of the training part are {centre:g}")
+        targets, y_train, unit = (targets - centre) / spread, (y_train - centre) / spread, spread
     context = TrainingContext(
         X=X[split.train],
         targets=targets[:, split.train],
@@ -117,7 +141,7 @@ def prepare(experiment: Experiment, data: DataSet, number: int) -> PreparedSplit
         ridge=experiment.ridge,
         stream=streams,
     )
-    return PreparedSplit(split, y_train, context, X[split.test], targets[:, split.test])
+    return PreparedSplit(split, y_train, context, X[split.test], targets[:, split.test], unit)
 
 
 def tested(maker: RecordMaker, parts: PreparedSplit, found: Results) -> Iterator[Record]:
@@ -125,7 +149,7 @@ def tested(maker: RecordMaker, parts: PreparedSplit, found: Results) -> Iterator
 
     Choices are ordered by kernel, so that only one test kernel matrix is in memory and each is computed once.
     """
-    context, loss = parts.context, LOSSES[TEST_LOSSES[parts.context.task]]
+    context = parts.context
     order = {kernel: position for position, kernel in enumerate(context.kernels)}
     points, kernel, K = Points(parts.test, context.X), None, np.empty((0, 0))
     in_order = sorted(
@@ -143,11 +167,7 @@ def tested(maker: RecordMaker, parts: PreparedSplit, found: Results) -> Iterator
                 if best.point.kernel != kernel:
                     kernel, K = best.point.kernel, best.point.kernel.gram(points)
                 decisions = np.array([fit.decision(0, K) for fit in best.fits])
-                if len(decisions) == 1:
-                    error = float(loss(parts.targets[0], decisions[0]).mean())
-                else:  # the share of rows with another class at least as strong
-                    own = decisions[parts.targets.argmax(axis=0), np.arange(len(parts.test))]
-                    error = float(np.mean((decisions >= own).sum(axis=0) > 1))
+                error = parts.error(decisions)
             if error > LARGEST_ERROR:
                 raise FloatingPointError(f"a test error of {error:g} is too large to be squared")
         except FloatingPointError as overflow:
@@ -161,13 +181,15 @@ def probed(
     experiment: Experiment,
     maker: RecordMaker,
     probes: list[Method],
-    context: TrainingContext,
+    parts: PreparedSplit,
     found: Results,
 ) -> Iterator[Record]:
     """Yield the records of methods that choose nothing, at a fixed kernel or at the best point of a column.
 
-    Grid points follow one after the other, so that only one path is in memory.
+    A criterion at a fixed kernel has the test error there. Grid points follow one after the other, so that only one
+    path is in memory.
     """
+    context = parts.context
     wanted: dict[GridPoint, list[tuple[Method, Setting]]] = {}
     for method in sorted(probes, key=lambda m: m.fixed is None):
         for setting in experiment.settings_of(method):
@@ -182,10 +204,44 @@ def probed(
             wanted.setdefault(point, []).append((method, setting))
     for point, here in wanted.items():
         values = evaluate_probes(context, point, [method for method, _ in here])
+        fitted: Results = {}
         for method, setting in here:
             value = values[method]
-            result = SearchFailure(value) if isinstance(value, str) else BestPoint(point, value, ())
-            yield maker.record(method, setting, result)
+            if isinstance(value, str):
+                yield maker.record(method, setting, SearchFailure(value))
+            elif method.fixed and method.criterion in CRITERIA:
+                fitted[method, setting] = BestPoint(point, value, fits_at(context, point))
+            else:
+                yield maker.record(method, setting, BestPoint(point, value, ()))
+        yield from tested(maker, parts, fitted)
+
+
+def fits_at(context: TrainingContext, point: GridPoint) -> tuple[Fit, ...]:
+    """Return the fit of each target at one grid point."""
+    problem = context.problem(point.kernel).changed(lams=np.array([point.lam]))
+    learner, params = LEARNERS.find(context.learner.name), dict(context.learner.params)
+    targets = (problem.of_target(i, problem.lams) for i in range(len(context.targets)))
+    return tuple(learner.path(target, **params).fit() for target in targets)
+
+
+def lowest_on_test(parts: PreparedSplit, demand: Demand) -> Results:
+    """Return for each cell the grid point with the lowest test error: no method may look at these rows."""
+    context, points = parts.context, Points(parts.test, parts.context.X)
+    best = {(m, s): Best(s) for m, settings in demand.items() for s in settings}
+    for visit in score_kernels(context, ()):
+        scores = np.full(len(context.lams), np.inf)
+        K = visit.kernel.gram(points) if visit.fits else np.empty((0, 0))
+        for ridge in range(len(scores)):
+            if not any(fit.alpha[ridge].any() or fit.bias[ridge] for fit in visit.fits):
+                continue  # there is no fit at this ridge
+            with np.errstate(over="ignore", invalid="ignore"):
+                error = parts.error(np.array([fit.decision(ridge, K) for fit in visit.fits]))
+            scores[ridge] = error if error <= LARGEST_ERROR else np.inf
+        nothing: dict[Method, dict[int, str]] = {method: {} for method in demand}
+        shown = replace(visit, scores=dict.fromkeys(demand, scores), reasons=nothing)
+        for (method, _), cell in best.items():
+            cell.update(context, shown, method)
+    return {cell: found.result() for cell, found in best.items()}
 
 
 def surveyed(

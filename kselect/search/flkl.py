@@ -2,8 +2,9 @@ r"""FLKL: the widths at the first level of inference, (lam, mu) by cross-validat
 
 The outer objective is the sum of squared k-fold errors of models whose widths minimise the regularised training
 error of their own fold. Two searches minimise it over ``(log lam, log mu)``: our Levenberg-Marquardt, and the
-paper's Nelder-Mead. Both start at the solution of RBF-XVAL with ``mu = -g^T theta / theta^T theta``, where RBF is
-stationary along its own direction.
+paper's Nelder-Mead. With one width (RBF) both start at the solution of RBF-XVAL with ``mu = -g^T theta / theta^T
+theta``, which makes that solution stationary along its own direction. With one width per feature (ARD) both start
+at lam, mu and the width of RBF-FLKL, which the paper calls the corresponding model (section 3.3).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from kselect.search.continuous import KnownSolutions, Solution, State, Unit, con
 from kselect.search.first_level import Inner, InnerPoint, Settled, settle
 from kselect.search.fold_fits import NEAR, FoldFits, FoldProblem, Follower
 from kselect.search.levenberg_marquardt import Ended, least_squares
-from kselect.search.quasi_newton import rbf
+from kselect.search.quasi_newton import THETA_LIMITS, rbf
 
 # The limits of (lam, mu), in the unit's features.
 LIMITS = np.log([[1e-5, 1e3], [1e-6, 1e7]])
@@ -49,7 +50,10 @@ class OuterProblem:
 
     @classmethod
     def of(cls, X: Array, y: Array, folds: Folds, start: Solution, *, ard: bool) -> OuterProblem:
-        """Return the problem with one width, or one per feature (ARD); ``start`` is the solution of RBF-XVAL."""
+        """Return the problem with one width, or one per feature (ARD).
+
+        ``start`` is the solution of RBF-FLKL, or of RBF-XVAL, which has no mu.
+        """
         unit = Unit.of(X, y)
         widths = unit.widths(ard=ard)
         u, theta = beginning(unit, widths, y, start)
@@ -70,13 +74,16 @@ class OuterProblem:
 
 
 def beginning(unit: Unit, widths: KernelWidths, y: Array, rbf: Solution) -> tuple[Array, Array]:
-    """Return ``(log lam, log mu)`` and theta from the solution of RBF-XVAL.
+    """Return ``(log lam, log mu)`` and theta from the solution of RBF-FLKL, or of RBF-XVAL.
 
-    That solution may be close to a linear kernel, with theta and lam both near zero and mu without bound. There
-    theta and lam times a common factor give nearly the same fit, so that the least power of ten is used that
-    brings mu inside the limits.
+    RBF-FLKL has all three; a width of zero is set to its limit. RBF-XVAL may be close to a linear kernel, with
+    theta and lam both near zero and mu without bound. There theta and lam times a common factor give nearly the
+    same fit, so that the least power of ten is used that brings mu inside the limits.
     """
     theta, lam = float(unit.inside(rbf.theta, 1)[0]), rbf.lam
+    if rbf.mu is not None:
+        u = np.log([lam, rbf.mu / unit.square**2])
+        return np.clip(u, *LIMITS.T), np.full(widths.size, max(theta, THETA_LIMITS[0]))
     u = stationary(widths, y, np.full(widths.size, theta), lam)
     while u[1] > LIMITS[1, 1] and 10.0 * theta * widths.size <= 1.0:
         theta, lam = 10.0 * theta, 10.0 * lam
@@ -92,15 +99,27 @@ def stationary(widths: KernelWidths, y: Array, theta: Array, lam: float) -> Arra
 
 
 def outer_problem(known: KnownSolutions, method: Method) -> OuterProblem:
-    """Return the outer problem of a method."""
+    """Return the outer problem of a method; RBF starts from RBF-XVAL, ARD from RBF-FLKL."""
     assert method.folds is not None
-    start, folds = rbf(known, method.folds), known.context.folds(method.folds)
-    return OuterProblem.of(known.context.X, known.y, folds, start, ard=method.kernel == "ard")
+    ard, find = method.kernel == "ard", rbf_flkl if method.kernel == "ard" else rbf
+    folds = known.context.folds(method.folds)
+    return OuterProblem.of(known.context.X, known.y, folds, find(known, method.folds), ard=ard)
+
+
+def rbf_flkl(known: KnownSolutions, k: int) -> Solution:
+    """Return the solution of RBF-FLKL with k folds, from which ARD-FLKL starts."""
+    X, y, folds = known.context.X, known.y, known.context.folds(k)
+    return known.once(
+        ("RBF-FLKL", k), lambda: flkl(OuterProblem.of(X, y, folds, rbf(known, k), ard=False))
+    )
 
 
 @continuous_search("flkl", paper="flkl2014", criteria=("k-CV",))
 def first_level(known: KnownSolutions, method: Method) -> Solution:
     """The first level: widths by projected Newton with the exact Hessian, (lam, mu) by Levenberg-Marquardt."""
+    assert method.folds is not None
+    if method.kernel == "gaussian":
+        return rbf_flkl(known, method.folds)
     return flkl(outer_problem(known, method))
 
 

@@ -3,7 +3,7 @@ r"""Kernels learned at the second level of inference: LOO, XVAL and BR minimised
 L-BFGS in ``(log theta, log lam)`` minimises ``log Q`` with analytic gradients, where ``Q = 0.5 sum e^2`` is the
 held-out error (flkl2014, section 2). BR adds ``(d/n) log Omega``, ``Omega = 0.5
 ||theta||^2`` (Cawley and Talbot 2007). RBF starts from the best point of a small grid, ARD from the solution of
-RBF.
+RBF. ``simplex`` minimises LOO and XVAL by Nelder-Mead instead, which needs no gradient and ends at worse minima.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ LEAST_THETA = 0.01
 # L-BFGS ends if log Q falls by less than this share, or if no component of its gradient exceeds FLAT.
 STILL = 1e-8
 FLAT = 1e-5
+# Nelder-Mead as in Matlab's fminsearch: its tolerances of the simplex and of Q, and its evaluations per variable.
+TOLERANCE, EVALUATIONS = 1e-4, 200
 ENDS: dict[int, State] = {0: "converged", 1: "iteration limit", 2: "no further descent"}
 
 
@@ -155,6 +157,50 @@ def quasi_newton(known: KnownSolutions, method: Method, *, steps: int = STEPS) -
     start = rbf(known, method.folds) if ard else None
     folds = None if method.folds is None else known.context.folds(method.folds)
     return minimise(X, y, folds, ard=ard, start=start, steps=steps)
+
+
+def shrink(
+    errors: ErrorFunction, widths: KernelWidths, y: Array, start: Array, evaluations: int
+) -> Solution:
+    """Return the solution of Nelder-Mead from a start, in the unit's features; the value is ``Q = 0.5 sum e^2``."""
+    bounds = np.log([*[THETA_LIMITS] * widths.size, LAM_LIMITS])
+
+    def held_out(u: Array) -> float:
+        found = errors(widths.gram(np.exp(u[:-1])), y, float(np.exp(u[-1]))).errors
+        return 0.5 * float(found @ found)
+
+    result = minimize(
+        held_out,
+        np.clip(start, bounds[:, 0], bounds[:, 1]),
+        method="Nelder-Mead",
+        bounds=Bounds(*bounds.T),
+        options={
+            "xatol": TOLERANCE,
+            "fatol": TOLERANCE,
+            "maxfev": evaluations * len(start),
+            "maxiter": evaluations * len(start),
+        },
+    )
+    u, state = np.asarray(result.x), ENDS[0] if result.success else ENDS[1]
+    held = int(((u <= bounds[:, 0]) | (u >= bounds[:, 1])).sum())
+    theta, lam = np.exp(u[:-1]), float(np.exp(u[-1]))
+    return Solution(theta, lam, float(result.fun), int(result.nfev), state, held)
+
+
+@continuous_search("simplex", paper="flkl2014", criteria=("k-CV", "ELOO"))
+def simplex(known: KnownSolutions, method: Method, *, evaluations: int = EVALUATIONS) -> Solution:
+    """The second level as the paper searches the first: Nelder-Mead, ``evaluations`` per width and ridge at most.
+
+    It starts from the solution of RBF.
+    """
+    X, y, ard, k = known.context.X, known.y, method.kernel == "ard", method.folds
+    unit = Unit.of(X, y)
+    folds = None if k is None else known.context.folds(k)
+    errors = LeaveOneOutErrors if folds is None else partial(KFoldErrors, folds=folds)
+    widths = unit.widths(ard=ard)
+    found = shrink(errors, widths, y, logs(unit, rbf(known, k), widths.size), evaluations)
+    theta = unit.outside(found.theta, ard=ard)
+    return replace(found, theta=theta, value=2.0 * found.value / len(y))
 
 
 def rbf(known: KnownSolutions, k: int | None) -> Solution:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,9 +13,7 @@ import numpy as np
 from kselect.core.experiment import Experiment
 from kselect.core.method import Setting
 from kselect.core.record import significant
-from kselect.papers import PAPERS
-from kselect.papers.base import Claim
-from kselect.stats.ranks import Ranks, rank
+from kselect.stats.ranks import Ranks, holm_adjusted, rank, wilcoxon
 from kselect.stats.samples import UNITS, SplitErrors, match, read_samples, t_test, table_records
 
 if TYPE_CHECKING:
@@ -64,6 +63,23 @@ class Contest:
     by_corrected: WinTieLoss
 
 
+@dataclass(frozen=True)
+class MethodPair:
+    """Two methods under one setting, over the data sets on which both have an error.
+
+    ``difference`` is the mean over data sets of the first mean error minus the second, in points, or for regression
+    in per cent of the second. ``p_value`` comes from Wilcoxon's signed ranks over data sets, adjusted by Holm's
+    procedure over all pairs; NaN below two data sets.
+    """
+
+    first: str
+    second: str
+    datasets: int
+    difference: float
+    by_mean: WinTieLoss
+    p_value: float
+
+
 class Coverage(NamedTuple):
     """The numbers of runs, failures and missing runs; their sum is the number of planned runs."""
 
@@ -74,9 +90,10 @@ class Coverage(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Methods over data sets: cells, ranks and contests of each setting.
+    """Methods over data sets: cells, ranks and pairs of methods of each setting.
 
-    ``splits`` is the number of planned splits of each data set; ``units`` lacks data sets without records.
+    ``splits`` is the number of planned splits of each data set; ``units`` lacks data sets without records;
+    ``ranked`` lacks those that stand for another one with records.
     """
 
     loss: str
@@ -85,7 +102,7 @@ class Comparison:
     units: Mapping[str, str]
     cells: Mapping[Setting, Mapping[tuple[str, str], SplitErrors]]
     ranks: Mapping[Setting, Ranks]
-    contests: Mapping[Setting, tuple[Contest, ...]]
+    ranked: tuple[str, ...]
 
     def coverage(self, dataset: str | None = None) -> Coverage:
         """Return how much of the table, or of one data set, has been run."""
@@ -102,28 +119,10 @@ class Comparison:
         )
 
 
-def find_pairs(experiment: Experiment, claim: Claim) -> tuple[tuple[str, str], ...]:
-    """Return the pairs of methods that a claim compares, in the order of the table."""
-    found = (
-        (a.label, b.label)
-        for a in experiment.table
-        for b in experiment.table
-        if a.criterion == claim.criterion
-        and b.criterion == claim.rival
-        and (a.folds == b.folds or None in (a.folds, b.folds))
-    )
-    return tuple(dict.fromkeys(found))
-
-
 def compare(experiment: Experiment, records: pd.DataFrame, loss: str) -> Comparison:
-    """Return the comparison of one loss: the methods that use it, and those that use none.
-
-    Every pair of them that a claim of any paper compares is counted against each other.
-    """
+    """Return the comparison of one loss: the methods that use it, and those that use none."""
     mine = {m.label for m in experiment.table if m.loss in (loss, "")}
     methods = tuple(label for label in experiment.labels if label in mine)
-    claims = (c for paper in PAPERS.values() for c in paper.claims)
-    pairs = dict.fromkeys(p for c in claims for p in find_pairs(experiment, c) if mine >= {*p})
     samples = read_samples(table_records(records, experiment, loss), experiment)
     # A flag may have added splits to those of the config.
     run: dict[Any, Set[Any]] = {d: {*rows} for d, rows in records.groupby("dataset")["split"]}
@@ -140,7 +139,7 @@ def compare(experiment: Experiment, records: pd.DataFrame, loss: str) -> Compari
             (s, str(twins[d]), m) in samples for s in experiment.lam.settings() for m in methods
         )
     ]
-    cells, ranks, contests = {}, {}, {}
+    cells, ranks = {}, {}
     for setting in experiment.lam.settings():
         found = {
             (d, m): samples.get((setting, d, m), SplitErrors()) for d in splits for m in methods
@@ -151,10 +150,9 @@ def compare(experiment: Experiment, records: pd.DataFrame, loss: str) -> Compari
             for m, cell in compare_row({m: found[d, m] for m in methods}, planned).items()
         }
         ranks[setting] = rank_complete(found, ranked, methods)
-        contests[setting] = tuple(contest(a, b, found, splits) for a, b in pairs)
     known = records.drop_duplicates("dataset")
     units = {str(d): UNITS[m] for d, m in zip(known["dataset"], known["metric"], strict=True)}
-    return Comparison(loss, methods, splits, units, cells, ranks, contests)
+    return Comparison(loss, methods, splits, units, cells, ranks, tuple(ranked))
 
 
 def compare_row(row: Mapping[str, SplitErrors], planned: int) -> dict[str, SplitErrors]:
@@ -228,3 +226,27 @@ def add_up(method: str, rival: str, outcomes: Iterable[Outcome], planned: int) -
     counts = [WinTieLoss(*map(signs.count, (1, 0, -1))) for signs in tests]
     counts = counts or [WinTieLoss(0, 0, 0)] * 3
     return Contest(method, rival, found, planned, sum(o.pairs for o in found), *counts)
+
+
+def method_pairs(comparison: Comparison, setting: Setting) -> tuple[MethodPair, ...]:
+    """Compare every pair of methods under a setting; adding a method changes no difference and no count."""
+    cells, found, p_values = comparison.cells[setting], [], []
+    for a, b in combinations(comparison.methods, 2):
+        differences, signs = [], []
+        for dataset in comparison.ranked:
+            pairs = match(cells[dataset, a], cells[dataset, b])
+            if not pairs.a.runs:
+                continue
+            # Rounded as records are, so that equal means that differ in their last bit are a tie.
+            mine, other = significant(pairs.a.mean), significant(pairs.b.mean)
+            scale = other / 100 if comparison.units.get(dataset) == "MSE" and other else 1.0
+            differences.append((mine - other) / scale)
+            signs.append((mine < other) - (mine > other))
+        counts = WinTieLoss(*(signs.count(s) for s in (1, 0, -1)))
+        mean = math.fsum(differences) / len(differences) if differences else math.nan
+        p_values.append(wilcoxon(np.array(differences), np.zeros(len(differences))))
+        found.append(MethodPair(a, b, len(signs), mean, counts, math.nan))
+    known = [i for i, p in enumerate(p_values) if not math.isnan(p)]
+    for i, p in zip(known, holm_adjusted([p_values[i] for i in known]), strict=True):
+        found[i] = replace(found[i], p_value=p)
+    return tuple(found)

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from kselect.core.claim import Paper
 from kselect.core.experiment import Experiment
 from kselect.core.method import Setting
 from kselect.datasets.splits import count_train
-from kselect.papers import Paper
 from kselect.stats.sources import Published
 from kselect.stats.study import Study
 
@@ -49,14 +49,12 @@ class Distance:
 def distances(study: Study, loss: str) -> tuple[Distance, ...]:
     """Compare every published test error with ours under one loss; nothing if the paper is not known.
 
-    Columns that a figure quotes from the literature are skipped: we have no numbers for them.
+    Columns that are only printed are skipped: nobody runs them here.
     """
     paper = study.paper
     if paper is None:
         return ()
-    figures = study.experiment.figures
-    quoted = {label for figure in figures for label in getattr(figure, "printed", ())}
-    rows = (row for row in study.published if row.method not in quoted)
+    rows = (row for row in study.published if row.method not in paper.printed_only)
     return tuple(measure(study, loss, paper, row) for row in rows)
 
 

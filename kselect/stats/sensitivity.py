@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from kselect.stats.claims import Judgement, judge
 from kselect.stats.distances import distances
 from kselect.stats.study import Study
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """One reading: how far its plain methods lie from the published ones, and the counts of its claims.
+    """One reading: how far its plain methods lie from the published ones.
 
     ``distance`` is the mean absolute z over ``cells`` published cells, z being the difference in standard errors.
     ``usual`` is the config's own distance over the same cells, NaN in the config's own row, which has no name.
@@ -25,7 +24,6 @@ class Sensitivity:
     distance: float
     usual: float
     cells: int
-    claims: tuple[Judgement, ...]
 
 
 def sensitivities(study: Study) -> tuple[Sensitivity, ...]:
@@ -50,7 +48,6 @@ def sensitivities(study: Study) -> tuple[Sensitivity, ...]:
                 math.fsum(mine[cell] for cell in shared) / count if count else math.nan,
                 math.fsum(usual[c] for c in shared) / count if name and count else math.nan,
                 count,
-                judge(reading, reading.experiment.loss),
             )
         )
     return tuple(found)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from kselect.core.method import SELECTED, LamUnit, Setting
+from kselect.core.method import Setting, read_setting
 from kselect.errors import DataError
 
 
 @dataclass(frozen=True)
 class Published:
-    """One printed test error: a mean over splits with its standard deviation (sd) or standard error (se)."""
+    """One printed test error: a mean over splits with its standard deviation (sd) or standard error (se).
+
+    ``count`` is the number that the table prints next to it, such as a number of kernels, or else NaN.
+    """
 
     table: str
     dataset: str
@@ -23,30 +28,45 @@ class Published:
     mean: float
     spread: float
     kind: Literal["sd", "se"]
+    count: float = math.nan
 
 
 def read_published(path: Path) -> tuple[Published, ...]:
-    """Read the test errors of a CSV, not its seconds and counts; none if the paper has no such file."""
+    """Read the test errors of a CSV, with their counts but not its seconds; none if the paper has no such file."""
     if not path.is_file():
         return ()
     with path.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
-    found = []
+    found, place = [], itemgetter("table", "dataset", "method")
     try:
+        counts = {place(r): float(r["mean"]) for r in rows if r["spread_kind"] == "count"}
         for row in rows:
             if row["spread_kind"] not in ("sd", "se") or not row["mean"]:
                 continue
-            # As in lam=0.001 or n lam=0.1; an empty text means that the ridge was selected.
-            unit, _, value = row["setting"].partition("=")
-            if unit not in ("", "lam", "n lam"):
-                raise ValueError(f"{row['setting']!r} is not a setting such as lam=0.001")
-            setting = Setting(value=float(value), unit=cast(LamUnit, unit)) if unit else SELECTED
+            setting = read_setting(row["setting"])
             names, mean = (row["table"], row["dataset"], row["method"]), float(row["mean"])
             kind = cast(Literal["sd", "se"], row["spread_kind"])
-            found.append(Published(*names, setting, mean, float(row["spread"] or "nan"), kind))
+            spread, count = float(row["spread"] or "nan"), counts.get(names, math.nan)
+            found.append(Published(*names, setting, mean, spread, kind, count))
     except (KeyError, ValueError) as error:
         raise DataError(f"{path}: not a table of published numbers: {error}") from None
     return tuple(found)
+
+
+def read_seconds(path: Path) -> dict[tuple[str, str], float]:
+    """Return the seconds that a paper printed, by data set and method; empty if it has no such table."""
+    if not path.is_file():
+        return {}
+    with path.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    try:
+        return {
+            (row["dataset"], row["method"]): float(row["mean"])
+            for row in rows
+            if "seconds" in (row["spread_kind"], row["setting"]) and row["mean"]
+        }
+    except (KeyError, ValueError) as error:
+        raise DataError(f"{path}: not a table of published numbers ({error})") from None
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Any, TypeVar, TypeVarTuple
 from kselect.core.experiment import Experiment
 from kselect.core.record import COLUMNS, Record
 from kselect.criteria import CRITERIA
-from kselect.papers import PAPERS
 from kselect.stats.comparison import Comparison, compare
 from kselect.stats.sources import Manifest, Published
+from kselect.store.timings import Timings
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -27,6 +27,8 @@ class Study:
     records
         A data frame with one row per record; a missing number is NaN. The column ``made_by`` is the method that
         made the record, or None if the config does not have it.
+    timings, printed_seconds
+        The measured seconds of its selections, and those that the paper printed by data set and method.
     variants
         The names of the variants that were run, each with its study.
     paper
@@ -47,6 +49,8 @@ class Study:
         published: tuple[Published, ...] = (),
         facts: Manifest = NO_FACTS,
         variants: Mapping[str, Study] | None = None,
+        timings: tuple[Timings, ...] = (),
+        printed_seconds: Mapping[tuple[str, str], float] | None = None,
     ) -> None:
         import pandas as pd
 
@@ -54,7 +58,8 @@ class Study:
         columns: dict[str, list[Any]] = {name: [getattr(r, name) for r in rows] for name in COLUMNS}
         self.experiment, self.variants = experiment, variants or {}
         self.published, self.facts = published, facts
-        self.paper = PAPERS.get(experiment.paper)
+        self.timings, self.printed_seconds = timings, printed_seconds or {}
+        self.paper = experiment.source
         every = (m for dataset in experiment.datasets for m in experiment.methods_on(dataset))
         self.methods = {(m.part, m.label, m.text): m for m in every}
         columns["made_by"] = [self.methods.get((r.part, r.method, r.params)) for r in rows]
@@ -75,7 +80,7 @@ class Study:
         return found
 
     def comparison(self, loss: str) -> Comparison:
-        """Return the comparison of one loss, with every pair of methods that a claim of any paper compares."""
+        """Return the comparison of one loss, of every method that uses it or uses none."""
         if loss not in self._known:
             self._known[loss] = compare(self.experiment, self.records, loss)
         found: Comparison = self._known[loss]

@@ -87,7 +87,8 @@ def gather(experiment: Experiment, store: Store) -> Gathered:
     jobs = [j for j in every if j.dataset in order and j.split in experiment.splits]
     for job in jobs:
         if job.protocol != protocol_of(experiment, job.dataset, job.data_sha256):
-            raise StoreError(f"jobs/{job.dataset}/{job.split}.json was computed with {store.other}")
+            path = f"jobs/{job.dataset}/{job.split}.json"
+            raise StoreError(f"{path} was computed with {store.other}; {run_again(store)}")
     jobs.sort(key=lambda j: (order[j.dataset], j.split))
     stored = read_manifest(store)
     fresh = {(r.dataset, r.split, r.key): r for job in jobs for r in job.records}
@@ -95,7 +96,7 @@ def gather(experiment: Experiment, store: Store) -> Gathered:
     known = {(r.dataset, r.split, r.key): r for r in rows} | fresh
     records = ordered_records(experiment, known.values())
     left = (r for r in records if (r.dataset, r.split, r.key) not in fresh)
-    check_protocol(experiment, left, stored, store)
+    check_protocol(experiment, left, stored, store, run_again(store))
     return Gathered(tuple(jobs), tuple(records), stored)
 
 
@@ -111,7 +112,8 @@ def check_leftover(
             again |= {(dataset, split, r.key) for r in job.records}
     rows = ordered_records(experiment, stored_records(store, stored))
     left = [r for r in rows if (r.dataset, r.split, r.key) not in again]
-    check_protocol(experiment, left, stored, store)
+    remedy = "choose another --output, or --force to compute all of it again"
+    check_protocol(experiment, left, stored, store, remedy)
 
 
 def check_foreign(store: Store, kept: bool) -> None:
@@ -152,16 +154,27 @@ def foreign(store: Store, name: str) -> StoreError:
     )
 
 
+def run_again(store: Store) -> str:
+    """Return what to do about stored results that do not belong to the folder's config."""
+    return f"compute all of it again: kselect run CONFIG --output {printable(store.folder)} --force"
+
+
 def check_protocol(
-    experiment: Experiment, left: Iterable[Record], stored: Mapping[str, Any], store: Store
+    experiment: Experiment,
+    left: Iterable[Record],
+    stored: Mapping[str, Any],
+    store: Store,
+    remedy: str,
 ) -> None:
-    """Refuse rows of records.csv that would stay next to new ones but come from another config."""
+    """Refuse rows of records.csv that would stay next to new ones but come from another config.
+
+    The message ends with the ``remedy``.
+    """
     for name in dict.fromkeys(r.dataset for r in left):
         entry = stored.get("data", {}).get(name, {})
         if entry.get("protocol") != protocol_of(experiment, name, entry.get("sha256", "")):
             raise StoreError(
-                f"records.csv holds rows of {name} that were computed with {store.other}; "
-                "choose another --output, or --force to compute all of it again"
+                f"records.csv holds rows of {name} that were computed with {store.other}; {remedy}"
             )
 
 

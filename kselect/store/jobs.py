@@ -27,14 +27,14 @@ class OtherVersion(Exception):
 
 @dataclass
 class Store:
-    """The results folder of one experiment; ``differences`` are those of the config that it holds, for messages."""
+    """The results folder of one experiment; ``differences`` tells in messages how the stored config differs."""
 
     folder: Path
     differences: str = ""
 
     @property
     def other(self) -> str:
-        """Return what a message says of results that do not belong to the config."""
+        """Return the words of a message for results that do not belong to the config."""
         return f"another config{self.differences and f' ({self.differences})'}"
 
     def job_path(self, dataset: str, split: int) -> Path:
@@ -52,7 +52,7 @@ class Store:
             return None
         except OtherVersion:
             raise StoreError(
-                f"{path}: written by another version; delete it, or use --force"
+                f"{path}: written by another version; delete it, or use kselect run --force"
             ) from None
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             why = " ".join(str(error).split())[:80]

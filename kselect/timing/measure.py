@@ -6,10 +6,11 @@ A selection over a grid is measured whole, or within a budget on an evenly sprea
 from __future__ import annotations
 
 import math
-import time
+import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Self
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from kselect.errors import ConfigError, StoreError, TrialError
 from kselect.numerics.linalg import Array
 from kselect.search.grid import NUMERICAL, reason
 from kselect.store.jobs import Store
-from kselect.timing.cells import (
+from kselect.store.timings import (
     REPEATS,
     TIMING_VERSION,
     Seconds,
@@ -31,7 +32,7 @@ from kselect.timing.cells import (
     read_timings,
     timed_methods,
 )
-from kselect.timing.paper.base import find_algorithm
+from kselect.timing.paper.base import Stopwatch, find_algorithm
 from kselect.timing.selections import (
     OurSelection,
     PaperSelection,
@@ -40,6 +41,7 @@ from kselect.timing.selections import (
     Training,
     as_published,
     is_pruned,
+    learner_of,
     search_all_values,
     select_pruned,
 )
@@ -48,6 +50,8 @@ from kselect.timing.selections import (
 REPEAT_SECONDS = 1.0
 # Prepared widths stay in memory up to this size; beyond it they are prepared again.
 KEPT_BYTES = 512 * 2**20
+# The criteria whose paper counts their cost without the training, which is timed separately.
+FITTED = frozenset({"k-FBIF"})
 
 
 @dataclass(frozen=True)
@@ -57,22 +61,6 @@ class TimingSettings:
     budget: float
     environment: str
     force: bool = False
-
-
-class Stopwatch:
-    """The CPU and wall seconds of several laps."""
-
-    def __init__(self) -> None:
-        self.cpu, self.wall, self.laps = 0.0, 0.0, 0
-
-    def __enter__(self) -> Self:
-        self._wall, self._cpu = time.perf_counter(), time.process_time()
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.cpu += time.process_time() - self._cpu
-        self.wall += time.perf_counter() - self._wall
-        self.laps += 1
 
 
 def pending(
@@ -89,11 +77,27 @@ def pending(
             methods = tuple(
                 m
                 for m in methods
-                if m.label not in cells or not cells[m.label].serves(m, settings.budget)
+                if m.label not in cells
+                or not cells[m.label].serves(m, settings.budget)
+                or is_incomplete(experiment, cells[m.label], m, name, settings.budget)
             )
         if methods:
             found[name] = methods
     return found
+
+
+def is_incomplete(
+    experiment: Experiment, cell: TimedMethod, method: Method, dataset: str, budget: float
+) -> bool:
+    """Return whether a cell lacks the paper's algorithm, or its fits, which earlier versions did not measure.
+
+    The paper's search took longer than the cell's budget; only a larger one can help.
+    """
+    if method.search:
+        return cell.paper is None and cell.budget < budget and as_published(method) is not None
+    if not find_algorithm(learner_of(experiment, dataset, method).name, method):
+        return False
+    return cell.paper is None or (method.criterion in FITTED and cell.paper.fits is None)
 
 
 def check_kept(
@@ -174,7 +178,11 @@ def measure_cell(training: Training, method: Method, empty: TimedMethod) -> Time
             ours, scores = whole(search_all_values, method)
             if (rival := as_published(method)) is None:
                 return replace(empty, ours=ours)
-            paper, theirs = whole(search_all_values, rival)
+            try:
+                with at_most(budget):
+                    paper, theirs = whole(search_all_values, rival)
+            except OutOfTime:
+                return replace(empty, ours=ours)
         else:
             if is_pruned(training, method):
                 ours, scores = whole(select_pruned, method)
@@ -202,6 +210,29 @@ def measure(run: Callable[[], tuple[Seconds, Array]], budget: float) -> tuple[Se
         if found.whole and found.cpu < shortest.cpu:
             shortest = found
     return replace(shortest, repeats=repeats), scores
+
+
+class OutOfTime(Exception):
+    """A search of the paper that takes longer than the budget."""
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raise OutOfTime after so many wall seconds, in the main thread; others cannot be interrupted."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def time_whole(run: Callable[[], Array]) -> tuple[Seconds, Array]:
@@ -242,7 +273,9 @@ def sweep(selection: TimedSelection, budget: float) -> tuple[Seconds, Array]:
     laps = ((start, 1), (preparing, widths), (scoring, pieces))
     cpu = math.fsum(watch.cpu * n / watch.laps for watch, n in laps)
     wall = math.fsum(watch.wall * n / watch.laps for watch, n in laps)
-    return Seconds(cpu, wall, scoring.laps / pieces), scores.reshape(widths, -1)
+    fits = selection.fits.cpu * pieces / scoring.laps if selection.fits.laps else None
+    seconds = Seconds(cpu, wall, scoring.laps / pieces, fits=fits)
+    return seconds, scores.reshape(widths, -1)
 
 
 def grid_order(widths: int, pieces: int) -> Iterator[tuple[int, int]]:

@@ -1,31 +1,42 @@
-"""Ratios of seconds, which can be compared between machines, and the claims of papers about them.
-
-The pairs come from all papers: exact cross-validation and an approximation of it.
-"""
+"""Ratios of seconds, which can be compared between machines: exact cross-validation and its approximations."""
 
 from __future__ import annotations
 
-import csv
 import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
-from kselect.errors import DataError
-from kselect.papers import PAPERS
-from kselect.papers.base import Faster, TimedPair
-from kselect.timing.cells import Seconds, TimedMethod, Timings
+from kselect.store.timings import Seconds, TimedMethod, Timings
 
 # "About as much" means up to this many times the approximation's seconds.
 ABOUT = 2.0
 Price = Literal["no more", "about as much", "more"]
 PRICES: tuple[Price, ...] = ("no more", "about as much", "more")
-RULE = (
-    "(Supported: the median of the data sets reaches the claimed ratio. Mixed: some data sets reach it. "
-    "Not supported: none does.)"
+
+
+@dataclass(frozen=True)
+class TimedPair:
+    """Exact cross-validation and an approximation of it; a ``k`` in a name stands for the folds.
+
+    ``short`` names the approximation in a table heading. Counting operations, it takes ``factors`` Cholesky factors
+    of n rows, described in ``words``; the exact one takes k of n - n/k rows.
+    """
+
+    exact: str
+    approximate: str
+    short: str
+    factors: float
+    words: str
+
+
+PAIRS = (
+    TimedPair("k-CV", "BIF-k-CV", "BIF", 3.0, "one inverse of n"),
+    TimedPair(
+        *("k-CV", "k-FBIF", "FBIF", 1.0),
+        "one of n for KRR, which is trained for each grid point",
+    ),
 )
-SpeedWord = Literal["supported", "mixed", "not supported"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +64,14 @@ class TimingEntry:
         return cpu(self.cell.paper) if self.cell else None
 
     @property
+    def without_fits(self) -> Number | None:
+        """Return the CPU seconds of the paper's algorithm without the trainings, if they were told apart."""
+        seconds = self.cell.paper if self.cell else None
+        if seconds is None or seconds.without_fits is None:
+            return None
+        return Number(seconds.without_fits, not seconds.whole)
+
+    @property
     def ours(self) -> Number | None:
         """Return the CPU seconds of our algorithm."""
         return cpu(self.cell.ours) if self.cell else None
@@ -71,6 +90,8 @@ class CostComparison:
     ----------
     measured, published
         Exact / approximate, both with the paper's algorithms on this machine, and as published.
+    bare
+        ``measured`` without the trainings of the approximation, as ijcai2018 counts its cost.
     shortcut
         Exact with the paper's algorithm / exact with ours: what the closed form saves.
     price, verdict
@@ -86,6 +107,7 @@ class CostComparison:
     shortcut: Number | None
     price: Number | None
     verdict: Price | None
+    bare: Number | None = None
 
 
 def judge(price: float) -> Price:
@@ -120,9 +142,8 @@ def entries(
 def comparisons(found: Iterable[TimingEntry]) -> list[CostComparison]:
     """Pair exact and approximate cross-validation with the same k, sorted by k, data sets in their order."""
     by_name = {(e.dataset, e.cell.criterion, e.cell.folds): e for e in reversed([*found]) if e.cell}
-    known = [pair for paper in PAPERS.values() for pair in paper.timed_pairs]
     pairs = []
-    for pair in known:
+    for pair in PAIRS:
         for (dataset, criterion, k), exact in reversed([*by_name.items()]):
             other = by_name.get((dataset, pair.approximate, k))
             if criterion != pair.exact or k is None or other is None:
@@ -134,7 +155,8 @@ def comparisons(found: Iterable[TimingEntry]) -> list[CostComparison]:
                 ratio(exact.paper, exact.ours),
             )
             verdict = judge(price.value) if price else None
-            pairs.append(CostComparison(k, exact, other, pair, *ratios, price, verdict))
+            bare = ratio(exact.paper, other.without_fits)
+            pairs.append(CostComparison(k, exact, other, pair, *ratios, price, verdict, bare))
     return sorted(pairs, key=lambda one: one.folds)
 
 
@@ -175,59 +197,3 @@ def summarise(pairs: Iterable[CostComparison]) -> list[CostSummary]:
             )
         )
     return found
-
-
-@dataclass(frozen=True)
-class SpeedVerdict:
-    """A claim, and on how many data sets the measured and the published seconds reach its ratio.
-
-    ``spread`` is the lowest, median and highest ratio measured.
-    """
-
-    claim: Faster
-    reached: int
-    measured: int
-    published: int
-    printed: int
-    spread: tuple[float, float, float]
-
-    @property
-    def verdict(self) -> SpeedWord:
-        """Apply ``RULE``."""
-        if self.spread[1] >= self.claim.times:
-            return "supported"
-        return "mixed" if self.reached else "not supported"
-
-
-def judge_speed(paper: str, pairs: Iterable[CostComparison]) -> list[SpeedVerdict]:
-    """Judge every claim of a paper about seconds, on the data sets that the claim names."""
-    known, found = list(pairs), []
-    for claim in PAPERS[paper].faster if paper in PAPERS else ():
-        mine = [
-            one
-            for one in known
-            if (one.pair, one.folds) == (claim.pair, claim.folds)
-            and (not claim.datasets or one.exact.dataset in claim.datasets)
-        ]
-        here = sorted(one.measured.value for one in mine if one.measured)
-        there = [one.published.value for one in mine if one.published]
-        spread = (here[0], statistics.median(here), here[-1]) if here else (0.0, 0.0, 0.0)
-        reached, printed = (sum(v >= claim.times for v in values) for values in (here, there))
-        found.append(SpeedVerdict(claim, reached, len(here), printed, len(there), spread))
-    return found
-
-
-def read_published(path: Path) -> dict[tuple[str, str], float]:
-    """Return the seconds that a paper printed, by data set and method; empty if it has no such table."""
-    if not path.is_file():
-        return {}
-    with path.open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    try:
-        return {
-            (row["dataset"], row["method"]): float(row["mean"])
-            for row in rows
-            if "seconds" in (row["spread_kind"], row["setting"]) and row["mean"]
-        }
-    except (KeyError, ValueError) as error:
-        raise DataError(f"{path}: not a table of published numbers ({error})") from None

@@ -4,32 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from kselect.core.experiment import Experiment
 from kselect.core.job import protocol_of
-from kselect.report.elements import CLAIMS_FILE, Details, Heading, Notes, Paragraph, Passage
+from kselect.report.elements import Details, Notes, Passage
 from kselect.report.writers import table_files
 from kselect.store.jobs import Store
-from kselect.timing.cells import Timings, read_timings, timed_methods
-from kselect.timing.ratios import RULE, TimingEntry, entries, read_published
-from kselect.timing.tables import TimingSheet, explain, make_sheet, tidy_table
+from kselect.store.timings import keep_current, read_all
+from kselect.timing.ratios import TimingEntry, entries
+from kselect.timing.tables import TimingSheet, make_sheet, tidy_table
 
 NOT_MEASURED = "not measured yet"
 OTHER_CONFIG = "measured with another config"
-
-
-def read_all(experiment: Experiment, store: Store) -> list[Timings]:
-    """Read the timings of the experiment's data sets and methods, in its order."""
-    found = []
-    for name in experiment.datasets:
-        if timings := read_timings(store, name):
-            wanted = {(m.label, m.text) for m in timed_methods(experiment, name)}
-            if cells := tuple(c for c in timings.cells if (c.method, c.params) in wanted):
-                found.append(replace(timings, cells=cells))
-    return found
 
 
 def write_tables(
@@ -43,7 +30,7 @@ def write_tables(
 
     ``environments`` maps digests to environments of this and earlier runs, ``missing`` data sets to reasons.
     """
-    timings = read_all(experiment, store)
+    timings = keep_current(experiment, read_all(experiment, store))
     used = {c.environment for t in timings for c in t.cells}
     mine = {d: dict(environments.get(d, {})) for d in sorted(used)}
     there = {t.dataset for t in timings}
@@ -87,14 +74,17 @@ def sheet_of(
     return make_sheet(experiment, found, list(machines), notes)
 
 
-def kept_sheet(experiment: Experiment, store: Store, published: Path) -> TimingSheet | None:
-    """Make the tables of a results folder with the ``published`` seconds; None if nothing was timed."""
-    timings = read_all(experiment, store)
+def kept_sheet(
+    experiment: Experiment, store: Store, published: Mapping[tuple[str, str], float]
+) -> TimingSheet | None:
+    """Make the tables of a results folder; None if nothing was timed."""
+    facts = kept_facts(store)
+    timings = keep_current(experiment, read_all(experiment, store))
     mine = [t for t in timings if t.protocol == protocol_of(experiment, t.dataset, t.data_sha256)]
     if not mine:
         return None
     others = {t.dataset: OTHER_CONFIG for t in timings if t not in mine}
-    found, facts = entries(mine, experiment.labels, read_published(published)), kept_facts(store)
+    found = entries(mine, experiment.labels, published)
     absent = {**facts.get("missing", {}), **others}
     return sheet_of(experiment, found, facts.get("environments", {}), absent)
 
@@ -110,12 +100,7 @@ def kept_facts(store: Store) -> dict[str, Any]:
 
 
 def make_passages(sheet: TimingSheet) -> Iterator[Passage]:
-    """Yield the verdicts, which stand among all claims, and a chapter with the ratios before the seconds."""
-    for found in sheet.verdicts:
-        text = explain(found)
-        verdict = Paragraph(text[0].upper() + text[1:], found.verdict)
-        rule = Paragraph(RULE.strip("()"), soft=True)
-        yield Passage("claims", (Heading(found.claim.text, 3), verdict, rule), CLAIMS_FILE)
+    """Yield a chapter with the ratios before the seconds."""
     seconds, *ratios = sheet.tables
     tables = [*(Details("Ratios of seconds", (table,)) for table in ratios)]
     notes = Notes((*sheet.findings, *sheet.notes))

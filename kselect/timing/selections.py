@@ -19,7 +19,7 @@ from kselect.search.continuous import search_continuously
 from kselect.search.grid import Paths, score
 from kselect.search.pruned import prunes, select_minimum
 from kselect.search.training_context import TrainingContext
-from kselect.timing.paper.base import BIAS, Algorithm, TimedProblem
+from kselect.timing.paper.base import BIAS, Algorithm, Stopwatch, TimedProblem
 
 # Our continuous search -> the search that the paper describes for the same objective.
 AS_PUBLISHED = {"flkl": Choice("nelder-mead")}
@@ -54,8 +54,7 @@ class Training:
 
     def learner(self, method: Method) -> Choice:
         """Return the learner that scores a method."""
-        task = self.experiment.info(self.dataset).task
-        return dict(method.scored_by).get(task, dict(self.experiment.learners)[task])
+        return learner_of(self.experiment, self.dataset, method)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -64,11 +63,21 @@ class Training:
         return rows, features
 
 
+def learner_of(experiment: Experiment, dataset: str, method: Method) -> Choice:
+    """Return the learner that scores a method on a data set."""
+    task = experiment.info(dataset).task
+    return dict(method.scored_by).get(task, dict(experiment.learners)[task])
+
+
 class TimedSelection(Protocol):
-    """A selection over the grid in pieces; each of the ``pieces`` of a width has equally many ridges."""
+    """A selection over the grid in pieces; each of the ``pieces`` of a width has equally many ridges.
+
+    ``fits`` times the trainings that can be told apart; without a lap there are none.
+    """
 
     training: Training
     pieces: int
+    fits: Stopwatch
 
     def start(self) -> None:
         """Do what is needed once: distances between the rows."""
@@ -85,7 +94,7 @@ class PaperSelection:
     def __init__(self, training: Training, method: Method, algorithm: Algorithm) -> None:
         self.training, self.method, self.algorithm = training, method, algorithm
         self.lams = training.experiment.lam.lams(training.shape[0])
-        self.pieces = len(self.lams)
+        self.pieces, self.fits = len(self.lams), Stopwatch()
 
     def start(self) -> None:
         """Compute distances and draw the folds."""
@@ -101,6 +110,7 @@ class PaperSelection:
             self.context.order,
             dict(learner.params).get("h", 0.0),
         )
+        self.fits = self.problem.fits
 
     def width(self, position: int) -> Piece:
         """Compute the kernel matrix and what the algorithm needs of it for every ridge."""
@@ -115,7 +125,7 @@ class OurSelection:
     pieces = 1
 
     def __init__(self, training: Training, method: Method) -> None:
-        self.training, self.method = training, method
+        self.training, self.method, self.fits = training, method, Stopwatch()
 
     def start(self) -> None:
         """Compute distances."""

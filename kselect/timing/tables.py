@@ -8,30 +8,31 @@ from dataclasses import dataclass, replace
 
 from kselect.core.experiment import Experiment
 from kselect.core.table import DASH, Column, Group, Table, Values
-from kselect.papers.base import TimedPair
 from kselect.report.words import SCALES, SCALES_ON, describe_kernels, describe_learners
-from kselect.timing.cells import REPEATS, Seconds
+from kselect.store.timings import REPEATS, Seconds
 from kselect.timing.ratios import (
     ABOUT,
-    RULE,
     CostComparison,
     CostSummary,
     Number,
-    SpeedVerdict,
+    TimedPair,
     TimingEntry,
     comparisons,
-    judge_speed,
     ratio,
     summarise,
 )
 
 NAME = "seconds"
 ROUGH = "~"
-WAYS = (("paper's", "paper"), ("ours", "ours"), ("published", "published"))
+WAYS = (
+    *(("paper's", "paper"), ("  without training", "without_fits")),
+    *(("ours", "ours"), ("published", "published")),
+)
 # Seconds have no more than four digits.
 NUMBERS = (
     *("paper_cpu", "paper_wall", "paper_share", "ours_cpu", "ours_wall", "ours_share", "published"),
     *("paper_over_ours", "cv_over_bif", "published_cv_over_bif", "exact_ours_over_bif"),
+    *("paper_without_training", "cv_over_bif_without_training"),
 )
 TIDY = (
     *(Column(csv=name) for name in ("dataset", "rows", "features", "method")),
@@ -43,22 +44,17 @@ TIDY = (
 
 @dataclass(frozen=True)
 class TimingSheet:
-    """The content of the timing tables: tables, findings, judged claims of the paper, and notes."""
+    """The content of the timing tables: tables, findings, and notes."""
 
     tables: tuple[Table, ...]
     findings: tuple[str, ...]
-    verdicts: tuple[SpeedVerdict, ...]
     notes: tuple[str, ...]
 
     @property
     def printed(self) -> tuple[Table, ...]:
         """Return the tables with all sentences below the last."""
-        claims = (
-            f"Claim: {v.claim.text}. {v.verdict.capitalize()}: {explain(v)} {RULE}"
-            for v in self.verdicts
-        )
         *others, last = self.tables
-        return (*others, replace(last, notes=(*self.findings, *claims, *self.notes)))
+        return (*others, replace(last, notes=(*self.findings, *self.notes)))
 
 
 def make_sheet(
@@ -75,14 +71,13 @@ def make_sheet(
         tables.append(ratios_table(name, pair, [one for one in pairs if one.pair == pair]))
     way = "by the closed form" if experiment.search == "grid" else "by bounds or the closed form"
     findings = [sentence for s in summarise(pairs) for sentence in describe_cost(s, way)]
-    verdicts = tuple(v for v in judge_speed(experiment.paper, pairs) if v.measured)
     failures = (
         f"{e.dataset}, {e.method} failed: {e.cell.failure.rstrip('.')}."
         for e in found
         if e.cell and e.cell.failure
     )
     below = (*agreement(found, moving=moving(experiment)), *notes, *failures)
-    return TimingSheet(tuple(tables), tuple(findings), verdicts, below)
+    return TimingSheet(tuple(tables), tuple(findings), below)
 
 
 def tidy_table(found: Sequence[TimingEntry]) -> Table:
@@ -93,6 +88,7 @@ def tidy_table(found: Sequence[TimingEntry]) -> Table:
         cell, pair = e.cell, pairs.get((e.dataset, e.method))
         numbers = [e.published, ratio(e.paper, e.ours)]
         numbers += [pair.measured, pair.published, pair.price] if pair else [None] * 3
+        numbers += [e.without_fits, pair.bare if pair else None]
         rows.append(
             (
                 *(e.dataset, e.rows, e.features, e.method),
@@ -114,14 +110,14 @@ def parts(seconds: Seconds | None) -> Values:
 def seconds_table(
     experiment: Experiment, found: Sequence[TimingEntry], machines: Sequence[str]
 ) -> Table:
-    """Return up to three rows per data set: the paper's algorithm, ours, and the published seconds."""
+    """Return up to four rows per data set: the paper's algorithm, also without training, ours, and as published."""
     methods = list(dict.fromkeys(e.method for e in found))
     ways = [way for way in WAYS if any(getattr(e, way[1]) for e in found)]
     groups = []
     for name in dict.fromkeys(e.dataset for e in found):
         mine = {e.method: e for e in found if e.dataset == name}
         one = next(iter(mine.values()))
-        names = iter((name, f"  {one.rows} x {one.features}", ""))
+        names = iter((name, f"  {one.rows} x {one.features}", "", ""))
         rows = (
             (next(names), way, *(show_entry(mine[m], key) for m in methods)) for way, key in ways
         )
@@ -154,9 +150,11 @@ def ratios_table(name: str, pair: TimedPair, pairs: Sequence[CostComparison]) ->
         *(f"{exact} / {short}", "published", f"{exact} / exact, ours"),
         *(f"exact {exact}, ours", f"{pair.approximate}, paper's", f"exact / {short}"),
     )
+    bare = any(one.bare for one in pairs)
     columns = (
         *(Column("folds", align="left"), Column("data set", align="left")),
         *(Column(heading) for heading in headings),
+        *([Column(f"{exact} / {short} without training")] if bare else []),
         Column("exact costs"),
     )
     folds = list(dict.fromkeys(one.folds for one in pairs))
@@ -179,6 +177,7 @@ def ratios_table(name: str, pair: TimedPair, pairs: Sequence[CostComparison]) ->
                 *(str(k) if one is mine[0] else "", one.exact.dataset),
                 *map(show, (one.measured, one.published, one.shortcut)),
                 *map(show, (one.exact.ours, one.approximate.paper, one.price)),
+                *([show(one.bare)] if bare else []),
                 one.verdict or DASH,
             )
             for one in mine
@@ -237,14 +236,16 @@ def describe_algorithms(experiment: Experiment) -> list[str]:
         texts = [
             "Paper's: the papers' own algorithms, with one kernel matrix per width (k-CV: a Cholesky solution for "
             "every fold and grid point; BIF: one inverse for every grid point, then the recursion; FBIF: one "
-            "training for every grid point; the smoothed hinge by Newton's method in the primal).",
+            "training for every grid point; ER: the eigenvalues of every kernel matrix, and one training for every "
+            "grid point; the smoothed hinge by Newton's method in the primal).",
             f"{ours}{'' if experiment.search == 'grid' else bounds}.",
         ]
     if any(m.search for m in experiment.table):
         texts.append(
             "FLKL, paper's: Nelder-Mead over its two hyper-parameters, with an inner gradient descent for the "
             "widths of every fold. Ours: continuous searches with analytic gradients (kselect list searches), "
-            "each including its start, the RBF solution. Every search runs to its end, whatever the budget."
+            "each including its start, the RBF solution. Ours run to their end; a search of the paper that exceeds "
+            "the budget has no seconds."
         )
     return texts
 
@@ -269,18 +270,6 @@ def describe_cost(s: CostSummary, way: str) -> list[str]:
             "sets that have both)."
         )
     return found
-
-
-def explain(found: SpeedVerdict) -> str:
-    """Return the numbers behind a verdict."""
-    low, middle, high = (show(Number(v)) for v in found.spread)
-    sentence = (
-        f"with the paper's algorithms here it is {middle} times as fast in the median of {found.measured} "
-        f"data sets, from {low} to {high}, and reaches {found.claim.times:g} on {found.reached}."
-    )
-    if not found.printed:
-        return sentence
-    return f"{sentence} As published it reaches that on {found.published} of {found.printed}."
 
 
 def agreement(found: Sequence[TimingEntry], *, moving: bool) -> tuple[str, ...]:

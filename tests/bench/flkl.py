@@ -87,7 +87,7 @@ def seven(problem: Problem, clock: Clock) -> tuple[Solution, Solution, Solution]
     rbf = clock.time("RBF-FLKL", flkl, OuterProblem.of(*problem, xval, ard=False))
     clock.time("ARD-LOO", minimise, X, y, ard=True, start=loo)
     clock.time("ARD-XVAL", minimise, *problem, ard=True, start=xval)
-    ard = clock.time("ARD-FLKL", flkl, OuterProblem.of(*problem, xval, ard=True))
+    ard = clock.time("ARD-FLKL", flkl, OuterProblem.of(*problem, rbf, ard=True))
     clock.time("ARD-BR", minimise_regularised, X, y, start=loo)
     return xval, rbf, ard
 
@@ -143,7 +143,7 @@ def measure(name: str, numbers: range, nested: int) -> None:
         ends.update(one.state for one in found)
         if number - numbers.start < nested:
             rivalry.add(problem, start, ard=False)
-            rivalry.add(problem, start, ard=True)
+            rivalry.add(problem, found[0], ard=True)
     share = 1.0 / len(numbers)
     print(f"{name}: {share * clock.total:.3f} CPU s per replicate, largest {largest:.3f}", end=" ")
     print(f"(at most {LIMITS[name]}); FLKL ended: {dict(ends)}")

@@ -35,7 +35,9 @@ def test_whole(results: Path) -> None:
     assert run.returncode == 0, run.stderr
     assert "out/report.html" in run.stdout
     assert (results / "report.html").is_file()
-    assert {p.stem for p in (results / "tables").iterdir()} == {"table1", "claims", "edges"}
+    assert {p.stem for p in (results / "tables").iterdir()} == {
+        *("table1", "table1-pairs", "claims", "edges"),
+    }
     assert kselect_in(results.parent, "report", "out", "-q").stdout == ""
 
 
@@ -187,6 +189,20 @@ def test_a_damaged_config(results: Path) -> None:
     assert "out/config.resolved.yaml:" in refused(results.parent, "out")
 
 
+@pytest.mark.parametrize("gone", ["nothing", "jobs"])
+def test_results_of_another_config_say_how_to_compute_them_again(results: Path, gone: str) -> None:
+    """The advice is one that kselect run understands: kselect report has no --output and no --force."""
+    kept = results / "config.resolved.yaml"
+    kept.write_text(kept.read_text().replace("seed: 0", "seed: 1"))
+    shutil.rmtree(results / gone, ignore_errors=True)
+    line = refused(results.parent, "out")
+    assert "computed with another config" in line
+    assert line.endswith("compute all of it again: kselect run CONFIG --output out --force")
+    again = line.partition("again: kselect ")[2].replace("CONFIG", "out/config.resolved.yaml")
+    assert kselect_in(results.parent, *again.split(), "-q").returncode == 0
+    assert kselect_in(results.parent, "report", "out").returncode == 0
+
+
 def test_an_output_folder_that_cannot_be_written(results: Path) -> None:
     shutil.rmtree(results / "tables", ignore_errors=True)
     (results / "tables").write_text("a file")
@@ -229,3 +245,24 @@ def test_a_variant_that_has_changed_is_not_reported(tmp_path: Path) -> None:
     run = kselect_in(tmp_path, "report", "out")
     assert run.returncode == 2
     assert "out/variants/minmax: its results are of another definition" in run.stderr
+
+
+def test_a_paper_of_your_own_goes_with_the_results(tmp_path: Path) -> None:
+    """A run copies the paper that is next to the config; the report then needs nothing else."""
+    write_config(tmp_path, f"paper: new\n{SMALL}")
+    papers = tmp_path / "published"
+    papers.mkdir()
+    claim = "{id: first, kind: lower, text: 5-KS is better, left: 5-KS, right: k-CV}"
+    (papers / "new.yaml").write_text(f"title: A new paper\nclaims:\n  - {claim}\n")
+    head = "paper,table,dataset,method,setting,mean,spread,spread_kind"
+    (papers / "new.csv").write_text(f"{head}\nnew,1,heart,5-CV,lam=0.1,17.5,2,sd\n")
+    narrow = ("-d", "heart", "--splits", "2", "-o", "out", "-q")
+    assert kselect_in(tmp_path, "run", "small.yaml", *narrow).returncode == 0
+    (tmp_path / "out").rename(tmp_path / "moved")
+    shutil.rmtree(papers)
+    assert kselect_in(tmp_path, "report", "moved", "-q").returncode == 0
+    tables = tmp_path / "moved/tables"
+    assert "\nfirst,first,5-KS is better,lower," in (tables / "claims.csv").read_text()
+    assert "heart,lam=0.1,5-CV,17.5,2,sd," in (tables / "published.csv").read_text()
+    (tmp_path / "moved/published/new.yaml").unlink()
+    assert "paper: unknown paper 'new'" in refused(tmp_path, "moved")

@@ -147,6 +147,32 @@ def test_resuming_measures_only_missing_cells(folder: Path) -> None:
     assert len(table(folder)) == 10
 
 
+def test_cells_of_an_earlier_version_are_completed(tmp_path: Path) -> None:
+    """A cell without the paper's ER, or without the trainings of FBIF, is measured again; others are not."""
+    text = CLASSES.partition("criteria:")[0].replace("learner: lssvm", "learner: krr")
+    write_config(tmp_path, f"{text}criteria: [ELOO, ER, 5-FBIF]\ndatasets: [heart]\n")
+    flags = ("time", "small.yaml", "-o", "out")
+    assert kselect_in(tmp_path, *flags).returncode == 0
+    before = cells(tmp_path, "heart")
+    assert all(cell["difference"] < 1e-9 for cell in before.values())
+    fits = {name: cell["paper"]["fits"] for name, cell in before.items()}
+    assert fits["ELOO"] is fits["ER"] is None
+    assert 0 < fits["5-FBIF"] < before["5-FBIF"]["paper"]["cpu"]
+    path = tmp_path / "out/timing/heart.json"
+    data = json.loads(path.read_text())
+    for cell in data["cells"]:
+        if cell["method"] == "ER":
+            cell["paper"] = None
+        else:
+            del cell["paper"]["fits"]
+    path.write_text(json.dumps(data))
+    run = kselect_in(tmp_path, *flags)
+    assert "2 of 3 cells to measure" in run.stderr
+    assert cells(tmp_path, "heart")["ELOO"]["paper"] == {**before["ELOO"]["paper"], "fits": None}
+    assert "0 of 3 cells to measure" in kselect_in(tmp_path, *flags).stderr
+    assert "without training" in (tmp_path / "out/tables/seconds.md").read_text()
+
+
 def test_force_and_filters(folder: Path) -> None:
     before = {name: cells(folder, name) for name in ("heart", "sonar")}
     flags = ("-d", "heart", "-c", "5-CV", "-c", "EP", "-f", "-q")

@@ -534,7 +534,7 @@ def test_ridges_in_units_of_n_lam() -> None:
     assert found.lam == LamGrid((0.1, 10.0), "fixed", "n lam")
     assert [s.text for s in found.lam.settings()] == ["n lam=0.1", "n lam=10"]
     assert found.lam.lams(50) == (0.002, 0.2)
-    assert "lam.unit: must be lam or n lam, not the text 'n'" in complaint(
+    assert "lam.unit: must be lam or n lam or C, not the text 'n'" in complaint(
         "lam: {fixed: [1], unit: n}"
     )
     assert "takes fixed or select, and a grid" in complaint("lam: {unit: lam}")
@@ -698,7 +698,7 @@ def test_resolved_contains_every_default() -> None:
     write()
     written = yaml.safe_load(resolved())
     assert list(written) == [
-        "name", "paper", "title", "learner", "scale", "scale-on", "train", "stratify", "splits",
+        "name", "paper", "title", "learner", "scale", "scale-on", "scale-target", "train", "stratify", "splits",
         "seed", "kernels", "lam", "ridge", "loss", "also-loss", "tune-folds", "search", "criteria", "datasets",
         "figures", "variants",
     ]  # fmt: skip
@@ -758,7 +758,7 @@ def test_ijcai2018_protocol() -> None:
     assert found.kernels == tuple(Gaussian(2.0**e) for e in range(-15, 16))
     assert found.lam == LamGrid(tuple(2.0**e for e in range(-15, 16, 2)), "select")
     assert {d: len(found.splits_on(d)) for d in ("heart", "mg", "a2a", "abalone", "cpusmall")} == {
-        "heart": 50, "mg": 50, "a2a": 10, "abalone": 10, "cpusmall": 10,
+        "heart": 10, "mg": 10, "a2a": 5, "abalone": 1, "cpusmall": 1,
     }  # fmt: skip
     methods = {m.label: m for m in found.table}
     printed = ("5-FBIF", "5-CV", "10-FBIF", "10-CV", "ELOO", "ER")
@@ -831,7 +831,7 @@ def test_ecml2014_protocol() -> None:
         "ecml2014", learners("lssvm"), 0.7, 10,
     )  # fmt: skip
     assert (found.scale, found.scale_on, found.stratify, found.ridge) == (
-        "zscore", "all", False, "fixed",
+        "zscore", "all", False, "per-fold",
     )  # fmt: skip
     assert len(found.datasets) == 9
     table = [dict(m.params) for m in found.methods if m.part == "table"]
@@ -921,3 +921,30 @@ def test_a_figure_without_selected_data_sets_needs_none() -> None:
         == load_config(MY, {"datasets": ["heart"]}).table
     )
     assert len(load_config(MY, {"datasets": ["sonar"]}).methods) == 3 + 3
+
+
+# Scaled targets, and grids of C
+
+
+def test_a_grid_of_c_is_divided_by_the_rows() -> None:
+    """``C = 1 / (2 n lam)``; another learner has no C."""
+    found = load("learner: svm", "lam: {fixed: [0.1, 10], unit: C}")
+    assert [s.text for s in found.lam.settings()] == ["C=0.1", "C=10"]
+    assert found.lam.lams(50) == (0.1, 0.001)
+    words = "lam.unit: C is the parameter of svm and smooth-hinge, not of lssvm"
+    assert words in complaint("lam: {fixed: [1], unit: C}")
+
+
+def test_scaled_targets_are_for_regressions() -> None:
+    """The key is read, and refused if there is no regression."""
+    assert load("learner: krr", "datasets: [mpg]", "scale-target: zscore").scale_target == "zscore"
+    assert load().scale_target == "none"
+    words = "scale-target: scales the targets of regressions; there is none here"
+    assert words in complaint("scale-target: zscore")
+
+
+def test_the_printed_operator_is_for_classification() -> None:
+    """Without a hinge there is no operator of the hinge loss."""
+    lines = ("learner: krr", "lam: {select: [0.1]}", "criteria: [{5-FBIF: {operator: printed}}]")
+    words = "mpg is a regression data set; operator 'printed' of 5-FBIF is for classification only"
+    assert words in complaint(*lines, "datasets: [mpg]")

@@ -79,7 +79,7 @@ class GivenPredictions:
     def __init__(self, held: Array) -> None:
         self.held, self.problem = held, problem()
 
-    def fbif(self, folds: Folds, *, c: float, order: int, rhs: str) -> Array:
+    def fbif(self, folds: Folds, *, c: float, order: int, rhs: str, operator: str) -> Array:
         return self.held
 
 

@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import Case, cases, problem_of, rows
 
-from kselect.criteria.stable_risk import beta, spectral_perturbation, stable_risk, uniform_stability
+from kselect.criteria.stable_risk import (
+    beta,
+    prediction_change,
+    spectral_perturbation,
+    square_bound,
+    stable_risk,
+    uniform_stability,
+)
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import LEARNERS
 from kselect.learners.svm import svm
@@ -102,3 +109,38 @@ def test_a_bias_breaks_the_bound() -> None:
     p = problem_of(Gaussian(0.01), X, y, (1.0 / 12,))
     (found,) = uniform_stability(svm(p))
     assert found > 0.5
+
+
+def test_changes_and_bounds_of_the_square_loss() -> None:
+    """Theorem 8: ``(C1 beta + C2) / (n - 1)`` bounds the change of predictions, Theorem 1 that of the loss."""
+    X, y = rows(20)
+    p = problem_of(Gaussian(1.0), X, y, (0.5, 2.0), ridge="per-fold")
+    path, n = LEARNERS["krr"].path(p), 20
+    change, loss = prediction_change(path), uniform_stability(path, loss="squared")
+    M, kappa, size = np.abs(y).max(), p.K.diagonal().max(), oracles.stability(p.K)
+    for at, lam in enumerate(p.lams.tolist()):
+        full = p.K @ oracles.fit(p.K, y, n * lam, False)[0]
+        others = []
+        for i in range(n):
+            T = oracles.without(np.array([i]), n)
+            alpha, _ = oracles.fit(p.K[np.ix_(T, T)], y[T], (n - 1) * lam, False)
+            others.append(p.K[:, T] @ alpha)
+        assert change[at] == pytest.approx(np.abs(np.array(others) - full).max(), rel=1e-9)
+        squares = np.abs((np.array(others) - y) ** 2 - (full - y) ** 2).max()
+        assert loss[at] == pytest.approx(squares, rel=1e-9)
+        eight = (kappa * M / lam**2 * size + 2 * kappa * M / lam) / (n - 1)
+        assert square_bound(path, theorem="8")[at] == pytest.approx(eight)
+        one = eight * (2 * M + 2 * kappa * M / lam)
+        assert square_bound(path)[at] == pytest.approx(one)
+        assert change[at] < eight
+        assert loss[at] < one
+
+
+def test_uniform_stability_of_the_svm_has_the_ridge_of_the_protocol() -> None:
+    """With ``per-fold`` the fits without a row have ``C = 1 / (2 (n - 1) lam)``."""
+    X, y = rows(12)
+    p = problem_of(Gaussian(1.0), X, y, (0.05,), ridge="per-fold")
+    other = problem_of(Gaussian(1.0), X, y, (0.05 * 11 / 12,), ridge="fixed")
+    np.testing.assert_allclose(svm(p).without(3), svm(other).without(3), atol=1e-9)
+    kept = problem_of(Gaussian(1.0), X, y, (0.05,), ridge="fixed")
+    np.testing.assert_array_equal(svm(p).loo(), svm(kept).loo())

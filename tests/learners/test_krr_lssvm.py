@@ -17,6 +17,7 @@ from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Linear
 from kselect.learners import LEARNERS, Problem
 from kselect.learners.krr_lssvm import SquareLossPath
+from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 
@@ -274,3 +275,18 @@ def test_regular_kernel_without_a_ridge(bias: bool) -> None:
     X, y = rows(12)
     path = SquareLossPath(problem_of(Gaussian(0.25), X, y, [0.0]), bias=bias)
     np.testing.assert_array_equal(path.decision()[0], y)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("mode", ["fixed", "per-fold"])
+def test_predictions_without_one_row_are_those_of_retraining(mode: RidgeMode, bias: bool) -> None:
+    """The ridge is n lam, or (n - 1) lam with ``per-fold``."""
+    X, y = rows(15)
+    p = problem_of(Gaussian(1.0), X, y, (0.01, 1.0), ridge=mode)
+    path = SquareLossPath(p, bias=bias)
+    for i in (0, 7):
+        T = oracles.without(np.array([i]), 15)
+        for found, lam in zip(path.without(i), p.lams.tolist(), strict=True):
+            gamma = (14 if mode == "per-fold" else 15) * lam
+            alpha, b = oracles.fit(p.K[np.ix_(T, T)], y[T], gamma, bias)
+            np.testing.assert_allclose(found, p.K[:, T] @ alpha + b, atol=1e-9)

@@ -88,6 +88,23 @@ def test_fbif_is_the_recursion(
             np.testing.assert_allclose(found[at, F], want, atol=limit * (1 + np.abs(want).max()))
 
 
+def test_the_printed_operator_counts_all_rows() -> None:
+    """``Lt = 2 lam I + Kt / (2 h n)``, without I0; the square loss has no such reading."""
+    p, folds, landmarks = blobs(), folds_of(), np.array([0, 3, 7, 11, 20])
+    p, c = on_columns(p, landmarks)
+    path = smooth_hinge(p)
+    found = path.fbif(folds, c=c, order=1, rhs="exact", operator="printed")
+    Kt, fits = slow.nystrom(p.K, landmarks), path.decision()
+    for at, lam in enumerate(p.lams.tolist()):
+        u, v = slow.slopes(p.y, fits[at], 0.05)
+        inverse = np.linalg.inv(slow.operator(Kt, np.full(30, 1.0 / (2.0 * 0.05)), lam))
+        for F in folds.members:
+            want = slow.recursion(p.K, inverse, fits[at], u, v, lam, F, 1)[F]
+            np.testing.assert_allclose(found[at, F], want, rtol=1e-8, atol=1e-8)
+    with pytest.raises(TrialError, match="operator: printed is a reading of the hinge loss"):
+        krr(p).fbif(folds, c=c, order=1, rhs="exact", operator="printed")
+
+
 @pytest.mark.parametrize("tau", [0.1, 1.0, 100.0])
 @pytest.mark.parametrize("lam", [0.01, 0.1, 10.0])
 def test_woodbury_forms_are_the_dense_inverses(tau: float, lam: float) -> None:

@@ -59,20 +59,20 @@ def test_a_new_kind_needs_no_other_edit(toy: Any, tmp_path: Path) -> None:
 
 
 def test_every_module_registers_a_section_or_a_kind_of_figure() -> None:
-    """The exceptions are the bases and the drawings of a ranking."""
+    """The exceptions are the bases, and the drawings and the literature of a ranking."""
     folders = ("sections", "figures")
     files = {f"kselect.report.{d}.{p.stem}" for d in folders for p in (HERE / d).glob("*.py")}
     others = {f"kselect.report.{d}.{name}" for d in folders for name in ("__init__", "base")}
-    others.add("kselect.report.figures.rank_diagram")
+    others |= {f"kselect.report.figures.{name}" for name in ("rank_diagram", "literature")}
     found = {getattr(one, "__module__") for one in (*SECTIONS.values(), *FIGURES.values())}  # noqa: B009
     assert found == files - others
 
 
-TABLES = sorted(p for p in HERE.rglob("*.py") if p.parent.name != "figures")
+TABLES = sorted(p for p in HERE.rglob("*.py") if p.parent.name not in ("figures", "claims"))
 
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda p: p.stem)
-def test_only_figures_import_numerical_libraries(path: Path) -> None:
+def test_only_figures_and_claims_import_numerical_libraries(path: Path) -> None:
     """main_table.py may compute a median to choose its decimals."""
     names = {
         name.split(".")[0]
@@ -122,7 +122,8 @@ def both() -> Study:
 
 
 def test_each_figure_has_its_own_caption(shown: list[Picture]) -> None:
-    gaps, errors, discrepancy = shown
+    gaps, errors, discrepancy, squares = shown
+    assert "linear axes" in squares.caption
     assert gaps.caption.startswith("Test error of 5-KS minus 5-CV over eta at λ = 0.001, mean of")
     assert "Dotted: eta = 2, as in the table." in gaps.caption
     assert errors.caption == (

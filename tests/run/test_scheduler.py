@@ -351,7 +351,8 @@ def test_a_job_of_another_version(done: Path) -> None:
     for flags in ((), ("-d", "heart"), ("--dry-run",)):
         line = refused(done, "run", "small.yaml", "-o", "out", *flags)
         assert (
-            "out/jobs/sonar/1.json: written by another version; delete it, or use --force" in line
+            "out/jobs/sonar/1.json: written by another version; delete it, or use kselect run --force"
+            in line
         )
 
 

@@ -494,3 +494,61 @@ def test_another_learner_may_score(serve: Serve) -> None:
     _, test = train_rows(BASE, heart())
     decision = from_scratch(SELECT, heart(), record)
     assert record.error == significant(oracles.losses("zero-one", heart().y[test], decision).mean())
+
+
+def test_best_on_test_is_the_lowest_error_of_the_grid(serve: Serve) -> None:
+    """The probe has the lowest test error of all grid points, per ridge and with a selected ridge."""
+    data = heart()
+    serve(data)
+    look = Method("best on test", "test-error", None, (), part="best", on_test=True)
+    for spec in (replace(BASE, methods=(CV, look)), replace(SELECT, methods=(CV, look))):
+        records = run(spec).records
+        found = {r.setting: r for r in records if r.part == "best"}
+        assert set(found) == {s.text for s in spec.settings_of(look)}
+        one = next(r for r in records if r.part == "table")
+        _, test = train_rows(spec, data)
+        errors = {}
+        for kernel in spec.kernels:
+            for lam in LAMS:
+                at = replace(one, chosen=kernel.text, lam=lam)
+                wrong = from_scratch(spec, data, at) * data.y[test] <= 0
+                errors[kernel.text, lam] = significant(float(wrong.mean()))
+        for text, r in found.items():
+            assert r.lam is not None
+            assert r.error == errors[r.chosen, r.lam]
+            mine = [e for (_, lam), e in errors.items() if text in ("selected", f"lam={lam:g}")]
+            assert r.error == min(mine)
+
+
+def test_errors_with_scaled_targets_are_in_the_unit_of_the_data(serve: Serve) -> None:
+    """The targets are z-scored on the training rows; the test error is that of the data."""
+    data = embedded("mpg", 100)
+    serve(data)
+    spec = replace(SELECT, learners=learners("krr"), methods=(CV,), datasets=("mpg",))
+    scaled = replace(spec, scale_target="zscore")
+    train, test = train_rows(spec, data)
+    (record,) = run(scaled, dataset="mpg").records
+    centre, spread = data.y[train].mean(), data.y[train].std(ddof=1)
+    twin = replace(data, y=(data.y - centre) / spread)
+    found = centre + spread * from_scratch(spec, twin, record)
+    assert record.error == pytest.approx(float(np.mean((found - data.y[test]) ** 2)), rel=1e-9)
+    (plain,) = run(spec, dataset="mpg").records
+    assert plain.score is not None
+    assert record.score is not None
+    assert record.score * spread**2 != pytest.approx(plain.score)
+    serve(replace(data, y=np.ones_like(data.y)))
+    (failed,) = run(scaled, dataset="mpg").records
+    assert "all targets of the training part are 1" in failed.reason
+
+
+def test_a_criterion_at_a_fixed_kernel_has_its_test_error(serve: Serve) -> None:
+    """Probes have none."""
+    data = heart()
+    serve(data)
+    fixed = replace(CV, part="theory", fixed=Gaussian(4.0), lam=LAMS[1])
+    beta = replace(fixed, label="beta", criterion="beta", folds=None, params=(("share", 1.0),))
+    probe, score = run(replace(BASE, methods=(fixed, beta))).records
+    _, test = train_rows(BASE, data)
+    wrong = from_scratch(BASE, data, score) * data.y[test] <= 0
+    assert score.error == significant(float(wrong.mean()))
+    assert (probe.method, probe.error) == ("beta", None)

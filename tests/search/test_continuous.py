@@ -25,6 +25,7 @@ from kselect.search.continuous import (
     kernel_of,
     search_continuously,
 )
+from kselect.search.flkl import beginning, first_level, outer_problem
 from kselect.search.quasi_newton import rbf
 from kselect.search.training_context import TrainingContext
 from kselect.search.tuned import search_tuned
@@ -275,3 +276,38 @@ def test_one_width_for_all() -> None:
     unit = Unit.of(X, X[:, 0])
     np.testing.assert_allclose(unit.inside(np.array([0.5]), 3), np.full(3, 0.5 * unit.square))
     np.testing.assert_allclose(unit.outside(np.array([0.5]), ard=False), [0.5 / unit.square])
+
+
+@pytest.mark.parametrize("criterion", ["k-CV", "ELOO"])
+def test_the_simplex_lowers_the_error_of_retrained_models(criterion: str) -> None:
+    """Its score is the error at the reported kernel; it is below RBF's, from which it starts."""
+    at = problem()
+    found, rbf = (
+        find(at, method(criterion, name, kernel_name))
+        for name, kernel_name in (("simplex", "ard"), ("quasi-newton", "gaussian"))
+    )
+    K = kernel(differences(at.X, at.X, one=False), widths(found))
+    members = at.folds(5).members if criterion == "k-CV" else [np.array([i]) for i in range(N)]
+    errors = held_out_errors(K, at.targets[0], N * found.point.lam, members)
+    assert found.score == pytest.approx(np.mean(errors**2), rel=1e-6)
+    assert found.score < rbf.score
+    few = method(criterion, "simplex", "ard")
+    few = replace(few, search=Choice("simplex", (("evaluations", 2),)))
+    assert rbf.score >= find(at, few).score > found.score
+    assert find(at, few).state == "iteration limit"
+
+
+def test_ard_starts_from_the_first_level_of_rbf() -> None:
+    """lam, mu and the width of RBF-FLKL are the start of ARD-FLKL; RBF-FLKL itself starts from RBF-XVAL."""
+    at = problem()
+    known, ard = KnownSolutions(at), method("k-CV", "flkl", "ard")
+    single = first_level(known, method("k-CV", "flkl", "gaussian"))
+    start = outer_problem(known, ard)
+    assert np.exp(start.u).tolist() == pytest.approx([single.lam, single.mu])
+    assert start.theta == pytest.approx(np.full(D, single.theta[0]))
+    begun = outer_problem(known, method("k-CV", "flkl", "gaussian"))
+    assert np.exp(begun.u[0]) == pytest.approx(rbf(known, 5).lam)
+    flat = replace(single, theta=np.zeros(1))
+    unit = Unit.of(at.X, at.targets[0])
+    _, theta = beginning(unit, unit.widths(ard=True), at.targets[0], flat)
+    assert (theta > 0.0).all()

@@ -25,6 +25,7 @@ from kselect.kernels import KERNELS
 from kselect.kernels.ard import Ard
 from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.learners import LEARNERS
+from kselect.numerics.folds import draw_folds, stream
 from kselect.selection.request import (
     FLKL,
     LAM,
@@ -220,11 +221,15 @@ def test_the_estimator_learns_relevances(criterion: str) -> None:
 
 
 def test_the_estimator_finds_what_the_search_finds() -> None:
+    """The search starts from RBF-FLKL, as the estimator does.
+
+    From RBF-XVAL it reaches the same flat minimum, but stops elsewhere in it: the outer errors differ by 2e-5 of
+    their size, the widths of irrelevant features by a seventh.
+    """
     X, y = problem()
     model = KernelSelectClassifierCV(kernel="ard", criterion="FLKL").fit(X, y)
-    from kselect.numerics.folds import draw_folds, stream
-
-    found = solved(X, y, draw_folds(60, 5, stream(0, "folds")))
+    folds = draw_folds(60, 5, stream(0, "folds"))
+    found = solved(X, y, folds, start=solved(X, y, folds, ard=False))
     np.testing.assert_allclose(model.kernel_.vector(), found.theta, rtol=1e-6, atol=1e-12)
     assert -model.best_score_ == pytest.approx(found.value)
 

@@ -1,7 +1,9 @@
-"""The comparison of methods over data sets: cells, ranks, contests and coverage."""
+"""The comparison of methods over data sets: cells, ranks, pairs of methods, contests and coverage."""
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ from synthetic import (
 from kselect.core.experiment import Experiment, SplitLimit
 from kselect.core.method import LamGrid, Setting
 from kselect.core.record import Record
-from kselect.stats.comparison import Comparison, Coverage, WinTieLoss, contest
+from kselect.stats.comparison import Comparison, Coverage, WinTieLoss, contest, method_pairs
 from kselect.stats.samples import SplitErrors
 
 SETTING = Setting(0, 0.001)
@@ -86,7 +88,6 @@ def test_fewer_planned_splits_are_not_missing() -> None:
     cells = found.cells[SETTING]
     assert [cells[d, "5-CV"].missing for d in ("heart", "sonar")] == [0, 2]
     assert found.splits == {"heart": 2, "sonar": 4}
-    assert found.contests[SETTING][0].planned == 6
 
 
 def test_one_split_gives_no_test() -> None:
@@ -134,18 +135,45 @@ def test_ranks_use_the_splits_that_all_methods_share() -> None:
     assert ranks.mean == (1.0, 2.0)
 
 
-def test_pairs_come_from_the_claims() -> None:
-    """Every pair that a claim of any paper compares counts, if both of its methods use the loss."""
-    records = sample_records({("heart", "5-CV"): A, ("heart", "5-KS"): B})
-    (only,) = compare(experiment(), records, "squared").contests[SETTING]
-    assert (only.method, only.rival, only.by_mean.losses) == ("5-KS", "5-CV", 1)
-    ks = [("5-KS", "5-CV"), ("10-KS", "10-CV"), ("5-KS", "BR"), ("10-KS", "BR")]
-    bif = [(f"BIF-{k}-CV", f"{k}-CV") for k in (5, 10, 20)]
-    bif += [(label, "EP") for label, _ in bif]
-    other = experiment(methods=(method("5-KS", "k-KS", 5), method("10-CV", "k-CV", 10)))
-    for spec, pairs in ((full_experiment(), ks), (regression_experiment(), bif), (other, [])):
-        found = next(iter(compare(spec, [], "squared").contests.values()))
-        assert [(c.method, c.rival) for c in found] == pairs
+def test_every_pair_of_methods_by_hand() -> None:
+    """Differences are in points, for regression in % of the second; the p-values have Holm's correction."""
+    methods = tuple(method(name, "ELOO", None) for name in ("a", "b", "c"))
+    spec = experiment(methods=methods, datasets=("heart", "sonar", "a2a", "mpg"), splits=(0, 1))
+    percents = {"heart": (0.1, 0.2, 0.2), "sonar": (0.2, 0.25, 0.1), "a2a": (0.1, 0.12, 0.11)}
+    rows = [
+        r
+        for dataset, errors in percents.items()
+        for m, e in zip("abc", errors, strict=True)
+        for r in sample_records({(dataset, m): (e, e)})
+    ]
+    rows += sample_records({("mpg", "a"): (8.0, 9.0), ("mpg", "b"): (10.0, 10.0)}, metric="mse")
+    found = compare(spec, rows, "squared")
+    ab, ac, bc = method_pairs(found, SETTING)
+    assert [(p.first, p.second, p.datasets) for p in (ab, ac, bc)] == [
+        ("a", "b", 4),
+        ("a", "c", 3),
+        ("b", "c", 3),
+    ]
+    assert ab.difference == pytest.approx((-10 - 5 - 2 - 15) / 4)
+    assert ac.difference == pytest.approx((-10 + 10 - 1) / 3)
+    assert (ab.by_mean, ac.by_mean, bc.by_mean) == ((4, 0, 0), (2, 0, 1), (0, 1, 2))
+    p = stats.wilcoxon([-10, -5, -2, -15]).pvalue
+    assert ab.p_value == pytest.approx(min(1.0, 3 * p))
+
+
+def test_a_new_method_changes_no_difference_between_others() -> None:
+    """Only Holm's correction knows of the new pairs."""
+    records = sample_records({(d, m): (e,) for e, (d, m) in enumerate(product("hs", "abc"))})
+    names = {"h": "heart", "s": "sonar"}
+    rows = [replace(r, dataset=names[r.dataset], error=(r.error or 0.0) / 10) for r in records]
+    few, many = (
+        method_pairs(compare(experiment(methods=tuple(methods)), rows, "squared"), SETTING)
+        for methods in (
+            [method(m, "ELOO", None) for m in "ab"],
+            [method(m, "ELOO", None) for m in "abc"],
+        )
+    )
+    assert (few[0].difference, few[0].by_mean) == (many[0].difference, many[0].by_mean)
 
 
 def test_every_setting_has_its_cells() -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from synthetic import experiment, sample_records, study
 
+from kselect.core.claim import Paper
 from kselect.core.method import SELECTED, LamGrid, Setting
 from kselect.errors import DataError
-from kselect.papers import PAPERS, Paper
 from kselect.stats.distances import (
     Agreement,
     Distance,
@@ -40,22 +39,19 @@ def printed(
 
 
 @pytest.fixture
-def four() -> Iterator[str]:
-    """Yield a paper with four splits, nine on sonar, and its own name for 5-CV."""
-    name = "test-paper"
-    PAPERS[name] = Paper(name, 4, {"sonar": 9}, aliases={"CV5": "5-CV"})
-    yield name
-    del PAPERS[name]
+def four() -> Paper:
+    """Return a paper with four splits, nine on sonar, and its own name for 5-CV."""
+    return Paper("four", "", splits=4, splits_of={"sonar": 9}, aliases={"CV5": "5-CV"})
 
 
 def against(
-    paper: str, *rows: Published, errors: tuple[float, ...] = OURS, **spec: object
+    paper: Paper | None, *rows: Published, errors: tuple[float, ...] = OURS, **spec: object
 ) -> tuple[Distance, ...]:
     records = sample_records({("heart", "5-CV"): errors, ("sonar", "5-CV"): errors})
-    return distances(study(experiment(paper=paper, **spec), records, published=rows), "squared")
+    return distances(study(experiment(source=paper, **spec), records, published=rows), "squared")
 
 
-def test_the_distance_by_hand(four: str) -> None:
+def test_the_distance_by_hand(four: Paper) -> None:
     (d,) = against(four, printed(14.0, 6.0))
     assert (d.setting, d.mean, d.difference) == (
         Setting(0, 0.001),
@@ -67,34 +63,34 @@ def test_the_distance_by_hand(four: str) -> None:
 
 
 @pytest.mark.parametrize("splits", [3, 50])
-def test_the_papers_standard_error_is_over_its_own_splits(four: str, splits: int) -> None:
+def test_the_papers_standard_error_is_over_its_own_splits(four: Paper, splits: int) -> None:
     """The paper's number of splits counts, not the number in our config."""
     (d,) = against(four, printed(14.0, 6.0), splits=tuple(range(splits)))
     assert d.errors == pytest.approx(6 / math.sqrt(6**2 / 4 + 10**2 / 3))
 
 
-def test_a_data_set_may_have_its_own_number_of_splits(four: str) -> None:
+def test_a_data_set_may_have_its_own_number_of_splits(four: Paper) -> None:
     (d,) = against(four, printed(14.0, 6.0, dataset="sonar"))
     assert d.errors == pytest.approx(6 / math.sqrt(6**2 / 9 + 10**2 / 3))
 
 
-def test_a_printed_standard_error_is_not_divided(four: str) -> None:
+def test_a_printed_standard_error_is_not_divided(four: Paper) -> None:
     (d,) = against(four, printed(14.0, 6.0, "se"))
     assert d.errors == pytest.approx(6 / math.sqrt(6**2 + 10**2 / 3))
 
 
-def test_the_papers_name_of_a_column(four: str) -> None:
+def test_the_papers_name_of_a_column(four: Paper) -> None:
     (d,) = against(four, printed(14.0, 6.0, method="CV5"))
     assert (d.method, d.runs) == ("5-CV", 3)
 
 
-def test_verdicts(four: str) -> None:
+def test_verdicts(four: Paper) -> None:
     step = 10 / math.sqrt(3)
     found = against(four, *(printed(20 + k * step, 0.0) for k in (1.9, -2.1, 3.9, -4.1)))
     assert [d.verdict for d in found] == ["within 2", "2 to 4", "2 to 4", "beyond 4"]
 
 
-def test_missing_cells_are_listed(four: str) -> None:
+def test_missing_cells_are_listed(four: Paper) -> None:
     rows = [
         printed(1.0, 1.0, dataset="diabetes"),
         printed(1.0, 1.0, method="BR"),
@@ -109,14 +105,14 @@ def test_missing_cells_are_listed(four: str) -> None:
     assert count_agreements(found)[-1].verdicts["missing"] == 5
 
 
-def test_deviations_of_a_single_split_by_hand(four: str) -> None:
+def test_deviations_of_a_single_split_by_hand(four: Paper) -> None:
     """Distances in standard deviations of a split; a standard error is converted first."""
     one, other = against(four, printed(14.0, 6.0), printed(14.0, 6.0, "se"))
     assert one.deviations == pytest.approx(6 / math.hypot(6, 10))
     assert other.deviations == pytest.approx(6 / math.hypot(6 * math.sqrt(4), 10))
 
 
-def test_columns_are_counted(four: str) -> None:
+def test_columns_are_counted(four: Paper) -> None:
     """Verdicts are counted per column and in total, and so are the cells within one deviation."""
     rows = [
         printed(20.0, 1.0),
@@ -131,22 +127,22 @@ def test_columns_are_counted(four: str) -> None:
     assert (every.method, every.cells, every.near) == ("all", 4, 2)
 
 
-def test_a_selected_ridge_matches_an_empty_setting(four: str) -> None:
+def test_a_selected_ridge_matches_an_empty_setting(four: Paper) -> None:
     records = sample_records({("heart", "5-CV"): OURS}, setting="selected")
-    spec = experiment(paper=four, lam=LamGrid((0.1, 1.0), "select"))
+    spec = experiment(source=four, lam=LamGrid((0.1, 1.0), "select"))
     (d,) = distances(
         study(spec, records, published=(printed(20.0, 1.0, setting=SELECTED),)), "squared"
     )
     assert (d.runs, d.verdict) == (3, "within 2")
 
 
-def test_one_split_has_no_spread(four: str) -> None:
+def test_one_split_has_no_spread(four: Paper) -> None:
     (d,) = against(four, printed(1.0, 1.0), errors=(0.1,))
     assert d.verdict == "no spread"
 
 
 def test_an_unknown_paper_has_no_distances() -> None:
-    assert against("", printed(14.0, 6.0)) == ()
+    assert against(None, printed(14.0, 6.0)) == ()
 
 
 def test_a_tidy_table_is_read(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 from synthetic import experiment, method, sample_records
 
 from kselect.core.experiment import Experiment, Variant
-from kselect.papers import PAPERS
 from kselect.stats.sensitivity import sensitivities
 from kselect.stats.sources import Published
 from kselect.stats.study import Study
@@ -57,12 +56,6 @@ def test_distances_are_of_the_plain_columns_on_the_same_cells() -> None:
     assert (minmax.cells, minmax.datasets) == (1, 1)
     assert minmax.distance == 0.0
     assert minmax.usual == pytest.approx(heart)
-
-
-def test_claims_are_counted_for_each() -> None:
-    found = [s.claims[0].total.by_mean for s in sensitivities(study())]
-    assert [(c.wins, c.ties, c.losses) for c in found] == [(1, 0, 1), (0, 0, 1)]
-    assert [s.claims[0].claim for s in sensitivities(study())] == [PAPERS["ecml2014"].claims[0]] * 2
 
 
 def test_no_sensitivities_without_a_finished_variant() -> None:

@@ -7,12 +7,12 @@ from synthetic import (
     experiment,
     full_experiment,
     full_records,
+    known_paper,
     record,
     regression_experiment,
     study,
 )
 
-from kselect.papers import PAPERS
 from kselect.stats import study as module
 from kselect.stats.sources import Machine, read_facts
 from kselect.stats.study import Study
@@ -58,7 +58,7 @@ def test_reconstructed_criteria_come_from_the_registry() -> None:
 
 
 def test_the_paper() -> None:
-    assert study(experiment(), []).paper is PAPERS["ecml2014"]
+    assert study(experiment(), []).paper == known_paper("ecml2014")
     assert study(experiment(paper=""), []).paper is None
 
 

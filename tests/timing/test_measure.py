@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kselect.store.timings import Seconds
 from kselect.timing import measure as measuring
-from kselect.timing.cells import Seconds
 from kselect.timing.measure import difference, even_order, grid_order, sweep
+from kselect.timing.paper import base
+from kselect.timing.paper.base import Stopwatch
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 10, 15, 21])
@@ -52,12 +54,15 @@ class Clock:
 class Fake:
     """A selection that takes 3 to start, 2 per width, and 1 per piece."""
 
-    def __init__(self, clock: Clock, pieces: int = 4, unit: float = 1.0) -> None:
+    def __init__(
+        self, clock: Clock, pieces: int = 4, unit: float = 1.0, *, fitted: bool = False
+    ) -> None:
         experiment = SimpleNamespace(
             kernels=(None,) * 6, lam=SimpleNamespace(values=(0.0,) * pieces)
         )
         self.training: Any = SimpleNamespace(experiment=experiment, shape=(10, 2))
         self.pieces, self.clock, self.unit = pieces, clock, unit
+        self.fits, self.fitted = Stopwatch(), fitted
         self.prepared: list[int] = []
 
     def start(self) -> None:
@@ -68,6 +73,10 @@ class Fake:
         self.prepared.append(position)
 
         def piece(ridge: int) -> Any:
+            if self.fitted:  # three quarters of a piece are the training
+                with self.fits:
+                    self.clock.now += 0.75 * self.unit
+                self.clock.now -= 0.75 * self.unit
             self.clock.now += self.unit
             return np.array([position * 10.0 + ridge])
 
@@ -81,7 +90,7 @@ def measure(selection: Fake, budget: float) -> tuple[Seconds, Any]:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
-    monkeypatch.setattr(measuring, "time", found)
+    monkeypatch.setattr(base, "time", found)
     return found
 
 
@@ -105,6 +114,16 @@ def test_beyond_the_budget_the_rest_is_extrapolated(clock: Clock) -> None:
     assert seconds.share == 5 / 24
     assert not seconds.whole
     assert np.isfinite(scores).sum() == 5
+
+
+@pytest.mark.parametrize("budget", [1e6, 17.5])
+def test_trainings_are_extrapolated_like_their_pieces(clock: Clock, budget: float) -> None:
+    """The seconds without training keep all that is done once per width."""
+    seconds, _ = measure(Fake(clock, fitted=True), budget)
+    assert seconds.fits == pytest.approx(24 * 0.75 / 2)
+    assert seconds.without_fits == pytest.approx((WHOLE - 24 * 0.75) / 2)
+    untold, _ = measure(Fake(clock), budget)
+    assert untold.fits is untold.without_fits is None
 
 
 def test_at_least_one_piece_is_measured(clock: Clock) -> None:

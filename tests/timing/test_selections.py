@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +15,14 @@ from kselect.core.method import Choice, Method
 from kselect.datasets.fetch import Places, resolve
 from kselect.errors import TrialError
 from kselect.report.sections import FIGURES
-from kselect.timing.cells import TimedMethod
-from kselect.timing.measure import TimingSettings, empty_cell, measure_cell
+from kselect.store.timings import TimedMethod
+from kselect.timing.measure import (
+    TimingSettings,
+    at_most,
+    empty_cell,
+    is_incomplete,
+    measure_cell,
+)
 from kselect.timing.selections import Training, as_published, search_all_values
 from kselect.timing.tables import make_sheet
 
@@ -37,8 +45,8 @@ def found(training: Training, label: str) -> Method:
     return next(m for m in training.experiment.table if m.label == label)
 
 
-def measured(training: Training, method: Method) -> TimedMethod:
-    return measure_cell(training, method, empty_cell(method, TimingSettings(1e-3, "")))
+def measured(training: Training, method: Method, budget: float = 60.0) -> TimedMethod:
+    return measure_cell(training, method, empty_cell(method, TimingSettings(budget, "")))
 
 
 def test_both_searches_reach_the_same_score(training: Training) -> None:
@@ -50,6 +58,38 @@ def test_both_searches_reach_the_same_score(training: Training) -> None:
     assert cell.ours.cpu < cell.paper.cpu
     assert cell.difference is not None
     assert cell.difference < 1e-2
+
+
+def test_a_search_of_the_paper_ends_with_the_budget(training: Training) -> None:
+    """Ours runs to its end; a larger budget, and no other, measures the paper's again."""
+    ours = found(training, "ARD-FLKL")
+    before = signal.getsignal(signal.SIGALRM)
+    cell = measured(training, ours, 1e-3)
+    assert cell.ours is not None
+    assert cell.ours.whole
+    assert cell.paper is cell.difference is None
+    assert cell.failure == ""
+    assert signal.getsignal(signal.SIGALRM) == before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    asked = [is_incomplete(training.experiment, cell, ours, "thyroid", b) for b in (1e-3, 1.0)]
+    assert asked == [False, True]
+    xval = found(training, "ARD-XVAL")
+    assert not is_incomplete(
+        training.experiment, replace(cell, method="ARD-XVAL"), xval, "thyroid", 1.0
+    )
+
+
+def test_other_threads_are_not_interrupted() -> None:
+    done: list[bool] = []
+
+    def run() -> None:
+        with at_most(1e-6):
+            done.append(True)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert done == [True]
 
 
 def test_only_flkl_has_a_search_of_its_paper(training: Training) -> None:

@@ -18,8 +18,9 @@ from kselect.datasets.fetch import packaged
 from kselect.errors import DataError
 from kselect.kernels.gaussian import Gaussian
 from kselect.report.writers import write_csv, write_latex, write_markdown
-from kselect.timing.cells import Seconds, TimedMethod
-from kselect.timing.ratios import TimingEntry, comparisons, judge, read_published, summarise
+from kselect.stats.sources import read_seconds
+from kselect.store.timings import Seconds, TimedMethod
+from kselect.timing.ratios import TimingEntry, comparisons, judge, summarise
 from kselect.timing.tables import DASH, TimingSheet, make_sheet, tidy_table
 
 DOCUMENT = r"\documentclass{article}\usepackage{booktabs}\usepackage[a4paper,margin=2cm]{geometry}"
@@ -124,6 +125,27 @@ def test_markdown() -> None:
     assert "differ by at most 1e-14" in text
 
 
+def test_seconds_without_training() -> None:
+    """The approximation has a further row, the ratios a further column, and the CSV two."""
+    trained = Seconds(4.0, 5.0, 1.0, fits=3.0)
+    exact, short = (entry("heart", m, 8.0, 1.0) for m in ("5-CV", "5-FBIF"))
+    assert short.cell is not None
+    short = replace(short, cell=replace(short.cell, criterion="k-FBIF", paper=trained))
+    one = make_sheet(experiment(), [exact, short], ["x"], [])
+    text = write_markdown(one.printed)
+    lines = [[c.strip() for c in line.split("|")[1:-1]] for line in text.splitlines()]
+    assert ["100 x 7", "without training", DASH, "1.00"] in lines
+    heading = next(line for line in lines if "k-CV / FBIF without training" in line)
+    row = next(line for line in lines if line[:2] == ["5", "heart"])
+    found_ratios = dict(zip(heading, row, strict=True))
+    assert found_ratios["k-CV / FBIF without training"] == "8.00"
+    assert found_ratios["k-CV / FBIF"] == "2.00"
+    rows = list(csv.DictReader(io.StringIO(write_csv(tidy_table([exact, short])))))
+    assert [r["paper_without_training"] for r in rows] == ["", "1"]
+    assert [r["cv_over_bif_without_training"] for r in rows] == ["8", ""]
+    assert "without training" not in write_markdown(sheet().printed)
+
+
 def test_csv() -> None:
     rows = list(csv.DictReader(io.StringIO(write_csv(tidy_table(found())))))
     assert len(rows) == len(found())
@@ -139,18 +161,18 @@ def test_csv() -> None:
 
 def test_published_seconds_of_icml2014() -> None:
     """The paper's table 2 is read completely, and nothing of its table 1."""
-    seconds = read_published(packaged("published") / "icml2014.csv")
+    seconds = read_seconds(packaged("published") / "icml2014.csv")
     assert len(seconds) == 19 * 8
     assert seconds["heart", "5-CV"] == 0.58
     assert seconds["cpusmall", "20-CV"] == 395.8
-    assert read_published(packaged("published") / "ecml2014.csv") == {}
-    assert read_published(Path("no-such.csv")) == {}
+    assert read_seconds(packaged("published") / "ecml2014.csv") == {}
+    assert read_seconds(Path("no-such.csv")) == {}
 
 
 def test_a_table_without_the_columns_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match="not a table of published numbers"):
-        read_published(tmp_path / "x.csv")
+        read_seconds(tmp_path / "x.csv")
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")

@@ -150,12 +150,14 @@ class SVMPath:
         return self._decisions(self._climb(kept, count, self.ladder))
 
     def without(self, row: int) -> Array:
-        """Train without one row, with the ridge n lam kept, and predict every row, (n_ridges, n)."""
-        return self._without(np.array([row]), self.problem.n)
+        """Train without one row, at ``C = 1 / (2 m lam)`` for m rows or for all n, as in ``held_out``."""
+        count = self.problem.n - (self.problem.ridge == "per-fold")
+        return self._without(np.array([row]), count)
 
     def loo(self) -> Array:
         """Return the leave-one-out predictions by training again, with the ridge n lam kept."""
-        return np.stack([self.without(i)[:, i] for i in range(self.problem.n)], axis=1)
+        n = self.problem.n
+        return np.stack([self._without(np.array([i]), n)[:, i] for i in range(n)], axis=1)
 
 
 @learner(

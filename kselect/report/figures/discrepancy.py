@@ -74,7 +74,8 @@ class Discrepancy(FigureBase, kind="discrepancy"):
     def show(self, study: Study) -> Iterator[File | Passage]:
         """Yield one panel per data set, all on one log axis."""
         tracks = study.once(follow, self)
-        order = study.paper.exact_order if study.paper else None
+        claims = (c for c in study.experiment.claims if c.kind == "exact")
+        order = next((c.order for c in claims if c.figure == self.name), None)
         shares = [] if order is None else known_shares(tracks, order)
         drawn_order = order if shares else None
         yield from style.show_figure(
@@ -82,6 +83,14 @@ class Discrepancy(FigureBase, kind="discrepancy"):
             lambda width: draw_discrepancy(self, tracks, drawn_order, study.reconstructed, width),
             f"Root mean square difference over the {ORDER}, one panel per data set",
             describe(self, drawn_order, shares),
+        )
+        yield from style.show_figure(
+            f"{self.name}-mean-square",
+            lambda width: draw_mean_squares(self, tracks, study.reconstructed, width),
+            f"Mean square difference over the {ORDER}, one panel per data set",
+            "The same differences as the paper draws them: mean squares in the unit of the target, on linear axes "
+            "that begin at zero. A difference that is small next to that of the first order looks like zero here.",
+            "The same as mean square errors, on linear axes",
         )
 
 
@@ -237,6 +246,31 @@ def draw_discrepancy(
     labels = [*(mark_label(label, names) for label in figure.at), "predicted by the rate"]
     columns = min(4, int(width / 1.7))
     style.label_canvas(canvas, f"{ORDER} of the series", up, [*curves, dashed], labels, columns)
+    return canvas
+
+
+def draw_mean_squares(
+    figure: Discrepancy, tracks: Sequence[Track], names: Mapping[str, str], width: float
+) -> Canvas:
+    """Draw the mean squares, one panel per data set, each with its own linear axis from zero on."""
+    count = max(1, len(figure.datasets))
+    canvas, axes = style.lay_out(count, width, PANEL, 1.9, 0.9, most=5, sharex=True)
+    for dataset, ax in zip(figure.datasets, axes, strict=False):
+        ax.set_title(dataset, fontsize=9.5)
+        mine = [t for t in tracks if t.dataset == dataset]
+        if not any(t.points for t in mine):
+            style.say_no_data(ax)
+            continue
+        for i, track in enumerate(mine):
+            xs, values = [x for x, _ in track.points], [v for _, v in track.points]
+            ax.plot(xs, values, linewidth=1.2, markersize=3, **style.look(i))
+        ax.set_ylim(bottom=0.0)
+        ax.ticklabel_format(axis="y", scilimits=(-2, 3))
+        style.tidy_up(ax)
+    looks = [style.look(i) for i, _ in enumerate(figure.at)]
+    labels = [mark_label(label, names) for label in figure.at]
+    across, up = f"{ORDER} of the series", "mean square difference to exact k-CV"
+    style.label_canvas(canvas, across, up, looks, labels, min(4, int(width / 1.7)))
     return canvas
 
 

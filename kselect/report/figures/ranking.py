@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -14,7 +14,12 @@ from kselect.core.record import significant
 from kselect.core.table import Column, Group, Measure, Table, Values
 from kselect.report import style
 from kselect.report.elements import Details, Element, File, Heading, Passage
-from kselect.report.figures.base import FigureBase, FigureReader, Wrong
+from kselect.report.figures.base import FigureBase, FigureReader
+from kselect.report.figures.literature import (
+    LiteratureColumn,
+    printed_column,
+    read_columns,
+)
 from kselect.report.figures.rank_diagram import draw_posteriors, draw_ranks
 from kselect.report.words import describe_fewer, mark_label, show_p
 from kselect.report.writers import table_files
@@ -33,6 +38,7 @@ from kselect.stats.samples import SplitErrors, read_samples, table_records
 from kselect.stats.study import Study
 
 LEVEL = 0.05  # of the test against the best method
+SPREADS = ("error", "deviation")
 TIDY = (
     *(Column(csv=name) for name in ("dataset", "method", "mean", "spread", "runs", "best")),
     *(Column(csv=name) for name in ("not_different", "literature", "rank_used")),
@@ -47,26 +53,21 @@ PAIRS = (
 
 
 @dataclass(frozen=True)
-class LiteratureColumn:
-    """A column from the literature: (mean, spread) per data set, NaN if unknown."""
-
-    label: str
-    values: Mapping[str, tuple[float, float]] = field(default_factory=dict, hash=False)
-
-
-@dataclass(frozen=True)
 class Ranking(FigureBase, kind="ranking"):
-    """``{kind: ranking, criteria: [5-CV, ELOO], literature: [MKL], table: 4}``.
+    """``{kind: ranking, criteria: [5-CV, ELOO], literature: [MKL], table: 4, spread: deviation}``.
 
     ``literature`` lists columns of the paper's own table (``printed``), or contains numbers, with or without a
     spread (``columns``): ``{MKL: {heart: 16.7, banana: [10.5, 0.5]}}``. ``table`` is the paper's table with the
-    published ranks.
+    published ranks. ``without`` lists data sets that are left out. ``spread`` is the standard error of our means,
+    or their standard deviation over splits.
     """
 
     criteria: tuple[str, ...]
     printed: tuple[str, ...] = ()
     columns: tuple[LiteratureColumn, ...] = ()
     table: str = ""
+    without: tuple[str, ...] = ()
+    spread: str = "error"
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -76,7 +77,10 @@ class Ranking(FigureBase, kind="ranking"):
     @classmethod
     def parse(cls, name: str, config: FigureReader) -> Self:
         """Read methods of the table, and columns from the literature with a number per data set."""
-        config.check_keys("criteria", "literature", "table")
+        config.check_keys("criteria", "literature", "table", "without", "spread")
+        spread = config.written.get("spread", SPREADS[0])
+        if spread not in SPREADS:
+            config.wrong(("spread",), f"must be {' or '.join(SPREADS)}")
         given = config.written.get("literature", [])
         own = isinstance(given, dict)
         return cls(
@@ -85,6 +89,8 @@ class Ranking(FigureBase, kind="ranking"):
             tuple(config.names("literature")) if given and not own else (),
             tuple(read_columns(given, config.wrong)) if own else (),
             str(config.written.get("table", "")),
+            config.datasets("without") if "without" in config.written else (),
+            str(spread),
         )
 
     def show(self, study: Study) -> Iterator[File | Passage]:
@@ -124,29 +130,12 @@ class Ranking(FigureBase, kind="ranking"):
             )
 
 
-def read_columns(given: Mapping[str, Any], wrong: Wrong) -> Iterator[LiteratureColumn]:
-    """Read ``{MKL: {heart: 16.7, banana: [10.5, 0.5]}}``: a mean, or a mean with its spread."""
-    for label, values in given.items():
-        if not isinstance(values, dict):
-            wrong(("literature", label), "must be a mapping of data sets, as in {heart: 16.7}")
-            continue
-        known: dict[str, tuple[float, float]] = {}
-        for dataset, value in values.items():
-            numbers = value if isinstance(value, list) else [value]
-            right = all(isinstance(v, int | float) and not isinstance(v, bool) for v in numbers)
-            if not 1 <= len(numbers) <= 2 or not right:
-                wrong(("literature", label, dataset), "must be a number, or [mean, spread]")
-            else:
-                known[dataset] = (float(numbers[0]), float(numbers[1]) if numbers[1:] else math.nan)
-        yield LiteratureColumn(label, known)
-
-
 # Numbers
 
 
 @dataclass(frozen=True)
 class RankedMean:
-    """A mean with its standard error (for the literature, its published spread) and its number of runs.
+    """A mean with its spread (for the literature, the published one) and its number of runs.
 
     ``close`` says that it does not differ significantly from the best of ours, by Wilcoxon's signed ranks over
     splits; None without a test.
@@ -175,6 +164,8 @@ class Ranked:
         The ranks of the published means.
     absent
         Data sets that are not ranked; those in ``stand_ins`` because the set that they stand for is.
+    counts
+        Label -> data set -> the number that the paper prints next to the mean, such as a number of kernels.
     """
 
     labels: tuple[str, ...]
@@ -186,6 +177,8 @@ class Ranked:
     published: Ranks
     absent: tuple[str, ...]
     stand_ins: frozenset[str]
+    spread: str = SPREADS[0]
+    counts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def mark(self, label: str) -> str:
         """Return ``MKL (lit.)`` for a column from the literature."""
@@ -198,22 +191,19 @@ def rank_columns(study: Study, figure: Ranking) -> Ranked:
     table = table_records(study.records, experiment, experiment.loss)
     found = read_samples(table, experiment)
     samples = {(d, m): s for (setting, d, m), s in found.items() if setting == SELECTED}
-    printed = [
-        LiteratureColumn(
-            label, {r.dataset: (r.mean, r.spread) for r in study.published if r.method == label}
-        )
-        for label in figure.printed
-    ]
+    printed = [printed_column(study.published, label) for label in figure.printed]
     columns = (*printed, *figure.columns)
     rows: dict[str, tuple[RankedMean, ...]] = {}
     ranked: dict[str, list[float]] = {}
     for dataset in experiment.datasets:
         # A stand-in is not ranked if the data set that it stands for is.
         name = experiment.info(dataset).stands_for or dataset
+        if name in figure.without:
+            continue
         mine = [samples.get((dataset, label), SplitErrors()) for label in figure.criteria]
         known = [c.values.get(name, (math.nan, math.nan)) for c in columns]
         if any(s.runs for s in mine):
-            rows[dataset] = make_row(mine, known)
+            rows[dataset] = make_row(mine, known, figure.spread)
         shared = frozenset.intersection(*(frozenset(s.errors) for s in mine))
         means = [mean for mean, _ in known]
         if shared and not any(map(math.isnan, means)) and name not in ranked:
@@ -232,11 +222,13 @@ def rank_columns(study: Study, figure: Ranking) -> Ranked:
         published_ranks(study, figure),
         absent,
         frozenset(d for d in absent if experiment.info(d).stands_for in ranked),
+        figure.spread,
+        {c.label: c.counts for c in columns if c.counts},
     )
 
 
 def make_row(
-    mine: Sequence[SplitErrors], known: Sequence[tuple[float, float]]
+    mine: Sequence[SplitErrors], known: Sequence[tuple[float, float]], spread: str
 ) -> tuple[RankedMean, ...]:
     """Return our means with Wilcoxon's test against the best of them, then the means from the literature."""
     lowest = min((s.mean for s in mine if s.runs), default=math.nan)
@@ -244,7 +236,7 @@ def make_row(
     ours = [
         RankedMean(
             s.mean,
-            s.sd / math.sqrt(max(s.runs, 1)),
+            s.sd if spread == "deviation" else s.sd / math.sqrt(max(s.runs, 1)),
             s.runs,
             s is best or s.mean == lowest,
             is_close(s, best),
@@ -270,7 +262,8 @@ def published_ranks(study: Study, figure: Ranking) -> Ranks:
     found: dict[str, dict[str, float]] = {}
     for row in study.published:
         name = paper.column(row.method) if paper else row.method
-        if name in labels and figure.table in ("", row.table):
+        here = row.dataset not in figure.without and figure.table in ("", row.table)
+        if here and name in labels:
             found.setdefault(row.dataset, {}).setdefault(name, row.mean)
     rows = {d: means for d, means in found.items() if len(means) == len(labels)}
     values = np.array([[means[m] for m in labels] for means in rows.values()], dtype=np.float64)
@@ -290,16 +283,25 @@ def make_table(study: Study, found: Ranked, name: str) -> Table:
     for dataset, row in found.rows.items():
         few = describe_fewer([one.runs for one in row if one.runs], len(study.experiment.splits))
         absent = " (not ranked)" if dataset in found.absent else ""
-        rows.append((dataset + few + absent, *map(make_cell, row)))
+        name_there = study.experiment.info(dataset).stands_for or dataset
+        counts = (known.get(name_there) for known in found.counts.values())
+        rows.append((dataset + few + absent, *map(make_cell, row), *counts))
     ranks = {"mean rank": found.ranks, "published": found.published}
-    foot: tuple[Values, ...] = tuple((title, *r.mean) for title, r in ranks.items() if r.datasets)
-    caption = ["Test error in %, mean ± standard error over splits."]
+    blank = [None] * len(found.counts)
+    foot: tuple[Values, ...] = tuple(
+        (title, *r.mean, *blank) for title, r in ranks.items() if r.datasets
+    )
+    caption = [f"Test error in %, mean ± standard {found.spread} over splits."]
     if found.literature:
         names = ", ".join(sorted(found.literature))
         caption.append(f"{names}: from the literature, with the published spread.")
     return Table(
         name,
-        (Column("data set", align="left"), *(Column(h, "", ".2f", "measure") for h in headings)),
+        (
+            Column("data set", align="left"),
+            *(Column(h, "", ".2f", "measure") for h in headings),
+            *(Column(f"kernels of {label}", "", ".1f") for label in found.counts),
+        ),
         (Group(tuple(rows), foot=foot),),
         tuple(caption),
         tuple(describe_tests(found)),

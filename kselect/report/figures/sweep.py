@@ -229,7 +229,7 @@ def draw_gaps(
         for x in marks:
             ax.axvline(x, color=style.SOFT, linewidth=0.7, linestyle=":")
         ends = float((rows["gap"].abs() + rows["half"].fillna(0.0)).max())
-        limit = min(ends, REACH * sd) if sd else ends or 1.0
+        limit = (min(ends, REACH * sd) if sd else ends) or 1.0
         for i, method in enumerate(found.methods):
             if (rows["method"] == method).any():
                 draw_gap(ax, rows[rows["method"] == method], i, limit)

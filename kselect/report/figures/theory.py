@@ -96,7 +96,10 @@ class Theory(FigureBase, kind="theory"):
         uniform = config.datasets("uniform") if "uniform" in written else ()
         for dataset in (d for d in uniform if d in context.learners):
             learner = LEARNERS.find(context.learners[dataset].name)
-            for words in PROBES[UNIFORM].misfits(UNIFORM, learner, ()):
+            problems = [*PROBES[UNIFORM].misfits(UNIFORM, learner, ())]
+            if learner.loss != LOSS:
+                problems = [f"the bound is that of the {LOSS} loss; see the kind square-stability"]
+            for words in problems:
                 place = written["uniform"].index(dataset)
                 config.wrong(("uniform", place), f"{dataset}: {words}")
         return cls(
@@ -226,7 +229,9 @@ def study_theory(study: Study, figure: Theory) -> tuple[DataSetStability, ...]:
         widths = tuple(w for w in every if w is not None)
         n_train = int(here["n_train"].iloc[0]) if len(here) else 0
         correlation = spearman([w.betas[-1] for w in widths], [w.variance for w in widths])
-        n_lam = figure.lam * (1 if study.experiment.lam.unit == "n lam" else n_train)
+        lam = study.experiment.lam
+        n_lam = 1.0 / (2.0 * figure.lam) if lam.unit == "C" else figure.lam
+        n_lam *= n_train if lam.unit == "lam" else 1
         found.append(DataSetStability(dataset, widths, n_train, n_lam, correlation))
     return tuple(found)
 
@@ -310,8 +315,9 @@ def uniform_tables(figure: Theory, found: Iterable[DataSetStability]) -> Iterato
             "Uniform stability (Remark 1), estimated by training without each row in turn: the largest change of "
             "the hinge loss at a training row, the mean over splits; for the learner as it is, and without its "
             "bias. The bound holds without a bias: kappa^2 / (2 n lam), kappa^2 = max K_ii = 1 (Bousquet and "
-            "Elisseeff 2002). As beta is at least kappa^2, beta / (2 n lam) is also a bound, but a looser one. We "
-            "do not have the constants of the paper's own theorem."
+            "Elisseeff 2002), if n lam stays when a row leaves. A row that leaves with a ridge of its own, "
+            "(n - 1) lam, can exceed it a little. As beta is at least kappa^2, beta / (2 n lam) is also a bound, "
+            "but a looser one. We do not have the constants of the paper's own theorem."
         )
         yield Table(f"{figure.name}-uniform", NUMBERS, (Group(tuple(rows)),), (caption,))
 

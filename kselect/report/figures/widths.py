@@ -1,14 +1,15 @@
-"""Box plots of learned kernel parameters over splits, one panel per data set and method.
+"""Box plots of learned kernel parameters over splits.
 
-These are figures 4 and 5 of flkl2014.
+These are figures 4 and 5 of flkl2014. Methods with one width per feature have one panel per data set; methods with
+a single width have one panel each, with a box for each data set.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -47,15 +48,17 @@ class WidthsFigure(FigureBase, kind="widths"):
         return cls(name, labels, config.datasets())
 
     def show(self, study: Study) -> Iterator[File | Passage]:
-        """Yield a figure with data sets down and methods across."""
+        """Yield a figure with data sets down and methods across, or one panel per method with a single width."""
         rows = [[learned_widths(study, d, m) for m in self.criteria] for d in self.datasets]
         names = ", ".join(self.criteria)
+        single = all(one.values.shape[1] <= 1 for row in rows for one in row)
         yield from style.show_figure(
             self.name,
-            lambda width: draw_widths(rows, width),
+            lambda width: (draw_single_widths if single else draw_widths)(rows, width),
             f"Box plots of the kernel parameters of {names} over splits",
-            f"Kernel parameters of {names} over splits, one box per feature: quartiles and median, whiskers to the "
-            "5th and 95th percentile. Parameters near zero are drawn at the bottom of the axis.",
+            f"Kernel parameters of {names} over splits, one box per {'data set' if single else 'feature'}: "
+            "quartiles and median, whiskers to the 5th and 95th percentile. Parameters near zero are drawn at the "
+            "bottom of the axis.",
         )
 
 
@@ -64,7 +67,7 @@ class WidthsFigure(FigureBase, kind="widths"):
 
 @dataclass(frozen=True, eq=False)
 class LearnedWidths:
-    """The kernel parameters that one method learned on one data set: ``values`` is (splits, parameters)."""
+    """The thetas that one method learned on one data set: ``values`` is (splits, thetas)."""
 
     dataset: str
     method: str
@@ -91,16 +94,31 @@ class LearnedWidths:
         The widths of each split are first scaled to a sum of 1. Otherwise one split with a huge width would
         determine the result.
         """
+        mean = np.sort(self.shares)
+        return float(mean[: len(mean) // 2].sum()) if len(mean) else math.nan
+
+    @property
+    def stronger(self) -> LearnedWidths:
+        """Return the widths of the half of the features with the larger shares of a kernel's widths."""
+        order = np.argsort(self.shares, kind="stable")
+        return replace(self, values=self.values[:, np.sort(order[len(order) // 2 :])])
+
+    @property
+    def shares(self) -> Array:
+        """Return the mean over splits of each feature's share of the kernel's widths; empty without widths."""
         totals = self.values.sum(axis=1, keepdims=True)
-        known = self.values[totals[:, 0] > 0.0] / totals[totals[:, 0] > 0.0]
-        if not known.size:
-            return math.nan
-        mean = np.sort(known.mean(axis=0))
-        return float(mean[: len(mean) // 2].sum())
+        known = totals[:, 0] > 0.0
+        found: Array = (
+            (self.values[known] / totals[known]).mean(axis=0) if known.any() else totals[:0, 0]
+        )
+        return found
 
 
 def learned_widths(study: Study, dataset: str, method: str) -> LearnedWidths:
-    """Return the kernel parameters that a method learned on a data set, or on its stand-in if it has none there."""
+    """Return the thetas that a method learned on a data set, or on its stand-in if it has none there.
+
+    A Gaussian kernel has ``theta = 1 / (2 tau)``.
+    """
     frame = study.once(good_records)
     rows = frame[(frame["dataset"] == dataset) & (frame["method"] == method)].sort_values("split")
     if rows.empty:
@@ -108,7 +126,10 @@ def learned_widths(study: Study, dataset: str, method: str) -> LearnedWidths:
         twins = [d for d in experiment.datasets if experiment.info(d).stands_for == dataset]
         if twins:
             return learned_widths(study, twins[0], method)
-    found = [list(read_parameters(text).values()) for text in rows["chosen"]]
+    found = [
+        [0.5 / value if name == "tau" else value for name, value in read_parameters(text).items()]
+        for text in rows["chosen"]
+    ]
     width = len(found[0]) if found else 0
     values = np.array(found, dtype=np.float64).reshape(len(found), width)
     return LearnedWidths(dataset, method, values)
@@ -137,6 +158,43 @@ def draw_widths(rows: Sequence[Sequence[LearnedWidths]], width: float) -> Canvas
     return canvas
 
 
+def draw_single_widths(rows: Sequence[Sequence[LearnedWidths]], width: float) -> Canvas:
+    """Draw one panel per method, with a box for each data set; all panels have the same axis."""
+    methods = [[one for one in column if one.values.size] for column in zip(*rows, strict=True)]
+    canvas, axes = style.lay_out(len(methods), width, PANEL, 3.2, sharey=True)
+    for j, (ax, column) in enumerate(zip(axes, methods, strict=True)):
+        ax.set_title(rows[0][j].method, fontsize=9)
+        if not column:
+            style.say_no_data(ax)
+            ax.set_xticks([])
+            continue
+        known = np.concatenate([one.values[:, 0] for one in column])
+        bottom = BOTTOM * float(np.median(known)) or BOTTOM
+        shown = [np.maximum(one.values[:, 0], bottom) for one in column]
+        ax.boxplot(shown, **boxes(style.look(j)["color"]))
+        ax.set_yscale("log")
+        names = [one.dataset for one in column]
+        ax.set_xticks(range(1, len(names) + 1), names, rotation=60, ha="right")
+        style.tidy_up(ax)
+    style.label_canvas(canvas, "data set", "kernel parameter")
+    return canvas
+
+
+def boxes(shade: str) -> dict[str, Any]:
+    """Return the style of the boxes of one method."""
+    line = {"color": shade, "linewidth": 0.7}
+    return {
+        "whis": (5, 95),
+        "showfliers": False,
+        "widths": 0.65,
+        "patch_artist": True,
+        "boxprops": {"facecolor": (shade, 0.35), "edgecolor": shade, "linewidth": 0.7},
+        "medianprops": {"color": style.INK, "linewidth": 1.1},
+        "whiskerprops": line,
+        "capprops": line,
+    }
+
+
 def draw_boxes(ax: Axes, one: LearnedWidths, shade: str, bottom: float, top: float) -> None:
     """Draw the boxes of one method on one data set."""
     ax.set_title(f"{one.dataset}, {one.method} ({len(one.values)} splits)", fontsize=9)
@@ -144,18 +202,7 @@ def draw_boxes(ax: Axes, one: LearnedWidths, shade: str, bottom: float, top: flo
         style.say_no_data(ax)
         ax.set_xticks([])
         return
-    line = {"color": shade, "linewidth": 0.7}
-    ax.boxplot(
-        np.maximum(one.values, bottom),
-        whis=(5, 95),
-        showfliers=False,
-        widths=0.65,
-        patch_artist=True,
-        boxprops={"facecolor": (shade, 0.35), "edgecolor": shade, "linewidth": 0.7},
-        medianprops={"color": style.INK, "linewidth": 1.1},
-        whiskerprops=line,
-        capprops=line,
-    )
+    ax.boxplot(np.maximum(one.values, bottom), **boxes(shade))
     ax.set_yscale("log")
     ax.set_ylim(0.7 * bottom, 2.0 * top)
     count = one.values.shape[1]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from kselect.core.claim import Claim
 from kselect.core.table import DASH, Column, Group, Table, Values
+from kselect.report.claims.judge import judge_claims, judge_others
+from kselect.report.claims.scope import Finding
 from kselect.report.elements import Details, Element, File, Heading, Notes, Paragraph, Passage
 from kselect.report.sections import section
 from kselect.report.words import (
@@ -66,9 +69,19 @@ SENSITIVITY_TIDY = tuple(
     Column(csv=name)
     for name in (
         *("variant", "changes", "datasets", "planned", "cells", "mean_abs_z", "as_configured"),
-        *("claim", "lower", "equal", "higher", "significantly_lower", "significantly_higher"),
-        "verdict",
+        *("claim", "verdict", "effect", "low", "high", "unit", "counts"),
     )
+)
+READINGS = (
+    Column("reading", align="left"),
+    Column("changes", align="prose"),
+    Column("data sets"),
+    Column("mean abs z", format=".2f"),
+    Column("same, as configured", format=".2f"),
+)
+VERDICTS_CAPTION = (
+    "The verdict on each claim under each reading; a dash: the reading has no numbers for it. Readings have the "
+    "splits and data sets of the table above."
 )
 
 
@@ -101,7 +114,9 @@ def show_published(study: Study) -> Iterator[File | Passage]:
         cells = Details(f"All {len(rows)} cells", (table,))
         yield Passage("published", (*title, Paragraph(totals), *overview, cells))
     if experiment.paper and not study.once(distances, experiment.loss):
-        yield Passage("published", (Paragraph("There are no published numbers to compare with."),))
+        known = study.paper.remarks if study.paper else ()
+        none = Paragraph("There are no published numbers to compare with.")
+        yield Passage("published", (none, Notes(known)) if known else (none,))
 
 
 def describe_totals(found: Sequence[Distance]) -> str:
@@ -154,71 +169,64 @@ def show_sensitivity(study: Study) -> Iterator[File | Passage]:
     """Yield nothing if the config names no variants; how to run those that were not run."""
     found = sensitivities(study)
     if found:
-        table = printed_table(study, found)
-        lines = tuple(
-            (
-                *(
-                    row.name,
-                    row.changes,
-                    row.datasets,
-                    row.planned,
-                    row.cells,
-                    row.distance,
-                    row.usual,
-                ),
-                *(j.claim.text, *j.total.by_mean, j.total.by_ttest.wins, j.total.by_ttest.losses),
-                j.verdict,
-            )
-            for row in found
-            for j in row.claims
-        )
-        tidy = Table(SENSITIVITY, SENSITIVITY_TIDY, (Group(lines),))
-        yield from table_files(table, tidy=tidy)
-        yield Passage(SENSITIVITY, (table,))
+        judged = (*study.once(judge_claims), *study.once(judge_others))
+        verdicts = {(j.variant, j.claim.id): j.finding for j in judged if not j.loss}
+        claims = [j.claim for j in study.once(judge_claims) if not j.claim.untested]
+        tables = [readings_table(study, found)]
+        if claims:
+            tables.append(verdicts_table(found, claims, verdicts))
+        lines: list[Values] = []
+        for row in found:
+            facts = (row.name, row.changes, row.datasets, row.planned, row.cells)
+            mine = [(c.id, f) for c in claims if (f := verdicts.get((row.name, c.id)))]
+            lines += [
+                (
+                    *(*facts, row.distance, row.usual, name, f.verdict),
+                    *(f.effect.value, f.effect.low, f.effect.high, f.effect.unit, f.counts),
+                )
+                for name, f in mine
+            ] or [(*facts, row.distance, row.usual, *[None] * 7)]
+        tidy = Table(SENSITIVITY, SENSITIVITY_TIDY, (Group(tuple(lines)),))
+        yield from table_files(*tables, tidy=tidy)
+        yield Passage(SENSITIVITY, tuple(tables))
     left = [v.name for v in study.experiment.variants if v.name not in study.variants]
     if left:
         text = f"Not run: {', '.join(left)} (kselect run CONFIG --variant NAME)."
         yield Passage(SENSITIVITY, (Paragraph(text),))
 
 
-def printed_table(study: Study, found: Sequence[Sensitivity]) -> Table:
-    """Return a row per reading: its distance from the paper, and the counts of each claim."""
+def readings_table(study: Study, found: Sequence[Sensitivity]) -> Table:
+    """Return a row per reading: what it changes, and its distance from the paper."""
     plain = " and ".join(study.paper.plain) if study.paper else "no"
     caption = (
-        "Other readings of the paper's protocol, each run on the same splits unless it changes them. Mean abs z: "
-        f"the mean distance of the methods {plain}, which have no free parameters, from the published values, in "
-        "standard errors of the two means; next to it, the same cells as configured. Then, per claim, the number "
-        "of comparisons with a lower / equal / higher mean error, and in brackets those significantly lower / "
-        "higher by the papers' t-test at 5 %.",
+        "Other readings of the protocol, each run on the same splits unless it changes them. Mean abs z: the mean "
+        f"distance of the methods {plain}, which have no free parameters, from the published values, in standard "
+        "errors of the two means; next to it, the same cells as configured.",
         describe_protocol(study.experiment, study.experiment.loss),
     )
-    wanted = [judgement.claim for judgement in found[0].claims]
-    columns = (
-        Column("reading", align="left"),
-        Column("changes", align="prose"),
-        Column("data sets"),
-        Column("mean abs z", format=".2f"),
-        Column("same, as configured", format=".2f"),
-        *(
-            Column(f"{c.criterion} against {c.rival}{f', {c.task}' if c.task else ''}")
-            for c in wanted
-        ),
-    )
-    rows = []
-    for row in found:
-        some = "" if row.datasets == row.planned else f" of {row.planned}"
-        totals = {judgement.claim: judgement.total for judgement in row.claims}
-        counts: list[str | None] = []
-        for total in map(totals.get, wanted):
-            if total is None:
-                counts.append(None)
-                continue
-            mean, test = total.by_mean, total.by_ttest
-            counts.append(
-                f"{mean.wins} / {mean.ties} / {mean.losses} ({test.wins} / {test.losses})"
-            )
-        distances = (row.distance, row.usual)
-        rows.append(
-            (row.name or "(main)", row.changes, f"{row.datasets}{some}", *distances, *counts)
+    rows = tuple(
+        (
+            *(row.name or "(main)", row.changes),
+            f"{row.datasets}{'' if row.datasets == row.planned else f' of {row.planned}'}",
+            *(row.distance, row.usual),
         )
-    return Table(SENSITIVITY, columns, (Group(tuple(rows)),), caption)
+        for row in found
+    )
+    return Table(SENSITIVITY, READINGS, (Group(rows),), caption)
+
+
+def verdicts_table(
+    found: Sequence[Sensitivity],
+    claims: Sequence[Claim],
+    verdicts: Mapping[tuple[str, str], Finding],
+) -> Table:
+    """Return a row per claim, with its verdict under each reading."""
+    columns = (
+        Column("claim", align="left"),
+        *(Column(row.name or "(main)", align="verdict") for row in found),
+    )
+    rows = tuple(
+        (c.id, *(f.verdict if (f := verdicts.get((row.name, c.id))) else None for row in found))
+        for c in claims
+    )
+    return Table(f"{SENSITIVITY}-verdicts", columns, (Group(rows),), (VERDICTS_CAPTION,))

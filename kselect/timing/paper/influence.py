@@ -1,4 +1,4 @@
-r"""Cross-validation by influence functions, BIF (icml2014) and FBIF (ijcai2018), and k-CV of the smoothed hinge.
+r"""Cross-validation by influence functions, BIF (icml2014) and FBIF (ijcai2018); k-CV and ER of the smoothed hinge.
 
 FBIF computes the kernel matrix and its Nystrom factor V (n, c) once per width. For each grid point it computes
 the fit, by a Cholesky factor of n rows (KRR) or Newton's method (smoothed hinge); the products ``K_{.F} u_F`` in
@@ -29,8 +29,9 @@ from kselect.learners.smooth_hinge_trainer import (
     zones_of,
 )
 from kselect.numerics.linalg import Array, Mask
+from kselect.numerics.losses import LOSSES
 from kselect.timing.paper.base import HINGE, Score, TimedProblem, algorithm
-from kselect.timing.paper.square_loss import invert, shifted, train
+from kselect.timing.paper.square_loss import eigenvalue_penalty, invert, shifted, train
 
 # Newton's method: the Armijo constant, the largest number of steps, and the shortest step.
 ARMIJO = 1e-4
@@ -89,7 +90,8 @@ class FBIFSeries:
     def predict(self, f: Array, u: Array, v: Array, shift: float, lam: float) -> Array:
         r"""Return ``f + p_1 + ... + p_order`` on each fold, ``p_1 = eps Lt^{-1} [K (1_F u) / m - 2 lam f]``."""
         folds, n = self.problem.folds, self.problem.n
-        zone = (v > 0).nonzero()[0]
+        printed = self.problem.params["operator"] == "printed"
+        zone = np.arange(n) if printed else (v > 0).nonzero()[0]
         V = self.V.take(zone, 0)
         on_zone = np.zeros_like(self.V)
         on_zone[zone] = V
@@ -120,7 +122,8 @@ def fast_cross_validation(problem: TimedProblem, kernel: Kernel, K: Array) -> Sc
     series, y, n = FBIFSeries(problem, K), problem.y, problem.n
 
     def score(lam: float) -> float:
-        residual = n * lam * train(shifted(K, n * lam), y, False)[0]
+        with problem.fits:
+            residual = n * lam * train(shifted(K, n * lam), y, False)[0]
         return series.score(y - residual, 2.0 * residual, np.full(n, 2.0), n * lam, lam)
 
     return score
@@ -133,7 +136,8 @@ def fast_cross_validation_of_hinge(problem: TimedProblem, kernel: Kernel, K: Arr
     signed = SignedKernel.of(K, y, h, f"{kernel.name} {kernel.text}")
 
     def score(lam: float) -> float:
-        z = newton(HingeProblem(signed, 2.0 * lam * problem.n)).z
+        with problem.fits:
+            z = newton(HingeProblem(signed, 2.0 * lam * problem.n)).z
         shift = 4.0 * problem.n * lam * h
         return series.score(y * z, y * pull(z, h), curvature(z, h), shift, lam)
 
@@ -153,6 +157,20 @@ def cross_validation_of_hinge(problem: TimedProblem, kernel: Kernel, K: Array) -
             rows = problem.n - len(F) if problem.ridge == "per-fold" else problem.n
             out[F] = newton(HingeProblem(signed, 2.0 * lam * rows, kept)).z[F]
         return problem.mean_loss(np.asarray(problem.y * out))
+
+    return score
+
+
+@algorithm("ER", HINGE)
+def eigenvalue_ratio_of_hinge(problem: TimedProblem, kernel: Kernel, K: Array) -> Score:
+    """ER of the smoothed hinge: the eigenvalues once per width, Newton's method at every grid point."""
+    penalty = eigenvalue_penalty(problem, K)
+    signed = SignedKernel.of(K, problem.y, problem.h, f"{kernel.name} {kernel.text}")
+    loss = LOSSES[problem.params["loss"]]
+
+    def score(lam: float) -> float:
+        z = newton(HingeProblem(signed, 2.0 * lam * problem.n)).z
+        return float(loss(problem.y, problem.y * z).mean()) + penalty
 
     return score
 

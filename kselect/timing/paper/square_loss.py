@@ -205,3 +205,31 @@ def eigenvalue_perturbation(problem: TimedProblem, kernel: Kernel, K: Array) -> 
         return float(loss(problem.y, problem.y - gamma * alpha).mean()) + penalty
 
     return score
+
+
+def eigenvalue_penalty(problem: TimedProblem, K: Array) -> float:
+    r"""Return ``eta / ER_t``: eta times the eigenvalues after the t n largest, over those."""
+    s = np.maximum(np.linalg.eigvalsh(K)[::-1], 0.0)
+    count = max(1, round(problem.params["t"] * problem.n))
+    return float(problem.params["eta"] * s[count:].sum() / s[:count].sum())
+
+
+@algorithm("ER")
+def eigenvalue_ratio(problem: TimedProblem, kernel: Kernel, K: Array) -> Score:
+    r"""Eigenvalue ratio (Liu, Liao 2015; reconstructed in part), plus the training error of every ridge.
+
+    The squared loss is divided by the variance of the target, as in our criterion.
+    """
+    penalty, scale = eigenvalue_penalty(problem, K), 1.0
+    loss = LOSSES[problem.params["loss"]]
+    if problem.params["loss"] == "squared":
+        scale = float(problem.y.var())
+        if not scale > 0:
+            raise TrialError("ER needs a target that varies")
+
+    def score(lam: float) -> float:
+        gamma = problem.n * lam
+        alpha, _ = train(shifted(K, gamma), problem.y, problem.bias)
+        return float(loss(problem.y, problem.y - gamma * alpha).mean()) / scale + penalty
+
+    return score

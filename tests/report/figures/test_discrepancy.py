@@ -11,7 +11,6 @@ from synthetic import experiment, method, record, study, texts
 from kselect.core.experiment import Experiment
 from kselect.core.method import LamGrid, Method
 from kselect.core.record import Record
-from kselect.papers import PAPERS
 from kselect.report.figures.discrepancy import (
     LOWEST,
     RATE,
@@ -19,10 +18,10 @@ from kselect.report.figures.discrepancy import (
     Discrepancy,
     Track,
     draw_discrepancy,
+    draw_mean_squares,
     follow,
     in_percent,
 )
-from kselect.report.sections.other_claims import exactness_verdict, judge_exactness
 from kselect.report.style import WIDE
 from kselect.stats.study import Study
 
@@ -120,40 +119,6 @@ def test_the_order_comes_from_the_method_and_not_from_text() -> None:
     assert heart.points == ((1.0, 0.04),)
 
 
-def test_exactness_counts_curves_below_one_percent() -> None:
-    (found,) = judge_exactness(make_study())
-    # heart: sqrt(0.00125) = 3.5 %, mpg: 10 %.
-    assert found.verdict == "not supported"
-    assert "on 0 of 2 curves. The largest error is 10 %, on mpg with" in found.text
-
-
-def test_exactness_is_withheld_below_half_of_the_plan() -> None:
-    (found,) = judge_exactness(make_study(splits=tuple(range(10))))
-    assert found.text.startswith("Only 3 of 20 planned numbers exist")
-    assert found.verdict == "too few numbers"
-
-
-def test_the_order_is_the_papers() -> None:
-    assert PAPERS["icml2014"].exact_order == 3
-    assert judge_exactness(make_study(paper="ecml2014")) == ()
-    assert judge_exactness(make_study(paper="")) == ()
-    assert judge_exactness(study(make_experiment(), [])) == ()
-
-
-@pytest.mark.parametrize(
-    ("exact", "total", "numbers", "verdict"),
-    [
-        (3, 3, 30, "supported"),
-        (2, 3, 30, "mixed"),
-        (1, 2, 30, "not supported"),
-        (3, 3, 14, "too few numbers"),
-        (3, 3, 15, "supported"),
-    ],
-)
-def test_verdicts(exact: int, total: int, numbers: int, verdict: str) -> None:
-    assert exactness_verdict(exact, total, numbers, 30) == verdict
-
-
 def test_discrepancies_share_an_axis_and_are_counted() -> None:
     """Roots of 1e-6 and 1e-2 over 1 are 0.1 % and 10 %."""
     numbers = [(((1.0, 0.04), (3.0, v)), (), 0.1, 1.0, {3.0: 2}) for v in (1e-6, 1e-2)]
@@ -172,3 +137,16 @@ def test_differences_as_good_as_exact_are_below_the_axis() -> None:
     orders, shares = in_percent(track, [(1.0, 0.04), (2.0, 0.0)])
     assert (orders, shares[0]) == ([1.0, 2.0], pytest.approx(10.0))
     assert 0 < shares[1] < LOWEST
+
+
+def test_mean_squares_have_linear_axes_from_zero() -> None:
+    """The curves are the means themselves, not their roots in percent."""
+    found = study(make_experiment(), records())
+    canvas = draw_mean_squares(FIGURE, follow(found, FIGURE), {}, WIDE)
+    heart, mpg = canvas.axes[:2]
+    assert heart.get_ylim()[0] == 0.0
+    assert heart.get_yscale() == "linear"
+    (line,) = mpg.get_lines()
+    assert list(line.get_ydata()) == [1.0, 0.25]
+    empty = draw_mean_squares(FIGURE, follow(study(make_experiment(), []), FIGURE), {}, WIDE)
+    assert "no data" in [t.get_text() for t in empty.axes[0].texts]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from printed_flkl import ROOT, paper, printed, row
+from synthetic import method
 
 from kselect.config.load import load_config
+from kselect.core.experiment import FigureContext
 from kselect.report.elements import File
 from kselect.report.figures import FIGURES
 from kselect.report.figures.ranking import Ranking, rank_columns
 from kselect.report.figures.widths import learned_widths
-from kselect.report.sections import SECTIONS
 from kselect.stats.study import Study
 
 
@@ -68,8 +71,6 @@ def test_files_of_every_figure() -> None:
     assert "second better" in str(files["tables/table4.md"])
     again = FIGURES["ranking"].show(by_name["table4"], printed())
     assert {f.name: f.content for f in again if isinstance(f, File)} == files
-    text = " ".join(e.text for p in SECTIONS["rank-claims"](study) for e in p.elements)  # type: ignore[union-attr]
-    assert "Mean ranks over 14 data sets: ARD-FLKL 1.21" in text
 
 
 @pytest.mark.usefixtures("pictures_alone")
@@ -90,3 +91,30 @@ def few() -> Study:
     return Study(
         spec, [row("thyroid", s, m, 4.0, "theta1=1;theta2=0") for m in labels for s in (0, 1)]
     )
+
+
+def test_spreads_and_numbers_of_kernels_of_table_4() -> None:
+    """Table 4 has standard deviations, and the numbers of kernels that MKL and IKL use."""
+    study = printed()
+    by_name = {f.name: f for f in study.experiment.figures}
+    table4, table2 = (by_name[name] for name in ("table4", "table2"))
+    assert (table4.spread, table2.spread) == ("deviation", "error")
+    error, deviation = (
+        rank_columns(study, replace(table4, spread=spread)).rows["heart"][0].spread
+        for spread in ("error", "deviation")
+    )
+    assert deviation == pytest.approx(error * 2**0.5)
+    shown = FIGURES["ranking"].show(table4, study)
+    files = {f.name: str(f.content) for f in shown if isinstance(f, File)}
+    head, *lines = [line for line in files["tables/table4.md"].splitlines() if line.startswith("|")]
+    assert "kernels of MKL-separate" in head
+    heart = next(line for line in lines if line.startswith("| heart"))
+    assert [cell.strip() for cell in heart.split("|")[-3:-1]] == ["9.0", "28.2"]
+    assert "standard deviation over splits" in files["tables/table4.md"]
+    wrong: list[str] = []
+    written = {"criteria": ["5-CV"], "spread": "range"}
+    context = FigureContext(
+        {"5-CV": method("5-CV", "k-CV", 5)}, study.experiment.lam, (), False, {}
+    )
+    Ranking.read("t", written, context, lambda keys, text: wrong.append(text))
+    assert wrong == ["must be error or deviation"]

@@ -129,6 +129,9 @@ def test_uniform_stability_with_and_without_the_bias() -> None:
     whole = replace(spec, lam=LamGrid((0.001,), "fixed", "n lam"))
     (panel,) = study_theory(study(whole, found), figure)
     assert panel.bound() == pytest.approx(500.0)
+    by_c = replace(spec, lam=LamGrid((0.001,), "fixed", "C"))
+    (panel,) = study_theory(study(by_c, [replace(r, setting="C=0.001") for r in found]), figure)
+    assert panel.bound() == pytest.approx(0.001)
 
 
 def test_data_sets_without_a_correlation_are_not_counted() -> None:
@@ -235,7 +238,7 @@ def test_uniform_stability_has_a_probe_with_and_without_the_bias(tmp_path: Path)
 def test_a_learner_without_such_fits_is_refused(tmp_path: Path) -> None:
     """The config is refused, since every trial would fail."""
     with pytest.raises(
-        ConfigError, match=r"uniform\[1\]: bodyfat: uniform-stability needs fits without"
+        ConfigError, match=r"uniform\[1\]: bodyfat: the bound is that of the hinge loss"
     ):
         load(tmp_path, "[heart, bodyfat]")
     with pytest.raises(

@@ -1,8 +1,9 @@
-"""The measured cells, in results/<experiment>/timing/<data set>.json: one file per data set."""
+"""The measured seconds, in results/<experiment>/timing/<data set>.json: one file per data set."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from kselect.core.experiment import Experiment
@@ -19,17 +20,26 @@ REPEATS = 5
 
 @dataclass(frozen=True)
 class Seconds:
-    """CPU and wall seconds of a whole selection, extrapolated from a ``share`` of its pieces."""
+    """CPU and wall seconds of a whole selection, extrapolated from a ``share`` of its pieces.
+
+    ``fits`` are the CPU seconds of the trainings among them, None if they were not told apart.
+    """
 
     cpu: float
     wall: float
     share: float
     repeats: int = 1
+    fits: float | None = None
 
     @property
     def whole(self) -> bool:
         """Return whether nothing is extrapolated."""
         return self.share >= 1.0
+
+    @property
+    def without_fits(self) -> float | None:
+        """Return the CPU seconds without the trainings, None if they were not told apart."""
+        return None if self.fits is None else self.cpu - self.fits
 
 
 @dataclass(frozen=True)
@@ -101,10 +111,25 @@ def read_timings(store: Store, dataset: str) -> Timings | None:
         return None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise StoreError(
-            f"{path}: not a timing of this version ({error}); delete it, or use --force"
+            f"{path}: not a timing of this version ({error}); delete it, or measure again (kselect time --force)"
         ) from None
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from None
+
+
+def read_all(experiment: Experiment, store: Store) -> list[Timings]:
+    """Read the timings of the experiment's data sets, with any parameters and of any version, in its order."""
+    return [t for name in experiment.datasets if (t := read_timings(store, name))]
+
+
+def keep_current(experiment: Experiment, timings: Iterable[Timings]) -> list[Timings]:
+    """Return the timings without cells whose parameters the experiment no longer has."""
+    found = []
+    for one in timings:
+        wanted = {(m.label, m.text) for m in timed_methods(experiment, one.dataset)}
+        cells = tuple(c for c in one.cells if (c.method, c.params) in wanted)
+        found.append(replace(one, cells=cells))
+    return [t for t in found if t.cells]
 
 
 def check_same(experiment: Experiment, source: Source | None, old: Timings, store: Store) -> None:
