@@ -30,7 +30,7 @@ from experiments import (
     until,
     write_config,
 )
-from forks import die_with_parent
+from launch import launched
 
 from kselect.run.scheduler import DIED_TWICE
 from kselect.run.workers import worker_died
@@ -131,7 +131,7 @@ def served(folder: Path, *command: str) -> subprocess.Popen[str]:
     """Start a part of a cluster in a separate process."""
     env = environment(folder, SLOW)
     code = "from distributed.cli import dask_{0} as m; m.main(standalone_mode=True)"
-    line = [sys.executable, "-c", code.format(command[0]), *command[1:]]
+    line = launched(sys.executable, "-c", code.format(command[0]), *command[1:])
     quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     return subprocess.Popen(
         line,
@@ -139,7 +139,6 @@ def served(folder: Path, *command: str) -> subprocess.Popen[str]:
         env=env,
         text=True,
         start_new_session=True,
-        preexec_fn=die_with_parent,
         **quiet,
     )
 
