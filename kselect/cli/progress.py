@@ -90,9 +90,12 @@ def nystrom_hint(X: Array, targets: Array, request: Request) -> str:
 
 
 def handle_interrupts() -> None:
-    """Let a batch system's SIGTERM end a command as Ctrl-C does; signals ignored by nohup stay ignored."""
+    """Let a batch system's SIGTERM end a command as Ctrl-C does.
+
+    Signals that nohup ignores, or that submitit handles in an array job, stay as they are.
+    """
     for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) != signal.SIG_IGN:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, interrupt)
 
 
