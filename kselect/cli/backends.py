@@ -74,31 +74,33 @@ BACKEND_FLAGS = (
     click.option(
         "--scheduler",
         metavar="ADDRESS",
-        help="dask: use all workers of a running scheduler, as in tcp://host:8786. [default: start -j workers]",
+        help="Use all workers of a running dask scheduler, as in tcp://host:8786. [default: start -j workers]",
     ),
     click.option(
         "--max-running",
+        metavar="N",
         type=COUNT,
-        help="slurm: run at most this many array jobs at a time, each with -j processes. [default: 16]",
+        help="Run at most N array jobs at a time, each with -j processes (slurm). [default: 16]",
     ),
     click.option(
         "--time",
         "minutes",
         metavar="MINUTES|H:MM",
         callback=parse_minutes,
-        help="slurm: give each array job this much time; then it is queued again. [default: 60]",
+        help="Give each array job this much time, and queue it again afterwards (slurm). [default: 60]",
     ),
     click.option(
         "--mem",
         "memory",
         type=click.FloatRange(min=0.0, min_open=True),
         metavar="GB",
-        help="slurm: reserve this much memory for each array job. [default: the cluster's]",
+        help="Reserve this much memory for each array job (slurm). [default: the cluster's]",
     ),
     click.option(
         "--shards",
+        metavar="N",
         type=COUNT,
-        help="slurm: split the run into this many array jobs. [default: four per --max-running]",
+        help="Split the run into N array jobs (slurm). [default: four times --max-running]",
     ),
 )
 

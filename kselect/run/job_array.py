@@ -1,8 +1,8 @@
 """A run as a Slurm job array, submitted through submitit: each array job runs one part of the plan.
 
-An array job repeats the user's command with ``--shard I/N``. It writes to the results folder, which
-all machines share. When its time is over, it is queued again. The command that submits the array waits for all parts,
-and gathers their records.
+An array job repeats the user's command with ``--shard I/N``. It writes to the results folder, which all machines
+share. When its time is over, it is queued again. The submitting command waits for all parts, and gathers the
+records.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ def held(experiment, trial):
     return run_trial(experiment, trial)
 workers.run_trial = held
 """
-OLDER = "import kselect; kselect.__version__ = '0.0.9'"
+OLDER = f"{HELD}\nimport kselect; kselect.__version__ = '0.0.9'"
 
 
 @pytest.mark.slow
