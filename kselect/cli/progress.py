@@ -18,6 +18,7 @@ from kselect.numerics.linalg import Array
 from kselect.run.progress import clock, is_terminal
 from kselect.selection.engine import select
 from kselect.selection.request import Request, make_folds
+from kselect.store.environment import blas_libraries, cpu_flags, faster_blas
 
 QUIET_SECONDS = 2.0
 LONG_SECONDS = 60.0
@@ -87,6 +88,12 @@ def nystrom_hint(X: Array, targets: Array, request: Request) -> str:
         f"--nystrom {columns} would take about {clock(max(seconds, 1.0))}; on {len(rows)} rows {few} columns "
         f"moved the score by {100 * moved:.2g} %"
     )
+
+
+def time_hint(X: Array, targets: Array, request: Request) -> str:
+    """Return what would make a long selection faster: Nystrom columns, and another kernel of OpenBLAS."""
+    hints = nystrom_hint(X, targets, request), faster_blas(blas_libraries(), cpu_flags())
+    return "; ".join(filter(None, hints))
 
 
 def handle_interrupts() -> None:

@@ -43,7 +43,7 @@ from kselect.run.estimate import PATIENCE, estimate
 from kselect.run.job_array import FOLDER as ARRAY
 from kselect.run.locks import FolderLocks
 from kselect.run.progress import clock
-from kselect.store.environment import describe_environment
+from kselect.store.environment import cpu_flags, describe_environment, faster_blas
 from kselect.store.gather import check_foreign, check_leftover, write_gathered
 from kselect.store.jobs import Store
 
@@ -263,6 +263,8 @@ def execute(
     compute = start_backend(how, part)
     with threadpool_limits(1):
         environment = describe_environment()
+    if not how.quiet and (hint := faster_blas(environment["blas"], cpu_flags())):
+        click.echo(hint, err=True)
     with closing(FolderLocks(store.folder, partial(click.echo, err=True))) as locks:
         locks.protocol(
             lambda: store.write(KEPT, loaded.resolved),

@@ -281,6 +281,13 @@ def test_parts_add_up(tmp_path: Path, reference: Path) -> None:
     assert records(out) == records(reference)
 
 
+def test_a_faster_blas_is_named_once(done: Path) -> None:
+    hook = "import kselect.cli.run as r; r.faster_blas = lambda *_: 'a faster one'"
+    run = kselect_in(done, "run", "small.yaml", "-o", "out", hook=hook)
+    assert run.stderr.splitlines().count("a faster one") == 1
+    assert not kselect_in(done, "run", "small.yaml", "-o", "out", "-q", hook=hook).stderr
+
+
 def test_shards_cover_everything_once(tmp_path: Path, reference: Path) -> None:
     write_config(tmp_path)
     out = tmp_path / "out"
