@@ -163,7 +163,9 @@ class JobArray:
         jobs: dict[str, Job[str]] = {
             name: kind(self.folder, number) for name, number in stored.items()
         }
-        self.jobs = {name: job for name, job in jobs.items() if not job.done(force_check=True)}
+        # A single question to Slurm: the answer holds all jobs of the array.
+        ended = {n: job.done(force_check=not i) for i, (n, job) in enumerate(jobs.items())}
+        self.jobs = {name: job for name, job in jobs.items() if not ended[name]}
         if self.jobs:
             self.say(
                 f"waiting for {len(self.jobs)} array jobs of an earlier call (Slurm job {self.numbers}); "
@@ -247,7 +249,8 @@ class JobArray:
 
 def reason(job: Job[str], minutes: int) -> str:
     """Return why a part failed; nothing if it succeeded."""
-    if not job.paths.result_pickle.is_file():
+    # submitit waits for the result of a completed job, which a shared file system may show late.
+    if not job.paths.result_pickle.is_file() and job.state != "COMPLETED":
         return f"it ended without a result ({job.state.lower()})"
     error = job.exception()
     if error is None:

@@ -105,7 +105,7 @@ def test_queued_again_while_nobody_waits(tmp_path: Path, expected: bytes) -> Non
     out = tmp_path / "out"
     commands = install(tmp_path / "slurm")
     path = {"PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
-    flags = (*RUN, "--max-running", "1", "--time", "1:30", "--mem", "2.5", "-j", "2")
+    flags = (*RUN, "--max-running", "1")
     with start(tmp_path, *flags, hook=HELD, env=path) as run:
         until(lambda: held(out), "all jobs of the first part but one")
         os.kill(run.pid, signal.SIGINT)
@@ -113,9 +113,6 @@ def test_queued_again_while_nobody_waits(tmp_path: Path, expected: bytes) -> Non
     assert run.returncode == 130, err
     assert "the array jobs continue on the cluster: run the same command again" in err
     assert "scancel 100\n" in err
-    script = (commands / "state/100.sh").read_text()
-    for line in ("--array=0-1%1", "--time=90", "--mem=2560MB", "--cpus-per-task=2"):
-        assert f"#SBATCH {line}\n" in script
     finished = stamps(out)
     word, shell = state(commands, "100_0")
     assert (word, state(commands, "100_1")) == ("RUNNING", ("PENDING", 0))
@@ -166,13 +163,21 @@ def test_a_machine_without_slurm(tmp_path: Path, hook: str, said: str) -> None:
 
 
 def test_an_array_that_slurm_refuses(tmp_path: Path) -> None:
+    """Every flag is in the script that sbatch gets."""
     write_config(tmp_path)
     for name in ("sbatch", "srun"):
-        (tmp_path / name).write_text("#!/bin/sh\necho 'sbatch: error: no such account' >&2\nexit 1")
+        (tmp_path / name).write_text(
+            "#!/bin/sh\ncp $1 script\necho 'sbatch: error: no such account' >&2\nexit 1"
+        )
         (tmp_path / name).chmod(0o755)
     hook = f"import os; os.environ['PATH'] = {f'{tmp_path}:/bin:/usr/bin'!r}"
-    run = kselect_in(tmp_path, "run", "small.yaml", "-q", "--backend", "slurm", hook=hook)
+    flags = ("--max-running", "3", "--time", "1:30", "--mem", "2.5", "-j", "2")
+    run = kselect_in(tmp_path, "run", "small.yaml", "-q", "--backend", "slurm", *flags, hook=hook)
     assert run.returncode == 2
+    script = (tmp_path / "script").read_text()
+    for line in ("array=0-8%3", "time=90", "mem=2560MB", "cpus-per-task=2", "signal=USR2@60"):
+        assert f"#SBATCH --{line}\n" in script
+    assert "--cpus-per-task=2" in script.partition("srun")[2]
     last = run.stderr.splitlines()[-1]
     assert last == "error: sbatch refuses the array: sbatch: error: no such account"
 
