@@ -192,7 +192,7 @@ class RunFlags(RunOptions):
 def start_backend(how: RunFlags, part: Callable[[str], str]) -> Compute:
     """Start the workers; return the function that computes a plan and returns the exit status.
 
-    Nothing is written before, so that a backend that is not to be had leaves no folder. ``part`` is for array jobs.
+    An absent backend is refused before a folder is made. ``part`` runs one part in an array job.
     """
     if how.backend == "slurm":
         require_cluster()
