@@ -208,9 +208,17 @@ class DaskWorkers:
         self.client, self.say = client, say
         self.versions: dict[str, str] = {}
 
+    def connected(self) -> dict[str, int]:
+        """Return the number of threads of every worker; raise StoreError if the scheduler has ended."""
+        try:
+            found: dict[str, int] = self.client.nthreads()  # type: ignore[no-untyped-call]
+        except OSError:
+            raise StoreError("the dask scheduler is gone") from None
+        return found
+
     def threads(self) -> dict[str, int]:
         """Return the number of threads of each worker with this version."""
-        here: dict[str, int] = self.client.nthreads()  # type: ignore[no-untyped-call]
+        here = self.connected()
         if new := [address for address in here if address not in self.versions]:
             by_value = types.FunctionType(version_here.__code__, {"__builtins__": builtins})
             found = self.client.run(by_value, workers=new, on_error="return")
@@ -254,7 +262,7 @@ class DaskExecutor(Executor):
 
     def cancel_orphans(self) -> None:
         """Cancel the calls whose workers have all ended: dask would wait for them for ever."""
-        here = self.workers.client.nthreads()  # type: ignore[no-untyped-call]
+        here = self.workers.connected()
         for future, good in [*self.allowed.items()]:
             if future.done():
                 del self.allowed[future]
