@@ -156,7 +156,7 @@ def be_command(
     arguments: list[str], folder: str, env: Mapping[str, str], hook: str, fds: Sequence[int]
 ) -> NoReturn:
     """Become the command, as if started in a folder with these variables and streams."""
-    from kselect.cli import run
+    from kselect.cli import backends
     from kselect.cli.main import main
 
     os.setsid()
@@ -168,7 +168,7 @@ def be_command(
         os.dup2(fd, number)
         os.close(fd)
     sys.argv = ["kselect", *arguments]
-    run.local_executor = forked_executor
+    backends.local_executor = forked_executor
     status = 1
     try:
         exec(hook, {})
