@@ -21,12 +21,12 @@ from kselect.datasets.dataset import OwnInfo, Source
 from kselect.datasets.registry import BENCHMARKS, DataSetInfo, load_registry
 from kselect.errors import DataError, brief, printable
 from kselect.files import read_regular, reason, remove_litter, write_whole
+from kselect.packaged import REPOSITORY, packaged
 
 if TYPE_CHECKING:
     from requests import Response
 
-HERE = Path(__file__).resolve().parent
-REPOSITORY_DATA = HERE.parents[1] / "data"
+REPOSITORY_DATA = REPOSITORY / "data"
 WAYS_OUT = (
     "ways out: --mirror DIR|URL, 'kselect data fetch {name}', or --skip-missing "
     "(with make: FLAGS='--offline --skip-missing')"
@@ -204,12 +204,6 @@ def default_cache() -> Path:
     import pooch
 
     return Path(pooch.os_cache("kselect"))
-
-
-def packaged(kind: str) -> Path:
-    """Return ``data/<kind>`` of the repository, or the copy inside an installed package."""
-    inside = HERE.parent / "packaged_data" / kind
-    return inside if inside.is_dir() else REPOSITORY_DATA / kind
 
 
 class Damaged(DataError):
