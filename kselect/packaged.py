@@ -43,7 +43,8 @@ def read_packed(path: Path) -> bytes:
 
 def experiments() -> dict[str, Path]:
     """Return the config of each experiment that comes with kselect, by its name."""
-    return {path.stem: path for path in sorted(packaged("configs").glob("*.yaml"))}
+    paths = {path.stem: path for path in packaged("configs").glob("*.yaml")}
+    return dict(sorted(paths.items()))
 
 
 def find_config(written: str) -> Path:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import click
 
 from kselect import __version__
-from kselect.errors import KselectError, cut, nearest, printable, quoted
+from kselect.errors import KselectError, check_system, cut, nearest, printable, quoted
 
 # name -> module, attribute, one-line help
 COMMANDS = {
@@ -95,6 +95,7 @@ def main() -> None:
 
 def run_command() -> object:
     """Run the command as typed; refuse arguments that are too long for a path or a grid."""
+    check_system()
     for argument in sys.argv[1:]:
         if len(argument) > LONGEST_ARGUMENT:
             words = f"an argument of {len(argument)} characters is too long: {quoted(argument)}"

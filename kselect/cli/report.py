@@ -53,7 +53,7 @@ def report(results: tuple[Path, ...], quiet: bool) -> None:
 def find_results(written: Path) -> Path:
     """Return the folder that a user means: a path, or the name of an experiment in results/."""
     named = RESULTS / written
-    if written.exists() or written.name != str(written):
+    if written.exists() or written == RESULTS or written.name != str(written):
         return written
     if named.exists():
         return named
@@ -62,7 +62,7 @@ def find_results(written: Path) -> Path:
         advice = f"; kselect run {written} computes them"
     else:
         advice = nearest(str(written), here) if here else "; use kselect run first"
-    raise ConfigError(f"{printable(written)}: no folder, and no results in {RESULTS}/{advice}")
+    raise ConfigError(f"{printable(written)}: no results here or in {RESULTS}/{advice}")
 
 
 def report_folder(folder: Path, say: Callable[[str], None]) -> list[str]:

@@ -17,10 +17,10 @@ from kselect.core.experiment import Experiment
 from kselect.core.job import Trial
 from kselect.core.record import Record, RecordKey, record_keys
 from kselect.datasets.dataset import Source
-from kselect.datasets.fetch import Places, Unreachable, in_package
+from kselect.datasets.fetch import Places, Unreachable, in_package, resolve
 from kselect.errors import ConfigError, DataError, nearest, quoted
 from kselect.packaged import experiments, find_config
-from kselect.plan import Plan, find_sources
+from kselect.plan import Plan
 from kselect.report.sections import FIGURES
 from kselect.run.locks import FolderLocks
 from kselect.run.progress import clock
@@ -35,6 +35,7 @@ Examples:
   kselect verify ecml2014
   kselect verify tcyb2018 --cells 50 -d heart -d sonar --offline -j 2
 """
+WAYS_OUT = "ways out: --mirror DIR|URL or 'kselect data fetch {name}'"
 Cell = tuple[str, int, RecordKey]
 
 
@@ -103,23 +104,25 @@ def same_sources(
 
     If another file comes first, as the original in the cache may, the packed copy is tried.
     """
-    bare = replace(experiment, datasets=tuple(files))
-    found, missing = find_sources(bare, where)
-    problems = list(missing.values())
-    for name, source in list(found.items()):
-        if source.sha256 == files[name]:
+    found: dict[str, Source] = {}
+    problems: list[str] = []
+    for name, sha256 in files.items():
+        info = experiment.info(name)
+        try:
+            source = resolve(info, where, WAYS_OUT)
+        except DataError as error:
+            problems.append(str(error))
             continue
-        packed = None
-        with suppress(Unreachable):
-            packed = in_package(experiment.info(name), where)
-        if packed and packed.sha256 == files[name]:
-            found[name] = packed
+        if source.sha256 != sha256:
+            with suppress(Unreachable):
+                source = in_package(info, where) or source
+        if source.sha256 == sha256:
+            found[name] = source
         else:
             problems.append(
-                f"{name}: the committed records are of a file with SHA-256 {files[name][:12]}..., "
+                f"{name}: the committed records are of a file with SHA-256 {sha256[:12]}..., "
                 f"{source.path} ({source.kind}) has {source.sha256[:12]}..."
             )
-            del found[name]
     return found, problems
 
 
@@ -186,9 +189,11 @@ def settled(
     sources: Mapping[str, Source],
     options: RunOptions,
 ) -> Agreement:
-    """Return a result; for tied choices, recompute the committed one and compare its numbers."""
+    """Return a result; if two grid points are tied, recompute the committed one and compare its numbers."""
     record = result.committed
-    alike = at_committed(experiment, record) if result.tied else None
+    if not result.tied or record.state:
+        return result
+    alike = at_committed(experiment, record)
     if alike is None:
         return replace(result, tied=False)
     one, method = alike
@@ -196,18 +201,20 @@ def settled(
     found = list(recompute(one, (trial,), sources, replace(options, quiet=True)).values())
     same = next((r for r in found if r.setting == record.setting), None)
     there = compare(record, same)
-    return replace(result, tied=not there.differences)
+    if there.differences:
+        committed = (f"there {text}" for text in there.differences)
+        return replace(result, differences=(*result.differences, *committed), tied=False)
+    return result
 
 
 def print_results(name: str, results: list[Agreement]) -> int:
     """Print the cells that differ or are tied, then the count of those that agree; return the exit status."""
-    differing = [result for result in results if result.differences and not result.tied]
-    for result in results:
-        if result.tied:
-            click.echo(f"tied: {result.text}")
+    tied = [result for result in results if result.tied]
+    differing = [result for result in results if not result.agrees]
+    for result in tied:
+        click.echo(f"tied: {result.text}")
     for result in differing:
         click.echo(f"differs: {result.text}")
-    tied = sum(result.tied for result in results)
-    more = f", {tied} of them with another choice of the same score" if tied else ""
+    more = f", {len(tied)} of them with another choice of the same score" if tied else ""
     click.echo(f"{name}: {len(results) - len(differing)} of {len(results)} cells agree{more}")
     return 1 if differing else 0

@@ -322,10 +322,10 @@ def ask_for_original(places: Places) -> Source | str:
 # --- finding a file ---------------------------------------------------------------------------------------
 
 
-def resolve(info: DataSetInfo, places: Places) -> Source:
+def resolve(info: DataSetInfo, places: Places, ways_out: str = WAYS_OUT) -> Source:
     """Return the first file that is found; raise a DataError that names every place that was tried.
 
-    A user's own file is at the path that the config names.
+    A user's own file is at the path that the config names. ``ways_out`` tells the user what to do.
     """
     if isinstance(info, OwnInfo):
         try:
@@ -338,7 +338,7 @@ def resolve(info: DataSetInfo, places: Places) -> Source:
         return Source(info.path, "own", found)
     if info.formula:
         return Source(Path(info.name), "generated", info.sha256)
-    ways = f"; {WAYS_OUT.format(name=info.name)}"
+    ways = f"; {ways_out.format(name=info.name)}"
     return first_of(info, places, (in_cache, in_package, in_mirror, on_site), ways)
 
 

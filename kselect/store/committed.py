@@ -18,7 +18,7 @@ from kselect.core.record import Record
 from kselect.datasets.content import sha256_of
 from kselect.errors import ConfigError, StoreError, nearest
 from kselect.numerics.folds import stream
-from kselect.packaged import packaged, read_packed
+from kselect.packaged import experiments, packaged, read_packed
 from kselect.store.gather import (
     SECONDS_COLUMNS,
     check_protocol,
@@ -59,10 +59,9 @@ def read_committed(experiment: Experiment) -> Committed:
     """
     folder = packaged("results") / experiment.name
     if not folder.is_dir():
-        known = [path.name for path in packaged("results").iterdir() if path.is_dir()]
-        raise ConfigError(
-            f"{experiment.name}: kselect has no records of it{nearest(experiment.name, known)}"
-        )
+        known = [name for name in experiments() if (packaged("results") / name).is_dir()]
+        hint = nearest(experiment.name, known)
+        raise ConfigError(f"{experiment.name}: no records of it come with kselect{hint}")
     try:
         content = {
             name: read_packed(folder / name)
