@@ -4,8 +4,8 @@ Records have twelve digits, but other processors round in other places. With Ope
 of processors, the scores and errors of grid searches differed by at most 4e-11 relative, so that TOLERANCE leaves
 a wide margin and still detects a change in the ninth digit.
 
-* A choice from a grid must be the same point. If rounding makes two points of the same score change places, the cell
-  still agrees if the committed point, recomputed, has the committed score and error.
+* A choice from a grid must be the same point. If rounding makes two points of the same score change places, the
+  cell still agrees if the committed point, recomputed, has the committed score and error.
 * A continuous search ends at slightly different points of a flat valley. It must reach the same score up to
   SEARCH_TOLERANCE, with the same test error.
 
