@@ -118,15 +118,12 @@ def draw_sample(
 
 
 def equal_shares(sizes: Mapping[str, int], count: int) -> dict[str, int]:
-    """Divide ``count`` into equal shares, none larger than its size; the first shares take the remainder."""
-    shares = dict.fromkeys(sizes, 0)
-    left = min(count, sum(sizes.values()))
+    """Deal out ``count`` one by one in turn, to each name at most its size."""
+    shares, left = dict.fromkeys(sizes, 0), min(count, sum(sizes.values()))
     while left:
-        open_ = [name for name in sizes if shares[name] < sizes[name]]
-        for name in open_[:left]:
-            more = min(max(1, left // len(open_)), sizes[name] - shares[name])
-            shares[name] += more
-        left = min(count, sum(sizes.values())) - sum(shares.values())
+        for name in [name for name in sizes if shares[name] < sizes[name]][:left]:
+            shares[name] += 1
+            left -= 1
     return shares
 
 
