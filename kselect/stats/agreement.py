@@ -2,7 +2,8 @@
 
 Records have twelve digits, but other processors round in other places. In samples of all experiments, with the
 kernels of OpenBLAS for four generations of processors, the scores and errors of grid searches differed by at most
-4e-11 relative, or 3e-9 for scores of 1e-12. TOLERANCE leaves a margin and still detects a change in the ninth digit.
+4e-11 relative, or 3e-9 for scores of 1e-12. TOLERANCE leaves a margin and still detects a change in the eighth
+digit.
 
 * A choice from a grid must be the same point. If rounding makes two points of the same score change places, the
   cell still agrees if the committed point, recomputed, has the committed score and error.
