@@ -42,7 +42,7 @@ def read_packed(path: Path) -> bytes:
 
 
 def experiments() -> dict[str, Path]:
-    """Return the config of each experiment that comes with kselect, by its name."""
+    """Return the name of each experiment that comes with kselect, and its config."""
     paths = {path.stem: path for path in packaged("configs").glob("*.yaml")}
     return dict(sorted(paths.items()))
 

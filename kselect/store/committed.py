@@ -118,7 +118,7 @@ def draw_sample(
 
 
 def equal_shares(sizes: Mapping[str, int], count: int) -> dict[str, int]:
-    """Deal out ``count`` one by one in turn, to each name at most its size."""
+    """Deal out ``count`` in turn, one at a time, to each name at most its size."""
     shares, left = dict.fromkeys(sizes, 0), min(count, sum(sizes.values()))
     while left:
         for name in [name for name in sizes if shares[name] < sizes[name]][:left]:
