@@ -6,7 +6,7 @@ This takes half a minute of one core if the cache is empty, and no time otherwis
 from __future__ import annotations
 
 import numpy as np
-from forks import die_with_parent
+from launch import die_with_parent
 
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian

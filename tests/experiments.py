@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forks import die_with_parent, forks
+from forks import forks
+from launch import launched
 
 import kselect
 from kselect.config import load as config_load
@@ -126,16 +127,14 @@ def environment(folder: Path, hook: str = "", **more: str) -> dict[str, str]:
 def start(folder: Path, *arguments: str, hook: str = "", **more: Any) -> subprocess.Popen[str]:
     """Start ``kselect ARGUMENTS`` in a folder, as the leader of a new process group."""
     env = environment(folder, hook, **more.pop("env", {}))
-    first: Callable[[], Any] = more.pop("preexec_fn", lambda: None)
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
-    command = [sys.executable, "-m", "kselect", *arguments]
+    command = launched(sys.executable, "-m", "kselect", *arguments)
     return subprocess.Popen(
         command,
         cwd=folder,
         env=env,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: (die_with_parent(), first()),
         **streams,
     )
 

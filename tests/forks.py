@@ -8,8 +8,6 @@ what Python does at startup (safe paths, which module imports which), or workers
 from __future__ import annotations
 
 import atexit
-import contextlib
-import ctypes
 import functools
 import gc
 import json
@@ -28,6 +26,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
+from launch import die_with_parent
+
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 # Modules that commands import on first use.
@@ -38,14 +38,6 @@ LATE = (
     "matplotlib.backends.backend_svg",
     "pandas",
 )
-PR_SET_PDEATHSIG = 1
-
-
-def die_with_parent() -> None:
-    """End this process when its test ends, and restore Ctrl-C, which a shell ignores after ``&``."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    with contextlib.suppress(OSError, AttributeError):  # only Linux has prctl
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Forks:
@@ -164,7 +156,7 @@ def be_command(
     arguments: list[str], folder: str, env: Mapping[str, str], hook: str, fds: Sequence[int]
 ) -> NoReturn:
     """Become the command, as if started in a folder with these variables and streams."""
-    from kselect.cli import run
+    from kselect.cli import backends
     from kselect.cli.main import main
 
     os.setsid()
@@ -176,7 +168,7 @@ def be_command(
         os.dup2(fd, number)
         os.close(fd)
     sys.argv = ["kselect", *arguments]
-    run.local_executor = forked_executor
+    backends.local_executor = forked_executor
     status = 1
     try:
         exec(hook, {})

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kselect.cli.progress import nystrom_hint, watched
+from kselect.cli.progress import time_hint, watched
 from kselect.datasets.content import content_limit
 from kselect.datasets.registry import Task
 from kselect.datasets.table.raw_table import TableOptions
@@ -65,7 +65,7 @@ def choose(file: Path, flags: Mapping[str, Any]) -> Chosen:
         path = file if numbers is None else flags["folds"]
         raise type(error)(f"{printable(path)}: {error}") from None
     X, targets = data.X, data.target.values
-    with watched(len(request.kernels), partial(nystrom_hint, X, targets, request)) as watch:
+    with watched(len(request.kernels), partial(time_hint, X, targets, request)) as watch:
         found = select(X, targets, request, folds, watch)
     return Chosen(data, found, HeldOut(found, X, targets, folds))
 

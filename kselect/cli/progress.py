@@ -18,6 +18,7 @@ from kselect.numerics.linalg import Array
 from kselect.run.progress import clock, is_terminal
 from kselect.selection.engine import select
 from kselect.selection.request import Request, make_folds
+from kselect.store.environment import blas_libraries, cpu_flags, faster_blas
 
 QUIET_SECONDS = 2.0
 LONG_SECONDS = 60.0
@@ -89,10 +90,19 @@ def nystrom_hint(X: Array, targets: Array, request: Request) -> str:
     )
 
 
+def time_hint(X: Array, targets: Array, request: Request) -> str:
+    """Return what would make a long selection faster: Nystrom columns, and another kernel of OpenBLAS."""
+    hints = nystrom_hint(X, targets, request), faster_blas(blas_libraries(), cpu_flags())
+    return "; ".join(filter(None, hints))
+
+
 def handle_interrupts() -> None:
-    """Let a batch system's SIGTERM end a command as Ctrl-C does; signals ignored by nohup stay ignored."""
+    """Let a batch system's SIGTERM end a command as Ctrl-C does.
+
+    Signals that nohup ignores, or that submitit handles in an array job, stay as they are.
+    """
     for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) != signal.SIG_IGN:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, interrupt)
 
 

@@ -197,6 +197,9 @@ def sys_info() -> None:
     """Print the versions, CPU, BLAS and threads that a bug report needs."""
     import yaml
 
-    from kselect.store.environment import describe_environment
+    from kselect.store.environment import cpu_flags, describe_environment, faster_blas
 
-    click.echo(yaml.safe_dump(describe_environment(), sort_keys=False), nl=False)
+    facts = describe_environment()
+    click.echo(yaml.safe_dump(facts, sort_keys=False), nl=False)
+    if hint := faster_blas(facts["blas"], cpu_flags()):
+        click.echo(f"# {hint}")

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
+from kselect.cli.backends import (
+    NOT_IN_PARTS,
+    RunFlags,
+    backend_options,
+    start_backend,
+    typed_again,
+)
 from kselect.cli.flags import (
     CONFIG,
     COUNT,
@@ -31,15 +36,14 @@ from kselect.core.experiment import Experiment
 from kselect.core.record import RecordKey, record_keys
 from kselect.datasets.dataset import Source
 from kselect.datasets.fetch import Places
-from kselect.errors import ConfigError, DataError, StoreError
+from kselect.errors import ConfigError, DataError, KselectError, StoreError
 from kselect.plan import Plan, check_kept, damaged, find_sources, make_plan
 from kselect.report.sections import FIGURES
 from kselect.run.estimate import PATIENCE, estimate
+from kselect.run.job_array import FOLDER as ARRAY
 from kselect.run.locks import FolderLocks
 from kselect.run.progress import clock
-from kselect.run.scheduler import RunOptions, run_plan
-from kselect.run.workers import dask_client, local_executor
-from kselect.store.environment import describe_environment, digest
+from kselect.store.environment import cpu_flags, describe_environment, faster_blas
 from kselect.store.gather import check_foreign, check_leftover, write_gathered
 from kselect.store.jobs import Store
 
@@ -55,19 +59,8 @@ Examples:
   kselect run ecml2014 -d heart -c 5-CV -c 5-KS --splits 3 --dry-run
   kselect run ecml2014 --variant minmax       next to the main results
   kselect run ecml2014 --variant all -j 2
+  kselect run ecml2014 --backend slurm --max-running 8 -j 4 --time 2:00 --mem 8
 """
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunFlags(RunOptions):
-    """The flags that say how to run."""
-
-    dry_run: bool
-    skip_missing: bool
-    backend: str
-    scheduler: str | None
-    shard: tuple[int, int]
-    verbose: bool
 
 
 def parse_shard(_: click.Context, __: click.Parameter, value: str) -> tuple[int, int]:
@@ -99,18 +92,7 @@ def parse_shard(_: click.Context, __: click.Parameter, value: str) -> tuple[int,
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
 @place_options
 @SKIP_MISSING
-@click.option(
-    "--backend",
-    type=click.Choice(["local", "dask"]),
-    default="local",
-    show_default=True,
-    help="Start the workers on this machine or on a dask cluster.",
-)
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Use a running dask scheduler, as in tcp://host:8786. [default: start one]",
-)
+@backend_options
 @click.option(
     "--shard",
     default="1/1",
@@ -118,6 +100,11 @@ def parse_shard(_: click.Context, __: click.Parameter, value: str) -> tuple[int,
     metavar="I/N",
     callback=parse_shard,
     help="Run only the I-th of N equal parts.",
+)
+@click.option(
+    "--no-gather",
+    is_flag=True,
+    help="Store jobs only; a later run without this flag gathers their records.",
 )
 @click.option(
     "--variant",
@@ -145,8 +132,7 @@ def run(
     """
     handle_interrupts()
     how = RunFlags(**flags)
-    if how.scheduler and how.backend != "dask":
-        raise ConfigError("--scheduler needs --backend dask")
+    how.check_backend()
     overrides = {"datasets": datasets or None, "criteria": criteria or None, "splits": splits}
     wanted = tuple(dict.fromkeys(variants)) or ("",)
     if "all" in wanted:
@@ -215,11 +201,14 @@ def run_one(
     if how.dry_run:
         if plan.trials and not how.quiet:
             click.echo(f"timing samples, for at most {clock(PATIENCE)}", err=True)
-        seconds = estimate(experiment, plan, how.n_jobs)
-        click.echo(f"about {clock(seconds) if seconds >= 1 else 'a second'} with -j {how.n_jobs}")
+        seconds = estimate(experiment, plan, how.processes(len(plan.trials)))
+        about = clock(seconds) if seconds >= 1 else "a second"
+        click.echo(f"about {about} with {how.workers(len(plan.trials))}")
         return 0
     keep_paper(experiment.paper, config, store)
-    return execute(loaded, plan, store, how)
+    arguments = typed_again(click.get_current_context(), NOT_IN_PARTS)
+    arguments += ["--variant", variant] if variant else []
+    return execute(loaded, plan, store, how, partial(run_part, arguments))
 
 
 def keep_paper(name: str, config: Path, store: Store) -> None:
@@ -264,41 +253,43 @@ def describe(name: str, experiment: Experiment, plan: Plan, store: Store, how: R
     )
 
 
-def execute(loaded: Loaded, plan: Plan, store: Store, how: RunFlags) -> int:
-    """Run the plan, then gather the records; return the exit status."""
+def execute(
+    loaded: Loaded, plan: Plan, store: Store, how: RunFlags, part: Callable[[str], str]
+) -> int:
+    """Run the plan, then gather the records; return the exit status.
+
+    ``part`` runs one of several parts, as in ``part("2/5")``.
+    """
     from threadpoolctl import threadpool_limits
 
-    executor_of = executors(how)
+    compute = start_backend(how, part)
     with threadpool_limits(1):
         environment = describe_environment()
-    settings = replace(how, n_jobs=max(1, min(how.n_jobs, len(plan.trials))))
+    if not how.quiet and (hint := faster_blas(environment["blas"], cpu_flags())):
+        click.echo(hint, err=True)
     with closing(FolderLocks(store.folder, partial(click.echo, err=True))) as locks:
         locks.protocol(
             lambda: store.write(KEPT, loaded.resolved),
             lambda: stored_protocol(store.folder) == loaded.protocol,
         )
         try:
-            run_plan(loaded.asked, plan, store, digest(environment), settings, executor_of, locks)
-            return finish(loaded, plan, store, environment, how)
+            ended = compute(loaded.asked, plan, store, environment, locks)
+            if how.no_gather:
+                return ended
+            return max(ended, finish(loaded, plan, store, environment, how))
         except StoreError as error:
             click.echo(f"error: {error}; finished jobs are kept", err=True)
             return 1
 
 
-def executors(how: RunFlags) -> Callable[[int], Executor]:
-    """Return the function that makes a pool of n workers: local processes, or a dask cluster."""
-    if how.backend == "local":
-        return local_executor
+def run_part(arguments: Sequence[str], shard: str) -> str:
+    """Run one part of ``kselect run ARGUMENTS`` in this process; return a user's error, or nothing."""
+    more = ("--shard", shard, "--no-gather", "--quiet")
     try:
-        client = dask_client(how.scheduler, how.n_jobs)
-    except ImportError:
-        raise ConfigError(
-            "--backend dask needs the extra dask: pip install 'kselect[dask]'"
-        ) from None
-    except (OSError, ValueError, RuntimeError) as error:
-        raise ConfigError(f"--scheduler {how.scheduler}: {' '.join(str(error).split())}") from None
-    # The cluster sets the number of workers.
-    return lambda _: client.get_executor(pure=False, retries=1)  # type: ignore[no-untyped-call]
+        run.main([*arguments, *more], prog_name="kselect run", standalone_mode=False)
+    except KselectError as error:
+        return str(error)
+    return ""
 
 
 def finish(
@@ -319,6 +310,10 @@ def finish(
     absent = {key[:2] for key in planned_keys(loaded.asked, plan) if key not in here}
     stopped = how.fail_fast and bool(failed)
     lost = [] if stopped else [t.name for t in plan.trials if (t.dataset, t.split) in absent]
+    if lost and how.backend == "slurm":
+        what = f"{len(dict.fromkeys(lost))} jobs are not stored; logs: {store.folder / ARRAY}"
+        click.echo(f"error: {what}; run the same command again", err=True)
+        return 1
     for name in dict.fromkeys(lost):
         what = f"{name}: computed, but not in {store.folder} any more; run the command again"
         click.echo(f"error: {what}", err=True)

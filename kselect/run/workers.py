@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import errno
 import logging
 import os
@@ -10,10 +11,12 @@ import signal
 import threading
 import time
 import traceback
+import types
 import warnings
+from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kselect.core.experiment import Experiment
 from kselect.core.job import Job, Trial
@@ -184,12 +187,104 @@ def connect(scheduler: str, seconds: float) -> Client:
         ) from None
 
 
+def version_here() -> str:
+    """Return what must agree between workers: the version of kselect and of its results.
+
+    Its imports are inside, because dask sends this function to workers that may have another kselect, or none.
+    """
+    import kselect
+    from kselect.core.job import RESULT_VERSION
+
+    return f"{kselect.__version__} (results {RESULT_VERSION})"
+
+
+VERSION = version_here()
+
+
+class DaskWorkers:
+    """The workers of a dask scheduler that have this version of kselect; others are reported and get no trial."""
+
+    def __init__(self, client: Client, say: Callable[[str], object]) -> None:
+        self.client, self.say = client, say
+        self.versions: dict[str, str] = {}
+
+    def connected(self) -> dict[str, int]:
+        """Return the number of threads of every worker; raise StoreError if the scheduler has ended."""
+        try:
+            found: dict[str, int] = self.client.nthreads()  # type: ignore[no-untyped-call]
+        except OSError:
+            raise StoreError("the dask scheduler is gone") from None
+        return found
+
+    def threads(self) -> dict[str, int]:
+        """Return the number of threads of each worker with this version."""
+        here = self.connected()
+        if new := [address for address in here if address not in self.versions]:
+            by_value = types.FunctionType(version_here.__code__, {"__builtins__": builtins})
+            found = self.client.run(by_value, workers=new, on_error="return")
+            for address, version in found.items():
+                if isinstance(version, OSError):  # it has ended meanwhile
+                    continue
+                known = "no kselect" if isinstance(version, Exception) else f"kselect {version}"
+                self.versions[address] = known
+                if known != f"kselect {VERSION}":
+                    self.say(
+                        f"refused: worker {address} has {known}; this run needs kselect {VERSION}"
+                    )
+        good = f"kselect {VERSION}"
+        return {a: count for a, count in here.items() if self.versions.get(a) == good}
+
+    def executor(self, _: int) -> Executor:
+        """Return an executor that hands trials to these workers only; the cluster sets their number."""
+        return DaskExecutor(self)
+
+
+class DaskExecutor(Executor):
+    """Futures of trials on some workers of a dask cluster."""
+
+    def __init__(self, workers: DaskWorkers) -> None:
+        self.workers = workers
+        self._client = workers.client
+        self.pool = workers.client.get_executor(pure=False, retries=1)  # type: ignore[no-untyped-call]
+        self.allowed: dict[Future[Any], list[str]] = {}
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
+        """Submit a call; wait a moment for a worker that restarts."""
+        until = time.monotonic() + CONNECT_SECONDS
+        while not (good := list(self.workers.threads())):
+            check_alive(self)
+            if time.monotonic() > until:
+                raise StoreError(f"no dask worker with kselect {VERSION} is left")
+            time.sleep(WATCH_SECONDS)
+        future: Future[Any] = self.pool.submit(fn, *args, workers=good)
+        self.allowed[future] = good
+        return future
+
+    def cancel_orphans(self) -> None:
+        """Cancel the calls whose workers have all ended: dask would wait for them for ever."""
+        here = self.workers.connected()
+        for future, good in [*self.allowed.items()]:
+            if future.done():
+                del self.allowed[future]
+            elif not here.keys() & good:
+                future.cancel()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Cancel what is left, unless told to wait."""
+        self.pool.shutdown(wait=wait)
+
+
 def check_alive(executor: Executor) -> None:
-    """Raise StoreError if the dask scheduler has ended, since its futures would never finish."""
+    """Raise StoreError if the dask scheduler has ended, since its futures would never finish.
+
+    Cancel the trials whose workers have ended.
+    """
     client = getattr(executor, "_client", None)
     if client is not None and client.status != "running":
         address = getattr(getattr(client, "scheduler", None), "address", "")
         raise StoreError(f"the dask scheduler {address} is gone".replace("  ", " "))
+    if isinstance(executor, DaskExecutor):
+        executor.cancel_orphans()
 
 
 def stop(executor: Executor) -> None:

@@ -8,7 +8,7 @@ detects a change in the eighth digit.
 * A choice from a grid must be the same point. If rounding makes two points of the same score change places, the
   cell still agrees if the committed point, recomputed, has the committed score and error.
 * A continuous search ends at slightly different points of a flat valley. It must reach the same score up to
-  SEARCH_TOLERANCE, with the same test error. One of these 180 searches ended at another minimum; that is a difference.
+  SEARCH_TOLERANCE, with the same test error. One of these 180 searches ended at another minimum: a difference.
 
 Both exceptions are named.
 """

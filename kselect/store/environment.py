@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import subprocess
+from collections.abc import Collection, Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,16 @@ from kselect.datasets.content import sha256_of
 from kselect.numerics.memory import gib, total_memory
 
 PACKAGES = ("kselect", "numpy", "scipy", "pandas", "scikit-learn", "loky", "threadpoolctl")
+# Kernels of OpenBLAS for x86, fastest first: the value of OPENBLAS_CORETYPE, the architectures that are as fast,
+# and the instruction sets that they need. Any other architecture is older.
+KERNELS: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (
+    (
+        "SKYLAKEX",
+        frozenset({"skylakex", "cooperlake", "sapphirerapids"}),
+        frozenset({"avx512f", "avx512dq", "avx512cd", "avx512bw", "avx512vl"}),
+    ),
+    ("HASWELL", frozenset({"haswell", "zen"}), frozenset({"avx2", "fma"})),
+)
 HERE = Path(__file__).resolve().parents[1]
 
 
@@ -48,8 +60,9 @@ def core_count() -> int:
 
 
 def blas_libraries() -> list[dict[str, Any]]:
-    """Return every BLAS of the process with its version, architecture and number of threads."""
+    """Return every BLAS of the process, numpy's and scipy's: version, kernel (architecture) and threads."""
     import numpy as np
+    import scipy.linalg  # noqa: F401 - loads its own BLAS
     from threadpoolctl import threadpool_info
 
     np.linalg.eigh(np.eye(2))
@@ -58,6 +71,35 @@ def blas_libraries() -> list[dict[str, Any]]:
         {k: pool.get(k) for k in keep} for pool in threadpool_info() if pool["user_api"] == "blas"
     ]
     return sorted(found, key=str)
+
+
+def cpu_flags() -> frozenset[str]:
+    """Return the instruction sets of an x86 processor; none on other machines."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return frozenset()
+    found = (line.partition(":")[2].split() for line in lines if line.startswith("flags"))
+    return frozenset(next(found, ()))
+
+
+def faster_blas(libraries: Iterable[Mapping[str, Any]], flags: Collection[str]) -> str:
+    """Return one line if OpenBLAS picked a slower kernel than the processor can run, else nothing.
+
+    OpenBLAS does so on processors that are newer than itself. A kernel that the user set is not questioned.
+    """
+    if "OPENBLAS_CORETYPE" in os.environ:
+        return ""
+    best = next((i for i, (_, _, needs) in enumerate(KERNELS) if needs <= {*flags}), len(KERNELS))
+    for library in libraries:
+        name = str(library.get("architecture") or "").lower()
+        rank = next((i for i, (_, names, _) in enumerate(KERNELS) if name in names), len(KERNELS))
+        if library.get("internal_api") == "openblas" and name and best < rank:
+            return (
+                f"OpenBLAS uses its kernel for {library['architecture']}, and this processor can run a faster "
+                f"one: set OPENBLAS_CORETYPE={KERNELS[best][0]} (the last digits of results may change)"
+            )
+    return ""
 
 
 def git_state() -> dict[str, Any] | None:

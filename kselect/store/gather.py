@@ -60,7 +60,7 @@ def write_gathered(
     with locked(store.folder):
         found = gather(experiment, store)
         stored = found.manifest
-        known = dict(stored.get("environments", {}))
+        known = {**stored.get("environments", {}), **store.environments()}
         if environment:
             known[digest(dict(environment))] = dict(environment)
         gone = {name: why for name, why in stored.get("missing", {}).items() if name not in sources}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from kselect.datasets.content import sha256_of
 from kselect.errors import DamagedJob, StoreError, WriteError
 from kselect.files import locked, write_whole
 
+ENVIRONMENT = "environment-"  # a file next to the folders of the data sets
 TYPES: dict[str, tuple[type, ...]] = {
     "str": (str,),
     "int": (int,),
@@ -88,6 +90,21 @@ class Store:
                 self.write(f"jobs/{job.dataset}/{job.split}.json", job_text(job))
         except OSError as error:
             raise StoreError(f"{self.folder}: cannot write: {error.strerror}") from None
+
+    def keep_environment(self, name: str, facts: Mapping[str, Any]) -> None:
+        """Write the facts of an environment that jobs name, before its first job: the run may be killed."""
+        file = f"jobs/{ENVIRONMENT}{name}.json"
+        if not (self.folder / file).is_file():
+            self.write(file, facts)
+
+    def environments(self) -> dict[str, Any]:
+        """Return name -> facts of the environments; a file that cannot be read counts as absent."""
+        found = {}
+        for path in (self.folder / "jobs").glob(f"{ENVIRONMENT}*.json"):
+            with suppress(OSError, ValueError):
+                name = path.stem.removeprefix(ENVIRONMENT)
+                found[name] = json.loads(path.read_text(encoding="utf-8"))
+        return found
 
     def write(self, name: str, content: str | Mapping[str, Any]) -> Path:
         """Write a text, or a mapping as JSON, to a file below the folder; raise StoreError if the disk refuses."""

@@ -175,3 +175,10 @@ def test_sys_info() -> None:
     found = yaml.safe_load(run.stdout)
     assert {"python", "system", "cpu", "packages", "blas", "git"} <= set(found)
     assert found["blas"]
+
+
+def test_sys_info_names_a_faster_blas(monkeypatch: pytest.MonkeyPatch) -> None:
+    for line, end in (("a faster one", "# a faster one\n"), ("", "")):
+        monkeypatch.setattr("kselect.store.environment.faster_blas", lambda *_, line=line: line)
+        run = CliRunner().invoke(cli, ["sys-info"])
+        assert run.stdout.rpartition("git:")[2].partition("#")[1:] == (end[:1], end[1:])

@@ -106,3 +106,10 @@ def test_in_the_command(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert "--nystrom 20 would take about" in result.stderr
     assert result.stdout.startswith("{")
+
+
+def test_a_long_selection_names_a_faster_blas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "nystrom_hint", lambda *_: "fewer columns")
+    for line, said in (("a faster one", "fewer columns; a faster one"), ("", "fewer columns")):
+        monkeypatch.setattr(progress, "faster_blas", lambda *_, line=line: line)
+        assert progress.time_hint(X, Y, request()) == said

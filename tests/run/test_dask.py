@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,10 +30,12 @@ from experiments import (
     until,
     write_config,
 )
-from forks import die_with_parent
+from launch import launched
 
+import kselect
+from kselect.core.job import RESULT_VERSION
 from kselect.run.scheduler import DIED_TWICE
-from kselect.run.workers import worker_died
+from kselect.run.workers import DaskExecutor, DaskWorkers, check_alive, worker_died
 
 pytest.importorskip(
     "distributed", reason="distributed is not installed: pip install 'kselect[dask]'"
@@ -127,11 +129,11 @@ def test_the_message_about_a_dead_worker() -> None:
     assert not worker_died(ValueError("task"))
 
 
-def served(folder: Path, *command: str) -> subprocess.Popen[str]:
+def served(folder: Path, *command: str, hook: str = SLOW) -> subprocess.Popen[str]:
     """Start a part of a cluster in a separate process."""
-    env = environment(folder, SLOW)
+    env = environment(folder, hook)
     code = "from distributed.cli import dask_{0} as m; m.main(standalone_mode=True)"
-    line = [sys.executable, "-c", code.format(command[0]), *command[1:]]
+    line = launched(sys.executable, "-c", code.format(command[0]), *command[1:])
     quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     return subprocess.Popen(
         line,
@@ -139,7 +141,6 @@ def served(folder: Path, *command: str) -> subprocess.Popen[str]:
         env=env,
         text=True,
         start_new_session=True,
-        preexec_fn=die_with_parent,
         **quiet,
     )
 
@@ -176,3 +177,101 @@ def test_a_scheduler_that_dies_is_one_line(tmp_path: Path) -> None:
     assert kselect_in(tmp_path, "run", "small.yaml", "-o", "out").returncode == 0
     assert kselect_in(tmp_path, "run", "small.yaml", "-o", "alone").returncode == 0
     assert records(tmp_path / "out") == records(tmp_path / "alone")
+
+
+# Each worker waits in its first job, and says so in a file.
+HELD = """
+import os, pathlib, time
+import kselect.run.workers as workers
+run_trial = workers.run_trial
+def held(experiment, trial):
+    pathlib.Path(f"held-{os.getpid()}").touch()
+    until = time.monotonic() + 200
+    while not pathlib.Path("go").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    return run_trial(experiment, trial)
+workers.run_trial = held
+"""
+OLDER = f"{HELD}\nimport kselect; kselect.__version__ = '0.0.9'"
+
+
+@pytest.mark.slow
+def test_two_workers_one_killed_and_one_of_another_version(tmp_path: Path) -> None:
+    """A worker of another version gets no job; the jobs of a killed worker go to the other one."""
+    write_config(tmp_path)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    where = ("--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
+    flags = ("run", "small.yaml", "-o", "out", "--backend", "dask", "--scheduler", address)
+    run_with = ("--no-dashboard", "--no-nanny", "--nthreads", "1")
+    cluster = [served(tmp_path, "scheduler", *where, hook="")]
+    try:
+        until(lambda: listening(port), "a scheduler")
+        cluster.append(served(tmp_path, "worker", address, *run_with, hook=OLDER))
+        until(lambda: workers(address) == 1, "the worker of another version")
+        refused = kselect_in(tmp_path, *flags)
+        assert refused.returncode == 2
+        named, none = refused.stderr.splitlines()[-2:]
+        version = f"{kselect.__version__} (results {RESULT_VERSION})"
+        old = f"kselect 0.0.9 (results {RESULT_VERSION})"
+        assert named.startswith("refused: worker tcp://127.0.0.1:")
+        assert named.endswith(f" has {old}; this run needs kselect {version}")
+        assert none.endswith(f"is connected; start one: dask worker {address}")
+        assert not (tmp_path / "out").exists()
+        cluster += [served(tmp_path, "worker", address, *run_with, hook=HELD) for _ in "12"]
+        until(lambda: workers(address) == 3, "two more workers")
+        with start(tmp_path, *flags) as run:
+            until(lambda: len(list(tmp_path.glob("held-*"))) == 2, "a job on each of the two")
+            os.killpg(cluster[2].pid, signal.SIGKILL)
+            (tmp_path / "go").touch()
+            _, err = run.communicate(timeout=SECONDS)
+    finally:
+        for process in cluster:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    assert run.returncode == 0, err
+    assert err.count("refused: ") == 1
+    assert kselect_in(tmp_path, "run", "small.yaml", "-o", "local").returncode == 0
+    assert records(tmp_path / "out") == records(tmp_path / "local")
+    assert {int(path.name.removeprefix("held-")) for path in tmp_path.glob("held-*")} == {
+        process.pid for process in cluster[2:]
+    }
+
+
+def listening(port: int) -> bool:
+    """Return whether somebody listens at a port of this machine."""
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
+
+
+def workers(address: str) -> int:
+    """Return the number of workers of a dask scheduler."""
+    from distributed import Client
+
+    with Client(address, timeout=SECONDS) as client:  # type: ignore[no-untyped-call]
+        return len(client.nthreads())  # type: ignore[no-untyped-call]
+
+
+def test_jobs_whose_workers_have_ended_are_cancelled() -> None:
+    """dask would wait for ever for a worker at an address that does not come back."""
+
+    class Client:
+        status = "running"
+
+        def nthreads(self) -> dict[str, int]:
+            return {"b": 1}
+
+        def get_executor(self, **_: object) -> None: ...
+
+    workers = DaskWorkers(Client(), print)  # type: ignore[arg-type]
+    executor = DaskExecutor(workers)
+    lost: Future[Any] = Future()
+    kept: Future[Any] = Future()
+    executor.allowed = {lost: ["a"], kept: ["a", "b"]}
+    check_alive(executor)
+    assert lost.cancelled()
+    assert not kept.cancelled()

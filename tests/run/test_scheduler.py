@@ -230,6 +230,18 @@ def test_estimates_grow_with_the_work(tmp_path: Path) -> None:
         (("-j", "0"), "--n-jobs"),
         (("--backend", "dusk"), "dask"),
         (("--scheduler", "tcp://127.0.0.1:1"), "--backend dask"),
+        (("--shards", "2"), "--shards needs --backend slurm"),
+        (("--backend", "dask", "--max-running", "2"), "--max-running needs --backend slurm"),
+        (("--time", "60"), "--time needs --backend slurm"),
+        (("--mem", "4"), "--mem needs --backend slurm"),
+        (("--backend", "slurm", "--time", "4"), "at least 5 minutes"),
+        (("--backend", "slurm", "--time", "1:75"), "write minutes or H:MM"),
+        (("--backend", "slurm", "--mem", "0"), "--mem"),
+        (("--backend", "slurm", "--scheduler", "tcp://127.0.0.1:1"), "--backend dask"),
+        (("--backend", "slurm", "--shard", "1/2"), "--shards N"),
+        (("--backend", "slurm", "--force"), "another --output"),
+        (("--backend", "slurm", "--fail-fast"), "the other parts"),
+        (("--backend", "slurm", "--no-gather"), "when all parts have ended"),
         (("--dry-rn",), "'--dry-run'"),
         (("-o", "small.yaml"), "small.yaml: a file, not a folder"),
     ],
@@ -267,6 +279,13 @@ def test_parts_add_up(tmp_path: Path, reference: Path) -> None:
     assert len(job(out, "heart", 1)["records"]) == 4
     assert len(part()) == JOBS - 4  # heart 1 and 2, sonar 1 and 2 are complete
     assert records(out) == records(reference)
+
+
+def test_a_faster_blas_is_named_once(done: Path) -> None:
+    hook = "import kselect.cli.run as r; r.faster_blas = lambda *_: 'a faster one'"
+    run = kselect_in(done, "run", "small.yaml", "-o", "out", hook=hook)
+    assert run.stderr.splitlines().count("a faster one") == 1
+    assert not kselect_in(done, "run", "small.yaml", "-o", "out", "-q", hook=hook).stderr
 
 
 def test_shards_cover_everything_once(tmp_path: Path, reference: Path) -> None:

@@ -7,12 +7,19 @@ import json
 import os
 import platform
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from kselect.store import environment
-from kselect.store.environment import describe_environment, digest, git_state
+from kselect.store.environment import (
+    blas_libraries,
+    describe_environment,
+    digest,
+    faster_blas,
+    git_state,
+)
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -81,3 +88,59 @@ def test_cores_and_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     for text, size in (("max\n", whole), (f"{2**29}\n", 2**29), (f"{2**70}\n", whole)):
         (tmp_path / "memory.max").write_text(text)
         assert describe_environment()["memory"] == f"{size / 2**30:.1f} GiB"
+
+
+AVX2 = {"sse2", "avx", "avx2", "fma"}
+AVX512 = AVX2 | {"avx512f", "avx512dq", "avx512cd", "avx512bw", "avx512vl"}
+PICKS = (
+    "import kselect.store.environment as e; print(*[b['architecture'] for b in e.blas_libraries()])"
+)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "flags", "better"),
+    [
+        ("Haswell", AVX512, "SKYLAKEX"),
+        ("Zen", AVX512, "SKYLAKEX"),
+        ("Prescott", AVX512, "SKYLAKEX"),
+        ("Prescott", AVX2, "HASWELL"),
+        ("SkylakeX", AVX512, ""),
+        ("Cooperlake", AVX512, ""),
+        ("Haswell", AVX2, ""),
+        ("Haswell", AVX512 - {"avx512vl"}, ""),
+        ("Prescott", set(), ""),
+        ("neoversen1", set(), ""),
+    ],
+)
+def test_a_faster_kernel(
+    architecture: str, flags: set[str], better: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The flags are invented; the libraries are those of this process with another architecture."""
+    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
+    found = [{**one, "architecture": architecture} for one in blas_libraries()]
+    if all(one["internal_api"] != "openblas" for one in found):
+        pytest.skip("numpy and scipy do not use OpenBLAS here")
+    hint = faster_blas(found, flags)
+    assert hint.startswith(f"OpenBLAS uses its kernel for {architecture}, ") if better else not hint
+    assert f"OPENBLAS_CORETYPE={better} " in hint or not better
+    other = [{**one, "internal_api": "mkl"} for one in found]
+    assert faster_blas(other, flags) == ""
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "HASWELL")
+    assert faster_blas(found, flags) == ""
+
+
+def test_every_copy_is_named() -> None:
+    """scipy brings its own BLAS, which is loaded on purpose; the variable of the hint sets the kernel of both."""
+    env = {**os.environ, "OPENBLAS_CORETYPE": "NEHALEM"}
+    run = subprocess.run(
+        [sys.executable, "-c", PICKS],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    found = [one for one in blas_libraries() if one["internal_api"] == "openblas"]
+    if platform.machine() != "x86_64" or len(found) < 2:
+        pytest.skip("numpy and scipy do not bring two copies of OpenBLAS for x86 here")
+    assert run.stdout.split() == ["Nehalem", "Nehalem"]

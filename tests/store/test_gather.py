@@ -238,3 +238,14 @@ def test_records_are_read_back_from_the_table(
         read(good.replace(",0,", ",x,", 1))
     with pytest.raises(StoreError, match=r"records\.csv: not the columns of this version"):
         read(good.replace("split,", "fold,", 1))
+
+
+def test_environments_of_jobs_whose_run_was_killed(experiment: Experiment, store: Store) -> None:
+    """The facts are stored before the first job; a damaged file counts as absent."""
+    store.keep_environment("env", {"cpu": "one"})
+    store.keep_environment("env", {"cpu": "two"})
+    store.write("jobs/environment-other.json", "{")
+    assert write_gathered(experiment, store).manifest["environments"] == {
+        "env": {"cpu": "one", "jobs": len(PAIRS)}
+    }
+    assert sorted(store.stored()) == sorted(PAIRS)
