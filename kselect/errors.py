@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import platform
 import reprlib
 from collections.abc import Iterable
+from importlib.util import find_spec
 
 LONGEST_ECHO = 72  # characters of user input in a message
 ALIKE = 0.6  # similarity of a mistyped name to the one that was meant (difflib's ratio)
@@ -37,6 +39,18 @@ class DamagedJob(StoreError):
 
 class TrialError(KselectError):
     """A (data set, split, method) without a result; recorded with its reason."""
+
+
+class UnsupportedSystem(KselectError, ImportError):
+    """A system without the locks and signals that kselect needs."""
+
+
+def check_system() -> None:
+    """Raise UnsupportedSystem unless the system has POSIX locks."""
+    if find_spec("fcntl") is None:
+        raise UnsupportedSystem(
+            f"kselect runs on Linux and macOS, not on {platform.system()}; on Windows, use WSL (wsl --install)"
+        )
 
 
 def quoted(value: object) -> str:

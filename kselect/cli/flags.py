@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
@@ -13,11 +14,23 @@ import click
 from kselect.datasets.fetch import Places, default_cache
 from kselect.errors import ConfigError, brief
 from kselect.kernels import KERNELS
+from kselect.packaged import find_config
 from kselect.selection.request import LAM, kernel_grids
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 PATH = click.Path(path_type=Path)
+
+
+class ConfigPath(click.Path):
+    """The argument CONFIG: a file, or the name of an experiment that comes with kselect."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path of the config."""
+        return find_config(os.fspath(value))
+
+
+CONFIG = ConfigPath()
 COLUMN: dict[str, Any] = {"multiple": True, "metavar": "COLUMN"}
 NAME: dict[str, Any] = {"multiple": True, "metavar": "NAME"}
 COUNT = click.IntRange(min=1)

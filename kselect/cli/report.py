@@ -8,13 +8,14 @@ from pathlib import Path
 import click
 
 from kselect.cli.flags import PATH, QUIET
-from kselect.cli.run import KEPT, VARIANTS
+from kselect.cli.run import KEPT, RESULTS, VARIANTS
 from kselect.config.document import read_document
 from kselect.config.load import load_config, variant_of
 from kselect.config.own_entries import take_own
 from kselect.config.papers import paper_file
 from kselect.config.resolved import protocol_text, stored_protocol
-from kselect.errors import ConfigError, StoreError
+from kselect.errors import ConfigError, StoreError, nearest, printable
+from kselect.packaged import experiments
 from kselect.report.page import IndexEntry, index_entry, write_index, write_report
 from kselect.report.sections import FIGURES
 from kselect.stats.sources import read_facts, read_published, read_seconds
@@ -27,25 +28,41 @@ from kselect.timing.report import kept_sheet, make_passages
 INDEX_TITLE = "<title>kselect: experiments</title>"
 EPILOG = """\b
 Examples:
-  kselect report results/ecml2014
-  kselect report results/          one page over all experiments
+  kselect report ecml2014          the same as kselect report results/ecml2014
+  kselect report                   every experiment in results/, and one page over all of them
 """
 
 
 @click.command("report", epilog=EPILOG)
-@click.argument("results", nargs=-1, required=True, type=PATH)
+@click.argument("results", nargs=-1, type=PATH)
 @QUIET
 def report(results: tuple[Path, ...], quiet: bool) -> None:
     """Rewrite records.csv, tables/, figures/ and report.html of RESULTS from their jobs.
 
-    A folder of several experiments gets an index.html over all of them.
+    RESULTS are folders, or names of experiments in results/; without any, the folder results/. A folder of several
+    experiments gets an index.html over all of them.
     """
     say: Callable[[str], None] = (lambda _: None) if quiet else click.echo
     problems: list[str] = []
-    for folder in results:
-        problems += report_folder(folder, say)
+    for folder in results or (RESULTS,):
+        problems += report_folder(find_results(folder), say)
     if problems:
         raise StoreError("\n".join(problems))
+
+
+def find_results(written: Path) -> Path:
+    """Return the folder that a user means: a path, or the name of an experiment in results/."""
+    named = RESULTS / written
+    if written.exists() or written == RESULTS or written.name != str(written):
+        return written
+    if named.exists():
+        return named
+    here = [path.parent.name for path in RESULTS.glob(f"*/{KEPT}")]
+    if written.name in experiments():
+        advice = f"; kselect run {written} computes them"
+    else:
+        advice = nearest(str(written), here) if here else "; use kselect run first"
+    raise ConfigError(f"{printable(written)}: no results here or in {RESULTS}/{advice}")
 
 
 def report_folder(folder: Path, say: Callable[[str], None]) -> list[str]:

@@ -19,8 +19,8 @@ from kselect.cli.backends import (
     typed_again,
 )
 from kselect.cli.flags import (
+    CONFIG,
     COUNT,
-    PATH,
     QUIET,
     RESULTS_FOLDER,
     SKIP_MISSING,
@@ -53,12 +53,13 @@ VARIANTS = "variants"
 NO_FILE = "no file to be had (--skip-missing)"
 EPILOG = """\b
 Examples:
-  kselect run configs/quickstart.yaml
-  kselect run configs/ecml2014.yaml -j 2 --mirror DIR
-  kselect run configs/ecml2014.yaml -d heart -c 5-CV -c 5-KS --splits 3 --dry-run
-  kselect run configs/ecml2014.yaml --variant minmax       next to the main results
-  kselect run configs/ecml2014.yaml --variant all -j 2
-  kselect run configs/ecml2014.yaml --backend slurm --max-running 8 -j 4 --time 2:00 --mem 8
+  kselect run quickstart
+  kselect run my.yaml -j 2
+  kselect run ecml2014 --mirror DIR
+  kselect run ecml2014 -d heart -c 5-CV -c 5-KS --splits 3 --dry-run
+  kselect run ecml2014 --variant minmax       next to the main results
+  kselect run ecml2014 --variant all -j 2
+  kselect run ecml2014 --backend slurm --max-running 8 -j 4 --time 2:00 --mem 8
 """
 
 
@@ -71,7 +72,7 @@ def parse_shard(_: click.Context, __: click.Parameter, value: str) -> tuple[int,
 
 
 @click.command("run", epilog=EPILOG)
-@click.argument("config", type=PATH)
+@click.argument("config", type=CONFIG)
 @column_options
 @click.option(
     "--splits", metavar="N|A-B", help="Run N splits, or splits A to B. [default: the config's]"
@@ -126,7 +127,8 @@ def run(
 ) -> int:
     """Run the remaining jobs of the experiment in CONFIG, writing to results/<name>/.
 
-    The same command resumes an interrupted run.
+    CONFIG is a file, or the name of an experiment that comes with kselect (kselect list experiments). The same
+    command resumes an interrupted run.
     """
     handle_interrupts()
     how = RunFlags(**flags)

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from kselect.cli.flags import (
-    PATH,
+    CONFIG,
     QUIET,
     RESULTS_FOLDER,
     SKIP_MISSING,
@@ -31,9 +31,9 @@ from kselect.store.jobs import Store
 
 EPILOG = """\b
 Examples:
-  kselect time configs/quickstart.yaml
-  kselect time configs/icml2014.yaml --mirror DIR -d heart -d sonar
-  kselect time configs/icml2014.yaml -c 5-CV -c BIF-5-CV --budget 600
+  kselect time quickstart
+  kselect time icml2014 --mirror DIR -d heart -d sonar
+  kselect time icml2014 -c 5-CV -c BIF-5-CV --budget 600
 """
 
 
@@ -45,7 +45,7 @@ def parse_budget(_: click.Context, __: click.Parameter, value: float) -> float:
 
 
 @click.command("time", epilog=EPILOG)
-@click.argument("config", type=PATH)
+@click.argument("config", type=CONFIG)
 @column_options
 @RESULTS_FOLDER
 @click.option(
@@ -74,7 +74,8 @@ def time_command(
 ) -> int:
     """Time a whole selection with every method of CONFIG: the paper's algorithm next to ours.
 
-    It runs in one process with one BLAS thread. Finished measurements are not repeated.
+    CONFIG is a file, or the name of an experiment that comes with kselect. The command runs in one process with one
+    BLAS thread. Finished measurements are not repeated.
     """
     handle_interrupts()
     overrides = {"datasets": datasets or None, "criteria": criteria or None}

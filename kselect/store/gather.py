@@ -203,6 +203,11 @@ def stored_records(store: Store, stored: Mapping[str, Any]) -> list[Record]:
         raise StoreError(
             f"{path}: changed since kselect wrote it; delete it, or restore its content"
         )
+    return parse_records(content, path)
+
+
+def parse_records(content: bytes, path: Path) -> list[Record]:
+    """Return the rows of a records.csv; ``path`` names the file in errors."""
     rows = csv.reader(io.StringIO(content.decode(), newline=""))
     if tuple(next(rows, ())) != COLUMNS:
         raise StoreError(f"{path}: not the columns of this version; kselect run again")
@@ -303,8 +308,16 @@ def manifest(
 def read_manifest(store: Store) -> dict[str, Any]:
     """Return the stored manifest, empty if it is absent, damaged or changed."""
     try:
-        found = json.loads((store.folder / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return parse_manifest((store.folder / "manifest.json").read_bytes())
+    except OSError:
+        return {}
+
+
+def parse_manifest(content: bytes) -> dict[str, Any]:
+    """Return the facts of a manifest.json, empty if it is damaged or changed."""
+    try:
+        found = json.loads(content)
+    except ValueError:
         return {}
     if not isinstance(found, dict):
         return {}
