@@ -155,9 +155,10 @@ class EstimatorEntry:
         for name, value in given.items():
             read = read_values if key == "grid" else read_parameter
             values, problem = attempt(read, value)
-            if problem:
+            if values is None:
                 self.wrong(problem, key, name)
-            found[name] = values or ()
+            else:
+                found[name] = values
         if key == "grid" and prod(map(len, found.values())) > LARGEST_GRID:
             self.wrong(f"the grid has more than {LARGEST_GRID} points", key)
         return found
@@ -195,13 +196,13 @@ class EstimatorEntry:
                 if name not in found.parameters and not found.open:
                     hint = nearest(name, found.parameters) if found.parameters else "; it has none"
                     self.wrong(f"unknown parameter of {path}{hint}", key, name)
-        for name in found.required:
-            if name not in params and name not in grid:
-                self.wrong(f"{path} needs the parameter {name}")
+        lacking = [n for n in found.required if n not in params and n not in grid]
+        if lacking:
+            self.wrong(f"{path} needs {' and '.join(lacking)} under parameters")
         self.check_task(found, task)
         if len(self.document.problems) > before:
             return
-        first = {name: values[0] for name, values in {**params, **grid}.items() if values}
+        first = {name: values[0] for name, values in {**params, **grid}.items()}
         try:
             found.make(**first)
         except Exception as error:
@@ -215,11 +216,11 @@ class EstimatorEntry:
             return
         wanted = task or kind
         narrowed = "datasets" in self.document.sources
-        if kind and not task and (others := [t for t in self.tasks if t != kind]):
+        if wanted and wanted not in self.tasks and not narrowed:
+            self.wrong(f"this config has no {wanted} data set for {path}", "class")
+        elif kind and not task and (others := [t for t in self.tasks if t != kind]):
             words = f"{path} is a {ROLES[kind]}, and this config has {others[0]} data sets"
             self.wrong(f"{words}; restrict it with task: {kind}", "class")
-        elif wanted and wanted not in self.tasks and not narrowed:
-            self.wrong(f"this config has no {wanted} data set for {path}", "class")
 
 
 def read_parameter(value: object) -> tuple[Any, ...]:

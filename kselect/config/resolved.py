@@ -54,8 +54,9 @@ def widen(
         data["criteria"] += [
             written for item, written in pairs if before.methods(item)[0].label not in known
         ]
-        if before.estimators:
-            data["estimators"] = {**before.estimators, **data.get("estimators", {})}
+        now = data.get("estimators", {})
+        if gone := {k: v for k, v in before.estimators.items() if k not in now}:
+            data["estimators"] = {**now, **gone}
     if "estimators" in data:
         data["estimators"] = with_versions(document, stored)
     data["splits"] = split_ranges(tuple(sorted(wanted)))

@@ -103,6 +103,11 @@ class Experiment:
         losses = dict.fromkeys([self.loss, *(m.loss for m in table if m.loss)])
         object.__setattr__(self, "losses", tuple(losses))
 
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """Return the labels of the criteria, without the estimators."""
+        return tuple(label for label in self.labels if label not in self.estimators)
+
     def info(self, dataset: str) -> DataSetInfo:
         """Return the facts about a data set, from the config itself or from the registry.
 

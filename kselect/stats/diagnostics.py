@@ -119,7 +119,7 @@ def count_excluded(study: Study, loss: str) -> tuple[Excluded, ...]:
     table = table_records(study.records, experiment, loss)
     good = table[table["status"] == "ok"]
     found = []
-    for label in (m for m in experiment.labels if m not in experiment.estimators):
+    for label in experiment.criteria:
         for name in experiment.datasets:
             rows = good[(good["dataset"] == name) & (good["method"] == label)]
             some = rows[rows["excluded"] > 0]
