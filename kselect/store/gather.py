@@ -245,10 +245,11 @@ def seconds_text(experiment: Experiment, found: Gathered, store: Store) -> str:
     except (OSError, ValueError, csv.Error):
         pass  # no such file, or not one that kselect wrote
     for j in found.jobs:
-        spent = {k: round(j.seconds.get(k, 0.0), 4) for k in ("search", "test")}
-        spent |= {k: round(j.seconds[k], 4) for k in own if k in j.seconds}
+        # A job of estimators only keeps what is known of the columns that were there before it.
+        before = rows.get((j.dataset, j.split), {}) if j.seconds else {}
         facts = {"dataset": j.dataset, "split": j.split, "environment": j.environment}
-        rows[j.dataset, j.split] = {**facts, **spent}
+        spent = {k: round(v, 4) for k, v in j.seconds.items() if k in ("search", "test", *own)}
+        rows[j.dataset, j.split] = {"search": 0.0, "test": 0.0, **before, **facts, **spent}
     order = {name: position for position, name in enumerate(experiment.datasets)}
     here = {(r.dataset, r.split) for r in found.records} | {
         (j.dataset, j.split) for j in found.jobs

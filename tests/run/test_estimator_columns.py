@@ -179,3 +179,22 @@ def test_claims_compare_two_estimators_once(study: Study) -> None:
 def test_the_grid_of_an_estimator_is_not_ours(study: Study) -> None:
     assert [e.method for e in edge_shares(study, "squared")] == ["5-CV", "5-KS"]
     assert {label for _, label in count_choices(study, "squared")} == {"5-CV", "5-KS"}
+
+
+def test_an_added_column_keeps_the_seconds_of_a_clone(folder: Path) -> None:
+    """A clone has records without jobs; a job of estimators only replaces nothing of what stands there."""
+    clone, done = folder / "clone", folder / "results/my"
+    (clone / "results/my").mkdir(parents=True)
+    for name in ("records.csv", "seconds.csv", "manifest.json"):
+        (clone / "results/my" / name).write_bytes((done / name).read_bytes())
+    more = OTHERS.partition("claims:")[0].replace("tree:", "other:").replace("  odd:", "  # odd:")
+    (clone / "my.yaml").write_text(OURS + more)
+    run = kselect_in(clone, "run", "my.yaml", "--offline", "-c", "other", "-d", "heart")
+    assert run.returncode == 0, run
+    old, new = (rows(d / "seconds.csv")[0] for d in (done, clone / "results/my"))
+    assert {k: new[k] for k in ("search", "test", "svc")} == {
+        k: old[k] for k in ("search", "test", "svc")
+    }
+    assert float(new["other"]) > 0
+    kept = [r for r in rows(clone / "results/my/records.csv") if r["method"] != "other"]
+    assert kept == [r for r in rows(done / "records.csv") if r["method"] not in ("tree", "odd")]
