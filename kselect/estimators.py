@@ -89,7 +89,7 @@ def find_class(path: str) -> ImportedClass:
 
 
 def import_module(name: str) -> Any:
-    """Import a module of another package, whatever its code raises."""
+    """Import a module of another package; any exception of its code is a ConfigError."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -129,7 +129,7 @@ def run_estimator(
 ) -> EstimatorFit | SearchFailure:
     """Choose a point of the grid with the folds, fit it to all training rows, and predict the test rows.
 
-    A point at which the class raises an exception, or predicts what is no class and no number, cannot be chosen.
+    A point at which the class raises an exception or predicts something strange cannot be chosen.
     """
     fitter = Fitter(context, find_class(estimator.path), dict(estimator.params))
     scores: dict[Params, float] = {}

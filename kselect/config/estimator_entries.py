@@ -37,7 +37,7 @@ def read_estimators(
 ) -> tuple[tuple[Method, ...], Skipped]:
     """Return the methods under ``estimators``, and those that cannot be run here, each with the reason.
 
-    What is wrong is noted in the document. Without ``checked``, nothing is imported: the config of a results folder
+    Mistakes are noted in the document. Without ``checked``, nothing is imported: the config of a results folder
     has the versions, and an estimator without one was not installed.
     """
     columns = {config.methods(item)[0].label for item in config.criteria}
@@ -64,7 +64,7 @@ def read_estimators(
 def entries_of(
     label: str, written: dict[str, Any], document: Document, tasks: tuple[Task, ...]
 ) -> list[EstimatorEntry]:
-    """Return the entry of a label, or one entry per task; note what is no mapping."""
+    """Return the entry of a label, or one entry per task; note everything but mappings."""
     here: Location = ("estimators", label)
     if not written or not set(written) <= set(TASKS):
         return [EstimatorEntry(label, written, here, document, tasks, None)]
@@ -209,7 +209,7 @@ class EstimatorEntry:
             self.wrong(f"{path} refuses its parameters: {first_line(error)}")
 
     def check_task(self, found: ImportedClass, task: Task | None) -> None:
-        """Note a classifier for regressions and the reverse, and a task of which there is no data set."""
+        """Note a classifier for regressions and the reverse, and a task without data sets."""
         path, kind = self.written["class"], found.task
         if kind and task and kind != task:
             self.wrong(f"{path} is a {ROLES[kind]}, not for {task}", "class")

@@ -42,7 +42,7 @@ class BestPoint:
 
 @dataclass(frozen=True, eq=False)
 class EstimatorFit:
-    """What an estimator chose from its grid and what it predicts on the test rows, as decision values (q, rows).
+    """The choice of an estimator from its grid, and its predictions on the test rows as decision values (q, rows).
 
     ``score`` is the mean loss over the folds, None without a grid. ``excluded`` names the points of the grid that
     failed, each with the reason; ``warnings`` are counted by their category.
