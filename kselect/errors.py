@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import platform
+import re
 import reprlib
 from collections.abc import Iterable
 from importlib.util import find_spec
@@ -11,6 +12,8 @@ from importlib.util import find_spec
 LONGEST_ECHO = 72  # characters of user input in a message
 ALIKE = 0.6  # similarity of a mistyped name to the one that was meant (difflib's ratio)
 MOST_NAMES = 30  # valid names that a message lists
+FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^\s/'\":]+/)*(?=[^\s/'\":])")
+PACKAGE_FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^\s/'\":]+/)*(?=(?:kselect|site-packages)/)")
 
 
 class KselectError(Exception):
@@ -75,6 +78,11 @@ def cut(text: str, most: int) -> str:
         return text
     head = (most - 3) * 2 // 3
     return f"{text[:head]}...{text[len(text) - (most - 3 - head) :]}"
+
+
+def without_folders(text: str) -> str:
+    """Cut absolute paths to the package or the file name: results must not describe a machine."""
+    return FOLDERS.sub("", PACKAGE_FOLDERS.sub("", text))
 
 
 def brief(text: object) -> str:

@@ -13,6 +13,8 @@ from kselect.errors import ConfigError, DamagedJob, DataError, StoreError
 
 # The number of eigendecompositions that take as long as one continuous search: 5 to 8 on the sets of flkl2014.
 SEARCH_COST = 6
+# The same for one fit of an estimator; an SVM takes less, many trees more.
+FIT_COST = 0.1
 
 
 @dataclass(frozen=True)
@@ -25,10 +27,15 @@ class Plan:
     missing: Mapping[str, str]
 
     def cost(self, experiment: Experiment, trial: Trial) -> float:
-        """Return the work of a trial in cubed rows: one eigendecomposition per kernel, SEARCH_COST per search."""
+        """Return the work of a trial in cubed rows: an eigendecomposition per kernel, and searches and fits."""
         moved = sum(m.search is not None for m in trial.methods)
-        kernels = len(experiment.kernels) if moved < len(trial.methods) else 0
-        return float((kernels + SEARCH_COST * moved) * experiment.train_rows(trial.dataset) ** 3)
+        others = [(m.estimator, m.folds) for m in trial.methods if m.estimator]
+        fits = sum(1 + len(estimator.points) * (folds or 0) for estimator, folds in others)
+        kernels = len(experiment.kernels) if moved + len(others) < len(trial.methods) else 0
+        return float(
+            (kernels + SEARCH_COST * moved + FIT_COST * fits)
+            * experiment.train_rows(trial.dataset) ** 3
+        )
 
 
 def find_sources(

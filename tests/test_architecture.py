@@ -28,6 +28,7 @@ LAYERS = (
     {"criteria"},
     {"core"},
     {"search"},
+    {"estimators"},
     {"config"},
     {"plan"},
     {"run"},

@@ -190,6 +190,8 @@ def run_one(
     experiment = loaded.asked
     store = Store(results_folder(experiment, output, variant), loaded.differences)
     check_foreign(store, kept=(store.folder / KEPT).is_file())
+    for label, why in experiment.skipped:
+        click.echo(f"skipped: {label}: {why}", err=True)
     sources, missing = available_sources(experiment, where, how.skip_missing)
     plan = make_plan(
         experiment, sources, missing, store,

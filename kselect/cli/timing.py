@@ -113,7 +113,7 @@ def measure_all(
         wanted = pending(experiment, sources, store, settings)
         check_kept(loaded.whole, sources, store, settings)
         cells = sum(map(len, wanted.values()))
-        total = len(sources) * len(experiment.labels)
+        total = len(sources) * len(experiment.criteria)
         say(
             f"{experiment.name}: {cells} of {total} cells to measure, at most {budget:g} s per algorithm"
         )

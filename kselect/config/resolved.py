@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kselect.config.document import Document, read_document, write_yaml
+from kselect.config.estimator_entries import with_versions
 from kselect.config.own_entries import take_own, written_entry
 from kselect.config.parts import KERNEL, LABEL, SEARCH, CriterionItem
 from kselect.config.schema import ConfigFile, read_config
@@ -34,7 +35,7 @@ def stored_config(path: Path) -> Document | None:
 def widen(
     document: Document, datasets: Iterable[str], splits: Iterable[int], stored: Document | None
 ) -> None:
-    """Add the data sets and splits of flags, and all that the folder holds under the same protocol."""
+    """Add the data sets and splits of flags, all that the folder holds under the same protocol, and versions."""
     data: dict[str, Any] = document.data
     data["datasets"] = list(dict.fromkeys([*data["datasets"], *datasets]))
     config = read_config(document)
@@ -53,6 +54,11 @@ def widen(
         data["criteria"] += [
             written for item, written in pairs if before.methods(item)[0].label not in known
         ]
+        now = data.get("estimators", {})
+        if gone := {k: v for k, v in before.estimators.items() if k not in now}:
+            data["estimators"] = {**now, **gone}
+    if "estimators" in data:
+        data["estimators"] = with_versions(document, stored)
     data["splits"] = split_ranges(tuple(sorted(wanted)))
 
 
@@ -127,10 +133,10 @@ def spelt_out(config: ConfigFile, document: Document) -> dict[str, Any]:
     written: dict[str, Any] = {
         name.replace("_", "-"): getattr(config, name)
         for name in type(config).model_fields
-        if name != "claims"
+        if name not in ("claims", "estimators")
     }
     given: dict[str, Any] = document.data
-    kept = ("fewer-splits", "figures", "claims", "variants")
+    kept = ("fewer-splits", "estimators", "figures", "claims", "variants")
     written |= {key: given[key] for key in kept if key in given}
     lams = [plain(v) for v in config.lam.values]
     grids: dict[str, dict[str, list[Any]]] = {}  # the kernels are the products of these grids

@@ -6,7 +6,6 @@ import builtins
 import errno
 import logging
 import os
-import re
 import signal
 import threading
 import time
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from kselect.core.experiment import Experiment
 from kselect.core.job import Job, Trial
-from kselect.errors import StoreError
+from kselect.errors import StoreError, without_folders
 from kselect.run.trial import failed_job, run_trial
 
 if TYPE_CHECKING:
@@ -33,8 +32,6 @@ POOLS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM
 WORKER_ENVIRONMENT = {**dict.fromkeys(POOLS, "1"), "PYTHONSAFEPATH": "1"}
 WATCH_SECONDS = 0.5
 LISTEN_SECONDS, CONNECT_SECONDS = 5.0, 15.0  # of a connection, of all attempts
-FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^\s/'\":]+/)*(?=[^\s/'\":])")
-PACKAGE_FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^\s/'\":]+/)*(?=(?:kselect|site-packages)/)")
 
 
 def start_worker(parent: int) -> None:
@@ -71,11 +68,6 @@ def run_safely(experiment: Experiment, trial: Trial) -> Job:
         return failed_job(
             experiment, trial, without_folders(why), without_folders(traceback.format_exc())
         )
-
-
-def without_folders(text: str) -> str:
-    """Cut absolute paths to the package or the file name: results must not describe a machine."""
-    return FOLDERS.sub("", PACKAGE_FOLDERS.sub("", text))
 
 
 def local_executor(n_jobs: int) -> Executor:

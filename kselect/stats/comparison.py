@@ -93,7 +93,8 @@ class Comparison:
     """Methods over data sets: cells, ranks and pairs of methods of each setting.
 
     ``splits`` is the number of planned splits of each data set; ``units`` lacks data sets without records;
-    ``ranked`` lacks those that stand for another one with records.
+    ``ranked`` lacks those that stand for another one with records. ``estimators`` are the methods without lam: they
+    have the same cells under every setting, which count once.
     """
 
     loss: str
@@ -103,14 +104,15 @@ class Comparison:
     cells: Mapping[Setting, Mapping[tuple[str, str], SplitErrors]]
     ranks: Mapping[Setting, Ranks]
     ranked: tuple[str, ...]
+    estimators: frozenset[str] = frozenset()
 
     def coverage(self, dataset: str | None = None) -> Coverage:
         """Return how much of the table, or of one data set, has been run."""
         found = [
             cell
-            for cells in self.cells.values()
-            for (name, _), cell in cells.items()
-            if dataset in (None, name)
+            for i, cells in enumerate(self.cells.values())
+            for (name, method), cell in cells.items()
+            if dataset in (None, name) and not (i and method in self.estimators)
         ]
         return Coverage(
             sum(c.runs for c in found),
@@ -139,6 +141,9 @@ def compare(experiment: Experiment, records: pd.DataFrame, loss: str) -> Compari
             (s, str(twins[d]), m) in samples for s in experiment.lam.settings() for m in methods
         )
     ]
+    none: dict[str, frozenset[str]] = {
+        d: experiment.estimators - {m.label for m in experiment.methods_on(d)} for d in splits
+    }
     cells, ranks = {}, {}
     for setting in experiment.lam.settings():
         found = {
@@ -147,16 +152,22 @@ def compare(experiment: Experiment, records: pd.DataFrame, loss: str) -> Compari
         cells[setting] = {
             (d, m): cell
             for d, planned in splits.items()
-            for m, cell in compare_row({m: found[d, m] for m in methods}, planned).items()
+            for m, cell in compare_row({m: found[d, m] for m in methods}, planned, none[d]).items()
         }
         ranks[setting] = rank_complete(found, ranked, methods)
     known = records.drop_duplicates("dataset")
     units = {str(d): UNITS[m] for d, m in zip(known["dataset"], known["metric"], strict=True)}
-    return Comparison(loss, methods, splits, units, cells, ranks, tuple(ranked))
+    others = experiment.estimators
+    return Comparison(loss, methods, splits, units, cells, ranks, tuple(ranked), others)
 
 
-def compare_row(row: Mapping[str, SplitErrors], planned: int) -> dict[str, SplitErrors]:
-    """Return the cells of one data set, tested against the best; exact ties for the lowest mean are all best."""
+def compare_row(
+    row: Mapping[str, SplitErrors], planned: int, none: Set[str] = frozenset()
+) -> dict[str, SplitErrors]:
+    """Return the cells of one data set, tested against the best; exact ties for the lowest mean are all best.
+
+    Nothing is planned for the methods in ``none``: they are for another task.
+    """
     lowest = min((s.mean for s in row.values() if s.runs), default=math.nan)
     best = [m for m, s in row.items() if s.runs and math.isclose(s.mean, lowest, rel_tol=EQUAL)]
     cells = {}
@@ -168,7 +179,7 @@ def compare_row(row: Mapping[str, SplitErrors], planned: int) -> dict[str, Split
             worse_corrected = t_test(pairs.difference, pairs.test_over_train)
         cells[method] = replace(
             mine,
-            planned=planned,
+            planned=0 if method in none else planned,
             best=method in best,
             worse=worse,
             worse_corrected=worse_corrected,

@@ -163,10 +163,13 @@ def select(
 
 
 def table_records(records: pd.DataFrame, experiment: Experiment, loss: str) -> pd.DataFrame:
-    """Return the records behind the table of a loss, under the settings of the experiment; refuse duplicates."""
+    """Return the records behind the table of a loss, under the settings of the experiment; refuse duplicates.
+
+    An estimator has one record per split, which belongs to every setting.
+    """
     known = [s.text for s in experiment.lam.settings()]
     mine = select(records, experiment, TABLE, loss)
-    mine = mine[mine["setting"].isin(known)]
+    mine = mine[mine["setting"].isin(known) | mine["method"].isin(experiment.estimators)]
     repeated = mine.duplicated(["dataset", "split", "method", "setting"])
     if repeated.any():
         first = mine[repeated].iloc[0]
@@ -180,10 +183,18 @@ def table_records(records: pd.DataFrame, experiment: Experiment, loss: str) -> p
 def read_samples(
     table: pd.DataFrame, experiment: Experiment
 ) -> dict[tuple[Setting, str, str], SplitErrors]:
-    """Return (setting, data set, method) -> sample, from the records behind one table."""
+    """Return (setting, data set, method) -> sample, from the records behind one table.
+
+    The sample of an estimator, which has no lam, stands under every setting.
+    """
     settings = {s.text: s for s in experiment.lam.settings()}
-    groups = table.groupby(["setting", "dataset", "method"])
-    return {(settings[str(s)], str(d), str(m)): sample(rows) for (s, d, m), rows in groups}
+    found = {}
+    for (text, dataset, method), rows in table.groupby(["setting", "dataset", "method"]):
+        shared = method in experiment.estimators
+        mine = sample(rows)
+        for setting in settings.values() if shared else [settings[str(text)]]:
+            found[setting, str(dataset), str(method)] = mine
+    return found
 
 
 def sample(rows: pd.DataFrame) -> SplitErrors:

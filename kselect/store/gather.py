@@ -10,7 +10,7 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -234,25 +234,34 @@ def csv_text(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 def seconds_text(experiment: Experiment, found: Gathered, store: Store) -> str:
     """Return the content of seconds.csv; rows of absent jobs stay as long as their records do.
 
-    Two runs of the same config differ in this file and in the manifest only.
+    The seconds of estimators stand in columns of their own. Two runs of the same config differ in this file and
+    in the manifest only.
     """
-    rows: dict[tuple[str, int], Sequence[object]] = {}
+    own = tuple(label for label in experiment.labels if label in experiment.estimators)
+    rows: dict[tuple[str, int], Mapping[str, object]] = {}
     try:
         with (store.folder / "seconds.csv").open(encoding="utf-8", newline="") as file:
             columns, *old = csv.reader(file)
-        if tuple(columns) == SECONDS_COLUMNS:
-            rows = {(row[0], int(row[1])): row for row in old if len(row) == len(columns)}
+        if tuple(columns[: len(SECONDS_COLUMNS)]) == SECONDS_COLUMNS:
+            known = (
+                dict(zip(columns, row, strict=True)) for row in old if len(row) == len(columns)
+            )
+            rows = {(row["dataset"], int(row["split"])): row for row in known}
     except (OSError, ValueError, csv.Error):
         pass  # no such file, or not one that kselect wrote
     for j in found.jobs:
-        spent = (round(j.seconds.get(k, 0.0), 4) for k in ("search", "test"))
-        rows[j.dataset, j.split] = [j.dataset, j.split, j.environment, *spent]
+        # A job of estimators only keeps what is known of the columns that were there before it.
+        before = rows.get((j.dataset, j.split), {}) if j.seconds else {}
+        facts = {"dataset": j.dataset, "split": j.split, "environment": j.environment}
+        spent = {k: round(v, 4) for k, v in j.seconds.items() if k in ("search", "test", *own)}
+        rows[j.dataset, j.split] = {"search": 0.0, "test": 0.0, **before, **facts, **spent}
     order = {name: position for position, name in enumerate(experiment.datasets)}
     here = {(r.dataset, r.split) for r in found.records} | {
         (j.dataset, j.split) for j in found.jobs
     }
     ordered = sorted(here & rows.keys(), key=lambda key: (order[key[0]], key[1]))
-    return csv_text(SECONDS_COLUMNS, (rows[key] for key in ordered))
+    names = (*SECONDS_COLUMNS, *own)
+    return csv_text(names, ([rows[key].get(name, "") for name in names] for key in ordered))
 
 
 def manifest(

@@ -87,6 +87,7 @@ class Store:
                     records = {r.key: r for r in (*old.records, *job.records)}
                     sha256 = job.split_sha256 or old.split_sha256
                     job = replace(job, split_sha256=sha256, records=tuple(records.values()))
+                    job = replace(job, seconds={**old.seconds, **job.seconds})
                 self.write(f"jobs/{job.dataset}/{job.split}.json", job_text(job))
         except OSError as error:
             raise StoreError(f"{self.folder}: cannot write: {error.strerror}") from None

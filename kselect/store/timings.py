@@ -87,10 +87,10 @@ class Timings:
 
 
 def timed_methods(experiment: Experiment, dataset: str) -> tuple[Method, ...]:
-    """Return one method per column, with the experiment's own loss; figures and probes are not timed."""
+    """Return one criterion per column, with the experiment's own loss; figures and probes are not timed."""
     first: dict[str, Method] = {}
     for method in experiment.methods_on(dataset):
-        if method.part == TABLE and not method.at:
+        if method.part == TABLE and not (method.at or method.estimator):
             first.setdefault(method.label, method)
     return tuple(first.values())
 

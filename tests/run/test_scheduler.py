@@ -35,13 +35,13 @@ from experiments import (
     write_config,
 )
 
+from kselect.errors import without_folders
 from kselect.run.scheduler import DIED_TWICE
 from kselect.run.workers import (
     WORKER_ENVIRONMENT,
     local_executor,
     run_safely,
     stop,
-    without_folders,
 )
 
 
