@@ -34,7 +34,7 @@ LAYERS = (
     {"store"},
     {"stats"},
     {"report"},
-    {"timing", "selection"},
+    {"timing", "selection", "judge"},
     {"cli"},
     {"__init__", "__main__"},
 )
