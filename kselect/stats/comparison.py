@@ -28,6 +28,8 @@ from kselect.stats.samples import (
 if TYPE_CHECKING:
     import pandas as pd
 
+# Differences of means, in points or per cent, have rounding errors below 1e-9.
+DECIMALS = 8
 # The relative difference of means up to which they are a tie: it is only rounding.
 EQUAL = 1e-12
 
@@ -248,7 +250,8 @@ def method_pairs(comparison: Comparison, setting: Setting) -> tuple[MethodPair, 
         counts = WinTieLoss(*(int(np.sum(np.sign(differences) == s)) for s in (-1, 0, 1)))
         count = len(differences)
         mean = math.fsum(differences) / count if count else math.nan
-        p_values.append(wilcoxon(differences, np.zeros(count)))
+        # Rounded, so that differences that are equal but for the rounding of the means share a rank.
+        p_values.append(wilcoxon(np.round(differences, DECIMALS), np.zeros(count)))
         found.append(MethodPair(a, b, count, mean, counts, math.nan))
     known = [i for i, p in enumerate(p_values) if not math.isnan(p)]
     for i, p in zip(known, holm_adjusted([p_values[i] for i in known]), strict=True):
