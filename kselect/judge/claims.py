@@ -78,8 +78,8 @@ def read_claim(text: str, table: ErrorTable) -> PairClaim:
     sides = [(text[: m.start()].strip(), m[0], text[m.end() :].strip()) for m in found]
     if not sides:
         raise ConfigError(f"--claim {quoted(text)}: must be {FORM}")
-    known = [s for s in sides if {s[0], s[2]} <= set(table.methods)]
-    left, sign, right = (known or sides)[0]
+    # A name may contain such a sign: take the split that leaves the most known methods.
+    left, sign, right = max(sides, key=lambda s: (s[0] in table.methods) + (s[2] in table.methods))
     for name in (left, right):
         if name not in table.methods:
             hint = nearest(name, table.methods)
