@@ -94,7 +94,7 @@ def read_claim(text: str, table: ErrorTable) -> PairClaim:
 
 
 def judge_claim(found: Analysis, claim: PairClaim) -> JudgedClaim:
-    """Judge a claim by the rule of its kind at 5 %, whatever the level of the other tests."""
+    """Judge a claim by the rule of its kind at 5 %; ``alpha`` does not matter."""
     table, comparison = found.table, found.comparison
     cells = comparison.cells[SELECTED]
     one = contest(claim.left, claim.right, cells, comparison.splits)

@@ -194,7 +194,7 @@ def describe_pair(found: Analysis, pair: JudgedPair, sign: int) -> str:
 def describe_posteriors(
     found: Analysis, best: str, shown: Sequence[tuple[str, JudgedPair, int]]
 ) -> Iterator[str]:
-    """Yield the rivals by what the Bayesian signed-rank test decides about them."""
+    """Yield the decisions of the Bayesian signed-rank test about the rivals."""
     groups: dict[str, list[str]] = {
         "better than": [],
         "practically the same as": [],

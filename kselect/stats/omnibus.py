@@ -1,4 +1,4 @@
-"""The test of several methods over data sets, chosen by its assumptions as autorank does (Herbold 2020).
+"""Choose and compute a test of several methods over data sets, as autorank does (Herbold 2020).
 
 Every method has one mean error per data set. If no method's errors depart from a normal distribution
 (Shapiro and Wilk, with Bonferroni's correction), two methods are compared by the paired t-test, and more by an
@@ -53,7 +53,7 @@ class Assumptions:
 
 @dataclass(frozen=True)
 class Omnibus:
-    """The chosen test of all methods, and the p-value of each pair by its post hoc test.
+    """The chosen test of all methods, and the p-values of its post hoc test.
 
     ``freedom`` are the degrees of freedom of ``statistic``, if it has any. ``pairs`` is in the order of
     ``itertools.combinations``; it is empty for two methods.
