@@ -18,7 +18,7 @@ from kselect.errors import KselectError, cut, nearest, printable, quoted
 COMMANDS = {
     "run": ("run", "run", "Run the remaining jobs of an experiment."),
     "report": ("report", "report", "Write tables, figures and the page from results."),
-    "judge": ("judge", "judge", "Test other people's errors; write a report about them."),
+    "judge": ("judge", "judge", "Test other people's results; write a report."),
     "time": ("timing", "time_command", "Time every method: the paper's algorithm and ours."),
     "select": ("selecting", "select_command", "Choose kernel and ridge for your own file."),
     "fit": ("fitting", "fit_command", "Choose, fit, and write the model to a file."),

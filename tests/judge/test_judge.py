@@ -94,6 +94,9 @@ def test_alpha_moves_every_test(judge: Judge) -> None:
     assert "does not reject at 0.01 %" in other
     before, after = ([r["t_test_none"] for r in rows(f"{d}/tables/pairs.csv")] for d in "ab")
     assert sum(map(int, before)) < sum(map(int, after))
+    for name in ("not_worse", "not_worse_corrected"):
+        marks = [[r[name] for r in rows(f"{d}/tables/errors.csv")].count("true") for d in "ab"]
+        assert marks[0] < marks[1]
 
 
 def test_rope_decides_who_is_the_same(judge: Judge) -> None:
