@@ -136,7 +136,7 @@ def test_tests_are_scipys(name: str, found: dict[str, Analysis]) -> None:
         wilcoxon.append(float(stats.wilcoxon(d.round(9), method=method).pvalue))
     holm = [pair.over_datasets.p_value for pair in analysis.pairs]
     assert holm == pytest.approx(holm_adjusted(wilcoxon), abs=1e-9)
-    table = error_files.errors(name).set_index(["dataset", "method"])["error"]
+    table = error_files.errors(name).set_index(["dataset", "method"])["error"].sort_index()
     for test in analysis.tests:
         one, two = (table[test.dataset, m].to_numpy() for m in (test.first, test.second))
         difference = one - two
