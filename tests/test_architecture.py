@@ -35,7 +35,7 @@ LAYERS = (
     {"store"},
     {"stats"},
     {"report"},
-    {"timing", "selection"},
+    {"timing", "selection", "judge"},
     {"cli"},
     {"__init__", "__main__"},
 )

@@ -19,6 +19,7 @@ COMMANDS = {
     "run": ("run", "run", "Run the remaining jobs of an experiment."),
     "report": ("report", "report", "Write tables, figures and the page from results."),
     "verify": ("verify", "verify", "Recompute a sample of a packaged experiment."),
+    "judge": ("judge", "judge", "Test other people's results; write a report."),
     "time": ("timing", "time_command", "Time every method: the paper's algorithm and ours."),
     "select": ("selecting", "select_command", "Choose kernel and ridge for your own file."),
     "fit": ("fitting", "fit_command", "Choose, fit, and write the model to a file."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -68,28 +68,49 @@ def write_report(study: Study, folder: Path, more: Sequence[Passage] = ()) -> li
 
 
 def write_page(study: Study, passages: Iterable[Passage]) -> str:
-    """Return the HTML page of an experiment; it needs no other file.
-
-    Empty chapters are left out. A chapter that is not in ``CHAPTERS`` comes last, under its own name.
-    """
+    """Return the HTML page of an experiment; it needs no other file."""
     experiment = study.experiment
-    elements: dict[str, list[Element]] = {anchor: [] for anchor in CHAPTERS}
-    for passage in passages:
-        elements.setdefault(passage.chapter, []).extend(passage.elements)
-    chapters = [
-        (anchor, *CHAPTERS.get(anchor, (anchor.capitalize(),) * 2), found)
-        for anchor, found in elements.items()
-        if anchor and found
-    ]
     coverages = {
         loss: describe_coverage(study.comparison(loss).coverage()) for loss in experiment.losses
     }
-    template = environment().get_template("report.html.j2")
-    return template.render(
-        experiment=experiment,
-        protocol=describe_protocol(experiment, experiment.loss),
-        coverages=[(loss, text) for loss, text in coverages.items() if text],
-        chapters=chapters,
+    after = f", after {experiment.paper}" if experiment.paper else ""
+    return render_page(
+        experiment.title,
+        f"Experiment {experiment.name}{after}",
+        describe_protocol(experiment, experiment.loss),
+        passages,
+        CHAPTERS,
+        [(f"{loss} loss", text) for loss, text in coverages.items() if text],
+    )
+
+
+def render_page(
+    title: str,
+    subtitle: str,
+    protocol: str,
+    passages: Iterable[Passage],
+    names: Mapping[str, tuple[str, str]],
+    remarks: Sequence[tuple[str, str]] = (),
+) -> str:
+    """Return an HTML page of passages, in the order of the chapters in ``names``.
+
+    Empty chapters are left out. A chapter that is not in ``names`` comes last, under its own name. ``remarks``
+    stand at the top, each with its first words in bold.
+    """
+    elements: dict[str, list[Element]] = {anchor: [] for anchor in names}
+    for passage in passages:
+        elements.setdefault(passage.chapter, []).extend(passage.elements)
+    chapters = [
+        (anchor, *names.get(anchor, (anchor.capitalize(),) * 2), found)
+        for anchor, found in elements.items()
+        if anchor and found
+    ]
+    return (
+        environment()
+        .get_template("report.html.j2")
+        .render(
+            title=title, subtitle=subtitle, protocol=protocol, remarks=remarks, chapters=chapters
+        )
     )
 
 

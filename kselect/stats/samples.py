@@ -27,7 +27,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class TTest:
-    """A one-sided test of ``mean(d) > 0`` at 5 %; without two pairs no test is possible, and all numbers are NaN.
+    """A one-sided test of ``mean(d) > 0``; without two pairs no test is possible, and all numbers are NaN.
 
     The same test finds a difference, in either direction, if and only if ``mean(d)`` is further from 0 than
     ``half_width``.
@@ -124,7 +124,7 @@ def match(one: SplitErrors, other: SplitErrors) -> Pairs:
     return Pairs(a, b, np.array(differences), ratio)
 
 
-def t_test(d: Array, test_over_train: float = 0.0) -> TTest:
+def t_test(d: Array, test_over_train: float = 0.0, level: float = LEVEL) -> TTest:
     """Return the papers' one-sided paired t-test, or the one corrected for overlapping splits.
 
     ``mean(d) / sqrt((1/R + n_test/n_train) sd^2)`` is compared with Student's t with R - 1 degrees of freedom
@@ -144,7 +144,7 @@ def t_test(d: Array, test_over_train: float = 0.0) -> TTest:
     statistic = mean / (root * sd)
     # The special functions, because importing scipy.stats would slow down the start of every command.
     p = float(stdtr(pairs - 1, -statistic))
-    return TTest(pairs, statistic, p, p < LEVEL, float(stdtrit(pairs - 1, 1 - LEVEL)) * root * sd)
+    return TTest(pairs, statistic, p, p < level, float(stdtrit(pairs - 1, 1 - level)) * root * sd)
 
 
 def select(

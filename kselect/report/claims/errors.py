@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
@@ -118,31 +118,42 @@ def contest_table(study: Study, claim: Claim, contests: Sequence[tuple[Setting, 
 def error_effect(
     study: Study, compared: Sequence[tuple[Cells, str, str]], datasets: Sequence[str]
 ) -> Effect:
-    """Return the median over data sets of the mean paired difference, in points or in % of the second's error.
+    """Return the effect of pairs of methods over data sets of an experiment."""
+    regressions = {d for d in datasets if study.experiment.info(d).task == "regression"}
+    return pair_effect(compared, datasets, regressions)
 
-    A data set with several comparisons (pairs and settings) has their mean. For one data set, return the mean
-    over its splits with the corrected t interval.
+
+def pair_effect(
+    compared: Sequence[tuple[Cells, str, str]], datasets: Sequence[str], relative: Set[str]
+) -> Effect:
+    """Return the median over data sets of the mean paired difference.
+
+    Differences are in points, on the ``relative`` data sets in % of the second's error. A data set with several
+    comparisons (pairs and settings) has their mean. For one data set, return the mean over its splits with the
+    corrected t interval.
     """
     values: list[list[float]] = []
+    unit = BOTH if 0 < len(relative) < len(datasets) else RELATIVE if relative else POINTS
     for dataset in datasets:
         matched = [match(c[dataset, a], c[dataset, b]) for c, a, b in compared]
         matched = [m for m in matched if m.a.runs]
-        regression = study.experiment.info(dataset).task == "regression"
         if len(datasets) == 1 and matched:
             splits = frozenset.intersection(*(frozenset(m.a.errors) for m in matched))
             both = [match(m.a.on(splits), m.b.on(splits)) for m in matched]
             if splits:
-                scale = math.fsum(m.b.mean for m in both) / len(both) / 100 if regression else 1.0
+                mean = math.fsum(abs(m.b.mean) for m in both) / len(both)
                 differences = np.mean([m.difference for m in both], axis=0)
-                unit = unit_of(study, datasets)
+                scale = mean / 100 if relative else 1.0
                 return mean_effect(differences, both[0].test_over_train, unit, scale)
         found = [
-            100 * (m.a.mean - m.b.mean) / m.b.mean if regression else m.a.mean - m.b.mean
+            100 * (m.a.mean - m.b.mean) / abs(m.b.mean)
+            if dataset in relative
+            else m.a.mean - m.b.mean
             for m in matched
-            if not regression or m.b.mean > 0
+            if dataset not in relative or m.b.mean
         ]
         values += [[math.fsum(found) / len(found)]] if found else []
-    return median_effect(values, unit_of(study, datasets))
+    return median_effect(values, unit)
 
 
 def unit_of(study: Study, datasets: Iterable[str]) -> str:
