@@ -154,6 +154,14 @@ SEARCH_FLAGS = (
         "-j", "--n-jobs", default=1, show_default=True, type=COUNT, help="Use this many threads."
     ),
 )
+PLUGIN = click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    metavar="FILE.py",
+    type=PATH,
+    help="Load criteria, kernels or learners of your own from FILE.py (repeatable). [default: none]",
+)
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 SKIP_MISSING = click.option(
     "--skip-missing", is_flag=True, help="Leave out data sets without a file."

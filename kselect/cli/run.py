@@ -16,6 +16,7 @@ import click
 from kselect.cli.flags import (
     COUNT,
     PATH,
+    PLUGIN,
     QUIET,
     RESULTS_FOLDER,
     SKIP_MISSING,
@@ -26,13 +27,15 @@ from kselect.cli.progress import handle_interrupts
 from kselect.config.document import read_text
 from kselect.config.load import Loaded, load, load_config
 from kselect.config.papers import FOLDER, own_files
-from kselect.config.resolved import stored_protocol
+from kselect.config.plugin_entries import FOLDER as PLUGINS
+from kselect.config.plugin_entries import changed_plugins
+from kselect.config.resolved import stored_config, stored_protocol
 from kselect.core.experiment import Experiment
 from kselect.core.record import RecordKey, record_keys
 from kselect.datasets.dataset import Source
 from kselect.datasets.fetch import Places
 from kselect.errors import ConfigError, DataError, StoreError
-from kselect.plan import Plan, check_kept, damaged, find_sources, make_plan
+from kselect.plan import Plan, damaged, find_sources, make_plan
 from kselect.report.sections import FIGURES
 from kselect.run.estimate import PATIENCE, estimate
 from kselect.run.locks import FolderLocks
@@ -40,7 +43,7 @@ from kselect.run.progress import clock
 from kselect.run.scheduler import RunOptions, run_plan
 from kselect.run.workers import dask_client, local_executor
 from kselect.store.environment import describe_environment, digest
-from kselect.store.gather import check_foreign, check_leftover, write_gathered
+from kselect.store.gather import check_foreign, check_leftover, read_rows, write_gathered
 from kselect.store.jobs import Store
 
 RESULTS = Path("results")
@@ -125,6 +128,7 @@ def parse_shard(_: click.Context, __: click.Parameter, value: str) -> tuple[int,
     metavar="NAME",
     help="Run this variant of the config, or all, under <results>/variants/ (repeatable). [default: none]",
 )
+@PLUGIN
 @QUIET
 @click.option("-v", "--verbose", is_flag=True, help="Print where each data set comes from.")
 def run(
@@ -135,6 +139,7 @@ def run(
     output: Path | None,
     where: Places,
     variants: tuple[str, ...],
+    plugins: tuple[Path, ...],
     **flags: Any,
 ) -> int:
     """Run the remaining jobs of the experiment in CONFIG, writing to results/<name>/.
@@ -151,19 +156,22 @@ def run(
         wanted = tuple(v.name for v in load_config(config, FIGURES).variants)
         if not wanted:
             raise ConfigError(f"--variant all: {config} has no variants")
-    return max(run_one(config, overrides, output, v, where, how) for v in wanted)
+    return max(run_one(config, overrides, output, v, where, how, plugins) for v in wanted)
 
 
 # --- experiments and their folders, also for time and report ----------------------------------------
 
 
 def read_experiment(
-    path: Path, overrides: Mapping[str, object], output: Path | None = None, variant: str = ""
+    path: Path,
+    overrides: Mapping[str, object],
+    output: Path | None = None,
+    variant: str = "",
+    plugins: tuple[Path, ...] = (),
 ) -> Loaded:
     """Return what the flags leave of a config or its variant, and the whole experiment of its results folder."""
-    return load(
-        path, FIGURES, overrides, lambda asked: results_folder(asked, output, variant), variant
-    )
+    folder = partial(results_folder, output=output, variant=variant)
+    return load(path, FIGURES, overrides, folder, variant, plugins)
 
 
 def results_folder(experiment: Experiment, output: Path | None = None, variant: str = "") -> Path:
@@ -196,20 +204,24 @@ def run_one(
     variant: str,
     where: Places,
     how: RunFlags,
+    plugins: tuple[Path, ...] = (),
 ) -> int:
     """Run the experiment of a config, or one of its variants; return the exit status."""
-    loaded = read_experiment(config, overrides, output, variant)
+    loaded = read_experiment(config, overrides, output, variant, plugins)
     experiment = loaded.asked
-    store = Store(results_folder(experiment, output, variant), loaded.differences)
+    store = Store(results_folder(experiment, output, variant))
     check_foreign(store, kept=(store.folder / KEPT).is_file())
+    store.rows = read_rows(loaded.whole, store, loaded.before)
     sources, missing = available_sources(experiment, where, how.skip_missing)
     plan = make_plan(
         experiment, sources, missing, store,
         retry_failed=how.retry_failed, force=how.fresh, shard=how.shard,
     )  # fmt: skip
-    check_kept(loaded.whole, plan, store, force=how.fresh)
-    check_leftover(loaded.whole, store, planned_keys(experiment, plan))
-    describe(f"{experiment.name}{variant and f', variant {variant}'}", experiment, plan, store, how)
+    if not how.fresh:
+        files = {name: source.sha256 for name, source in sources.items()}
+        planned = planned_keys(experiment, plan)
+        check_leftover(loaded.whole, store, files, planned, loaded.differences)
+    describe(f"{experiment.name}{variant and f', variant {variant}'}", loaded, plan, store, how)
     if how.dry_run:
         if plan.trials and not how.quiet:
             click.echo(f"timing samples, for at most {clock(PATIENCE)}", err=True)
@@ -234,8 +246,9 @@ def planned_keys(experiment: Experiment, plan: Plan) -> Iterator[tuple[str, int,
                 yield trial.dataset, trial.split, key
 
 
-def describe(name: str, experiment: Experiment, plan: Plan, store: Store, how: RunFlags) -> None:
-    """Print what will be run."""
+def describe(name: str, loaded: Loaded, plan: Plan, store: Store, how: RunFlags) -> None:
+    """Print what will be run, and why stored cells are computed again."""
+    experiment = loaded.asked
     for what in damaged(store, plan.trials):
         click.echo(f"warning: {what}", err=True)
     if how.quiet:
@@ -255,11 +268,15 @@ def describe(name: str, experiment: Experiment, plan: Plan, store: Store, how: R
     if searches:
         candidates.append(f"kernels learned by {searches} searches")
     click.echo(
-        f"{name}: {len(plan.trials)} jobs to run, {plan.done} done already; "
+        f"{name}: {plan.stored} cells stored, {plan.cells} to compute; "
+        f"{len(plan.trials)} jobs to run, {plan.done} done already; "
         f"data sets: {len(plan.sources)}, splits: {len(experiment.splits)}, "
         f"{' and '.join(candidates)}; {', '.join(experiment.labels)}",
         err=True,
     )
+    if plan.replaced:
+        why = loaded.differences or "another config, data file or plug-in"
+        click.echo(f"{plan.replaced} of them are stored but no longer valid: {why}", err=True)
 
 
 def execute(loaded: Loaded, plan: Plan, store: Store, how: RunFlags) -> int:
@@ -272,8 +289,8 @@ def execute(loaded: Loaded, plan: Plan, store: Store, how: RunFlags) -> int:
     settings = replace(how, n_jobs=max(1, min(how.n_jobs, len(plan.trials))))
     with closing(FolderLocks(store.folder, partial(click.echo, err=True))) as locks:
         locks.protocol(
-            lambda: store.write(KEPT, loaded.resolved),
-            lambda: stored_protocol(store.folder) == loaded.protocol,
+            partial(keep_config, loaded, store),
+            lambda: same_protocol(loaded, store.folder),
         )
         try:
             run_plan(loaded.asked, plan, store, digest(environment), settings, executor_of, locks)
@@ -281,6 +298,19 @@ def execute(loaded: Loaded, plan: Plan, store: Store, how: RunFlags) -> int:
         except StoreError as error:
             click.echo(f"error: {error}; finished jobs are kept", err=True)
             return 1
+
+
+def keep_config(loaded: Loaded, store: Store) -> None:
+    """Write the config of a results folder, and a copy of each plug-in."""
+    for plugin in loaded.plugins:
+        store.write(f"{PLUGINS}/{plugin.name}", plugin.content.decode())
+    store.write(KEPT, loaded.resolved)
+
+
+def same_protocol(loaded: Loaded, folder: Path) -> bool:
+    """Return whether the config that a folder keeps has the same protocol and the same plug-ins."""
+    changed = changed_plugins(stored_config(folder / KEPT), loaded.plugins)
+    return stored_protocol(folder) == loaded.protocol and not changed
 
 
 def executors(how: RunFlags) -> Callable[[int], Executor]:
@@ -305,7 +335,8 @@ def finish(
     """Gather the records, print failures and lost jobs, and return the exit status."""
     sources = {name: source.kind for name, source in plan.sources.items()}
     left_out = dict.fromkeys(plan.missing, NO_FILE)
-    records = write_gathered(loaded.whole, store, environment, sources, left_out).records
+    files = {name: source.sha256 for name, source in plan.sources.items()}
+    records = write_gathered(loaded.whole, store, environment, sources, left_out, files).records
     failed = [r for r in records if r.status == "failed"]
     for line in sorted({f"{r.dataset}, split {r.split}, {r.method}: {r.reason}" for r in failed}):
         click.echo(f"failed: {line}", err=True)

@@ -85,6 +85,8 @@ class Experiment:
     """The labels of the main table, in the order of the config."""
     losses: tuple[str, ...] = field(init=False, repr=False, compare=False)
     """The losses that are computed, the experiment's own first."""
+    families: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """The names of the kernels, each once."""
 
     def __post_init__(self) -> None:
         table = tuple(m for m in self.methods if m.part == TABLE)
@@ -92,6 +94,8 @@ class Experiment:
         object.__setattr__(self, "labels", tuple(dict.fromkeys(m.label for m in table)))
         losses = dict.fromkeys([self.loss, *(m.loss for m in table if m.loss)])
         object.__setattr__(self, "losses", tuple(losses))
+        families = dict.fromkeys(kernel.name for kernel in self.kernels)
+        object.__setattr__(self, "families", tuple(families))
 
     def info(self, dataset: str) -> DataSetInfo:
         """Return the facts about a data set, from the config itself or from the registry.

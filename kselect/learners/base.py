@@ -177,7 +177,9 @@ class Learner(Part):
         return any(not callable(getattr(path, name, None)) for name in wanted)
 
 
-LEARNERS: Registry[Learner] = Registry("learner", "kselect.learners", "kselect list learners")
+LEARNERS: Registry[Learner] = Registry(
+    "learner", "kselect.learners", "kselect list learners", entries="kselect.learners"
+)
 F = TypeVar("F", bound=Callable[..., Path])
 
 
@@ -197,7 +199,8 @@ def learner(
 
     def register(function: F) -> F:
         parameters = read_parameters(function)
-        LEARNERS[name] = Learner(name, function, paper, parameters, tasks, low_rank, loss)
+        found = Learner(name, function, paper, parameters, tasks, low_rank, loss)
+        LEARNERS.add(name, found)
         return function
 
     return register

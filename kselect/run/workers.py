@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import pickle
 import re
 import signal
 import threading
@@ -18,6 +19,8 @@ from typing import TYPE_CHECKING
 from kselect.core.experiment import Experiment
 from kselect.core.job import Job, Trial
 from kselect.errors import StoreError
+from kselect.plugins import LOADED, load_all
+from kselect.registry import Plugin
 from kselect.run.trial import failed_job, run_trial
 
 if TYPE_CHECKING:
@@ -66,6 +69,13 @@ def run_safely(experiment: Experiment, trial: Trial) -> Job:
         return failed_job(
             experiment, trial, without_folders(why), without_folders(traceback.format_exc())
         )
+
+
+def run_parcel(plugins: tuple[Plugin, ...], parcel: bytes) -> Job:
+    """Load the plug-ins, without which a kernel of theirs cannot be unpickled, and run a trial."""
+    load_all(plugins)
+    experiment, trial = pickle.loads(parcel)
+    return run_safely(experiment, trial)
 
 
 def without_folders(text: str) -> str:
@@ -124,9 +134,10 @@ def submit(executor: Executor, experiment: Experiment, trial: Trial) -> Future[J
     # A worker may have another current folder.
     source = replace(trial.source, path=trial.source.path.resolve())
     trial = replace(trial, source=source)
+    plugins, parcel = tuple(LOADED.values()), pickle.dumps((experiment, trial))
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        return executor.submit(run_safely, experiment, trial)
+        return executor.submit(run_parcel, plugins, parcel)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
