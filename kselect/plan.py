@@ -21,8 +21,8 @@ class Plan:
     """The trials to run, the number of those done, and the data sets that are left out, each with the reason.
 
     A cell is one column, of the table or of a figure, on one split of a data set. ``cells`` of them are to be
-    computed, and ``stored`` are there. ``replaced`` of the former are stored as well, but were computed with another
-    config, data file or plug-in.
+    computed, and ``stored`` are there. ``replaced`` of the former are stored as well, but were computed with
+    another config, data file or plug-in.
     """
 
     trials: tuple[Trial, ...]

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from kselect.errors import ConfigError, KselectError, brief, printable
+from kselect.errors import ConfigError, KselectError, printable
 from kselect.files import read_regular, reason
 from kselect.registry import MARK, REGISTRIES, Plugin, definition
 
@@ -85,22 +85,27 @@ def module_name(plugin: Plugin) -> str:
     return f"kselect_plugin_{stem}_{plugin.sha256[:12]}"
 
 
-def module_of(plugin: Plugin) -> ModuleType:
-    """Return the module of a loaded plug-in."""
-    return sys.modules[module_name(plugin)]
-
-
 def located(error: BaseException, file: str) -> str:
     """Return an error in one line, ``mine.py:3: ModuleNotFoundError: ...``, with its last line in the file."""
-    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
+    return f"{printable(file)}:{line_in(error, file) or 1}: {in_words(error)}"
+
+
+def line_in(error: BaseException, file: str) -> int:
+    """Return the last line of a file that an error has passed, 0 if there is none."""
     if isinstance(error, SyntaxError) and error.filename == file:
-        lines, text = [error.lineno], f"SyntaxError: {error.msg}"
-    elif isinstance(error, KselectError):
+        return error.lineno or 1
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((f.lineno or 1 for f in reversed(frames) if f.filename == file), 0)
+
+
+def in_words(error: BaseException) -> str:
+    """Return an error as one line of text."""
+    if isinstance(error, KselectError):
         text = str(error)
     else:
-        text = f"{type(error).__name__}: {error}"
-    line = lines[-1] if lines and lines[-1] else 1
-    return f"{printable(file)}:{line}: {' '.join(printable(text).split())}"
+        what = error.msg if isinstance(error, SyntaxError) else error
+        text = f"{type(error).__name__}: {what}"
+    return " ".join(printable(text.replace("\n", " ")).split())
 
 
 def load_all(plugins: Iterable[Plugin]) -> None:
@@ -117,18 +122,8 @@ def registered_by(plugin: Plugin) -> Iterator[tuple[str, str, Any]]:
                 yield kind, name, registry[name]
 
 
-def provider(kind: str, name: str) -> Plugin | None:
-    """Return the plug-in that provides a part, None for a part of the package."""
-    return REGISTRIES[kind].plugins.get(name) if kind in REGISTRIES else None
-
-
 def companion(item: Any, prefix: str) -> Any:
     """Return what the module of a part defines as ``<prefix>_<name in lower case>``, as in ``oracle_median``."""
     thing = definition(item)
     module = sys.modules.get(thing.__module__)
     return getattr(module, f"{prefix}_{thing.__name__.lower()}", None)
-
-
-def named_plugin(value: str) -> str:
-    """Return the file name of a plug-in in a message."""
-    return brief(Path(value).name)

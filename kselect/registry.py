@@ -120,10 +120,9 @@ class Registry(UserDict[str, T]):
 
     def location(self, name: str) -> str:
         """Return ``mine.py:12: `` for messages about an object of a plug-in, empty for the package's own."""
-        plugin = self.plugins.get(name)
-        if plugin is None:
+        if name not in self.plugins:
             return ""
-        return f"{plugin.name}:{line_of(self[name])}: "
+        return f"{file_of(self[name])}:{line_of(self[name])}: "
 
     def find(self, name: str) -> T:
         """Return the object of a name; an unknown name is a ConfigError that names the nearest one."""
@@ -135,6 +134,13 @@ class Registry(UserDict[str, T]):
 
 # Every registry by the kind of its objects.
 REGISTRIES: dict[str, Registry[Any]] = {}
+
+
+def file_of(item: Any) -> str:
+    """Return the file that defines an object, as it was named when it was loaded."""
+    thing = definition(item)
+    module = sys.modules.get(thing.__module__)
+    return str(getattr(module, "__file__", None) or thing.__module__)
 
 
 def line_of(item: Any) -> int:

@@ -30,6 +30,7 @@ from kselect.config.papers import FOLDER, own_files
 from kselect.config.plugin_entries import FOLDER as PLUGINS
 from kselect.config.plugin_entries import changed_plugins
 from kselect.config.resolved import stored_config, stored_protocol
+from kselect.contract import broken_parts
 from kselect.core.experiment import Experiment
 from kselect.core.record import RecordKey, record_keys
 from kselect.datasets.dataset import Source
@@ -208,6 +209,8 @@ def run_one(
 ) -> int:
     """Run the experiment of a config, or one of its variants; return the exit status."""
     loaded = read_experiment(config, overrides, output, variant, plugins)
+    if broken := [line for plugin in loaded.plugins for line in broken_parts(plugin)]:
+        raise ConfigError("\n".join(broken))
     experiment = loaded.asked
     store = Store(results_folder(experiment, output, variant))
     check_foreign(store, kept=(store.folder / KEPT).is_file())

@@ -1,7 +1,7 @@
 """The key ``plugins`` of a config and the flag ``--plugin``: files that register parts of a user's own.
 
-A path in a config is relative to the config. A results folder keeps a copy of every plug-in in ``plugins/``, so that
-its report needs no other file.
+A path in a config is relative to the config. A results folder keeps a copy of every plug-in in ``plugins/``, so
+that its report needs no other file.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def protocol_text(document: Document) -> str:
 
 
 def differences(there: Document | None, here: Document) -> str:
-    """Return in which keys of the protocol a stored config differs, and in which plug-ins; empty if it is the same."""
+    """Return in which keys and plug-ins a stored config differs from this one; empty if it is the same."""
     if there is None:
         return ""
     try:

@@ -90,8 +90,8 @@ def write_gathered(
 def gather(experiment: Experiment, store: Store, files: Mapping[str, str] = NO_FACTS) -> Gathered:
     """Return the records that belong to the experiment: of all jobs, and of records.csv if no job replaces them.
 
-    Cells that another config, data file or plug-in has computed are left out; their jobs stay as they are. ``files``
-    has the checksums of the data files; for other data sets, the one in the manifest counts.
+    Cells that another config, data file or plug-in has computed are left out; their jobs stay as they are.
+    ``files`` has the checksums of the data files; for other data sets, the one in the manifest counts.
     """
     order = {name: position for position, name in enumerate(experiment.datasets)}
     every = [job for pair in store.stored() if (job := store.read(*pair))]
@@ -132,8 +132,9 @@ def read_rows(
             hashes = entry.get("facts")
             for one in (experiment, before) if hashes is None else ():
                 sha256 = entry.get("sha256", "")
-                known = one is not None and name in one.datasets
-                if known and entry.get("protocol") == protocol_of(one, name, sha256):
+                if one is None or name not in one.datasets:
+                    continue
+                if entry.get("protocol") == protocol_of(one, name, sha256):
                     hashes = fact_hashes(one, name, sha256)
                     break
             keys = identities(experiment, name, hashes or {})

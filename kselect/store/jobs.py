@@ -144,9 +144,10 @@ def parse_job(content: bytes) -> Job:
     identities = [str(one.pop("identity")) for one in written]
     records = [Record(**one) for one in written]
     for record in records:
-        for field in fields(record):  # text in place of a number would surface much later
-            value = getattr(record, field.name)
-            if not isinstance(value, TYPES.get(str(field.type), (str,))) or isinstance(value, bool):
-                raise ValueError(f"{field.name} is {value!r}")
+        for column in fields(record):  # text in place of a number would surface much later
+            value = getattr(record, column.name)
+            types = TYPES.get(str(column.type), (str,))
+            if not isinstance(value, types) or isinstance(value, bool):
+                raise ValueError(f"{column.name} is {value!r}")
         check_values(record)
     return Job(cells=tuple(map(Cell, records, identities)), **data)
