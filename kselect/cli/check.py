@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from kselect.cli.flags import PATH
-from kselect.contract import CHECKS, Finding, findings
+from kselect.contract.checks import CHECKS, Finding, findings
 from kselect.errors import ConfigError, printable
 from kselect.plugins import companion, load_plugin, registered_by
 from kselect.report.figures import FIGURES

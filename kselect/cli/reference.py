@@ -10,6 +10,7 @@ from importlib.resources import files
 
 import click
 
+from kselect.cli.flags import LOADED_PLUGIN
 from kselect.core.method import show
 from kselect.errors import nearest, quoted
 from kselect.registry import Part
@@ -99,6 +100,7 @@ class ListName(click.Choice[str]):
 
 @click.command("list", epilog="Example: kselect list criteria")
 @click.argument("what", type=ListName(list(LISTS)))
+@LOADED_PLUGIN
 def listing(what: str) -> None:
     """List the names that a config may use, and the probes that figures show."""
     rows = list(LISTS[what]())

@@ -30,7 +30,7 @@ from kselect.config.papers import FOLDER, own_files
 from kselect.config.plugin_entries import FOLDER as PLUGINS
 from kselect.config.plugin_entries import changed_plugins
 from kselect.config.resolved import stored_config, stored_protocol
-from kselect.contract import broken_parts
+from kselect.contract.checks import broken_parts
 from kselect.core.experiment import Experiment
 from kselect.core.record import RecordKey, record_keys
 from kselect.datasets.dataset import Source

@@ -54,8 +54,8 @@ class Loaded:
     ``asked`` is the experiment with the flags applied. ``whole`` is the experiment of the full config, extended by
     the data sets and splits of the flags and of the results folder. ``resolved`` is the text of ``whole`` with
     every choice written out. ``protocol`` is the part of that text that all results of a folder share.
-    ``plugins`` are the plug-ins of ``whole``. ``before`` is the experiment of the config that the folder keeps, None
-    without a valid one; ``differences`` says in which keys of the protocol and which plug-ins it differs.
+    ``plugins`` are the plug-ins of ``whole``. ``before`` is the experiment of the config that the folder keeps,
+    None without a valid one; ``differences`` says in which keys of the protocol and which plug-ins it differs.
     """
 
     asked: Experiment

@@ -80,7 +80,8 @@ def criterion(
     """Register ``function(path[, folds], *, parameter=default...)`` under the name that tables use.
 
     The annotation of the first argument says what the criterion needs of a learner. ``reconstructed`` says which
-    part of the criterion is our reconstruction because the defining paper could not be obtained; every table shows it.
+    part of the criterion is our reconstruction because the defining paper could not be obtained; every table
+    shows it.
     """
 
     def register(function: F) -> F:
