@@ -23,6 +23,7 @@ from kselect.store.gather import (
     begins_with,
     check_foreign,
     check_leftover,
+    other_config,
     read_rows,
     write_gathered,
 )
@@ -100,9 +101,10 @@ def read_study(folder: Path) -> Study:
     check_leftover(experiment, store)
     gathered = write_gathered(experiment, store)
     if not gathered.records:
-        other = "only jobs of another config" if store.stored() else "no jobs"
+        if store.stored():
+            raise other_config(store, f"{folder}: all of its jobs")
         raise StoreError(
-            f"{folder}: {other}, and no records.csv listed in its manifest; use kselect run first"
+            f"{folder}: no jobs, and no records.csv listed in its manifest; use kselect run first"
         )
     variants = {}
     for variant in experiment.variants:

@@ -220,10 +220,9 @@ def run_one(
         experiment, sources, missing, store,
         retry_failed=how.retry_failed, force=how.fresh, shard=how.shard,
     )  # fmt: skip
-    if not how.fresh:
-        files = {name: source.sha256 for name, source in sources.items()}
-        planned = planned_keys(experiment, plan)
-        check_leftover(loaded.whole, store, files, planned, loaded.differences)
+    files = {name: source.sha256 for name, source in sources.items()}
+    planned = planned_keys(experiment, plan)
+    check_leftover(loaded.whole, store, files, planned, loaded.differences)
     describe(f"{experiment.name}{variant and f', variant {variant}'}", loaded, plan, store, how)
     if how.dry_run:
         if plan.trials and not how.quiet:

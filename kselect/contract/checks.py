@@ -57,7 +57,7 @@ def broken_parts(plugin: Plugin) -> Iterator[str]:
 OF_CRITERIA: Mapping[str, tuple[Check, bool]] = {
     "one finite score per ridge": (criteria.wrong_scores, True),
     "the same scores again": (criteria.unrepeatable, True),
-    "nothing criteria.modified": (criteria.modified, True),
+    "nothing modified": (criteria.modified, True),
     "asks the learner": (criteria.learner_ignored, True),
     "order of rows": (criteria.depends_on_order, True),
     "every parameter matters": (criteria.ignored_option, False),

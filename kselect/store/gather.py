@@ -154,26 +154,35 @@ def check_leftover(
     planned: Iterable[tuple[str, int, RecordKey]] = (),
     differences: str = "",
 ) -> None:
-    """Refuse to lose rows of records.csv: those of another config without a job that the plan does not replace."""
+    """Before any work, refuse a stored job that cannot be read, and refuse to lose rows of records.csv.
+
+    Rows of another config are lost if they have no job and the plan does not replace them.
+    """
     again = set(planned)
-    manifest_files = read_manifest(store).get("data", {})
-    lost: Counter[str] = Counter()
+    trials = {(dataset, split) for dataset, split, _ in again}
+    jobs = {pair: store.read(*pair) for pair in store.stored() if pair not in trials}
+    known = read_manifest(store).get("data", {})
     for name in experiment.datasets:
-        sha256 = files.get(name, manifest_files.get(name, {}).get("sha256", ""))
+        sha256 = files.get(name, known.get(name, {}).get("sha256", ""))
         now = identities(experiment, name, fact_hashes(experiment, name, sha256))
+        lost = 0
         for (_, split), cells in ((k, v) for k, v in store.rows.items() if k[0] == name):
-            mine = {c.record.key for c in own_cells(now, cells)}
-            mine |= {key for dataset, number, key in again if (dataset, number) == (name, split)}
-            left = [c.record.key for c in cells if c.record.key not in mine]
-            if left and split in experiment.splits:
-                job = store.read(name, split)
-                lost[name] += len(set(left) - {r.key for r in job.records} if job else set(left))
-    for name in (name for name, count in lost.items() if count):
-        why = f" ({differences})" if differences else ""
-        raise StoreError(
-            f"{printable(store.folder / 'records.csv')}: {lost[name]} rows of {name} were computed with another "
-            f"config{why} and would be lost; run all of the config, choose another --output, or --force"
-        )
+            job = jobs.get((name, split))
+            kept = {c.record.key for c in own_cells(now, cells)}
+            kept |= {r.key for r in job.records} if job else set()
+            left = {c.record.key for c in cells if split in experiment.splits} - kept
+            lost += sum((name, split, key) not in again for key in left)
+        if lost:
+            raise other_config(store, f"{lost} rows of {name} in records.csv", differences)
+
+
+def other_config(store: Store, what: str, differences: str = "") -> StoreError:
+    """Return the error for results that do not belong to the config, with the remedy."""
+    why = f" ({differences})" if differences else ""
+    return StoreError(
+        f"{what} were computed with another config{why}; choose another --output, or compute all of it "
+        f"again: kselect run CONFIG --output {printable(store.folder)}"
+    )
 
 
 def check_foreign(store: Store, kept: bool) -> None:

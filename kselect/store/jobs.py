@@ -62,12 +62,12 @@ class Store:
     def cells(self, dataset: str, split: int) -> tuple[Cell, ...]:
         """Return the stored cells of one split: those of its job, and those of records.csv that it lacks.
 
-        A damaged job counts as absent.
+        A damaged job has none: it is computed again.
         """
         try:
             job = self.read(dataset, split)
         except DamagedJob:
-            job = None
+            return ()
         rows = self.rows.get((dataset, split), ())
         if job is None:
             return rows
