@@ -63,7 +63,9 @@ def oracle_cauchy(x, z, spread):
 
 def readme_blocks() -> list[str]:
     """Return the blocks of code in the README's section Extending."""
-    section = README.read_text(encoding="utf-8").partition("## Extending\n")[2].partition("\n## ")[0]
+    section = (
+        README.read_text(encoding="utf-8").partition("## Extending\n")[2].partition("\n## ")[0]
+    )
     return re.findall(r"```\w*\n(.*?)```", section, flags=re.DOTALL)
 
 
