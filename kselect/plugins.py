@@ -91,7 +91,7 @@ def located(error: BaseException, file: str) -> str:
 
 
 def line_in(error: BaseException, file: str) -> int:
-    """Return the last line of a file that an error has passed, 0 if there is none."""
+    """Return the last line of a file that an error has passed, 0 if it has passed no line of it."""
     if isinstance(error, SyntaxError) and error.filename == file:
         return error.lineno or 1
     frames = traceback.extract_tb(error.__traceback__)

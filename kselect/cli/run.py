@@ -44,12 +44,20 @@ from kselect.run.progress import clock
 from kselect.run.scheduler import RunOptions, run_plan
 from kselect.run.workers import dask_client, local_executor
 from kselect.store.environment import describe_environment, digest
-from kselect.store.gather import check_foreign, check_leftover, read_rows, write_gathered
+from kselect.store.gather import (
+    check_foreign,
+    check_leftover,
+    read_manifest,
+    read_rows,
+    write_gathered,
+)
 from kselect.store.jobs import Store
 
 RESULTS = Path("results")
 KEPT = "config.resolved.yaml"
 VARIANTS = "variants"
+STORED = "stored"  # the kind of source of a data set without a file that needs none
+NONE_STORED: Mapping[str, Source] = {}
 NO_FILE = "no file to be had (--skip-missing)"
 EPILOG = """\b
 Examples:
@@ -182,10 +190,18 @@ def results_folder(experiment: Experiment, output: Path | None = None, variant: 
 
 
 def available_sources(
-    experiment: Experiment, where: Places, skip_missing: bool
+    experiment: Experiment,
+    where: Places,
+    skip_missing: bool,
+    stored: Mapping[str, Source] = NONE_STORED,
 ) -> tuple[dict[str, Source], dict[str, str]]:
-    """Return the file of each data set, and the reason for each missing one; refuse missing ones unless skipped."""
+    """Return the file of each data set, and the reason for each missing one; refuse missing ones unless skipped.
+
+    A data set of which everything is ``stored`` needs no file.
+    """
     sources, missing = find_sources(experiment, where)
+    sources |= {name: stored[name] for name in missing if name in stored}
+    missing = {name: why for name, why in missing.items() if name not in stored}
     if missing and not skip_missing:
         raise DataError("\n".join(missing.values()))
     if not sources:
@@ -193,6 +209,19 @@ def available_sources(
     for why in missing.values():
         click.echo(f"skipped: {why}", err=True)
     return sources, missing
+
+
+def complete_sources(experiment: Experiment, store: Store, retry_failed: bool) -> dict[str, Source]:
+    """Return, for each data set whose cells are all stored, the checksum of the file that they come from."""
+    data = read_manifest(store).get("data", {})
+    sources = {
+        name: Source(Path(), STORED, data[name]["sha256"])
+        for name in experiment.datasets
+        if name in data
+    }
+    plan = make_plan(experiment, sources, {}, store, retry_failed=retry_failed)
+    unfinished = {trial.dataset for trial in plan.trials}
+    return {name: source for name, source in sources.items() if name not in unfinished}
 
 
 # --- one experiment ---------------------------------------------------------------------------------
@@ -215,7 +244,8 @@ def run_one(
     store = Store(results_folder(experiment, output, variant))
     check_foreign(store, kept=(store.folder / KEPT).is_file())
     store.rows = read_rows(loaded.whole, store, loaded.before)
-    sources, missing = available_sources(experiment, where, how.skip_missing)
+    stored = {} if how.fresh else complete_sources(experiment, store, how.retry_failed)
+    sources, missing = available_sources(experiment, where, how.skip_missing, stored)
     plan = make_plan(
         experiment, sources, missing, store,
         retry_failed=how.retry_failed, force=how.fresh, shard=how.shard,
@@ -260,7 +290,8 @@ def describe(name: str, loaded: Loaded, plan: Plan, store: Store, how: RunFlags)
         click.echo(f"not compared, since this config does not run it: {rows[0]}{more}", err=True)
     if how.verbose or how.dry_run:
         for dataset, source in plan.sources.items():
-            click.echo(f"{dataset}: {source.kind}, {source.path}", err=True)
+            where = "no file, and none needed" if source.kind == STORED else source.path
+            click.echo(f"{dataset}: {source.kind}, {where}", err=True)
     candidates = []
     if experiment.kernels:
         candidates.append(
@@ -335,7 +366,7 @@ def finish(
     loaded: Loaded, plan: Plan, store: Store, environment: Mapping[str, Any], how: RunFlags
 ) -> int:
     """Gather the records, print failures and lost jobs, and return the exit status."""
-    sources = {name: source.kind for name, source in plan.sources.items()}
+    sources = {name: s.kind for name, s in plan.sources.items() if s.kind != STORED}
     left_out = dict.fromkeys(plan.missing, NO_FILE)
     files = {name: source.sha256 for name, source in plan.sources.items()}
     records = write_gathered(loaded.whole, store, environment, sources, left_out, files).records

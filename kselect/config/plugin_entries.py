@@ -60,7 +60,7 @@ def add(document: Document, plugin: Plugin) -> None:
 
 
 def add_columns(document: Document, plugin: Plugin) -> None:
-    """Add the criteria of a plug-in to those of a config that does not name them."""
+    """Add the criteria of a plug-in that a config does not name as columns."""
     written = document.data.get("criteria")
     if not isinstance(written, list):
         return

@@ -133,7 +133,7 @@ def wrong_path(learner: Learner) -> str:
 
 
 def wrong_held_out(learner: Learner) -> str:
-    """Return whether held-out predictions differ from those of a model that is trained without the fold."""
+    """Return whether held-out predictions differ from the predictions of a model trained without the fold."""
     kernel, (X, _), y = some_kernel(KERNELS["gaussian"]), rows(), targets_of(learner)
     lams, folds = np.array(RIDGES), Folds.from_numbers(fold_numbers())
     whole = Problem(X, y, kernel, kernel.gram(Points(X)), lams, "per-fold")

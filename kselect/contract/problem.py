@@ -83,7 +83,7 @@ def score(criterion: Criterion, path: Any, folds: Folds | None = None, **options
 
 
 def differs_from_oracle(item: Any, found: Callable[[Callable[..., Any]], tuple[Any, Any]]) -> str:
-    """Return whether a part differs from the oracle in its module; an absent oracle is no difference."""
+    """Return whether a part differs from the oracle in its module; without an oracle, it does not."""
     oracle = companion(item, "oracle")
     if oracle is None:
         return ""

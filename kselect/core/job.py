@@ -88,7 +88,7 @@ class Jobs(Protocol):
         """Return a job, or None if it is not stored."""
 
     def cells(self, dataset: str, split: int) -> tuple[Cell, ...]:
-        """Return the stored cells of one split: those of its job, and those of records.csv that it lacks."""
+        """Return the stored cells of one split, from its job and, if the job lacks them, from records.csv."""
 
     def add(self, job: Job, fresh: bool) -> None:
         """Store a job, and keep the stored cells of other methods."""

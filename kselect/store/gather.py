@@ -121,9 +121,9 @@ def read_rows(
 ) -> dict[tuple[str, int], tuple[Cell, ...]]:
     """Return the rows of records.csv as cells of an experiment, by data set and split.
 
-    Their identity follows from the facts in the manifest. A manifest without facts has the hash of the protocol
-    only, which is that of the experiment, or of ``before``, the config that the folder keeps; the rows of another
-    one get no identity.
+    Their identity follows from the facts in the manifest. A manifest without facts has only the hash of
+    the protocol. The experiment may have the same hash, or ``before``, the config that the folder keeps; otherwise
+    its rows get no identity.
     """
     stored = read_manifest(store)
     now: dict[str, dict[MethodKey, str]] = {}

@@ -60,7 +60,7 @@ class Store:
         return job
 
     def cells(self, dataset: str, split: int) -> tuple[Cell, ...]:
-        """Return the stored cells of one split: those of its job, and those of records.csv that it lacks.
+        """Return the stored cells of one split, from its job and, if the job lacks them, from records.csv.
 
         A damaged job has none: it is computed again.
         """
