@@ -213,7 +213,7 @@ def test_the_square_loss_is_refused_for_other_learners(tmp_path: Path) -> None:
 
 def test_the_readme(tmp_path: Path) -> None:
     """Exactly what the README shows, next to the committed columns of ecml2014, which are reused."""
-    code, commands, said = readme_blocks()[:3]
+    code, commands = readme_blocks()[:2]
     assert len(code.splitlines()) <= 25
     write(tmp_path, code, "evidence.py")
     shutil.copytree(ROOT / "configs", tmp_path / "configs")
@@ -221,14 +221,25 @@ def test_the_readme(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "results/ecml2014", tmp_path / "results/ecml2014", ignore=ours)
     before = records(tmp_path / "results/ecml2014").splitlines()
     for line in commands.splitlines():
-        name, *words = line.split()
+        typed, _, said = line.partition("#")
+        name, *words = typed.split()
         assert name == "kselect"
         run = kselect_in(tmp_path, *words)
         assert run.returncode == 0, run.stderr
-    assert said.partition(";")[0] in run.stderr
+        assert said.strip() in run.stderr
     rows = records(tmp_path / "results/ecml2014").splitlines()
     assert [row for row in rows if b",evidence," not in row] == before
     assert len(rows) == len(before) + 2 * 3 * 4
+
+
+def test_the_oracle_in_the_guide(tmp_path: Path) -> None:
+    """The criterion of the README agrees with its definition in ``kselect guide plug-ins``."""
+    guide = (ROOT / "kselect/guide/plug-ins.md").read_text(encoding="utf-8")
+    oracle = guide.partition("```python\n")[2].partition("```")[0]
+    write(tmp_path, f"{readme_blocks()[0]}\n\n{oracle}", "evidence.py")
+    check = kselect_in(tmp_path, "check", "evidence.py")
+    assert check.returncode == 0, check.stderr
+    assert "ok      oracle" in check.stdout
 
 
 def test_quadratic_form() -> None:

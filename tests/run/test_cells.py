@@ -26,6 +26,17 @@ def noting(experiment, trial):
     return run_trial(experiment, trial)
 workers.run_trial = noting
 """
+# The file of sonar is not to be found.
+GONE = """
+import kselect.plan as plan
+from kselect.errors import DataError
+resolve = plan.resolve
+def without(info, places):
+    if info.name == "sonar":
+        raise DataError("sonar: gone")
+    return resolve(info, places)
+plan.resolve = without
+"""
 SLOW = "import time\n" + NOTING.replace("    return", "    time.sleep(0.3)\n    return")
 RUN = ("run", "quick.yaml", "-o", "out")
 
@@ -149,3 +160,15 @@ def test_a_ridge_more_leaves_the_cells_at_other_ridges_valid(tmp_path: Path, wit
     err, _ = continued(tmp_path, without, more)
     assert "no longer valid" not in err
     assert before < set(records(tmp_path / "out").splitlines())
+
+
+def test_a_data_set_that_is_stored_whole_needs_no_file(tmp_path: Path, without: Path) -> None:
+    shutil.copytree(without, tmp_path / "out")
+    write_config(tmp_path, WITHOUT_BR, "quick.yaml")
+    stored = kselect_in(tmp_path, *RUN, "-n", hook=GONE)
+    assert stored.returncode == 0, stored.stderr
+    assert "sonar: stored, no file, and none needed" in stored.stderr
+    assert "quickstart: 54 cells stored, 0 to compute" in stored.stderr
+    write_config(tmp_path, QUICK, "quick.yaml")
+    refused = kselect_in(tmp_path, *RUN, "-n", hook=GONE)
+    assert (refused.returncode, refused.stderr) == (2, "error: sonar: gone\n")
