@@ -25,6 +25,7 @@ COMMANDS = {
     "fit": ("fitting", "fit_command", "Choose, fit, and write the model to a file."),
     "predict": ("fitting", "predict_command", "Predict the rows of a file with a fitted model."),
     "init": ("init", "init", "Write a config for an experiment on your own files."),
+    "check": ("check", "check", "Run the contract tests on a plug-in."),
     "data": ("data", "data", "List, fetch and verify the data sets."),
     "list": ("reference", "listing", "List the names that a config may use."),
     "guide": ("reference", "guide", "Print a reference page."),

@@ -10,6 +10,7 @@ from importlib.resources import files
 
 import click
 
+from kselect.cli.flags import LOADED_PLUGIN
 from kselect.core.experiment import Experiment
 from kselect.core.method import show
 from kselect.errors import ConfigError, nearest, quoted
@@ -160,6 +161,7 @@ class ListName(click.Choice[str]):
 
 @click.command("list", epilog="Example: kselect list criteria")
 @click.argument("what", type=ListName(list(LISTS)))
+@LOADED_PLUGIN
 def listing(what: str) -> None:
     """List the names that a config may use, the probes that figures show, and what comes with kselect."""
     rows = list(LISTS[what]())

@@ -20,7 +20,14 @@ from kselect.report.page import IndexEntry, index_entry, write_index, write_repo
 from kselect.report.sections import FIGURES
 from kselect.stats.sources import read_facts, read_published, read_seconds
 from kselect.stats.study import Study
-from kselect.store.gather import begins_with, check_foreign, write_gathered
+from kselect.store.gather import (
+    begins_with,
+    check_foreign,
+    check_leftover,
+    other_config,
+    read_rows,
+    write_gathered,
+)
 from kselect.store.jobs import Store
 from kselect.store.timings import read_all
 from kselect.timing.report import kept_sheet, make_passages
@@ -105,9 +112,14 @@ def read_study(folder: Path) -> Study:
     """Read the experiment that a folder keeps, with all of its records and its variants."""
     experiment = load_config(folder / KEPT, FIGURES, checked=False)
     printed = paper_file(experiment.paper, folder / KEPT, ".csv")
-    check_foreign(Store(folder), kept=True)
-    gathered = write_gathered(experiment, Store(folder))
+    store = Store(folder)
+    check_foreign(store, kept=True)
+    store.rows = read_rows(experiment, store)
+    check_leftover(experiment, store)
+    gathered = write_gathered(experiment, store)
     if not gathered.records:
+        if store.stored():
+            raise other_config(store, f"{folder}: all of its jobs")
         raise StoreError(
             f"{folder}: no jobs, and no records.csv listed in its manifest; use kselect run first"
         )

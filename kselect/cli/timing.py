@@ -12,6 +12,7 @@ import click
 
 from kselect.cli.flags import (
     CONFIG,
+    PLUGIN,
     QUIET,
     RESULTS_FOLDER,
     SKIP_MISSING,
@@ -60,6 +61,7 @@ def parse_budget(_: click.Context, __: click.Parameter, value: float) -> float:
 @click.option("-f", "--force", is_flag=True, help="Repeat finished measurements.")
 @place_options
 @SKIP_MISSING
+@PLUGIN
 @QUIET
 def time_command(
     config: Path,
@@ -70,6 +72,7 @@ def time_command(
     force: bool,
     where: Places,
     skip_missing: bool,
+    plugins: tuple[Path, ...],
     quiet: bool,
 ) -> int:
     """Time a whole selection with every method of CONFIG: the paper's algorithm next to ours.
@@ -79,7 +82,7 @@ def time_command(
     """
     handle_interrupts()
     overrides = {"datasets": datasets or None, "criteria": criteria or None}
-    loaded = read_experiment(config, overrides, output)
+    loaded = read_experiment(config, overrides, output, plugins=plugins)
     store = Store(results_folder(loaded.asked, output))
     sources, missing = available_sources(loaded.asked, where, skip_missing)
     check_folds(loaded.asked, sources)

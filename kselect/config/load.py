@@ -23,6 +23,7 @@ from kselect.config.estimator_entries import read_estimators
 from kselect.config.own_entries import take_own
 from kselect.config.papers import read_source
 from kselect.config.parts import read_criterion
+from kselect.config.plugin_entries import add_kept, take_plugins
 from kselect.config.resolved import differences, protocol_text, resolved, stored_config, widen
 from kselect.config.schema import KEYS, MOST_FIGURE_METHODS, ConfigFile, read_config
 from kselect.config.validators import describe, only_item
@@ -31,6 +32,7 @@ from kselect.core.experiment import Experiment, Figure, FigureContext, FigureKin
 from kselect.core.method import TABLE, show
 from kselect.criteria import Criterion
 from kselect.errors import ConfigError, nearest
+from kselect.registry import Plugin
 
 Kinds = Mapping[str, FigureKind]
 Sourced = tuple[Paper | None, tuple[Claim, ...]]
@@ -43,7 +45,7 @@ SAME = (
 )
 PARAMS = "params"
 # The keys that all variants share; a variant can change the others, and parameters of criteria.
-OF_ALL = ("name", "paper", "title", "figures", "variants")
+OF_ALL = ("name", "paper", "title", "figures", "variants", "plugins")
 # The keys that add columns and claims, or remove splits; a variant of these only is no other reading.
 ADDING = ("estimators", "claims", "fewer-splits")
 CHANGEABLE = (*(key for key in KEYS if key not in OF_ALL), PARAMS)
@@ -56,13 +58,16 @@ class Loaded:
     ``asked`` is the experiment with the flags applied. ``whole`` is the experiment of the full config, extended by
     the data sets and splits of the flags and of the results folder. ``resolved`` is the text of ``whole`` with
     every choice written out. ``protocol`` is the part of that text that all results of a folder share.
-    ``differences`` says where the protocol differs from the config stored in the folder; it is empty if they agree.
+    ``plugins`` are the plug-ins of ``whole``. ``before`` is the experiment of the config that the folder keeps,
+    None without a valid one; ``differences`` says in which keys of the protocol and which plug-ins it differs.
     """
 
     asked: Experiment
     whole: Experiment
     resolved: str
     protocol: str
+    plugins: tuple[Plugin, ...] = ()
+    before: Experiment | None = None
     differences: str = ""
 
 
@@ -75,7 +80,7 @@ def load_config(
     ``criteria`` (the labels to keep, in the table and in figures). None stands for a flag that is not given.
     For the config of a results folder, ``checked`` is false: the claims of its paper may have changed since.
     """
-    document = take_own(read_document(path))
+    document = take_plugins(take_own(read_document(path)))
     return narrowed(document, kinds, overrides, checked=checked)
 
 
@@ -85,9 +90,10 @@ def load(
     overrides: Mapping[str, object],
     folder_of: Callable[[Experiment], Path],
     variant: str = "",
+    plugins: Iterable[Path] = (),
 ) -> Loaded:
     """Load a config or one of its variants, together with the experiment of its whole results folder."""
-    document, read = take_own(read_document(path)), None
+    document, read = take_plugins(take_own(read_document(path)), plugins), None
     if variant:
         main = build(deepcopy(document), kinds)
         document = take_own(variant_of(document, variant))
@@ -95,11 +101,22 @@ def load(
     asked = narrowed(deepcopy(document), kinds, overrides, read)
     folder = folder_of(asked)
     stored = stored_config(folder / "config.resolved.yaml")
+    add_kept(document, stored)
     widen(document, asked.datasets, asked.splits, stored)
     text = resolved(document, folder)
     differs = differences(stored, document)
     whole = build(document, kinds, sourced(asked), checked=False)
-    return Loaded(asked, whole, text, protocol_text(document), differs)
+    before = experiment_of(stored, kinds)
+    used = tuple(document.plugins)
+    return Loaded(asked, whole, text, protocol_text(document), used, before, differs)
+
+
+def experiment_of(stored: Document | None, kinds: Kinds) -> Experiment | None:
+    """Return the experiment of a config that a folder keeps, None if it is not valid any more."""
+    try:
+        return None if stored is None else build(stored, kinds, (None, ()), checked=False)
+    except ConfigError:
+        return None
 
 
 def sourced(experiment: Experiment) -> Sourced:
@@ -242,7 +259,7 @@ def variant_of(document: Document, name: str) -> Document:
         hint = nearest(name, given) if given else ", which has no variants"
         raise ConfigError(f"--variant: {name!r} is not in {document.path}{hint}")
     found = Document(document.path, deepcopy(document.data), dict(document.lines))
-    found.own = dict(document.own)
+    found.own, found.plugins = dict(document.own), list(document.plugins)
     found.data.pop("variants")
     for key in ("figures", "claims"):
         found.data.pop(key, None)

@@ -10,6 +10,7 @@ from kselect.config.document import Document, read_document, write_yaml
 from kselect.config.estimator_entries import with_versions
 from kselect.config.own_entries import take_own, written_entry
 from kselect.config.parts import KERNEL, LABEL, SEARCH, CriterionItem
+from kselect.config.plugin_entries import FOLDER, changed_plugins
 from kselect.config.schema import ConfigFile, read_config
 from kselect.datasets.dataset import OwnInfo
 from kselect.errors import ConfigError, brief
@@ -69,7 +70,7 @@ def protocol_text(document: Document) -> str:
 
 
 def differences(there: Document | None, here: Document) -> str:
-    """Return in which keys of the protocol a stored config differs, with both values; empty if it is the same."""
+    """Return in which keys and plug-ins a stored config differs from this one; empty if it is the same."""
     if there is None:
         return ""
     try:
@@ -84,6 +85,7 @@ def differences(there: Document | None, here: Document) -> str:
         for key in {**before, **now}
         if before.get(key) != now.get(key)
     ]
+    found += changed_plugins(there, here.plugins)
     more = [f"{len(found) - MOST_KEYS} more"] if len(found) > MOST_KEYS else []
     return "; ".join([*found[:MOST_KEYS], *more])
 
@@ -125,6 +127,8 @@ def resolved(document: Document, folder: Path) -> str:
     written["datasets"] = [
         written_entry(own[name], folder) if name in own else name for name in config.datasets
     ]
+    if document.plugins:
+        written["plugins"] = [f"{FOLDER}/{plugin.name}" for plugin in document.plugins]
     return write_yaml(written.items())
 
 
@@ -133,7 +137,7 @@ def spelt_out(config: ConfigFile, document: Document) -> dict[str, Any]:
     written: dict[str, Any] = {
         name.replace("_", "-"): getattr(config, name)
         for name in type(config).model_fields
-        if name not in ("claims", "estimators")
+        if name not in ("claims", "estimators", "plugins")
     }
     given: dict[str, Any] = document.data
     kept = ("fewer-splits", "estimators", "figures", "claims", "variants")

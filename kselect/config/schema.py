@@ -109,6 +109,7 @@ class ConfigFile(BaseModel):
     figures: dict[FolderName, dict[str, Any]] = {}
     claims: list[dict[str, Any]] = []
     variants: dict[FolderName, Annotated[dict[str, Any], Field(min_length=1)]] = {}
+    plugins: list[str] = []
 
     def methods(self, item: CriterionItem) -> tuple[Method, ...]:
         """Return the methods of an item under ``criteria``, one per loss, with every parameter written out.

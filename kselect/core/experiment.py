@@ -93,6 +93,8 @@ class Experiment:
     """The labels of other packages' classes, which know no kernel and no lam."""
     losses: tuple[str, ...] = field(init=False, repr=False, compare=False)
     """The losses that are computed, the experiment's own first."""
+    families: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """The names of the kernels, each once."""
 
     def __post_init__(self) -> None:
         table = tuple(m for m in self.methods if m.part == TABLE)
@@ -102,6 +104,8 @@ class Experiment:
         object.__setattr__(self, "estimators", others)
         losses = dict.fromkeys([self.loss, *(m.loss for m in table if m.loss)])
         object.__setattr__(self, "losses", tuple(losses))
+        families = dict.fromkeys(kernel.name for kernel in self.kernels)
+        object.__setattr__(self, "families", tuple(families))
 
     @property
     def criteria(self) -> tuple[str, ...]:

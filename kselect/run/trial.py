@@ -11,7 +11,7 @@ import numpy as np
 
 from kselect.core.experiment import Experiment
 from kselect.core.grid_point import BestPoint, EstimatorFit, GridPoint, SearchFailure
-from kselect.core.job import Job, Trial, protocol_of
+from kselect.core.job import Job, Trial, as_cells
 from kselect.core.method import SELECTED, Method, Setting
 from kselect.core.record import LARGEST_ERROR, METRICS, Record, RecordMaker
 from kselect.criteria import CRITERIA
@@ -98,10 +98,9 @@ def run_trial(experiment: Experiment, trial: Trial) -> Job:
         records.append(estimated(maker, parts, method))
         seconds[method.label] = perf_counter() - begun
     text = "|".join(" ".join(map(str, p.tolist())) for p in (parts.rows.train, parts.rows.test))
-    protocol = protocol_of(experiment, trial.dataset, trial.source.sha256)
     return Job(
-        *(trial.dataset, trial.split, protocol, trial.source.sha256, sha256_of(text.encode())),
-        *("", tuple(records), seconds),
+        *(trial.dataset, trial.split, trial.source.sha256, sha256_of(text.encode())),
+        *("", as_cells(experiment, trial, records), seconds),
     )
 
 
@@ -292,8 +291,7 @@ def failed_job(experiment: Experiment, trial: Trial, why: str, traceback: str = 
         for method in trial.methods
         for setting in experiment.settings_of(method)
     )
-    protocol = protocol_of(experiment, trial.dataset, trial.source.sha256)
     return Job(
-        *(trial.dataset, trial.split, protocol, trial.source.sha256, ""),
-        *("", records, {}, traceback),
+        *(trial.dataset, trial.split, trial.source.sha256, ""),
+        *("", as_cells(experiment, trial, records), {}, traceback),
     )

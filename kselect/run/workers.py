@@ -6,6 +6,7 @@ import builtins
 import errno
 import logging
 import os
+import pickle
 import signal
 import threading
 import time
@@ -21,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 from kselect.core.experiment import Experiment
 from kselect.core.job import Job, Trial
 from kselect.errors import StoreError, without_folders
+from kselect.plugins import LOADED, load_all
+from kselect.registry import Plugin
 from kselect.run.trial import failed_job, run_trial
 
 if TYPE_CHECKING:
@@ -68,6 +71,13 @@ def run_safely(experiment: Experiment, trial: Trial) -> Job:
         return failed_job(
             experiment, trial, without_folders(why), without_folders(traceback.format_exc())
         )
+
+
+def run_parcel(plugins: tuple[Plugin, ...], parcel: bytes) -> Job:
+    """Load the plug-ins, without which a kernel of theirs cannot be unpickled, and run a trial."""
+    load_all(plugins)
+    experiment, trial = pickle.loads(parcel)
+    return run_safely(experiment, trial)
 
 
 def local_executor(n_jobs: int) -> Executor:
@@ -121,9 +131,10 @@ def submit(executor: Executor, experiment: Experiment, trial: Trial) -> Future[J
     # A worker may have another current folder.
     source = replace(trial.source, path=trial.source.path.resolve())
     trial = replace(trial, source=source)
+    plugins, parcel = tuple(LOADED.values()), pickle.dumps((experiment, trial))
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        return executor.submit(run_safely, experiment, trial)
+        return executor.submit(run_parcel, plugins, parcel)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

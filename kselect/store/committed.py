@@ -14,6 +14,7 @@ from itertools import chain, zip_longest
 from math import ceil
 
 from kselect.core.experiment import Experiment
+from kselect.core.job import fact_hashes, identities, own_cells
 from kselect.core.record import Record
 from kselect.datasets.content import sha256_of
 from kselect.errors import ConfigError, StoreError, nearest
@@ -21,12 +22,11 @@ from kselect.numerics.folds import stream
 from kselect.packaged import experiments, packaged, read_packed
 from kselect.store.gather import (
     SECONDS_COLUMNS,
-    check_protocol,
+    identified,
     ordered_records,
     parse_manifest,
     parse_records,
 )
-from kselect.store.jobs import Store
 
 CELLS_PER_SPLIT = 10  # fewer splits take less time; more splits are a better sample
 PURPOSE = "verify"
@@ -78,11 +78,16 @@ def read_committed(experiment: Experiment) -> Committed:
         )
     found = parse_records(content["records.csv"], folder / "records.csv")
     records = ordered_records(experiment, found)
-    check_protocol(experiment, records, manifest, Store(folder), OTHER_CONFIG)
+    files = {name: entry["sha256"] for name, entry in manifest["data"].items()}
+    for name, sha256 in files.items():
+        now = identities(experiment, name, fact_hashes(experiment, name, sha256))
+        cells = identified(experiment, (r for r in records if r.dataset == name), manifest)
+        if len(cells) > len(list(own_cells(now, cells))):
+            raise ConfigError(f"{experiment.name}: {name}: {OTHER_CONFIG}")
     machines = manifest["environments"].values()
     return Committed(
         tuple(records),
-        {name: entry["sha256"] for name, entry in manifest["data"].items()},
+        files,
         read_job_seconds(content["seconds.csv"]),
         tuple(dict.fromkeys(str(known.get("cpu") or "unknown") for known in machines)),
     )
