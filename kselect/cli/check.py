@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from kselect.cli.flags import PATH
-from kselect.contract.checks import CHECKS, Finding, findings
+from kselect.contract.checks import CHECKS, CheckResult, findings
 from kselect.errors import ConfigError, printable
 from kselect.plugins import companion, load_plugin, registered_by
 from kselect.report.figures import FIGURES
@@ -33,7 +33,7 @@ def check(plugin: Path) -> int:
     parts = list(registered_by(loaded))
     if not parts:
         raise ConfigError(f"{printable(plugin)}:1: registers nothing; see kselect guide plug-ins")
-    broken: list[Finding] = []
+    broken: list[CheckResult] = []
     for kind, name, item in parts:
         click.echo(f"{kind} {name}")
         for finding in findings(kind, name, item):
@@ -46,7 +46,7 @@ def check(plugin: Path) -> int:
     return 1 if broken else 0
 
 
-def shown(finding: Finding, *, has_oracle: bool) -> str:
+def shown(finding: CheckResult, *, has_oracle: bool) -> str:
     """Return a finding as a line of the list: ok, absent or WRONG."""
     if finding.text:
         return f"WRONG   {finding.check}"

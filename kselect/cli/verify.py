@@ -36,7 +36,7 @@ Examples:
   kselect verify tcyb2018 --cells 50 -d heart -d sonar --offline -j 2
 """
 WAYS_OUT = "ways out: --mirror DIR|URL or 'kselect data fetch {name}'"
-Cell = tuple[str, int, RecordKey]
+SampleKey = tuple[str, int, RecordKey]
 
 
 @click.command("verify", epilog=EPILOG)
@@ -92,7 +92,7 @@ def verify(
     return print_results(name, results)
 
 
-def cell_of(record: Record) -> Cell:
+def cell_of(record: Record) -> SampleKey:
     """Return what identifies a record within its experiment."""
     return record.dataset, record.split, record.key
 
@@ -170,7 +170,7 @@ def recompute(
     trials: tuple[Trial, ...],
     sources: Mapping[str, Source],
     options: RunOptions,
-) -> dict[Cell, Record]:
+) -> dict[SampleKey, Record]:
     """Run trials as ``kselect run`` does, in a temporary folder; return their records."""
     ordered = sorted(trials, key=lambda trial: -experiment.info(trial.dataset).rows)
     options = replace(options, n_jobs=min(options.n_jobs, len(trials)))

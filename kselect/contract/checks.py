@@ -15,7 +15,7 @@ Check = Callable[[Any], str]
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """The result of one check of a part; ``text`` is empty if it holds.
 
     A ``needed`` check must hold before the part computes numbers. The others ask for what readers need.
@@ -33,7 +33,7 @@ class Finding:
         return f"{self.place}: {self.part}: {self.text}"
 
 
-def findings(kind: str, name: str, item: Any) -> Iterator[Finding]:
+def findings(kind: str, name: str, item: Any) -> Iterator[CheckResult]:
     """Yield the result of every check of a part; checks after a broken needed one would repeat it."""
     for check, (function, needed) in CHECKS[kind].items():
         place = f"{file_of(item)}:{line_of(item)}"
@@ -43,7 +43,7 @@ def findings(kind: str, name: str, item: Any) -> Iterator[Finding]:
             if line := line_in(error, file_of(item)):
                 place = f"{file_of(item)}:{line}"
             text = in_words(error)
-        yield Finding(place, f"{kind} {name}", check, text, needed)
+        yield CheckResult(place, f"{kind} {name}", check, text, needed)
         if text and needed:
             return
 

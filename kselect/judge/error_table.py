@@ -14,7 +14,7 @@ from kselect.judge.errors_file import (
     KNOWN,
     METRICS,
     SIZES,
-    Metric,
+    ErrorScale,
     Row,
     parse_rows,
     read_lines,
@@ -252,7 +252,7 @@ def check_enough(rows: Sequence[Row], document: Document) -> None:
 
 
 def make_samples(
-    rows: Sequence[Row], kinds: Mapping[str, Metric], sign: int, corrected: bool
+    rows: Sequence[Row], kinds: Mapping[str, ErrorScale], sign: int, corrected: bool
 ) -> Iterator[tuple[tuple[str, str], SplitErrors]]:
     """Yield the sample of each data set and method; splits get numbers in their order of appearance."""
     import pandas as pd

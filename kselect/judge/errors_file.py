@@ -26,7 +26,7 @@ DROP = "--drop-incomplete"
 LARGEST_ERROR = 1e150
 
 
-class Metric(NamedTuple):
+class ErrorScale(NamedTuple):
     """How the numbers of a metric are read.
 
     A ``share`` from 0 to 1 is shown in per cent. Differences are in ``points`` (percentage points), or else in per
@@ -39,12 +39,12 @@ class Metric(NamedTuple):
 
 
 SHARES = ("accuracy", "balanced-accuracy", "auc", "f1", "precision", "recall")
-METRICS: Mapping[str, Metric] = {
-    **dict.fromkeys(("error", "zero-one"), Metric(share=True)),
-    "error%": Metric(),
-    **{name: Metric(higher=True, share=True) for name in SHARES},
-    **{f"{name}%": Metric(higher=True) for name in SHARES},
-    **dict.fromkeys(("mse", "rmse", "mae", "log-loss"), Metric(points=False)),
+METRICS: Mapping[str, ErrorScale] = {
+    **dict.fromkeys(("error", "zero-one"), ErrorScale(share=True)),
+    "error%": ErrorScale(),
+    **{name: ErrorScale(higher=True, share=True) for name in SHARES},
+    **{f"{name}%": ErrorScale(higher=True) for name in SHARES},
+    **dict.fromkeys(("mse", "rmse", "mae", "log-loss"), ErrorScale(points=False)),
 }
 
 

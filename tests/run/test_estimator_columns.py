@@ -12,6 +12,8 @@ import pytest
 from experiments import kselect_in, load_config
 
 from kselect.cli.report import read_study
+from kselect.core.job import Trial, missing_methods
+from kselect.datasets.fetch import Places, default_cache, resolve
 from kselect.plan import make_plan
 from kselect.report.claims.judge import judge_claims
 from kselect.stats.diagnostics import count_choices, edge_shares, estimator_runs
@@ -139,7 +141,9 @@ def test_a_changed_estimator_is_computed_again_and_nothing_else(folder: Path) ->
     store = Store(folder / "results/my")
     job = store.read("heart", 0)
     assert job is not None
-    pending = job.pending(experiment, experiment.methods_on("heart"), retry_failed=False)
+    source = resolve(experiment.info("heart"), Places(default_cache(), offline=True))
+    trial = Trial("heart", 0, experiment.methods_on("heart"), source)
+    pending = missing_methods(experiment, trial, job.cells, retry_failed=False)
     assert [m.label for m in pending] == ["svc"]
     assert study.facts.failed == 4
     assert make_plan(experiment, {}, {}, store).trials == ()
