@@ -195,12 +195,18 @@ def needed_facts(experiment: Experiment, dataset: str, method: Method) -> frozen
 
 
 def identities(
-    experiment: Experiment, dataset: str, hashes: Mapping[str, str]
+    experiment: Experiment,
+    dataset: str,
+    hashes: Mapping[str, str],
+    methods: Iterable[Method] | None = None,
 ) -> dict[MethodKey, str]:
-    """Return the identity of every method of a data set, by the part, label and parameters in its records."""
+    """Return the identity of each method of a data set, by the part, label and parameters in its records.
+
+    The default is all methods of the experiment.
+    """
     known: dict[frozenset[str], str] = {}
     found: dict[MethodKey, str] = {}
-    for method in experiment.methods_on(dataset):
+    for method in experiment.methods_on(dataset) if methods is None else methods:
         needed = needed_facts(experiment, dataset, method)
         if needed not in known:
             # A fact that names a part is of some methods only, like those that are listed.
@@ -234,5 +240,5 @@ def own_cells(now: Mapping[MethodKey, str], cells: Iterable[Cell]) -> Iterator[C
 def as_cells(experiment: Experiment, trial: Trial, records: Iterable[Record]) -> tuple[Cell, ...]:
     """Return the records of a trial with their identities."""
     hashes = fact_hashes(experiment, trial.dataset, trial.source.sha256)
-    now = identities(experiment, trial.dataset, hashes)
+    now = identities(experiment, trial.dataset, hashes, trial.methods)
     return tuple(Cell(record, now[record.key[:3]]) for record in records)
