@@ -204,9 +204,9 @@ def identities(
     hashes: Mapping[str, str],
     methods: Iterable[Method] | None = None,
 ) -> dict[MethodKey, str]:
-    """Return the identity of methods on a data set, by the part, label and parameters in their records.
+    """Return the identity of each method of a data set, by the part, label and parameters in its records.
 
-    Without ``methods``, return those of all methods of the experiment.
+    The default is all methods of the experiment.
     """
     known: dict[frozenset[str], str] = {}
     found: dict[MethodKey, str] = {}
