@@ -58,11 +58,8 @@ class FieldGrid:
 
     def row(self, start: int) -> list[str]:
         """Return the fields of the row that starts there, without spaces and quotes around them."""
-        line = self.data[start : self.data.index(b"\n", start)]
-        fields = line.decode().split(self.delimiter)
-        if QUOTE in line:
-            fields = [f[1:-1] if f.startswith('"') else f for f in fields]
-        return [field.strip() for field in fields]
+        line = self.data[start : self.data.index(b"\n", start)].decode()
+        return [bare(field) for field in line.split(self.delimiter)]
 
     def head(self, count: int) -> list[list[str]]:
         """Return the fields of the first rows."""
@@ -79,16 +76,25 @@ class FieldGrid:
         """Which columns have only the characters of numbers."""
         return np.asarray(np.all([block.numeric for block in self.blocks], axis=0))
 
-    @cached_property
-    def texts(self) -> tuple[tuple[str, ...], ...]:
-        """The columns as strings."""
-        return tuple(zip(*map(self.row, self.starts.tolist()), strict=True))
+    def texts(self, columns: Sequence[int]) -> dict[int, list[str]]:
+        """Return some columns as strings."""
+        lines = filter(None, self.data[int(self.starts[0]) :].decode().split("\n"))
+        cuts = max(columns) + 1
+        rows = [line.split(self.delimiter, cuts) for line in lines]
+        found = {}
+        for j in columns:
+            fields = [row[j] for row in rows]
+            known = {field: bare(field) for field in set(fields)}
+            found[j] = [known[field] for field in fields]
+        return found
 
     def columns(self) -> tuple[Sequence[str], ...]:
         """Return every column as strings; those that are plain numbers carry their values."""
         numbers = read_numbers(self, np.flatnonzero(self.numeric).tolist())
+        others = [j for j in range(len(self.numeric)) if j not in numbers]
+        texts = self.texts(others) if others else {}
         return tuple(
-            PlainColumn(self, j, numbers[j]) if j in numbers else self.texts[j]
+            PlainColumn(self, j, numbers[j]) if j in numbers else texts[j]
             for j in range(len(self.numeric))
         )
 
@@ -106,19 +112,28 @@ class PlainColumn(Sequence[str]):
     position: int
     values: Array
 
+    @cached_property
+    def texts(self) -> list[str]:
+        """The fields as strings."""
+        return self.grid.texts([self.position])[self.position]
+
     def __len__(self) -> int:
         return len(self.values)
 
     @overload
     def __getitem__(self, at: int) -> str: ...
     @overload
-    def __getitem__(self, at: slice) -> Sequence[str]: ...
-    def __getitem__(self, at: Any) -> str | Sequence[str]:
-        found: str | Sequence[str] = self.grid.texts[self.position][at]
-        return found
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        return self.texts[at]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.grid.texts[self.position])
+        return iter(self.texts)
+
+
+def bare(field: str) -> str:
+    """Return a field without spaces, or without quotes, and then without spaces."""
+    return (field[1:-1] if field.startswith('"') else field).strip()
 
 
 # --- splitting ----------------------------------------------------------------------------------------
