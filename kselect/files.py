@@ -79,15 +79,18 @@ def read_regular(path: Path, most: int) -> bytes:
         if is_kind(mode):
             raise OSError(errno.EINVAL, f"{words}, not a file")
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
-        return read_most(stream.read, most)
+        return read_most(stream.read, most, os.fstat(stream.fileno()).st_size + 1)
 
 
-def read_most(read: Callable[[int], bytes], most: int) -> bytes:
-    """Return all bytes of a stream; raise an OSError before more than ``most`` bytes are kept."""
+def read_most(read: Callable[[int], bytes], most: int, first: int = CHUNK) -> bytes:
+    """Return all bytes of a stream; raise an OSError before more than ``most`` bytes are kept.
+
+    The first request is for ``first`` bytes: a file that is read at once is not joined from pieces.
+    """
     pieces: list[bytes] = []
-    size = 0
-    while piece := read(CHUNK):
-        size += len(piece)
+    size, request = 0, min(first, most + 1)
+    while piece := read(request):
+        size, request = size + len(piece), CHUNK
         if size > most:
             raise OSError(errno.EFBIG, f"is too large: more than {most} bytes")
         pieces.append(piece)

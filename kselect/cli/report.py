@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -18,6 +20,7 @@ from kselect.errors import ConfigError, StoreError, nearest, printable
 from kselect.packaged import experiments
 from kselect.report.page import IndexEntry, index_entry, write_index, write_report
 from kselect.report.sections import FIGURES
+from kselect.report.unchanged import figures_kept_in, files_below, keep_facts, kept_facts
 from kselect.stats.sources import read_facts, read_published, read_seconds
 from kselect.stats.study import Study
 from kselect.store.gather import (
@@ -32,6 +35,7 @@ from kselect.store.jobs import Store
 from kselect.store.timings import read_all
 from kselect.timing.report import kept_sheet, make_passages
 
+GATHERED = ("records.csv", "seconds.csv", "manifest.json")  # written from the jobs
 INDEX_TITLE = "<title>kselect: experiments</title>"
 EPILOG = """\b
 Examples:
@@ -47,7 +51,8 @@ def report(results: tuple[Path, ...], quiet: bool) -> None:
     """Rewrite records.csv, tables/, figures/ and report.html of RESULTS from their jobs.
 
     RESULTS are folders, or names of experiments in results/; without any, the folder results/. A folder of several
-    experiments gets an index.html over all of them.
+    experiments gets an index.html over all of them. A report is left as it is if nothing that determines it has
+    changed since it was written; a changed one draws the figures that have changed.
     """
     say: Callable[[str], None] = (lambda _: None) if quiet else click.echo
     problems: list[str] = []
@@ -81,6 +86,10 @@ def report_folder(folder: Path, say: Callable[[str], None]) -> list[str]:
     entries: list[IndexEntry] = []
     problems: list[str] = []
     for one in found:
+        if facts := kept_facts(one):
+            entries.append(kept_entry(facts))
+            say(f"{one}: unchanged, {one / 'report.html'}")
+            continue
         try:
             files, entry = report_one(one)
         except StoreError as error:
@@ -99,13 +108,29 @@ def report_folder(folder: Path, say: Callable[[str], None]) -> list[str]:
 
 def report_one(folder: Path) -> tuple[int, IndexEntry]:
     """Write the report of one experiment; return the number of files and its entry for the index."""
+    before = files_below(folder)
     study = read_study(folder)
     sheet = kept_sheet(study.experiment, Store(folder), study.printed_seconds)
     try:
-        paths = write_report(study, folder, list(make_passages(sheet)) if sheet else [])
+        with figures_kept_in(folder):
+            paths = write_report(study, folder, list(make_passages(sheet)) if sheet else [])
+        entry = index_entry(study, f"{folder.name}/report.html")
+        gathered = [
+            str(Path(where, name))
+            for where in ("", *(f"{VARIANTS}/{name}" for name in study.variants))
+            for name in GATHERED
+        ]
+        written = [str(path.relative_to(folder)) for path in paths]
+        keep_facts(folder, before, [*gathered, *written], asdict(entry))
     except OSError as error:
         raise StoreError(f"{error.filename or folder}: cannot write: {error.strerror}") from None
-    return len(paths), index_entry(study, f"{folder.name}/report.html")
+    return len(paths), entry
+
+
+def kept_entry(facts: Mapping[str, Any]) -> IndexEntry:
+    """Return the entry for the index that was kept with an unchanged report."""
+    verdicts = tuple((text, verdict) for text, verdict in facts["verdicts"])
+    return IndexEntry(**{**facts, "verdicts": verdicts})
 
 
 def read_study(folder: Path) -> Study:

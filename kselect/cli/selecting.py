@@ -61,7 +61,7 @@ def select_command(
 ) -> None:
     """Choose the kernel and the ridge for the rows of FILE.
 
-    FILE is CSV (commas, semicolons or tabs), svmlight or Parquet, also compressed (.gz, .bz2, .xz, .zip).
+    FILE is CSV (commas, semicolons or tabs), svmlight, Parquet or Feather, also compressed (.gz, .bz2, .xz, .zip).
     """
     if compare:
         click.echo(compare_criteria(file, compare, flags, as_json))

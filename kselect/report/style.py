@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kselect.report.elements import Details, File, Passage, Picture
+from kselect.report.unchanged import DRAWN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,10 +89,15 @@ def show_figure(
     ``draw`` makes the canvas for a width in inches: a narrow screen shows the panels below each other, not
     smaller. If ``folded`` is given, the page shows only that line until the reader opens it.
     """
-    wide, narrow = render(lambda: draw(WIDE), METADATA), render(lambda: draw(NARROW), ("svg",))
+
+    def rendered() -> dict[str, bytes]:
+        narrow = render(lambda: draw(NARROW), ("svg",))["svg"]
+        return render(lambda: draw(WIDE), METADATA) | {"narrow": narrow}
+
+    files = DRAWN.get().files(draw, rendered)
     for kind in ("pdf", "png"):
-        yield File(f"figures/{name}.{kind}", wide[kind])
-    picture = Picture(wide["svg"], narrow["svg"], alt, caption)
+        yield File(f"figures/{name}.{kind}", files[kind])
+    picture = Picture(files["svg"], files["narrow"], alt, caption)
     yield Passage(chapter, (Details(folded, (picture,)) if folded else picture,))
 
 

@@ -110,7 +110,7 @@ def read_table(
     Parameters
     ----------
     path : str or path
-        A CSV file (commas, semicolons or tabs), an svmlight file or a Parquet file, possibly compressed.
+        A CSV file (commas, semicolons or tabs), an svmlight, Parquet or Feather file, possibly compressed.
     target : str, optional
         Name of the target column, or its number from 1. Default: the last column.
     task : {"classification", "regression"}, optional

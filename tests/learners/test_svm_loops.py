@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import subprocess
+import sys
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
+import numba
 import numpy as np
 import pytest
 
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.learners.svm import compiled, ladder, smo_fallback, working_set
+from kselect.learners.svm import compilation, compiled, ladder, smo_fallback, working_set
 from kselect.learners.svm.active_set import follow_path
 from kselect.learners.svm.bias_interval import statuses
 from kselect.learners.svm.free_rows import (
@@ -312,3 +318,63 @@ def test_a_row_within_rounding_of_an_end_is_not_free(C: float) -> None:
     ends = C * (q.low + q.high)
     np.testing.assert_array_equal(statuses(q, C, np.nextafter(ends, 0.0)), np.sign(ends))
     assert (statuses(q, C, 0.5 * ends) == 0).all()
+
+
+def test_a_private_folder_holds_the_code_if_no_other_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a writable package and home, all processes of a user share one folder that only he can write."""
+    from numba.core import caching
+
+    for locator in (caching.InTreeCacheLocator, caching.UserWideCacheLocator):
+        monkeypatch.setattr(locator, "from_function", lambda *_: None)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    compiled.private_folder.cache_clear()
+    shared = compiled.private_folder()
+    assert (shared.parent, shared.stat().st_mode & 0o777) == (tmp_path, 0o700)
+    compiled.private_folder.cache_clear()
+    assert compiled.private_folder() == shared
+    before = numba.config.CACHE_DIR
+    kept = compiled.compiled(newton.py_func)  # type: ignore[attr-defined]
+    assert shared in Path(kept._cache.cache_path).parents  # type: ignore[attr-defined]
+    assert before == numba.config.CACHE_DIR
+    # Others can write there: their code is not loaded.
+    shared.chmod(0o777)
+    compiled.private_folder.cache_clear()
+    assert compiled.private_folder() != shared
+    compiled.private_folder.cache_clear()
+
+
+def test_one_process_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loops are compiled under a lock, once, and a terminal shows why."""
+    done: list[int] = []
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(compilation, "compile_loops", lambda: done.append(1))
+    monkeypatch.setattr(
+        compilation, "stride", SimpleNamespace(_cache=SimpleNamespace(cache_path=tmp_path))
+    )
+    monkeypatch.setattr("sys.stderr", terminal)
+    for _ in range(2):
+        compilation.ensure_compiled.__wrapped__()
+    assert (done, terminal.getvalue()) == ([1], f"{compilation.NOTE}\n")
+    monkeypatch.setattr(compilation, "STAMP", "of other sources")
+    terminal.isatty = lambda: False  # type: ignore[method-assign]
+    compilation.ensure_compiled.__wrapped__()
+    assert (done, terminal.getvalue().count("\n")) == ([1, 1], 1)
+    # While another process compiles, this one waits, and finds the loops compiled.
+    monkeypatch.setattr(compilation, "STAMP", "of a third version")
+    script = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, 2); print(flush=True); input()"
+    command = [sys.executable, "-c", script, str(tmp_path / "svm.lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdin is not None
+        other.stdout.readline()
+        waiting = threading.Thread(target=compilation.ensure_compiled.__wrapped__)
+        waiting.start()
+        (tmp_path / f"svm-{compilation.identity()}.compiled").touch()
+        other.stdin.write(b"\n")
+        other.stdin.flush()
+        waiting.join(timeout=60)
+        assert not waiting.is_alive()
+    assert done == [1, 1]

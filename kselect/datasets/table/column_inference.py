@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from kselect.datasets.table.plain_fields import PlainColumn
 from kselect.datasets.table.raw_table import (
     ColumnKind,
     ColumnSpec,
@@ -81,6 +82,8 @@ class ColumnText:
 
         This is fast, and true of most columns.
         """
+        if isinstance(self.fields, PlainColumn):
+            return self.fields.values
         try:
             values = np.array(self.fields, dtype=np.float64)
         except ValueError:
@@ -100,8 +103,14 @@ class ColumnText:
         """Whether the first dot of plain numbers may separate thousands."""
         if not self.decimal_commas:
             return False
-        dotted = next((field for field in self.fields if "." in field), "")
-        return GERMAN.telling.fullmatch(dotted) is not None
+        return GERMAN.telling.fullmatch(self.first_dotted) is not None
+
+    @property
+    def first_dotted(self) -> str:
+        """The first field with a dot, empty if no field has one."""
+        if isinstance(self.fields, PlainColumn):
+            return self.fields.grid.first_dotted(self.fields.position)
+        return next((field for field in self.fields if "." in field), "")
 
     def error(self, what: str, value: str | None = None) -> DataError:
         """Return an error with the line of the first such value, the column, and what is wrong."""
@@ -125,7 +134,9 @@ def shown(value: str) -> str:
 
 def absent(values: Array | Texts) -> NDArray[np.bool_]:
     """Return which rows are missing."""
-    return np.asarray(values == "" if values.dtype == object else np.isnan(values.astype(float)))
+    return np.asarray(
+        values == "" if values.dtype == object else np.isnan(values.astype(float, copy=False))
+    )
 
 
 def column_text(raw: RawTable, i: int, commas: Commas = lambda: None) -> ColumnText:
@@ -172,7 +183,7 @@ def file_commas(raw: RawTable) -> bool | None:
 def says_commas(column: ColumnText) -> bool | None:
     """Return True for ``1,5``, False for ``1.5``, None for ``1,234``, ``1.234`` and anything else."""
     if column.plain is not None and not column.has_groups:
-        return False if any("." in field for field in column.fields) else None
+        return False if column.first_dotted else None
     values = list(column.counts)
     if all(map(is_finite, values)):
         return False if any("." in v for v in values) and not GERMAN.fits(values) else None
@@ -231,7 +242,8 @@ def infer_column(column: ColumnText) -> Feature:
     style = number_style(column)
     if style is None:
         return infer_dates(column) or infer_words(column)
-    words = sorted(MISSING_AMONG_NUMBERS.intersection(column.fields))
+    plain = style is PLAIN and column.plain is not None
+    words = [] if plain else sorted(MISSING_AMONG_NUMBERS.intersection(column.fields))
     texts = [f"written with {style.text}"] if style is not PLAIN else []
     texts += [f"{', '.join(map(shown, words))} read as missing"] if words else []
     decisions = tuple(ReadingDecision(column.name, text) for text in texts)
@@ -364,15 +376,16 @@ def infer_asked(column: ColumnText, asked: AskedKind | None, kind: ColumnKind | 
 
 def index_reason(name: str, values: Array | Texts, lonely: bool) -> str:
     """Return why a column of numbers is an index; ``lonely`` means the first column of a file without a header."""
-    if values.dtype == object or len(values) < 2 or not np.isfinite(values).all():
+    named = INDEX if NAMELESS.fullmatch(name) else NUMBERED if IDENTIFIER.fullmatch(name) else ""
+    if not (lonely or named) or values.dtype == object or len(values) < 2:
+        return ""
+    if not np.isfinite(values).all():
         return ""
     if lonely:
         return INDEX if counts_rows(values) else ""
     if len(np.unique(values)) < len(values) or not (values == np.round(values)).all():
         return ""
-    if NAMELESS.fullmatch(name):
-        return INDEX
-    return NUMBERED if IDENTIFIER.fullmatch(name) else ""
+    return named
 
 
 def counts_rows(values: NDArray[np.generic]) -> bool:

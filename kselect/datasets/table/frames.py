@@ -6,7 +6,7 @@ schema of the file that a model was learned from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
 
@@ -38,7 +38,7 @@ from kselect.datasets.table.raw_table import (
     read_labelled,
 )
 from kselect.datasets.table.read import is_header, one_line, read_raw, without_empty_end
-from kselect.datasets.table.target import read_target, target_fields
+from kselect.datasets.table.target import distinct_values, read_target, target_fields
 from kselect.errors import DataError, printable
 from kselect.grids import show_number
 from kselect.numerics.linalg import Array
@@ -49,10 +49,11 @@ MIRROR = (
 )
 CONSTANT = "the same value in every row"
 NAMES_SHOWN = 5
+FIRST_ROWS = 1000  # of which the distinct values are counted before those of all rows
 
 
 def read_frame(path: Path, target: str | None, options: TableOptions | None = None) -> Frame:
-    """Read the table in a file: svmlight, CSV with comma, semicolon or tab, or Parquet; packed or not."""
+    """Read the table in a file: svmlight, CSV with comma, semicolon or tab, Parquet or Feather; packed or not."""
     options = options or TableOptions()
     raw = without_empty_end(read_raw(path, partial(is_header, target=target), target is not None))
     position, asked = assign(raw, target, options)
@@ -112,7 +113,7 @@ def assign(
 def treat_missing(frame: Frame, missing: Missing) -> Frame:
     """Report missing values, drop their rows, or refuse the first one."""
     if missing == "impute":
-        return frame if frame.numbers is not None else frame.with_decisions(gaps_of(frame))
+        return frame.with_decisions(gaps_of(frame))
     gaps = [absent(values) for values in frame.data]
     rows = np.flatnonzero(np.any(gaps, axis=0))
     if not len(rows):
@@ -142,16 +143,28 @@ def gaps_of(frame: Frame) -> list[ReadingDecision]:
 
 
 def remarks(frame: Frame) -> list[ReadingDecision]:
-    """Return the remarks on all columns; numbers without gaps are searched all at once for suspects."""
-    suspects: Iterable[int] = range(len(frame.columns))
-    if (X := frame.numbers) is not None:
-        rows = np.arange(len(X))[:, None]
-        distinct = 1 + np.count_nonzero(np.diff(np.sort(X, axis=0), axis=0), axis=0)
-        counting = np.all(rows == X, axis=0) | np.all(rows + 1 == X, axis=0)
-        classes = 0 if frame.target is None else len(set(frame.target))
-        suspects = np.flatnonzero(counting | (distinct == 1) | (distinct == classes)).tolist()
-    pairs = [(frame.columns[i], frame.data[i]) for i in suspects]
-    return [d for spec, values in pairs for d in column_remarks(spec, values, frame.target)]
+    """Return the remarks on all columns; of numbers, only those that may deserve one are examined."""
+    classes = 0 if frame.target is None else len(distinct_values(frame.target))
+    return [
+        decision
+        for spec, values in zip(frame.columns, frame.data, strict=True)
+        if not spec.numeric or may_be_remarkable(values, classes)
+        for decision in column_remarks(spec, values, frame.target)
+    ]
+
+
+def may_be_remarkable(values: Array | Texts, classes: int) -> bool:
+    """Return whether a column of numbers may deserve a remark."""
+    first = values[0]
+    if (first in (0, 1) and counts_rows(values)) or (values == first).all():
+        return True
+    # A column determines the target only if each value occurs twice on average.
+    if (
+        not 1 < classes <= len(values) // 2
+        or len(np.unique(values[:FIRST_ROWS], equal_nan=False)) > classes
+    ):
+        return False
+    return len(np.unique(values, equal_nan=False)) == classes
 
 
 def column_remarks(

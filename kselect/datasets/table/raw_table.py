@@ -1,6 +1,6 @@
 """The two stages of a table: the raw table, with columns as the file writes them, and the frame of typed columns.
 
-Parquet and svmlight files become raw tables here, since they state their own types; ``read`` parses text.
+Parquet, Feather and svmlight files become raw tables here, since they state their own types; ``read`` parses text.
 """
 
 from __future__ import annotations
@@ -179,7 +179,9 @@ class Frame:
         """The matrix (n, columns) if all features are numbers without gaps, as in svmlight; else None."""
         if not all(spec.numeric for spec in self.columns):
             return None
-        values = np.ascontiguousarray(np.array(self.data, dtype=np.float64).T)
+        values = np.empty((self.n, len(self.data)))
+        for j, column in enumerate(self.data):
+            values[:, j] = column
         return None if np.isnan(values).any() else values
 
     def take(self, rows: Index) -> Frame:
@@ -216,17 +218,26 @@ def read_labelled(
     return RawTable(place, file.sha256, form, names, False, tuple(X.T), kinds, labels)
 
 
-def read_parquet(file: UnpackedFile) -> RawTable:
-    """Read a Parquet file with the kinds that it states; text stays text, even ``0017``."""
+def arrow_format(file: UnpackedFile) -> str:
+    """Return Parquet or Feather for a file in one of these formats, else the empty text."""
+    if file.data[:4] == b"PAR1" or file.name.endswith((".parquet", ".pq")):
+        return "Parquet"
+    feather = file.data[:6] == b"ARROW1" or file.name.endswith((".feather", ".arrow"))
+    return "Feather" if feather else ""
+
+
+def read_arrow(file: UnpackedFile, form: str) -> RawTable:
+    """Read a Parquet or Feather file with the kinds that it states; text stays text, even ``0017``."""
     place = FilePlace(file.path)
     if find_spec("pyarrow") is None:
-        raise place.error("Parquet needs pyarrow (pip install pyarrow), or save the table as CSV")
+        raise place.error(f"{form} needs pyarrow (pip install pyarrow), or save the table as CSV")
     import pandas as pd
 
+    read = pd.read_parquet if form == "Parquet" else pd.read_feather
     try:
-        frame = pd.read_parquet(io.BytesIO(file.data), engine="pyarrow")
+        frame = read(io.BytesIO(file.data))
     except (OSError, ValueError) as error:
-        raise place.error(f"not a whole Parquet file: {str(error).splitlines()[0]}") from None
+        raise place.error(f"not a whole {form} file: {str(error).splitlines()[0]}") from None
     names = tuple(str(name) for name in frame.columns)
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
@@ -249,7 +260,7 @@ def read_series(place: FilePlace, name: str, series: pd.Series[Any]) -> tuple[Co
         return "date", np.where(missing, np.nan, moments / DAY)
     text = types.is_bool_dtype(series) or isinstance(series.dtype, types.CategoricalDtype)
     if not text and (types.is_numeric_dtype(series) or content == "decimal"):
-        values = series.astype(object).where(~missing, np.nan).to_numpy(np.float64)
+        values = np.array(series.to_numpy(np.float64, na_value=np.nan))
         if np.isinf(values).any():
             raise place.error(f"column {name}: it holds a number that is not finite")
         return "number", values

@@ -1,7 +1,7 @@
 """Read a file of any kind as a raw table: tell its format, decode its text, and find delimiter and header.
 
-Python's csv module splits the text, because it reports the line of each row and its number of fields;
-``pandas.read_csv`` silently fills up short rows.
+``plain_fields`` splits a text without doubts. Python's csv module splits any other, because it reports the line of
+each row and its number of fields; ``pandas.read_csv`` silently fills up short rows.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from pathlib import Path
 import numpy as np
 
 from kselect.datasets.content import UnpackedFile, file_error, open_data_file
+from kselect.datasets.table import plain_fields
 from kselect.datasets.table.raw_table import (
+    Fields,
     FilePlace,
     RawTable,
     ReadingDecision,
+    arrow_format,
+    read_arrow,
     read_labelled,
-    read_parquet,
 )
 from kselect.datasets.table.written_values import MISSING, is_number
 from kselect.errors import quoted
@@ -36,9 +39,10 @@ BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 # Characters below the space, except tab, newline, vertical tab, form feed and carriage return. A text may
 # contain a few by mistake, but never a zero.
 CONTROL = re.compile("[\0-\x08\x0e-\x1f]")
+NO_CONTROL = bytes(c for c in range(256) if not CONTROL.match(chr(c)))
 CONTROL_SHARE = 0.01
 COMMENT = re.compile(r"^[ \t]*#", re.MULTILINE)
-LINE = re.compile(r"[^\r\n]+")
+LINE = re.compile(rb"[^\r\n]+")
 QUOTED = re.compile(r'"[^"]*"')
 # A label and at least one index:value, without commas and semicolons: a CSV row may contain a time of day.
 SVMLIGHT = re.compile(r"\S+(?:[ \t]+(?:qid|\d+):[^\s:,;]*)+[ \t]*(?:#.*)?")
@@ -52,8 +56,8 @@ Header = Callable[[Sequence[Sequence[str]]], bool]
 def read_raw(path: Path, header: Header, columns: bool = False) -> RawTable:
     """Read a file; ``columns`` takes a text without delimiters as one column."""
     file = open_data_file(path)
-    if file.data[:4] == b"PAR1" or file.name.endswith((".parquet", ".pq")):
-        return read_parquet(file)
+    if form := arrow_format(file):
+        return read_arrow(file, form)
     text = decode(file)
     # One of the first lines tells svmlight, because a row of zeros has only a label.
     svmlight = any(SVMLIGHT.fullmatch(line.strip()) for line in text.first_lines)
@@ -74,39 +78,50 @@ def read_raw(path: Path, header: Header, columns: bool = False) -> RawTable:
 
 @dataclass(frozen=True)
 class DecodedText:
-    """A text with blank lines in place of comments, so that line numbers agree with the file."""
+    """A text in UTF-8 with blank lines in place of comments, so that line numbers agree with the file."""
 
-    text: str
+    data: bytes
     comments: tuple[str, ...]
     decisions: tuple[ReadingDecision, ...]
     first_lines: tuple[str, ...]  # those that are not blank
+
+    @property
+    def text(self) -> str:
+        """The characters."""
+        return self.data.decode()
 
 
 def decode(file: UnpackedFile) -> DecodedText:
     """Decode UTF-8, UTF-16 with its mark, else Windows-1252 or Latin-1, and blank the comment lines."""
     data, decisions = file.data, []
-    try:
-        text = data.decode(BOMS.get(data[:2], "utf-8-sig"))
-    except UnicodeDecodeError:
-        decisions.append(ReadingDecision(None, "not UTF-8: read as Latin-1 (Windows-1252)"))
+    if not data.isascii():
         try:
-            text = data.decode("cp1252")  # Latin-1 with the Euro sign, and a few gaps
+            text = data.decode(BOMS.get(data[:2], "utf-8-sig"))
         except UnicodeDecodeError:
-            text = data.decode("latin-1")
-    text = text.rstrip("\x1a")  # the end of a file, as DOS marked it
-    strange = CONTROL.findall(text)
-    if "\0" in strange or len(strange) > CONTROL_SHARE * len(text):
+            decisions.append(ReadingDecision(None, "not UTF-8: read as Latin-1 (Windows-1252)"))
+            try:
+                text = data.decode("cp1252")  # Latin-1 with the Euro sign, and a few gaps
+            except UnicodeDecodeError:
+                text = data.decode("latin-1")
+        data = text.encode()
+    data = data.rstrip(b"\x1a")  # the end of a file, as DOS marked it
+    strange = data.translate(None, NO_CONTROL)
+    if strange and (0 in strange or len(strange) > CONTROL_SHARE * len(data.decode())):
         # Any bytes decode as Latin-1, but text does not contain these characters.
-        first = "\0" if "\0" in strange else strange[0]
-        line = text.count("\n", 0, text.index(first)) + 1
-        what = f"not a text: it holds the character {first!r}"
+        first = b"\0" if 0 in strange else strange[:1]
+        line = data.count(b"\n", 0, data.index(first)) + 1
+        what = f"not a text: it holds the character {first.decode()!r}"
         raise file_error(file.path, what, line)
-    text, comments = blank_comments(text)
+    comments: list[str] = []
+    if b"#" in data:
+        text, comments = blank_comments(data.decode())
+        data = text.encode()
     if comments:
         lines = "1 line that begins" if len(comments) == 1 else f"{len(comments)} lines that begin"
         decisions.append(ReadingDecision(None, f"skipped {lines} with #"))
-    filled = (match[0] for match in LINE.finditer(text) if match[0].strip())
-    return DecodedText(text, tuple(comments), tuple(decisions), tuple(islice(filled, LINES_TRIED)))
+    found = (match[0].decode() for match in LINE.finditer(data))
+    filled = (line for line in found if line.strip())
+    return DecodedText(data, tuple(comments), tuple(decisions), tuple(islice(filled, LINES_TRIED)))
 
 
 def blank_comments(text: str) -> tuple[str, list[str]]:
@@ -145,57 +160,88 @@ def find_delimiter(text: DecodedText) -> str:
 # --- from text to columns -----------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class SplitText:
+    """A text in rows of equal width: the line of each, the first ones, and the columns below some of them."""
+
+    lines: Sequence[int]
+    head: Sequence[Sequence[str]]
+    columns: Callable[[int], tuple[Fields, ...]]
+    decisions: tuple[ReadingDecision, ...] = ()
+
+
 def read_columns(file: UnpackedFile, text: DecodedText, header: Header) -> RawTable:
     """Split a delimited text into named columns; without a header line they are named 1, 2, ..."""
-    path = file.path
-    require_fields(path, text.text)
-    delimiter = find_delimiter(text)
-    rows, decisions = even_out(path, split(path, text.text, delimiter))
-    names, whence = names_in_comment(text, delimiter, len(rows[0][1])), ""
-    if header([fields for _, fields in rows]):
+    path, delimiter = file.path, find_delimiter(text)
+    found = split_plainly(path, text, delimiter) or split(path, text, delimiter)
+    first = found.head[0]
+    names, whence, skip = names_in_comment(text, delimiter, len(first)), "", 0
+    if header(found.head):
         # A nameless column is named as pandas does.
-        (line, fields), rows = rows[0], rows[1:]
-        names = [one_line(name) or f"Unnamed: {i}" for i, name in enumerate(fields)]
+        names, skip = [one_line(name) or f"Unnamed: {i}" for i, name in enumerate(first)], 1
         if twice := [name for name, times in Counter(names).items() if times > 1]:
-            raise file_error(path, f"two columns are named {quoted(twice[0])}", line)
+            raise file_error(path, f"two columns are named {quoted(twice[0])}", found.lines[0])
     elif names:
         whence = "the names of the columns are read from a # line"
     else:
-        names, whence = [str(i) for i in range(1, len(rows[0][1]) + 1)], NUMBERED
-    if not rows:
+        names, whence = [str(i) for i in range(1, len(first) + 1)], NUMBERED
+    if len(found.lines) == skip:
         raise file_error(path, "a header and no rows")
     return RawTable(
-        FilePlace(path, [line for line, _ in rows]),
+        FilePlace(path, found.lines[skip:]),
         file.sha256,
         "columns",
         tuple(names),
         whence != NUMBERED,
-        tuple(zip(*(fields for _, fields in rows), strict=True)),
+        found.columns(skip),
         (None,) * len(names),
         decimal_commas=delimiter != ",",
         decisions=(
-            *(*text.decisions, *decisions),
+            *(*text.decisions, *found.decisions),
             *([ReadingDecision(None, whence)] if whence else []),
         ),
     )
 
 
-def require_fields(path: Path, text: str) -> None:
+def split_plainly(path: Path, text: DecodedText, delimiter: str) -> SplitText | None:
+    """Split a text by array operations, if it is certain that the csv module would split it in the same way."""
+    require_fields(path, text, plain_fields.BYTES_PER_FIELD, plain_fields.BYTES_PER_CHARACTER)
+    if (grid := plain_fields.split_plainly(text.data, delimiter)) is None:
+        return None
+
+    def columns(skip: int) -> tuple[Fields, ...]:
+        below = grid.below(skip)
+        if not below.numeric.all():
+            require_fields(path, text, BYTES_PER_FIELD, 0, BYTES_PER_LINE)
+        return below.columns()
+
+    return SplitText(grid.lines, grid.head(ROWS_LOOKED_AT), columns)
+
+
+def require_fields(
+    path: Path, text: DecodedText, per_field: int, per_character: int = 0, per_line: int = 0
+) -> None:
     """Refuse a text whose fields would not fit into memory; they take many times its bytes."""
-    lines = text.count("\n") + text.count("\r") + 1
-    fields = lines + max(map(text.count, DELIMITERS))
-    needed = BYTES_PER_FIELD * fields + BYTES_PER_LINE * lines + BYTES_PER_CHARACTER * len(text)
-    if needed > (there := available_memory()):
+    data, there = text.data, available_memory()
+    if (per_field + per_line + per_character) * (len(data) + 1) <= there:
+        return  # the separators need not be counted
+    lines = data.count(b"\n") + data.count(b"\r") + 1
+    fields = lines + max(data.count(d.encode()) for d in DELIMITERS)
+    needed = per_field * fields + per_line * lines + per_character * len(data)
+    if needed > there:
         raise file_error(
             path,
             f"{fields} fields in {lines} lines need {gib(needed)} of memory; {gib(there)} are free",
         )
 
 
-def split(path: Path, text: str, delimiter: str) -> NumberedRows:
-    """Return the stripped fields of each row, with its line; leave out empty rows."""
+def split(path: Path, text: DecodedText, delimiter: str) -> SplitText:
+    """Return the stripped fields of all rows; leave out empty rows, and refuse rows of unequal length."""
+    require_fields(path, text, BYTES_PER_FIELD, BYTES_PER_CHARACTER, BYTES_PER_LINE)
     reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=delimiter != "\t"
+        io.StringIO(text.text, newline=""),
+        delimiter=delimiter,
+        skipinitialspace=delimiter != "\t",
     )
     try:
         stripped = ((reader.line_num, [field.strip() for field in row]) for row in reader)
@@ -204,7 +250,14 @@ def split(path: Path, text: str, delimiter: str) -> NumberedRows:
         raise file_error(path, str(error), reader.line_num) from None
     if not rows:
         raise file_error(path, "no rows")
-    return rows
+    numbered, decisions = even_out(path, rows)
+    lines, fields = [line for line, _ in numbered], [fields for _, fields in numbered]
+    return SplitText(
+        lines,
+        fields[:ROWS_LOOKED_AT],
+        lambda skip: tuple(zip(*fields[skip:], strict=True)),
+        tuple(decisions),
+    )
 
 
 def even_out(path: Path, rows: NumberedRows) -> tuple[NumberedRows, list[ReadingDecision]]:
@@ -248,7 +301,8 @@ def without_empty_end(table: RawTable) -> RawTable:
     while kept > 1:
         last, fields = kept - 1, table.columns[kept - 1]
         nameless = not table.named or table.names[last] == f"Unnamed: {last}"
-        if not nameless or isinstance(fields, np.ndarray) or any(fields):
+        numeric = isinstance(fields, np.ndarray | plain_fields.PlainColumn)
+        if not nameless or numeric or any(fields):
             break
         kept = last
     cut = replace(table, names=table.names[:kept], columns=table.columns[:kept])

@@ -51,6 +51,8 @@ def read_target(
     else:
         column = column_text(raw, i, commas)
         values, absent, decisions = target_fields(column)
+        if isinstance(values, np.ndarray):
+            return values, np.arange(len(values)), decisions
         rows = np.flatnonzero([value not in absent for value in column.fields])
     if not len(rows):
         raise raw.place.error(f"the target {raw.names[i]} has no value in any row")
@@ -63,9 +65,15 @@ def read_target(
     return values, rows, decisions
 
 
-def target_fields(column: ColumnText) -> tuple[list[str], Collection[str], list[ReadingDecision]]:
-    """Return the fields with numbers as Python writes them, the words for a missing value, and the decisions."""
-    fields, style = list(column.fields), number_style(column, True)
+def target_fields(column: ColumnText) -> tuple[Fields, Collection[str], list[ReadingDecision]]:
+    """Return the target's values, the words for a missing value, and the decisions.
+
+    The values are plain numbers, or else the fields, with numbers as Python writes them.
+    """
+    style = number_style(column, True)
+    if style is PLAIN and column.plain is not None:
+        return column.plain, (), []
+    fields = list(column.fields)
     if style is None:
         refuse_marked(column)
         try:
@@ -111,20 +119,34 @@ def as_target(frame: Frame, task: Task | None) -> Target:
     if fields is None:
         raise place.error("it has no target")
     numbers = fields if isinstance(fields, np.ndarray) else as_numbers(place, fields, task)
-    names = [str(v) for v in fields] if numbers is None else [show_number(v) for v in numbers]
-    distinct = sorted(set(names), key=lambda v: (float(v) if is_number(v) else 0.0, v))
+    values: NDArray[Any] | list[str] = [str(v) for v in fields] if numbers is None else numbers
+    distinct: list[Any] = distinct_values(values)
     if len(distinct) < 2:
-        raise place.error(f"the target has only one value ({brief(distinct[0])}): nothing to learn")
+        only = brief(class_names(distinct)[0])
+        raise place.error(f"the target has only one value ({only}): nothing to learn")
     why = "as asked for"
     if task is None:
-        task, why = infer_task(numbers, len(distinct), len(names))
+        task, why = infer_task(numbers, len(distinct), len(values))
     if task == "regression":
         return Target(task, np.asarray(numbers)[None, :], (), why)
-    if len(distinct) > max(MANY_CLASSES, len(names) // 2):
+    if len(distinct) > max(MANY_CLASSES, len(values) // 2):
         raise place.error(
-            f"the target has {len(distinct)} values in {len(names)} rows: too many for classes"
+            f"the target has {len(distinct)} values in {len(values)} rows: too many for classes"
         )
-    return Target(task, one_against_rest(names, distinct), tuple(distinct), why)
+    return Target(task, one_against_rest(values, distinct), class_names(distinct), why)
+
+
+def distinct_values(values: Sequence[str] | NDArray[Any]) -> list[Any]:
+    """Return the distinct values in order: numbers, or texts of which some may be numbers."""
+    if isinstance(values, np.ndarray):
+        found: list[Any] = np.unique(values + 0.0).tolist()  # 0 and -0 are one value
+        return found
+    return sorted(set(values), key=lambda v: (float(v) if is_number(v) else 0.0, v))
+
+
+def class_names(distinct: Sequence[Any]) -> tuple[str, ...]:
+    """Return the names of classes: numbers in their shortest form."""
+    return tuple(v if isinstance(v, str) else show_number(v) for v in distinct)
 
 
 def as_numbers(place: FilePlace, fields: Sequence[str], task: Task | None) -> Array | None:

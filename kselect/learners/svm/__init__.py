@@ -6,6 +6,7 @@
 or searches from a feasible point by sequential minimal optimisation (``working_set``).
 ``smo_fallback`` solves the few problems at which ``stride`` stops.
 ``bias_interval`` settles what optimality leaves open, and ``compiled`` connects numba with LAPACK.
+``compilation`` compiles all of this once per machine.
 """
 
 from kselect.learners.svm.path import SVMPath, svm

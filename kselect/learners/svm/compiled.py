@@ -10,8 +10,15 @@ A matrix of n columns is stored column by column in a flat array. Only its lower
 
 from __future__ import annotations
 
+import atexit
 import hashlib
-from collections.abc import Callable
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,16 +49,46 @@ LOWER, PLAIN, TRANSPOSED = ord("L"), ord("N"), ord("T")
 def compiled(loops: F) -> F:
     """Compile a function when it is first called, and cache the code next to the source or in the user's cache.
 
-    If neither folder is writable, every process compiles the function again. numba's own cache would notice
-    changes only in the function's own module, not in the modules of the functions that it calls.
+    If neither folder is writable, a folder for temporary files holds the code, for all processes of the user.
+    numba's own cache would notice changes only in the function's own module, not in the modules of the functions
+    that it calls. Nothing calls the functions from C, which numba would prepare for.
     """
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    compiler = numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
     try:
-        found: F = numba.njit(cache=True, **options)(loops)
-        found._cache._cache_file._source_stamp = STAMP  # type: ignore[attr-defined]
-    except (RuntimeError, AttributeError):
-        found = numba.njit(**options)(loops)
+        found: F = compiler(loops)
+    except RuntimeError:  # numba has no folder for its cache
+        with cache_in(private_folder()):
+            found = compiler(loops)
+    found._cache._cache_file._source_stamp = STAMP  # type: ignore[attr-defined]
     return found
+
+
+@cache
+def private_folder() -> Path:
+    """Return a folder for temporary files that only this user can write, the same in every process.
+
+    The cache is code: a folder that belongs to another user is not used, but a new one, for this process only.
+    """
+    folder = Path(tempfile.gettempdir()) / f"kselect-{os.getuid()}"
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    facts = folder.lstat()
+    private = stat.S_ISDIR(facts.st_mode) and not facts.st_mode & 0o077
+    if private and facts.st_uid == os.getuid():
+        return folder
+    new = tempfile.mkdtemp(prefix="kselect-")
+    atexit.register(shutil.rmtree, new, ignore_errors=True)
+    return Path(new)
+
+
+@contextmanager
+def cache_in(folder: Path) -> Iterator[None]:
+    """Let numba cache the functions that are declared in this context in a folder."""
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before
 
 
 def addresses() -> Addresses:

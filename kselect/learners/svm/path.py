@@ -97,9 +97,11 @@ class SVMPath:
         If rows are left out, ``above`` has the solutions for all rows.
         """
         # Imported here: numba takes 0.3 s to load.
+        from kselect.learners.svm.compilation import ensure_compiled
         from kselect.learners.svm.ladder import climb, hinge_dual, leave
         from kselect.learners.svm.quadratic import kernel_matrix
 
+        ensure_compiled()
         p = self.problem
         K = p.of_kernel.once("prepared", lambda: kernel_matrix(p.K))
         q = hinge_dual(K, p.y, self.rows.weights(kept), self.bias)

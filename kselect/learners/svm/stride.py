@@ -3,6 +3,8 @@ r"""All values of C in one compiled call, from the smallest to the largest.
 While the statuses of one C hold, the solution is affine: ``beta(C) = beta_0 + C beta_1``. If some are wrong at the
 next C, they are flipped all at once. If that fails, the path is followed one status at a time, or a search starts
 from that point, moved into the box.
+
+Constant arguments are wrapped in ``np.int64`` or ``np.bool_``: numba compiles a function again for each literal.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ from kselect.learners.svm.working_set import choose, descend, gather, pairs, sin
 from kselect.numerics.linalg import Array, Index
 
 PathPoint = tuple[Status, Array, Array]  # statuses, beta, h
+Count = int | np.int64
+Flag = bool | np.bool_
 Solved = tuple[Array, Array, float, float]  # beta, h, b and C of the solution before
 # With fewer free rows than MANY, or more wrong rows than AHEAD times the free rows, flips are not tried along C.
 MANY, AHEAD = 40, 1.25
@@ -67,8 +71,8 @@ def update(q: BoxQP, rows: Index, values: Array, beta: Array, h: Array) -> None:
 
 @compiled
 def reduce_violation(
-    q: BoxQP, beta: Array, h: Array, C: float, tolerance: float, exact: bool, left: int
-) -> int:
+    q: BoxQP, beta: Array, h: Array, C: float, tolerance: float, exact: Flag, left: Count
+) -> Count:
     """Solve working sets until no pair violates more than the tolerance; return the steps left, or -1."""
     floor = LEAST_CURVATURE * q.largest
     for _ in range(EXACT_SETS if exact else SETS):
@@ -89,13 +93,13 @@ def reduce_violation(
 
 @compiled
 def search(
-    q: BoxQP, free: FreeRows, status: Status, beta: Array, h: Array, C: float, left: int
+    q: BoxQP, free: FreeRows, status: Status, beta: Array, h: Array, C: float, left: Count
 ) -> float:
     """Alternate SMO and active sets from a feasible point, in place; return b, or NaN after ``left`` steps."""
     violation = FIRST * min(1.0, C * q.largest)
     status_2, beta_2, h_2 = np.empty_like(status), np.empty_like(beta), np.empty_like(h)
     for _ in range(TRIES):
-        left = reduce_violation(q, beta, h, C, violation, False, left)
+        left = reduce_violation(q, beta, h, C, violation, np.bool_(False), left)
         count = read_status(q, beta, C, status)
         if count >= MANY or not q.bias:
             status_2[:], beta_2[:], h_2[:] = status, beta, h
@@ -105,7 +109,7 @@ def search(
                 return b
         if count <= FEW:
             allowed = allowance(q, beta, C)
-            done = reduce_violation(q, beta, h, C, allowed, True, left) >= 0
+            done = reduce_violation(q, beta, h, C, allowed, np.bool_(True), left) >= 0
             read_status(q, beta, C, status)
             if done:
                 find_free(q, free, status)
@@ -131,7 +135,7 @@ def accept(
 
 @compiled
 def searched(
-    q: BoxQP, free: FreeRows, status: Status, beta: Array, h: Array, C: float, steps: int
+    q: BoxQP, free: FreeRows, status: Status, beta: Array, h: Array, C: float, steps: Count
 ) -> float:
     """Search from a feasible point and refine the result."""
     return float(accept(q, free, status, beta, h, search(q, free, status, beta, h, C, steps), C))
@@ -197,13 +201,13 @@ def search_along(
     """Search from a point in the box: briefly, then along the path if few rows are free, then for longer."""
     count = np.count_nonzero(at[0] == 0)
     spare[0][:] = at[0]
-    found = searched(q, free, *at, C, QUICK_STEPS)
+    found = searched(q, free, *at, C, np.int64(QUICK_STEPS))
     if np.isnan(found) and count <= MOST_FREE:
         found = followed(q, free, *spare, last, C, EVENTS)
         if not np.isnan(found):
             copy(spare, at)
     if np.isnan(found):
-        found = searched(q, free, *at, C, SMO_STEPS)
+        found = searched(q, free, *at, C, np.int64(SMO_STEPS))
     return float(found)
 
 
@@ -251,7 +255,7 @@ def stride(
                 found = search_along(q, free, here, spare, last, C)
             else:
                 refresh(q, beta, h)
-                found = searched(q, free, status, beta, h, C, SMO_STEPS)
+                found = searched(q, free, status, beta, h, C, np.int64(SMO_STEPS))
         if np.isnan(found):
             return k
         b = found

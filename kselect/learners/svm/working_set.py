@@ -125,7 +125,7 @@ def mark(k: WorkingSet, up: Array, down: Array, t: int) -> None:
 
 
 @compiled
-def pairs(k: WorkingSet, tolerance: float, limit: int) -> int:
+def pairs(k: WorkingSet, tolerance: float, limit: int | np.int64) -> int | np.int64:
     """Move pairs of rows in place until no pair violates more than the tolerance; return the number of steps."""
     h = k.h
     n = len(h)
@@ -160,7 +160,7 @@ def pairs(k: WorkingSet, tolerance: float, limit: int) -> int:
 
 
 @compiled
-def singles(k: WorkingSet, tolerance: float, limit: int) -> int:
+def singles(k: WorkingSet, tolerance: float, limit: int | np.int64) -> int | np.int64:
     """Do the same without a bias: each step moves the row with the largest decrease of the objective."""
     h = k.h
     for step in range(limit):

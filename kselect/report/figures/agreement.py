@@ -39,13 +39,14 @@ MARGIN = 0.2
 @section("agreement")
 def show(study: Study) -> Iterator[File | Passage]:
     """Yield one figure for the experiment's own loss, if the paper has published numbers."""
+    reconstructed = study.reconstructed  # a figure is drawn again if what it uses has changed
     experiment = study.experiment
     points = study.once(ratios, experiment.loss)
     loss = f" with the {experiment.loss} loss" if len(experiment.losses) > 1 else ""
     if points:
         yield from style.show_figure(
             "published-and-ours",
-            lambda width: draw_agreement(points, study.reconstructed, width),
+            lambda width: draw_agreement(points, reconstructed, width),
             "Our test errors over the published ones, one point per cell of the paper's table",
             f"Every cell of {experiment.paper}'s table is a point: across, the published error; upwards, "
             f"ours{loss} divided by it. On the line at 1 both are equal; below it, ours is lower. The colour is "

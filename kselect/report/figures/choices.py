@@ -45,6 +45,7 @@ Corner = tuple[float, float]
 @section("choices")
 def show(study: Study) -> Iterator[File | Passage]:
     """Yield one figure per loss, behind a line except for the experiment's own loss."""
+    reconstructed = study.reconstructed  # a figure is drawn again if what it uses has changed
     experiment = study.experiment
     families, lams = families_of(experiment.kernels), len(experiment.lam.values)
     for loss in experiment.losses:
@@ -59,7 +60,7 @@ def show(study: Study) -> Iterator[File | Passage]:
         yield from style.show_figure(
             stem("choices", study, loss),
             lambda width, maps=maps, axes=axes: draw_choices(  # type: ignore[misc]
-                maps, families, lams, study.reconstructed, axes, width
+                maps, families, lams, reconstructed, axes, width
             ),
             f"Maps of the grid with the choices of every method under the {loss} loss",
             caption,

@@ -73,6 +73,7 @@ class Discrepancy(FigureBase, kind="discrepancy"):
 
     def show(self, study: Study) -> Iterator[File | Passage]:
         """Yield one panel per data set, all on one log axis."""
+        reconstructed = study.reconstructed  # a figure is drawn again if what it uses has changed
         tracks = study.once(follow, self)
         claims = (c for c in study.experiment.claims if c.kind == "exact")
         order = next((c.order for c in claims if c.figure == self.name), None)
@@ -80,13 +81,13 @@ class Discrepancy(FigureBase, kind="discrepancy"):
         drawn_order = order if shares else None
         yield from style.show_figure(
             self.name,
-            lambda width: draw_discrepancy(self, tracks, drawn_order, study.reconstructed, width),
+            lambda width: draw_discrepancy(self, tracks, drawn_order, reconstructed, width),
             f"Root mean square difference over the {ORDER}, one panel per data set",
             describe(self, drawn_order, shares),
         )
         yield from style.show_figure(
             f"{self.name}-mean-square",
-            lambda width: draw_mean_squares(self, tracks, study.reconstructed, width),
+            lambda width: draw_mean_squares(self, tracks, reconstructed, width),
             f"Mean square difference over the {ORDER}, one panel per data set",
             "The same differences as the paper draws them: mean squares in the unit of the target, on linear axes "
             "that begin at zero. A difference that is small next to that of the first order looks like zero here.",

@@ -85,6 +85,7 @@ class DistanceMap(FigureBase, kind="map"):
 
     def show(self, study: Study) -> Iterator[File | Passage]:
         """Yield maps over kernel and lam, and curves over the parameter if there is one."""
+        reconstructed = study.reconstructed  # a figure is drawn again if what it uses has changed
         found = study.once(survey, self)
         yield from style.show_figure(
             self.name,
@@ -95,7 +96,7 @@ class DistanceMap(FigureBase, kind="map"):
         if self.values:
             yield from style.show_figure(
                 f"{self.name}-over-{self.parameter}",
-                lambda width: draw_curves(self, found, study.reconstructed, width),
+                lambda width: draw_curves(self, found, reconstructed, width),
                 f"Relative distance to {self.against} over {self.parameter}, one panel per data set",
                 f"Distance to {self.against} relative to it, over {self.parameter}: nine tenths of the grid lie "
                 f"below the solid line; the dashed line is the distance where {self.against} is lowest. A flat "

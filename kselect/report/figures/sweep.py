@@ -78,6 +78,7 @@ class Sweep(FigureBase, kind="sweep"):
 
         Without a reference, yield only the figure of the errors, unfolded.
         """
+        reconstructed = study.reconstructed  # a figure is drawn again if what it uses has changed
         found = study.once(trace, self)
         lam = title_setting(Setting(value=self.lam, unit=study.experiment.lam.unit))
         dashed = ", ".join(label for label, _ in found.references)
@@ -98,13 +99,13 @@ class Sweep(FigureBase, kind="sweep"):
             words = {"pairs": pairs, "parameter": self.parameter, "lam": lam, "dotted": dotted}
             yield from style.show_figure(
                 self.name,
-                lambda width: draw_gaps(found, marks, study.reconstructed, width),
+                lambda width: draw_gaps(found, marks, reconstructed, width),
                 f"Difference of test errors to k-CV over {self.parameter}, one panel per data set",
                 GAPS_CAPTION.format(**words),
             )
         yield from style.show_figure(
             f"{self.name}-errors" if found.references else self.name,
-            lambda width: draw_errors(found, study.reconstructed, width),
+            lambda width: draw_errors(found, reconstructed, width),
             f"Test error over {self.parameter}, one panel per data set",
             f"Test error over {self.parameter} at {lam}: mean and standard deviation (band) over "
             f"splits of {', '.join(found.methods)}{ends if dashed else '.'}",

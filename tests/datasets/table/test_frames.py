@@ -433,7 +433,7 @@ def test_columns_numbered_by_pandas(read: Read, start: int) -> None:
     head = f"{start},{start + 1},y\n"
     found = read(head + "5,6,0\n7,8,1\n", "y")
     assert numbers(found).tolist() == [[5, 6], [7, 8]]
-    assert (list(found.target or []), found.schema.named) == (["0", "1"], True)
+    assert (list(found.target), found.schema.named) == ([0, 1], True)
     found = read(head + "5,6,red\n7,8,blue\n7,9,red\n")
     assert list(found.target or []) == ["red", "blue", "red"]
     # Otherwise the first line is a row of data.
@@ -480,8 +480,8 @@ def test_a_wide_table_does_not_fill_the_screen(read: Read) -> None:
 
 def test_a_column_named_by_a_number(read: Read) -> None:
     """A column name takes precedence over a position."""
-    assert list(read("2,x,1\n1,2,0\n5,1,3\n", "x").target or []) == ["2", "1"]
-    assert list(read("1,2,0\n3,4,1\n", "2").target or []) == ["2", "4"]
+    assert list(read("2,x,1\n1,2,0\n5,1,3\n", "x").target) == [2, 1]
+    assert list(read("1,2,0\n3,4,1\n", "2").target) == [2, 4]
 
 
 # --- numbers ----------------------------------------------------------------------------------------
@@ -970,9 +970,18 @@ def test_a_bomb(tmp_path: Path, ending: str, pack: Any, monkeypatch: pytest.Monk
 
 def test_more_fields_than_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A text that memory cannot hold as fields is refused before it is split."""
-    path = write(tmp_path, "a,b,y\n" + "1,2,3\n2,1,4\n" * 500)
-    monkeypatch.setattr("kselect.datasets.table.read.available_memory", lambda: 500_000)
-    with pytest.raises(DataError, match=r"3004 fields in 1002 lines need 0\.0 GiB of memory; 0\.0"):
+    said = r"3004 fields in 1002 lines need 0\.0 GiB of memory; 0\.0"
+    # Numbers need less memory than strings.
+    for rows, enough in (("1,2,3\n2,1,4\n", 144_184), ("1,x,3\n2,z,4\n", 580_940)):
+        path = write(tmp_path, "a,b,y\n" + rows * 500)
+        monkeypatch.setattr(
+            "kselect.datasets.table.read.available_memory", lambda most=enough: most - 1
+        )
+        with pytest.raises(DataError, match=said):
+            read_frame(path, None)
+        monkeypatch.setattr(
+            "kselect.datasets.table.read.available_memory", lambda most=enough: most
+        )
         read_frame(path, None)
 
 
