@@ -21,10 +21,11 @@ from collections.abc import Sequence
 from functools import cached_property, partial
 
 import numpy as np
-from scipy.linalg.lapack import dposv, dpotrf, dpotrs, dtrtrs
 
 from kselect.errors import TrialError
-from kselect.learners.factor import Factor, SpectralFactor, factorise, weights
+from kselect.learners.factor import Factor, factorise
+from kselect.learners.spectral import SpectralFactor, weights
+from kselect.numerics.lapack import dposv, dpotrf, dpotrs, dtrtrs
 from kselect.numerics.linalg import Array, Index
 from kselect.search.pruned_grid import (
     AT_REST,
@@ -85,7 +86,7 @@ class CholeskyInverses:
         if gamma not in self.factors:
             A = self.K.copy()
             A.ravel()[:: len(A) + 1] += gamma
-            L, failed = dpotrf(A.T, lower=1, overwrite_a=1)
+            L, failed = dpotrf(A.T, overwrite=True)
             if failed:
                 raise TrialError("K + n lam I is not positive definite to rounding")
             self.factors[gamma] = L
@@ -95,7 +96,7 @@ class CholeskyInverses:
         """Return ``G y`` (gammas, n); y must be the same in every call."""
         for gamma in gammas.tolist():
             if gamma not in self.solutions:
-                self.solutions[gamma] = dpotrs(self.factor(gamma), y, lower=1)[0]
+                self.solutions[gamma] = dpotrs(self.factor(gamma), y)
         return np.array([self.solutions[gamma] for gamma in gammas.tolist()])
 
     def forms(self, gammas: Array, v: Array, folds: Sequence[slice]) -> Array:
@@ -105,7 +106,7 @@ class CholeskyInverses:
             right = np.zeros((len(self.K), len(folds)), order="F")
             for j, F in enumerate(folds):
                 right[F, j] = v[i, F]
-            half = dtrtrs(self.factor(gamma), right, lower=1, overwrite_b=1)[0]
+            half = dtrtrs(self.factor(gamma), right, overwrite=True)
             out[i] = np.square(half).sum(axis=0)
         return out
 
@@ -114,7 +115,7 @@ class CholeskyInverses:
         L = self.factor(gamma)[F.start :, F.start :]
         right = np.zeros((len(L), F.stop - F.start), order="F")
         np.fill_diagonal(right, 1.0)
-        half = dtrtrs(L, right, lower=1, overwrite_b=1)[0]
+        half = dtrtrs(L, right, overwrite=True)
         return np.asarray((half.T @ half).T)
 
 
@@ -195,7 +196,7 @@ class SquareBounds:
         F = self.grid.slices[fold]
         gamma = self.grid.rows(fold) * float(self.grid.lams[ridge])
         alpha = self.inverses.solve(np.array([gamma]), self.grid.y)[0, F]
-        _, residual, failed = dposv(self.inverses.block(gamma, F), alpha, lower=1, overwrite_a=1)
+        _, residual, failed = dposv(self.inverses.block(gamma, F), alpha, overwrite=True)
         if failed:
             raise TrialError("a fold block is singular")
         return float(residual @ residual)
