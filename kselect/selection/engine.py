@@ -193,7 +193,7 @@ def fit_choice(context: TrainingContext, found: BestPoint) -> tuple[Fit, ...]:
     lams, targets = np.array([found.point.lam]), range(len(context.targets))
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
-            problem = context.problem(found.point.kernel)
+            problem = context.problem(found.point.kernel, lams)
             paths = [learner.path(problem.of_target(t, lams), **params) for t in targets]
             return tuple(path.fit() for path in paths)
     except NUMERICAL:  # keep the fit from the full path, which succeeded

@@ -87,7 +87,8 @@ class HeldOut:
         if selection.held_out is not None:
             return selection.held_out
         context = training_context(self.X, self.targets, selection.request, lambda _: folds)
-        problem, lams = context.problem(selection.kernel), np.array([selection.lam])
+        lams = np.array([selection.lam])
+        problem = context.problem(selection.kernel, lams)
         learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
         with threadpool_limits(1):
             paths = (learner.path(problem.of_target(t, lams), **params) for t in range(count))
