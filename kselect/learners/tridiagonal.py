@@ -23,7 +23,6 @@ from kselect.errors import TrialError
 from kselect.learners.spectral import KernelFactor, SpectralFactor, refuse_lost
 from kselect.numerics.lapack import (
     dorgtr,
-    dormtr,
     dpotrf,
     dpotri,
     dpotrs,
@@ -40,6 +39,8 @@ from kselect.numerics.linalg import EPS, Array, Index
 UNSURE = 4.0
 # From this number of rows on, the tridiagonal form is cheaper than the eigendecomposition.
 REDUCED = 300
+# Reflectors of a block, and in place of the scale 0 of a reflector that does nothing.
+BLOCK, TINY = 32, 1e-290
 # Rows of a matrix that are mirrored at once.
 STRIP = 256
 # Steps of the power method for the norm of an inverse; it only says which predictions are in doubt.
@@ -56,6 +57,7 @@ class TridiagonalFactor(KernelFactor):
         if not np.isfinite(self.largest):
             raise TrialError("no tridiagonal form: the kernel matrix is not finite")
         self.order: Index | None = None
+        self._pieces: dict[float, tuple[Array, Array]] = {}
 
     @property
     def n(self) -> int:
@@ -77,6 +79,11 @@ class TridiagonalFactor(KernelFactor):
         return across if self.order is None else across.take(self.order, 1)
 
     @cached_property
+    def reflectors(self) -> Reflectors:
+        """Q in a form for few vectors."""
+        return Reflectors(self.V, self.scales)
+
+    @cached_property
     def spectral(self) -> SpectralFactor:
         """The eigendecomposition of K, from the one of T."""
         s, Z, failed = dstedc(self.d, self.e)
@@ -92,34 +99,35 @@ class TridiagonalFactor(KernelFactor):
     def factors(self, gammas: Array) -> Iterator[tuple[Array, Array]]:
         """Yield D and the subdiagonal of L for every ridge."""
         for gamma in gammas.tolist():
-            D, below, failed = dpttrf(self.d + gamma, self.e)
-            if failed:
-                raise TrialError("a kernel matrix with a large negative eigenvalue")
-            yield D, below
+            if gamma not in self._pieces:
+                D, below, failed = dpttrf(self.d + gamma, self.e)
+                if failed:
+                    raise TrialError("a kernel matrix with a large negative eigenvalue")
+                self._pieces[gamma] = D, below
+            yield self._pieces[gamma]
 
     def solve(self, gammas: Array, v: Array) -> Array:
         """Return ``G v`` for every ridge, (n_ridges, n); v is one vector, or one per ridge."""
         if not self.answers(gammas):
             return self.spectral.solve(gammas, v)
-        along = self._along(v)
-        each = np.broadcast_to(along, (len(gammas), self.n))
-        inner = np.array(
-            [dpttrs(*f, one) for f, one in zip(self.factors(gammas), each, strict=True)]
-        )
+        inner: Array = np.broadcast_to(self._along(v), (len(gammas), self.n)).copy()
+        every, place = np.unique(gammas, return_inverse=True)
+        for i, factor in enumerate(self.factors(every)):
+            mine = place == i
+            inner[mine] = dpttrs(*factor, inner[mine].T).T
         if "across" in self.__dict__:
             return np.asarray(inner @ self.across)
-        found = dormtr(self.V, self.scales, inner.T, transposed=False).T
-        return found if self.order is None else found.take(self.order, 1)
+        self.reflectors.apply(inner, back=True)
+        return inner if self.order is None else inner.take(self.order, 1)
 
     def _along(self, v: Array) -> Array:
         """Return ``Q^T v`` for one vector, or for every row of v."""
         if "across" in self.__dict__:
             return np.asarray(v @ self.across.T)
-        if self.order is not None:
-            back = np.empty_like(v)
-            back[..., self.order] = v
-            v = back
-        return dormtr(self.V, self.scales, v.T, transposed=True).T
+        along = np.empty((v.size // self.n, self.n))
+        along[:, slice(None) if self.order is None else self.order] = v
+        self.reflectors.apply(along, back=False)
+        return along
 
     def diagonal(self, gammas: Array) -> Array:
         """Return ``diag(G)``, the column sums of squares of W, for every ridge, (n_ridges, n)."""
@@ -174,6 +182,31 @@ class TridiagonalFactor(KernelFactor):
         if "spectral" in self.__dict__:
             twin.spectral = self.spectral.reordered(order)
         return twin
+
+
+class Reflectors:
+    """Q as a product of blocks ``I - V^T R V``, each of some reflectors, which LAPACK would form in every call.
+
+    ``R^{-1}`` is the upper half of ``V V^T``, with the inverse scales of the reflectors on the diagonal.
+    """
+
+    def __init__(self, below: Array, scales: Array) -> None:
+        rows = below.T
+        self.blocks = []
+        for start in range(0, len(scales), BLOCK):
+            some = slice(start, min(start + BLOCK, len(scales)))
+            V = rows[some, start + 1 :].copy()
+            V[:, : len(V)] = np.triu(V[:, : len(V)])
+            np.fill_diagonal(V, 1.0)
+            inverse = np.triu(V @ V.T)
+            inverse.ravel()[:: len(V) + 1] = 1.0 / np.maximum(scales[some], TINY)
+            self.blocks.append((V, np.linalg.inv(inverse)))
+
+    def apply(self, rows: Array, *, back: bool) -> None:
+        """Multiply every row by ``Q^T``, or by Q if ``back``, in place."""
+        for V, R in reversed(self.blocks) if back else self.blocks:
+            part = rows[:, -V.shape[1] :]
+            part -= ((part @ V.T) @ (R.T if back else R)) @ V
 
 
 class CholeskyFactor(KernelFactor):

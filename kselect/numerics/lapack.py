@@ -24,8 +24,9 @@ from kselect.numerics.linalg import Array
 
 # Columns of workspace per row, from which on the blocked routines run at full speed.
 BLOCK = 64
+NUMBERS: dict[type, Any] = {int: ctypes.c_int, float: ctypes.c_double}
 Library = Literal["blas", "lapack"]
-LOWER, LEFT, PLAIN, TRANSPOSED, UNIT = (ctypes.c_char(letter) for letter in b"LLNTI")
+LOWER, LEFT, PLAIN, UNIT = (ctypes.c_char(letter) for letter in b"LLNI")
 RANGE, WHOLE = ctypes.c_char(b"I"), ctypes.c_char(b"E")
 
 
@@ -47,19 +48,18 @@ def routine(library: Library, name: str, count: int) -> Callable[..., None]:
 def call(name: str, *given: Any, library: Library = "lapack") -> int:
     """Call a routine with arrays, integers, numbers and letters; return LAPACK's ``info``, which comes last."""
     info = ctypes.c_int(0)
-    arguments = (*given, info) if library == "lapack" else given
-    kept = [as_pointer(one) for one in arguments]
-    routine(library, name, len(kept))(*(ctypes.addressof(c) if p is None else p for c, p in kept))
+    pointers, kept = [], []  # the numbers must live as long as the call
+    for one in given:
+        if type(one) is np.ndarray:
+            pointers.append(one.__array_interface__["data"][0])
+            continue
+        number = NUMBERS[type(one)](one) if type(one) in NUMBERS else one
+        kept.append(number)
+        pointers.append(ctypes.addressof(number))
+    if library == "lapack":
+        pointers.append(ctypes.addressof(info))
+    routine(library, name, len(pointers))(*pointers)
     return info.value
-
-
-def as_pointer(one: Any) -> tuple[Any, int | None]:
-    """Return an argument as a C object, or as an array and its address."""
-    if isinstance(one, np.ndarray):
-        return one, one.ctypes.data
-    if isinstance(one, int):
-        return ctypes.c_int(one), None
-    return (ctypes.c_double(one) if isinstance(one, float) else one), None
 
 
 def fortran(A: Array, overwrite: bool = False) -> Array:
@@ -163,18 +163,6 @@ def dorgtr(V: Array, scales: Array, *, overwrite: bool = False) -> Array:
     Q, n = fortran(V, overwrite), len(V)
     call("dorgtr", LOWER, n, Q, max(1, n), scales, np.empty(BLOCK * n), BLOCK * n)
     return Q
-
-
-def dormtr(V: Array, scales: Array, B: Array, *, transposed: bool) -> Array:
-    """Return ``Q B`` or ``Q^T B`` from the reflectors of Q, for B (n, columns)."""
-    C, n = fortran(B), len(V)
-    size = (
-        BLOCK * max(BLOCK, columns(C)) + 65 * BLOCK
-    )  # the routine keeps the factors of a block, too
-    letter = TRANSPOSED if transposed else PLAIN
-    work = np.empty(size)
-    call("dormtr", LEFT, LOWER, letter, n, columns(C), V, n, scales, C, n, work, size)
-    return C
 
 
 def dpttrf(d: Array, e: Array) -> tuple[Array, Array, bool]:

@@ -50,34 +50,58 @@ class SquareBounds:
     def __init__(self, K: Array, grid: FoldedGrid, factorise: Callable[[Array], Factor]) -> None:
         self.K, self.grid, self.factorise = K, grid, factorise
         self.gammas = grid.gammas(1.0)
-        self.ones = np.ones(grid.n)
+        self.known: dict[float, tuple[Array, Array]] = {}
 
     def untrained(self) -> Array:
-        """Return ``sum_F max(0, |y| - |f|)^2`` (ridges, folds) with ``|f|`` bounded above; 0 with a bias."""
-        grid = self.grid
-        if grid.bias:
-            return np.zeros((len(grid.lams), len(grid.sizes)))
-        f = largest_fits(self.K, grid.slices, grid.y, self.gammas)
-        return grid.by_fold(np.square(np.maximum(0.0, np.abs(grid.y) - f.T)))
+        """Return ``sum_F max(0, |y - b| - |f - b|)^2`` (ridges, folds), with ``|f - b|`` bounded above.
+
+        A bias b is known up to ``shift``: it is near the mean of the training rows.
+        """
+        grid, least = self.grid, self.gammas.least
+        if not grid.bias:
+            size, shift, bounded = np.abs(grid.y), np.zeros(len(least)), np.abs(grid.y)[:, None]
+        else:
+            shift, spread = bias_shifts(self.K, grid, least)
+            if not np.isfinite(shift).any():
+                return np.zeros((len(grid.lams), len(grid.sizes)))
+            own = np.repeat(np.arange(len(grid.sizes)), grid.sizes)
+            size, bounded = spread[own, np.arange(grid.n)], spread.max(axis=0)[:, None] + shift
+        known = np.isfinite(shift)
+        gammas = GammaRange(least[known], self.gammas.most[known])
+        inside = bounded if not grid.bias else bounded[:, known]
+        f = largest_fits(self.K, grid.slices, inside, gammas)
+        out = np.zeros((len(grid.lams), len(grid.sizes)))
+        error = np.maximum(0.0, size - shift[known, None] - f.T)
+        out[known] = grid.by_fold(np.square(error))
+        return out
 
     def trained(self, factor: Factor, ridges: Index) -> Array:
         """Return lower bounds (ridges, folds) from the fit on all rows."""
         grid, gammas = self.grid, self.gammas.least[ridges]
-        alpha = self._fit(factor, gammas)[0]
+        self.fit(factor, np.append(gammas, grid.fold_gammas(ridges)))
+        alpha, _ = self.fit(factor, gammas)
         residual = gammas[:, None] * alpha
         square_norm = np.einsum("ij,ij->i", alpha, grid.y - residual)
         spread = np.outer(grid.lams[ridges] * square_norm, grid.more_rows)
         return np.asarray(grid.by_fold(np.square(residual)) - spread)
 
-    def _fit(self, factor: Factor, gammas: Array) -> tuple[Array, Array]:
-        """Return ``alpha = P y`` and ``p / sqrt(1^T p)``, which is 0 without a bias."""
-        alpha = factor.solve(gammas, self.grid.y)
-        if not self.grid.bias:
-            return alpha, np.zeros_like(alpha)
-        p = factor.solve(gammas, self.ones)
-        along = p / np.sqrt(p.sum(axis=1))[:, None]
-        alpha -= along * (along @ self.grid.y)[:, None]
-        return alpha, along
+    def fit(self, factor: Factor, gammas: Array) -> tuple[Array, Array]:
+        """Return ``alpha = P y`` and ``p / sqrt(1^T p)``, which is 0 without a bias, for every ridge.
+
+        Solutions are kept by ridge, and new ones are found together.
+        """
+        new = np.array(sorted({*gammas.tolist()} - self.known.keys()))
+        if len(new):
+            right = [self.grid.y, np.ones(self.grid.n)][: 1 + self.grid.bias]
+            rows = np.repeat(right, len(new), axis=0)
+            parts = np.split(factor.solve(np.tile(new, len(right)), rows), len(right))
+            alpha, along = parts[0], np.zeros_like(parts[0])
+            if self.grid.bias:
+                along = parts[1] / np.sqrt(parts[1].sum(axis=1))[:, None]
+                alpha -= along * (along @ self.grid.y)[:, None]
+            self.known |= dict(zip(new.tolist(), zip(alpha, along, strict=True), strict=True))
+        found = [self.known[gamma] for gamma in gammas.tolist()]
+        return np.array([one for one, _ in found]), np.array([one for _, one in found])
 
     def raise_bounds(
         self, factor: Factor, ridges: Index, bounds: Array, limit: Callable[[], float]
@@ -144,7 +168,7 @@ class FoldSystems:
         for one, F in zip(inside, grid.slices, strict=True):
             one[F] = 1.0
         every, place = np.unique(gammas.ravel(), return_inverse=True)
-        alpha, along = bounds._fit(factor, every)
+        alpha, along = bounds.fit(factor, every)
         shape = ridges, folds, grid.n
         return cls(
             factor,
@@ -217,24 +241,47 @@ def without(K: Array, F: slice) -> Array:
     return A
 
 
-def largest_fits(K: Array, folds: Sequence[slice], y: Array, gammas: GammaRange) -> Array:
-    r"""Return upper bounds (n, ridges) of ``|f_i|`` at held-out rows.
+def bias_shifts(K: Array, grid: FoldedGrid, gammas: Array) -> tuple[Array, Array]:
+    r"""Return how far a bias may be from the mean of its training rows (ridges,), and ``|y - mean|`` (folds, n).
 
-    ``(K_TT + gamma I) alpha = y`` gives ``|alpha_j| <= |y| / gamma``. With b an upper bound of ``|alpha|``,
+    ``b = p^T y / (p^T 1)`` with ``(K_TT + gamma I) p = 1``. If every diagonal entry d_j exceeds the sum R_j of its
+    row, ``p_j <= hi = 1 / min(d - R)`` and ``p_j >= (1 - R_j hi) / d_j``. Positive weights within a share e of each
+    other move a mean by at most ``e / (1 - e)`` of the mean deviation. Without such weights a shift is infinite.
+    """
+    means = (grid.y.sum() - grid.by_fold(grid.y)) / (grid.n - grid.sizes)
+    spread = np.abs(grid.y - means[:, None])
+    deviation = float(spread.mean(axis=1).max()) * grid.n / (grid.n - int(grid.sizes.max()))
+    diagonal = np.diagonal(K) + gammas[:, None]
+    sums = np.abs(K).sum(axis=1) - np.abs(np.diagonal(K))
+    shift = np.full(len(gammas), np.inf)
+    for i, d in enumerate(diagonal):
+        least = float((d - sums).min())
+        low = float(((1.0 - sums / least) / d).min()) if least > 0 else 0.0
+        if low > 0:
+            e = (1.0 - least * low) / (1.0 + least * low)
+            shift[i] = e / (1.0 - e) * deviation
+    return shift, spread
+
+
+def largest_fits(K: Array, folds: Sequence[slice], size: Array, gammas: GammaRange) -> Array:
+    r"""Return upper bounds (n, ridges) of ``|f_i|`` at held-out rows, without the bias.
+
+    ``size`` (n, ridges or 1) bounds ``|y|``, less the bias. ``(K_TT + gamma I) alpha = y`` gives
+    ``|alpha_j| <= |y| / gamma``. With b an upper bound of ``|alpha|``,
 
         b_j = (|y_j| + sum_{l != j} |K_jl| b_l) / (K_jj + gamma),   |f_i| <= sum_{j in T} |K_ij| b_j
 
     A few rounds tighten b if the kernel matrix is nearly diagonal.
     """
-    size = np.abs(K)
+    others = np.abs(K)
     diagonal = np.diagonal(K)[:, None] + gammas.least
-    np.fill_diagonal(size, 0.0)
-    bound = np.tile(np.linalg.norm(y) / gammas.least, (len(y), 1))
-    if size.sum() <= FAR * len(K):
+    np.fill_diagonal(others, 0.0)
+    bound = np.tile(np.linalg.norm(size, axis=0) / gammas.least, (len(K), 1))
+    if others.sum() <= FAR * len(K):
         for _ in range(ROUNDS):
-            tighter = (np.abs(y)[:, None] + size @ bound) / diagonal
+            tighter = (size + others @ bound) / diagonal
             still = bool((bound - tighter <= AT_REST * bound).all())
             bound = np.minimum(bound, tighter)
             if still:
                 break
-    return without_own_fold(size, bound, folds)
+    return without_own_fold(others, bound, folds)
