@@ -260,9 +260,11 @@ class CholeskyFactor(KernelFactor):
         """Return ``G v`` for every ridge, (n_ridges, n); v is one vector, or one per ridge."""
         if not self.answers(gammas):
             return self.other.solve(gammas, v)
-        each = np.broadcast_to(v, (len(gammas), len(self.K)))
-        pairs = zip(gammas.tolist(), each, strict=True)
-        return np.array([dpotrs(self._factors[gamma], one) for gamma, one in pairs])
+        out: Array = np.broadcast_to(v, (len(gammas), len(self.K))).copy()
+        for gamma in np.unique(gammas).tolist():
+            mine = gammas == gamma
+            out[mine] = dpotrs(self._factors[gamma], out[mine].T).T
+        return out
 
     def diagonal(self, gammas: Array) -> Array:
         """Return ``diag(G)`` for every ridge, (n_ridges, n)."""

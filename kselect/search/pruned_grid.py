@@ -133,8 +133,7 @@ class Work:
 class Pruned:
     """The pair with the lowest error: its positions among kernels and ridges, and the mean loss over rows.
 
-    ``totals`` has the summed loss of every pair that was trained on all folds, in particular of every pair within
-    the slack of the best one.
+    ``totals`` has the summed loss of every pair within the slack of the best one.
     """
 
     kernel: int
@@ -223,10 +222,10 @@ class BestPair:
 
     def found(self) -> Pruned:
         """Return the best pair."""
-        finite = {pair: total for pair, total in self.totals.items() if np.isfinite(total)}
+        near = {pair: total for pair, total in self.totals.items() if total <= self.limit}
         excluded = tuple(sorted(self.excluded))
-        if not finite:
+        if not np.isfinite(self.best):
             why = f": {excluded[0][1]}" if excluded else ""
             raise TrialError(f"no kernel and ridge of the grid has a finite score{why}")
-        pair = min(finite, key=lambda one: (finite[one], one))
-        return Pruned(*pair, finite[pair] / self.grid.n, self.work, excluded, finite)
+        pair = min(near, key=lambda one: (near[one], one))
+        return Pruned(*pair, near[pair] / self.grid.n, self.work, excluded, near)

@@ -9,7 +9,8 @@ This bound is cheap, but it is close to zero if f interpolates. The exact residu
 and P_FF is positive definite. The iterates of conjugate gradients from zero grow in length towards e, so that each
 of them is a lower bound of |e|. An iteration takes two products with Q for all open pairs of fold and ridge
 together, without any block; a few of them settle nearly every pair. The training loss rises with the ridge: one
-Cholesky factor at the smallest ridge can drop a kernel whose neighbour had no ridge left.
+Cholesky factor for each ridge, from the smallest one on, is cheaper where a neighbouring kernel had few ridges
+left.
 
 The residuals of a pair that is left come from training without each fold, one Cholesky factor each, in an order and
 an arithmetic that depend on nothing else.
@@ -40,6 +41,8 @@ from kselect.search.pruned_grid import (
 # Rounding may raise a bound above the residual that it bounds by this share, and by this many roundings times the
 # condition number.
 ROUNDING, STEPS = 1e-9, 64.0
+# Up to this number of ridges, Cholesky factors are cheaper than the tridiagonal form.
+FEW = 4
 # Conjugate gradients end after this many steps, or where a step raises a bound by less than this share.
 MOST, AT_END = 12, 0.01
 
@@ -47,8 +50,8 @@ MOST, AT_END = 12, 0.01
 class SquareBounds:
     """Bounds and exact losses of one kernel matrix, whose rows are in fold order."""
 
-    def __init__(self, K: Array, grid: FoldedGrid, factorise: Callable[[Array], Factor]) -> None:
-        self.K, self.grid, self.factorise = K, grid, factorise
+    def __init__(self, K: Array, grid: FoldedGrid) -> None:
+        self.K, self.grid = K, grid
         self.gammas = grid.gammas(1.0)
         self.known: dict[float, tuple[Array, Array]] = {}
 
@@ -78,7 +81,6 @@ class SquareBounds:
     def trained(self, factor: Factor, ridges: Index) -> Array:
         """Return lower bounds (ridges, folds) from the fit on all rows."""
         grid, gammas = self.grid, self.gammas.least[ridges]
-        self.fit(factor, np.append(gammas, grid.fold_gammas(ridges)))
         alpha, _ = self.fit(factor, gammas)
         residual = gammas[:, None] * alpha
         square_norm = np.einsum("ij,ij->i", alpha, grid.y - residual)
@@ -103,9 +105,23 @@ class SquareBounds:
         found = [self.known[gamma] for gamma in gammas.tolist()]
         return np.array([one for one, _ in found]), np.array([one for _, one in found])
 
-    def raise_bounds(
-        self, factor: Factor, ridges: Index, bounds: Array, limit: Callable[[], float]
-    ) -> Index:
+    def smallest(
+        self, factor: Factor, ridges: Index, bounds: Array, best: BestPair
+    ) -> Index | None:
+        """Return the ascending ridges up to the first that its training loss drops; None if these are many.
+
+        The training loss of every larger ridge is larger.
+        """
+        for position in range(len(ridges)):
+            if position > FEW:
+                return None
+            one = ridges[[position]]
+            bounds[one] = np.maximum(bounds[one], self.trained(factor, one))
+            if bounds[one].sum() > best.limit:
+                return ridges[:position]
+        return ridges
+
+    def raise_bounds(self, factor: Factor, ridges: Index, bounds: Array, best: BestPair) -> Index:
         """Raise bounds (ridges, folds) by conjugate gradients, and return the ridges that they leave."""
         gammas = self.grid.fold_gammas(ridges)
         systems = FoldSystems.of(self, factor, gammas)
@@ -119,7 +135,7 @@ class SquareBounds:
             before = bounds[ridges[left]]
             bounds[ridges[left]] = np.maximum(before, squares)
             total = bounds[ridges[left]].sum(axis=1)
-            open_still = total <= limit()
+            open_still = total <= best.limit
             moving = total > (1.0 + AT_END) * before.sum(axis=1)
             if not (open_still & moving).any():
                 left = left[open_still]
@@ -206,29 +222,27 @@ def judge(
     kernel: int, K: Array, grid: FoldedGrid, best: BestPair, factorise: Callable[[Array], Factor]
 ) -> None:
     """Settle the ridges of one kernel that the bounds leave; K is in fold order."""
-    found = SquareBounds(K, grid, factorise)
+    found = SquareBounds(K, grid)
     bounds = found.untrained()
     left = np.argsort(grid.lams, kind="stable")
     left = left[bounds[left].sum(axis=1) <= best.limit]
     if not len(left):
         return
     best.count(kernels_fitted=1)
-    if best.near(kernel) == 0:
-        first = left[:1]  # the training loss of all others is larger
-        bounds[first] = np.maximum(
-            bounds[first], found.trained(CholeskyFactor(K, factorise), first)
-        )
-        if bounds[first].sum() > best.limit:
-            best.leave(kernel, 0)
-            return
-    factor = factorise(K)
-    bounds[left] = np.maximum(bounds[left], found.trained(factor, left))
-    left = left[bounds[left].sum(axis=1) <= best.limit]
-    best.leave(kernel, len(left))
-    if len(left):
-        left = found.raise_bounds(factor, left, bounds, lambda: best.limit)
+    near = best.near(kernel)
+    few = len(left) <= FEW or (near is not None and near < FEW)
+    factor: Factor = CholeskyFactor(K, factorise) if few else factorise(K)
+    kept = found.smallest(factor, left, bounds, best) if few else None
+    if kept is None:  # there are more than a few
+        factor = factorise(K) if few else factor
+        found.fit(factor, np.append(found.gammas.least[left], grid.fold_gammas(left)))
+        bounds[left] = np.maximum(bounds[left], found.trained(factor, left))
+        kept = left[bounds[left].sum(axis=1) <= best.limit]
+    best.leave(kernel, len(kept))
+    if len(kept):
+        kept = found.raise_bounds(factor, kept, bounds, best)
     del factor
-    for ridge in sorted(left.tolist(), key=lambda i: (float(bounds[i].sum()), i)):
+    for ridge in sorted(kept.tolist(), key=lambda i: (float(bounds[i].sum()), i)):
         best.try_folds(kernel, Candidate(ridge, bounds[ridge], bounds[ridge]), found.loss)
 
 
