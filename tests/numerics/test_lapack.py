@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -102,18 +104,24 @@ def test_strips_of_columns_do_not_touch() -> None:
 
 
 def test_a_routine_gives_up_the_lock() -> None:
-    """While one thread reduces a matrix, this one counts; one of five times is enough on a busy machine."""
-    A, count, seen = np.asfortranarray(np.eye(700) + 1e-4), [0], []
+    """No thread is asked for the lock here, so that this one only counts if the routine gives it up."""
+    A, count, seen = np.asfortranarray(np.eye(900) + 1e-4), [0], []
 
     def reduce() -> None:
         before = count[0]
         lapack.dsytrd(A, overwrite=True)
         seen.append(count[0] - before)
 
-    for _ in range(5):
-        worker = threading.Thread(target=reduce)
-        worker.start()
-        while worker.is_alive():
-            count[0] += 1
-        worker.join(timeout=60)
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1000.0)
+    try:
+        for _ in range(5):  # on a busy machine this thread may not run at all during one call
+            worker = threading.Thread(target=reduce)
+            worker.start()
+            while worker.is_alive():
+                count[0] += 1
+                time.sleep(0)
+            worker.join(timeout=60)
+    finally:
+        sys.setswitchinterval(usual)
     assert max(seen) > 0
