@@ -44,13 +44,12 @@ class Chosen:
 
 
 def search_flag(flags: Mapping[str, Any], plot: Path | None, as_json: bool) -> str:
-    """Return the search: as asked, else by bounds for smooth-hinge unless the scores are shown."""
+    """Return the search: as asked, else by bounds unless the scores are shown."""
     if plot and flags["search"] == "pruned":
         raise ConfigError(
             "--plot draws every score, but --search pruned computes only one: use --search grid"
         )
-    shown = bool(plot) or as_json or flags["learner"] != "smooth-hinge"
-    return flags["search"] or ("grid" if shown else "pruned")
+    return flags["search"] or ("grid" if plot or as_json else "pruned")
 
 
 def choose(file: Path, flags: Mapping[str, Any]) -> Chosen:

@@ -152,8 +152,9 @@ SEARCH_FLAGS = (
     click.option(
         "--search",
         type=click.Choice(["grid", "pruned"]),
-        help="Score every candidate, or find only the minimum of k-CV by bounds (krr, smooth-hinge). "
-        "[default: pruned for smooth-hinge unless --plot or --json shows the scores, else grid]",
+        help="Score every candidate, or find only the minimum by bounds: k-CV with the learner's own loss, "
+        "learners krr, lssvm, smooth-hinge; the rest is scored in full. "
+        "[default: grid if --plot or --json shows the scores, else pruned]",
     ),
     click.option(
         "--nystrom",

@@ -14,8 +14,8 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg.blas import dtrmm
 
+from kselect.numerics.lapack import dtrmm
 from kselect.numerics.linalg import Array, Index, squared_distances
 
 # Below this exponent exp is less than 1e-100: close enough to zero, and far from the slow subnormal numbers.
@@ -149,7 +149,7 @@ def products(columns: Array, W: Array, a: Array) -> Array:
     for start in range(0, len(first), COLUMNS):
         chunk = slice(start, start + COLUMNS)
         Z = columns[first[chunk]] * weighted[second[chunk]]
-        half = dtrmm(2.0, W.T, Z.T, lower=1).T
+        half = dtrmm(2.0, W.T, Z.T).T
         half -= diagonal * Z
         values[chunk] = np.einsum("pi,pi->p", Z, half)
     out = np.empty((len(columns), len(columns)))

@@ -1,11 +1,13 @@
-r"""Three factorisations of a kernel matrix that give ``G = (K + gamma I)^{-1}`` for every ridge.
+r"""Factors of a kernel matrix that give ``G = (K + gamma I)^{-1}`` for every ridge, and the choice between them.
 
-    spectral   K = U diag(s) U^T, the general case
-    thin       K = B B^T with r < n columns, for kernels of low numerical rank, O(n r^2)
-    scattered  K is diagonal except for few rows, as a narrow Gaussian kernel is to machine precision
+    scattered    K is diagonal except for few rows, as a narrow Gaussian kernel is to machine precision
+    Cholesky     for few ridges only, O(n^3) for each
+    thin         K = B B^T with r < n columns, for kernels of low numerical rank, O(n r^2)
+    tridiagonal  K = Q T Q^T, the general case
+    spectral     K = U diag(s) U^T, the general case with few rows
 
-A path asks for G applied to vectors, the diagonal of G, and the blocks ``gamma G_FF`` of the folds. The three
-classes have the same methods; ``gammas`` are the ridges, ``eigenvalues`` the n eigenvalues of K, descending.
+A path asks for G applied to vectors, the diagonal of G, and the blocks ``gamma G_FF`` of the folds. The classes
+have the same methods; ``gammas`` are the ridges, ``largest`` and ``least`` the extreme ``eigenvalues`` of K.
 """
 
 from __future__ import annotations
@@ -15,125 +17,27 @@ from copy import copy
 from typing import Self
 
 import numpy as np
-from scipy.linalg.lapack import dpstrf
 
-from kselect.errors import TrialError
+from kselect.learners.spectral import (
+    KernelFactor,
+    SpectralFactor,
+    identity_minus,
+    weighted_products,
+    weights,
+)
+from kselect.learners.tridiagonal import CholeskyFactor, TridiagonalFactor, whole_factor
+from kselect.numerics.lapack import dpstrf
 from kselect.numerics.linalg import EPS, Array, Index, symmetric_eigh
 
-# The largest relative error that rounding may cause.
-LOST = 1e-3
-# Leaving out eigenvectors saves time if fewer than this share of them is needed.
-SHORT_SHARE = 0.95
 # The core of a scattered matrix has at most this share of the rows.
 CORE_SHARE = 0.7
-# A thin factor with fewer than this share of n columns is cheaper than the eigendecomposition.
+# A thin factor with fewer than this share of n columns is cheaper than the other ways.
 THIN_SHARE = 0.6
-# For products of at most this many multiplications, BLAS multiplies four matrices at once in 0.9 of the
-# time of four symmetric updates, or less.
-TINY_PRODUCT = 100_000
+# Up to this number of ridges, Cholesky factors are the cheapest way.
+FEW = 4
 
 
-def weights(s: Array, gammas: Array, *, whole: bool = True) -> Array:
-    """Return ``1 / (s + gamma)``, (n_ridges, len(s)).
-
-    Ridges below the rounding error of a singular kernel matrix are refused. Its eigenvalues may come out slightly
-    above zero. If s is not the ``whole`` spectrum, the smallest eigenvalue is zero.
-    """
-    rounding, least = EPS * s.max(initial=0.0), s.min(initial=np.inf) if whole else 0.0
-    if not (gammas.min() > rounding or least > len(s) * rounding):
-        raise TrialError("a singular kernel matrix and no ridge above its rounding error")
-    inverse: Array = 1.0 / (s[None, :] + gammas[:, None])
-    return inverse
-
-
-def require_digits(condition: Array) -> None:
-    """Refuse ridges with a condition number (n_ridges,) that leaves fewer than three digits."""
-    worst = float(condition.max())
-    if not EPS * worst <= LOST:
-        raise TrialError(f"rounding hides the result: the condition number is {worst:.1g}")
-
-
-def weighted_products(rows: Array, shares: Array) -> Array:
-    """Return ``A_F diag(share) A_F^T`` for folds (k, m, r) and ridges (n_ridges, r): (k, n_ridges, m, m).
-
-    numpy computes ``A A^T`` as a symmetric update, which is half the work of a product. BLAS multiplies tiny
-    matrices faster than it updates them if four are stacked into one product.
-    """
-    (k, m, r), ridges = rows.shape, len(shares)
-    if m * m * r > TINY_PRODUCT:
-        scaled = rows[:, None] * np.sqrt(shares)[:, None]
-        return np.asarray(scaled @ scaled.swapaxes(-1, -2))
-    scaled = rows[:, None] * shares[:, None]
-    together = next(t for t in (4, 2, 1) if ridges % t == 0)
-    across = np.ascontiguousarray(rows.swapaxes(-1, -2))[:, None]
-    product = scaled.reshape(k, ridges // together, together * m, r) @ across
-    return product.reshape(k, ridges, m, m)
-
-
-def identity_minus(products: Array) -> Array:
-    """Replace each matrix of a stack (..., m, m) in C order by ``I`` minus it, in place."""
-    np.negative(products, out=products)
-    m = products.shape[-1]
-    products.reshape(-1, m * m)[:, :: m + 1] += 1.0
-    return products
-
-
-class SpectralFactor:
-    """The eigendecomposition: ``G = U diag(w) U^T`` with ``w = 1 / (s + gamma)``."""
-
-    def __init__(self, K: Array) -> None:
-        s, self.U = symmetric_eigh(K)
-        # A kernel matrix is positive semidefinite: negative eigenvalues are rounding errors.
-        self.s = np.maximum(s, 0.0)
-        self.eigenvalues: Array = self.s[::-1]
-
-    def solve(self, gammas: Array, v: Array) -> Array:
-        """Return ``G v`` for every ridge, (n_ridges, n); v is one vector, or one per ridge."""
-        return np.asarray((weights(self.s, gammas) * (v @ self.U)) @ self.U.T)
-
-    def diagonal(self, gammas: Array) -> Array:
-        """Return ``diag(G)``, ``sum_j w_j U_ij^2``, for every ridge, (n_ridges, n)."""
-        return np.asarray(weights(self.s, gammas) @ np.square(self.U).T)
-
-    def blocks(self, F: Index, gammas: Array) -> Iterator[Array]:
-        """Yield ``gamma G_FF`` for every ridge, in Fortran order; the caller may overwrite it.
-
-        It is ``U_F diag(gamma w) U_F^T``, or ``I - U_F diag(s w) U_F^T`` if this needs fewer columns.
-        """
-        UF, w = self.U[F], weights(self.s, gammas)
-        kept = self.s * w
-        counts = np.count_nonzero(kept > EPS, axis=1).tolist()
-        short = [used < SHORT_SHARE * len(self.s) for used in counts]
-        roots = np.sqrt(np.where(np.array(short)[:, None], kept, gammas[:, None] * w))
-        for used, is_short, root in zip(counts, short, roots, strict=True):
-            A = UF[:, -used:] * root[-used:] if is_short else UF * root
-            yield identity_minus(A @ A.T).T if is_short else (A @ A.T).T
-
-    def stack(self, folds: Index, gammas: Array) -> Array:
-        """Return the blocks of many small folds of one size (k, m), as (k, n_ridges, m, m).
-
-        They use the columns that the smallest ridge needs.
-        """
-        w = weights(self.s, gammas)
-        kept = self.s * w
-        used = int(np.count_nonzero(kept.max(axis=0) > EPS))
-        if used < SHORT_SHARE * len(self.s):
-            part = slice(len(self.s) - used, None)
-            return identity_minus(weighted_products(self.U[folds, part], kept[:, part]))
-        return weighted_products(self.U[folds], gammas[:, None] * w)
-
-    def modes(self, gammas: Array) -> tuple[Array, Array, Array]:
-        """Return ``(A, a, c)`` with ``K G = A diag(c) A^T`` for every ridge and ``A^T A = diag(a)``."""
-        return self.U, np.ones_like(self.s), self.s * weights(self.s, gammas)
-
-    def reordered(self, order: Index) -> Self:
-        """Return the factor of K with its rows and columns in another order."""
-        twin = copy(self)
-        twin.U = self.U[order]
-        return twin
-
-
-class ThinFactor:
+class ThinFactor(KernelFactor):
     r"""Few columns, ``K = B B^T`` with ``B^T B = diag(s)``: ``gamma G = I - B diag(w) B^T``.
 
     The space that the columns do not span has the eigenvalue 0, so it needs a ridge.
@@ -181,7 +85,7 @@ class ThinFactor:
         return twin
 
 
-class ScatteredFactor:
+class ScatteredFactor(KernelFactor):
     """A matrix that is diagonal except for a core of rows, which has a factor of its own.
 
     ``place`` is each row's position in the core, -1 for rows outside it.
@@ -192,7 +96,7 @@ class ScatteredFactor:
         self.core = core
         self.place = np.full(len(K), -1, dtype=np.intp)
         self.place[core] = np.arange(len(core))
-        self.inner = SpectralFactor(K[np.ix_(core, core)]) if len(core) else None
+        self.inner = whole_factor(K[np.ix_(core, core)]) if len(core) else None
         inner = self.inner.eigenvalues if self.inner else self.kappa[:0]
         self.eigenvalues: Array = np.sort(np.concatenate([self.kappa[self.place < 0], inner]))[::-1]
 
@@ -244,10 +148,10 @@ class ScatteredFactor:
         """Return unit vectors for the rows outside the core, and the eigenvectors of the core."""
         n = len(self.kappa)
         A, s = np.eye(n), self.kappa.copy()
+        c = s * weights(s, gammas)
         if self.inner:
-            A[np.ix_(self.core, self.core)] = self.inner.U
-            s[self.core] = self.inner.s
-        return A, np.ones(n), s * weights(s, gammas)
+            A[np.ix_(self.core, self.core)], _, c[:, self.core] = self.inner.modes(gammas)
+        return A, np.ones(n), c
 
     def reordered(self, order: Index) -> Self:
         """Reorder the rows; the core's own factor keeps its order."""
@@ -257,18 +161,19 @@ class ScatteredFactor:
         return twin
 
 
-Factor = SpectralFactor | ThinFactor | ScatteredFactor
+Factor = SpectralFactor | TridiagonalFactor | CholeskyFactor | ThinFactor | ScatteredFactor
 
 
-def factorise(K: Array) -> Factor:
-    """Return the cheapest factor that is exact to rounding.
+def factorise(K: Array, ridges: int | None = None) -> Factor:
+    """Return the cheapest factor that is exact to rounding, for a number of ridges (None: many).
 
     Scattered: the core is the rows with a neighbour, if these are a minority, as for a narrow Gaussian kernel.
     Entries below ``eps min K_ii / n`` are dropped, which is below rounding in the 2-norm. If the first row has many
     neighbours, nothing else is counted, so that a full kernel costs nothing.
 
     Thin: pivoted Cholesky (LAPACK's dpstrf) is exact up to ``n eps max K_ii``. A leading block of ``THIN_SHARE`` of
-    the rows is tried first: if it has full rank, K has no low rank. The test costs a fifth of the factorisation.
+    the rows is tried first: if it has full rank, K has no low rank. The test costs a fiftieth of an
+    eigendecomposition.
     """
     n, diagonal = len(K), np.diagonal(K)
     limit = EPS * float(diagonal.min()) / n
@@ -276,12 +181,14 @@ def factorise(K: Array) -> Factor:
         core = np.flatnonzero(np.count_nonzero(np.abs(K) > limit, axis=1) > 1)
         if len(core) <= CORE_SHARE * n:
             return ScatteredFactor(K, core)
+    if ridges is not None and ridges <= FEW:
+        return CholeskyFactor(K, factorise)
     most = int(THIN_SHARE * n)
     leading = K[:most, :most]
-    if dpstrf(leading.T, tol=EPS * float(diagonal[:most].max()), lower=1)[2] < most:
-        factor, pivots, rank, _ = dpstrf(K.T, tol=EPS * float(diagonal.max()), lower=1)
+    if dpstrf(leading.T, EPS * float(diagonal[:most].max()))[2] < most:
+        factor, pivots, rank = dpstrf(K.T, EPS * float(diagonal.max()))
         if rank <= most:
             columns = np.zeros((n, rank))
-            columns[pivots - 1] = np.tril(factor)[:, :rank]
+            columns[pivots] = np.tril(factor)[:, :rank]
             return ThinFactor(columns)
-    return SpectralFactor(K)
+    return whole_factor(K)

@@ -22,12 +22,12 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.linalg.blas import dsyr
-from scipy.linalg.lapack import dposv
 
 from kselect.errors import TrialError
-from kselect.learners.factor import Factor, ScatteredFactor, weights
+from kselect.learners.factor import Factor, ScatteredFactor
+from kselect.learners.spectral import weights
 from kselect.numerics.folds import Folds
+from kselect.numerics.lapack import dposv, dsyr
 from kselect.numerics.linalg import EPS, Array, Index, Mask
 
 # A fold whose block needs at most this many multiplications is too small for a BLAS call of its own.
@@ -55,9 +55,8 @@ class EigenvalueRange:
     half: float
 
     @classmethod
-    def of(cls, eigenvalues: Array) -> Self:
-        """Return the range of the eigenvalues of K, which are given in descending order."""
-        largest, least = float(eigenvalues[0]), float(eigenvalues[-1])
+    def of(cls, largest: float, least: float) -> Self:
+        """Return the range between two extreme eigenvalues."""
         return cls(0.5 * (largest + least), max(0.5 * (largest - least), EPS * largest))
 
     def series(self, gammas: Array) -> tuple[Array, Array]:
@@ -91,11 +90,9 @@ class LargeRidges:
     count: int
 
     @classmethod
-    def of(
-        cls, eigenvalues: Array, folds: Folds, gammas: Mapping[int, Array], targets: int
-    ) -> Self:
+    def of(cls, factor: Factor, folds: Folds, gammas: Mapping[int, Array], targets: int) -> Self:
         """Return the ridges that take less time by a series than by blocks; there may be none."""
-        found = EigenvalueRange.of(eigenvalues)
+        found = EigenvalueRange.of(factor.largest, factor.least)
         terms = np.max([found.terms(ridges) for ridges in gammas.values()], axis=0)
         count = worthwhile(terms, targets, folds)
         return cls(folds, gammas, found, terms <= count, count)
@@ -185,7 +182,7 @@ class FoldSolver:
         if isinstance(self.factor, ScatteredFactor):
             return self._scattered(self.factor, fits), None
         gammas = {m: fit.gammas for m, fit in fits.items()}
-        large = LargeRidges.of(self.factor.eigenvalues, self.folds, gammas, len(targets))
+        large = LargeRidges.of(self.factor, self.folds, gammas, len(targets))
         if not large.count:
             return self._by_blocks(fits)
         errors, others = np.empty((len(targets), len(large.served), self.folds.n)), ~large.served
@@ -227,10 +224,10 @@ class FoldSolver:
         right = gammas[:, None] * fit.alpha[:, :, F]
         for i, block in enumerate(self.factor.blocks(F, gammas)):
             if self.bias:
-                block = dsyr(-gammas[i], fit.q[i, F], lower=1, a=block, overwrite_a=1)
+                dsyr(-gammas[i], fit.q[i, F], block)
             if i == least:
                 edges.append(block[None].copy())  # only its lower triangle is valid
-            _, solved, failed = dposv(block, right[:, i].T, lower=1, overwrite_a=1)
+            _, solved, failed = dposv(block, right[:, i].T, overwrite=True)
             if failed:
                 raise TrialError("a fold block is singular")
             errors[:, i, F] = solved.T
@@ -264,7 +261,7 @@ def put_errors(errors: Array, fit: SharedFits, blocks: Array, folds: Index, ridg
     else:
         parts = (blocks.reshape(-1, m, m), right.reshape(-1, m, q), out.reshape(-1, m, q))
         for block, b, x in zip(*parts, strict=True):
-            _, x[:], failed = dposv(block.T, b, lower=1, overwrite_a=1)
+            _, x[:], failed = dposv(block.T, b, overwrite=True)
             if failed:
                 raise TrialError("a fold block is singular")
     errors[:, ridges[:, None, None], folds] = out.transpose(3, 1, 0, 2)

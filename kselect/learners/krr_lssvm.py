@@ -19,12 +19,13 @@ import numpy as np
 
 from kselect.errors import TrialError
 from kselect.learners.base import Fit, Operator, Problem, RightSide, learner, memoised
-from kselect.learners.factor import Factor, require_digits
+from kselect.learners.factor import Factor
 from kselect.learners.fold_solves import FoldSolver, SharedFits, solve_all, stacks
 from kselect.learners.nystrom_series import factor_of_share, fbif_square
 from kselect.learners.primal import PrimalPath
 from kselect.learners.problem import Dense
 from kselect.learners.series import HeldOutSeries, Modes, is_positive_definite, rates_reaching
+from kselect.learners.spectral import require_digits
 from kselect.learners.tiny_predictions import (
     Fitted,
     bias_as_sum,
@@ -69,11 +70,12 @@ class SquareLossPath:
             pushed -= np.einsum("pn,pn->p", along, v)[:, None] * along
             return pushed
 
-        s = factor.eigenvalues
         total = np.square(fits.q.sum(axis=1)) if self.bias else None
-        rounding = closed_form_rounding(problem.n, s[0] + gammas, s[-1] + gammas, total)
+        rounding = closed_form_rounding(
+            problem.n, factor.largest + gammas, factor.least + gammas, total
+        )
         with np.errstate(over="ignore", divide="ignore"):
-            inverse = 1.0 / (s[-1] + gammas)
+            inverse = 1.0 / (factor.least + gammas)
         alpha = fits.alpha[problem.position]
         return fits, Fitted(problem.K, problem.y, gammas, alpha, push, rounding, inverse, self.bias)
 
@@ -132,8 +134,8 @@ class SquareLossPath:
 
     def unexplained(self) -> tuple[Array, Array]:
         """Return alpha and ``P_ii``: ``(y - S y) / gamma`` and ``(1 - S_ii) / gamma`` without cancellation."""
-        s = self.factor.eigenvalues
-        require_digits((s[0] + self.gammas) / (s[-1] + self.gammas))
+        largest, least = self.factor.largest, self.factor.least
+        require_digits((largest + self.gammas) / (least + self.gammas))
         return self._fits(self.n)[1].alpha, self._inverse_diagonal
 
     @cached_property

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg.lapack import dposv, dpotrf, dpotri, dpotrs, dtrtrs
 
 from kselect.errors import TrialError
 from kselect.kernels.widths import KernelWidths
 from kselect.numerics.folds import Folds
+from kselect.numerics.lapack import dposv, dpotrf, dpotri, dpotrs, dtrtrs
 from kselect.numerics.linalg import Array
 
 
@@ -30,7 +30,7 @@ class LSSVMSolution:
         A = K.copy()
         A.flat[:: len(y) + 1] += lam
         # A is symmetric, so its transpose is the same matrix in the column order that LAPACK wants.
-        self._factor, failed = dpotrf(A.T, lower=1, overwrite_a=1, clean=0)
+        self._factor, failed = dpotrf(A.T, overwrite=True)
         if failed:
             raise TrialError(f"K + {lam:g} I is not positive definite")
         self._p, along = self._solve(np.column_stack([np.ones_like(y), y])).T
@@ -42,8 +42,7 @@ class LSSVMSolution:
 
     def _solve(self, B: Array) -> Array:
         """Return ``A^{-1} B``."""
-        found, _ = dpotrs(self._factor, B, lower=1)
-        return np.asarray(found)
+        return dpotrs(self._factor, B)
 
     def biases(self, B: Array) -> Array:
         """Return ``p^T B / (1^T p)``: the bias for each column of B as the target."""
@@ -55,14 +54,14 @@ class LSSVMSolution:
 
     def among(self, B: Array) -> Array:
         """Return ``B^T P B``, from ``L^{-1} B`` with the Cholesky factor L of A: half of a solve."""
-        half, _ = dtrtrs(self._factor, B, lower=1)
+        half = dtrtrs(self._factor, B)
         bias = self._p @ B
         return np.asarray(half.T @ half - np.outer(bias, bias / self._sum))
 
     @cached_property
     def P(self) -> Array:
         """The whole matrix, O(n^3)."""
-        inverse, _ = dpotri(self._factor, lower=1)
+        inverse = dpotri(self._factor)
         P: Array = np.tril(inverse, -1)
         P += P.T
         P.flat[:: len(P) + 1] = np.diagonal(inverse)
@@ -99,10 +98,10 @@ class KFoldErrors:
         self._v = np.empty_like(y)
         for F in folds.members:
             block = self.system.P[np.ix_(F, F)]
-            factor, self.errors[F], failed = dposv(block, self.system.alpha[F], lower=1)
+            factor, self.errors[F], failed = dposv(block, self.system.alpha[F])
             if failed:
                 raise TrialError("a fold block is singular")
-            self._v[F], _ = dpotrs(factor, self.errors[F], lower=1)
+            self._v[F] = dpotrs(factor, self.errors[F])
 
     def sensitivity(self) -> Array:
         """Return ``M = sum_F (P_:F v_F) (P_:F e_F)^T - (P v) alpha^T``, a matrix of rank k + 1."""

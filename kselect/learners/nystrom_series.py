@@ -24,7 +24,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from kselect.errors import TrialError
 from kselect.kernels.nystrom import DROPPED
@@ -33,6 +32,7 @@ from kselect.learners.problem import Problem
 from kselect.learners.series import perturbation
 from kselect.learners.smooth_hinge_trainer import curvature, pull
 from kselect.numerics.folds import Folds
+from kselect.numerics.lapack import dpotrf, dpotrs
 from kselect.numerics.linalg import Array, Index, symmetric_eigh
 
 Linear = Callable[[Array], Array]
@@ -135,12 +135,12 @@ def woodbury(V: Array, right: Array, gram: Array, shift: float, scale: float) ->
     """
     inner = gram.copy()
     inner.ravel()[:: len(inner) + 1] += shift
-    factor, failed = dpotrf(inner, lower=1)
+    factor, failed = dpotrf(inner)
 
     def apply(B: Array) -> Array:
         if failed:
             return np.full_like(B, np.inf)
-        return np.asarray((B - V @ dpotrs(factor, right.T @ B, lower=1)[0]) / scale)
+        return np.asarray((B - V @ dpotrs(factor, right.T @ B)) / scale)
 
     return apply
 

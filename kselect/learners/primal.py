@@ -16,13 +16,12 @@ from __future__ import annotations
 from functools import cached_property, partial
 
 import numpy as np
-from scipy.linalg.lapack import dposv
 
 from kselect.errors import TrialError
 from kselect.learners.base import memoised
-from kselect.learners.factor import require_digits, weights
 from kselect.learners.problem import Fit, LowRank, Problem
 from kselect.learners.series import HeldOutSeries, Modes, is_positive_definite, rates_reaching
+from kselect.learners.spectral import require_digits, weights
 from kselect.learners.tiny_predictions import (
     Sums,
     batches,
@@ -36,6 +35,7 @@ from kselect.learners.tiny_predictions import (
     sums_of_others,
 )
 from kselect.numerics.folds import Folds
+from kselect.numerics.lapack import dposv
 from kselect.numerics.linalg import Array, Index, Mask
 
 # The largest share of a ridge that rounding errors of the columns may reach: the predictions keep four digits.
@@ -273,7 +273,7 @@ def solve_normal(normal: Array, gammas: Array, right: Array) -> Array:
     for i, gamma in enumerate(gammas.tolist()):
         system = normal.copy(order="F")
         system[np.diag_indices_from(system)] += gamma
-        _, solved, failed = dposv(system, right, lower=1, overwrite_a=1)
+        _, solved, failed = dposv(system, right, overwrite=True)
         if failed:
             raise TrialError("the normal equations without a fold are singular")
         out[:, i] = solved.T

@@ -33,16 +33,17 @@ def reciprocal(values: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Dense:
-    """A whole kernel matrix; ``known`` is its factor if it has been computed before."""
+    """A whole kernel matrix; ``known`` is its factor if it has been computed before, ``ridges`` their number."""
 
     K: Array
     diagonal: Array
     known: Factor | None = None
+    ridges: int | None = None
 
     @cached_property
     def factor(self) -> Factor:
         """The cheapest factor that is exact to rounding."""
-        return factorise(self.K) if self.known is None else self.known
+        return factorise(self.K, self.ridges) if self.known is None else self.known
 
     def row_squares(self) -> Array:
         """Return ``sum_j K_ij^2``."""
@@ -167,7 +168,9 @@ class Problem:
         elif self.columns is not None:
             self.matrix = LowRank(self.columns)
         else:
-            self.matrix = Dense(self.K, np.diagonal(self.K), self.factor)
+            # Folds of another size have ridges of their own.
+            ridges = len(self.lams) * (1 if self.ridge == "fixed" else 2)
+            self.matrix = Dense(self.K, np.diagonal(self.K), self.factor, ridges)
 
     def drawn(self, count: int) -> Index:
         """Return ``count`` random rows, ascending; the first ones if the problem has no random order."""

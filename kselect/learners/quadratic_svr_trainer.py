@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from kselect.errors import TrialError
 from kselect.learners.tiny_predictions import SMALL, bias, products
+from kselect.numerics.lapack import dpotrf, dpotrs, dtrtri
 from kselect.numerics.linalg import EPS, Array, Index, Mask
 
 # The tolerance of the optimality conditions, relative to the range of the targets.
@@ -110,10 +110,10 @@ class TubeSystem:
     def __init__(self, K: Array, A: Index, gamma: float, name: str) -> None:
         M = K[np.ix_(A, A)] if len(A) < len(K) else K.copy()
         M[np.diag_indices_from(M)] += gamma
-        self.C, failed = dpotrf(M.T, lower=1, overwrite_a=1)
+        self.C, failed = dpotrf(M.T, overwrite=True, clean=True)
         if failed or not np.isfinite(self.C[-1, -1]):
             raise TrialError(f"K + n lam I is not positive definite to rounding: {name}")
-        self.p = dpotrs(self.C, np.ones(len(A)), lower=1)[0]
+        self.p = dpotrs(self.C, np.ones(len(A)))
         self.total = float(self.p.sum())
 
     def solve(self, right: Array) -> tuple[Array, Array]:
@@ -122,12 +122,12 @@ class TubeSystem:
         Refining the solution gains nothing: the residual of the equations is the rounding error of ``K alpha``.
         """
         b = (self.p @ right) / self.total
-        return dpotrs(self.C, right, lower=1)[0] - np.multiply.outer(self.p, b), np.asarray(b)
+        return dpotrs(self.C, right) - np.multiply.outer(self.p, b), np.asarray(b)
 
     @cached_property
     def _inverse(self) -> Array:
         """``C^{-1}``, a triangle that costs as much as C did."""
-        return np.asarray(dtrtri(self.C, lower=1)[0])
+        return dtrtri(self.C)
 
     def block(self, F: Index) -> Array:
         """Return ``P_FF`` for positions F in A."""

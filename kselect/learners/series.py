@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf
 
 from kselect.learners.base import memoised
 from kselect.learners.problem import Problem
 from kselect.numerics.folds import Folds
+from kselect.numerics.lapack import dpotrf
 from kselect.numerics.linalg import Array, Index, Mask
 
 
@@ -145,7 +145,7 @@ def rates_reaching(
 
 def is_positive_definite(matrix: Array) -> bool:
     """Return whether a Cholesky factorisation succeeds; the matrix is overwritten."""
-    return bool(dpotrf(matrix, lower=1, overwrite_a=1, clean=0)[1] == 0)
+    return not dpotrf(matrix, overwrite=True)[1]
 
 
 def largest_rate(rows: Index, folds: Folds, ridge: float, block: Callable[[Index], Array]) -> float:

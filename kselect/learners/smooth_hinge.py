@@ -24,7 +24,6 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg.lapack import dpotri, dpotrs
 
 from kselect.errors import ConfigError
 from kselect.learners.base import Fit, Operator, Problem, RightSide, learner, memoised
@@ -43,6 +42,7 @@ from kselect.learners.smooth_hinge_trainer import (
     zones_without,
 )
 from kselect.numerics.folds import Folds
+from kselect.numerics.lapack import dpotri, dpotrs
 from kselect.numerics.linalg import Array, Index
 
 # With this many free rows and folds, a shared factor is cheaper than one per fold and step.
@@ -192,7 +192,7 @@ class SmoothHingePath(FrozenZoneSeries):
         problem, Q = self.training_problem(ridge), self.solutions[ridge].zones.free.nonzero()[0]
         if not len(Q):
             return 0.0
-        G = dpotri(problem.factor(self.signed.Ky.take(Q, 0).take(Q, 1)), lower=1)[0]
+        G = dpotri(problem.factor(self.signed.Ky.take(Q, 0).take(Q, 1)), overwrite=True)
         return largest_rate(Q, folds, problem.rho, lambda F: G[np.ix_(F, F)])
 
     def fbif(
@@ -226,7 +226,7 @@ def taylor_series(problem: HingeProblem, full: HingeSolution, folds: Folds, orde
     for q in range(1, order + 1):
         if factor is not None:
             right = -D[Q] * s - (Ky.take(Q, 0) @ a if q == 1 else 0.0)
-            a[Q] = dpotrs(factor, right, lower=1)[0]
+            a[Q] = dpotrs(factor, right)
         z = Ky @ a
         total += z
         out[q] += total[np.arange(folds.n), folds.numbers]

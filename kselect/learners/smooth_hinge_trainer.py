@@ -31,9 +31,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dposv, dpotrf, dpotrs, dtrtri
 
 from kselect.errors import TrialError
+from kselect.numerics.lapack import dposv, dpotrf, dpotrs, dtrtri
 from kselect.numerics.linalg import EPS, Array, Index, Mask
 
 # The tolerance of the slope ``gamma a - pull(z)``.
@@ -124,10 +124,10 @@ class HingeProblem:
     def factor(self, block: Array) -> Array:
         """Return the Cholesky factor of ``block + rho I``; the block is overwritten."""
         block.ravel()[:: len(block) + 1] += self.rho
-        factor, failed = dpotrf(block.T, lower=1, overwrite_a=1, clean=0)
+        factor, failed = dpotrf(block.T, overwrite=True)
         if failed:
             raise TrialError(f"K + 4 h lam n I is not positive definite to rounding: {self.name()}")
-        return np.asarray(factor)
+        return factor
 
 
 class Zones(NamedTuple):
@@ -210,10 +210,10 @@ class SharedFactor:
         self.K, self.U, self.rho = K, U, rho
         block = K.take(U, 0).take(U, 1)
         block.ravel()[:: len(U) + 1] += rho
-        factor, failed = dpotrf(block.T, lower=1, overwrite_a=1)
+        factor, failed = dpotrf(block.T, overwrite=True, clean=True)
         if failed:
             raise TrialError(SINGULAR)
-        self.R: Array = dtrtri(factor, lower=1, overwrite_c=1)[0].T
+        self.R: Array = dtrtri(factor, overwrite=True).T
         self.place = np.full(len(K), -1, dtype=np.intp)
         self.place[U] = np.arange(len(U))
         # The rows of ``K_EU R`` that have been computed.
@@ -252,10 +252,10 @@ class SharedFactor:
 
 def positive_solution(block: Array, right: Array) -> Array:
     """Return ``block^{-1} right``."""
-    _, x, failed = dposv(block, right, lower=1, overwrite_a=1)
+    _, x, failed = dposv(block, right, overwrite=True)
     if failed:
         raise TrialError(SINGULAR)
-    return np.asarray(x)
+    return x
 
 
 def solve(problem: HingeProblem, zones: Zones, shared: SharedFactor | None = None) -> HingeSolution:
@@ -276,7 +276,7 @@ def solve(problem: HingeProblem, zones: Zones, shared: SharedFactor | None = Non
             z = Ky @ a
         return HingeSolution(a, z, zones)
     rows = Ky.take(Q, 0)
-    a[Q] = x = dpotrs(problem.factor(rows.take(Q, 1)), right, lower=1)[0]
+    a[Q] = x = dpotrs(problem.factor(rows.take(Q, 1)), right)
     return HingeSolution(a, fixed + x @ rows if 3 * len(Q) < len(a) else Ky @ a, zones)
 
 

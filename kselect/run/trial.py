@@ -242,7 +242,7 @@ def probed(
 
 def fits_at(context: TrainingContext, point: GridPoint) -> tuple[Fit, ...]:
     """Return the fit of each target at one grid point."""
-    problem = context.problem(point.kernel).changed(lams=np.array([point.lam]))
+    problem = context.problem(point.kernel, np.array([point.lam]))
     learner, params = LEARNERS.find(context.learner.name), dict(context.learner.params)
     targets = (problem.of_target(i, problem.lams) for i in range(len(context.targets)))
     return tuple(learner.path(target, **params).fit() for target in targets)

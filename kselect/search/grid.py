@@ -135,7 +135,8 @@ def score_kernels(
 ) -> Iterator[KernelScores]:
     """Yield the scores of every kernel in grid order, with the paths of one kernel per thread in memory.
 
-    Threads are enough, because LAPACK releases the interpreter lock.
+    Threads are enough, because numpy's products and LAPACK by address (numerics/lapack.py) do not hold the
+    interpreter's lock.
     """
     keep_freed_memory()
     if n_jobs == 1:
@@ -307,7 +308,7 @@ def evaluate_probes(
     paths: dict[Choice, Path] = {}
     with np.errstate(divide="raise", invalid="raise", over="raise"):
         try:
-            problem = context.problem(point.kernel).changed(lams=np.array([point.lam]))
+            problem = context.problem(point.kernel, np.array([point.lam]))
         except NUMERICAL as error:
             return dict.fromkeys(probes, reason(error))
         for probe in probes:

@@ -1,13 +1,13 @@
 """The pruned search: the minimum of exact k-fold cross-validation, without a score for every candidate.
 
-The bounds hold for k-CV with the hinge loss of the smoothed-hinge SVM and with the squared loss of KRR. Other
+The bounds hold for k-CV with the hinge loss of the smoothed-hinge SVM and the squared loss of KRR and LSSVM. Other
 losses, learners and criteria, a fixed ridge and several targets are searched on the grid. So is a method with a
 candidate that fails, because the grid names the candidates that it excludes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -24,46 +24,52 @@ from kselect.learners.factor import Factor, factorise
 from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
+from kselect.numerics.losses import LOSSES
+from kselect.search import pruned_hinge, pruned_square
 from kselect.search.grid import NUMERICAL, Demand, Results, search_grid
-from kselect.search.pruned_grid import (
-    BestPair,
-    FoldedGrid,
-    KernelBounds,
-    MakeFactor,
-    Pruned,
-    Trail,
-    Work,
-    order_of,
-)
-from kselect.search.pruned_hinge import HingeBounds
-from kselect.search.pruned_square import SquareBounds
+from kselect.search.pruned_grid import BestPair, FoldedGrid, Pruned, Way, Work, order_of
 from kselect.search.training_context import TrainingContext
 
-PrunedLearner = Literal["smooth-hinge", "krr"]
+PrunedLearner = Literal["smooth-hinge", "krr", "lssvm"]
 # The loss whose mean over rows is minimised.
-PRUNED_LOSSES: dict[PrunedLearner, str] = {"smooth-hinge": "hinge", "krr": "squared"}
+PRUNED_LOSSES: dict[PrunedLearner, str] = {
+    "smooth-hinge": "hinge",
+    "krr": "squared",
+    "lssvm": "squared",
+}
 # The criteria that are exact cross-validation; for the square loss a Newton step is exact.
-EXACT = {"smooth-hinge": ("k-CV",), "krr": ("k-CV", "k-Newton")}
+EXACT = {"smooth-hinge": ("k-CV",), "krr": ("k-CV", "k-Newton"), "lssvm": ("k-CV",)}
+# Rows whose distances give the most promising width.
+SAMPLED = 500
 # Bytes of factors that are kept for later searches.
 ROOM = 2**30
+Watch = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """The best grid point, and how much was fitted to find it."""
+    """The best grid point, how much was fitted to find it, and what is known of the surface.
+
+    ``scores`` (kernels, ridges) is exact for everything within the slack of the best, and not a number where a pair
+    was dropped. ``held_out`` are the predictions (1, n) of the choice without each row's fold.
+    """
 
     found: BestPoint
     work: Work
+    scores: Array
+    held_out: Array
 
 
-def search_pruned(context: TrainingContext, demand: Demand) -> Results:
+def search_pruned(context: TrainingContext, demand: Demand, n_jobs: int = 1) -> Results:
     """Find the minimum with bounds if they hold for the method, and search the grid for the other methods."""
     pruned = [m for m, settings in demand.items() if settings and prunes(context, m)]
+    counts = dict.fromkeys(m.folds for m in pruned)
+    shares = len(counts) > 1 or len(pruned) < len(demand)
     try:
-        minima = {k: find_minimum(context, k) for k in dict.fromkeys(m.folds for m in pruned)}
+        minima = {k: find_minimum(context, k, shares=shares, n_jobs=n_jobs) for k in counts}
         known = {m: one for m in pruned if (one := minima[m.folds]) is not None}
         rest = {m: settings for m, settings in demand.items() if m not in known}
-        results = search_grid(context, rest) if rest else {}
+        results = search_grid(context, rest, n_jobs) if rest else {}
     finally:
         context.factors.clear()
     return results | {(m, s): one.found for m, one in known.items() for s in demand[m]}
@@ -83,28 +89,58 @@ def prunes(context: TrainingContext, method: Method) -> bool:
     )
 
 
-def find_minimum(context: TrainingContext, k: int | None) -> Minimum | None:
-    """Return the best grid point of exact k-fold cross-validation with its fit; None if a candidate failed."""
+def find_minimum(
+    context: TrainingContext,
+    k: int | None,
+    *,
+    slack: float = 0.0,
+    n_jobs: int = 1,
+    watch: Watch = lambda done, total: None,
+    shares: bool = False,
+) -> Minimum | None:
+    """Return the best grid point of exact k-fold cross-validation with its fit; None if a candidate failed.
+
+    Everything within a factor of ``1 + slack`` of the best keeps its exact score. The score of the choice comes
+    from its own path, so that it does not depend on the way of the search or on the number of threads. A search
+    that ``shares`` the context with others keeps the factors of its kernels for them.
+    """
     assert k is not None
+    folds = context.folds(k)
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
-            chosen = select_minimum(context, context.folds(k))
+            chosen = select_minimum(context, folds, slack, n_jobs, watch, shares)
             if chosen.excluded:
                 return None
             point = GridPoint(context.kernels[chosen.kernel], context.lams[chosen.ridge])
-            problem = context.problem(point.kernel).changed(lams=np.array([point.lam]))
-            learner = LEARNERS[context.learner.name]
-            fit = learner.path(problem, **dict(context.learner.params)).fit()
-            return Minimum(BestPoint(point, chosen.score, (fit,)), chosen.work)
+            problem = context.problem(point.kernel, np.array([point.lam]))
+            path = LEARNERS[context.learner.name].path(problem, **dict(context.learner.params))
+            held = path.held_out(folds)
+            loss = LOSSES[PRUNED_LOSSES[context.learner.name]]  # type: ignore[index]
+            scores = np.full((len(context.kernels), len(context.lams)), np.nan)
+            for pair, total in chosen.totals.items():
+                scores[pair] = total / context.n
+            score = float(loss(context.targets[0], held[0]).mean())
+            scores[chosen.kernel, chosen.ridge] = score
+            return Minimum(BestPoint(point, score, (path.fit(),)), chosen.work, scores, held)
     except NUMERICAL:
         return None
 
 
-def select_minimum(context: TrainingContext, folds: Folds) -> Pruned:
+def select_minimum(
+    context: TrainingContext,
+    folds: Folds,
+    slack: float = 0.0,
+    n_jobs: int = 1,
+    watch: Watch = lambda done, total: None,
+    shares: bool = False,
+) -> Pruned:
     """Sort the rows by fold, and select from the kernels outward from the most promising one."""
     learner: PrunedLearner = context.learner.name  # type: ignore[assignment]
     order = order_of(folds)
     points = Points(context.X[order])
+    for kind in {type(kernel) for kernel in context.kernels}:
+        kind.shared(points)
+    factors = [partial(factor_of, context, kernel, order) for kernel in context.kernels]
     return select_exactly(
         [partial(kernel.gram, points) for kernel in context.kernels],
         context.targets[0][order],
@@ -113,7 +149,10 @@ def select_minimum(context: TrainingContext, folds: Folds) -> Pruned:
         learner,
         ridge=context.ridge,
         start=most_promising(context.kernels, points),
-        factors=[partial(factor_of, context, kernel, order) for kernel in context.kernels],
+        factors=factors if shares else None,
+        slack=slack,
+        n_jobs=n_jobs,
+        watch=watch,
         **dict(context.learner.params),
     )
 
@@ -135,8 +174,9 @@ def most_promising(kernels: Sequence[Kernel], points: Points) -> int:
     """
     taus = [kernel.tau for kernel in kernels if isinstance(kernel, Gaussian)]
     if len(taus) == len(kernels):
-        distances = points.distances.squared[np.triu_indices(len(points.X), 1)]
-        median = float(np.median(distances)) / 2.0
+        some = slice(None, None, -(-len(points.X) // SAMPLED))  # of all folds
+        distances = points.distances.squared[some, some]
+        median = float(np.median(distances[np.triu_indices(len(distances), 1)])) / 2.0
         if median > 0:
             return int(np.argmin(np.abs(np.log(np.asarray(taus)) - np.log(median))))
     return len(kernels) // 2
@@ -152,27 +192,49 @@ def select_exactly(
     ridge: RidgeMode = "per-fold",
     h: float = 0.05,
     start: int | None = None,
-    factors: Sequence[MakeFactor] | None = None,
+    factors: Sequence[Callable[[], Factor]] | None = None,
+    slack: float = 0.0,
+    n_jobs: int = 1,
+    watch: Watch = lambda done, total: None,
 ) -> Pruned:
-    """Return the kernel and ridge of the lowest k-fold error: hinge loss (smooth-hinge) or squared loss (krr).
+    """Return the kernel and ridge of the lowest k-fold error: hinge loss (smooth-hinge) or squared loss.
 
     ``grams[i]()`` is the i-th kernel matrix; it is not copied if its rows are already in fold order. The kernels
     are tried outward from ``start`` (default: the middle one); a good kernel early on drops more of the others.
-    ``factors`` give the kernels' factors in fold order if other searches need them too (KRR only).
+    ``factors`` give the kernels' factors in fold order if other searches need them too (square loss only).
     """
     if learner == "smooth-hinge" and not np.isin(y, (-1.0, 1.0)).all():
         raise ConfigError("smooth-hinge is for two classes, labelled -1 and +1")
-    grid = FoldedGrid.of(y, np.asarray(lams, dtype=np.float64), folds, ridge)
+    lams = np.asarray(lams, dtype=np.float64)
+    grid = FoldedGrid.of(y, lams, folds, ridge, bias=learner == "lssvm")
+    best = BestPair(grid, slack)
 
-    def make_bounds(kernel: int, K: Array, near: Trail | None) -> KernelBounds:
+    def way_of(kernel: int) -> Way:
+        """Return how the ridges of a kernel are judged."""
         if learner == "smooth-hinge":
-            return HingeBounds(K, grid, near, h=h)
-        return SquareBounds(K, grid, near, factors[kernel] if factors else None)
+            return partial(pruned_hinge.judge, h=h)
+        known = factors and factors[kernel]
+        return partial(pruned_square.judge, factorise=(lambda _: known()) if known else factorise)
 
-    best = BestPair(grid)
-    for kernel in outward(len(grams) // 2 if start is None else start, len(grams)):
-        best.add(kernel, partial(in_fold_order, grams[kernel], folds), make_bounds)
+    def visit(kernel: int) -> None:
+        with np.errstate(divide="raise", invalid="raise", over="raise"):
+            best.add(kernel, partial(in_fold_order, grams[kernel], folds), way_of(kernel))
+
+    every = outward(len(grams) // 2 if start is None else start, len(grams))
+    for done, _ in enumerate(in_threads(visit, every, n_jobs), 1):
+        watch(done, len(every))
     return best.found()
+
+
+def in_threads(visit: Callable[[int], None], kernels: Sequence[int], n_jobs: int) -> Iterator[None]:
+    """Visit the kernels in order, each by the next free thread."""
+    if n_jobs == 1:
+        yield from map(visit, kernels)
+        return
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs, prefer="threads", return_as="generator", batch_size=1)
+    yield from parallel(delayed(visit)(kernel) for kernel in kernels)
 
 
 def outward(start: int, count: int) -> list[int]:

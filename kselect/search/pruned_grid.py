@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from threading import Lock
+from typing import Any
 
 import numpy as np
 
 from kselect.errors import TrialError
-from kselect.learners.factor import Factor
 from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds
-from kselect.numerics.linalg import Array, Index, Mask
+from kselect.numerics.linalg import Array, Index
 
 # A bound must exceed the best error by this share, so that the tolerance of the trainers cannot drop the minimum.
 SLACK = 1e-9
@@ -46,12 +46,15 @@ class FoldedGrid:
     lams: Array
     sizes: Index
     ridge: RidgeMode
+    bias: bool = False
 
     @classmethod
-    def of(cls, y: Array, lams: Array, folds: Folds, ridge: RidgeMode) -> FoldedGrid:
+    def of(
+        cls, y: Array, lams: Array, folds: Folds, ridge: RidgeMode, *, bias: bool = False
+    ) -> FoldedGrid:
         """Sort the rows: first fold 0, then fold 1, ..."""
         sizes = np.array([len(F) for F in folds.members], dtype=np.intp)
-        return cls(y[order_of(folds)], lams, sizes, ridge)
+        return cls(y[order_of(folds)], lams, sizes, ridge, bias)
 
     @property
     def n(self) -> int:
@@ -84,6 +87,11 @@ class FoldedGrid:
         most = self.n if self.ridge == "fixed" else self.n - int(self.sizes.min())
         return GammaRange(factor * self.rows() * self.lams, factor * most * self.lams)
 
+    def fold_gammas(self, ridges: Index) -> Array:
+        """Return ``lam rows`` without each fold, (ridges, folds)."""
+        rows = np.array([self.rows(fold) for fold in range(len(self.sizes))])
+        return np.outer(self.lams[ridges], rows)
+
     def by_fold(self, values: Array) -> Array:
         """Return the sums over the rows (the last axis) of each fold."""
         return np.add.reduceat(values, self.starts, axis=-1)
@@ -111,34 +119,6 @@ class Candidate:
     expected: Array
 
 
-@dataclass(frozen=True, eq=False)
-class Trail:
-    """The start for a neighbouring kernel: zones ``(free, top)`` for each ridge, and the number of ridges left."""
-
-    zones: Mapping[int, tuple[Mask, Mask]]
-    survivors: int
-
-
-class KernelBounds(Protocol):
-    """Bounds and exact losses for one kernel matrix."""
-
-    def untrained(self, best: float) -> Array:
-        """Return lower bounds (ridges, folds) without any fit, only as tight as needed to exceed the best error."""
-
-    def candidates(self, bounds: Array, best: float) -> list[Candidate]:
-        """Return the ridges whose bounds, after a fit on all rows, do not exceed the best error."""
-
-    def loss(self, ridge: int, fold: int) -> float:
-        """Return the summed loss on a fold of the model without it."""
-
-    def trail(self) -> Trail | None:
-        """Return the start for a neighbouring kernel; None if nothing was fitted."""
-
-
-MakeFactor = Callable[[], Factor]
-MakeBounds = Callable[[int, Array, Trail | None], KernelBounds]
-
-
 @dataclass
 class Work:
     """The numbers of kernels seen, kernels fitted, pairs trained and folds trained."""
@@ -151,73 +131,101 @@ class Work:
 
 @dataclass(frozen=True)
 class Pruned:
-    """The pair with the lowest error: its positions among kernels and ridges, and the mean loss over rows."""
+    """The pair with the lowest error: its positions among kernels and ridges, and the mean loss over rows.
+
+    ``totals`` has the summed loss of every pair within the slack of the best one.
+    """
 
     kernel: int
     ridge: int
     score: float
     work: Work
     excluded: tuple[tuple[int, str], ...]
+    totals: Mapping[tuple[int, int], float]
+
+
+# Settles the ridges of one kernel: its position, its matrix in fold order, the grid, the best pair so far.
+Way = Callable[[int, Array, FoldedGrid, "BestPair"], None]
 
 
 @dataclass
 class BestPair:
-    """The pair with the lowest summed loss so far."""
+    """The pair with the lowest summed loss so far, for all threads; of pairs that tie the first in grid order.
+
+    Everything within a factor of ``1 + slack`` of the best keeps its exact sum in ``totals``.
+    """
 
     grid: FoldedGrid
+    slack: float = 0.0
     best: float = np.inf
-    pair: tuple[int, int] | None = None
+    totals: dict[tuple[int, int], float] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
     excluded: list[tuple[int, str]] = field(default_factory=list)
-    trails: dict[int, Trail] = field(default_factory=dict)
+    # What a kernel leaves to its neighbours: whatever its way knows how to use.
+    trails: dict[int, Any] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
 
     @property
     def limit(self) -> float:
         """The sum that bounds must exceed to drop a pair."""
-        return self.best + SLACK * abs(self.best)
+        return (1.0 + self.slack) * self.best + SLACK * abs(self.best)
 
-    def add(self, kernel: int, gram: Callable[[], Array], make_bounds: MakeBounds) -> None:
-        """Compare one more kernel, which starts from the trail of the nearest kernel."""
-        near = min(self.trails, key=lambda i: abs(i - kernel), default=None)
-        try:
-            bounds = make_bounds(kernel, gram(), None if near is None else self.trails[near])
-            self._try_ridges(kernel, bounds)
-        except TrialError as error:
-            self.excluded.append((kernel, str(error)))
-            return
-        if trail := bounds.trail():
+    def count(self, **more: int) -> None:
+        """Add to the counts of the work."""
+        with self._lock:
+            for name, number in more.items():
+                setattr(self.work, name, getattr(self.work, name) + number)
+
+    def near(self, kernel: int) -> Any:
+        """Return what the nearest kernel has left; None if none has."""
+        with self._lock:
+            nearest = min(self.trails, key=lambda i: abs(i - kernel), default=None)
+            return None if nearest is None else self.trails[nearest]
+
+    def leave(self, kernel: int, trail: Any) -> None:
+        """Leave something to neighbouring kernels."""
+        with self._lock:
             self.trails[kernel] = trail
 
-    def _try_ridges(self, kernel: int, found: KernelBounds) -> None:
-        """Train the ridges of one kernel, the most promising first."""
-        self.work.kernels += 1
-        bounds = found.untrained(self.limit)
-        if not (bounds.sum(axis=1) <= self.limit).any():
-            return
-        self.work.kernels_fitted += 1
-        candidates = found.candidates(bounds, self.limit)
-        for candidate in sorted(candidates, key=lambda c: (float(c.expected.sum()), c.ridge)):
-            self._try_folds(kernel, candidate, found)
+    def add(self, kernel: int, gram: Callable[[], Array], way: Way) -> None:
+        """Compare the ridges of one more kernel; a kernel that fails is excluded."""
+        self.count(kernels=1)
+        try:
+            way(kernel, gram(), self.grid, self)
+        except TrialError as error:
+            with self._lock:
+                self.excluded.append((kernel, str(error)))
 
-    def _try_folds(self, kernel: int, candidate: Candidate, found: KernelBounds) -> None:
+    def try_folds(
+        self,
+        kernel: int,
+        candidate: Candidate,
+        loss: Callable[[int, int], float],
+    ) -> None:
         """Train fold by fold, the most informative first, until the sum exceeds the limit."""
         bounds = candidate.bounds.copy()
         if bounds.sum() > self.limit:
             return
-        self.work.pairs += 1
+        self.count(pairs=1)
         for fold in np.argsort(candidate.bounds - candidate.expected, kind="stable").tolist():
-            bounds[fold] = found.loss(candidate.ridge, fold)
-            self.work.folds += 1
+            bounds[fold] = loss(candidate.ridge, fold)
+            self.count(folds=1)
             if bounds.sum() > self.limit:
                 return
-        pair, total = (kernel, candidate.ridge), float(bounds.sum())
-        if total < self.best or (total == self.best and pair < (self.pair or pair)):
-            self.best, self.pair = total, pair
+        self.settle(kernel, candidate.ridge, float(bounds.sum()))
+
+    def settle(self, kernel: int, ridge: int, total: float) -> None:
+        """Note the exact sum of a pair."""
+        with self._lock:
+            self.totals[kernel, ridge] = total
+            self.best = min(self.best, total)
 
     def found(self) -> Pruned:
         """Return the best pair."""
-        if self.pair is None or not np.isfinite(self.best):
-            why = f": {self.excluded[0][1]}" if self.excluded else ""
+        near = {pair: total for pair, total in self.totals.items() if total <= self.limit}
+        excluded = tuple(sorted(self.excluded))
+        if not np.isfinite(self.best):
+            why = f": {excluded[0][1]}" if excluded else ""
             raise TrialError(f"no kernel and ridge of the grid has a finite score{why}")
-        score = self.best / self.grid.n
-        return Pruned(*self.pair, score, self.work, tuple(self.excluded))
+        pair = min(near, key=lambda one: (near[one], one))
+        return Pruned(*pair, near[pair] / self.grid.n, self.work, excluded, near)

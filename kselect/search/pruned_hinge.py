@@ -16,7 +16,8 @@ absence of a fold helps, the fold that helps most counts as absent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,18 +31,26 @@ from kselect.learners.smooth_hinge_trainer import (
     value,
     zones_of,
 )
-from kselect.numerics.linalg import Array
+from kselect.numerics.linalg import Array, Mask
 from kselect.numerics.losses import hinge
 from kselect.search.pruned_grid import (
     AT_REST,
     FAR,
     ROUNDS,
+    BestPair,
     Candidate,
     FoldedGrid,
     GammaRange,
-    Trail,
     without_own_fold,
 )
+
+
+@dataclass(frozen=True, eq=False)
+class Trail:
+    """The start for a neighbouring kernel: zones ``(free, top)`` for each ridge, and the number of ridges left."""
+
+    zones: Mapping[int, tuple[Mask, Mask]]
+    survivors: int
 
 
 class HingeBounds:
@@ -128,6 +137,20 @@ class HingeBounds:
         """Return the zones of the fits."""
         zones = {ridge: (fit.zones.free, fit.zones.top) for ridge, fit in self.fits.items()}
         return Trail(zones, self.survivors) if zones else None
+
+
+def judge(kernel: int, K: Array, grid: FoldedGrid, best: BestPair, h: float) -> None:
+    """Settle the ridges of one kernel that the bounds leave, the most promising first; K is in fold order."""
+    found = HingeBounds(K, grid, best.near(kernel), h=h)
+    bounds = found.untrained(best.limit)
+    if not (bounds.sum(axis=1) <= best.limit).any():
+        return
+    best.count(kernels_fitted=1)
+    candidates = found.candidates(bounds, best.limit)
+    for candidate in sorted(candidates, key=lambda c: (float(c.expected.sum()), c.ridge)):
+        best.try_folds(kernel, candidate, found.loss)
+    if trail := found.trail():
+        best.leave(kernel, trail)
 
 
 def boundary(survives: Callable[[int], bool], start: int, count: int) -> int:

@@ -62,13 +62,13 @@ class TrainingContext:
         self.folds: Callable[[int], Folds] = self.given_folds or drawn
         self.factors: dict[Kernel, Factor] = {}
 
-    def problem(self, kernel: Kernel) -> Problem:
-        """Return the kernel matrix or its Nystrom columns, with the first target and every ridge."""
+    def problem(self, kernel: Kernel, lams: Array | None = None) -> Problem:
+        """Return the kernel matrix or its Nystrom columns, with the first target and every ridge, or some."""
         if self.landmarks is None:
             K, columns = kernel.gram(self.points), None
         else:
             K, columns = np.empty((0, 0)), nystrom_columns(kernel, self.points, self.landmarks)
-        lams = np.array(self.lams)
+        lams = np.array(self.lams) if lams is None else lams
         return Problem(
             *(self.X, self.targets[0], kernel, K, lams, self.ridge, columns),
             order=self.order,

@@ -1,14 +1,15 @@
 """Several criteria on the same rows: the choice of each, and its quality on rows that the choice has not seen.
 
-All criteria share the same paths, so that each kernel is factorised only once. The outer cross-validation imputes,
-encodes, scales, lays the grid and chooses using the training part of each fold only.
+All criteria share the same paths, so that each kernel is factorised only once; a minimum that bounds can find is
+searched by itself. The outer cross-validation imputes, encodes, scales, lays the grid and chooses using the
+training part of each fold only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from time import perf_counter
 
 import numpy as np
@@ -20,6 +21,7 @@ from kselect.datasets.prepare import fit_preparation
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array, Index
 from kselect.search.grid import Best, score_kernels
+from kselect.search.pruned import find_minimum, prunes
 from kselect.selection.engine import check, decision_values, require, training_context, warm
 from kselect.selection.held_out import Quality, quality_of
 from kselect.selection.own_data import OwnData
@@ -76,14 +78,22 @@ def search_all(
     """Return the choice of every method, the seconds spent on each method only, and the landmark rows."""
     folds = cache(lambda k: draw_folds(len(X), k, stream(request.seed, "folds")))
     context = replace(training_context(X, targets, request, folds), keeps_held_out=False)
-    best, seconds = {m: Best(SELECTED) for m in methods}, dict.fromkeys(methods, 0.0)
+    seconds, found = dict.fromkeys(methods, 0.0), dict[Method, BestPoint]()
     with threadpool_limits(1):
         warm(context.points, request.kernels)
-        for visit in score_kernels(context, tuple(methods), request.n_jobs):
-            for method in methods:
+        for method in filter(partial(prunes, context), methods):
+            started = perf_counter()
+            if minimum := find_minimum(context, method.folds, n_jobs=request.n_jobs):
+                found[method] = minimum.found
+            seconds[method] = perf_counter() - started
+        rest = tuple(m for m in methods if m not in found)
+        best = {m: Best(SELECTED) for m in rest}
+        for visit in score_kernels(context, rest, request.n_jobs) if rest else ():
+            for method in rest:
                 best[method].update(context, visit, method)
                 seconds[method] += visit.seconds[method]
-    return {m: require(best[m].result()) for m in methods}, seconds, context.landmarks
+    found |= {m: require(best[m].result()) for m in rest}
+    return found, seconds, context.landmarks
 
 
 def outer_decisions(

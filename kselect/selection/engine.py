@@ -123,7 +123,7 @@ def select(
     with threadpool_limits(1):  # one BLAS thread for each of our own threads
         if request.method.search:
             return by_learning(context, request, started)
-        if found := by_bounds(context, request, started):
+        if found := by_bounds(context, request, started, watch):
             return found
         return on_grid(context, request, started, watch)
 
@@ -136,18 +136,21 @@ def by_learning(context: TrainingContext, request: Request, started: float) -> S
     return Selection(one, np.array([[found.score]]), found, None, perf_counter() - started, 0.0)
 
 
-def by_bounds(context: TrainingContext, request: Request, started: float) -> Selection | None:
+def by_bounds(
+    context: TrainingContext, request: Request, started: float, watch: Callable[[int, int], None]
+) -> Selection | None:
     """Find the minimum by bounds, without the surface; None if not requested or not possible."""
-    if request.search == "grid" or not prunes(context, request.method):
+    one = len(request.kernels) * len(request.lams) == 1
+    if request.search == "grid" or one or not prunes(context, request.method):
         return None
-    minimum = find_minimum(context, request.method.folds)
+    minimum = find_minimum(context, request.method.folds, n_jobs=request.n_jobs, watch=watch)
     if minimum is None:
         return None
-    point = minimum.found.point
-    scores = np.full((len(request.kernels), len(request.lams)), np.nan)
-    scores[request.kernels.index(point.kernel), request.lams.index(point.lam)] = minimum.found.score
     seconds = perf_counter() - started
-    return Selection(request, scores, minimum.found, None, seconds, 0.0, minimum.work)
+    return Selection(
+        *(request, minimum.scores, minimum.found, None, seconds, 0.0, minimum.work),
+        held_out=minimum.held_out,
+    )
 
 
 def on_grid(
@@ -193,7 +196,7 @@ def fit_choice(context: TrainingContext, found: BestPoint) -> tuple[Fit, ...]:
     lams, targets = np.array([found.point.lam]), range(len(context.targets))
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
-            problem = context.problem(found.point.kernel)
+            problem = context.problem(found.point.kernel, lams)
             paths = [learner.path(problem.of_target(t, lams), **params) for t in targets]
             return tuple(path.fit() for path in paths)
     except NUMERICAL:  # keep the fit from the full path, which succeeded

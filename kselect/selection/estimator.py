@@ -28,6 +28,7 @@ from kselect.selection.sklearn_terms import (
     folds_of_cv,
     loss_of,
     make_named_kernels,
+    parameters_of,
     warn_about,
 )
 
@@ -84,9 +85,10 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     best_index_ : int
         Index of the choice in ``cv_results_``.
     cv_results_ : dict
-        ``params``, ``param_*``, ``mean_test_score`` and ``rank_test_score`` of every candidate.
+        ``params``, ``param_*``, ``mean_test_score`` and ``rank_test_score`` of every candidate. Where the choice
+        was found by bounds, the first use scores every candidate.
     criterion_path_ : array of shape (kernels, ridges)
-        The criterion of every candidate.
+        The criterion of every candidate, computed in the same way.
     kernel_ : Kernel
         The chosen kernel.
     feature_relevances_ : array of shape (features,)
@@ -208,6 +210,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             nystrom=self.nystrom,
             n_jobs=effective_n_jobs(self.n_jobs),
             seed=int(seed),
+            search="pruned",
         )
 
     def _select(self, X: Array, targets: Array, y: Any, groups: Any) -> None:
@@ -220,15 +223,24 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         self.kernel_ = found.kernel
         self.dual_ = found.best.fits
         self.support_ = X if found.landmarks is None else X[found.landmarks]
-        scores = as_scored(found.scores, self.scoring, targets)
-        self.cv_results_ = cv_results(found, scores.ravel(), self.gamma is not None)
         self.best_index_ = found.position[0] * found.scores.shape[1] + found.position[1]
-        self.best_params_ = self.cv_results_["params"][self.best_index_]
-        self.best_score_ = float(scores[found.position])
-        self.criterion_path_ = found.scores
+        self.best_params_ = parameters_of(found, self.gamma is not None)[self.best_index_]
+        self.best_score_ = float(as_scored(found.scores, self.scoring, targets)[found.position])
         if isinstance(found.kernel, Ard):
             self.feature_relevances_ = found.kernel.relevances()
         self._held_out = HeldOut(found, X, targets, folds)
+
+    @property
+    def criterion_path_(self) -> Array:
+        """The criterion of every candidate; the search by bounds has not computed it."""
+        check_is_fitted(self, "dual_")
+        return self._held_out.surface
+
+    @property
+    def cv_results_(self) -> dict[str, Any]:
+        """The candidates and their scores, as in scikit-learn's searches."""
+        scores = as_scored(self.criterion_path_, self.scoring, self._held_out.targets)
+        return cv_results(self._held_out.selection, scores.ravel(), self.gamma is not None)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn to split a precomputed kernel matrix along both axes."""
@@ -322,6 +334,18 @@ class KernelSelectRegressorCV(RegressorMixin, KernelSelectCV):  # type: ignore[m
         """Return the predictions: (rows,), or (rows, targets) if there were several columns of targets."""
         values = self._decision(X)
         return values.reshape(len(values), *self._outputs)
+
+    @property
+    def criterion_path_(self) -> Array:
+        """The criterion of every candidate; the search by bounds has not computed it."""
+        check_is_fitted(self, "dual_")
+        return self._held_out.surface
+
+    @property
+    def cv_results_(self) -> dict[str, Any]:
+        """The candidates and their scores, as in scikit-learn's searches."""
+        scores = as_scored(self.criterion_path_, self.scoring, self._held_out.targets)
+        return cv_results(self._held_out.selection, scores.ravel(), self.gamma is not None)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that several targets are supported."""

@@ -16,7 +16,7 @@ method with backtracking solves it in a few steps of O(K n) (Lin, Lin and Weng 2
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -30,7 +30,7 @@ from kselect.errors import TrialError
 from kselect.learners import LEARNERS
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array, Index
-from kselect.selection.engine import Selection, training_context
+from kselect.selection.engine import Selection, select, training_context
 
 QualityMeasure = Literal["accuracy", "R2"]
 FOLDS = 5
@@ -87,11 +87,23 @@ class HeldOut:
         if selection.held_out is not None:
             return selection.held_out
         context = training_context(self.X, self.targets, selection.request, lambda _: folds)
-        problem, lams = context.problem(selection.kernel), np.array([selection.lam])
+        lams = np.array([selection.lam])
+        problem = context.problem(selection.kernel, lams)
         learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
         with threadpool_limits(1):
             paths = (learner.path(problem.of_target(t, lams), **params) for t in range(count))
             return np.array([path.held_out(folds)[0] for path in paths])
+
+    @cached_property
+    def surface(self) -> Array:
+        """The criterion at every candidate: what the search knows, else the scores of a search over the grid."""
+        selection = self.selection
+        if selection.work is None:
+            return selection.scores
+        request = replace(selection.request, search="grid")
+        scores = select(self.X, self.targets, request, self.folds).scores
+        scores[selection.position] = selection.score
+        return scores
 
     @property
     def quality(self) -> Quality:

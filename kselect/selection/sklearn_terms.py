@@ -115,10 +115,10 @@ def as_scored(scores: Array, scoring: str | None, targets: Array) -> Array:
     return -scores
 
 
-def cv_results(selection: Selection, scores: Array, in_gamma: bool) -> dict[str, Any]:
-    """Return the candidates in the form of ``cv_results_``: kernels in the outer loop, ridges in the inner one.
+def parameters_of(selection: Selection, in_gamma: bool) -> list[dict[str, float]]:
+    """Return the parameters of the candidates: kernels in the outer loop, ridges in the inner one.
 
-    ``scores`` has one entry per candidate. ``in_gamma`` names the kernel's parameter as scikit-learn does.
+    ``in_gamma`` names the kernel's parameter as scikit-learn does.
     """
 
     def parameters(kernel: Kernel) -> dict[str, float]:
@@ -128,9 +128,14 @@ def cv_results(selection: Selection, scores: Array, in_gamma: bool) -> dict[str,
         return {"gamma": factor / kernel.parameters[key]}
 
     request = selection.request
-    params = [
+    return [
         {**parameters(kernel), "lam": lam} for kernel in request.kernels for lam in request.lams
     ]
+
+
+def cv_results(selection: Selection, scores: Array, in_gamma: bool) -> dict[str, Any]:
+    """Return the candidates in the form of ``cv_results_``; ``scores`` has one entry per candidate."""
+    params = parameters_of(selection, in_gamma)
     columns = {f"param_{name}": np.ma.array([p[name] for p in params]) for name in params[0]}
     ranks = np.array([1 + (scores > score).sum() for score in scores], dtype=np.int32)
     return {**columns, "params": params, "mean_test_score": scores, "rank_test_score": ranks}

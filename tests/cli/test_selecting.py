@@ -299,7 +299,7 @@ def test_the_first_line_states_the_task(
 
 def test_the_table(here: Here) -> None:
     found = here.object("my.csv", *GRID)
-    text = here.says("my.csv", *GRID)
+    text = here.says("my.csv", *GRID, "--search", "grid")
     lines = text.splitlines()
     first = next(i for i, line in enumerate(lines) if line.split()[:1] == ["lam"])
     assert lines[first].split() == ["lam", "0.001", "0.01", "0.1"]

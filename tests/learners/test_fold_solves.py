@@ -13,8 +13,9 @@ from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.learners import LEARNERS, Problem
-from kselect.learners.factor import SpectralFactor
 from kselect.learners.fold_solves import EigenvalueRange, LargeRidges, worthwhile
+from kselect.learners.spectral import SpectralFactor
+from kselect.learners.tridiagonal import CholeskyFactor
 from kselect.numerics.folds import Folds, draw_folds
 
 RNG = np.random.default_rng(2)
@@ -91,13 +92,13 @@ def test_blocks_are_computed_once(size: int, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(fold_solves, "STACK_SIZE", size)
     made: list[int] = []
     for name in ("blocks", "stack"):
-        real = getattr(SpectralFactor, name)
+        real = getattr(CholeskyFactor, name)
 
         def counted(self: Any, F: Any, gammas: Any, real: Any = real) -> Any:
             made.append(len(F))
             return real(self, F, gammas)
 
-        monkeypatch.setattr(SpectralFactor, name, counted)
+        monkeypatch.setattr(CholeskyFactor, name, counted)
     together, make = shared(Gaussian(1.0), "fixed"), LEARNERS["lssvm"]
     folds = Folds.from_numbers(np.arange(23) % 5)
     make.path(together.of_target(0, LAMS)).held_out(folds)
@@ -122,7 +123,7 @@ KERNELS = [Gaussian(1.0), Gaussian(1e3), Gaussian(2.0**-6), Linear(), Polynomial
 def test_predictions_are_those_of_training_without_the_fold(kernel: Kernel, folds: Folds) -> None:
     K = kernel.gram(Points(X_LARGE))
     gammas = {m: (60 - m) * LAMS_LARGE for m in folds.by_size}
-    large = LargeRidges.of(np.linalg.eigvalsh(K)[::-1], folds, gammas, len(TARGETS_LARGE))
+    large = LargeRidges.of(SpectralFactor.of(K), folds, gammas, len(TARGETS_LARGE))
     assert 0 < large.served.sum() < len(LAMS_LARGE) or kernel == Gaussian(2.0**-6)
     for ridges in gammas.values():
         assert (large.range.terms(ridges[large.served]) <= large.count).all()
@@ -141,7 +142,7 @@ def test_predictions_are_those_of_training_without_the_fold(kernel: Kernel, fold
 def test_the_number_of_terms_is_sufficient_and_necessary() -> None:
     """The dropped terms are below rounding; with a third fewer terms they would not be."""
     K = Gaussian(1.0).gram(Points(X_LARGE))
-    interval = EigenvalueRange.of(np.linalg.eigvalsh(K)[::-1])
+    interval = EigenvalueRange.of(*np.linalg.eigvalsh(K)[[-1, 0]])
     gammas = np.array([0.5, 2.0, 8.0]) * interval.half
     s = np.linspace(interval.center - interval.half, interval.center + interval.half, 501)
     x = (s - interval.center) / interval.half
@@ -153,15 +154,15 @@ def test_the_number_of_terms_is_sufficient_and_necessary() -> None:
 
 
 def test_a_ridge_below_rounding_has_no_series() -> None:
-    interval = EigenvalueRange.of(np.array([1e9, 1.0, 0.0]))
+    interval = EigenvalueRange.of(1e9, 0.0)
     assert np.isinf(interval.terms(np.array([1e-12, 0.0]))).all()
     assert np.isfinite(interval.terms(np.array([1e-3, 1e9]))).all()
 
 
 def test_equal_and_zero_eigenvalues() -> None:
-    found = EigenvalueRange.of(np.ones(4)).terms(np.array([0.0, 1.0]))
+    found = EigenvalueRange.of(1.0, 1.0).terms(np.array([0.0, 1.0]))
     assert (found <= 2).all()
-    assert worthwhile(EigenvalueRange.of(np.zeros(4)).terms(np.ones(3)), 1, EQUAL) == 0
+    assert worthwhile(EigenvalueRange.of(0.0, 0.0).terms(np.ones(3)), 1, EQUAL) == 0
 
 
 def test_the_series_is_used_only_if_it_saves_time() -> None:

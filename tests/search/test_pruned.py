@@ -26,6 +26,7 @@ from kselect.learners import LEARNERS, Problem
 from kselect.learners.factor import factorise
 from kselect.learners.problem import RidgeMode
 from kselect.learners.smooth_hinge import smooth_hinge
+from kselect.learners.tridiagonal import TridiagonalFactor
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import LOSSES
@@ -50,17 +51,12 @@ from kselect.search.pruned_hinge import (
     largest_margins,
     margins_at_most,
 )
-from kselect.search.pruned_square import (
-    CholeskyInverses,
-    SpectralInverses,
-    SquareBounds,
-    largest_fits,
-)
+from kselect.search.pruned_square import FoldSystems, SquareBounds
 
 LAMS = 2.0 ** np.arange(-15, 16, 2)
 TAUS = 2.0 ** np.arange(-15, 16, 2)
 WIDTHS = tuple(Gaussian(float(tau)) for tau in TAUS)
-NAMES: tuple[PrunedLearner, ...] = ("smooth-hinge", "krr")
+NAMES: tuple[PrunedLearner, ...] = ("smooth-hinge", "krr", "lssvm")
 RIDGES: tuple[RidgeMode, ...] = ("per-fold", "fixed")
 
 
@@ -90,7 +86,7 @@ def surface(
     rows = []
     for kernel in kernels:
         p = Problem(X, y, kernel, kernel.gram(Points(X)), LAMS, ridge)
-        path: Any = smooth_hinge(p, h=h) if learner == "smooth-hinge" else LEARNERS["krr"].path(p)
+        path: Any = smooth_hinge(p, h=h) if learner == "smooth-hinge" else LEARNERS[learner].path(p)
         rows.append(loss(y, path.held_out(folds)).mean(axis=1))
     return np.array(rows)
 
@@ -161,8 +157,9 @@ def test_linear_and_polynomial_kernels(
     for i, kernel in enumerate(kernels):
         K = kernel.gram(Points(X))
         for j, lam in enumerate(lams.tolist()):
-            if learner == "krr":
-                f = oracles.held_out(K, y, folds.members, lam, False, ridge == "per-fold")
+            if learner != "smooth-hinge":
+                bias = learner == "lssvm"
+                f = oracles.held_out(K, y, folds.members, lam, bias, ridge == "per-fold")
             else:
                 f = slow.held_out(K, y, folds.members, lam, h, ridge == "per-fold")
             scores[i, j] = loss(y, f).mean()
@@ -202,14 +199,17 @@ def test_h_is_not_ignored() -> None:
     assert found.score != select_exactly(grams(X, WIDTHS), y, LAMS, folds, "smooth-hinge").score
 
 
-@pytest.mark.parametrize("few", [0, 100])
-def test_both_ways_to_the_inverses(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eigenvectors, and Cholesky factors where a neighbour is known, give the same result."""
+@pytest.mark.parametrize("learner", ["krr", "lssvm"])
+@pytest.mark.parametrize("few", [0, 1, 100])
+def test_both_ways_to_the_bounds(
+    few: int, learner: PrunedLearner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One factor for all ridges, and Cholesky factors for few, give the same result."""
     monkeypatch.setattr(pruned_square, "FEW", few)
     X, y = data("random", 40)
     folds = numbered(np.random.default_rng(1), 40, 4, False)
-    found = select_exactly(grams(X, WIDTHS), y, LAMS, folds, "krr")
-    assert_lowest(found, surface(X, y, WIDTHS, folds, "krr", "per-fold"))
+    found = select_exactly(grams(X, WIDTHS), y, LAMS, folds, learner)
+    assert_lowest(found, surface(X, y, WIDTHS, folds, learner, "per-fold"))
 
 
 def test_a_kernel_that_fails_is_excluded_by_name() -> None:
@@ -236,7 +236,7 @@ def test_two_classes_only() -> None:
 
 
 def ordered(
-    kind: str, tau: float, k: int, ridge: RidgeMode
+    kind: str, tau: float, k: int, ridge: RidgeMode, bias: bool = False
 ) -> tuple[Array, FoldedGrid, Folds, Array]:
     """Return K in the order of the folds, the grid, the folds in that order, and X."""
     X, y = data(kind, 43)
@@ -245,7 +245,7 @@ def ordered(
     K = Gaussian(tau).gram(Points(X[order]))
     return (
         K,
-        FoldedGrid.of(y, LAMS[:9], folds, ridge),
+        FoldedGrid.of(y, LAMS[:9], folds, ridge, bias=bias),
         Folds.from_numbers(folds.numbers[order]),
         X[order],
     )
@@ -273,23 +273,35 @@ def test_bounds_of_the_hinge_hold(kind: str, tau: float, ridge: RidgeMode) -> No
             assert width.loss(ridge_at, fold) == pytest.approx(losses[ridge_at, fold], abs=1e-8)
 
 
+@pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("ridge", RIDGES)
 @pytest.mark.parametrize("tau", [2.0**-8, 2.0**-5, 2.0**-4, 2.0**-2, 1.0, 2.0**10])
 @pytest.mark.parametrize("kind", KINDS)
-def test_bounds_of_the_square_hold(kind: str, tau: float, ridge: RidgeMode) -> None:
-    """The bounds hold per row before any fit, by the training loss, and by the quadratic form."""
-    K, grid, folds, X = ordered(kind, tau, 5, ridge)
+def test_bounds_of_the_square_hold(kind: str, tau: float, ridge: RidgeMode, bias: bool) -> None:
+    """The bounds hold before any fit and by the training loss; the losses are those of the path."""
+    K, grid, folds, X = ordered(kind, tau, 5, ridge, bias)
     p = Problem(X, grid.y, Gaussian(tau), K, grid.lams, ridge)
-    f = LEARNERS["krr"].path(p).held_out(folds)
-    largest = largest_fits(K, grid.slices, grid.y, grid.gammas(1.0))
-    assert_below(np.abs(f).T, largest * (1 + 1e-9) + 1e-11)
-    losses, width = grid.by_fold(np.square(grid.y - f)), SquareBounds(K, grid, None)
+    f = LEARNERS["lssvm" if bias else "krr"].path(p).held_out(folds)
+    losses, width = grid.by_fold(np.square(grid.y - f)), SquareBounds(K, grid)
     every = np.arange(len(grid.lams))
-    for bound in (width.untrained(np.inf), width.trained(every), width.held_out_at_least(every)):
+    for bound in (width.untrained(), width.trained(factorise(K), every)):
         assert_below(bound, losses * (1 + 1e-8) + 1e-9)
     for at in every:
         for fold in range(5):
             assert width.loss(int(at), fold) == pytest.approx(losses[at, fold], rel=1e-8)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_kernels_near_the_identity_are_dropped_without_a_fit(bias: bool) -> None:
+    """Their bound is close to the loss of predicting nothing, or the mean of the training rows."""
+    K, grid, folds, _ = ordered("random", 2.0**-9, 5, "fixed", bias)
+    mean = [
+        (grid.y.sum() - grid.y[F].sum()) / (43 - len(F)) if bias else 0.0 for F in folds.members
+    ]
+    nothing = sum(np.square(grid.y[F] - m).sum() for F, m in zip(folds.members, mean, strict=True))
+    bounds = SquareBounds(K, grid).untrained().sum(axis=1)
+    assert (bounds > 0.9 * nothing).all()
+    assert (bounds <= nothing * (1 + 1e-9)).all()
 
 
 def test_bounds_exclude_kernels_near_the_identity() -> None:
@@ -304,22 +316,61 @@ def test_bounds_exclude_kernels_near_the_identity() -> None:
     assert is_far_from_diagonal(HingeBounds(K, grid, None, h=0.05).signed.Ky)
 
 
-def test_inverses_agree() -> None:
-    """Cholesky factors and eigenvectors agree on vectors, quadratic forms and blocks."""
-    K, grid, _, _ = ordered("random", 1.0, 4, "per-fold")
-    gammas = np.array([0.1, 3.0])
-    one, other = SpectralInverses(factorise(K)), CholeskyInverses(K)
-    alpha = one.solve(gammas, grid.y)
-    np.testing.assert_allclose(other.solve(gammas, grid.y), alpha, atol=1e-11)
-    forms = one.forms(gammas, alpha, grid.slices)
-    np.testing.assert_allclose(other.forms(gammas, alpha, grid.slices), forms, rtol=1e-9)
-    for i, gamma in enumerate(gammas.tolist()):
-        G = np.linalg.inv(K + gamma * np.eye(grid.n))
-        for j, F in enumerate(grid.slices):
-            assert forms[i, j] == pytest.approx(alpha[i, F] @ G[F, F] @ alpha[i, F], rel=1e-9)
-            for inverses in (one, other):
-                block = np.tril(inverses.block(gamma, F))
-                np.testing.assert_allclose(block, np.tril(G[F, F]), atol=1e-10)
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("ridge", RIDGES)
+@pytest.mark.parametrize("tau", [2.0**-4, 1.0, 2.0**6])
+def test_conjugate_gradients_stay_below_and_arrive(
+    tau: float, ridge: RidgeMode, bias: bool
+) -> None:
+    """Every iterate is a lower bound, which grows; the last one is the loss, for every kind of factor."""
+    K, grid, _, _ = ordered("random", tau, 5, ridge, bias)
+    width, every = SquareBounds(K, grid), np.arange(len(grid.lams))
+    losses = np.array([[width.loss(int(i), fold) for fold in range(5)] for i in every])
+    for factor in (factorise(K), factorise(K, 1), TridiagonalFactor(K)):
+        systems = FoldSystems.of(SquareBounds(K, grid), factor, grid.fold_gammas(every))
+        before = np.zeros_like(losses)
+        for _ in range(12):
+            systems.step()
+            assert_below(systems.squares, losses * (1 + 1e-7) + 1e-9)
+            assert_below(before, systems.squares * (1 + 1e-9))
+            before = systems.squares
+        np.testing.assert_allclose(systems.squares, losses, rtol=1e-3)
+        systems.keep(every > 2)
+        systems.step()
+        assert_below(systems.squares, losses[3:] * (1 + 1e-7) + 1e-9)
+
+
+def test_a_slack_keeps_the_scores_near_the_best() -> None:
+    """Every pair within the slack has its exact score; without slack few pairs have one."""
+    X, y = data("random", 40)
+    folds = numbered(np.random.default_rng(1), 40, 5, False)
+    for learner in NAMES:
+        scores = surface(X, y, WIDTHS, folds, learner, "per-fold")
+        near = np.argwhere(scores <= 1.3 * scores.min())
+        found = select_exactly(grams(X, WIDTHS), y, LAMS, folds, learner, slack=0.3)
+        assert len(near) > 1
+        for pair in map(tuple, near.tolist()):
+            assert found.totals[pair] / 40 == pytest.approx(scores[pair], rel=1e-7)
+        few = select_exactly(grams(X, WIDTHS), y, LAMS, folds, learner)
+        assert len(few.totals) == 1
+        assert (few.kernel, few.ridge) == (found.kernel, found.ridge)
+
+
+@pytest.mark.parametrize("learner", NAMES)
+def test_numbers_do_not_depend_on_threads(learner: PrunedLearner) -> None:
+    """Two threads find the same choice, score and predictions, bit by bit."""
+    found = []
+    for n_jobs in (1, 2, 3):
+        seen: list[tuple[int, int]] = []
+        one = side(learner, n=60)
+        minimum = find_minimum(one, 5, n_jobs=n_jobs, watch=lambda *now, s=seen: s.append(now))
+        assert minimum is not None
+        assert seen == [(i, len(TAUS_SEARCH)) for i in range(1, len(TAUS_SEARCH) + 1)]
+        found.append(minimum)
+    for other in found[1:]:
+        assert other.found.point == found[0].found.point
+        assert other.found.score == found[0].found.score
+        np.testing.assert_array_equal(other.held_out, found[0].held_out)
 
 
 def test_outward() -> None:
@@ -345,7 +396,7 @@ def test_the_width_nearest_to_the_median_distance() -> None:
 
 TAUS_SEARCH = 2.0 ** np.arange(-9, 10, 3)
 LAMS_SEARCH = tuple(2.0 ** np.arange(-9, 4, 3))
-OWN = [("smooth-hinge", "hinge"), ("krr", "squared")]
+OWN = [("smooth-hinge", "hinge"), ("krr", "squared"), ("lssvm", "squared")]
 
 
 def side(learner: str = "smooth-hinge", n: int = 30, **more: Any) -> TrainingContext:
@@ -399,7 +450,7 @@ def test_kernels_without_a_width_start_in_the_middle() -> None:
         ({}, Method("GCV", "GCV", None, ())),
         ({}, replace(k_cv("hinge"), scored_by=(("classification", Choice("krr")),))),
         ({"ridges": LamGrid(LAMS_SEARCH, "fixed")}, k_cv("hinge")),
-        ({"learner": "lssvm"}, k_cv("squared")),
+        ({"learner": "lssvm"}, k_cv("hinge")),
         ({"learner": "krr", "y": np.ones((2, 30))}, k_cv("squared")),
         ({"learner": "krr", "landmarks": np.array([0, 3, 4])}, k_cv("squared")),
     ],
@@ -471,9 +522,10 @@ def test_searches_share_the_factors_that_there_is_room_for(monkeypatch: pytest.M
     demand = dict.fromkeys((k_cv("squared", 3), k_cv("squared", 4), gcv), (SELECTED,))
     made: list[int] = []
 
-    def counted(K: Any) -> Any:
-        made.append(len(K))
-        return factorise(K)
+    def counted(K: Any, ridges: int | None = None) -> Any:
+        if ridges != 1:  # the final fits take Cholesky factors
+            made.append(len(K))
+        return factorise(K, ridges)
 
     for module in ("search.pruned", "learners.problem"):
         monkeypatch.setattr(f"kselect.{module}.factorise", counted)
@@ -481,7 +533,7 @@ def test_searches_share_the_factors_that_there_is_room_for(monkeypatch: pytest.M
     assert len(made) == len(TAUS_SEARCH)
     assert not one.factors
     made.clear()
-    monkeypatch.setattr(pruned, "ROOM", 2 * 8 * one.n**2)
+    monkeypatch.setattr(pruned, "ROOM", 0)
     some = search_pruned(one, demand)
     assert len(made) > len(TAUS_SEARCH)
     for method in demand:

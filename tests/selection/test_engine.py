@@ -280,11 +280,11 @@ def test_a_fit_that_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
     real, asked = TrainingContext.problem, list[Any]()
 
-    def fails_at_last(side: TrainingContext, kernel: Any) -> Any:
+    def fails_at_last(side: TrainingContext, kernel: Any, *some: Any) -> Any:
         asked.append(kernel)
         if len(asked) > len(request.kernels):
             raise TrialError("not alone")
-        return real(side, kernel)
+        return real(side, kernel, *some)
 
     monkeypatch.setattr(TrainingContext, "problem", fails_at_last)
     found = select(X, y[None, :], request, folds)

@@ -26,9 +26,10 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import get_cython_function_address, intrinsic
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from kselect.numerics.lapack import Library, address
 from kselect.numerics.linalg import Array
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -38,7 +39,12 @@ STAMP = hashlib.sha256(
     b"".join(source.read_bytes() for source in sorted(Path(__file__).parent.glob("*.py")))
 ).hexdigest()
 
-ROUTINES = (("lapack", "dpotrf"), ("blas", "dtrsv"), ("lapack", "dtrtrs"), ("blas", "dsymv"))
+ROUTINES: tuple[tuple[Library, str], ...] = (
+    ("lapack", "dpotrf"),
+    ("blas", "dtrsv"),
+    ("lapack", "dtrtrs"),
+    ("blas", "dsymv"),
+)
 # From this many columns on, the matrix routine is faster, although it copies the factor.
 SEVERAL = 5
 # Addresses differ between processes. They are therefore arguments, not constants, of cached compiled code.
@@ -93,8 +99,7 @@ def cache_in(folder: Path) -> Iterator[None]:
 
 def addresses() -> Addresses:
     """Return the addresses of the routines in this process."""
-    found = [get_cython_function_address(f"scipy.linalg.cython_{a}", b) for a, b in ROUTINES]
-    return np.array(found, dtype=np.int64)
+    return np.array([address(*one) for one in ROUTINES], dtype=np.int64)
 
 
 def _called(_: Any, address: Any, pointers: Any) -> Any:
