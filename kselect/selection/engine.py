@@ -16,16 +16,17 @@ from kselect.criteria import CRITERIA
 from kselect.errors import ConfigError, DataError, TrialError
 from kselect.grids import LARGEST_SEARCH, show_number
 from kselect.kernels import Kernel, Points
-from kselect.kernels.nystrom import draw_landmarks
-from kselect.learners import LEARNERS, Fit
+from kselect.learners import LEARNERS, Fit, Path
+from kselect.learners.blocks import RowBlocks
 from kselect.numerics.folds import Folds, stream
-from kselect.numerics.linalg import Array, Index
+from kselect.numerics.linalg import Array
 from kselect.numerics.memory import available_memory, gib
 from kselect.search.continuous import search_continuously
 from kselect.search.grid import NUMERICAL, Best, score_kernels
 from kselect.search.pruned import find_minimum, prunes
 from kselect.search.pruned_grid import Work
 from kselect.search.training_context import TrainingContext
+from kselect.selection.columns import passes_of
 from kselect.selection.request import Request
 
 # Distances, the kernel, its eigenvectors and LAPACK's workspace, in n-by-n matrices of doubles.
@@ -45,13 +46,14 @@ class Selection:
 
     ``seconds_fit`` is the time of the final fit only. A search by bounds knows only the best score, and has
     ``work``: the small part of the candidates that it had to fit. ``held_out`` (q, n) are the predictions of the
-    criterion's own cross-validation at the choice, if the criterion made any.
+    criterion's own cross-validation at the choice, if the criterion made any. ``support`` are the rows of the fit's
+    coefficients, None for all rows.
     """
 
     request: Request
     scores: Array
     best: BestPoint
-    landmarks: Index | None
+    support: Array | None
     seconds: float
     seconds_fit: float
     work: Work | None = None
@@ -99,7 +101,7 @@ def edges_of_choice(kernel: Kernel, lam: float, request: Request) -> list[str]:
 
 
 def select(
-    X: Array,
+    X: Array | RowBlocks,
     targets: Array,
     request: Request,
     folds: Folds | None,
@@ -118,9 +120,16 @@ def select(
             raise ConfigError(f"{request.method.label} needs folds: draw them with make_folds")
         return folds
 
-    context = training_context(X, targets, request, given)
     started = perf_counter()
     with threadpool_limits(1):  # one BLAS thread for each of our own threads
+        context = training_context(X, targets, request, given)
+        if context.columns:
+            context.columns.folds = folds
+            if request.nystrom is not None:
+                return on_grid(context, request, started, watch)
+            if found := on_exact_features(context, request, started, watch):
+                return found
+            context = replace(context, columns=None, keeps_held_out=True)
         if request.method.search:
             return by_learning(context, request, started)
         if found := by_bounds(context, request, started):
@@ -150,13 +159,25 @@ def by_bounds(context: TrainingContext, request: Request, started: float) -> Sel
     return Selection(request, scores, minimum.found, None, seconds, 0.0, minimum.work)
 
 
+def on_exact_features(
+    context: TrainingContext, request: Request, started: float, watch: Callable[[int, int], None]
+) -> Selection | None:
+    """Search with the features of kernels that have few; None if rounding hides a candidate in these."""
+    try:
+        found = on_grid(context, request, started, watch)
+    except TrialError:
+        return None
+    return None if found.best.excluded else found
+
+
 def on_grid(
     context: TrainingContext, request: Request, started: float, watch: Callable[[int, int], None]
 ) -> Selection:
     """Score every candidate, then fit the best one."""
     best = Best(SELECTED)
     scores = []
-    warm(context.points, request.kernels)
+    if context.columns is None:
+        warm(context.points, request.kernels)
     for visit in score_kernels(context, (request.method,), request.n_jobs):
         scores.append(visit.scores[request.method])
         best.update(context, visit, request.method)
@@ -165,15 +186,42 @@ def on_grid(
     found = require(best.result())
     if len(request.kernels) * len(request.lams) > 1:
         found = replace(found, fits=fit_choice(context, found))
+    support, held_out = None, best.held_out
+    if context.columns:
+        held_out = held_out_on_columns(context, found, request)
+        support = support_of(context, found.point.kernel)
     return Selection(
         request,
         np.array(scores),
         found,
-        context.landmarks,
+        support,
         searched - started,
         perf_counter() - searched,
-        held_out=best.held_out,
+        held_out=held_out,
     )
+
+
+def held_out_on_columns(
+    context: TrainingContext, found: BestPoint, request: Request
+) -> Array | None:
+    """Return the held-out predictions of the choice; a search on columns forms none for the candidates."""
+    method = request.method
+    if not (method.folds and CRITERIA[method.criterion].need is Path):
+        return None
+    learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
+    folds, lams = context.folds(method.folds), np.array([found.point.lam])
+    problem = context.problem(found.point.kernel)
+    paths = (
+        learner.path(problem.of_target(t, lams), **params) for t in range(len(context.targets))
+    )
+    return np.array([path.held_out(folds)[0] for path in paths])
+
+
+def support_of(context: TrainingContext, kernel: Kernel) -> Array | None:
+    """Return the rows at which a fit on columns has coefficients; None for all rows."""
+    assert context.columns is not None
+    support = context.columns.features(kernel).support
+    return support if len(support) else None
 
 
 def require(result: BestPoint | SearchFailure) -> BestPoint:
@@ -211,24 +259,21 @@ def decision_values(kernel: Kernel, fits: Sequence[Fit], support: Array, X: Arra
 
 
 def training_context(
-    X: Array, targets: Array, request: Request, folds: Callable[[int], Folds]
+    X: Array | RowBlocks, targets: Array, request: Request, folds: Callable[[int], Folds]
 ) -> TrainingContext:
     """Return the input of a search in which every row is a training row."""
-    streams = partial(stream, request.seed)
-    landmarks = None
-    if request.nystrom is not None:
-        landmarks = draw_landmarks(len(X), request.nystrom, streams("landmarks"))
+    columns = passes_of(X, targets, request)
     return TrainingContext(
-        X=X,
+        X=X if isinstance(X, np.ndarray) else np.empty((0, 0)),
         targets=targets,
         task=request.task,
         kernels=request.kernels,
         ridges=LamGrid(request.lams, "select"),
         learner=request.learner,
         ridge=request.ridge,
-        stream=streams,
-        landmarks=landmarks,
-        keeps_held_out=True,
+        stream=partial(stream, request.seed),
+        columns=columns,
+        keeps_held_out=columns is None,
         given_folds=folds,
     )
 

@@ -219,7 +219,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         warn_about(found, X, getattr(self, "feature_names_in_", None), stacklevel=3)
         self.kernel_ = found.kernel
         self.dual_ = found.best.fits
-        self.support_ = X if found.landmarks is None else X[found.landmarks]
+        self.support_ = X if found.support is None else found.support
         scores = as_scored(found.scores, self.scoring, targets)
         self.cv_results_ = cv_results(found, scores.ravel(), self.gamma is not None)
         self.best_index_ = found.position[0] * found.scores.shape[1] + found.position[1]

@@ -38,6 +38,7 @@ class Request:
 
     ``kernels`` and ``lams`` are empty for a kernel whose parameters are learned: the search then tries all values.
     ``nystrom`` is the number of columns that approximate a kernel matrix; None computes it in full.
+    ``columns`` says how the rows of these columns are drawn.
     """
 
     learner: Choice
@@ -50,6 +51,7 @@ class Request:
     seed: int = 0
     task: Task = "classification"
     search: SearchName = "grid"
+    columns: str = "uniform"
 
 
 def make_request(
