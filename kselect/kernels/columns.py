@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations_with_replacement
 from math import comb, factorial, prod
 
@@ -56,6 +57,11 @@ class Features:
     def size(self) -> int:
         """The number of features."""
         return len(self.used)
+
+    @cached_property
+    def smallest(self) -> tuple[float, ...]:
+        """The smallest eigenvalue of each group."""
+        return tuple(float(np.linalg.eigvalsh(L @ L.T)[0]) for L in self.blocks)
 
     def raw(self, points: Points) -> Array:
         """Return R (features, rows); ``points`` are the landmarks against the rows."""
@@ -101,9 +107,8 @@ class Features:
     def rounding(self, gram: Array) -> float:
         """Return the error of ``V V^T`` that the rounding of ``R R^T``, ``gram``, causes: the sum over groups."""
         error = 0.0
-        for s, L in zip(self.spans(), self.blocks, strict=True):
-            smallest = np.linalg.norm(L, -2) ** 2
-            error += float(np.linalg.norm(gram[s, s]) / smallest)
+        for s, smallest in zip(self.spans(), self.smallest, strict=True):
+            error += float(np.linalg.norm(gram[s, s])) / max(smallest, np.finfo(float).tiny)
         return EPS * error
 
 
@@ -178,7 +183,7 @@ def column_features(kernel: Kernel, support: Array, smallest: float) -> Features
     blocks = tuple(L[a:b, a:b] for a, b in zip(starts, ends, strict=True))
     found = Features(kernel, support, used, blocks, couplings(L, starts, ends), 0.0)
     V = found.scaled(found.eliminated(W))
-    return replace(found, defect=float(np.linalg.norm(W - V.T @ V) / np.linalg.norm(W, 2)))
+    return replace(found, defect=float(np.linalg.norm(W - V.T @ V) / np.linalg.eigvalsh(W)[-1]))
 
 
 def group_starts(L: Array, smallest: float, c: int) -> list[int]:
@@ -191,7 +196,7 @@ def group_starts(L: Array, smallest: float, c: int) -> list[int]:
     while True:
         start = starts[-1]
         rest = L[start:, start:]
-        t = float(np.linalg.norm(rest.T @ rest, 2))  # the eigenvalues of rest rest^T
+        t = float(np.linalg.norm(rest.T @ rest))  # with the eigenvalues of rest rest^T
         least = EPS * t**2 / (c * SHARE * smallest)
         below = np.flatnonzero(np.square(rest.diagonal()) < least)
         end = start + (max(int(below[0]), 1) if below.size else len(rest))

@@ -20,9 +20,8 @@ from kselect.errors import TrialError
 from kselect.kernels.base import Points
 from kselect.kernels.columns import FeatureMap, Monomials
 from kselect.numerics.linalg import EPS, Array, Index
+from kselect.numerics.memory import BLOCK
 
-# Rows per block: the unit of work, the same on one machine and on many.
-BLOCK = 2**17
 # Entries of the kernel matrix that are formed at once, and fit into a processor's cache.
 ENTRIES = 2**20
 FEWEST_ROWS = 256

@@ -122,6 +122,7 @@ class Streamed:
 
     def moments(self, folds: Folds | None, shift: Array) -> Moments:
         """Return the moments over V of each fold; without folds those of all rows, as one fold."""
+        self.memo["shift"] = shift
         if folds is None and (known := self.passes.folds) is not None:
             total = self.moments(known, shift).total()
             return Moments(*(part[None] for part in total.parts()))
@@ -157,7 +158,7 @@ class Streamed:
     @cached_property
     def total(self) -> Moments:
         """The moments of all rows; only the Gram matrix and the sums of features count."""
-        return self.moments(None, np.zeros(len(self.passes.y))).fold(0)
+        return self.moments(None, self.memo.get("shift", np.zeros(len(self.passes.y)))).fold(0)
 
     @cached_property
     def _eigen(self) -> tuple[Array, Array]:

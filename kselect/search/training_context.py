@@ -26,8 +26,9 @@ class TrainingContext:
     """Training rows, and the kernels and ridges to choose from.
 
     ``targets`` is (q, n): one row for a regression or two classes, one row per class for more classes. ``stream``
-    returns the random generator of a purpose. If ``columns`` are given, they stand for the kernel matrices, and X may
-    be empty. With ``keeps_held_out`` the search keeps the held-out predictions of cross-validation at its best point.
+    returns the random generator of a purpose. If ``columns`` are given, they stand for the kernel matrices, and X
+    may be empty. With ``keeps_held_out`` the search keeps the held-out predictions of cross-validation at its best
+    point.
     ``given_folds`` returns the folds for a number of folds if they are not to be drawn from the stream.
 
     Attributes

@@ -23,6 +23,7 @@ from kselect.selection.request import Request
 
 Columns = Literal["uniform", "rpcholesky"]
 COLUMNS: tuple[Columns, ...] = get_args(Columns)
+USUAL_COLUMNS: Columns = "uniform"
 # RPCholesky looks at this many random rows per column, and at no fewer than the second number.
 ROWS_PER_COLUMN, FEWEST_ROWS = 20, 5000
 # Columns that RPCholesky samples at once.
@@ -31,6 +32,8 @@ SAMPLED_AT_ONCE = 32
 SPANNED = 1e-12
 # The exact features of a kernel must be fewer than this share of the rows.
 SHARE_OF_ROWS = 0.5
+# Features are formed for a lam as small as this, so that they rarely depend on the grid.
+USUAL = 1e-7
 
 
 def passes_of(X: Array | RowBlocks, targets: Array, request: Request) -> ColumnPasses | None:
@@ -39,12 +42,23 @@ def passes_of(X: Array | RowBlocks, targets: Array, request: Request) -> ColumnP
     make: Callable[[Kernel], FeatureMap]
     if request.nystrom is not None:
         support = landmark_rows(rows, request)
-        make = partial(column_features, support=support, smallest=min(request.lams))
+        make = partial(column_features, support=support, smallest=min(USUAL, *request.lams))
     elif exact := exact_features(rows, request):
         make = exact.__getitem__
     else:
         return None
     return ColumnPasses(rows, make, request.kernels, targets, request.n_jobs)
+
+
+def passes_for_choice(
+    passes: ColumnPasses, request: Request, kernel: Kernel, lam: float
+) -> ColumnPasses:
+    """Return the passes for one candidate, whose bits then do not depend on the smallest lam of the grid."""
+    if request.nystrom is None or min(request.lams) >= USUAL:
+        return passes
+    known = passes.features(kernel)
+    make = partial(column_features, support=known.support, smallest=min(USUAL, lam))
+    return ColumnPasses(passes.rows, make, (kernel,), passes.y, passes.n_jobs, passes.folds)
 
 
 def exact_features(rows: RowBlocks, request: Request) -> dict[Kernel, FeatureMap] | None:
@@ -63,6 +77,11 @@ def exact_features(rows: RowBlocks, request: Request) -> dict[Kernel, FeatureMap
             return None
         found[kernel] = features
     return found or None
+
+
+def features_serve(X: Array, request: Request) -> bool:
+    """Return whether the exact features of the kernels replace their matrices."""
+    return request.nystrom is None and exact_features(MemoryRows(X), request) is not None
 
 
 def landmark_rows(rows: RowBlocks, request: Request) -> Array:

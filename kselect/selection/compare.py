@@ -62,7 +62,7 @@ def compare(
     """Apply every method to all rows, then to the training part of each outer fold."""
     n, target, request = len(data.X), data.target, request_for(data.X)
     for method in methods:
-        check(replace(request, method=method), n, make_folds(method, n, request.seed, None))
+        check(replace(request, method=method), data.X, make_folds(method, n, request.seed, None))
     started = perf_counter()
     chosen, seconds, _ = search_all(data.X, target.values, request, methods)
     shared = perf_counter() - started - sum(seconds.values())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from time import perf_counter
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from kselect.core.grid_point import BestPoint, SearchFailure
 from kselect.core.method import SELECTED, LamGrid
@@ -17,6 +17,7 @@ from kselect.errors import ConfigError, DataError, TrialError
 from kselect.grids import LARGEST_SEARCH, show_number
 from kselect.kernels import Kernel, Points
 from kselect.learners import LEARNERS, Fit, Path
+from kselect.learners.base import Series
 from kselect.learners.blocks import RowBlocks
 from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array
@@ -26,15 +27,17 @@ from kselect.search.grid import NUMERICAL, Best, score_kernels
 from kselect.search.pruned import find_minimum, prunes
 from kselect.search.pruned_grid import Work
 from kselect.search.training_context import TrainingContext
-from kselect.selection.columns import passes_of
+from kselect.selection.columns import features_serve, passes_for_choice, passes_of
 from kselect.selection.request import Request
 
 # Distances, the kernel, its eigenvectors and LAPACK's workspace, in n-by-n matrices of doubles.
 MATRICES_SHARED = 1
 MATRICES_PER_WORKER = 6
-# With Nystrom columns, matrices of n rows and c columns, and of c rows and columns.
+# With Nystrom columns, matrices of c rows and columns, and numbers per row. A series of cross-validation keeps
+# matrices of n rows and c columns as well.
 COLUMNS_PER_WORKER = 4
-SQUARES_PER_WORKER = 3
+SQUARES, SQUARES_PER_WORKER = 20, 10
+ROWS_KEPT = 40
 # Limits of one block of new rows against the rows of a fit: 2^25 entries are a quarter of a gigabyte.
 ROWS_AT_ONCE = 4096
 ENTRIES_AT_ONCE = 2**25
@@ -113,7 +116,7 @@ def select(
     the scores of the rows are averaged. ``folds`` is None for a criterion without folds. ``watch`` is called after
     each kernel with the number of kernels done and their total.
     """
-    check(request, len(X), folds)
+    check(request, X, folds)
 
     def given(_: int) -> Folds:
         if folds is None:
@@ -121,7 +124,7 @@ def select(
         return folds
 
     started = perf_counter()
-    with threadpool_limits(1):  # one BLAS thread for each of our own threads
+    with blas().limit(limits=1):  # one BLAS thread for each of our own threads
         context = training_context(X, targets, request, given)
         if context.columns:
             context.columns.folds = folds
@@ -135,6 +138,12 @@ def select(
         if found := by_bounds(context, request, started):
             return found
         return on_grid(context, request, started, watch)
+
+
+@cache
+def blas() -> ThreadpoolController:
+    """Return the BLAS libraries of this process; finding them takes two milliseconds."""
+    return ThreadpoolController()
 
 
 def by_learning(context: TrainingContext, request: Request, started: float) -> Selection:
@@ -184,6 +193,10 @@ def on_grid(
         watch(len(scores), len(request.kernels))
     searched = perf_counter()
     found = require(best.result())
+    if context.columns:
+        kernel, lam = found.point.kernel, found.point.lam
+        columns = passes_for_choice(context.columns, request, kernel, lam)
+        context = replace(context, columns=columns)
     if len(request.kernels) * len(request.lams) > 1:
         found = replace(found, fits=fit_choice(context, found))
     support, held_out = None, best.held_out
@@ -290,8 +303,9 @@ def warm(points: Points, kernels: Sequence[Kernel]) -> None:
         ) from None
 
 
-def check(request: Request, n: int, folds: Folds | None) -> None:
+def check(request: Request, X: Array | RowBlocks, folds: Folds | None) -> None:
     """Refuse a request that cannot work, before the first matrix is computed."""
+    n = len(X)
     candidates = len(request.kernels) * len(request.lams)
     if candidates > LARGEST_SEARCH:
         raise ConfigError(
@@ -306,18 +320,22 @@ def check(request: Request, n: int, folds: Folds | None) -> None:
         raise ConfigError(words)
     if folds is not None and folds.n != n:
         raise DataError(f"the folds are for {folds.n} rows, but the data has {n}")
-    check_memory(n, request.n_jobs, request.nystrom)
+    if not isinstance(X, np.ndarray):
+        return  # the rows lie elsewhere
+    known = request.nystrom or (1 if features_serve(X, request) else None)
+    check_memory(n, request.n_jobs, known, criterion.need is Series)
 
 
-def check_memory(n: int, n_jobs: int, columns: int | None) -> None:
+def check_memory(n: int, n_jobs: int, columns: int | None, series: bool = False) -> None:
     """Refuse n rows whose matrices would not fit into memory, before allocating them."""
     if columns is None:
         needed = 8 * n**2 * (MATRICES_SHARED + MATRICES_PER_WORKER * n_jobs)
         what = "n-by-n matrices"
         advice = "approximate the kernel by c columns: --nystrom 500 (nystrom=500)"
     else:
-        long = n * columns * (MATRICES_SHARED + COLUMNS_PER_WORKER * n_jobs)
-        needed = 8 * (long + columns**2 * SQUARES_PER_WORKER * n_jobs)
+        needed = 8 * (n * ROWS_KEPT + columns**2 * (SQUARES + SQUARES_PER_WORKER * n_jobs))
+        if series:
+            needed += 8 * n * columns * COLUMNS_PER_WORKER * n_jobs
         what = f"matrices of {columns} columns"
         advice = "take fewer columns (--nystrom) or workers (-j)"
     free = available_memory()

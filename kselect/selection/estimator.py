@@ -18,6 +18,7 @@ from kselect.datasets.table.target import one_against_rest
 from kselect.errors import ConfigError, KselectError, quoted
 from kselect.kernels.ard import Ard
 from kselect.numerics.linalg import Array
+from kselect.selection.columns import USUAL_COLUMNS, check_columns
 from kselect.selection.engine import decision_values, select
 from kselect.selection.held_out import HeldOut, codes, probabilities
 from kselect.selection.request import LAM, GridSpec, Request, make_folds, make_request
@@ -70,6 +71,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         Default: random folds.
     nystrom : int, optional
         Number of columns that approximate the kernel matrix. Default: the exact matrix.
+    columns : {"uniform", "rpcholesky"}
+        How the rows of these columns are drawn: uniformly, or by what earlier ones leave of the kernel.
     random_state : int, RandomState or None
         Seed of the folds and columns.
     n_jobs : int or None
@@ -118,6 +121,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         scoring: str | None = None,
         cv: Any = None,
         nystrom: int | None = None,
+        columns: str = USUAL_COLUMNS,
         random_state: Any = 0,
         n_jobs: int | None = 1,
     ) -> None:
@@ -135,6 +139,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         self.scoring = scoring
         self.cv = cv
         self.nystrom = nystrom
+        self.columns = columns
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -190,6 +195,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             raise ConfigError(
                 "nystrom computes kernel columns from the rows: it cannot be used with kernel='precomputed'"
             )
+        check_columns(self.columns)
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = int(check_random_state(seed).randint(2**31 - 1))
@@ -206,6 +212,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             loss=loss_of(self.scoring, self.loss, classification),
             ridge=self.ridge,
             nystrom=self.nystrom,
+            columns=self.columns,
             n_jobs=effective_n_jobs(self.n_jobs),
             seed=int(seed),
         )

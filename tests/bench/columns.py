@@ -75,7 +75,9 @@ def columns(n: int, c: int) -> None:
     spent = time.process_time() - started
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     bare += floor(X[n // 2 :], c, widths)
-    print(f"{n} rows x {FEATURES}, c = {c}, {len(widths)} widths x {len(request.lams)} ridges, 5-CV")
+    print(
+        f"{n} rows x {FEATURES}, c = {c}, {len(widths)} widths x {len(request.lams)} ridges, 5-CV"
+    )
     print(f"floor {bare:.1f} s, select {spent:.1f} s: ratio {spent / bare:.2f}")
     print(f"memory beyond the table and the floor: {memory / 2**20:.2f} GiB")
     print(f"choice {found.kernel.text}, lam {found.lam:g}, excluded {len(found.best.excluded)}")
@@ -95,7 +97,9 @@ def linear() -> None:
         started = time.process_time()
         RidgeCV(alphas=len(X) * np.array(request.lams)).fit(X, y)
         theirs.append(time.process_time() - started)
-    print(f"linear kernel, leave-one-out, 2000 x 20: {min(ours):.4f} s, RidgeCV {min(theirs):.4f} s")
+    print(
+        f"linear kernel, leave-one-out, 2000 x 20: {min(ours):.4f} s, RidgeCV {min(theirs):.4f} s"
+    )
     print(f"ratio {min(ours) / min(theirs):.2f}")
 
 
