@@ -189,8 +189,9 @@ class SumTask:
 def add_rows(sums: Moments, fold: int, R: Array, y: Array) -> None:
     """Add rows with raw features R and targets y (q, m) to the sums of their fold."""
     sums.gram[fold] += R @ R.T
-    sums.right[fold] += y @ R.T
-    sums.ones[fold] += R.sum(axis=1)
+    with_ones = np.vstack([y, np.ones(y.shape[1])]) @ R.T
+    sums.right[fold] += with_ones[:-1]
+    sums.ones[fold] += with_ones[-1]
     sums.squares[fold] += np.einsum("qm,qm->q", y, y)
     sums.totals[fold] += y.sum(axis=1)
     sums.count[fold] += y.shape[1]

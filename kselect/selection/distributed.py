@@ -2,9 +2,9 @@ r"""A selection on a table that no process holds in full: dask workers keep its 
 
 The driver finds where the blocks lie, and reads the first one, which decides what each column is. The workers read
 the others in its form. Over all blocks are computed: the levels of categories, the medians (one column at a time at
-the driver), the target and the scale. Each worker keeps its prepared blocks. Every pass of the search maps over them,
-and the driver adds the sums in the order of the blocks, as one machine does. If a worker dies, dask reads and computes
-its blocks again.
+the driver), the target and the scale. Each worker keeps its prepared blocks. Every pass of the search maps over
+them, and the driver adds the sums in the order of the blocks, as one machine does. If a worker dies, dask reads and
+computes its blocks again.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ from kselect.datasets.prepare import (
     Levels,
     Preparation,
     Scale,
+    apply_scale,
     encode,
     of_columns,
     scale_of_blocks,
 )
 from kselect.datasets.table.blocks import Layout, layout, read_block
 from kselect.datasets.table.column_inference import absent
-from kselect.datasets.table.raw_table import Frame, Schema, TableOptions
+from kselect.datasets.table.frames import gap_of, gaps_of
+from kselect.datasets.table.raw_table import Frame, ReadingDecision, Schema, TableOptions
 from kselect.datasets.table.target import as_target
 from kselect.errors import ConfigError, DataError, printable
 from kselect.learners.blocks import Task
@@ -146,19 +148,20 @@ def read_distributed(
     blocks = tuple(client.submit(scaled, X, preparation, pure=False) for X in unscaled)
     sizes = tuple(block.rows for block in found.blocks)
     rows = DaskRows(client, blocks, sizes, len(preparation.names))
-    whole = replace(first, sha256=found.sha256, decisions=decided(first, found))
+    gone = np.sum([s.gaps for s in summaries], axis=0).tolist()
+    whole = replace(first, sha256=found.sha256, decisions=decided(first, found, gone))
     # The few uses of X in what follows, its size and some of its rows, are those that DaskRows offers.
     return OwnData(path, whole, goal, preparation, cast(Array, rows))
 
 
-def decided(first: Frame, found: Layout) -> tuple[Any, ...]:
-    """Return the decisions on the first block, and that there are more."""
-    from kselect.datasets.table.raw_table import ReadingDecision
-
+def decided(first: Frame, found: Layout, gone: Sequence[int]) -> tuple[ReadingDecision, ...]:
+    """Return the decisions on the first block, with the missing values of all rows."""
     if len(found.blocks) == 1:
         return first.decisions
     text = f"columns are read as the first {found.blocks[0].rows} of {found.n} rows suggest"
-    return (ReadingDecision(None, text), *first.decisions)
+    kept = [d for d in first.decisions if d not in gaps_of(first)]
+    gaps = [gap_of(s, count) for s, count in zip(first.columns, gone, strict=True) if count]
+    return (ReadingDecision(None, text), *kept, *gaps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +170,7 @@ class Summary:
 
     target: Any
     levels: tuple[frozenset[str], ...]
-    gaps: tuple[bool, ...]
+    gaps: tuple[int, ...]
 
 
 def summary(frame: Frame) -> Summary:
@@ -176,7 +179,7 @@ def summary(frame: Frame) -> Summary:
         raise frame.place.error("a block of its rows has no target")
     specs = tuple(zip(frame.columns, frame.data, strict=True))
     levels = tuple(frozenset[str]() if s.numeric else frozenset(v.tolist()) for s, v in specs)
-    return Summary(frame.target, levels, tuple(bool(absent(v).any()) for _, v in specs))
+    return Summary(frame.target, levels, tuple(int(absent(v).sum()) for _, v in specs))
 
 
 def refuse_gaps(
@@ -186,7 +189,7 @@ def refuse_gaps(
     if options.missing == "error":
         for i, spec in enumerate(schema.columns):
             if any(s.gaps[i] for s in summaries):
-                raise DataError(f"{printable(path)}: column {spec.name}: a value is missing")
+                raise DataError(f"{printable(path)}: column {spec.name}: is missing")
 
 
 def joined(parts: Sequence[Any]) -> Any:
@@ -243,8 +246,6 @@ def preparation_of(
 
 def scaled(X: Array, preparation: Preparation) -> Array:
     """Return the scaled features of a block."""
-    from kselect.datasets.prepare import apply_scale
-
     return apply_scale(X, preparation.shift, preparation.divisor)
 
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 import hashlib
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from kselect.datasets.table.frames import read_frame, read_like
@@ -22,6 +24,8 @@ from kselect.numerics.memory import BLOCK
 
 PARQUET = (".parquet", ".pq")
 BYTES_AT_ONCE = 2**24
+# The lines that tell whether the first one is a header.
+LINES_LOOKED_AT = 2**12
 MARK = re.compile(b'["\n]')
 
 
@@ -67,7 +71,10 @@ def layout(path: Path, target: str | None, options: TableOptions) -> tuple[Layou
     except OSError as error:
         raise DataError(f"{printable(path)}: {reason(error)}") from None
     with block_file(found.blocks[0]) as file:
-        first = read_frame(file, target, options)
+        try:
+            first = read_frame(file, target, options)
+        except DataError as error:
+            raise DataError(str(error).replace(str(file), printable(path))) from None
     if first.n != found.blocks[0].rows:
         raise DataError(
             f"{printable(path)}: {found.blocks[0].rows} rows in the first block, but {first.n} could be read: "
@@ -185,21 +192,21 @@ def digest(files: list[Path]) -> str:
 
 def csv_layout(path: Path, target: str | None, options: TableOptions) -> Layout:
     """Return blocks of lines; the first line is a header if it is one above the first rows."""
-    starts, lines, size = [0], 0, path.stat().st_size
-    for end in line_ends(path):
-        lines += 1
-        if lines == 1:
-            first = end
-        if lines == 2**12:
-            break
-    if not lines:
+    size = path.stat().st_size
+    with closing(line_ends(path)) as every:
+        ends = list(islice(every, LINES_LOOKED_AT))
+    if not ends:
         raise DataError(f"{printable(path)}: no rows")
-    head = path.open("rb").read(end)
+    with path.open("rb") as file:
+        head = file.read(ends[-1])
     with tempfile.TemporaryDirectory(prefix="kselect-block-") as folder:
         some = Path(folder, "head.csv")
         some.write_bytes(head)
-        frame = read_frame(some, target, replace(options, missing="impute"))
-    header = head[:first] if frame.schema.named else b""
+        try:
+            frame = read_frame(some, target, replace(options, missing="impute"))
+        except DataError as error:
+            raise DataError(str(error).replace(str(some), printable(path))) from None
+    header = head[: ends[0]] if frame.schema.named else b""
     begin, rows = len(header), -bool(header)
     starts = [begin]
     for end in line_ends(path):
@@ -214,7 +221,7 @@ def csv_layout(path: Path, target: str | None, options: TableOptions) -> Layout:
     return Layout(path, tuple(blocks), digest([path]))
 
 
-def line_ends(path: Path) -> Iterator[int]:
+def line_ends(path: Path) -> Generator[int, None, None]:
     """Yield the position after each line of a file; a line break between quotes does not end a line."""
     position, quoted, last = 0, False, 0
     with path.open("rb") as file:
