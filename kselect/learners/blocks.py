@@ -262,12 +262,13 @@ def sum_blocks(
     y: Array,
     numbers: Index,
     n_jobs: int,
+    after_block: Callable[[int], None],
 ) -> list[Moments | str]:
     """Return the moments over R of each kernel, or why it has none; every n_jobs-th kernel is one task."""
     groups = [tuple(features[i::n_jobs]) for i in range(min(n_jobs, len(features)))]
     tasks = [SumTask(group, folds, shift) for group in groups]
     total: list[list[Moments | str]] | None = None
-    for results in rows.map(tasks, y, numbers):
+    for done, results in enumerate(rows.map(tasks, y, numbers), 1):
         total = (
             results
             if total is None
@@ -276,6 +277,7 @@ def sum_blocks(
                 for mine, its in zip(total, results, strict=True)
             ]
         )
+        after_block(done)
     assert total is not None
     found: list[Moments | str] = [""] * len(features)
     for i in range(len(groups)):

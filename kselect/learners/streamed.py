@@ -19,7 +19,7 @@ from kselect.kernels.columns import FeatureMap
 from kselect.learners.blocks import Moments, PredictTask, ProjectTask, RowBlocks, Task, sum_blocks
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import EPS, Array, Index, symmetric_eigh
-from kselect.numerics.memory import Memo
+from kselect.numerics.memory import BLOCK, Memo
 
 # The bytes of moments that one pass over the rows may hold.
 MOST_SUMS = 2**28
@@ -38,6 +38,7 @@ class ColumnPasses:
     kernels : the kernels of the search, in the order in which they are asked for.
     y : the targets (q, n).
     n_jobs : the number of tasks into which the kernels of a block are divided.
+    watch : called with the number of kernels done and their total, which a pass over the rows raises evenly.
     """
 
     rows: RowBlocks
@@ -46,6 +47,8 @@ class ColumnPasses:
     y: Array
     n_jobs: int = 1
     folds: Folds | None = None
+    watch: Callable[[int, int], None] = lambda done, total: None
+    _done: int = 0
     _features: dict[Kernel, FeatureMap | str] = field(default_factory=dict)
     _sums: dict[Kernel, Moments | str] = field(default_factory=dict)
     _key: object = None
@@ -95,7 +98,16 @@ class ColumnPasses:
                 break
             group.append((kernel, features))
         numbers = np.zeros(self.rows.n, np.intp) if folds is None else folds.numbers
-        sums = sum_blocks(self.rows, [f for _, f in group], k, shift, self.y, numbers, self.n_jobs)
+        last = 0 if at is None else self.kernels.index(group[-1][0]) + 1
+
+        def after_block(done: int) -> None:
+            share = min(1.0, done * BLOCK / self.rows.n)
+            while self._done < (at or 0) + int(share * (last - (at or 0))):
+                self._done += 1
+                self.watch(self._done, len(self.kernels))
+
+        maps = [f for _, f in group]
+        sums = sum_blocks(*(self.rows, maps, k, shift, self.y, numbers, self.n_jobs), after_block)
         return {kernel: s for (kernel, _), s in zip(group, sums, strict=True)}
 
     def each_row(self, task: Task, numbers: Index | None = None) -> Array:

@@ -127,7 +127,7 @@ def select(
     with blas().limit(limits=1):  # one BLAS thread for each of our own threads
         context = training_context(X, targets, request, given)
         if context.columns:
-            context.columns.folds = folds
+            context.columns.folds, context.columns.watch = folds, watch
             if request.nystrom is not None:
                 return on_grid(context, request, started, watch)
             if found := on_exact_features(context, request, started, watch):
@@ -190,7 +190,8 @@ def on_grid(
     for visit in score_kernels(context, (request.method,), request.n_jobs):
         scores.append(visit.scores[request.method])
         best.update(context, visit, request.method)
-        watch(len(scores), len(request.kernels))
+        if context.columns is None:
+            watch(len(scores), len(request.kernels))
     searched = perf_counter()
     found = require(best.result())
     if context.columns:

@@ -12,11 +12,15 @@ from __future__ import annotations
 import argparse
 import os
 import resource
+import tempfile
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
+import pandas as pd
 
 from kselect.numerics.linalg import Array
 from kselect.selection.engine import select
@@ -103,13 +107,47 @@ def linear() -> None:
     print(f"ratio {min(ours) / min(theirs):.2f}")
 
 
+def workers(n: int, c: int) -> None:
+    """Print the wall time of a selection in this process over the one on two dask workers."""
+    from distributed import Client, LocalCluster
+
+    from kselect.datasets.table.raw_table import TableOptions
+    from kselect.selection.distributed import read_distributed
+
+    X, y = table(n, FEATURES)
+    request = request_for(X, "gaussian", "5-CV", c)
+    folds = make_folds(request.method, n, 0, None)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "table.parquet")
+        names = [f"x{i}" for i in range(FEATURES)]
+        pd.DataFrame(X, columns=names).assign(y=y).to_parquet(path)
+        one = wall(lambda: select(X, y[None], request, folds))
+        with (
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+            Client(cluster) as client,
+        ):
+            data = read_distributed(client, path, "y", TableOptions(), "none")
+            two = wall(lambda: select(data.X, data.target.values, request, folds))
+    print(f"{n} rows, c = {c}: one process {one:.1f} s, two workers {two:.1f} s: {one / two:.2f} x")
+
+
+def wall(call: Callable[[], object]) -> float:
+    """Return the wall seconds of a call."""
+    started = time.perf_counter()
+    call()
+    return time.perf_counter() - started
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--columns", type=int, default=300)
     parser.add_argument("--linear", action="store_true")
+    parser.add_argument("--dask", action="store_true")
     asked = parser.parse_args()
     if asked.linear:
         linear()
+    elif asked.dask:
+        workers(asked.rows, asked.columns)
     else:
         columns(asked.rows, asked.columns)

@@ -148,7 +148,11 @@ def test_blocks_threads_and_passes_do_not_change_the_scores(
     whole = select(X, y[None], request, folds)
     monkeypatch.setattr(blocks, "BLOCK", 17)
     monkeypatch.setattr("kselect.learners.streamed.MOST_SUMS", 1)
-    some = select(X, y[None], replace(request, n_jobs=n_jobs), folds)
+    steps: list[tuple[int, int]] = []
+    some = select(
+        X, y[None], replace(request, n_jobs=n_jobs), folds, lambda *step: steps.append(step)
+    )
+    assert steps == [(1, 3), (2, 3), (3, 3)]
     np.testing.assert_allclose(some.scores, whole.scores, rtol=1e-10)
     assert whole.held_out is not None
     assert some.held_out is not None
