@@ -27,7 +27,7 @@ ENTRIES = 2**20
 FEWEST_ROWS = 256
 # A prediction of this size relative to its terms is rounding error.
 ROUNDING = 4.0 * EPS
-Task = Callable[[Array, Array, Index], Any]
+RowTask = Callable[[Array, Array, Index], Any]
 
 
 class RowBlocks(Protocol):
@@ -51,7 +51,7 @@ class RowBlocks(Protocol):
         """Return some rows, in this order."""
         ...
 
-    def map(self, tasks: Sequence[Task], y: Array, numbers: Index) -> Iterator[list[Any]]:
+    def map(self, tasks: Sequence[RowTask], y: Array, numbers: Index) -> Iterator[list[Any]]:
         """Yield the results of all tasks for each block, in the order of the blocks.
 
         A task is called with the rows X (m, d), the targets (q, m) and the fold numbers (m,) of its block.
@@ -83,12 +83,12 @@ class MemoryRows:
         """Return some rows."""
         return np.asarray(self.X[rows])
 
-    def map(self, tasks: Sequence[Task], y: Array, numbers: Index) -> Iterator[list[Any]]:
+    def map(self, tasks: Sequence[RowTask], y: Array, numbers: Index) -> Iterator[list[Any]]:
         """Yield the results for each block."""
         starts = range(0, self.n, BLOCK)
         calls = ((task, slice(start, start + BLOCK)) for start in starts for task in tasks)
 
-        def run(task: Task, rows: slice) -> Any:
+        def run(task: RowTask, rows: slice) -> Any:
             return task(self.X[rows], y[:, rows], numbers[rows])
 
         if self.n_jobs == 1:

@@ -16,7 +16,14 @@ import numpy as np
 from kselect.errors import TrialError
 from kselect.kernels import Kernel
 from kselect.kernels.columns import FeatureMap
-from kselect.learners.blocks import Moments, PredictTask, ProjectTask, RowBlocks, Task, sum_blocks
+from kselect.learners.blocks import (
+    Moments,
+    PredictTask,
+    ProjectTask,
+    RowBlocks,
+    RowTask,
+    sum_blocks,
+)
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import EPS, Array, Index, symmetric_eigh
 from kselect.numerics.memory import BLOCK, Memo
@@ -110,7 +117,7 @@ class ColumnPasses:
         sums = sum_blocks(*(self.rows, maps, k, shift, self.y, numbers, self.n_jobs), after_block)
         return {kernel: s for (kernel, _), s in zip(group, sums, strict=True)}
 
-    def each_row(self, task: Task, numbers: Index | None = None) -> Array:
+    def each_row(self, task: RowTask, numbers: Index | None = None) -> Array:
         """Return the results of a task for all rows, (lines, n)."""
         numbers = np.zeros(self.rows.n, np.intp) if numbers is None else numbers
         return np.concatenate(

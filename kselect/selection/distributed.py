@@ -33,7 +33,7 @@ from kselect.datasets.table.frames import gap_of, gaps_of
 from kselect.datasets.table.raw_table import Frame, ReadingDecision, Schema, TableOptions
 from kselect.datasets.table.target import as_target
 from kselect.errors import ConfigError, DataError, printable
-from kselect.learners.blocks import Task
+from kselect.learners.blocks import RowTask
 from kselect.numerics.linalg import Array, Index
 from kselect.selection.own_data import OwnData
 from kselect.selection.request import Request
@@ -93,7 +93,7 @@ class DaskRows:
         """Send a call to the workers."""
         return self.client.submit(function, *arguments, pure=False)
 
-    def map(self, tasks: Sequence[Task], y: Array, numbers: Index) -> Iterator[list[Any]]:
+    def map(self, tasks: Sequence[RowTask], y: Array, numbers: Index) -> Iterator[list[Any]]:
         """Yield the results of all tasks for each block; a task travels once, as the result of a call."""
         sent = [self.submit(same, task) for task in tasks]
         calls = [
@@ -104,12 +104,12 @@ class DaskRows:
             yield [call.result() for call in calls.pop(0)]
 
 
-def same(task: Task) -> Task:
+def same(task: RowTask) -> RowTask:
     """Return a task: a result that dask can send to every worker, and form again if it is lost."""
     return task
 
 
-def run_task(task: Task, X: Array, y: Array, numbers: Index) -> Any:
+def run_task(task: RowTask, X: Array, y: Array, numbers: Index) -> Any:
     """Run a task on a worker with one BLAS thread."""
     with threadpool_limits(1):
         return task(X, y, numbers)

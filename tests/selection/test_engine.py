@@ -417,7 +417,7 @@ def test_memory_is_refused_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -
         patch.setattr(module, "available_memory", lambda: there - 1)
         with pytest.raises(DataError, match=r"36 rows need .* 1 worker.* --nystrom"):
             select(X, y[None, :], request_of(), folds)
-    few = 8 * (36 * 5 * 5 + 5 * 5 * 3)
+    few = 8 * (36 * module.ROWS_KEPT + 5 * 5 * (module.SQUARES + module.SQUARES_PER_WORKER))
     monkeypatch.setattr(module, "available_memory", lambda: few)
     select(X, y[None, :], request_of(nystrom=5), folds)
     monkeypatch.setattr(module, "available_memory", lambda: few - 1)

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
@@ -129,6 +130,8 @@ class block_file:  # noqa: N801
 
 def parquet_layout(path: Path) -> Layout:
     """Return blocks of rows from the metadata of a file, or of the files of a folder in the order of names."""
+    if find_spec("pyarrow") is None:
+        raise DataError(f"{printable(path)}: Parquet needs pyarrow (pip install 'kselect[parquet]')")
     import pyarrow.parquet as pq
 
     files = [path]
