@@ -140,7 +140,7 @@ class Streamed:
         self.memo = Memo()
 
     def moments(self, folds: Folds | None, shift: Array) -> Moments:
-        """Return the moments over V of each fold; without folds those of all rows, as one fold."""
+        """Return the moments over V of each fold; without folds, all rows are one fold."""
         self.memo["shift"] = shift
         if folds is None and (known := self.passes.folds) is not None:
             total = self.moments(known, shift).total()
@@ -197,7 +197,7 @@ class Streamed:
 
     @cached_property
     def root(self) -> Array:
-        """What turns coefficients of B into coefficients of the kernel at the landmarks."""
+        """The matrix from coefficients of B to coefficients of the kernel at the landmarks."""
         return self.features.expansion(self._eigen[1])
 
     @cached_property

@@ -166,7 +166,7 @@ def decided(first: Frame, found: Layout, gone: Sequence[int]) -> tuple[ReadingDe
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What the driver needs of a block: its target, the levels of each category, and the columns with gaps."""
+    """The target of a block, the levels of each category in it, and the number of gaps per column."""
 
     target: Any
     levels: tuple[frozenset[str], ...]

@@ -1,8 +1,8 @@
 r"""A table in blocks of rows, so that no process holds all of it: CSV, Parquet, or a folder of Parquet files.
 
-``layout`` finds where each block lies, without keeping a row. ``read_block`` reads one block. What a column is
-(number, date, category), the names, the target and the delimiter are decided on the rows of the first block, by the
-same rules as for a whole file; the others are read like a file to predict.
+``layout`` finds where each block lies, without keeping a row. ``read_block`` reads one block. The rows of
+the first block decide the kind of each column, the names, the target and the delimiter, by the same rules as for a
+whole file; the other blocks are read like a file to predict.
 """
 
 from __future__ import annotations
@@ -131,7 +131,9 @@ class block_file:  # noqa: N801
 def parquet_layout(path: Path) -> Layout:
     """Return blocks of rows from the metadata of a file, or of the files of a folder in the order of names."""
     if find_spec("pyarrow") is None:
-        raise DataError(f"{printable(path)}: Parquet needs pyarrow (pip install 'kselect[parquet]')")
+        raise DataError(
+            f"{printable(path)}: Parquet needs pyarrow (pip install 'kselect[parquet]')"
+        )
     import pyarrow.parquet as pq
 
     files = [path]
