@@ -16,6 +16,7 @@ from kselect.errors import brief
 from kselect.grids import show_number
 from kselect.kernels.ard import Ard
 from kselect.learners import LEARNERS
+from kselect.selection.columns import USUAL_COLUMNS
 from kselect.selection.engine import Selection
 from kselect.selection.own_data import OwnData
 from kselect.selection.request import criterion_of
@@ -255,4 +256,5 @@ def model_arguments(found: Selection, folds: Any) -> list[str]:
     lines += [f"ridge={request.ridge!r}"] if request.ridge != "fixed" else []
     lines += [f"cv=np.loadtxt({str(folds)!r}, dtype=int, encoding='utf-8-sig')"] if folds else []
     lines += [f"nystrom={request.nystrom}"] if request.nystrom else []
+    lines += [f"columns={request.columns!r}"] if request.columns != USUAL_COLUMNS else []
     return [*lines, f"random_state={request.seed}"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from kselect.errors import ConfigError, DataError, printable, quoted
 from kselect.files import read_regular, reason
 from kselect.learners import LEARNERS
 from kselect.numerics.linalg import Array, Index
+from kselect.run.workers import dask_client
+from kselect.selection.distributed import check_distributed, read_distributed
 from kselect.selection.engine import Selection, select
 from kselect.selection.held_out import HeldOut
 from kselect.selection.own_data import OwnData, read_own
@@ -30,7 +33,10 @@ from kselect.selection.request import (
     make_request,
 )
 
-REQUEST_FLAGS = ("loss", "ridge", "nystrom", "n_jobs", "seed", "search")
+if TYPE_CHECKING:
+    from distributed import Client
+
+REQUEST_FLAGS = ("loss", "ridge", "nystrom", "n_jobs", "seed", "search", "columns")
 FOLD = re.compile(r"[0-9]{1,12}")
 
 
@@ -55,8 +61,20 @@ def search_flag(flags: Mapping[str, Any], plot: Path | None, as_json: bool) -> s
 def choose(file: Path, flags: Mapping[str, Any]) -> Chosen:
     """Read the file and search as the flags ask; refuse wrong flags before the search."""
     LEARNERS.find(flags["learner"])
-    data = read_file(file, flags)
+    if flags["scheduler"] and flags["backend"] != "dask":
+        raise ConfigError("--scheduler needs --backend dask")
+    if flags["backend"] == "dask":
+        with cluster(flags["scheduler"], flags["n_jobs"]) as client:
+            return chosen_from(file, flags, read_blocks(client, file, flags))
+    return chosen_from(file, flags, read_file(file, flags))
+
+
+def chosen_from(file: Path, flags: Mapping[str, Any], data: OwnData) -> Chosen:
+    """Search as the flags ask, on rows in memory or on a cluster."""
     request = request_of(flags, data.target.task, data.X)
+    remote = flags["backend"] == "dask"
+    if remote:
+        check_distributed(request)
     numbers = read_folds(flags["folds"])
     try:
         folds = make_folds(request.method, len(data.X), request.seed, numbers)
@@ -66,13 +84,45 @@ def choose(file: Path, flags: Mapping[str, Any]) -> Chosen:
     X, targets = data.X, data.target.values
     with watched(len(request.kernels), partial(time_hint, X, targets, request)) as watch:
         found = select(X, targets, request, folds, watch)
-    return Chosen(data, found, HeldOut(found, X, targets, folds))
+    held_out = HeldOut(found, X, targets, folds)
+    if remote:
+        held_out.decisions  # noqa: B018  the cluster is there only now
+    return Chosen(data, found, held_out)
+
+
+@contextmanager
+def cluster(scheduler: str | None, workers: int) -> Iterator[Client]:
+    """Connect to a dask scheduler, or start workers on this machine; close the connection at the end."""
+    try:
+        client = dask_client(scheduler, workers)
+    except ImportError:
+        raise ConfigError(
+            "--backend dask needs the extra dask: pip install 'kselect[dask]'"
+        ) from None
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ConfigError(f"--scheduler {scheduler}: {' '.join(str(error).split())}") from None
+    try:
+        yield client
+    finally:
+        own = None if scheduler else client.cluster
+        client.close()  # type: ignore[no-untyped-call]
+        if own is not None:
+            own.close()
+
+
+def read_blocks(client: Client, file: Path, flags: Mapping[str, Any]) -> OwnData:
+    """Read and prepare the file on the workers as the flags ask."""
+    columns = (flags[name] for name in ("drop", "categorical", "numeric", "missing", "task"))
+    options = TableOptions(*columns)
+    return read_distributed(client, file, flags["target"], options, flags["scale"])
 
 
 def read_file(file: Path, flags: Mapping[str, Any]) -> OwnData:
     """Read and prepare the file as the flags ask."""
     columns = (flags[name] for name in ("drop", "categorical", "numeric", "missing", "task"))
-    how = flags["scale"], flags["n_jobs"], flags["nystrom"]
+    # Whether a simple kernel needs a matrix of all rows is known only with their number of features.
+    exact = flags["kernel"] in ("linear", "polynomial")
+    how = flags["scale"], None if exact else flags["n_jobs"], flags["nystrom"]
     return read_own(file, flags["target"], TableOptions(*columns), *how)
 
 

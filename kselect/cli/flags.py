@@ -16,6 +16,7 @@ from kselect.errors import ConfigError, brief
 from kselect.kernels import KERNELS
 from kselect.packaged import find_config
 from kselect.plugins import load_plugin
+from kselect.selection.columns import COLUMNS, USUAL_COLUMNS
 from kselect.selection.request import LAM, kernel_grids
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -161,6 +162,25 @@ SEARCH_FLAGS = (
         metavar="C",
         type=COUNT,
         help="Approximate the kernel matrix by C columns. [default: exact]",
+    ),
+    click.option(
+        "--columns",
+        type=click.Choice(COLUMNS),
+        default=USUAL_COLUMNS,
+        show_default=True,
+        help="Draw the columns of --nystrom uniformly, or by what earlier ones leave of the kernel.",
+    ),
+    click.option(
+        "--backend",
+        type=click.Choice(["local", "dask"]),
+        default="local",
+        show_default=True,
+        help="Work on this machine, or map over blocks of rows on a dask cluster (with --nystrom).",
+    ),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Use a running dask scheduler, as in tcp://host:8786. [default: start one]",
     ),
     click.option(
         "--seed", default=0, show_default=True, type=int, help="Seed the folds and columns."

@@ -23,6 +23,7 @@ from kselect.store.environment import blas_libraries, cpu_flags, faster_blas
 QUIET_SECONDS = 2.0
 LONG_SECONDS = 60.0
 COMPILATION = 30.0  # seconds that the first kernel may take longer than the others
+FEWER = "fewer candidates take less time: --tau, --lam"
 COLUMNS, SAMPLED = 500, 1000
 BAR = "{bar} {n_fmt}/{total_fmt} kernels, {elapsed} elapsed, {remaining} left"
 
@@ -65,6 +66,8 @@ def nystrom_hint(X: Array, targets: Array, request: Request) -> str:
 
     The time is measured on one kernel; the change of the score, on 1000 rows.
     """
+    if request.nystrom is not None:
+        return FEWER
     middle = replace(request, kernels=request.kernels[len(request.kernels) // 2 :][:1])
     columns = min(COLUMNS, len(X) // 2)
     rows = stream(request.seed, "sample").permutation(len(X))[:SAMPLED]
@@ -82,7 +85,7 @@ def nystrom_hint(X: Array, targets: Array, request: Request) -> str:
         exact = best_score(X[rows], targets[:, rows], middle)
         near = best_score(X[rows], targets[:, rows], replace(middle, nystrom=few))
     except KselectError:  # the learner or the criterion does not work with Nystrom columns
-        return "fewer candidates take less time: --tau, --lam"
+        return FEWER
     moved = abs(near - exact) / max(abs(exact), np.finfo(np.float64).tiny)
     return (
         f"--nystrom {columns} would take about {clock(max(seconds, 1.0))}; on {len(rows)} rows {few} columns "

@@ -9,8 +9,8 @@ import numpy as np
 from kselect.criteria.base import Aggregation, criterion, fold_error
 from kselect.criteria.bif import bouligand_cross_validation, guards
 from kselect.kernels.nystrom import draw_landmarks, project
-from kselect.learners.base import Path, Problem, Series
-from kselect.learners.problem import Dense, LowRank
+from kselect.learners.base import HeldOutSquares, Path, Problem, Series
+from kselect.learners.problem import Matrix
 from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import Loss
@@ -27,6 +27,11 @@ def cross_validation(
     ``average: points`` is (1/n) sum_i V(y_i, f_{-F(i)}(x_i)) (icml2014, ijcai2018); ``folds`` is the mean of the
     folds' means (ecml2014, tcyb2018). The two differ only if the folds differ in size.
     """
+    if loss == "squared" and isinstance(path, HeldOutSquares):
+        sums = path.held_out_squares(folds)
+        sizes = np.array([len(F) for F in folds.members])
+        means = sums / sizes if average == "folds" else sums * (len(sizes) / folds.n)
+        return np.asarray(means.mean(axis=-1))
     return fold_error(path, path.held_out(folds), folds, loss, average)
 
 
@@ -51,7 +56,7 @@ def stability(problem: Problem, estimate: Estimate = "exact", c: float = 1.0) ->
     return float(known[key])
 
 
-def row_squares(matrix: Dense | LowRank, estimate: Estimate, c: float) -> Array:
+def row_squares(matrix: Matrix, estimate: Estimate, c: float) -> Array:
     """Estimate ``sum_j K_ij^2``, as ``stability`` says."""
     n = len(matrix.diagonal)
     count, rng = min(n, max(1, round(c * n))), stream(0, "row norms", n)

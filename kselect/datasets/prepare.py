@@ -7,7 +7,7 @@ read from it gives the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -22,10 +22,12 @@ from kselect.datasets.table.raw_table import (
     ReadingDecision,
     Schema,
 )
-from kselect.numerics.linalg import Array, Index
+from kselect.numerics.linalg import Array, Index, Mask
+from kselect.numerics.memory import BLOCK
 
 Levels = tuple[str, ...]
 Scale = Literal["zscore", "minmax", "none"]
+Each = Callable[[Callable[[Array], Array]], list[Array]]
 MISSING_LEVEL = "(missing)"
 NAMES_SHOWN = 3
 # A column whose spread is below this share of its values needs more digits for its mean than a number has.
@@ -41,29 +43,51 @@ def fit_scale(X: Array, scale: Scale) -> tuple[Array, Array]:
     """
     if scale == "none":
         return np.zeros(X.shape[1]), np.ones(X.shape[1])
-    shift, divisor = middle_and_spread(X, scale)
-    narrow = (divisor < NARROW * np.abs(shift)) & (X.min(axis=0) < X.max(axis=0))
+    return scale_of_blocks(
+        lambda of: [of(X[i : i + BLOCK]) for i in range(0, len(X), BLOCK)], scale
+    )
+
+
+def scale_of_blocks(each: Each, scale: Scale) -> tuple[Array, Array]:
+    """Return the same for rows in blocks; ``each`` applies a function to every block, in the order of the rows.
+
+    The sums of the blocks are added in this order, wherever the blocks lie.
+    """
+    shift, divisor, varies = middle_and_spread(each, scale)
+    narrow = (divisor < NARROW * np.abs(shift)) & varies
     if not narrow.any():
         return shift, divisor
-    rest = np.zeros_like(shift)
+    rest, middle = np.zeros_like(shift), shift[narrow]
+
+    def close(of: Callable[[Array], Array]) -> list[Array]:
+        return each(lambda X: of(X[:, narrow] - middle))
+
     # Rows this close to the shift differ from it by exact numbers.
-    rest[narrow], divisor[narrow] = middle_and_spread(X[:, narrow] - shift[narrow], scale)
+    rest[narrow], divisor[narrow], _ = middle_and_spread(close, scale)
     return np.stack([shift, rest]), divisor
 
 
-def middle_and_spread(X: Array, scale: Scale) -> tuple[Array, Array]:
-    """Return what becomes 0 in each column, and what becomes 1, to the rounding error of the largest value."""
-    low, high = X.min(axis=0), X.max(axis=0)
+def middle_and_spread(each: Each, scale: Scale) -> tuple[Array, Array, Mask]:
+    """Return what becomes 0 and what becomes 1 in each column, to the rounding error of its largest value.
+
+    The third result tells the columns that are not constant.
+    """
+    ends = each(lambda X: np.stack([X.min(axis=0), X.max(axis=0)]))
+    low, high = np.min([e[0] for e in ends], axis=0), np.max([e[1] for e in ends], axis=0)
     constant = low == high
     if scale == "zscore":
         # In units of a power of two, which changes no digit, sums and squares cannot overflow.
         unit = np.ldexp(1.0, np.frexp(np.maximum(np.abs(low), np.abs(high)))[1] - 1)
-        shift, divisor = (X / unit).mean(axis=0) * unit, (X / unit).std(axis=0) * unit
+        n = sum(int(m) for m in each(lambda X: np.array(len(X))))
+        mean = sum(each(lambda X: np.asarray((X / unit).sum(axis=0)))) / n
+        squares = sum(each(lambda X: np.asarray(np.square(X / unit - mean).sum(axis=0))))
+        shift, divisor = mean * unit, np.sqrt(squares / n) * unit
     else:
         # Halves first: high - low of two huge values would overflow.
         shift, divisor = low / 2.0 + high / 2.0, high / 2.0 - low / 2.0
     negligible = divisor < np.finfo(np.float64).tiny
-    return np.where(constant, low, shift), np.where(constant | negligible, 1.0, divisor)
+    spread = np.where(constant | negligible, 1.0, divisor)
+    return np.where(constant, low, shift), spread, ~constant
 
 
 def apply_scale(X: Array, shift: Array, divisor: Array) -> Array:
@@ -148,17 +172,30 @@ def fit_preparation(frame: Frame, scale: Scale, rows: Index | None = None) -> Pr
     part = frame if rows is None else frame.take(rows)
     medians, levels = learn(part)
     blocks = encode(part, medians, levels)
-    shift, divisor = fit_scale(np.hstack(blocks), scale)
-    widths = [block.shape[1] for block in blocks]
-    indicators = np.repeat([width > 1 for width in widths], widths)
-    # A number that no training row has says nothing: its feature is 0 in every row.
     gaps = [
         s.numeric and bool(absent(v).all()) for s, v in zip(part.columns, part.data, strict=True)
     ]
-    divisor = np.where(np.repeat(gaps, widths), np.inf, np.where(indicators, 1.0, divisor))
-    return Preparation(
-        frame.schema, scale, medians, levels, np.where(indicators, 0.0, shift), divisor
+    return of_columns(
+        frame.schema, scale, medians, levels, gaps, fit_scale(np.hstack(blocks), scale)
     )
+
+
+def of_columns(
+    schema: Schema,
+    scale: Scale,
+    medians: Array,
+    levels: tuple[Levels, ...],
+    gaps: Sequence[bool],
+    fitted: tuple[Array, Array],
+) -> Preparation:
+    """Return the preparation of columns; ``gaps`` says which have no value, ``fitted`` is the features' scale."""
+    shift, divisor = fitted
+    pairs = zip(schema.columns, levels, strict=True)
+    widths = [1 if spec.numeric or len(known) == 2 else len(known) for spec, known in pairs]
+    indicators = np.repeat([width > 1 for width in widths], widths)
+    # A number that no training row has says nothing: its feature is 0 in every row.
+    divisor = np.where(np.repeat(gaps, widths), np.inf, np.where(indicators, 1.0, divisor))
+    return Preparation(schema, scale, medians, levels, np.where(indicators, 0.0, shift), divisor)
 
 
 def learn(frame: Frame) -> tuple[Array, tuple[Levels, ...]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import Any, Literal, Protocol, TypeVar, cast, get_type_hints
+from typing import Any, Literal, Protocol, TypeVar, cast, get_type_hints, runtime_checkable
 
 from kselect.errors import ConfigError
 from kselect.learners.problem import Fit as Fit
@@ -40,6 +40,15 @@ class Path(Protocol):
 
     def fit(self) -> Fit:
         """Return the coefficients and the bias for every ridge."""
+        ...
+
+
+@runtime_checkable
+class HeldOutSquares(Protocol):
+    """A path that knows the squared held-out errors of each fold without predicting a row."""
+
+    def held_out_squares(self, folds: Folds) -> Array:
+        """Return the sum of squared held-out errors of each fold, (n_ridges, k)."""
         ...
 
 
@@ -108,8 +117,9 @@ class HatMatrix(Path, Protocol):
     def unexplained(self) -> tuple[Array, Array]:
         """Return ``y - S y`` and ``1 - S_ii``, (n_ridges, n) each, up to one common factor per ridge.
 
-        Both keep their relative accuracy where the fit interpolates; a ridge where rounding makes that impossible
-        is a TrialError.
+        A path that never forms single rows returns one column instead: the root mean square of ``y - S y`` and the
+        mean of ``1 - S_ii``. Both keep their relative accuracy where the fit interpolates; a ridge where rounding
+        makes that impossible is a TrialError.
         """
         ...
 
@@ -178,7 +188,8 @@ class Learner(Part):
         make = self.low_rank if columns else self.function
         if make is None:
             return True
-        path = make.func if isinstance(make, partial) else get_type_hints(make)["return"]
+        made = make.func if isinstance(make, partial) else make
+        path = get_type_hints(made)["return"]
         wanted = {
             name
             for protocol in need.__mro__

@@ -19,10 +19,10 @@ import numpy as np
 
 from kselect.errors import TrialError
 from kselect.learners.base import Fit, Operator, Problem, RightSide, learner, memoised
+from kselect.learners.column_path import column_path
 from kselect.learners.factor import Factor
 from kselect.learners.fold_solves import FoldSolver, SharedFits, solve_all, stacks
 from kselect.learners.nystrom_series import factor_of_share, fbif_square
-from kselect.learners.primal import PrimalPath
 from kselect.learners.problem import Dense
 from kselect.learners.series import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.spectral import require_digits
@@ -266,13 +266,13 @@ class RidgePath(SquareLossPath):
         return self.held_out(folds)
 
 
-@learner("krr", paper="tcyb2018, ijcai2018", low_rank=partial(PrimalPath, bias=False))
+@learner("krr", paper="tcyb2018, ijcai2018", low_rank=partial(column_path, bias=False))
 def krr(problem: Problem) -> RidgePath:
     r"""Kernel ridge regression without bias: min (1/n) sum (y - f)^2 + lam ||f||^2."""
     return RidgePath(problem, bias=False)
 
 
-@learner("lssvm", paper="ecml2014, icml2014, flkl2014", low_rank=partial(PrimalPath, bias=True))
+@learner("lssvm", paper="ecml2014, icml2014, flkl2014", low_rank=partial(column_path, bias=True))
 def lssvm(problem: Problem) -> SquareLossPath:
     r"""Least-squares SVM with bias: min (1/n) sum (y - f - b)^2 + lam ||f||^2."""
     return SquareLossPath(problem, bias=True)

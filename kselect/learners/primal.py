@@ -19,9 +19,10 @@ import numpy as np
 
 from kselect.errors import TrialError
 from kselect.learners.base import memoised
-from kselect.learners.problem import Fit, LowRank, Problem
+from kselect.learners.problem import Dense, Fit, LowRank, Problem
 from kselect.learners.series import HeldOutSeries, Modes, is_positive_definite, rates_reaching
 from kselect.learners.spectral import require_digits, weights
+from kselect.learners.streamed import Streamed
 from kselect.learners.tiny_predictions import (
     Sums,
     batches,
@@ -46,15 +47,24 @@ class PrimalPath:
     """Least squares on the columns of a low-rank kernel over all ridges, with or without a bias."""
 
     def __init__(self, problem: Problem, *, bias: bool) -> None:
-        if not isinstance(problem.matrix, LowRank):
+        if isinstance(problem.matrix, Dense):
             raise TrialError("a primal path needs the columns of a low-rank kernel")
         self.problem = problem
         self.bias = bias
-        self.matrix = problem.matrix
-        self.s, self.B = self.matrix.s, self.matrix.B
+        self.matrix: LowRank | Streamed = problem.matrix
         self.gammas = problem.gammas
         # What determines the work that targets share, apart from the columns.
         self._kind = bias, self.gammas.tobytes()
+
+    @property
+    def s(self) -> Array:
+        """The eigenvalues of the kernel matrix that are not zero, ascending."""
+        return self.matrix.s
+
+    @property
+    def B(self) -> Array:
+        """The columns, with ``B^T B = diag(s)``."""
+        return self.matrix.B
 
     @cached_property
     def _sums(self) -> tuple[Array, Array]:

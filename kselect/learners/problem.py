@@ -16,6 +16,7 @@ import numpy as np
 from kselect.kernels import Kernel
 from kselect.kernels.nystrom import NystromColumns
 from kselect.learners.factor import Factor, factorise
+from kselect.learners.streamed import Streamed
 from kselect.numerics.linalg import EPS, Array, Index, symmetric_eigh
 from kselect.numerics.memory import Memo
 
@@ -111,6 +112,9 @@ class LowRank:
         return np.concatenate([self.s[::-1], np.zeros(len(self.B) - len(self.s))])
 
 
+Matrix = Dense | LowRank | Streamed
+
+
 @dataclass(eq=False)
 class Problem:
     """One kernel on one training set, with the ridges to fit.
@@ -121,7 +125,7 @@ class Problem:
     kernel, K : the kernel and its matrix; K is empty if ``columns`` approximate it.
     lams : the regularisation parameters.
     ridge : "per-fold" if training without m rows uses the ridge ``(n - m) lam``, "fixed" if ``n lam``.
-    columns : the Nystrom columns that approximate K.
+    columns : the Nystrom columns that approximate K, in memory or streamed.
     order : a random permutation of the rows. Every sampler takes a prefix of it, so that smaller samples are
         nested in larger ones.
     targets : all targets (q, n) that are learned on the same kernel matrix; work that they share is done once.
@@ -146,12 +150,12 @@ class Problem:
     K: Array
     lams: Array
     ridge: RidgeMode = "fixed"
-    columns: NystromColumns | None = None
+    columns: NystromColumns | Streamed | None = None
     order: Index | None = None
     targets: Array | None = None
     mine: int | None = None
     factor: Factor | None = None
-    shared: Dense | LowRank | None = None
+    shared: Matrix | None = None
     of_kernel: Memo = field(default_factory=Memo, init=False, repr=False)
     of_targets: Memo = field(default_factory=Memo, init=False, repr=False)
 
@@ -163,8 +167,11 @@ class Problem:
             self.right_sides = self.targets
         self.position = self.mine or 0
         # With another K, ``replace`` still hands on the matrix of the old one.
+        self.matrix: Matrix
         if self.shared is not None and getattr(self.shared, "K", self.K) is self.K:
             self.matrix = self.shared
+        elif isinstance(self.columns, Streamed):
+            self.matrix = self.columns
         elif self.columns is not None:
             self.matrix = LowRank(self.columns)
         else:

@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+# Rows per block of a large table: the unit of sums over rows, the same on one machine and on many.
+BLOCK = 2**17
 CONTROL_GROUP = Path("/sys/fs/cgroup")
 R = TypeVar("R")
 

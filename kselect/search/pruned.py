@@ -85,7 +85,7 @@ def prunes(context: TrainingContext, method: Method) -> bool:
         and params["average"] == "points"
         and context.ridges.mode == "select"
         and len(context.targets) == 1
-        and context.landmarks is None
+        and context.columns is None
     )
 
 

@@ -11,10 +11,10 @@ import numpy as np
 from kselect.core.method import Choice, LamGrid
 from kselect.datasets.registry import Task
 from kselect.kernels import Kernel, Points
-from kselect.kernels.nystrom import nystrom_columns
 from kselect.learners import Problem
 from kselect.learners.factor import Factor
 from kselect.learners.problem import RidgeMode
+from kselect.learners.streamed import ColumnPasses, Streamed
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array, Index
 
@@ -26,8 +26,9 @@ class TrainingContext:
     """Training rows, and the kernels and ridges to choose from.
 
     ``targets`` is (q, n): one row for a regression or two classes, one row per class for more classes. ``stream``
-    returns the random generator of a purpose. If ``landmarks`` are given, their columns approximate the kernel
-    matrix. With ``keeps_held_out`` the search keeps the held-out predictions of cross-validation at its best point.
+    returns the random generator of a purpose. If ``columns`` are given, they stand for the kernel matrices, and X
+    may be empty. With ``keeps_held_out`` the search keeps the held-out predictions of cross-validation at its best
+    point.
     ``given_folds`` returns the folds for a number of folds if they are not to be drawn from the stream.
 
     Attributes
@@ -48,14 +49,14 @@ class TrainingContext:
     learner: Choice
     ridge: RidgeMode
     stream: Streams
-    landmarks: Index | None = None
+    columns: ColumnPasses | None = None
     keeps_held_out: bool = False
     given_folds: Callable[[int], Folds] | None = None
 
     def __post_init__(self) -> None:
-        self.n = len(self.X)
+        self.n = self.targets.shape[1]
         self.lams = self.ridges.lams(self.n)
-        self.points = Points(self.X, None if self.landmarks is None else self.X[self.landmarks])
+        self.points = Points(self.X)
         self.order: Index = self.stream("columns").permutation(self.n).astype(np.intp)
         n, stream = self.n, self.stream  # not the context, which would then refer to itself
         drawn = cache(lambda k: draw_folds(n, k, stream(f"{k} folds")))
@@ -63,11 +64,11 @@ class TrainingContext:
         self.factors: dict[Kernel, Factor] = {}
 
     def problem(self, kernel: Kernel, lams: Array | None = None) -> Problem:
-        """Return the kernel matrix or its Nystrom columns, with the first target and every ridge, or some."""
-        if self.landmarks is None:
+        """Return the kernel matrix or its columns, with the first target and every ridge, or some."""
+        if self.columns is None:
             K, columns = kernel.gram(self.points), None
         else:
-            K, columns = np.empty((0, 0)), nystrom_columns(kernel, self.points, self.landmarks)
+            K, columns = np.empty((0, 0)), Streamed(self.columns, kernel)
         lams = np.array(self.lams) if lams is None else lams
         return Problem(
             *(self.X, self.targets[0], kernel, K, lams, self.ridge, columns),

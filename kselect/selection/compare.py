@@ -19,10 +19,17 @@ from kselect.core.grid_point import BestPoint
 from kselect.core.method import SELECTED, Method
 from kselect.datasets.prepare import fit_preparation
 from kselect.numerics.folds import Folds, draw_folds, stream
-from kselect.numerics.linalg import Array, Index
+from kselect.numerics.linalg import Array
 from kselect.search.grid import Best, score_kernels
 from kselect.search.pruned import find_minimum, prunes
-from kselect.selection.engine import check, decision_values, require, training_context, warm
+from kselect.selection.engine import (
+    check,
+    decision_values,
+    require,
+    support_of,
+    training_context,
+    warm,
+)
 from kselect.selection.held_out import Quality, quality_of
 from kselect.selection.own_data import OwnData
 from kselect.selection.request import Request, make_folds
@@ -57,7 +64,7 @@ def compare(
     """Apply every method to all rows, then to the training part of each outer fold."""
     n, target, request = len(data.X), data.target, request_for(data.X)
     for method in methods:
-        check(replace(request, method=method), n, make_folds(method, n, request.seed, None))
+        check(replace(request, method=method), data.X, make_folds(method, n, request.seed, None))
     started = perf_counter()
     chosen, seconds, _ = search_all(data.X, target.values, request, methods)
     shared = perf_counter() - started - sum(seconds.values())
@@ -74,13 +81,16 @@ def compare(
 
 def search_all(
     X: Array, targets: Array, request: Request, methods: Sequence[Method]
-) -> tuple[dict[Method, BestPoint], dict[Method, float], Index | None]:
-    """Return the choice of every method, the seconds spent on each method only, and the landmark rows."""
+) -> tuple[dict[Method, BestPoint], dict[Method, float], Array | None]:
+    """Return the choice of every method, the seconds spent on each method only, and the fits' rows if not all."""
     folds = cache(lambda k: draw_folds(len(X), k, stream(request.seed, "folds")))
     context = replace(training_context(X, targets, request, folds), keeps_held_out=False)
+    if request.nystrom is None:
+        context.columns = None  # exact features may not serve every method
     seconds, found = dict.fromkeys(methods, 0.0), dict[Method, BestPoint]()
     with threadpool_limits(1):
-        warm(context.points, request.kernels)
+        if context.columns is None:
+            warm(context.points, request.kernels)
         for method in filter(partial(prunes, context), methods):
             started = perf_counter()
             if minimum := find_minimum(context, method.folds, n_jobs=request.n_jobs):
@@ -93,7 +103,8 @@ def search_all(
                 best[method].update(context, visit, method)
                 seconds[method] += visit.seconds[method]
     found |= {m: require(best[m].result()) for m in rest}
-    return found, seconds, context.landmarks
+    support = None if context.columns is None else support_of(context, request.kernels[0])
+    return found, seconds, support
 
 
 def outer_decisions(
@@ -106,8 +117,8 @@ def outer_decisions(
         train = np.setdiff1d(np.arange(len(data.X)), F)
         X, _ = fit_preparation(data.frame, data.preparation.scale, train).transform(data.frame)
         request = request_for(X[train])
-        chosen, _, landmarks = search_all(X[train], targets[:, train], request, methods)
-        support = X[train] if landmarks is None else X[train][landmarks]
+        chosen, _, own = search_all(X[train], targets[:, train], request, methods)
+        support = X[train] if own is None else own
         for i, method in enumerate(methods):
             found = chosen[method]
             decisions[i][:, F] = decision_values(found.point.kernel, found.fits, support, X[F]).T

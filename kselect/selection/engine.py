@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from time import perf_counter
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from kselect.core.grid_point import BestPoint, SearchFailure
 from kselect.core.method import SELECTED, LamGrid
@@ -16,24 +16,28 @@ from kselect.criteria import CRITERIA
 from kselect.errors import ConfigError, DataError, TrialError
 from kselect.grids import LARGEST_SEARCH, show_number
 from kselect.kernels import Kernel, Points
-from kselect.kernels.nystrom import draw_landmarks
-from kselect.learners import LEARNERS, Fit
+from kselect.learners import LEARNERS, Fit, Path
+from kselect.learners.base import Series
+from kselect.learners.blocks import RowBlocks
 from kselect.numerics.folds import Folds, stream
-from kselect.numerics.linalg import Array, Index
+from kselect.numerics.linalg import Array
 from kselect.numerics.memory import available_memory, gib
 from kselect.search.continuous import search_continuously
 from kselect.search.grid import NUMERICAL, Best, score_kernels
 from kselect.search.pruned import find_minimum, prunes
 from kselect.search.pruned_grid import Work
 from kselect.search.training_context import TrainingContext
+from kselect.selection.columns import features_serve, passes_for_choice, passes_of
 from kselect.selection.request import Request
 
 # Distances, the kernel, its eigenvectors and LAPACK's workspace, in n-by-n matrices of doubles.
 MATRICES_SHARED = 1
 MATRICES_PER_WORKER = 6
-# With Nystrom columns, matrices of n rows and c columns, and of c rows and columns.
+# With Nystrom columns, matrices of c rows and columns, and numbers per row. A series of cross-validation keeps
+# matrices of n rows and c columns as well.
 COLUMNS_PER_WORKER = 4
-SQUARES_PER_WORKER = 3
+SQUARES, SQUARES_PER_WORKER = 20, 10
+ROWS_KEPT = 40
 # Limits of one block of new rows against the rows of a fit: 2^25 entries are a quarter of a gigabyte.
 ROWS_AT_ONCE = 4096
 ENTRIES_AT_ONCE = 2**25
@@ -45,13 +49,14 @@ class Selection:
 
     ``seconds_fit`` is the time of the final fit only. A search by bounds knows only the best score, and has
     ``work``: the small part of the candidates that it had to fit. ``held_out`` (q, n) are the predictions of the
-    criterion's own cross-validation at the choice, if the criterion made any.
+    criterion's own cross-validation at the choice, if the criterion made any. ``support`` are the rows of the fit's
+    coefficients, None for all rows.
     """
 
     request: Request
     scores: Array
     best: BestPoint
-    landmarks: Index | None
+    support: Array | None
     seconds: float
     seconds_fit: float
     work: Work | None = None
@@ -99,7 +104,7 @@ def edges_of_choice(kernel: Kernel, lam: float, request: Request) -> list[str]:
 
 
 def select(
-    X: Array,
+    X: Array | RowBlocks,
     targets: Array,
     request: Request,
     folds: Folds | None,
@@ -111,21 +116,34 @@ def select(
     the scores of the rows are averaged. ``folds`` is None for a criterion without folds. ``watch`` is called after
     each kernel with the number of kernels done and their total.
     """
-    check(request, len(X), folds)
+    check(request, X, folds)
 
     def given(_: int) -> Folds:
         if folds is None:
             raise ConfigError(f"{request.method.label} needs folds: draw them with make_folds")
         return folds
 
-    context = training_context(X, targets, request, given)
     started = perf_counter()
-    with threadpool_limits(1):  # one BLAS thread for each of our own threads
+    with blas().limit(limits=1):  # one BLAS thread for each of our own threads
+        context = training_context(X, targets, request, given)
+        if context.columns:
+            context.columns.folds, context.columns.watch = folds, watch
+            if request.nystrom is not None:
+                return on_grid(context, request, started, watch)
+            if found := on_exact_features(context, request, started, watch):
+                return found
+            context = replace(context, columns=None, keeps_held_out=True)
         if request.method.search:
             return by_learning(context, request, started)
         if found := by_bounds(context, request, started, watch):
             return found
         return on_grid(context, request, started, watch)
+
+
+@cache
+def blas() -> ThreadpoolController:
+    """Return the BLAS libraries of this process; finding them takes two milliseconds."""
+    return ThreadpoolController()
 
 
 def by_learning(context: TrainingContext, request: Request, started: float) -> Selection:
@@ -153,30 +171,74 @@ def by_bounds(
     )
 
 
+def on_exact_features(
+    context: TrainingContext, request: Request, started: float, watch: Callable[[int, int], None]
+) -> Selection | None:
+    """Search with the features of kernels that have few; None if rounding hides a candidate in these."""
+    try:
+        found = on_grid(context, request, started, watch)
+    except TrialError:
+        return None
+    return None if found.best.excluded else found
+
+
 def on_grid(
     context: TrainingContext, request: Request, started: float, watch: Callable[[int, int], None]
 ) -> Selection:
     """Score every candidate, then fit the best one."""
     best = Best(SELECTED)
     scores = []
-    warm(context.points, request.kernels)
+    if context.columns is None:
+        warm(context.points, request.kernels)
     for visit in score_kernels(context, (request.method,), request.n_jobs):
         scores.append(visit.scores[request.method])
         best.update(context, visit, request.method)
-        watch(len(scores), len(request.kernels))
+        if context.columns is None:
+            watch(len(scores), len(request.kernels))
     searched = perf_counter()
     found = require(best.result())
+    if context.columns:
+        kernel, lam = found.point.kernel, found.point.lam
+        columns = passes_for_choice(context.columns, request, kernel, lam)
+        context = replace(context, columns=columns)
     if len(request.kernels) * len(request.lams) > 1:
         found = replace(found, fits=fit_choice(context, found))
+    support, held_out = None, best.held_out
+    if context.columns:
+        held_out = held_out_on_columns(context, found, request)
+        support = support_of(context, found.point.kernel)
     return Selection(
         request,
         np.array(scores),
         found,
-        context.landmarks,
+        support,
         searched - started,
         perf_counter() - searched,
-        held_out=best.held_out,
+        held_out=held_out,
     )
+
+
+def held_out_on_columns(
+    context: TrainingContext, found: BestPoint, request: Request
+) -> Array | None:
+    """Return the held-out predictions of the choice; a search on columns forms none for the candidates."""
+    method = request.method
+    if not (method.folds and CRITERIA[method.criterion].need is Path):
+        return None
+    learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
+    folds, lams = context.folds(method.folds), np.array([found.point.lam])
+    problem = context.problem(found.point.kernel)
+    paths = (
+        learner.path(problem.of_target(t, lams), **params) for t in range(len(context.targets))
+    )
+    return np.array([path.held_out(folds)[0] for path in paths])
+
+
+def support_of(context: TrainingContext, kernel: Kernel) -> Array | None:
+    """Return the rows at which a fit on columns has coefficients; None for all rows."""
+    assert context.columns is not None
+    support = context.columns.features(kernel).support
+    return support if len(support) else None
 
 
 def require(result: BestPoint | SearchFailure) -> BestPoint:
@@ -214,24 +276,21 @@ def decision_values(kernel: Kernel, fits: Sequence[Fit], support: Array, X: Arra
 
 
 def training_context(
-    X: Array, targets: Array, request: Request, folds: Callable[[int], Folds]
+    X: Array | RowBlocks, targets: Array, request: Request, folds: Callable[[int], Folds]
 ) -> TrainingContext:
     """Return the input of a search in which every row is a training row."""
-    streams = partial(stream, request.seed)
-    landmarks = None
-    if request.nystrom is not None:
-        landmarks = draw_landmarks(len(X), request.nystrom, streams("landmarks"))
+    columns = passes_of(X, targets, request)
     return TrainingContext(
-        X=X,
+        X=X if isinstance(X, np.ndarray) else np.empty((0, 0)),
         targets=targets,
         task=request.task,
         kernels=request.kernels,
         ridges=LamGrid(request.lams, "select"),
         learner=request.learner,
         ridge=request.ridge,
-        stream=streams,
-        landmarks=landmarks,
-        keeps_held_out=True,
+        stream=partial(stream, request.seed),
+        columns=columns,
+        keeps_held_out=columns is None,
         given_folds=folds,
     )
 
@@ -248,8 +307,9 @@ def warm(points: Points, kernels: Sequence[Kernel]) -> None:
         ) from None
 
 
-def check(request: Request, n: int, folds: Folds | None) -> None:
+def check(request: Request, X: Array | RowBlocks, folds: Folds | None) -> None:
     """Refuse a request that cannot work, before the first matrix is computed."""
+    n = len(X)
     candidates = len(request.kernels) * len(request.lams)
     if candidates > LARGEST_SEARCH:
         raise ConfigError(
@@ -264,18 +324,22 @@ def check(request: Request, n: int, folds: Folds | None) -> None:
         raise ConfigError(words)
     if folds is not None and folds.n != n:
         raise DataError(f"the folds are for {folds.n} rows, but the data has {n}")
-    check_memory(n, request.n_jobs, request.nystrom)
+    if not isinstance(X, np.ndarray):
+        return  # the rows lie elsewhere
+    known = request.nystrom or (1 if features_serve(X, request) else None)
+    check_memory(n, request.n_jobs, known, criterion.need is Series)
 
 
-def check_memory(n: int, n_jobs: int, columns: int | None) -> None:
+def check_memory(n: int, n_jobs: int, columns: int | None, series: bool = False) -> None:
     """Refuse n rows whose matrices would not fit into memory, before allocating them."""
     if columns is None:
         needed = 8 * n**2 * (MATRICES_SHARED + MATRICES_PER_WORKER * n_jobs)
         what = "n-by-n matrices"
         advice = "approximate the kernel by c columns: --nystrom 500 (nystrom=500)"
     else:
-        long = n * columns * (MATRICES_SHARED + COLUMNS_PER_WORKER * n_jobs)
-        needed = 8 * (long + columns**2 * SQUARES_PER_WORKER * n_jobs)
+        needed = 8 * (n * ROWS_KEPT + columns**2 * (SQUARES + SQUARES_PER_WORKER * n_jobs))
+        if series:
+            needed += 8 * n * columns * COLUMNS_PER_WORKER * n_jobs
         what = f"matrices of {columns} columns"
         advice = "take fewer columns (--nystrom) or workers (-j)"
     free = available_memory()

@@ -18,6 +18,7 @@ from kselect.datasets.table.target import one_against_rest
 from kselect.errors import ConfigError, KselectError, quoted
 from kselect.kernels.ard import Ard
 from kselect.numerics.linalg import Array
+from kselect.selection.columns import USUAL_COLUMNS, check_columns
 from kselect.selection.engine import decision_values, select
 from kselect.selection.held_out import HeldOut, codes, probabilities
 from kselect.selection.request import LAM, GridSpec, Request, make_folds, make_request
@@ -71,6 +72,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         Default: random folds.
     nystrom : int, optional
         Number of columns that approximate the kernel matrix. Default: the exact matrix.
+    columns : {"uniform", "rpcholesky"}
+        How the rows of these columns are drawn: uniformly, or by what earlier ones leave of the kernel.
     random_state : int, RandomState or None
         Seed of the folds and columns.
     n_jobs : int or None
@@ -120,6 +123,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         scoring: str | None = None,
         cv: Any = None,
         nystrom: int | None = None,
+        columns: str = USUAL_COLUMNS,
         random_state: Any = 0,
         n_jobs: int | None = 1,
     ) -> None:
@@ -137,6 +141,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         self.scoring = scoring
         self.cv = cv
         self.nystrom = nystrom
+        self.columns = columns
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -192,6 +197,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             raise ConfigError(
                 "nystrom computes kernel columns from the rows: it cannot be used with kernel='precomputed'"
             )
+        check_columns(self.columns)
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = int(check_random_state(seed).randint(2**31 - 1))
@@ -208,6 +214,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             loss=loss_of(self.scoring, self.loss, classification),
             ridge=self.ridge,
             nystrom=self.nystrom,
+            columns=self.columns,
             n_jobs=effective_n_jobs(self.n_jobs),
             seed=int(seed),
             search="pruned",
@@ -222,7 +229,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         warn_about(found, X, getattr(self, "feature_names_in_", None), stacklevel=3)
         self.kernel_ = found.kernel
         self.dual_ = found.best.fits
-        self.support_ = X if found.landmarks is None else X[found.landmarks]
+        self.support_ = X if found.support is None else found.support
         self.best_index_ = found.position[0] * found.scores.shape[1] + found.position[1]
         self.best_params_ = parameters_of(found, self.gamma is not None)[self.best_index_]
         self.best_score_ = float(as_scored(found.scores, self.scoring, targets)[found.position])

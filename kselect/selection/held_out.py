@@ -28,6 +28,7 @@ from threadpoolctl import threadpool_limits
 from kselect.datasets.registry import Task
 from kselect.errors import TrialError
 from kselect.learners import LEARNERS
+from kselect.learners.blocks import RowBlocks
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array, Index
 from kselect.selection.engine import Selection, select, training_context
@@ -75,7 +76,9 @@ class HeldOut:
     The folds are the criterion's own, or seeded random ones if it has none.
     """
 
-    def __init__(self, selection: Selection, X: Array, targets: Array, folds: Folds | None) -> None:
+    def __init__(
+        self, selection: Selection, X: Array | RowBlocks, targets: Array, folds: Folds | None
+    ) -> None:
         if folds is None:
             folds = draw_folds(len(X), min(FOLDS, len(X)), stream(selection.request.seed, "folds"))
         self.selection, self.X, self.targets, self.folds = selection, X, targets, folds

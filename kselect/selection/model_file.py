@@ -89,7 +89,7 @@ def model_of(
     slope: float | None = None,
 ) -> SavedModel:
     """Return the fit of a selection on the prepared rows X, without rows whose coefficients are all zero."""
-    support = X if selection.landmarks is None else X[selection.landmarks]
+    support = X if selection.support is None else selection.support
     alpha = np.stack([fit.alpha[0] for fit in selection.best.fits])
     used = np.any(alpha != 0, axis=0)
     used[:1] |= not used.any()  # a kernel needs a row, even if the fit is only a bias

@@ -17,6 +17,7 @@ from kselect.errors import ConfigError, nearest
 from kselect.grids import parse_grid
 from kselect.kernels import KERNELS, Kernel, Points
 from kselect.learners import LEARNERS, Learner
+from kselect.learners.blocks import RowBlocks
 from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array, Index
@@ -38,6 +39,7 @@ class Request:
 
     ``kernels`` and ``lams`` are empty for a kernel whose parameters are learned: the search then tries all values.
     ``nystrom`` is the number of columns that approximate a kernel matrix; None computes it in full.
+    ``columns`` says how the rows of these columns are drawn.
     """
 
     learner: Choice
@@ -50,6 +52,7 @@ class Request:
     seed: int = 0
     task: Task = "classification"
     search: SearchName = "grid"
+    columns: str = "uniform"
 
 
 def make_request(
@@ -94,7 +97,7 @@ def kernel_grids() -> dict[str, dict[str, str]]:
 
 
 def make_kernels(
-    name: str, grids: Mapping[str, GridSpec | None], X: Array | None = None
+    name: str, grids: Mapping[str, GridSpec | None], X: Array | RowBlocks | None = None
 ) -> tuple[Kernel, ...]:
     """Return one kernel per point of its parameter grid; none if the kernel's parameters are learned.
 
@@ -114,7 +117,7 @@ def make_kernels(
     if X is not None and len(X) and set(given) < set(names):
         rows = stream(0, "scale").permutation(len(X))[:SAMPLED]
         with np.errstate(over="ignore", invalid="ignore"):  # the search reports overflows
-            own |= cls.around(Points(X[rows]))
+            own |= cls.around(Points(X[rows] if isinstance(X, np.ndarray) else X.gather(rows)))
     values = (parse_named_grid(key, given.get(key, own.get(key))) for key in names)
     return tuple(cls(*point) for point in product(*values))
 

@@ -19,7 +19,7 @@ from kselect.selection.model_file import decision, read_model
 N = 45
 GRID = ("--lam", "0.01,0.1")
 TAU = ("--tau", "1,4")
-NOT_PRINTED = {"plot", "as_json", "n_jobs", "file", "compare"}
+NOT_PRINTED = {"plot", "as_json", "n_jobs", "file", "compare", "backend", "scheduler"}
 
 FLAGS = [
     "",
@@ -45,6 +45,7 @@ FLAGS = [
     "--learner smooth-hinge --search grid --param h=0.1",
     "--folds folds.txt",
     "--nystrom 8 --seed 4",
+    "--nystrom 8 --columns rpcholesky",
     "--seed 3",
 ]
 KERNELS = {

@@ -72,7 +72,7 @@ def test_predict_gives_the_decisions_of_the_selected_fit(
     found = table_of(run("predict", "m.npz", "my.csv").stdout)
     chosen = choose(path, flags_of(*GRID, *more))
     X, choice = chosen.data.X, chosen.found
-    support = X if choice.landmarks is None else X[choice.landmarks]
+    support = X if choice.support is None else choice.support
     K = choice.kernel.gram(Points(X, support))
     expected = np.array([fit.decision(0, K) for fit in choice.best.fits])
     names = {0: ["prediction"], 2: ["decision"], 3: ["decision u", "decision v", "decision w"]}

@@ -14,13 +14,16 @@ from kselect.core.method import SELECTED, Method
 from kselect.criteria import CRITERIA
 from kselect.errors import ConfigError, TrialError
 from kselect.kernels import Kernel, Points
+from kselect.kernels.columns import column_features
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.nystrom import draw_landmarks, nystrom_columns
 from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.learners import LEARNERS, Path, Problem
+from kselect.learners.blocks import MemoryRows
 from kselect.learners.krr_lssvm import SquareLossPath
 from kselect.learners.primal import PrimalPath
 from kselect.learners.problem import RidgeMode
+from kselect.learners.streamed import ColumnPasses
 from kselect.numerics.folds import draw_folds, stream
 from kselect.numerics.linalg import Array
 from kselect.search.grid import search_grid
@@ -149,7 +152,10 @@ def test_with_all_columns_the_exact_predictions_or_none(seed: int) -> None:
 
 
 def test_a_refused_ridge_does_not_exclude_the_others() -> None:
-    everyone = replace(side_of([KERNEL], X, Y, (1e-15, 1e-3)), landmarks=np.arange(N))
+    passes = ColumnPasses(
+        MemoryRows(X), lambda kernel: column_features(kernel, X, 1e-15), [KERNEL], Y[None]
+    )
+    everyone = replace(side_of([KERNEL], X, Y, (1e-15, 1e-3)), columns=passes)
     method = Method("5-CV", "k-CV", 5, (("average", "points"), ("loss", "squared")))
     found = search_grid(everyone, {method: (SELECTED,)})[method, SELECTED]
     assert isinstance(found, BestPoint)

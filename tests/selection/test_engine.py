@@ -320,11 +320,12 @@ def test_nystrom_is_the_dense_computation(
     )
     folds = make_folds(request.method, len(X), 0, None)
     found = select(X, y[None, :], request, folds)
-    assert found.landmarks is not None
-    assert np.array_equal(found.landmarks, draw_landmarks(len(X), 12, stream(0, "landmarks")))
-    points = Points(X, X[found.landmarks])
+    landmarks = draw_landmarks(len(X), 12, stream(0, "landmarks"))
+    assert found.support is not None
+    assert np.array_equal(found.support, X[landmarks])
+    points = Points(X, X[landmarks])
     for i, k in enumerate(request.kernels):
-        V = nystrom_columns(k, points, found.landmarks).V
+        V = nystrom_columns(k, points, landmarks).V
         monkeypatch.setattr(type(k), "gram", lambda self, points, V=V: V @ V.T)
         dense = select(X, y[None, :], request_of(
             learner, tau=k.parameters["tau"], lam=(1e-3, 0.1), criterion=criterion, params=params
@@ -416,7 +417,7 @@ def test_memory_is_refused_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -
         patch.setattr(module, "available_memory", lambda: there - 1)
         with pytest.raises(DataError, match=r"36 rows need .* 1 worker.* --nystrom"):
             select(X, y[None, :], request_of(), folds)
-    few = 8 * (36 * 5 * 5 + 5 * 5 * 3)
+    few = 8 * (36 * module.ROWS_KEPT + 5 * 5 * (module.SQUARES + module.SQUARES_PER_WORKER))
     monkeypatch.setattr(module, "available_memory", lambda: few)
     select(X, y[None, :], request_of(nystrom=5), folds)
     monkeypatch.setattr(module, "available_memory", lambda: few - 1)

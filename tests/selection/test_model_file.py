@@ -67,7 +67,7 @@ def fitted(folder: Path, classes: int = 2, **more: Any) -> tuple[SavedModel, Any
     request = Request(Choice("lssvm"), kernels, make_lams("0.01,0.1"), method, **more)
     folds = make_folds(method, len(X), 0, None)
     found = select(X, target.values, request, folds)
-    support = X if found.landmarks is None else X[found.landmarks]
+    support = X if found.support is None else found.support
     K = found.kernel.gram(Points(X, support))
     held_out = np.array([fit.decision(0, K) for fit in found.best.fits])
     slope = fit_slope(held_out, target.values) if classes else None
@@ -102,7 +102,7 @@ def test_a_saved_model_is_read_back_unchanged(
             assert getattr(back, name) == getattr(model, name)
     assert decision(back, X).tobytes() == decision(model, X).tobytes()
     # The decisions of the selection's own fit, on the rows of the file.
-    support = X if found.landmarks is None else X[found.landmarks]
+    support = X if found.support is None else found.support
     K = found.kernel.gram(Points(X, support))
     values = np.stack([fit.decision(0, K) for fit in found.best.fits], axis=1)
     np.testing.assert_allclose(decision(back, X), values, rtol=1e-12, atol=1e-12)

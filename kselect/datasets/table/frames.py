@@ -133,13 +133,15 @@ def treat_missing(frame: Frame, missing: Missing) -> Frame:
 
 def gaps_of(frame: Frame) -> list[ReadingDecision]:
     """Return that missing values are filled in, and with what."""
-    found = []
-    for spec, values in zip(frame.columns, frame.data, strict=True):
-        if count := int(absent(values).sum()):
-            median = "missing values become the median"
-            text = median if spec.numeric else "missing is a category of its own"
-            found.append(ReadingDecision(spec.name, text, f"{count} missing"))
-    return found
+    counts = (int(absent(values).sum()) for values in frame.data)
+    return [gap_of(s, count) for s, count in zip(frame.columns, counts, strict=True) if count]
+
+
+def gap_of(spec: ColumnSpec, count: int) -> ReadingDecision:
+    """Return the decision about the missing values of one column."""
+    median = "missing values become the median"
+    text = median if spec.numeric else "missing is a category of its own"
+    return ReadingDecision(spec.name, text, f"{count} missing")
 
 
 def remarks(frame: Frame) -> list[ReadingDecision]:
