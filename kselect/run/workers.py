@@ -157,7 +157,10 @@ def dask_client(scheduler: str | None, n_jobs: int) -> Client:
     if scheduler:
         return connect(scheduler, CONNECT_SECONDS)
     cluster = LocalCluster(  # type: ignore[no-untyped-call]
-        n_workers=n_jobs, threads_per_worker=1, dashboard_address=":0"
+        n_workers=n_jobs,
+        threads_per_worker=1,
+        dashboard_address="127.0.0.1:0",
+        silence_logs=logging.CRITICAL,
     )
     return Client(cluster)  # type: ignore[no-untyped-call]
 

@@ -19,7 +19,7 @@ from kselect.selection.model_file import decision, read_model
 N = 45
 GRID = ("--lam", "0.01,0.1")
 TAU = ("--tau", "1,4")
-NOT_PRINTED = {"plot", "as_json", "n_jobs", "file", "compare", "backend", "scheduler"}
+NOT_PRINTED = {"plot", "as_json", "n_jobs", "file", "compare", "backend", "scheduler", "plugin"}
 
 FLAGS = [
     "",
