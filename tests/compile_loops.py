@@ -5,7 +5,7 @@ This takes half a minute of one core if the cache is empty, and no time otherwis
 
 from __future__ import annotations
 
-from launch import die_with_parent
+from forks import die_with_parent
 
 from kselect.learners.svm.compilation import ensure_compiled
 
