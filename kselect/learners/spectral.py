@@ -77,7 +77,7 @@ def identity_minus(products: Array) -> Array:
 
 
 class KernelFactor(ABC):
-    """What a path asks of ``G = (K + gamma I)^{-1}`` for every ridge; the ``eigenvalues`` of K descend."""
+    """A factor gives a path ``G = (K + gamma I)^{-1}`` for every ridge; the ``eigenvalues`` of K descend."""
 
     eigenvalues: Array
 

@@ -48,7 +48,7 @@ POWER_STEPS = 5
 
 
 class TridiagonalFactor(KernelFactor):
-    """The tridiagonal form; ``order`` is the order of the rows if it is not that of K."""
+    """The tridiagonal form; the rows may have another ``order`` than in K."""
 
     def __init__(self, K: Array) -> None:
         self.V, self.scales, self.d, self.e = dsytrd(K.T)
