@@ -77,9 +77,13 @@ def identity_minus(products: Array) -> Array:
 
 
 class KernelFactor(ABC):
-    """What a path asks of ``G = (K + gamma I)^{-1}`` for every ridge; the ``eigenvalues`` of K descend."""
+    """A factor gives a path ``G = (K + gamma I)^{-1}`` for every ridge; the ``eigenvalues`` of K descend.
+
+    A search that only asks for products with vectors sets ``blocks_expected`` to False.
+    """
 
     eigenvalues: Array
+    blocks_expected = True
 
     @cached_property
     def largest(self) -> float:

@@ -48,7 +48,7 @@ POWER_STEPS = 5
 
 
 class TridiagonalFactor(KernelFactor):
-    """The tridiagonal form; ``order`` is the order of the rows if it is not that of K."""
+    """The tridiagonal form; the rows may have another ``order`` than in K."""
 
     def __init__(self, K: Array) -> None:
         self.V, self.scales, self.d, self.e = dsytrd(K.T)
@@ -115,14 +115,14 @@ class TridiagonalFactor(KernelFactor):
         for i, factor in enumerate(self.factors(every)):
             mine = place == i
             inner[mine] = dpttrs(*factor, inner[mine].T).T
-        if "across" in self.__dict__:
+        if self.blocks_expected or "across" in self.__dict__:
             return np.asarray(inner @ self.across)
         self.reflectors.apply(inner, back=True)
         return inner if self.order is None else inner.take(self.order, 1)
 
     def _along(self, v: Array) -> Array:
         """Return ``Q^T v`` for one vector, or for every row of v."""
-        if "across" in self.__dict__:
+        if self.blocks_expected or "across" in self.__dict__:
             return np.asarray(v @ self.across.T)
         along = np.empty((v.size // self.n, self.n))
         along[:, slice(None) if self.order is None else self.order] = v

@@ -1,7 +1,7 @@
 r"""The two-term recursion with a unit lower bidiagonal matrix, compiled by numba.
 
 ``L D L^T = T`` for a tridiagonal T makes ``W = D^{-1/2} L^{-1} B`` a recursion over the rows of B: one pass over
-memory, where LAPACK's own routine goes through each column by itself. All columns of a row advance together.
+memory, where LAPACK's own routine goes through one column after the other. All columns of a row advance together.
 """
 
 from __future__ import annotations

@@ -235,6 +235,7 @@ def judge(
     kept = found.smallest(factor, left, bounds, best) if few else None
     if kept is None:  # there are more than a few
         factor = factorise(K) if few else factor
+        factor.blocks_expected = False
         found.fit(factor, np.append(found.gammas.least[left], grid.fold_gammas(left)))
         bounds[left] = np.maximum(bounds[left], found.trained(factor, left))
         kept = left[bounds[left].sum(axis=1) <= best.limit]

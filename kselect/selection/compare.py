@@ -1,7 +1,7 @@
 """Several criteria on the same rows: the choice of each, and its quality on rows that the choice has not seen.
 
-All criteria share the same paths, so that each kernel is factorised only once; a minimum that bounds can find is
-searched by itself. The outer cross-validation imputes, encodes, scales, lays the grid and chooses using the
+All criteria share the same paths, so that each kernel is factorised only once; a minimum that bounds can find has a
+search of its own. The outer cross-validation imputes, encodes, scales, lays the grid and chooses using the
 training part of each fold only.
 """
 

@@ -72,8 +72,12 @@ def test_solve_and_diagonal_are_those_of_the_inverse(case: tuple[Array, Factor])
     v = stream(0, "v").normal(size=len(K))
     G = inverses(K)
     scale = np.linalg.norm(G, ord=2, axis=(1, 2)) * np.linalg.norm(v)
-    off = np.abs(factor.solve(GAMMAS, v) - G @ v).max(axis=1) / scale
-    assert off.max() <= tolerance(K)
+    for expected in (False, True):
+        factor.blocks_expected = expected
+        off = np.abs(factor.solve(GAMMAS, v) - G @ v).max(axis=1) / scale
+        assert off.max() <= tolerance(K)
+        each = factor.solve(GAMMAS, np.tile(v, (len(GAMMAS), 1)))
+        assert (np.abs(each - G @ v).max(axis=1) / scale).max() <= tolerance(K)
     diagonal = np.diagonal(G, axis1=1, axis2=2)
     assert np.abs(factor.diagonal(GAMMAS) / diagonal - 1).max() <= tolerance(K) * 10
 

@@ -9,6 +9,7 @@ import oracles
 import pytest
 
 import kselect.learners.fold_solves as fold_solves
+from kselect.errors import TrialError
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Linear, Polynomial
@@ -205,3 +206,40 @@ def test_predictions_do_not_depend_on_the_series(
         )
         assert (np.abs(by_blocks - by_series) <= bound).all()
     assert asked[1] < asked[0] or asked[0] == 0
+
+
+SINGULAR = np.repeat(X_LARGE[:30], 2, axis=0)  # every row twice
+HARD = {
+    "near singular": Gaussian(200.0).gram(Points(X_LARGE)),
+    "duplicated": Gaussian(1.0).gram(Points(SINGULAR)),
+    "near identity": Gaussian(0.02).gram(Points(X_LARGE)),
+    "low rank": Linear().gram(Points(X_LARGE)),
+    "usual": Gaussian(1.0).gram(Points(X_LARGE)),
+}
+
+
+@pytest.mark.parametrize("name", HARD)
+@pytest.mark.parametrize("ridges", [13, 1])
+@pytest.mark.parametrize("learner", ["lssvm", "krr"])
+@pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
+def test_every_factor_agrees_with_retraining(
+    name: str, ridges: int, learner: str, ridge: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ridges from 1e-12 to 1e3, unequal folds: as well as the condition number allows, or refused."""
+    monkeypatch.setattr("kselect.learners.tridiagonal.REDUCED", 1)
+    K, y, bias = HARD[name], TARGETS_LARGE[1], learner == "lssvm"
+    every = 10.0 ** np.linspace(-12, 3, 16) / 60
+    answered = 0
+    for lams in [every] if ridges > 1 else every[:, None]:
+        problem = Problem(X_LARGE, y, Gaussian(1.0), K, lams, ridge)
+        try:
+            held = LEARNERS[learner].path(problem).held_out(UNEQUAL)
+        except TrialError:
+            continue
+        for lam, f in zip(lams.tolist(), held, strict=True):
+            args: Any = K, y, UNEQUAL.members, lam
+            want = oracles.held_out(*args, bias, ridge == "per-fold")
+            bound = oracles.held_out_bound(*args, bias=bias, per_fold=ridge == "per-fold")
+            answered += 1
+            assert (np.abs(f - want) <= bound).all()
+    assert answered >= 13

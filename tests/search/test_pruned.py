@@ -327,6 +327,7 @@ def test_conjugate_gradients_stay_below_and_arrive(
     width, every = SquareBounds(K, grid), np.arange(len(grid.lams))
     losses = np.array([[width.loss(int(i), fold) for fold in range(5)] for i in every])
     for factor in (factorise(K), factorise(K, 1), TridiagonalFactor(K)):
+        factor.blocks_expected = False
         systems = FoldSystems.of(SquareBounds(K, grid), factor, grid.fold_gammas(every))
         before = np.zeros_like(losses)
         for _ in range(12):

@@ -505,7 +505,9 @@ def test_the_learners_parameter_changes_the_scores() -> None:
         select(X, y, Request(Choice("quadratic-svr"), kernels, lams, method, nystrom=5), folds)
 
 
-@pytest.mark.parametrize(("learner", "loss"), [("smooth-hinge", "hinge"), ("krr", "squared")])
+@pytest.mark.parametrize(
+    ("learner", "loss"), [("smooth-hinge", "hinge"), ("krr", "squared"), ("lssvm", "squared")]
+)
 @pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
 def test_a_search_by_bounds_chooses_what_the_grid_does(learner: str, loss: str, ridge: Any) -> None:
     """Pair, score and fit are equal; no other score is known, and the share of fits is reported."""
