@@ -230,10 +230,9 @@ def executors(how: RunFlags) -> tuple[Callable[[int], Executor], int]:
         ) from None
     except (OSError, ValueError, RuntimeError) as error:
         raise ConfigError(f"--scheduler {how.scheduler}: {' '.join(str(error).split())}") from None
-    if how.scheduler is None:
-        # Workers of this command have its version. The pool sets their number.
-        return lambda _: client.get_executor(pure=False, retries=1), how.n_jobs  # type: ignore[no-untyped-call]
     workers = DaskWorkers(client, partial(click.echo, err=True))
+    if how.scheduler is None:
+        return workers.executor, how.n_jobs
     count = sum(workers.threads().values())
     if not count:
         raise ConfigError(

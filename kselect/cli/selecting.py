@@ -86,8 +86,14 @@ def compare_criteria(file: Path, labels: str, flags: Mapping[str, Any], as_json:
     """Return the comparison as a table, or as a JSON object."""
     if flags["folds"] is not None:
         raise ConfigError("--compare draws its own folds: leave out --folds")
+    if flags["backend"] == "dask":
+        raise ConfigError(
+            "--compare reads the whole file on this machine: leave out --backend dask"
+        )
     if flags["search"] == "pruned":
-        raise ConfigError("--compare scores every candidate: leave out --search pruned")
+        raise ConfigError(
+            "--compare chooses the search of each criterion: leave out --search pruned"
+        )
     data = read_file(file, flags)
     asked = list(flags_per_criterion(labels, flags, len(data.X)))
     if not asked:

@@ -175,6 +175,7 @@ def test_the_table(typed: Any) -> None:
         (("--compare", "5-XV"), "unknown criterion '5-XV'"),
         (("--compare", "EP", "--learner", "krr", "--kernel", "linear"), "EP"),
         (("--compare", "5-CV", "--folds", "f.txt"), "--compare draws its own folds"),
+        (("--compare", "5-CV", "--backend", "dask"), "--compare reads the whole file"),
         (("--compare", "51-CV"), "51 folds need at least 51 rows"),
     ],
 )
