@@ -67,6 +67,8 @@ def fits(criterion: Criterion, learner: str, kernel: str) -> bool:
 def first_path(criterion: Criterion) -> Path:
     """Return a path of the first learner and kernel that a criterion works with."""
     names = [name for name, cls in KERNELS.items() if not cls.learned]
+    # A kernel without parameters comes last: the linear one has eigenvalues that are exactly 0.
+    names.sort(key=lambda name: (not KERNELS[name].grids, name))
     pairs = ((le, k) for le in ("lssvm", *sorted(LEARNERS)) for k in names)
     found = next(((le, k) for le, k in pairs if fits(criterion, le, k)), None)
     if found is None:

@@ -117,7 +117,7 @@ def points_of(features: FeatureMap, X: Array) -> Points:
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class FoldMoments:
     """The sums over rows, for each of some folds along the first axis, or of all rows without that axis.
 
     ``gram`` (r, r), ``right`` (q, r), ``ones`` (r,), ``squares`` (q,), ``totals`` (q,), ``count`` ().
@@ -134,22 +134,22 @@ class Moments:
         """Return the arrays in the order of the fields."""
         return self.gram, self.right, self.ones, self.squares, self.totals, self.count
 
-    def __iadd__(self, other: Moments) -> Moments:
+    def __iadd__(self, other: FoldMoments) -> FoldMoments:
         for mine, its in zip(self.parts(), other.parts(), strict=True):
             mine += its
         return self
 
-    def __sub__(self, other: Moments) -> Moments:
+    def __sub__(self, other: FoldMoments) -> FoldMoments:
         pairs = zip(self.parts(), other.parts(), strict=True)
-        return Moments(*(mine - its for mine, its in pairs))
+        return FoldMoments(*(mine - its for mine, its in pairs))
 
-    def fold(self, i: int) -> Moments:
+    def fold(self, i: int) -> FoldMoments:
         """Return the sums of one fold."""
-        return Moments(*(part[i] for part in self.parts()))
+        return FoldMoments(*(part[i] for part in self.parts()))
 
-    def total(self) -> Moments:
+    def total(self) -> FoldMoments:
         """Return the sums of all folds."""
-        return Moments(*(np.asarray(part.sum(axis=0)) for part in self.parts()))
+        return FoldMoments(*(np.asarray(part.sum(axis=0)) for part in self.parts()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,11 +160,11 @@ class SumTask:
     folds: int
     shift: Array
 
-    def __call__(self, X: Array, y: Array, numbers: Index) -> list[Moments | str]:
+    def __call__(self, X: Array, y: Array, numbers: Index) -> list[FoldMoments | str]:
         """Return the moments of the rows of one block."""
         k, q, y = self.folds, len(y), y - self.shift[:, None]
-        found: list[Moments | str] = [
-            Moments(
+        found: list[FoldMoments | str] = [
+            FoldMoments(
                 *(
                     np.zeros((k, *own))
                     for own in ((f.size, f.size), (q, f.size), (f.size,), (q,), (q,), ())
@@ -186,7 +186,7 @@ class SumTask:
         return found
 
 
-def add_rows(sums: Moments, fold: int, R: Array, y: Array) -> None:
+def add_rows(sums: FoldMoments, fold: int, R: Array, y: Array) -> None:
     """Add rows with raw features R and targets y (q, m) to the sums of their fold."""
     sums.gram[fold] += R @ R.T
     with_ones = np.vstack([y, np.ones(y.shape[1])]) @ R.T
@@ -263,11 +263,11 @@ def sum_blocks(
     numbers: Index,
     n_jobs: int,
     after_block: Callable[[int], None],
-) -> list[Moments | str]:
+) -> list[FoldMoments | str]:
     """Return the moments over R of each kernel, or why it has none; every n_jobs-th kernel is one task."""
     groups = [tuple(features[i::n_jobs]) for i in range(min(n_jobs, len(features)))]
     tasks = [SumTask(group, folds, shift) for group in groups]
-    total: list[list[Moments | str]] | None = None
+    total: list[list[FoldMoments | str]] | None = None
     for done, results in enumerate(rows.map(tasks, y, numbers), 1):
         total = (
             results
@@ -279,13 +279,13 @@ def sum_blocks(
         )
         after_block(done)
     assert total is not None
-    found: list[Moments | str] = [""] * len(features)
+    found: list[FoldMoments | str] = [""] * len(features)
     for i in range(len(groups)):
         found[i :: len(groups)] = total[i]
     return found
 
 
-def add(total: Moments | str, block: Moments | str) -> Moments | str:
+def add(total: FoldMoments | str, block: FoldMoments | str) -> FoldMoments | str:
     """Add the sums of a block; the first error stays."""
     if isinstance(total, str) or isinstance(block, str):
         return total if isinstance(total, str) else block

@@ -21,7 +21,7 @@ import numpy as np
 from kselect.errors import TrialError
 from kselect.kernels.columns import Monomials
 from kselect.learners.base import memoised
-from kselect.learners.blocks import Moments
+from kselect.learners.blocks import FoldMoments
 from kselect.learners.primal import LARGEST_SHARE, PrimalPath, solve_normal
 from kselect.learners.problem import Fit, Problem
 from kselect.learners.spectral import require_digits
@@ -36,7 +36,7 @@ CANCELLED = 64.0 * EPS
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class ColumnFit:
     """Weights (q, ridges, r) and biases (q, ridges) of the fits on some rows."""
 
     w: Array
@@ -55,14 +55,14 @@ class ColumnPath(PrimalPath):
         y = problem.right_sides
         self.shift = y.mean(axis=1) if bias else np.zeros(len(y))
 
-    def moments(self, folds: Folds | None) -> Moments:
+    def moments(self, folds: Folds | None) -> FoldMoments:
         """Return the moments of each fold, with the targets' means subtracted if there is a bias."""
         return self.matrix.moments(folds, self.shift)
 
     def _require_ridges(self, gammas: Array) -> None:
         """Accept all ridges; ``solve`` refuses those that the rounding of its own equations hides."""
 
-    def solve(self, rows: Moments, gammas: Array) -> Solution:
+    def solve(self, rows: FoldMoments, gammas: Array) -> ColumnFit:
         """Return the fits on the rows of some moments, for targets with their means subtracted."""
         G, right, n = rows.gram, rows.right, float(rows.count)
         if self.bias:
@@ -73,7 +73,7 @@ class ColumnPath(PrimalPath):
         b = np.zeros(w.shape[:2])
         if self.bias:
             b = (rows.totals[:, None] - w @ rows.ones) / n
-        return Solution(w, b)
+        return ColumnFit(w, b)
 
     def _require_digits(self, G: Array, gammas: Array) -> None:
         """Refuse ridges for which the rounding of the normal equations changes more than ``LARGEST_SHARE``."""
@@ -90,12 +90,12 @@ class ColumnPath(PrimalPath):
             )
 
     @memoised
-    def _whole(self) -> Solution:
+    def _whole(self) -> ColumnFit:
         """Return the fits on all rows."""
         return self.solve(self.moments(None).fold(0), self.gammas)
 
     @memoised
-    def _without_folds(self, folds: Folds) -> tuple[Solution, ...]:
+    def _without_folds(self, folds: Folds) -> tuple[ColumnFit, ...]:
         """Return the fits without each fold."""
         parts = self.moments(folds)
         total, n = parts.total(), self.problem.n
@@ -123,7 +123,7 @@ class ColumnPath(PrimalPath):
         found = self._whole()
         return self._predictions((found,), None)
 
-    def _predictions(self, found: tuple[Solution, ...], folds: Folds | None) -> Array:
+    def _predictions(self, found: tuple[ColumnFit, ...], folds: Folds | None) -> Array:
         """Return (q, ridges, n) predictions of each row by the fit of its fold."""
         w = np.stack([one.w for one in found])
         b = np.stack([one.b + self.shift[:, None] for one in found])
@@ -170,7 +170,7 @@ class ColumnPath(PrimalPath):
         require_digits(n / np.minimum(freedom, kept))
         return np.sqrt(total / n)[:, None], freedom[:, None]
 
-    def _centred(self, rows: Moments) -> Array:
+    def _centred(self, rows: FoldMoments) -> Array:
         """Return the Gram matrix of features, centred if there is a bias."""
         if not self.bias:
             return rows.gram

@@ -17,7 +17,7 @@ from kselect.errors import TrialError
 from kselect.kernels import Kernel
 from kselect.kernels.columns import FeatureMap
 from kselect.learners.blocks import (
-    Moments,
+    FoldMoments,
     PredictTask,
     ProjectTask,
     RowBlocks,
@@ -57,7 +57,7 @@ class ColumnPasses:
     watch: Callable[[int, int], None] = lambda done, total: None
     _done: int = 0
     _features: dict[Kernel, FeatureMap | str] = field(default_factory=dict)
-    _sums: dict[Kernel, Moments | str] = field(default_factory=dict)
+    _sums: dict[Kernel, FoldMoments | str] = field(default_factory=dict)
     _key: object = None
     _lock: Lock = field(default_factory=Lock)
 
@@ -74,7 +74,7 @@ class ColumnPasses:
             raise TrialError(found)
         return found
 
-    def moments(self, kernel: Kernel, folds: Folds | None, shift: Array) -> Moments:
+    def moments(self, kernel: Kernel, folds: Folds | None, shift: Array) -> FoldMoments:
         """Return the moments of each fold, over the features V; the same pass serves the kernels that follow."""
         with self._lock:
             key = (folds, shift.tobytes())
@@ -89,7 +89,7 @@ class ColumnPasses:
 
     def sweep(
         self, first: Kernel, folds: Folds | None, shift: Array
-    ) -> dict[Kernel, Moments | str]:
+    ) -> dict[Kernel, FoldMoments | str]:
         """Make one pass for a kernel and those after it whose moments fit into ``MOST_SUMS`` together."""
         k = 1 if folds is None else len(folds.members)
         group: list[tuple[Kernel, FeatureMap]] = []
@@ -139,22 +139,22 @@ class Streamed:
         self.kernel = kernel
         self.memo = Memo()
 
-    def moments(self, folds: Folds | None, shift: Array) -> Moments:
+    def moments(self, folds: Folds | None, shift: Array) -> FoldMoments:
         """Return the moments over V of each fold; without folds, all rows are one fold."""
         self.memo["shift"] = shift
         if folds is None and (known := self.passes.folds) is not None:
             total = self.moments(known, shift).total()
-            return Moments(*(part[None] for part in total.parts()))
+            return FoldMoments(*(part[None] for part in total.parts()))
         return self.memo.once((folds, shift.tobytes()), lambda: self.of_features(folds, shift))
 
-    def of_features(self, folds: Folds | None, shift: Array) -> Moments:
+    def of_features(self, folds: Folds | None, shift: Array) -> FoldMoments:
         """Turn the moments over R into those over V."""
         raw, scaled = self.passes.moments(self.kernel, folds, shift), self.features.scaled
         self.memo["rounding"] = self.features.rounding(raw.gram.sum(axis=0))
         gram = np.stack([scaled(scaled(each).T) for each in raw.gram])
         if not np.isfinite(gram).all():
             raise TrialError("the columns of the kernel are not finite")
-        return Moments(
+        return FoldMoments(
             (gram + gram.transpose(0, 2, 1)) / 2.0,
             np.stack([scaled(each.T).T for each in raw.right]),
             np.stack([scaled(each) for each in raw.ones]),
@@ -175,7 +175,7 @@ class Streamed:
         return self.passes.each_row(ProjectTask(self.features, A, offset, shares))
 
     @cached_property
-    def total(self) -> Moments:
+    def total(self) -> FoldMoments:
         """The moments of all rows; only the Gram matrix and the sums of features count."""
         return self.moments(None, self.memo.get("shift", np.zeros(len(self.passes.y)))).fold(0)
 

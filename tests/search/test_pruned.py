@@ -453,7 +453,7 @@ def test_kernels_without_a_width_start_in_the_middle() -> None:
         ({"ridges": LamGrid(LAMS_SEARCH, "fixed")}, k_cv("hinge")),
         ({"learner": "lssvm"}, k_cv("hinge")),
         ({"learner": "krr", "y": np.ones((2, 30))}, k_cv("squared")),
-        ({"learner": "krr", "landmarks": np.array([0, 3, 4])}, k_cv("squared")),
+        ({"learner": "krr", "columns": object()}, k_cv("squared")),
     ],
 )
 def test_unsupported_methods_are_not_searched_by_bounds(

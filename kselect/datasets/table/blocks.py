@@ -31,7 +31,7 @@ MARK = re.compile(b'["\n]')
 
 
 @dataclass(frozen=True)
-class Piece:
+class TablePart:
     """A part of a file: bytes of a CSV file, or rows of a Parquet file, from ``start`` to before ``stop``."""
 
     path: Path
@@ -40,10 +40,10 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Block:
+class TableBlock:
     """The pieces of one block of rows; ``header`` is the first line of a CSV file that has one."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TablePart, ...]
     rows: int
     header: bytes = b""
 
@@ -53,7 +53,7 @@ class Layout:
     """The blocks of a table, in the order of its rows, and the SHA-256 of its files."""
 
     path: Path
-    blocks: tuple[Block, ...]
+    blocks: tuple[TableBlock, ...]
     sha256: str
 
     @property
@@ -84,7 +84,7 @@ def layout(path: Path, target: str | None, options: TableOptions) -> tuple[Layou
     return found, first.schema, replace(first, place=FilePlace(path))
 
 
-def read_block(block: Block, schema: Schema, path: Path) -> Frame:
+def read_block(block: TableBlock, schema: Schema, path: Path) -> Frame:
     """Return the rows of a block in the columns of the first one."""
     with block_file(block) as file:
         try:
@@ -102,7 +102,7 @@ def read_block(block: Block, schema: Schema, path: Path) -> Frame:
 class block_file:  # noqa: N801
     """A context with a block as a file of its own, for readers of files."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: TableBlock) -> None:
         self.block = block
 
     def __enter__(self) -> Path:
@@ -145,27 +145,27 @@ def parquet_layout(path: Path) -> Layout:
         counts = [pq.ParquetFile(file).metadata.num_rows for file in files]
     except ValueError as error:
         raise DataError(f"{printable(path)}: {str(error).splitlines()[0]}") from None
-    blocks: list[Block] = []
-    pieces: list[Piece] = []
+    blocks: list[TableBlock] = []
+    pieces: list[TablePart] = []
     room = BLOCK
     for file, count in zip(files, counts, strict=True):
         start = 0
         while start < count:
             stop = min(count, start + room)
-            pieces.append(Piece(file, start, stop))
+            pieces.append(TablePart(file, start, stop))
             room -= stop - start
             start = stop
             if not room:
-                blocks.append(Block(tuple(pieces), BLOCK))
+                blocks.append(TableBlock(tuple(pieces), BLOCK))
                 pieces, room = [], BLOCK
     if pieces:
-        blocks.append(Block(tuple(pieces), BLOCK - room))
+        blocks.append(TableBlock(tuple(pieces), BLOCK - room))
     if not blocks:
         raise DataError(f"{printable(path)}: no rows")
     return Layout(path, tuple(blocks), digest(files))
 
 
-def write_parquet(block: Block, path: Path) -> None:
+def write_parquet(block: TableBlock, path: Path) -> None:
     """Write the rows of a block to one file; only the row groups that hold some of them are read."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -220,7 +220,7 @@ def csv_layout(path: Path, target: str | None, options: TableOptions) -> Layout:
             starts.append(end)
     stops = [*starts[1:], size]
     blocks = [
-        Block((Piece(path, a, b),), min(BLOCK, rows - i * BLOCK), header)
+        TableBlock((TablePart(path, a, b),), min(BLOCK, rows - i * BLOCK), header)
         for i, (a, b) in enumerate(zip(starts, stops, strict=True))
     ]
     return Layout(path, tuple(blocks), digest([path]))
