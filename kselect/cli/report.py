@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -15,8 +17,10 @@ from kselect.config.own_entries import take_own
 from kselect.config.papers import paper_file
 from kselect.config.resolved import protocol_text, stored_protocol
 from kselect.errors import ConfigError, StoreError
-from kselect.report.page import IndexEntry, index_entry, write_index, write_report
+from kselect.report.front import Entry, make_entry, write_index
+from kselect.report.page import Step, write_report
 from kselect.report.sections import FIGURES
+from kselect.run.progress import is_terminal
 from kselect.stats.sources import read_facts, read_published, read_seconds
 from kselect.stats.study import Study
 from kselect.store.gather import begins_with, check_foreign, write_gathered
@@ -29,59 +33,115 @@ EPILOG = """\b
 Examples:
   kselect report results/ecml2014
   kselect report results/          one page over all experiments
+  kselect report results/ecml2014 --standalone     one file to send, with everything in it
 """
 
 
 @click.command("report", epilog=EPILOG)
 @click.argument("results", nargs=-1, required=True, type=PATH)
+@click.option(
+    "--standalone",
+    is_flag=True,
+    help="Also write standalone.html, which contains its figures and tables.",
+)
 @QUIET
-def report(results: tuple[Path, ...], quiet: bool) -> None:
+def report(results: tuple[Path, ...], standalone: bool, quiet: bool) -> None:
     """Rewrite records.csv, tables/, figures/ and report.html of RESULTS from their jobs.
 
-    A folder of several experiments gets an index.html over all of them.
+    Prints the verdicts on the claims. A folder of several experiments gets an index.html over all of them.
     """
     say: Callable[[str], None] = (lambda _: None) if quiet else click.echo
     problems: list[str] = []
     for folder in results:
-        problems += report_folder(folder, say)
+        problems += report_folder(folder, say, standalone, quiet)
     if problems:
         raise StoreError("\n".join(problems))
 
 
-def report_folder(folder: Path, say: Callable[[str], None]) -> list[str]:
+def report_folder(
+    folder: Path, say: Callable[[str], None], standalone: bool = False, quiet: bool = False
+) -> list[str]:
     """Report every experiment in a folder; return the problems of experiments without records."""
     found = [folder] if (folder / KEPT).is_file() else []
     found = found or sorted(path.parent for path in folder.glob(f"*/{KEPT}"))
     if not found:
         raise ConfigError(f"{folder}: no results here (no {KEPT}); use kselect run first")
-    entries: list[IndexEntry] = []
+    several = found != [folder]
+    entries: list[Entry] = []
     problems: list[str] = []
     for one in found:
+        home = "../index.html" if several or is_front(one.parent / "index.html") else ""
         try:
-            files, entry = report_one(one)
+            with shown_progress(one, quiet) as step:
+                paths, entry = report_one(one, home, standalone, step)
         except StoreError as error:
             problems.append(str(error))
             continue
         entries.append(entry)
-        say(f"{one}: {files} files, {one / 'report.html'}")
-    if entries and found != [folder]:
+        for line in (*verdict_lines(entry), f"{one}: {len(paths)} files"):
+            say(line)
+        for page in (path for path in paths if path.suffix == ".html"):
+            say(str(page))
+    if entries and several:
         index = folder / "index.html"
-        if index.exists() and not begins_with(index, INDEX_TITLE):
+        if index.exists() and not is_front(index):
             raise StoreError(f"{index}: not written by kselect; move the file away")
         write_index(entries, index)
         say(str(index))
     return problems
 
 
-def report_one(folder: Path) -> tuple[int, IndexEntry]:
-    """Write the report of one experiment; return the number of files and its entry for the index."""
+def is_front(path: Path) -> bool:
+    """Return whether a file is a front page that kselect wrote."""
+    return path.is_file() and begins_with(path, INDEX_TITLE)
+
+
+@contextmanager
+def shown_progress(folder: Path, quiet: bool) -> Iterator[Step]:
+    """Show ``rendering 14 of 52`` on stderr if it is a terminal, and remove the line at the end."""
+    visible = not quiet and is_terminal(sys.stderr)
+
+    def step(done: int, total: int) -> None:
+        if visible:
+            click.echo(f"\r\033[K{folder}: rendering {done} of {total}", nl=False, err=True)
+
+    try:
+        yield step
+    finally:
+        if visible:
+            click.echo("\r\033[K", nl=False, err=True)
+
+
+def verdict_lines(entry: Entry) -> Iterator[str]:
+    """Yield a line per claim (id, verdict, effect with its interval, text), and how many cells agree."""
+    rows = [
+        (row.id, found.verdict, found.effect.text, found.effect.interval, row.judged.claim.text)
+        for row in entry.rows
+        if (found := row.judged.finding)
+    ]
+    cells = [
+        (name, verdict, f"{effect} ({interval})" if interval else effect, text)
+        for name, verdict, effect, interval, text in rows
+    ]
+    widths = [max(map(len, column)) for column in list(zip(*cells, strict=True))[:3]]
+    for *short, text in cells:
+        padded = (cell.ljust(width) for cell, width in zip(short, widths, strict=True))
+        yield "  ".join((*padded, text))
+    if entry.summary.agreement:
+        yield entry.summary.agreement
+
+
+def report_one(folder: Path, home: str, standalone: bool, step: Step) -> tuple[list[Path], Entry]:
+    """Write the report of one experiment; return its files and its entry for the front page."""
     study = read_study(folder)
     sheet = kept_sheet(study.experiment, Store(folder), study.printed_seconds)
+    more = list(make_passages(sheet)) if sheet else []
     try:
-        paths = write_report(study, folder, list(make_passages(sheet)) if sheet else [])
+        paths = write_report(study, folder, more, home, standalone, step)
     except OSError as error:
         raise StoreError(f"{error.filename or folder}: cannot write: {error.strerror}") from None
-    return len(paths), index_entry(study, f"{folder.name}/report.html")
+    seconds = sheet.findings if sheet else ()
+    return paths, make_entry(study, f"{folder.name}/report.html", seconds)
 
 
 def read_study(folder: Path) -> Study:

@@ -82,16 +82,20 @@ def show_figure(
     caption: str,
     folded: str = "",
     chapter: str = "figures",
+    numbers: str = "",
 ) -> Iterator[File | Passage]:
-    """Yield the PDF and PNG files of a figure, and its picture in a chapter of the page.
+    """Yield the PDF, PNG and SVG files of a figure, and its picture in a chapter of the page.
 
     ``draw`` makes the canvas for a width in inches: a narrow screen shows the panels below each other, not
-    smaller. If ``folded`` is given, the page shows only that line until the reader opens it.
+    smaller. If ``folded`` is given, the page shows only that line until the reader opens it. ``numbers`` is the
+    table with the numbers, by default the table of the same name.
     """
     wide, narrow = render(lambda: draw(WIDE), METADATA), render(lambda: draw(NARROW), ("svg",))
-    for kind in ("pdf", "png"):
+    for kind in ("pdf", "png", "svg"):
         yield File(f"figures/{name}.{kind}", wide[kind])
-    picture = Picture(wide["svg"], narrow["svg"], alt, caption)
+    yield File(f"figures/{name}-narrow.svg", narrow["svg"])
+    table = f"tables/{numbers or name}.csv"
+    picture = Picture(wide["svg"], narrow["svg"], alt, caption, name, table)
     yield Passage(chapter, (Details(folded, (picture,)) if folded else picture,))
 
 
