@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from kselect.errors import check_system
+
 if TYPE_CHECKING:
     from kselect.selection.estimator import KernelSelectClassifierCV, KernelSelectRegressorCV
     from kselect.selection.own_data import read_table
@@ -35,6 +37,7 @@ def __getattr__(name: str) -> Any:
     """Import a public name from its module."""
     if name not in MODULES:
         raise AttributeError(f"module 'kselect' has no attribute {name!r}")
+    check_system()
     return getattr(import_module(f"kselect.selection.{MODULES[name]}"), name)
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import platform
+import re
 import reprlib
 from collections.abc import Iterable
+from importlib.util import find_spec
 
 LONGEST_ECHO = 72  # characters of user input in a message
 ALIKE = 0.6  # similarity of a mistyped name to the one that was meant (difflib's ratio)
 MOST_NAMES = 30  # valid names that a message lists
+FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^\s/'\":]+/)*(?=[^\s/'\":])")
+PACKAGE_FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^\s/'\":]+/)*(?=(?:kselect|site-packages)/)")
 
 
 class KselectError(Exception):
@@ -39,6 +44,18 @@ class TrialError(KselectError):
     """A (data set, split, method) without a result; recorded with its reason."""
 
 
+class UnsupportedSystem(KselectError, ImportError):
+    """A system without the locks and signals that kselect needs."""
+
+
+def check_system() -> None:
+    """Raise UnsupportedSystem unless the system has POSIX locks."""
+    if find_spec("fcntl") is None:
+        raise UnsupportedSystem(
+            f"kselect runs on Linux and macOS, not on {platform.system()}; on Windows, use WSL (wsl --install)"
+        )
+
+
 def quoted(value: object) -> str:
     """Return user input for a message: in quotes, on one line, with the middle cut out if it is long."""
     short = reprlib.Repr()
@@ -61,6 +78,11 @@ def cut(text: str, most: int) -> str:
         return text
     head = (most - 3) * 2 // 3
     return f"{text[:head]}...{text[len(text) - (most - 3 - head) :]}"
+
+
+def without_folders(text: str) -> str:
+    """Cut absolute paths to the package or the file name: results must not describe a machine."""
+    return FOLDERS.sub("", PACKAGE_FOLDERS.sub("", text))
 
 
 def brief(text: object) -> str:

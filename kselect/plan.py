@@ -6,29 +6,45 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kselect.core.experiment import Experiment
-from kselect.core.job import Job, Jobs, Trial, protocol_of
+from kselect.core.job import Jobs, Trial, fact_hashes, identities, missing_methods
+from kselect.core.method import Method
 from kselect.datasets.dataset import Source
 from kselect.datasets.fetch import Places, resolve
 from kselect.errors import ConfigError, DamagedJob, DataError, StoreError
 
 # The number of eigendecompositions that take as long as one continuous search: 5 to 8 on the sets of flkl2014.
 SEARCH_COST = 6
+# The same for one fit of an estimator; an SVM takes less, many trees more.
+FIT_COST = 0.1
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The trials to run, the number of those done, and the data sets that are left out, each with the reason."""
+    """The trials to run, the number of those done, and the data sets that are left out, each with the reason.
+
+    A cell is one column, of the table or of a figure, on one split of a data set. ``cells`` of them are to be
+    computed, and ``stored`` are there. ``replaced`` of the former are stored as well, but were computed with
+    another config, data file or plug-in.
+    """
 
     trials: tuple[Trial, ...]
     done: int
     sources: Mapping[str, Source]
     missing: Mapping[str, str]
+    cells: int = 0
+    stored: int = 0
+    replaced: int = 0
 
     def cost(self, experiment: Experiment, trial: Trial) -> float:
-        """Return the work of a trial in cubed rows: one eigendecomposition per kernel, SEARCH_COST per search."""
+        """Return the work of a trial in cubed rows: an eigendecomposition per kernel, and searches and fits."""
         moved = sum(m.search is not None for m in trial.methods)
-        kernels = len(experiment.kernels) if moved < len(trial.methods) else 0
-        return float((kernels + SEARCH_COST * moved) * experiment.train_rows(trial.dataset) ** 3)
+        others = [(m.estimator, m.folds) for m in trial.methods if m.estimator]
+        fits = sum(1 + len(estimator.points) * (folds or 0) for estimator, folds in others)
+        kernels = len(experiment.kernels) if moved + len(others) < len(trial.methods) else 0
+        return float(
+            (kernels + SEARCH_COST * moved + FIT_COST * fits)
+            * experiment.train_rows(trial.dataset) ** 3
+        )
 
 
 def find_sources(
@@ -61,7 +77,7 @@ def make_plan(
     """
     check_folds(experiment, sources)
     trials: list[Trial] = []
-    done = 0
+    done, cells, stored, replaced = 0, 0, 0, 0
     # Count missing data sets too: the machines of a run may have different files.
     pairs = [(name, split) for name in experiment.datasets for split in experiment.splits_on(name)]
     for name, split in pairs[shard[0] - 1 :: shard[1]]:
@@ -69,33 +85,43 @@ def make_plan(
             continue
         methods = experiment.methods_on(name, split)
         trial = Trial(name, split, methods, sources[name])
+        every = columns_of(methods)
         if not force:
             trial = still_pending(experiment, trial, store, retry_failed)
+            replaced += len(replaced_columns(experiment, trial, store))
+        cells += len(columns_of(trial.methods))
+        stored += len(every - columns_of(trial.methods))
         if trial.methods:
             trials.append(trial)
         else:
             done += 1
     # The longest first, so that no single worker is left with a large job at the end.
     trials.sort(key=lambda t: -experiment.info(t.dataset).rows)
-    return Plan(tuple(trials), done, dict(sources), dict(missing))
+    counts = (cells, stored, replaced)
+    return Plan(tuple(trials), done, dict(sources), dict(missing), *counts)
 
 
 def still_pending(experiment: Experiment, trial: Trial, store: Jobs, retry_failed: bool) -> Trial:
     """Return the trial with only those methods that are not stored."""
-    job = readable(store, trial.dataset, trial.split)
-    if job is None:
-        return trial
-    check_same_protocol(experiment, trial.source, job, store)
-    methods = job.pending(experiment, trial.methods, retry_failed)
+    cells = store.cells(trial.dataset, trial.split)
+    methods = missing_methods(experiment, trial, cells, retry_failed) if cells else trial.methods
     return replace(trial, methods=methods)
 
 
-def readable(store: Jobs, dataset: str, split: int) -> Job | None:
-    """Return a stored job; a damaged one counts as absent, and is run again."""
-    try:
-        return store.read(dataset, split)
-    except DamagedJob:
-        return None
+def replaced_columns(experiment: Experiment, trial: Trial, store: Jobs) -> set[tuple[str, str]]:
+    """Return the columns to compute of which another config, data file or plug-in has stored cells."""
+    cells = store.cells(trial.dataset, trial.split)
+    if not (cells and trial.methods):
+        return set()
+    hashes = fact_hashes(experiment, trial.dataset, trial.source.sha256)
+    now = identities(experiment, trial.dataset, hashes)
+    old = {c.record.key[:2] for c in cells if now.get(c.record.key[:3], c.identity) != c.identity}
+    return old & columns_of(trial.methods)
+
+
+def columns_of(methods: Iterable[Method]) -> set[tuple[str, str]]:
+    """Return the columns of the table and of figures that some methods belong to; a plan counts these as cells."""
+    return {(method.part, method.label) for method in methods}
 
 
 def damaged(store: Jobs, trials: Iterable[Trial]) -> Iterator[str]:
@@ -107,32 +133,6 @@ def damaged(store: Jobs, trials: Iterable[Trial]) -> Iterator[str]:
             yield str(error).replace("kselect run computes it again", "it is run again")
         except StoreError:
             continue
-
-
-def check_kept(whole: Experiment, plan: Plan, store: Jobs, *, force: bool = False) -> None:
-    """Refuse stored jobs outside the plan that were computed under another protocol: gathering includes them."""
-    again = {(t.dataset, t.split) for t in plan.trials} if force else set()
-    for name in whole.datasets:
-        for split in whole.splits_on(name):
-            if (name, split) not in again and (job := readable(store, name, split)):
-                check_same_protocol(whole, plan.sources.get(name), job, store)
-
-
-def check_same_protocol(
-    experiment: Experiment, source: Source | None, job: Job, store: Jobs
-) -> None:
-    """Refuse a stored job of another config, data file or version."""
-    if source and job.data_sha256 != source.sha256:
-        what = (
-            f"depends on another file of {job.dataset} (sha256 {job.data_sha256[:12]}..., "
-            f"now {source.sha256[:12]}... from {source.kind})"
-        )
-    elif job.protocol != protocol_of(experiment, job.dataset, job.data_sha256):
-        what = f"was computed with {store.other}"
-    else:
-        return
-    path = store.job_path(job.dataset, job.split)
-    raise ConfigError(f"{path}: {what}; choose another --output, or --force to compute it again")
 
 
 def check_folds(experiment: Experiment, sources: Mapping[str, Source]) -> None:

@@ -124,12 +124,21 @@ def environment(folder: Path, hook: str = "", **more: str) -> dict[str, str]:
     return {**clean, **fixed, "NO_PROXY": "127.0.0.1", "COLUMNS": "100", **more}
 
 
-def start(folder: Path, *arguments: str, hook: str = "", **more: Any) -> subprocess.Popen[str]:
+class Command(subprocess.Popen[str]):
+    """A process that is killed when its ``with`` block fails: otherwise the block would wait for its end."""
+
+    def __exit__(self, kind: Any, *rest: Any) -> None:
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, *rest)
+
+
+def start(folder: Path, *arguments: str, hook: str = "", **more: Any) -> Command:
     """Start ``kselect ARGUMENTS`` in a folder, as the leader of a new process group."""
     env = environment(folder, hook, **more.pop("env", {}))
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
     command = launched(sys.executable, "-m", "kselect", *arguments)
-    return subprocess.Popen(
+    return Command(
         command,
         cwd=folder,
         env=env,
@@ -155,11 +164,7 @@ def started_in(
 ) -> subprocess.CompletedProcess[str]:
     """Run the command to its end in a fresh process with fresh workers."""
     with start(folder, *arguments, hook=hook, **more) as process:
-        try:
-            out, err = process.communicate(timeout=SECONDS)
-        except BaseException:
-            process.kill()
-            raise
+        out, err = process.communicate(timeout=SECONDS)
     assert "Traceback" not in err, err
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 

@@ -17,9 +17,9 @@ from kselect.core.experiment import Experiment
 from kselect.core.method import Choice, LamGrid, Method
 from kselect.core.record import METRICS, Record
 from kselect.datasets.dataset import DataSet, Source, read_dataset
-from kselect.datasets.fetch import packaged
 from kselect.datasets.registry import find_dataset
 from kselect.kernels.gaussian import Gaussian
+from kselect.packaged import packaged
 from kselect.report.figures.sweep import Sweep
 from kselect.report.sections import FIGURES
 from kselect.stats.sources import Manifest

@@ -5,19 +5,24 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from problems import learners, numbered, problem_of, rows
 
-from kselect.criteria import CRITERIA, PROBES
-from kselect.kernels import KERNELS, Points
-from kselect.kernels.gaussian import Gaussian
-from kselect.learners import LEARNERS
+from kselect.contract.checks import CHECKS, findings
+from kselect.contract.parts import wrong_held_out, wrong_path
+from kselect.criteria import CRITERIA, PROBES, Criterion
+from kselect.kernels import KERNELS
+from kselect.learners import LEARNERS, Fit, Problem
 from kselect.learners import Path as LearnerPath
-from kselect.learners.base import Path as PathProtocol
+from kselect.learners.base import LeaveOneOut
+from kselect.numerics.folds import Folds
+from kselect.numerics.linalg import Array
+from kselect.report.figures import FIGURES
+from kselect.search.continuous import SEARCHES
 
 TESTS = Path(__file__).resolve().parent
 
@@ -60,44 +65,101 @@ def test_a_mirrored_test_with_an_oracle(thing: Callable[..., Any]) -> None:
     assert any(name.startswith(module) for name in names), f"{path.name} does not import {module}"
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-def test_every_learner_fulfils_the_contract(name: str) -> None:
-    """Shapes are right, results repeat, the dual gives the decisions, and inputs stay unchanged."""
-    task = dict(learners(name))
-    X, y = rows(18)
-    targets = y if "classification" in task else X[:, 0] + 0.1 * y
-    p = problem_of(Gaussian(2.0), X, targets, (0.05, 0.2))
-    K, folds = p.K.copy(), numbered(np.random.default_rng(3), 18, 4, False)
-    path: LearnerPath = LEARNERS[name].path(p)
-    assert not LEARNERS[name].lacks(PathProtocol)
-    assert path.decision().shape == path.held_out(folds).shape == (2, 18)
-    np.testing.assert_array_equal(path.held_out(folds), path.held_out(folds))
-    for ridge in range(2):
-        fitted = path.fit().decision(ridge, K)
-        np.testing.assert_allclose(fitted, path.decision()[ridge], atol=1e-6)
-    np.testing.assert_array_equal(p.K, K)
+def parts() -> Iterator[Any]:
+    """Return kind, name and object of everything registered, but for kernels with learned widths."""
+    for registry in (CRITERIA, PROBES, KERNELS, LEARNERS, SEARCHES, FIGURES):
+        for name, item in registry.items():
+            if not getattr(item, "learned", False):
+                yield pytest.param(registry.kind, name, item, id=f"{registry.kind}-{name}")
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-def test_held_out_predictions_do_not_depend_on_their_fold(name: str) -> None:
-    """A fold's held-out predictions do not depend on its targets and equal those of a model without it."""
-    X, y = rows(18)
-    targets = y if "classification" in dict(learners(name)) else X[:, 0] + 0.1 * y
-    kernel, folds = Gaussian(2.0), numbered(np.random.default_rng(3), 18, 4, False)
-    p = problem_of(kernel, X, targets, (0.05, 0.2), ridge="per-fold")
-    held = LEARNERS[name].path(p).held_out(folds)
-    for F in folds.members:
-        rest = np.setdiff1d(np.arange(18), F)
-        alone = LEARNERS[name].path(problem_of(kernel, X[rest], targets[rest], (0.05, 0.2)))
-        across = kernel.gram(Points(X[F], X[rest]))
-        for ridge in range(2):
-            predicted = alone.fit().decision(ridge, across)
-            np.testing.assert_allclose(held[ridge, F], predicted, atol=1e-6)
+@pytest.mark.parametrize(("kind", "name", "item"), list(parts()))
+def test_everything_registered_fulfils_the_contract(kind: str, name: str, item: Any) -> None:
+    """The package's own parts pass the checks that ``kselect check`` runs on a plug-in."""
+    found = list(findings(kind, name, item))
+    assert [f.check for f in found] == list(CHECKS[kind])
+    assert [f.line for f in found if f.text] == []
 
 
-@pytest.mark.parametrize("name", [k for k in KERNELS if not KERNELS[k].learned])
-def test_every_kernel_has_its_grids(name: str) -> None:
-    """Every kernel has one grid per parameter."""
-    cls = KERNELS[name]
-    parameters = list(inspect.signature(cls).parameters)
-    assert set(cls.grids) == set(parameters)
+class Ours:
+    """A path with fixed answers, for kinds of mistakes that no plug-in of the other tests makes."""
+
+
+def median(path: LeaveOneOut, folds: Folds) -> Array:
+    """Take folds that change nothing."""
+    return np.asarray(np.square(path.problem.y - path.loo()).mean(axis=-1))
+
+
+def drifting(path: LeaveOneOut) -> Array:
+    """Give another score each time."""
+    CALLS.append(1.0)
+    return median(path, Folds.from_numbers(np.arange(4))) + len(CALLS)
+
+
+def destructive(path: LeaveOneOut) -> Array:
+    """Change the targets."""
+    path.problem.y[0] += 1.0
+    return np.ones(len(path.problem.lams))
+
+
+def ordered(path: LeaveOneOut) -> Array:
+    """Look at the first row only."""
+    return np.asarray(np.abs(path.loo()[:, 0]))
+
+
+CALLS: list[float] = []
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (median, "takes folds, but gives the same scores with others"),
+        (drifting, "returns other scores the second time, on the same path"),
+        (destructive, "changes the y of the problem"),
+        (ordered, "gives other scores if the rows are in another order"),
+    ],
+)
+def test_broken_criteria_are_found(function: Callable[..., Any], words: str) -> None:
+    folds = "folds" in inspect.signature(function).parameters
+    broken = Criterion("broken", function, "none", (), LeaveOneOut, folds)
+    assert [f.text for f in findings("criterion", "broken", broken) if f.text] == [words]
+
+
+def refused_by(check: Callable[[Any], str], path: type[Any]) -> str:
+    """Return what a check says of a learner with a class of paths."""
+
+    def make(problem: Problem) -> Any:
+        return path(LEARNERS["krr"].path(problem))
+
+    make.__annotations__["return"] = path
+    return check(replace(LEARNERS["krr"], function=make))
+
+
+class Shifted:
+    """A path whose held-out predictions are wrong."""
+
+    def __init__(self, path: LearnerPath) -> None:
+        self.path, self.problem = path, path.problem
+
+    def decision(self) -> Array:
+        return self.path.decision()
+
+    def held_out(self, folds: Folds) -> Array:
+        return self.path.held_out(folds) + 0.01
+
+    def fit(self) -> Fit:
+        return self.path.fit()
+
+
+class Unfit(Shifted):
+    """A path whose coefficients do not give its decision values."""
+
+    def decision(self) -> Array:
+        return self.path.decision() + 0.01
+
+
+def test_broken_learners_are_found() -> None:
+    assert refused_by(wrong_path, Shifted) == ""
+    assert "differ from retraining by up to 0.01" in refused_by(wrong_held_out, Shifted)
+    assert "coefficients do not give" in refused_by(wrong_path, Unfit)
+    assert "lacks held-out predictions" in refused_by(wrong_path, Ours)

@@ -14,8 +14,7 @@ from kselect.core.experiment import Experiment, SplitLimit
 from kselect.core.job import Trial
 from kselect.datasets.dataset import Source
 from kselect.datasets.fetch import Places
-from kselect.errors import ConfigError
-from kselect.plan import Plan, check_kept, find_sources, make_plan
+from kselect.plan import Plan, find_sources, make_plan
 from kselect.run.trial import failed_job
 from kselect.store.jobs import Store
 
@@ -99,31 +98,30 @@ def changed(sources: Mapping[str, Source], name: str) -> dict[str, Source]:
 
 
 def test_another_file_of_a_data_set(experiment: Experiment, store: Store) -> None:
-    fail(experiment, store, "heart", 1)
+    """Its cells are computed again; those of other data sets are not."""
+    for name in ("heart", "sonar"):
+        fail(experiment, store, name, 1)
     sources, _ = find_sources(experiment, HERE)
-    with pytest.raises(ConfigError, match=r"heart/1\.json: depends on another file .* from mirror"):
-        make_plan(experiment, changed(sources, "heart"), {}, store)
-    plan = make_plan(experiment, changed(sources, "heart"), {}, store, force=True)
-    check_kept(experiment, plan, store, force=True)
+    plan = make_plan(experiment, changed(sources, "heart"), {}, store)
+    assert (plan.done, plan.stored, plan.cells, plan.replaced) == (1, 2, 16, 2)
+    assert ("heart", 1) in pairs(plan)
+    assert ("sonar", 1) not in pairs(plan)
 
 
-def test_jobs_outside_the_selection_are_checked_too(experiment: Experiment, store: Store) -> None:
-    fail(replace(experiment, seed=1), store, "heart", 1)
-    part = replace(experiment, datasets=("sonar",))
-    for force in (False, True):
-        plan = plan_of(part, store, force=force)
-        with pytest.raises(ConfigError, match="another config"):
-            check_kept(experiment, plan, store, force=force)
-    check_kept(part, plan_of(part, store), store)
-
-
-def test_splits_from_different_data_files(experiment: Experiment, store: Store) -> None:
+def test_cells_are_counted(experiment: Experiment, store: Store) -> None:
+    """A cell is a column on a split of a data set; one of another config is stored but to be computed."""
+    plan = plan_of(experiment, store)
+    assert (plan.stored, plan.cells, plan.replaced) == (0, 18, 0)
     fail(experiment, store, "heart", 1)
-    sources, _ = find_sources(experiment, HERE)
-    part = replace(experiment, splits=(0,))
-    plan = make_plan(part, changed(sources, "heart"), {}, store)
-    with pytest.raises(ConfigError, match="another file of heart"):
-        check_kept(experiment, plan, store)
+    plan = plan_of(experiment, store)
+    assert (plan.stored, plan.cells, plan.replaced) == (2, 16, 0)
+    for flag in ("retry_failed", "force"):
+        plan = plan_of(experiment, store, **{flag: True})
+        assert (plan.stored, plan.cells, plan.replaced) == (0, 18, 0)
+    plan = plan_of(replace(experiment, seed=1), store)
+    assert (plan.stored, plan.cells, plan.replaced) == (0, 18, 2)
+    plan = plan_of(experiment, store, shard=(1, 3))
+    assert plan.stored + plan.cells == 6
 
 
 def test_fewer_splits_on_some_data_sets(experiment: Experiment, store: Store) -> None:

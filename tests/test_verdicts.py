@@ -48,6 +48,26 @@ def test_the_tables_that_a_readme_copies(name: str) -> None:
     assert readme == verdicts.with_tables(readme), "run python tests/verdicts.py"
 
 
+def test_some_verdicts_of_another_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "results/a/variants/b/tables"
+    folder.mkdir(parents=True)
+    rows = [
+        {name: f"{name} {i}" for name in (*COLUMNS, "reason")}
+        | {"variant": "", "loss": "", "effect": "1", "low": "0.5", "high": "2", "unit": "points"}
+        for i in range(3)
+    ]
+    with (folder / "claims.csv").open("w", newline="") as lines:
+        writer = csv.DictWriter(lines, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    order = "<!-- table: a/variants/b/tables/claims.csv; claims: id 2, id 0 -->\n"
+    found = verdicts.with_tables(f"{order}old\n<!-- end of table -->\n", tmp_path).splitlines()
+    assert [line.split(" | ")[:3] for line in found[3:5]] == [
+        [f"| id {i}", f"claim {i}", f"verdict {i}"] for i in (2, 0)
+    ]
+    assert "the paper counts" not in found[1]
+
+
 def test_a_table_is_copied_with_the_columns_asked_for(tmp_path: Path) -> None:
     folder = tmp_path / "results/a/tables"
     folder.mkdir(parents=True)

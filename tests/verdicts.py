@@ -8,7 +8,10 @@ keeps what stands there. A block of errors is copied from a report's Markdown::
     <!-- end of table -->
 
 ``under`` names the heading that the table stands below, and ``columns`` those to keep. By default, the block has
-the first table with all its columns.
+the first table with all its columns. A block of some verdicts of another folder, such as a variant's, names them::
+
+    <!-- table: ecml2014/variants/contenders/tables/claims.csv; claims: ks-svc, svc-boosting -->
+    <!-- end of table -->
 """
 
 from __future__ import annotations
@@ -65,16 +68,16 @@ def show_effect(row: Row) -> str:
     return f"{effect.text} ({effect.interval})" if effect.interval else effect.text
 
 
-def paper_block(claims: Sequence[Row]) -> str:
-    """Return the table of results/<paper>/README.md: every claim of the paper."""
-    headings = ("", "claim", "verdict", "effect (95 % interval)", "counts", "the paper counts")
+def paper_block(claims: Sequence[Row], printed: bool = True) -> str:
+    """Return a table of claims, by default with what the paper counts, as results/<paper>/README.md shows it."""
+    headings = ["", "claim", "verdict", "effect (95 % interval)", "counts"]
     rows = [
-        (
-            *(r["id"], r["claim"], r["verdict"], show_effect(r)),
-            *(r["counts"] or r["reason"], r["paper_counts"]),
-        )
+        [*(r["id"], r["claim"], r["verdict"], show_effect(r)), r["counts"] or r["reason"]]
         for r in claims
     ]
+    if printed:
+        headings.append("the paper counts")
+        rows = [[*row, r["paper_counts"]] for row, r in zip(rows, claims, strict=True)]
     return table(headings, rows)
 
 
@@ -116,6 +119,9 @@ def copied_table(order: str, root: Path = ROOT) -> str:
     """Return the table that the mark of a block asks for."""
     name, *options = (part.strip() for part in order.split(";"))
     asked = dict(option.split(": ", 1) for option in options)
+    if wanted := asked.pop("claims", ""):
+        known = {row["id"]: row for row in read_claims(root / "results" / name)}
+        return paper_block([known[claim] for claim in wanted.split(", ")], printed=False)
     text = (root / "results" / name).read_text(encoding="utf-8")
     if under := asked.pop("under", ""):
         _, found, text = text.partition(f"\n## {under}\n")

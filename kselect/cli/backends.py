@@ -22,8 +22,8 @@ from kselect.run.job_array import (
     MAX_RUNNING,
     MINUTES,
     ArrayOptions,
+    ArrayPart,
     JobArray,
-    Part,
     require_cluster,
     times,
 )
@@ -280,7 +280,7 @@ def run_array(
 
 def array_parts(
     experiment: Experiment, plan: Plan, store: Store, how: RunFlags, part: Callable[[str], str]
-) -> list[Part]:
+) -> list[ArrayPart]:
     """Return the parts of a plan that have jobs to run."""
     count = how.array.parts(len(plan.trials))
     parts = []
@@ -291,5 +291,5 @@ def array_parts(
         ).trials  # fmt: skip
         files = tuple(store.job_path(t.dataset, t.split).resolve() for t in mine)
         if mine:
-            parts.append(Part(f"{number}/{count}", part, files, how.array.minutes))
+            parts.append(ArrayPart(f"{number}/{count}", part, files, how.array.minutes))
     return parts

@@ -17,12 +17,12 @@ from kselect.datasets.fetch import (
     checked,
     fetch_into_cache,
     is_there,
-    packaged,
     resolve,
 )
 from kselect.datasets.registry import DataSetInfo, find_dataset, load_registry
 from kselect.datasets.svmlight import parse_svmlight
 from kselect.errors import DataError, KselectError, printable
+from kselect.packaged import packaged
 
 
 @click.group("data", cls=CommandGroup, epilog="Example: kselect data fetch a2a --mirror DIR")

@@ -11,7 +11,7 @@ import click
 
 from kselect.cli.choice import choice_facts, choice_lines, data_lines, model_line
 from kselect.cli.choosing import choose, search_flag
-from kselect.cli.flags import PATH, selection_options
+from kselect.cli.flags import LOADED_PLUGIN, PATH, SelectionCommand, selection_options
 from kselect.datasets.table.frames import read_like
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.datasets.table.written_values import is_finite
@@ -48,7 +48,7 @@ Columns are found by name; the target column is optional. Notes report what diff
 """
 
 
-@click.command("fit", epilog=FIT_EPILOG)
+@click.command("fit", cls=SelectionCommand, epilog=FIT_EPILOG)
 @selection_options
 @click.option(
     "-o",
@@ -89,6 +89,7 @@ def require_form(path: Path, names: tuple[str, ...], form: str) -> None:
     type=PATH,
     help="Write the predictions here. [default: the terminal]",
 )
+@LOADED_PLUGIN
 def predict_command(model: Path, file: Path, output: Path | None) -> None:
     """Predict the rows of FILE with a MODEL that kselect fit has written.
 

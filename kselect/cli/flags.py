@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
@@ -13,11 +14,24 @@ import click
 from kselect.datasets.fetch import Places, default_cache
 from kselect.errors import ConfigError, brief
 from kselect.kernels import KERNELS
+from kselect.packaged import find_config
+from kselect.plugins import load_plugin
 from kselect.selection.request import LAM, kernel_grids
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 PATH = click.Path(path_type=Path)
+
+
+class ConfigPath(click.Path):
+    """The argument CONFIG: a file, or the name of an experiment that comes with kselect."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path of the config."""
+        return find_config(os.fspath(value))
+
+
+CONFIG = ConfigPath()
 COLUMN: dict[str, Any] = {"multiple": True, "metavar": "COLUMN"}
 NAME: dict[str, Any] = {"multiple": True, "metavar": "NAME"}
 COUNT = click.IntRange(min=1)
@@ -154,6 +168,33 @@ SEARCH_FLAGS = (
         "-j", "--n-jobs", default=1, show_default=True, type=COUNT, help="Use this many threads."
     ),
 )
+PLUGIN = click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    metavar="FILE.py",
+    type=PATH,
+    help="Load criteria, kernels or learners of your own from FILE.py (repeatable). [default: none]",
+)
+
+
+def load_named(_: click.Context, __: click.Parameter, paths: tuple[Path, ...]) -> None:
+    """Load the plug-ins of a command that needs no config."""
+    for path in paths:
+        load_plugin(path)
+
+
+# The same for commands without a config, where the plug-ins are loaded before other flags are checked.
+LOADED_PLUGIN = click.option(
+    "--plugin",
+    multiple=True,
+    metavar="FILE.py",
+    type=PATH,
+    is_eager=True,
+    expose_value=False,
+    callback=load_named,
+    help="Load criteria, kernels or learners of your own from FILE.py (repeatable). [default: none]",
+)
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 SKIP_MISSING = click.option(
     "--skip-missing", is_flag=True, help="Leave out data sets without a file."
@@ -195,17 +236,51 @@ def column_options(function: F) -> F:
     return decorated(function, *COLUMN_FLAGS)
 
 
+class SelectionCommand(click.Command):
+    """A command with the flags of a selection; the kernels of a plug-in add one flag per parameter of theirs."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Load the plug-ins first, then parse as click does."""
+        for i, word in enumerate(args):
+            flag, equals, value = word.partition("=")
+            if flag == "--plugin" and (equals or i + 1 < len(args)):
+                load_plugin(Path(value if equals else args[i + 1]))
+        return super().parse_args(ctx, args)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the flags, with those of a plug-in's kernels."""
+        params = super().get_params(ctx)
+        known = {param.name for param in params}
+        for parameter, grids in kernel_grids().items():
+            if not KERNELS.plugins.keys() >= grids.keys():
+                continue  # a parameter of the package's own kernels
+            if parameter in known:
+                name = next(iter(grids))
+                raise ConfigError(
+                    f"{KERNELS.location(name)}the parameter {parameter} of the kernel {name} has the name of a "
+                    "flag of this command; choose another"
+                )
+            words = kernel_help(parameter, grids)
+            params.insert(-1, click.Option([f"--{parameter}"], metavar="GRID", help=words))
+        return params
+
+
+def kernel_help(parameter: str, grids: Mapping[str, str]) -> str:
+    """Return the help of the flag of a kernel parameter."""
+    defaults = [
+        "auto, from the distances between the rows"
+        if "around" in vars(KERNELS.find(name))
+        else f"{name} {grid}"
+        for name, grid in grids.items()
+    ]
+    return f"Search this grid of {parameter} ({', '.join(grids)}). [default: {', '.join(defaults)}]"
+
+
 def selection_options(function: F) -> F:
     """Add the argument FILE and the flags of a selection, with one flag per kernel parameter."""
-    kernel_flags = []
-    for parameter, grids in kernel_grids().items():
-        defaults = [
-            "auto, from the distances between the rows"
-            if "around" in vars(KERNELS.find(name))
-            else f"{name} {grid}"
-            for name, grid in grids.items()
-        ]
-        text = f"Search this grid of {parameter} ({', '.join(grids)}). [default: {', '.join(defaults)}]"
-        kernel_flags.append(click.option(f"--{parameter}", metavar="GRID", help=text))
-    flags = (*TABLE_FLAGS, *PART_FLAGS, *kernel_flags, *SEARCH_FLAGS)
+    kernel_flags = [
+        click.option(f"--{parameter}", metavar="GRID", help=kernel_help(parameter, grids))
+        for parameter, grids in kernel_grids().items()
+    ]
+    flags = (*TABLE_FLAGS, *PART_FLAGS, *kernel_flags, *SEARCH_FLAGS, LOADED_PLUGIN)
     return click.argument("file", type=PATH)(decorated(function, *flags))

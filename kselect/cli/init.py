@@ -1,4 +1,4 @@
-"""``kselect init``: write a commented config for the user's own files."""
+"""``kselect init``: write a commented config for the user's own files, or the three files of a paper."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files as resources
 from pathlib import Path
 
 import click
@@ -13,18 +14,22 @@ import numpy as np
 
 from kselect.cli.flags import PATH
 from kselect.config.document import write_yaml
+from kselect.config.papers import FOLDER
+from kselect.config.validators import attempt, folder_name
 from kselect.datasets.registry import load_registry
 from kselect.datasets.table.frames import read_frame
 from kselect.datasets.table.raw_table import Frame, decision_lines
 from kselect.datasets.table.target import Target, as_target
 from kselect.errors import ConfigError, DataError, printable, quoted
-from kselect.files import write_named
+from kselect.files import reason, write_named
+from kselect.packaged import packaged
 
 EPILOG = """\b
 Examples:
   kselect init wine.csv flowers.csv -o my.yaml
   kselect init wine.csv flowers.csv --target quality --target species -o my.yaml
   kselect run my.yaml && kselect report results/my
+  kselect init --paper smith2024    writes smith2024.yaml, published/smith2024.yaml and .csv
 """
 
 CONFIG = """\
@@ -70,6 +75,9 @@ LEARNERS = {
         {"regression"}
     ): "krr                    # kernel ridge regression; or lssvm, with a bias",
 }
+# The example of a paper, which has this name, and its files.
+EXAMPLE = "my-paper"
+PAPER = (f"{EXAMPLE}.yaml", f"{FOLDER}/{EXAMPLE}.yaml", f"{FOLDER}/{EXAMPLE}.csv")
 BOTH = "{classification: lssvm, regression: krr}   # one for each task"
 
 
@@ -84,7 +92,12 @@ class InspectedFile:
 
 
 @click.command("init", epilog=EPILOG)
-@click.argument("files", nargs=-1, required=True, type=PATH)
+@click.argument("files", nargs=-1, type=PATH)
+@click.option(
+    "--paper",
+    metavar="NAME",
+    help="Write an example of a paper's experiment instead: a config, its printed table, its claims.",
+)
 @click.option(
     "--target",
     "targets",
@@ -96,14 +109,26 @@ class InspectedFile:
     "-o",
     "--output",
     metavar="CONFIG.yaml",
-    default="my.yaml",
-    show_default=True,
     type=PATH,
-    help="Write the config here.",
+    help="Write the config here. [default: my.yaml; for a paper NAME.yaml]",
 )
 @click.option("-f", "--force", is_flag=True, help="Overwrite an existing config.")
-def init(files: tuple[Path, ...], targets: tuple[str, ...], output: Path, force: bool) -> None:
+def init(
+    files: tuple[Path, ...],
+    targets: tuple[str, ...],
+    paper: str | None,
+    output: Path | None,
+    force: bool,
+) -> None:
     """Inspect FILES and write a commented config for an experiment on them."""
+    if paper is not None:
+        if files or targets:
+            raise ConfigError("--paper: takes no files; add data sets to the config that it writes")
+        write_paper(paper, output, force)
+        return
+    if not files:
+        raise ConfigError("init: name the data files, or a new paper with --paper NAME")
+    output = output or Path("my.yaml")
     if output.exists() and not force:
         raise ConfigError(f"{printable(output)}: already exists; --force overwrites it")
     if len(targets) not in (0, 1, len(files)):
@@ -133,6 +158,30 @@ def init(files: tuple[Path, ...], targets: tuple[str, ...], output: Path, force:
     write_named(output, config_text(inspected, output))
     click.echo(f"written: {output}")
     click.echo(f"next: kselect run {output}")
+
+
+def write_paper(name: str, output: Path | None, force: bool) -> None:
+    """Write the example of a paper under a name: the config, and its table and claims in a folder next to it."""
+    valid, problem = attempt(folder_name, name)
+    if problem or valid is None:
+        raise ConfigError(f"--paper: {problem}")
+    if (packaged(FOLDER) / f"{name}.yaml").is_file():
+        raise ConfigError(f"--paper {name}: this paper comes with kselect; choose another name")
+    config = output or Path(f"{name}.yaml")
+    paths = (config, *(config.parent / part.replace(EXAMPLE, name) for part in PAPER[1:]))
+    for path in paths:
+        if path.exists() and not force:
+            raise ConfigError(f"{printable(path)}: already exists; --force overwrites it")
+    example = resources("kselect.cli") / "paper"
+    try:
+        (config.parent / FOLDER).mkdir(exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{printable(config.parent / FOLDER)}: {reason(error)}") from None
+    for path, part in zip(paths, PAPER, strict=True):
+        text = (example / part).read_text(encoding="utf-8")
+        write_named(path, text.replace(EXAMPLE, name))
+        click.echo(f"written: {printable(path)}")
+    click.echo(f"next: kselect run {config} --dry-run")
 
 
 def name_for(path: Path, taken: Sequence[str]) -> str:

@@ -12,17 +12,20 @@ from collections.abc import Callable
 import click
 
 from kselect import __version__
-from kselect.errors import KselectError, cut, nearest, printable, quoted
+from kselect.errors import KselectError, check_system, cut, nearest, printable, quoted
 
 # name -> module, attribute, one-line help
 COMMANDS = {
     "run": ("run", "run", "Run the remaining jobs of an experiment."),
     "report": ("report", "report", "Write tables, figures and the page from results."),
+    "verify": ("verify", "verify", "Recompute a sample of a packaged experiment."),
+    "judge": ("judge", "judge", "Test other people's results; write a report."),
     "time": ("timing", "time_command", "Time every method: the paper's algorithm and ours."),
     "select": ("selecting", "select_command", "Choose kernel and ridge for your own file."),
     "fit": ("fitting", "fit_command", "Choose, fit, and write the model to a file."),
     "predict": ("fitting", "predict_command", "Predict the rows of a file with a fitted model."),
     "init": ("init", "init", "Write a config for an experiment on your own files."),
+    "check": ("check", "check", "Run the contract tests on a plug-in."),
     "data": ("data", "data", "List, fetch and verify the data sets."),
     "list": ("reference", "listing", "List the names that a config may use."),
     "guide": ("reference", "guide", "Print a reference page."),
@@ -73,7 +76,7 @@ class LazyGroup(CommandGroup):
 @click.command(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Example: kselect run configs/quickstart.yaml && kselect report results/quickstart",
+    epilog="Example: kselect run quickstart && kselect report quickstart",
 )
 @click.version_option(__version__, prog_name="kselect")
 def cli() -> None:
@@ -94,6 +97,7 @@ def main() -> None:
 
 def run_command() -> object:
     """Run the command as typed; refuse arguments that are too long for a path or a grid."""
+    check_system()
     for argument in sys.argv[1:]:
         if len(argument) > LONGEST_ARGUMENT:
             words = f"an argument of {len(argument)} characters is too long: {quoted(argument)}"

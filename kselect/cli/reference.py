@@ -10,8 +10,11 @@ from importlib.resources import files
 
 import click
 
+from kselect.cli.flags import LOADED_PLUGIN
+from kselect.core.experiment import Experiment
 from kselect.core.method import show
-from kselect.errors import nearest, quoted
+from kselect.errors import ConfigError, nearest, quoted
+from kselect.packaged import experiments, packaged
 from kselect.registry import Part
 
 ListEntry = tuple[str, str, str]
@@ -71,6 +74,63 @@ def datasets() -> Iterator[ListEntry]:
         yield name, f"{info.task}, {info.rows} rows, {info.features} features", where
 
 
+def papers() -> Iterator[ListEntry]:
+    """Yield each paper that comes with kselect: title, authors, year, claims, data sets, and the time it takes."""
+    for name, experiment, seconds in packaged_experiments():
+        if paper := experiment.source:
+            year = f", {paper.year}" if paper.year and str(paper.year) not in paper.venue else ""
+            lines = (
+                paper.title,
+                f"{', '.join(paper.authors)}; {paper.venue}{year}",
+                f"{len(paper.claims)} claims; {describe_datasets(experiment)}",
+                f"{seconds}; kselect run {name}",
+            )
+            yield name, "\n".join(lines), ""
+
+
+def named_experiments() -> Iterator[ListEntry]:
+    """Yield each experiment that comes with kselect: title, data sets, and the time it takes."""
+    for name, experiment, seconds in packaged_experiments():
+        yield name, "\n".join((experiment.title, describe_datasets(experiment), seconds)), ""
+
+
+def packaged_experiments() -> Iterator[tuple[str, Experiment, str]]:
+    """Yield the name of each experiment that comes with kselect, what it runs, and its measured time in words."""
+    from kselect.config.load import load_config
+    from kselect.report.sections import FIGURES
+    from kselect.store.committed import read_committed
+
+    for name, path in experiments().items():
+        experiment = load_config(path, FIGURES)
+        try:
+            committed = read_committed(experiment)
+        except ConfigError:  # the quickstart has no committed results
+            yield name, experiment, "no committed records"
+            continue
+        measured = duration(sum(committed.seconds.values()))
+        yield name, experiment, f"took {measured} in one process ({', '.join(committed.cpus)})"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration as ``5 s``, ``6 min`` or ``1 h 27 min``."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+
+
+def describe_datasets(experiment: Experiment) -> str:
+    """Return the number of data sets, and the names of those that kselect does not carry."""
+    infos = [experiment.info(name) for name in experiment.datasets]
+    absent = [info.name for info in infos if not (info.embedded or info.formula) or info.original]
+    more = (
+        f", {len(absent)} of them from --mirror or a download ({', '.join(absent)})"
+        if absent
+        else ""
+    )
+    return f"{len(infos)} data sets{more}"
+
+
 LISTS: dict[str, Callable[[], Iterator[ListEntry]]] = {
     "criteria": partial(parts, "kselect.criteria", "CRITERIA"),
     "learners": partial(parts, "kselect.learners", "LEARNERS"),
@@ -79,6 +139,8 @@ LISTS: dict[str, Callable[[], Iterator[ListEntry]]] = {
     "probes": partial(parts, "kselect.criteria", "PROBES"),
     "figures": figures,
     "datasets": datasets,
+    "papers": papers,
+    "experiments": named_experiments,
 }
 
 
@@ -99,23 +161,28 @@ class ListName(click.Choice[str]):
 
 @click.command("list", epilog="Example: kselect list criteria")
 @click.argument("what", type=ListName(list(LISTS)))
+@LOADED_PLUGIN
 def listing(what: str) -> None:
-    """List the names that a config may use, and the probes that figures show."""
+    """List the names that a config may use, the probes that figures show, and what comes with kselect."""
     rows = list(LISTS[what]())
     width = max(len(name) for name, _, _ in rows)
     for name, meaning, source in rows:
-        click.echo(f"{name:<{width}}  {meaning}" + (f"  ({source})" if source else ""))
+        lines = meaning.replace("\n", "\n" + " " * (width + 2))
+        click.echo(f"{name:<{width}}  {lines}" + (f"  ({source})" if source else ""))
 
 
 @click.command("guide", epilog="Examples: kselect guide; kselect guide criteria")
 @click.argument("topic", required=False)
 def guide(topic: str | None) -> None:
     """Print the reference page of TOPIC, or the list of topics."""
+    found = [*files("kselect").joinpath("guide").iterdir()]
     pages = {
         page.name.removesuffix(".md"): page.read_text(encoding="utf-8")
-        for page in sorted(files("kselect").joinpath("guide").iterdir(), key=lambda p: p.name)
+        for page in sorted(found, key=lambda p: p.name)
         if page.name.endswith(".md")
     }
+    pages["changes"] = files("kselect").joinpath("CHANGELOG.md").read_text(encoding="utf-8")
+    pages["configs"] = (packaged("configs") / "README.md").read_text(encoding="utf-8")
     if topic is None:
         width = max(map(len, pages))
         for name, text in pages.items():

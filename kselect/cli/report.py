@@ -10,20 +10,28 @@ from pathlib import Path
 import click
 
 from kselect.cli.flags import PATH, QUIET
-from kselect.cli.run import KEPT, VARIANTS
+from kselect.cli.run import KEPT, RESULTS, VARIANTS
 from kselect.config.document import read_document
 from kselect.config.load import load_config, variant_of
 from kselect.config.own_entries import take_own
 from kselect.config.papers import paper_file
 from kselect.config.resolved import protocol_text, stored_protocol
-from kselect.errors import ConfigError, StoreError
+from kselect.errors import ConfigError, StoreError, nearest, printable
+from kselect.packaged import experiments
 from kselect.report.front import Entry, make_entry, write_index
 from kselect.report.page import Step, write_report
 from kselect.report.sections import FIGURES
 from kselect.run.progress import is_terminal
 from kselect.stats.sources import read_facts, read_published, read_seconds
 from kselect.stats.study import Study
-from kselect.store.gather import begins_with, check_foreign, write_gathered
+from kselect.store.gather import (
+    begins_with,
+    check_foreign,
+    check_leftover,
+    other_config,
+    read_rows,
+    write_gathered,
+)
 from kselect.store.jobs import Store
 from kselect.store.timings import read_all
 from kselect.timing.report import kept_sheet, make_passages
@@ -31,14 +39,14 @@ from kselect.timing.report import kept_sheet, make_passages
 INDEX_TITLE = "<title>kselect: experiments</title>"
 EPILOG = """\b
 Examples:
-  kselect report results/ecml2014
-  kselect report results/          one page over all experiments
-  kselect report results/ecml2014 --standalone     one file to send, with everything in it
+  kselect report ecml2014          the same as kselect report results/ecml2014
+  kselect report                   every experiment in results/, and one page over all of them
+  kselect report ecml2014 --standalone     one file to send, with everything in it
 """
 
 
 @click.command("report", epilog=EPILOG)
-@click.argument("results", nargs=-1, required=True, type=PATH)
+@click.argument("results", nargs=-1, type=PATH)
 @click.option(
     "--standalone",
     is_flag=True,
@@ -48,14 +56,30 @@ Examples:
 def report(results: tuple[Path, ...], standalone: bool, quiet: bool) -> None:
     """Rewrite records.csv, tables/, figures/ and report.html of RESULTS from their jobs.
 
-    Prints the verdicts on the claims. A folder of several experiments gets an index.html over all of them.
+    RESULTS are folders, or names of experiments in results/; without any, the folder results/. A folder of several
+    experiments gets an index.html over all of them. Prints the verdicts on the claims.
     """
     say: Callable[[str], None] = (lambda _: None) if quiet else click.echo
     problems: list[str] = []
-    for folder in results:
-        problems += report_folder(folder, say, standalone, quiet)
+    for folder in results or (RESULTS,):
+        problems += report_folder(find_results(folder), say, standalone, quiet)
     if problems:
         raise StoreError("\n".join(problems))
+
+
+def find_results(written: Path) -> Path:
+    """Return the folder that a user means: a path, or the name of an experiment in results/."""
+    named = RESULTS / written
+    if written.exists() or written == RESULTS or written.name != str(written):
+        return written
+    if named.exists():
+        return named
+    here = [path.parent.name for path in RESULTS.glob(f"*/{KEPT}")]
+    if written.name in experiments():
+        advice = f"; kselect run {written} computes them"
+    else:
+        advice = nearest(str(written), here) if here else "; use kselect run first"
+    raise ConfigError(f"{printable(written)}: no results here or in {RESULTS}/{advice}")
 
 
 def report_folder(
@@ -148,9 +172,14 @@ def read_study(folder: Path) -> Study:
     """Read the experiment that a folder keeps, with all of its records and its variants."""
     experiment = load_config(folder / KEPT, FIGURES, checked=False)
     printed = paper_file(experiment.paper, folder / KEPT, ".csv")
-    check_foreign(Store(folder), kept=True)
-    gathered = write_gathered(experiment, Store(folder))
+    store = Store(folder)
+    check_foreign(store, kept=True)
+    store.rows = read_rows(experiment, store)
+    check_leftover(experiment, store)
+    gathered = write_gathered(experiment, store)
     if not gathered.records:
+        if store.stored():
+            raise other_config(store, f"{folder}: all of its jobs")
         raise StoreError(
             f"{folder}: no jobs, and no records.csv listed in its manifest; use kselect run first"
         )

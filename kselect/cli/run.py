@@ -19,8 +19,9 @@ from kselect.cli.backends import (
     typed_again,
 )
 from kselect.cli.flags import (
+    CONFIG,
     COUNT,
-    PATH,
+    PLUGIN,
     QUIET,
     RESULTS_FOLDER,
     SKIP_MISSING,
@@ -31,34 +32,46 @@ from kselect.cli.progress import handle_interrupts
 from kselect.config.document import read_text
 from kselect.config.load import Loaded, load, load_config
 from kselect.config.papers import FOLDER, own_files
-from kselect.config.resolved import stored_protocol
+from kselect.config.plugin_entries import FOLDER as PLUGINS
+from kselect.config.plugin_entries import changed_plugins
+from kselect.config.resolved import stored_config, stored_protocol
+from kselect.contract.checks import broken_parts
 from kselect.core.experiment import Experiment
 from kselect.core.record import RecordKey, record_keys
 from kselect.datasets.dataset import Source
 from kselect.datasets.fetch import Places
 from kselect.errors import ConfigError, DataError, KselectError, StoreError
-from kselect.plan import Plan, check_kept, damaged, find_sources, make_plan
+from kselect.plan import Plan, damaged, find_sources, make_plan
 from kselect.report.sections import FIGURES
 from kselect.run.estimate import PATIENCE, estimate
 from kselect.run.job_array import FOLDER as ARRAY
 from kselect.run.locks import FolderLocks
 from kselect.run.progress import clock
 from kselect.store.environment import cpu_flags, describe_environment, faster_blas
-from kselect.store.gather import check_foreign, check_leftover, write_gathered
+from kselect.store.gather import (
+    check_foreign,
+    check_leftover,
+    read_manifest,
+    read_rows,
+    write_gathered,
+)
 from kselect.store.jobs import Store
 
 RESULTS = Path("results")
 KEPT = "config.resolved.yaml"
 VARIANTS = "variants"
+STORED = "stored"  # the kind of source of a data set without a file that needs none
+NONE_STORED: Mapping[str, Source] = {}
 NO_FILE = "no file to be had (--skip-missing)"
 EPILOG = """\b
 Examples:
-  kselect run configs/quickstart.yaml
-  kselect run configs/ecml2014.yaml -j 2 --mirror DIR
-  kselect run configs/ecml2014.yaml -d heart -c 5-CV -c 5-KS --splits 3 --dry-run
-  kselect run configs/ecml2014.yaml --variant minmax       next to the main results
-  kselect run configs/ecml2014.yaml --variant all -j 2
-  kselect run configs/ecml2014.yaml --backend slurm --max-running 8 -j 4 --time 2:00 --mem 8
+  kselect run quickstart
+  kselect run my.yaml -j 2
+  kselect run ecml2014 --mirror DIR
+  kselect run ecml2014 -d heart -c 5-CV -c 5-KS --splits 3 --dry-run
+  kselect run ecml2014 --variant minmax       next to the main results
+  kselect run ecml2014 --variant all -j 2
+  kselect run ecml2014 --backend slurm --max-running 8 -j 4 --time 2:00 --mem 8
 """
 
 
@@ -71,7 +84,7 @@ def parse_shard(_: click.Context, __: click.Parameter, value: str) -> tuple[int,
 
 
 @click.command("run", epilog=EPILOG)
-@click.argument("config", type=PATH)
+@click.argument("config", type=CONFIG)
 @column_options
 @click.option(
     "--splits", metavar="N|A-B", help="Run N splits, or splits A to B. [default: the config's]"
@@ -112,6 +125,7 @@ def parse_shard(_: click.Context, __: click.Parameter, value: str) -> tuple[int,
     metavar="NAME",
     help="Run this variant of the config, or all, under <results>/variants/ (repeatable). [default: none]",
 )
+@PLUGIN
 @QUIET
 @click.option("-v", "--verbose", is_flag=True, help="Print where each data set comes from.")
 def run(
@@ -122,11 +136,13 @@ def run(
     output: Path | None,
     where: Places,
     variants: tuple[str, ...],
+    plugins: tuple[Path, ...],
     **flags: Any,
 ) -> int:
     """Run the remaining jobs of the experiment in CONFIG, writing to results/<name>/.
 
-    The same command resumes an interrupted run.
+    CONFIG is a file, or the name of an experiment that comes with kselect (kselect list experiments). The same
+    command resumes an interrupted run.
     """
     handle_interrupts()
     how = RunFlags(**flags)
@@ -137,19 +153,22 @@ def run(
         wanted = tuple(v.name for v in load_config(config, FIGURES).variants)
         if not wanted:
             raise ConfigError(f"--variant all: {config} has no variants")
-    return max(run_one(config, overrides, output, v, where, how) for v in wanted)
+    return max(run_one(config, overrides, output, v, where, how, plugins) for v in wanted)
 
 
 # --- experiments and their folders, also for time and report ----------------------------------------
 
 
 def read_experiment(
-    path: Path, overrides: Mapping[str, object], output: Path | None = None, variant: str = ""
+    path: Path,
+    overrides: Mapping[str, object],
+    output: Path | None = None,
+    variant: str = "",
+    plugins: tuple[Path, ...] = (),
 ) -> Loaded:
     """Return what the flags leave of a config or its variant, and the whole experiment of its results folder."""
-    return load(
-        path, FIGURES, overrides, lambda asked: results_folder(asked, output, variant), variant
-    )
+    folder = partial(results_folder, output=output, variant=variant)
+    return load(path, FIGURES, overrides, folder, variant, plugins)
 
 
 def results_folder(experiment: Experiment, output: Path | None = None, variant: str = "") -> Path:
@@ -159,10 +178,18 @@ def results_folder(experiment: Experiment, output: Path | None = None, variant: 
 
 
 def available_sources(
-    experiment: Experiment, where: Places, skip_missing: bool
+    experiment: Experiment,
+    where: Places,
+    skip_missing: bool,
+    stored: Mapping[str, Source] = NONE_STORED,
 ) -> tuple[dict[str, Source], dict[str, str]]:
-    """Return the file of each data set, and the reason for each missing one; refuse missing ones unless skipped."""
+    """Return the file of each data set, and the reason for each missing one; refuse missing ones unless skipped.
+
+    A data set of which everything is ``stored`` needs no file.
+    """
     sources, missing = find_sources(experiment, where)
+    sources |= {name: stored[name] for name in missing if name in stored}
+    missing = {name: why for name, why in missing.items() if name not in stored}
     if missing and not skip_missing:
         raise DataError("\n".join(missing.values()))
     if not sources:
@@ -170,6 +197,19 @@ def available_sources(
     for why in missing.values():
         click.echo(f"skipped: {why}", err=True)
     return sources, missing
+
+
+def complete_sources(experiment: Experiment, store: Store, retry_failed: bool) -> dict[str, Source]:
+    """Return, for each data set whose cells are all stored, the checksum of the file that they come from."""
+    data = read_manifest(store).get("data", {})
+    sources = {
+        name: Source(Path(), STORED, data[name]["sha256"])
+        for name in experiment.datasets
+        if name in data
+    }
+    plan = make_plan(experiment, sources, {}, store, retry_failed=retry_failed)
+    unfinished = {trial.dataset for trial in plan.trials}
+    return {name: source for name, source in sources.items() if name not in unfinished}
 
 
 # --- one experiment ---------------------------------------------------------------------------------
@@ -182,20 +222,28 @@ def run_one(
     variant: str,
     where: Places,
     how: RunFlags,
+    plugins: tuple[Path, ...] = (),
 ) -> int:
     """Run the experiment of a config, or one of its variants; return the exit status."""
-    loaded = read_experiment(config, overrides, output, variant)
+    loaded = read_experiment(config, overrides, output, variant, plugins)
+    if broken := [line for plugin in loaded.plugins for line in broken_parts(plugin)]:
+        raise ConfigError("\n".join(broken))
     experiment = loaded.asked
-    store = Store(results_folder(experiment, output, variant), loaded.differences)
+    store = Store(results_folder(experiment, output, variant))
     check_foreign(store, kept=(store.folder / KEPT).is_file())
-    sources, missing = available_sources(experiment, where, how.skip_missing)
+    store.rows = read_rows(loaded.whole, store, loaded.before)
+    stored = {} if how.fresh else complete_sources(experiment, store, how.retry_failed)
+    for label, why in experiment.skipped:
+        click.echo(f"skipped: {label}: {why}", err=True)
+    sources, missing = available_sources(experiment, where, how.skip_missing, stored)
     plan = make_plan(
         experiment, sources, missing, store,
         retry_failed=how.retry_failed, force=how.fresh, shard=how.shard,
     )  # fmt: skip
-    check_kept(loaded.whole, plan, store, force=how.fresh)
-    check_leftover(loaded.whole, store, planned_keys(experiment, plan))
-    describe(f"{experiment.name}{variant and f', variant {variant}'}", experiment, plan, store, how)
+    files = {name: source.sha256 for name, source in sources.items()}
+    planned = planned_keys(experiment, plan)
+    check_leftover(loaded.whole, store, files, planned, loaded.differences)
+    describe(f"{experiment.name}{variant and f', variant {variant}'}", loaded, plan, store, how)
     if how.dry_run:
         if plan.trials and not how.quiet:
             click.echo(f"timing samples, for at most {clock(PATIENCE)}", err=True)
@@ -223,8 +271,9 @@ def planned_keys(experiment: Experiment, plan: Plan) -> Iterator[tuple[str, int,
                 yield trial.dataset, trial.split, key
 
 
-def describe(name: str, experiment: Experiment, plan: Plan, store: Store, how: RunFlags) -> None:
-    """Print what will be run."""
+def describe(name: str, loaded: Loaded, plan: Plan, store: Store, how: RunFlags) -> None:
+    """Print what will be run, and why stored cells are computed again."""
+    experiment = loaded.asked
     for what in damaged(store, plan.trials):
         click.echo(f"warning: {what}", err=True)
     if how.quiet:
@@ -234,7 +283,8 @@ def describe(name: str, experiment: Experiment, plan: Plan, store: Store, how: R
         click.echo(f"not compared, since this config does not run it: {rows[0]}{more}", err=True)
     if how.verbose or how.dry_run:
         for dataset, source in plan.sources.items():
-            click.echo(f"{dataset}: {source.kind}, {source.path}", err=True)
+            where = "no file, and none needed" if source.kind == STORED else source.path
+            click.echo(f"{dataset}: {source.kind}, {where}", err=True)
     candidates = []
     if experiment.kernels:
         candidates.append(
@@ -244,11 +294,15 @@ def describe(name: str, experiment: Experiment, plan: Plan, store: Store, how: R
     if searches:
         candidates.append(f"kernels learned by {searches} searches")
     click.echo(
-        f"{name}: {len(plan.trials)} jobs to run, {plan.done} done already; "
+        f"{name}: {plan.stored} cells stored, {plan.cells} to compute; "
+        f"{len(plan.trials)} jobs to run, {plan.done} done already; "
         f"data sets: {len(plan.sources)}, splits: {len(experiment.splits)}, "
         f"{' and '.join(candidates)}; {', '.join(experiment.labels)}",
         err=True,
     )
+    if plan.replaced:
+        why = loaded.differences or "another config, data file or plug-in"
+        click.echo(f"{plan.replaced} of them are stored but no longer valid: {why}", err=True)
 
 
 def execute(
@@ -267,8 +321,8 @@ def execute(
         click.echo(hint, err=True)
     with closing(FolderLocks(store.folder, partial(click.echo, err=True))) as locks:
         locks.protocol(
-            lambda: store.write(KEPT, loaded.resolved),
-            lambda: stored_protocol(store.folder) == loaded.protocol,
+            partial(keep_config, loaded, store),
+            lambda: same_protocol(loaded, store.folder),
         )
         try:
             ended = compute(loaded.asked, plan, store, environment, locks)
@@ -278,6 +332,19 @@ def execute(
         except StoreError as error:
             click.echo(f"error: {error}; finished jobs are kept", err=True)
             return 1
+
+
+def keep_config(loaded: Loaded, store: Store) -> None:
+    """Write the config of a results folder, and a copy of each plug-in."""
+    for plugin in loaded.plugins:
+        store.write(f"{PLUGINS}/{plugin.name}", plugin.content.decode())
+    store.write(KEPT, loaded.resolved)
+
+
+def same_protocol(loaded: Loaded, folder: Path) -> bool:
+    """Return whether the config that a folder keeps has the same protocol and the same plug-ins."""
+    changed = changed_plugins(stored_config(folder / KEPT), loaded.plugins)
+    return stored_protocol(folder) == loaded.protocol and not changed
 
 
 def run_part(arguments: Sequence[str], shard: str) -> str:
@@ -294,9 +361,10 @@ def finish(
     loaded: Loaded, plan: Plan, store: Store, environment: Mapping[str, Any], how: RunFlags
 ) -> int:
     """Gather the records, print failures and lost jobs, and return the exit status."""
-    sources = {name: source.kind for name, source in plan.sources.items()}
+    sources = {name: s.kind for name, s in plan.sources.items() if s.kind != STORED}
     left_out = dict.fromkeys(plan.missing, NO_FILE)
-    records = write_gathered(loaded.whole, store, environment, sources, left_out).records
+    files = {name: source.sha256 for name, source in plan.sources.items()}
+    records = write_gathered(loaded.whole, store, environment, sources, left_out, files).records
     failed = [r for r in records if r.status == "failed"]
     for line in sorted({f"{r.dataset}, split {r.split}, {r.method}: {r.reason}" for r in failed}):
         click.echo(f"failed: {line}", err=True)

@@ -13,7 +13,7 @@ import click
 
 from kselect.cli.choice import as_object, data_lines, describe
 from kselect.cli.choosing import choose, read_file, request_of, search_flag, split_parameter
-from kselect.cli.flags import PATH, selection_options
+from kselect.cli.flags import PATH, SelectionCommand, selection_options
 from kselect.criteria import find_criterion
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import ConfigError
@@ -40,7 +40,7 @@ A GRID is 0.5,1,2 or 2^-6:2^8 (every power) or 2^-15:2^15:2 (every second).
 """
 
 
-@click.command("select", epilog=EPILOG)
+@click.command("select", cls=SelectionCommand, epilog=EPILOG)
 @selection_options
 @click.option(
     "--plot",

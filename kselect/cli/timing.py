@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from kselect.cli.flags import (
-    PATH,
+    CONFIG,
+    PLUGIN,
     QUIET,
     RESULTS_FOLDER,
     SKIP_MISSING,
@@ -31,9 +32,9 @@ from kselect.store.jobs import Store
 
 EPILOG = """\b
 Examples:
-  kselect time configs/quickstart.yaml
-  kselect time configs/icml2014.yaml --mirror DIR -d heart -d sonar
-  kselect time configs/icml2014.yaml -c 5-CV -c BIF-5-CV --budget 600
+  kselect time quickstart
+  kselect time icml2014 --mirror DIR -d heart -d sonar
+  kselect time icml2014 -c 5-CV -c BIF-5-CV --budget 600
 """
 
 
@@ -45,7 +46,7 @@ def parse_budget(_: click.Context, __: click.Parameter, value: float) -> float:
 
 
 @click.command("time", epilog=EPILOG)
-@click.argument("config", type=PATH)
+@click.argument("config", type=CONFIG)
 @column_options
 @RESULTS_FOLDER
 @click.option(
@@ -60,6 +61,7 @@ def parse_budget(_: click.Context, __: click.Parameter, value: float) -> float:
 @click.option("-f", "--force", is_flag=True, help="Repeat finished measurements.")
 @place_options
 @SKIP_MISSING
+@PLUGIN
 @QUIET
 def time_command(
     config: Path,
@@ -70,15 +72,17 @@ def time_command(
     force: bool,
     where: Places,
     skip_missing: bool,
+    plugins: tuple[Path, ...],
     quiet: bool,
 ) -> int:
     """Time a whole selection with every method of CONFIG: the paper's algorithm next to ours.
 
-    It runs in one process with one BLAS thread. Finished measurements are not repeated.
+    CONFIG is a file, or the name of an experiment that comes with kselect. The command runs in one process with one
+    BLAS thread. Finished measurements are not repeated.
     """
     handle_interrupts()
     overrides = {"datasets": datasets or None, "criteria": criteria or None}
-    loaded = read_experiment(config, overrides, output)
+    loaded = read_experiment(config, overrides, output, plugins=plugins)
     store = Store(results_folder(loaded.asked, output))
     sources, missing = available_sources(loaded.asked, where, skip_missing)
     check_folds(loaded.asked, sources)
@@ -112,7 +116,7 @@ def measure_all(
         wanted = pending(experiment, sources, store, settings)
         check_kept(loaded.whole, sources, store, settings)
         cells = sum(map(len, wanted.values()))
-        total = len(sources) * len(experiment.labels)
+        total = len(sources) * len(experiment.criteria)
         say(
             f"{experiment.name}: {cells} of {total} cells to measure, at most {budget:g} s per algorithm"
         )

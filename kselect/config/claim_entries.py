@@ -55,6 +55,7 @@ class Scope:
     checked: bool = True
     printed: tuple[str, ...] = ()
     tables: frozenset[str] = frozenset()
+    estimators: frozenset[str] = frozenset()
 
     def owner(self, name: str) -> Criterion | None:
         """Return the criterion behind a label of the config, a pattern such as ``k-CV``, or ``5-CV``."""
@@ -65,10 +66,13 @@ class Scope:
 
     def method(self, name: str) -> str:
         """Return why a method is unknown, or an empty text."""
-        if name in self.printed or self.owner(name) or not self.checked:
+        ours = name in self.printed or name in self.estimators or self.owner(name)
+        if ours or not self.checked:
             return ""
         patterns = (name for name, criterion in CRITERIA.items() if criterion.takes_folds)
-        hint = nearest(name, dict.fromkeys((*self.criteria, *patterns, *self.printed)))
+        hint = nearest(
+            name, dict.fromkeys((*self.criteria, *patterns, *self.estimators, *self.printed))
+        )
         return f"{quoted(name)} is not a method of {self.config}{hint}"
 
     def dataset(self, name: str) -> str:
@@ -110,6 +114,7 @@ def scope_of(config: ConfigFile, document: Document, checked: bool) -> Scope:
         figures,
         frozenset(document.own),
         checked,
+        estimators=frozenset(config.estimators),
     )
 
 

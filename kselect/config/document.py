@@ -18,6 +18,7 @@ from kselect.datasets.registry import DataSetInfo, find_dataset
 from kselect.errors import ConfigError, brief, cut, printable, quoted
 from kselect.files import read_regular, reason
 from kselect.grids import LONGEST_NUMBER
+from kselect.registry import Plugin
 
 Location = tuple[str | int, ...]
 LARGEST_FILE = 2**20
@@ -65,7 +66,7 @@ class Document:
     """A config as read: its values, the line of each, and the problems found so far.
 
     ``sources`` names the flags that replaced a key: a problem there has no line. ``own`` are the data sets that the
-    config describes itself.
+    config describes itself, ``plugins`` the files that it has loaded.
     """
 
     path: str
@@ -74,6 +75,7 @@ class Document:
     sources: dict[str, str] = field(default_factory=dict)
     problems: list[tuple[int, str]] = field(default_factory=list)
     own: dict[str, DataSetInfo] = field(default_factory=dict)
+    plugins: list[Plugin] = field(default_factory=list)
 
     def dataset(self, name: str) -> DataSetInfo:
         """Return the facts about a data set, from the config itself or from the registry."""

@@ -1,9 +1,10 @@
 """Load a config as an experiment: apply flags and variants, and add what the results folder already holds.
 
-A variant interprets the protocol differently: it is a config of its own, without figures, in which a few keys
-differ. In ``variants: {minmax: {scale: minmax}, eta-4: {params: {eta: 4}}}``, the variant minmax replaces the key
-``scale``. The variant eta-4 sets a parameter in every criterion that has it; ``{params: {k-KS: {eta: 4}}}`` sets it
-only in the criteria of that name. The results of a variant are in ``variants/<name>``.
+A variant interprets the protocol differently, or adds columns: it is a config of its own, without figures, in which
+a few keys differ. Claims of its own stand next to the paper's. In
+``variants: {minmax: {scale: minmax}, eta-4: {params: {eta: 4}}}``, the variant minmax replaces the key ``scale``.
+The variant eta-4 sets a parameter in every criterion that has it; ``{params: {k-KS: {eta: 4}}}`` sets it only in
+the criteria of that name. The results of a variant are in ``variants/<name>``.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from types import MappingProxyType
 from typing import Any
 
 from kselect.config.document import Document, Location, read_document
+from kselect.config.estimator_entries import read_estimators
 from kselect.config.own_entries import take_own
 from kselect.config.papers import read_source
 from kselect.config.parts import read_criterion
+from kselect.config.plugin_entries import add_kept, take_plugins
 from kselect.config.resolved import differences, protocol_text, resolved, stored_config, widen
 from kselect.config.schema import KEYS, MOST_FIGURE_METHODS, ConfigFile, read_config
 from kselect.config.validators import describe, only_item
@@ -29,6 +32,7 @@ from kselect.core.experiment import Experiment, Figure, FigureContext, FigureKin
 from kselect.core.method import TABLE, show
 from kselect.criteria import Criterion
 from kselect.errors import ConfigError, nearest
+from kselect.registry import Plugin
 
 Kinds = Mapping[str, FigureKind]
 Sourced = tuple[Paper | None, tuple[Claim, ...]]
@@ -41,7 +45,9 @@ SAME = (
 )
 PARAMS = "params"
 # The keys that all variants share; a variant can change the others, and parameters of criteria.
-OF_ALL = ("name", "paper", "title", "figures", "claims", "variants")
+OF_ALL = ("name", "paper", "title", "figures", "variants", "plugins")
+# The keys that add columns and claims, or remove splits; a variant of these only is no other reading.
+ADDING = ("estimators", "claims", "fewer-splits")
 CHANGEABLE = (*(key for key in KEYS if key not in OF_ALL), PARAMS)
 
 
@@ -52,13 +58,16 @@ class Loaded:
     ``asked`` is the experiment with the flags applied. ``whole`` is the experiment of the full config, extended by
     the data sets and splits of the flags and of the results folder. ``resolved`` is the text of ``whole`` with
     every choice written out. ``protocol`` is the part of that text that all results of a folder share.
-    ``differences`` says where the protocol differs from the config stored in the folder; it is empty if they agree.
+    ``plugins`` are the plug-ins of ``whole``. ``before`` is the experiment of the config that the folder keeps,
+    None without a valid one; ``differences`` says in which keys of the protocol and which plug-ins it differs.
     """
 
     asked: Experiment
     whole: Experiment
     resolved: str
     protocol: str
+    plugins: tuple[Plugin, ...] = ()
+    before: Experiment | None = None
     differences: str = ""
 
 
@@ -71,7 +80,7 @@ def load_config(
     ``criteria`` (the labels to keep, in the table and in figures). None stands for a flag that is not given.
     For the config of a results folder, ``checked`` is false: the claims of its paper may have changed since.
     """
-    document = take_own(read_document(path))
+    document = take_plugins(take_own(read_document(path)))
     return narrowed(document, kinds, overrides, checked=checked)
 
 
@@ -81,24 +90,37 @@ def load(
     overrides: Mapping[str, object],
     folder_of: Callable[[Experiment], Path],
     variant: str = "",
+    plugins: Iterable[Path] = (),
 ) -> Loaded:
     """Load a config or one of its variants, together with the experiment of its whole results folder."""
-    document, read = take_own(read_document(path)), None
+    document, read = take_plugins(take_own(read_document(path)), plugins), None
     if variant:
-        read = sourced(build(deepcopy(document), kinds))
+        main = build(deepcopy(document), kinds)
         document = take_own(variant_of(document, variant))
+        read = sourced(main) if "claims" not in document.data else None
     asked = narrowed(deepcopy(document), kinds, overrides, read)
     folder = folder_of(asked)
     stored = stored_config(folder / "config.resolved.yaml")
+    add_kept(document, stored)
     widen(document, asked.datasets, asked.splits, stored)
     text = resolved(document, folder)
     differs = differences(stored, document)
-    whole = build(document, kinds, sourced(asked))
-    return Loaded(asked, whole, text, protocol_text(document), differs)
+    whole = build(document, kinds, sourced(asked), checked=False)
+    before = experiment_of(stored, kinds)
+    used = tuple(document.plugins)
+    return Loaded(asked, whole, text, protocol_text(document), used, before, differs)
+
+
+def experiment_of(stored: Document | None, kinds: Kinds) -> Experiment | None:
+    """Return the experiment of a config that a folder keeps, None if it is not valid any more."""
+    try:
+        return None if stored is None else build(stored, kinds, (None, ()), checked=False)
+    except ConfigError:
+        return None
 
 
 def sourced(experiment: Experiment) -> Sourced:
-    """Return the paper and the claims of an experiment, which its variants and its whole share."""
+    """Return the paper and the claims of an experiment, which its whole shares, and a variant without its own."""
     return experiment.source, experiment.claims
 
 
@@ -132,7 +154,10 @@ def narrowed(
     if "criteria" not in given:
         return experiment
     known, wanted = experiment.labels, as_list(given["criteria"])
+    skipped = dict(experiment.skipped)
     for label in wanted:
+        if label in skipped:
+            raise ConfigError(f"{FLAGS['criteria']}: {label!r} cannot be run: {skipped[label]}")
         if label not in known:
             hint = nearest(str(label), known)
             raise ConfigError(f"{FLAGS['criteria']}: {label!r} is not in {document.path}{hint}")
@@ -144,7 +169,7 @@ def narrowed(
         for m in experiment.methods
         if m.label in wanted or (m.label not in known and m.part in parts)
     )
-    return replace(experiment, methods=tuple(methods), figures=figures)
+    return replace(experiment, methods=tuple(methods), figures=figures, skipped=())
 
 
 def build(
@@ -166,6 +191,7 @@ def build(
         {name: learners[task] for name, task in tasks.items() if task in learners},
     )
     figures = read_figures(config, document, kinds, context)
+    others, skipped = read_estimators(document, config, checked)
     document.check()
     every = (m for figure in figures for m in kinds[figure.kind].methods(figure, context))
     needed = list(islice(every, MOST_FIGURE_METHODS + 1))
@@ -175,21 +201,21 @@ def build(
         document.check()
     source, claims = read or read_source(document, config, checked)
     for name in config.variants:
-        build(variant_of(document, name), kinds, (source, claims))
+        one = variant_of(document, name)
+        read = (source, claims) if "claims" not in one.data else None
+        build(one, kinds, read, checked)
     return Experiment(
         **{key: getattr(config, key) for key in SAME},
         learners=config.learner,
-        methods=tuple(dict.fromkeys([*chain(*columns), *needed])),
+        methods=tuple(dict.fromkeys([*chain(*columns), *others, *needed])),
         datasets=tuple(config.datasets),
         figures=tuple(figures),
         own=tuple(document.own[name] for name in config.datasets if name in document.own),
         variants=tuple(
-            Variant(
-                name,
-                ", ".join(in_words(v if isinstance(v, dict) else {k: v}) for k, v in keys.items()),
-            )
+            Variant(name, describe_changes(keys), not set(keys) <= set(ADDING))
             for name, keys in config.variants.items()
         ),
+        skipped=skipped,
         source=source,
         claims=claims,
     )
@@ -233,7 +259,7 @@ def variant_of(document: Document, name: str) -> Document:
         hint = nearest(name, given) if given else ", which has no variants"
         raise ConfigError(f"--variant: {name!r} is not in {document.path}{hint}")
     found = Document(document.path, deepcopy(document.data), dict(document.lines))
-    found.own = dict(document.own)
+    found.own, found.plugins = dict(document.own), list(document.plugins)
     found.data.pop("variants")
     for key in ("figures", "claims"):
         found.data.pop(key, None)
@@ -277,6 +303,17 @@ def set_params(document: Document, where: Location, given: Any) -> None:
             written[position] = {label: {**(params or {}), **values}}
             here: Location = ("criteria", position, label)
             document.lines |= {(*here, name): document.lines[*where, key] for name in values}
+
+
+def describe_changes(keys: Mapping[str, Any]) -> str:
+    """Return in words what the keys of a variant change."""
+    return ", ".join(
+        f"{key} {' '.join(value)}"
+        if key == "estimators"
+        else in_words(value if isinstance(value, dict) else {key: value})
+        for key, value in keys.items()
+        if key != "claims"
+    )
 
 
 def in_words(value: Any) -> str:

@@ -21,8 +21,8 @@ from kselect.config.schema import ConfigFile
 from kselect.config.validators import as_text, attempt, describe, folder_name
 from kselect.core.claim import Claim, Paper
 from kselect.criteria import CRITERIA
-from kselect.datasets.fetch import packaged
 from kselect.errors import ConfigError, nearest, quoted
+from kselect.packaged import packaged
 
 FOLDER = "published"
 COLUMNS = ("paper", "table", "dataset", "method", "setting", "mean", "spread", "spread_kind")

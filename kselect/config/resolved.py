@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from kselect.config.document import Document, read_document, write_yaml
+from kselect.config.estimator_entries import with_versions
 from kselect.config.own_entries import take_own, written_entry
 from kselect.config.parts import KERNEL, LABEL, SEARCH, CriterionItem
+from kselect.config.plugin_entries import FOLDER, changed_plugins
 from kselect.config.schema import ConfigFile, read_config
 from kselect.datasets.dataset import OwnInfo
 from kselect.errors import ConfigError, brief
@@ -34,7 +36,7 @@ def stored_config(path: Path) -> Document | None:
 def widen(
     document: Document, datasets: Iterable[str], splits: Iterable[int], stored: Document | None
 ) -> None:
-    """Add the data sets and splits of flags, and all that the folder holds under the same protocol."""
+    """Add the data sets and splits of flags, all that the folder holds under the same protocol, and versions."""
     data: dict[str, Any] = document.data
     data["datasets"] = list(dict.fromkeys([*data["datasets"], *datasets]))
     config = read_config(document)
@@ -53,6 +55,11 @@ def widen(
         data["criteria"] += [
             written for item, written in pairs if before.methods(item)[0].label not in known
         ]
+        now = data.get("estimators", {})
+        if gone := {k: v for k, v in before.estimators.items() if k not in now}:
+            data["estimators"] = {**now, **gone}
+    if "estimators" in data:
+        data["estimators"] = with_versions(document, stored)
     data["splits"] = split_ranges(tuple(sorted(wanted)))
 
 
@@ -63,7 +70,7 @@ def protocol_text(document: Document) -> str:
 
 
 def differences(there: Document | None, here: Document) -> str:
-    """Return in which keys of the protocol a stored config differs, with both values; empty if it is the same."""
+    """Return in which keys and plug-ins a stored config differs from this one; empty if it is the same."""
     if there is None:
         return ""
     try:
@@ -78,6 +85,7 @@ def differences(there: Document | None, here: Document) -> str:
         for key in {**before, **now}
         if before.get(key) != now.get(key)
     ]
+    found += changed_plugins(there, here.plugins)
     more = [f"{len(found) - MOST_KEYS} more"] if len(found) > MOST_KEYS else []
     return "; ".join([*found[:MOST_KEYS], *more])
 
@@ -119,6 +127,8 @@ def resolved(document: Document, folder: Path) -> str:
     written["datasets"] = [
         written_entry(own[name], folder) if name in own else name for name in config.datasets
     ]
+    if document.plugins:
+        written["plugins"] = [f"{FOLDER}/{plugin.name}" for plugin in document.plugins]
     return write_yaml(written.items())
 
 
@@ -127,10 +137,10 @@ def spelt_out(config: ConfigFile, document: Document) -> dict[str, Any]:
     written: dict[str, Any] = {
         name.replace("_", "-"): getattr(config, name)
         for name in type(config).model_fields
-        if name != "claims"
+        if name not in ("claims", "estimators", "plugins")
     }
     given: dict[str, Any] = document.data
-    kept = ("fewer-splits", "figures", "claims", "variants")
+    kept = ("fewer-splits", "estimators", "figures", "claims", "variants")
     written |= {key: given[key] for key in kept if key in given}
     lams = [plain(v) for v in config.lam.values]
     grids: dict[str, dict[str, list[Any]]] = {}  # the kernels are the products of these grids

@@ -105,9 +105,11 @@ class ConfigFile(BaseModel):
     search: SearchName = "grid"
     criteria: Annotated[list[Item], Field(min_length=1)]
     datasets: Annotated[list[DataSetName], Field(min_length=1)]
+    estimators: dict[FolderName, dict[str, Any]] = {}
     figures: dict[FolderName, dict[str, Any]] = {}
     claims: list[dict[str, Any]] = []
     variants: dict[FolderName, Annotated[dict[str, Any], Field(min_length=1)]] = {}
+    plugins: list[str] = []
 
     def methods(self, item: CriterionItem) -> tuple[Method, ...]:
         """Return the methods of an item under ``criteria``, one per loss, with every parameter written out.
@@ -163,6 +165,7 @@ def read_config(document: Document) -> ConfigFile:
         ("kernels", kernels * lams, "kernels times ridges", LARGEST_SEARCH),
         ("kernels", kernels + lams, "values of all grids together", MOST_GRID_VALUES),
         ("criteria", len(config.criteria), "criteria", MOST_COLUMNS),
+        ("estimators", len(config.estimators), "estimators", MOST_COLUMNS),
         ("figures", len(config.figures), "figures", MOST_COLUMNS),
         ("claims", len(config.claims), "claims", MOST_COLUMNS),
         ("variants", len(config.variants), "variants", MOST_VARIANTS),

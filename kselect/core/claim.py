@@ -34,7 +34,7 @@ class Keys(NamedTuple):
 
 PAIR = ("left", "right")
 WHERE = ("task", "datasets", "without")
-ERRORS = Keys(PAIR, ("same-folds", "printed", *WHERE))
+ERRORS = Keys(PAIR, ("same-folds", "printed", "setting", *WHERE))
 SWEEP = Keys(("method", "parameter", "range", "figure"), WHERE)
 TIMES = Keys(PAIR, ("same-folds", "times", "table", *WHERE))
 FRIEDMAN = Keys(("pool",), ("figure", "table", *WHERE))
@@ -95,7 +95,7 @@ class Claim:
     printed : whether ``left`` is a column of the paper's own table, which nobody runs here.
     method, against : the methods of a claim about a parameter or a choice, and those that it sets against them.
     parameter, range : a parameter of a criterion and the range of its values, ends included.
-    setting : the setting that a claim calls good.
+    setting : the setting that a claim calls good, or the only one in which it compares errors.
     series, order : an approximation in powers, and the order from which it is called exact.
     times : how many times as fast ``left`` is as ``right``.
     pool : the methods that are ranked together.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from kselect.core.claim import Claim, Paper
-from kselect.core.method import TABLE, Choice, LamGrid, Method, SearchName, Setting
+from kselect.core.method import SELECTED, TABLE, Choice, LamGrid, Method, SearchName, Setting
 from kselect.datasets.registry import DataSetInfo, Task, find_dataset
 from kselect.datasets.splits import count_train
 from kselect.kernels import Kernel
@@ -30,10 +30,14 @@ class Figure(Protocol):
 
 @dataclass(frozen=True)
 class Variant:
-    """An alternative reading of the protocol: its name, and in words what it changes."""
+    """A variant of a config: its name, and in words what it changes.
+
+    ``reading`` says whether it is another reading of the protocol, not only further columns.
+    """
 
     name: str
     changes: str
+    reading: bool = True
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,8 @@ class Experiment:
 
     ``train`` is the share of rows to train on; None means the splits that come with a data set. ``own`` are the
     data sets that the config describes itself, from the user's own files. ``source`` is what is known of the
-    ``paper``; ``claims`` are the paper's claims, then the config's own.
+    ``paper``; ``claims`` are the paper's claims, then the config's own. ``skipped`` are the
+    estimators that cannot be run here, each with the reason.
     """
 
     name: str
@@ -79,19 +84,33 @@ class Experiment:
     variants: tuple[Variant, ...] = ()
     source: Paper | None = None
     claims: tuple[Claim, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
     table: tuple[Method, ...] = field(init=False, repr=False, compare=False)
     """The methods of the main table."""
     labels: tuple[str, ...] = field(init=False, repr=False, compare=False)
     """The labels of the main table, in the order of the config."""
+    estimators: frozenset[str] = field(init=False, repr=False, compare=False)
+    """The labels of other packages' classes, which know no kernel and no lam."""
     losses: tuple[str, ...] = field(init=False, repr=False, compare=False)
     """The losses that are computed, the experiment's own first."""
+    families: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """The names of the kernels, each once."""
 
     def __post_init__(self) -> None:
         table = tuple(m for m in self.methods if m.part == TABLE)
         object.__setattr__(self, "table", table)
         object.__setattr__(self, "labels", tuple(dict.fromkeys(m.label for m in table)))
+        others = frozenset(m.label for m in table if m.estimator)
+        object.__setattr__(self, "estimators", others)
         losses = dict.fromkeys([self.loss, *(m.loss for m in table if m.loss)])
         object.__setattr__(self, "losses", tuple(losses))
+        families = dict.fromkeys(kernel.name for kernel in self.kernels)
+        object.__setattr__(self, "families", tuple(families))
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """Return the labels of the criteria, without the estimators."""
+        return tuple(label for label in self.labels if label not in self.estimators)
 
     def info(self, dataset: str) -> DataSetInfo:
         """Return the facts about a data set, from the config itself or from the registry.
@@ -126,6 +145,7 @@ class Experiment:
             m.on(task)
             for m in self.methods
             if (not m.datasets or dataset in m.datasets)
+            and (m.estimator is None or m.estimator.task in (None, task))
             and (not m.splits or split is None or split in m.splits)
         )
         seen = (replace(m, column=self.column(task, m.at).text) if m.at else m for m in mine)
@@ -136,7 +156,12 @@ class Experiment:
         return next(m.on(task) for m in self.table if m.label == label)
 
     def settings_of(self, method: Method) -> tuple[Setting, ...]:
-        """Return the settings with a record of this method: all, one fixed lam, or every grid point."""
+        """Return the settings with a record of this method: all, one fixed lam, or every grid point.
+
+        An estimator has no lam, and so one record for all settings.
+        """
+        if method.estimator:
+            return (SELECTED,)
         if method.everywhere:
             return tuple(s for kernel in self.kernels for s in self.lam.settings(kernel.text))
         if self.lam.mode == "select" or method.lam is None:

@@ -1,12 +1,14 @@
-"""The results of a search: the best grid point of a method, or the reason for its failure."""
+"""The results of a search: the best grid point of a method, a fitted estimator, or the reason for a failure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kselect.core.method import Params
 from kselect.grids import show_number
 from kselect.kernels import Kernel
 from kselect.learners import Fit
+from kselect.numerics.linalg import Array
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,21 @@ class BestPoint:
     fits: tuple[Fit, ...]
     excluded: tuple[tuple[GridPoint, str], ...] = ()
     state: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatorFit:
+    """The choice of an estimator from its grid, and its predictions on the test rows as decision values (q, rows).
+
+    ``score`` is the mean loss over the folds, None without a grid. ``excluded`` names the points of the grid that
+    failed, each with the reason; ``warnings`` are counted by their category.
+    """
+
+    chosen: Params
+    score: float | None
+    decisions: Array
+    excluded: tuple[tuple[str, str], ...] = ()
+    warnings: str = ""
 
 
 @dataclass(frozen=True)

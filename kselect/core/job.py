@@ -1,9 +1,14 @@
-"""The unit of work: a trial, the job that stores its results, and the protocol that identifies its numbers."""
+"""The unit of work: a trial, the job that stores its cells, and the identity of what determines their numbers.
+
+A cell is a method under a setting on one split of a data set: one record. Its identity is a hash of the facts on
+which its numbers depend, and of nothing else: the ridge grid does not identify a cell at a fixed ridge, nor the
+kernel grid a cell at a fixed kernel. A stored cell is reused if its identity is the one that the config gives it.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,6 +19,7 @@ from kselect.core.record import Record, record_keys
 from kselect.datasets.content import sha256_of
 from kselect.datasets.dataset import Source
 from kselect.grids import show_number
+from kselect.registry import REGISTRIES
 
 # Raise it whenever a change makes the same config give other numbers: old results are then not mixed in.
 RESULT_VERSION = 7
@@ -23,6 +29,12 @@ LEARNER_VERSIONS = {
 }  # slacks that are 0 at the optimum are exactly 0: equal scores are ties
 # The same for the numbers of one continuous search only.
 SEARCH_VERSIONS = {"flkl": 2, "nelder-mead": 2}  # ARD starts from RBF-FLKL
+VERSIONS: Mapping[str, Mapping[str, int]] = {"learner": LEARNER_VERSIONS, "search": SEARCH_VERSIONS}
+# The facts on which only some methods depend; all others are the same for every method of a data set.
+OF_SOME = frozenset(
+    {"kernels", "lam", "tune-folds", "search", "learner-version", "search-versions"}
+)
+MethodKey = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -41,25 +53,30 @@ class Trial:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """A record with the identity of what determines its numbers."""
+
+    record: Record
+    identity: str
+
+
+@dataclass(frozen=True)
 class Job:
-    """The results of one split of one data set; ``protocol`` identifies everything that determines its numbers."""
+    """The cells of one split of one data set."""
 
     dataset: str
     split: int
-    protocol: str
     data_sha256: str
     split_sha256: str
     environment: str
-    records: tuple[Record, ...]
+    cells: tuple[Cell, ...]
     seconds: dict[str, float]
     traceback: str = ""
 
-    def pending(
-        self, experiment: Experiment, methods: Iterable[Method], retry_failed: bool
-    ) -> tuple[Method, ...]:
-        """Return the methods that lack a record; with ``retry_failed``, a failed record does not count."""
-        here = {r.key for r in self.records if not (retry_failed and r.status == "failed")}
-        return tuple(m for m in methods if not here.issuperset(record_keys(experiment, m)))
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """The records of the cells."""
+        return tuple(cell.record for cell in self.cells)
 
 
 class Jobs(Protocol):
@@ -67,22 +84,28 @@ class Jobs(Protocol):
 
     folder: Path
 
-    @property
-    def other(self) -> str:
-        """Return the words of a message for jobs that do not belong to the config."""
-
-    def job_path(self, dataset: str, split: int) -> Path:
-        """Return the file of a job."""
-
     def read(self, dataset: str, split: int) -> Job | None:
         """Return a job, or None if it is not stored."""
 
+    def cells(self, dataset: str, split: int) -> tuple[Cell, ...]:
+        """Return the stored cells of one split, from its job and, if the job lacks them, from records.csv."""
+
     def add(self, job: Job, fresh: bool) -> None:
-        """Store a job, and keep the stored records of other methods."""
+        """Store a job, and keep the stored cells of other methods."""
 
 
 def protocol_of(experiment: Experiment, dataset: str, data_sha256: str) -> str:
-    """Return a hash of everything except the methods that determines the numbers of a job."""
+    """Return a hash of everything except the methods that determines the numbers of a data set."""
+    return digest(protocol_facts(experiment, dataset, data_sha256))
+
+
+def digest(facts: Any) -> str:
+    """Return the hash of facts."""
+    return sha256_of(json.dumps(facts, sort_keys=True).encode())
+
+
+def protocol_facts(experiment: Experiment, dataset: str, data_sha256: str) -> dict[str, Any]:
+    """Return everything except the methods that determines the numbers of a data set, by name."""
     info, lam = experiment.info(dataset), experiment.lam
     learner = dict(experiment.learners)[info.task]
     facts: dict[str, Any] = {
@@ -110,4 +133,116 @@ def protocol_of(experiment: Experiment, dataset: str, data_sha256: str) -> str:
         facts["scale-target"] = experiment.scale_target
     if experiment.search != "grid":  # the pruned search equals the grid up to rounding only
         facts["search"] = experiment.search
-    return sha256_of(json.dumps(facts, sort_keys=True).encode())
+    return facts
+
+
+# --- identity ---------------------------------------------------------------------------------------
+
+
+def fact_hashes(experiment: Experiment, dataset: str, data_sha256: str) -> dict[str, str]:
+    """Return a short hash of each fact that determines numbers of a data set.
+
+    Besides the facts of the protocol, these are the versions of learners and searches and the checksums of the
+    plug-ins that provide parts, as in ``criterion LOO-median``.
+    """
+    facts = protocol_facts(experiment, dataset, data_sha256)
+    for method in experiment.methods_on(dataset):
+        for kind, name in parts_of(experiment, dataset, method):
+            version: list[object] = [VERSIONS.get(kind, {}).get(name)]
+            plugin = REGISTRIES[kind].plugins.get(name) if kind in REGISTRIES else None
+            version += [plugin.sha256] if plugin else []
+            if version != [None]:
+                facts[f"{kind} {name}"] = version
+    facts = {k: v for k, v in facts.items() if k not in ("learner-version", "search-versions")}
+    return {name: digest(value)[:12] for name, value in facts.items()}
+
+
+def parts_of(experiment: Experiment, dataset: str, method: Method) -> Iterator[tuple[str, str]]:
+    """Yield kind and name of each part that computes a number of a method."""
+    task = experiment.info(dataset).task
+    for one in chain_of(experiment, dataset, method):
+        if one.estimator:
+            continue
+        yield from (("criterion", one.criterion), ("probe", one.criterion))
+        yield "learner", dict(one.scored_by).get(task, dict(experiment.learners)[task]).name
+        yield "learner", dict(experiment.learners)[task].name
+        if one.search:
+            yield "search", one.search.name
+            yield "kernel", one.kernel
+        elif one.fixed:
+            yield "kernel", one.fixed.name
+        else:
+            yield from (("kernel", name) for name in experiment.families)
+
+
+def chain_of(experiment: Experiment, dataset: str, method: Method) -> tuple[Method, ...]:
+    """Return a method and, for a probe, the column at whose choice it is evaluated."""
+    task = experiment.info(dataset).task
+    return (method, experiment.column(task, method.at)) if method.at else (method,)
+
+
+def needed_facts(experiment: Experiment, dataset: str, method: Method) -> frozenset[str]:
+    """Return the names of the facts of ``OF_SOME``, and of versions, on which a method depends."""
+    found = {f"{kind} {name}" for kind, name in parts_of(experiment, dataset, method)}
+    for one in chain_of(experiment, dataset, method):
+        if one.estimator:
+            continue
+        moves = one.search is not None
+        if not (moves or one.at or one.everywhere or one.fixed):
+            found |= {"kernels", "search"}
+        # At a fixed lam the setting says all; the other values of the grid change nothing.
+        if experiment.lam.mode == "select" and not (moves or one.at or one.everywhere):
+            found.add("lam")
+        if one.tuned:
+            found.add("tune-folds")
+    return frozenset(found)
+
+
+def identities(
+    experiment: Experiment,
+    dataset: str,
+    hashes: Mapping[str, str],
+    methods: Iterable[Method] | None = None,
+) -> dict[MethodKey, str]:
+    """Return the identity of each method of a data set, by the part, label and parameters in its records.
+
+    The default is all methods of the experiment.
+    """
+    known: dict[frozenset[str], str] = {}
+    found: dict[MethodKey, str] = {}
+    for method in experiment.methods_on(dataset) if methods is None else methods:
+        needed = needed_facts(experiment, dataset, method)
+        if needed not in known:
+            # A fact that names a part is of some methods only, like those that are listed.
+            mine = {
+                k: v for k, v in hashes.items() if k in needed or not (k in OF_SOME or " " in k)
+            }
+            known[needed] = digest(mine)[:16]
+        found[method.part, method.label, method.text] = known[needed]
+    return found
+
+
+def missing_methods(
+    experiment: Experiment, trial: Trial, cells: Iterable[Cell], retry_failed: bool
+) -> tuple[Method, ...]:
+    """Return the methods of a trial that lack a cell; with ``retry_failed``, a failed one does not count."""
+    hashes = fact_hashes(experiment, trial.dataset, trial.source.sha256)
+    now = identities(experiment, trial.dataset, hashes)
+    here = {
+        cell.record.key
+        for cell in own_cells(now, cells)
+        if not (retry_failed and cell.record.status == "failed")
+    }
+    return tuple(m for m in trial.methods if not here.issuperset(record_keys(experiment, m)))
+
+
+def own_cells(now: Mapping[MethodKey, str], cells: Iterable[Cell]) -> Iterator[Cell]:
+    """Yield the cells whose method has the same identity now."""
+    return (cell for cell in cells if now.get(cell.record.key[:3]) == cell.identity)
+
+
+def as_cells(experiment: Experiment, trial: Trial, records: Iterable[Record]) -> tuple[Cell, ...]:
+    """Return the records of a trial with their identities."""
+    hashes = fact_hashes(experiment, trial.dataset, trial.source.sha256)
+    now = identities(experiment, trial.dataset, hashes, trial.methods)
+    return tuple(Cell(record, now[record.key[:3]]) for record in records)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from kselect.grids import show_number
@@ -56,6 +57,35 @@ class Setting:
 
 
 SELECTED = Setting()
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """A class of another package with ``fit`` and ``predict``: its import path, its parameters and its grid.
+
+    ``version`` names its package, as in ``scikit-learn 1.6.1``, or is the checksum of a file of one's own.
+    ``task`` restricts it to the data sets of one task.
+    """
+
+    path: str
+    version: str
+    params: Params = ()
+    grid: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+    task: Task | None = None
+
+    @property
+    def text(self) -> str:
+        """Return class and parameters, as in ``sklearn.svm.SVC(C=1.0|8.0,kernel='rbf')``."""
+        given = {name: repr(value) for name, value in self.params}
+        given |= {name: "|".join(map(repr, values)) for name, values in self.grid}
+        return f"{self.path}({','.join(f'{k}={v}' for k, v in sorted(given.items()))})"
+
+    @property
+    def points(self) -> tuple[Params, ...]:
+        """Return every point of the grid, the first parameter slowest; without a grid, one empty point."""
+        names = [name for name, _ in self.grid]
+        every = product(*(values for _, values in self.grid))
+        return tuple(tuple(zip(names, values, strict=True)) for values in every)
 
 
 def read_setting(text: str) -> Setting:
@@ -112,6 +142,8 @@ class Method:
     fixed : a kernel at which it is evaluated for one ``lam``; nothing is chosen.
     column : for a probe, the text of the method at whose choice it is evaluated.
     on_test : it takes the grid point with the lowest test error, which no method may know.
+    estimator : a class of another package, which is fitted instead; ``criterion`` is its import path then, and
+        ``folds`` belong to its grid.
     """
 
     label: str
@@ -131,6 +163,7 @@ class Method:
     fixed: Kernel | None = None
     column: str = ""
     on_test: bool = False
+    estimator: Estimator | None = None
 
     loss: str = field(init=False, repr=False, compare=False)
     """The loss that the criterion averages, empty if it has no such parameter."""
@@ -149,6 +182,9 @@ class Method:
             every["scored-by"] = "|".join(dict.fromkeys(c.text for _, c in self.scored_by))
         if self.column:
             every["at"] = f"({self.column})"
+        if self.estimator:
+            every |= {"class": self.estimator.text, "version": self.estimator.version}
+            every |= {"folds": self.folds} if self.folds else {}
         text = ";".join(f"{k}={show(v)}" for k, v in sorted(every.items()))
         object.__setattr__(self, "text", text)
 

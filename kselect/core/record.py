@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
 from kselect.core.experiment import Experiment
-from kselect.core.grid_point import BestPoint, SearchFailure
-from kselect.core.method import Method, Setting
+from kselect.core.grid_point import BestPoint, EstimatorFit, SearchFailure
+from kselect.core.method import SELECTED, Method, Setting, show
 from kselect.datasets.registry import Task
 from kselect.errors import quoted
 
@@ -29,8 +30,8 @@ class Record:
 
     ``error`` is the share of wrong labels (metric zero-one) or the mean squared error (mse). The value of a probe
     stands in ``score``, and it has no error. ``excluded`` counts the candidates that could not be chosen, and
-    ``exclusions`` names the reasons. ``state`` says how a continuous search ended. Numbers have twelve
-    significant digits: further digits are rounding errors that differ between machines.
+    ``exclusions`` names the reasons. ``state`` says how a continuous search ended, or what an estimator warned of.
+    Numbers have twelve significant digits: further digits are rounding errors that differ between machines.
     """
 
     dataset: str
@@ -147,6 +148,19 @@ class RecordMaker:
             state=found.state,
         )
 
+    def estimator_record(self, method: Method, found: EstimatorFit, error: float) -> Record:
+        """Return the record of an estimator: it has no kernel and no lam, but a point of its own grid."""
+        return replace(
+            self.record(method, SELECTED, SearchFailure("")),
+            chosen=";".join(f"{name}={show(value)}" for name, value in found.chosen),
+            score=None if found.score is None else significant(found.score),
+            error=significant(error),
+            excluded=len(found.excluded),
+            status="ok",
+            exclusions=describe_reasons(found.excluded) if found.excluded else "",
+            state=found.warnings,
+        )
+
 
 # One reason with its count; the names in brackets contain no brackets.
 DESCRIBED = re.compile(r"(\d+): (.*?) \([^()]*\)(?:; |$)")
@@ -154,9 +168,14 @@ DESCRIBED = re.compile(r"(\d+): (.*?) \([^()]*\)(?:; |$)")
 
 def describe_exclusions(found: BestPoint) -> str:
     """Return each reason with its count and its first candidates: ``12: no factor (degree=9;lam=0.1, ...)``."""
+    return describe_reasons((point.text, reason) for point, reason in found.excluded)
+
+
+def describe_reasons(excluded: Iterable[tuple[str, str]]) -> str:
+    """Return each reason with its count and the names of its first candidates."""
     by_reason: dict[str, list[str]] = {}
-    for point, reason in found.excluded:
-        by_reason.setdefault(reason, []).append(point.text)
+    for name, reason in excluded:
+        by_reason.setdefault(reason, []).append(name)
     return "; ".join(
         f"{len(names)}: {reason} ({', '.join(names[:MOST_NAMES])}{', ...' * (len(names) > MOST_NAMES)})"
         for reason, names in by_reason.items()

@@ -60,7 +60,9 @@ class Criterion(Part):
                 yield f"{name} works with the kernel {valid} only, not with {kernel}"
 
 
-CRITERIA: Registry[Criterion] = Registry("criterion", "kselect.criteria", "kselect list criteria")
+CRITERIA: Registry[Criterion] = Registry(
+    "criterion", "kselect.criteria", "kselect list criteria", entries="kselect.criteria"
+)
 PROBES: Registry[Criterion] = Registry("probe", "kselect.criteria")
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -77,18 +79,32 @@ def criterion(
 ) -> Callable[[F], F]:
     """Register ``function(path[, folds], *, parameter=default...)`` under the name that tables use.
 
-    The annotation of ``path`` says what the criterion needs of a learner. ``reconstructed`` says which part of the
-    criterion is our reconstruction because the defining paper could not be obtained; every table shows it.
+    The annotation of the first argument says what the criterion needs of a learner. ``reconstructed`` says which
+    part of the criterion is our reconstruction because the defining paper could not be obtained; every table
+    shows it.
     """
 
     def register(function: F) -> F:
-        need = get_type_hints(function)["path"]
         takes_folds = "folds" in inspect.signature(function).parameters
-        own = (name, function, paper, read_parameters(function), need, takes_folds)
-        registry[name] = Criterion(*own, kernels, reconstructed, guards, remarks)
+        own = (name, function, paper, read_parameters(function), need_of(name, function))
+        found = Criterion(*own, takes_folds, kernels, reconstructed, guards, remarks)
+        registry.add(name, found)
         return function
 
     return register
+
+
+def need_of(name: str, function: Callable[..., Any]) -> type[Any]:
+    """Return the protocol in the annotation of a criterion's first argument."""
+    first = next(iter(inspect.signature(function).parameters), "")
+    need = get_type_hints(function).get(first)
+    if need not in WORDS:
+        valid = ", ".join(protocol.__name__ for protocol in WORDS)
+        raise ConfigError(
+            f"{name}: its first argument needs an annotation that says what it asks of a learner, "
+            f"as in path: LeaveOneOut; valid: {valid}"
+        )
+    return need  # type: ignore[no-any-return]
 
 
 def probe(name: str, *, paper: str) -> Callable[[F], F]:

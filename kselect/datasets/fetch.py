@@ -21,12 +21,12 @@ from kselect.datasets.dataset import OwnInfo, Source
 from kselect.datasets.registry import BENCHMARKS, DataSetInfo, load_registry
 from kselect.errors import DataError, brief, printable
 from kselect.files import read_regular, reason, remove_litter, write_whole
+from kselect.packaged import REPOSITORY, packaged
 
 if TYPE_CHECKING:
     from requests import Response
 
-HERE = Path(__file__).resolve().parent
-REPOSITORY_DATA = HERE.parents[1] / "data"
+REPOSITORY_DATA = REPOSITORY / "data"
 WAYS_OUT = (
     "ways out: --mirror DIR|URL, 'kselect data fetch {name}', or --skip-missing "
     "(with make: FLAGS='--offline --skip-missing')"
@@ -206,12 +206,6 @@ def default_cache() -> Path:
     return Path(pooch.os_cache("kselect"))
 
 
-def packaged(kind: str) -> Path:
-    """Return ``data/<kind>`` of the repository, or the copy inside an installed package."""
-    inside = HERE.parent / "packaged_data" / kind
-    return inside if inside.is_dir() else REPOSITORY_DATA / kind
-
-
 class Damaged(DataError):
     """A file that exists but cannot be used: it is unreadable, or its checksum is not the registry's."""
 
@@ -328,10 +322,10 @@ def ask_for_original(places: Places) -> Source | str:
 # --- finding a file ---------------------------------------------------------------------------------------
 
 
-def resolve(info: DataSetInfo, places: Places) -> Source:
+def resolve(info: DataSetInfo, places: Places, ways_out: str = WAYS_OUT) -> Source:
     """Return the first file that is found; raise a DataError that names every place that was tried.
 
-    A user's own file is at the path that the config names.
+    A user's own file is at the path that the config names. ``ways_out`` tells the user what to do.
     """
     if isinstance(info, OwnInfo):
         try:
@@ -344,7 +338,7 @@ def resolve(info: DataSetInfo, places: Places) -> Source:
         return Source(info.path, "own", found)
     if info.formula:
         return Source(Path(info.name), "generated", info.sha256)
-    ways = f"; {WAYS_OUT.format(name=info.name)}"
+    ways = f"; {ways_out.format(name=info.name)}"
     return first_of(info, places, (in_cache, in_package, in_mirror, on_site), ways)
 
 

@@ -103,7 +103,9 @@ def read_parameters(text: str) -> dict[str, float]:
     return {name: float(value) for name, _, value in pairs}
 
 
-KERNELS: Registry[type[Kernel]] = Registry("kernel", "kselect.kernels", "kselect list kernels")
+KERNELS: Registry[type[Kernel]] = Registry(
+    "kernel", "kselect.kernels", "kselect list kernels", entries="kselect.kernels"
+)
 K = TypeVar("K", bound=type[Kernel])
 
 
@@ -121,7 +123,7 @@ def kernel(name: str, *, paper: str = "") -> Callable[[K], K]:
 
     def register(cls: K) -> K:
         cls.name, cls.paper = name, paper
-        KERNELS[name] = cls
+        KERNELS.add(name, cls)
         return cls
 
     return register

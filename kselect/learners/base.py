@@ -114,6 +114,17 @@ class HatMatrix(Path, Protocol):
         ...
 
 
+class SquareLoss(Path, Protocol):
+    """A path of the square loss: for criteria that are meaningful for it only, such as a marginal likelihood."""
+
+    def quadratic_form(self) -> Array:
+        """Return ``y' (K + n lam I)^{-1} y`` for every ridge, (n_ridges,); with a bias, at ``y - b``.
+
+        It is n times the minimum of the objective ``(1/n) sum (y - f)^2 + lam ||w||^2``, divided by ``n lam``.
+        """
+        ...
+
+
 # The name of each protocol in messages.
 WORDS: dict[type[Any], str] = {
     Path: "held-out predictions",
@@ -123,6 +134,7 @@ WORDS: dict[type[Any], str] = {
     NystromSeries: "a series on Nystrom columns",
     NewtonStep: "a Newton step without a fold",
     HatMatrix: "a hat matrix",
+    SquareLoss: "the square loss",
 }
 M = TypeVar("M", bound=Callable[..., Any])
 
@@ -177,7 +189,9 @@ class Learner(Part):
         return any(not callable(getattr(path, name, None)) for name in wanted)
 
 
-LEARNERS: Registry[Learner] = Registry("learner", "kselect.learners", "kselect list learners")
+LEARNERS: Registry[Learner] = Registry(
+    "learner", "kselect.learners", "kselect list learners", entries="kselect.learners"
+)
 F = TypeVar("F", bound=Callable[..., Path])
 
 
@@ -197,7 +211,8 @@ def learner(
 
     def register(function: F) -> F:
         parameters = read_parameters(function)
-        LEARNERS[name] = Learner(name, function, paper, parameters, tasks, low_rank, loss)
+        found = Learner(name, function, paper, parameters, tasks, low_rank, loss)
+        LEARNERS.add(name, found)
         return function
 
     return register

@@ -126,6 +126,10 @@ class SquareLossPath:
         out[:, row] = problem.y[row] - error
         return np.asarray(out)
 
+    def quadratic_form(self) -> Array:
+        """Return ``y' alpha``; the coefficients sum to zero where there is a bias."""
+        return np.asarray(self._fits(self.n)[1].alpha @ self.problem.y)
+
     def unexplained(self) -> tuple[Array, Array]:
         """Return alpha and ``P_ii``: ``(y - S y) / gamma`` and ``(1 - S_ii) / gamma`` without cancellation."""
         s = self.factor.eigenvalues

@@ -30,6 +30,15 @@ def gib(size: float) -> str:
     return f"{size / 2**30:.1f} GiB" if size < 2**70 else "more than 10^12 GiB"
 
 
+def total_memory() -> int:
+    """Return the bytes of memory of the machine, or the limit of its container if that is lower."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        return min(total, int((CONTROL_GROUP / "memory.max").read_text(encoding="ascii")))
+    except (OSError, ValueError):  # no such group, or its limit is the word "max"
+        return total
+
+
 def available_memory() -> int:
     """Return the bytes that are free without swapping: on the machine, in the container, within ``ulimit -v``."""
     try:

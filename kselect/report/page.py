@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from kselect.files import write_whole
 from kselect.report.cells import FOLDER
 from kselect.report.elements import Element, Passage
-from kselect.report.head import make_head
+from kselect.report.head import Head, make_head
 from kselect.report.sections import FIGURES, SECTIONS
 from kselect.report.template import Links, render
 from kselect.report.words import describe_coverage, describe_protocol
@@ -93,30 +93,63 @@ def write_page(
 ) -> str:
     """Return the HTML page of an experiment; without links it needs no other file.
 
-    Empty chapters are left out. A chapter that is not in ``CHAPTERS`` comes last, under its own name. ``data`` are
-    the cells of the main tables that the page contains; otherwise it loads them when a reader opens one.
+    ``data`` are the cells of the main tables that the page contains; otherwise it loads them when a reader opens
+    one.
     """
     experiment = study.experiment
-    elements: dict[str, list[Element]] = {anchor: [] for anchor in CHAPTERS}
-    for passage in passages:
-        elements.setdefault(passage.chapter, []).extend(passage.elements)
-    chapters = [
-        (anchor, *CHAPTERS.get(anchor, (anchor.capitalize(),) * 2), found)
-        for anchor, found in elements.items()
-        if anchor and found
-    ]
     coverages = {
         loss: describe_coverage(study.comparison(loss).coverage()) for loss in experiment.losses
     }
+    return render_page(
+        experiment.title,
+        f"Experiment {experiment.name}",
+        describe_protocol(experiment, experiment.loss),
+        passages,
+        CHAPTERS,
+        [(f"{loss} loss", text) for loss, text in coverages.items() if text],
+        links=links,
+        top=make_head(study),
+        home=home,
+        data=data,
+    )
+
+
+def render_page(
+    title: str,
+    subtitle: str,
+    protocol: str,
+    passages: Iterable[Passage],
+    names: Mapping[str, tuple[str, str]],
+    remarks: Sequence[tuple[str, str]] = (),
+    *,
+    links: Links = NO_LINKS,
+    top: Head | None = None,
+    home: str = "",
+    data: Iterable[str] = (),
+) -> str:
+    """Return an HTML page of passages, in the order of the chapters in ``names``.
+
+    Empty chapters are left out. A chapter that is not in ``names`` comes last, under its own name. ``remarks``
+    stand at the top, each with its first words in bold, below the paper and the summary of ``top``.
+    """
+    elements: dict[str, list[Element]] = {anchor: [] for anchor in names}
+    for passage in passages:
+        elements.setdefault(passage.chapter, []).extend(passage.elements)
+    chapters = [
+        (anchor, *names.get(anchor, (anchor.capitalize(),) * 2), found)
+        for anchor, found in elements.items()
+        if anchor and found
+    ]
     return render(
         "report.html.j2",
         "" if links.standalone or not links.folder else "'self'",
         data,
-        experiment=experiment,
-        protocol=describe_protocol(experiment, experiment.loss),
-        coverages=[(loss, text) for loss, text in coverages.items() if text],
+        title=title,
+        subtitle=subtitle,
+        protocol=protocol,
+        remarks=remarks,
         chapters=chapters,
-        top=make_head(study),
+        top=top,
         links=links,
         home=home,
     )

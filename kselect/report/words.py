@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kselect.core.experiment import Experiment
-from kselect.core.method import REGRESSION_LOSS, Choice, Setting, show
+from kselect.core.method import REGRESSION_LOSS, Choice, Estimator, Method, Setting, show
 from kselect.criteria import CRITERIA
 from kselect.grids import show_number
 from kselect.stats.comparison import Coverage, WinTieLoss
@@ -14,6 +14,7 @@ from kselect.stats.ranks import LEVELS, Ranks
 from kselect.stats.study import Study
 
 DAGGER = "†"
+DOUBLE_DAGGER = "‡"  # of other packages' classes, which no paper has
 LAM = "λ"
 LEARNERS = {
     "lssvm": "LSSVM",
@@ -49,6 +50,29 @@ def title_setting(setting: Setting) -> str:
 def mark_label(label: str, reconstructed: Mapping[str, str]) -> str:
     """Return a method's label, with a dagger if its criterion is reconstructed."""
     return label + DAGGER if label in reconstructed else label
+
+
+def label_of(label: str, study: Study) -> str:
+    """Return the label of a column, with a double dagger if it is another package's class."""
+    if label in study.experiment.estimators:
+        return label + DOUBLE_DAGGER
+    return mark_label(label, study.reconstructed)
+
+
+def describe_estimator(method: Method, estimator: Estimator, experiment: Experiment) -> str:
+    """Return class, package and choice: ``sklearn.svm.SVC (scikit-learn 1.6.1), C chosen by 5-fold ...``."""
+    text = f"{estimator.path} ({estimator.version})"
+    if estimator.task and len(experiment.learners) > 1:
+        text += f" for {estimator.task}"
+    if estimator.params:
+        text += f" with {', '.join(f'{name} = {show(value)}' for name, value in estimator.params)}"
+    if estimator.grid:
+        names = " and ".join(name for name, _ in estimator.grid)
+        text += (
+            f", {names} chosen from {len(estimator.points)} points by {method.folds}-fold "
+            "cross-validation on the training rows"
+        )
+    return text
 
 
 def show_p(value: float) -> str:
@@ -127,7 +151,8 @@ def describe_coverage(coverage: Coverage) -> str:
 def dagger_notes(study: Study, loss: str) -> Iterator[str]:
     """Yield what a reader must know of the methods of a loss.
 
-    That is what is reconstructed, what is tuned, which learner scores, and remarks on the criterion; for example
+    That is what is reconstructed, which columns are other packages' classes, what is tuned, which learner scores,
+    and remarks on the criterion; for example
     ``RKS: eta is chosen from 1, 32 by 3-fold cross-validation on the training rows.``
     """
     experiment, labels = study.experiment, study.comparison(loss).methods
@@ -135,8 +160,15 @@ def dagger_notes(study: Study, loss: str) -> Iterator[str]:
         if label in study.reconstructed:
             why = study.reconstructed[label].rstrip(".")
             yield f"{label}{DAGGER} is reconstructed: {why}."
+    fixed = f"; it has no {LAM} and stands under each" if experiment.lam.mode == "fixed" else ""
+    outside = "is not part of the paper" if experiment.paper else "is another package's"
+    for method in experiment.table:
+        if method.estimator and method.label in labels:
+            told = describe_estimator(method, method.estimator, experiment)
+            yield f"{method.label}{DOUBLE_DAGGER} {outside}: {told}{fixed}."
     unsaid = " (reconstructed: the paper does not state it)" if experiment.paper else ""
-    for method in {m.label: m for m in experiment.table if m.label in labels}.values():
+    ours = (m for m in experiment.table if m.label in labels and not m.estimator)
+    for method in {m.label: m for m in ours}.values():
         for name, values in method.tuned:
             yield (
                 f"{method.label}: {name} is chosen from {', '.join(map(show, values))} by "

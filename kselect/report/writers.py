@@ -32,6 +32,7 @@ LATEX_SPECIAL = {
     "±": r"$\pm$",
     "×": r"$\times$",  # noqa: RUF001
     "†": r"$^{\dagger}$",
+    "‡": r"$^{\ddagger}$",
     "λ": r"$\lambda$",
     DASH: "--",
 }

@@ -122,11 +122,22 @@ def growth(powers: tuple[float, float], further: float) -> float:
 
 
 def samples_of(experiment: Experiment, trial: Trial) -> Iterable[TimingSample]:
-    """Yield the samples of a job: the grid, the searches, and the middle one of each kind of fixed grid point."""
+    """Yield the samples of a job: each estimator at one point of its grid, our grid, the searches, fixed points.
+
+    Of each kind of fixed grid point, the middle one is timed.
+    """
+    for method in trial.methods:
+        if method.estimator:
+            middle = tuple((name, (vs[len(vs) // 2],)) for name, vs in method.estimator.grid)
+            folds, points = method.folds or 0, len(method.estimator.points)
+            one = replace(method, estimator=replace(method.estimator, grid=middle))
+            times = (1 + folds * points) / (1 + folds)
+            yield TimingSample((one,), evenly(experiment.kernels, 1), times)
     moved = {m.label for m in trial.methods if m.search}
     fixed = [m for m in trial.methods if m.fixed]
     searched = tuple(m for m in trial.methods if m.search or m.at in moved)
-    grid = tuple(m for m in trial.methods if m not in fixed and m not in searched)
+    apart = {*fixed, *searched, *(m for m in trial.methods if m.estimator)}
+    grid = tuple(m for m in trial.methods if m not in apart)
     if grid:
         some = evenly(experiment.kernels, KERNELS)
         yield TimingSample(grid, some, len(experiment.kernels) / len(some))

@@ -67,7 +67,7 @@ class ArrayOptions:
 
 
 @dataclass
-class Part:
+class ArrayPart:
     """One part of a run: submitit calls it in an array job, and again after each requeue.
 
     ``command`` runs the part of this name, as in 2/5, and returns why it failed. ``files`` are its job files.
@@ -173,7 +173,7 @@ class JobArray:
             )
         return bool(self.jobs)
 
-    def submit(self, parts: Sequence[Part]) -> None:
+    def submit(self, parts: Sequence[ArrayPart]) -> None:
         """Submit the parts as one job array."""
         from submitit.core.utils import FailedJobError, FailedSubmissionError
 

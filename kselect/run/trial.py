@@ -10,16 +10,17 @@ from time import perf_counter
 import numpy as np
 
 from kselect.core.experiment import Experiment
-from kselect.core.grid_point import BestPoint, GridPoint, SearchFailure
-from kselect.core.job import Job, Trial, protocol_of
-from kselect.core.method import Method, Setting
+from kselect.core.grid_point import BestPoint, EstimatorFit, GridPoint, SearchFailure
+from kselect.core.job import Job, Trial, as_cells
+from kselect.core.method import SELECTED, Method, Setting
 from kselect.core.record import LARGEST_ERROR, METRICS, Record, RecordMaker
 from kselect.criteria import CRITERIA
 from kselect.datasets.content import sha256_of
 from kselect.datasets.dataset import DataSet, read_dataset
 from kselect.datasets.prepare import apply_scale, fit_preparation, fit_scale
 from kselect.datasets.splits import Split, draw_split
-from kselect.errors import TrialError
+from kselect.errors import KselectError, TrialError
+from kselect.estimators import run_estimator
 from kselect.kernels import Points
 from kselect.learners import LEARNERS, Fit
 from kselect.numerics.folds import stream
@@ -71,7 +72,7 @@ def run_trial(experiment: Experiment, trial: Trial) -> Job:
     surveys = tuple(m for m in trial.methods if m.everywhere)
     lookers = tuple(m for m in trial.methods if m.on_test)
     others = {*probes, *surveys, *lookers}
-    mine = dict.fromkeys(m for m in trial.methods if m not in others)
+    mine = dict.fromkeys(m for m in trial.methods if m not in others and not m.estimator)
     # A probe needs the choice of its column, which may be stored already.
     columns = (experiment.column(data.task, m.at) for m in probes if m.at)
     demand = {m: experiment.settings_of(m) for m in dict.fromkeys([*mine, *columns])}
@@ -89,11 +90,17 @@ def run_trial(experiment: Experiment, trial: Trial) -> Job:
         demand = {m: experiment.settings_of(m) for m in lookers}
         records += tested(maker, parts, lowest_on_test(parts, demand))
     seconds = {"search": done - started, "test": perf_counter() - done}
+    estimators = tuple(m for m in trial.methods if m.estimator)
+    if len(estimators) == len(trial.methods):
+        seconds = {}
+    for method in estimators:
+        begun = perf_counter()
+        records.append(estimated(maker, parts, method))
+        seconds[method.label] = perf_counter() - begun
     text = "|".join(" ".join(map(str, p.tolist())) for p in (parts.rows.train, parts.rows.test))
-    protocol = protocol_of(experiment, trial.dataset, trial.source.sha256)
     return Job(
-        *(trial.dataset, trial.split, protocol, trial.source.sha256, sha256_of(text.encode())),
-        *("", tuple(records), seconds),
+        *(trial.dataset, trial.split, trial.source.sha256, sha256_of(text.encode())),
+        *("", as_cells(experiment, trial, records), seconds),
     )
 
 
@@ -175,6 +182,23 @@ def tested(maker: RecordMaker, parts: PreparedSplit, found: Results) -> Iterator
             yield maker.record(method, setting, failure)
         else:
             yield maker.record(method, setting, best, error)
+
+
+def estimated(maker: RecordMaker, parts: PreparedSplit, method: Method) -> Record:
+    """Return the record of another package's class, which is fitted and tested on the same rows."""
+    if method.estimator is None:
+        raise TypeError(f"{method.label} is a criterion")
+    try:
+        found = run_estimator(parts.context, parts.test, method.estimator, method.folds)
+    except KselectError as problem:  # a worker elsewhere may lack the package
+        found = SearchFailure(str(problem))
+    if isinstance(found, EstimatorFit):
+        with np.errstate(over="ignore"):
+            error = parts.error(found.decisions)
+        if error <= LARGEST_ERROR:
+            return maker.estimator_record(method, found, error)
+        found = SearchFailure(f"a test error of {error:g} is too large to be squared")
+    return maker.record(method, SELECTED, found)
 
 
 def probed(
@@ -267,8 +291,7 @@ def failed_job(experiment: Experiment, trial: Trial, why: str, traceback: str = 
         for method in trial.methods
         for setting in experiment.settings_of(method)
     )
-    protocol = protocol_of(experiment, trial.dataset, trial.source.sha256)
     return Job(
-        *(trial.dataset, trial.split, protocol, trial.source.sha256, ""),
-        *("", records, {}, traceback),
+        *(trial.dataset, trial.split, trial.source.sha256, ""),
+        *("", as_cells(experiment, trial, records), {}, traceback),
     )

@@ -6,7 +6,7 @@ import builtins
 import errno
 import logging
 import os
-import re
+import pickle
 import signal
 import threading
 import time
@@ -14,25 +14,27 @@ import traceback
 import types
 import warnings
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
-from dataclasses import replace
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kselect.core.experiment import Experiment
 from kselect.core.job import Job, Trial
-from kselect.errors import StoreError
+from kselect.errors import StoreError, without_folders
+from kselect.plugins import LOADED, load_all
+from kselect.registry import Plugin
 from kselect.run.trial import failed_job, run_trial
 
 if TYPE_CHECKING:
     from distributed import Client
+    from distributed import Future as DaskFuture
 
 POOLS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
 # A worker imports nothing from the current folder, where a random.py would shadow the standard library.
 WORKER_ENVIRONMENT = {**dict.fromkeys(POOLS, "1"), "PYTHONSAFEPATH": "1"}
 WATCH_SECONDS = 0.5
 LISTEN_SECONDS, CONNECT_SECONDS = 5.0, 15.0  # of a connection, of all attempts
-FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^\s/'\":]+/)*(?=[^\s/'\":])")
-PACKAGE_FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^\s/'\":]+/)*(?=(?:kselect|site-packages)/)")
 
 
 def start_worker(parent: int) -> None:
@@ -71,9 +73,11 @@ def run_safely(experiment: Experiment, trial: Trial) -> Job:
         )
 
 
-def without_folders(text: str) -> str:
-    """Cut absolute paths to the package or the file name: results must not describe a machine."""
-    return FOLDERS.sub("", PACKAGE_FOLDERS.sub("", text))
+def run_parcel(plugins: tuple[Plugin, ...], parcel: bytes) -> Job:
+    """Load the plug-ins, without which a kernel of theirs cannot be unpickled, and run a trial."""
+    load_all(plugins)
+    experiment, trial = pickle.loads(parcel)
+    return run_safely(experiment, trial)
 
 
 def local_executor(n_jobs: int) -> Executor:
@@ -127,9 +131,10 @@ def submit(executor: Executor, experiment: Experiment, trial: Trial) -> Future[J
     # A worker may have another current folder.
     source = replace(trial.source, path=trial.source.path.resolve())
     trial = replace(trial, source=source)
+    plugins, parcel = tuple(LOADED.values()), pickle.dumps((experiment, trial))
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        return executor.submit(run_safely, experiment, trial)
+        return executor.submit(run_parcel, plugins, parcel)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -239,52 +244,106 @@ class DaskWorkers:
         return DaskExecutor(self)
 
 
+@dataclass
+class DaskCall:
+    """A call on a dask cluster: what was submitted, the workers that may run it, and the future of its result."""
+
+    submitted: DaskFuture[Any]
+    workers: list[str]
+    again: Callable[[], tuple[DaskFuture[Any], list[str]]]
+    outcome: Future[Any] = field(default_factory=Future)
+    moved: bool = False
+
+    def follow(self) -> None:
+        """Pass the result of the submitted call on, unless the call was moved to other workers meanwhile.
+
+        ``Client.get_executor`` has futures of this kind too, but those of cancelled calls never finish.
+        """
+        self.submitted.add_done_callback(self.pass_on)  # type: ignore[no-untyped-call]
+
+    def pass_on(self, submitted: DaskFuture[Any]) -> None:
+        """Set the outcome; a cancelled call has lost its worker."""
+        if submitted is not self.submitted:
+            return
+        with suppress(InvalidStateError):
+            try:
+                self.outcome.set_result(submitted.result())
+            except Exception as error:
+                lost = submitted.status == "cancelled"
+                self.outcome.set_exception(CancelledError() if lost else error)
+
+    def move(self) -> None:
+        """Submit the call to other workers, since its own have ended; the second time, give up."""
+        lost = self.submitted
+        if self.moved:
+            with suppress(InvalidStateError):
+                self.outcome.set_exception(CancelledError())
+        else:
+            self.moved = True
+            self.submitted, self.workers = self.again()
+            self.follow()
+        lost.cancel()  # type: ignore[no-untyped-call]
+
+
 class DaskExecutor(Executor):
     """Futures of trials on some workers of a dask cluster."""
 
     def __init__(self, workers: DaskWorkers) -> None:
         self.workers = workers
-        self._client = workers.client
-        self.pool = workers.client.get_executor(pure=False, retries=1)  # type: ignore[no-untyped-call]
-        self.allowed: dict[Future[Any], list[str]] = {}
+        self.client = workers.client
+        self.calls: list[DaskCall] = []
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
         """Submit a call; wait a moment for a worker that restarts."""
+
+        def ask() -> tuple[DaskFuture[Any], list[str]]:
+            good = self.wait_for_workers()
+            asked = self.client.submit(fn, *args, workers=good, pure=False, retries=1)
+            return asked, good
+
+        call = DaskCall(*ask(), ask)
+        self.calls.append(call)
+        call.follow()
+        return call.outcome
+
+    def wait_for_workers(self) -> list[str]:
+        """Return the addresses of the workers with this version, at least one."""
         until = time.monotonic() + CONNECT_SECONDS
         while not (good := list(self.workers.threads())):
-            check_alive(self)
+            check_running(self.client)
             if time.monotonic() > until:
                 raise StoreError(f"no dask worker with kselect {VERSION} is left")
             time.sleep(WATCH_SECONDS)
-        future: Future[Any] = self.pool.submit(fn, *args, workers=good)
-        self.allowed[future] = good
-        return future
+        return good
 
-    def cancel_orphans(self) -> None:
-        """Cancel the calls whose workers have all ended: dask would wait for them for ever."""
+    def move_orphans(self) -> None:
+        """Move the calls whose workers have all ended: dask would wait for them for ever."""
         here = self.workers.connected()
-        for future, good in [*self.allowed.items()]:
-            if future.done():
-                del self.allowed[future]
-            elif not here.keys() & good:
-                future.cancel()
+        self.calls = [call for call in self.calls if not call.outcome.done()]
+        for call in self.calls:
+            if not here.keys() & call.workers:
+                call.move()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Cancel what is left, unless told to wait."""
-        self.pool.shutdown(wait=wait)
+        """Cancel what is left; no caller waits for it."""
+        self.client.cancel([c.submitted for c in self.calls if not c.outcome.done()])  # type: ignore[no-untyped-call]
 
 
 def check_alive(executor: Executor) -> None:
     """Raise StoreError if the dask scheduler has ended, since its futures would never finish.
 
-    Cancel the trials whose workers have ended.
+    Move the trials whose workers have ended.
     """
-    client = getattr(executor, "_client", None)
-    if client is not None and client.status != "running":
+    if isinstance(executor, DaskExecutor):
+        check_running(executor.client)
+        executor.move_orphans()
+
+
+def check_running(client: Client) -> None:
+    """Raise StoreError if the scheduler of a client has ended."""
+    if client.status != "running":
         address = getattr(getattr(client, "scheduler", None), "address", "")
         raise StoreError(f"the dask scheduler {address} is gone".replace("  ", " "))
-    if isinstance(executor, DaskExecutor):
-        executor.cancel_orphans()
 
 
 def stop(executor: Executor) -> None:

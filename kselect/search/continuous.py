@@ -152,7 +152,9 @@ class ContinuousSearch(Part):
         )
 
 
-SEARCHES: Registry[ContinuousSearch] = Registry("search", "kselect.search", "kselect list searches")
+SEARCHES: Registry[ContinuousSearch] = Registry(
+    "search", "kselect.search", "kselect list searches", entries="kselect.searches"
+)
 F = TypeVar("F", bound=Callable[..., Solution])
 
 
@@ -161,7 +163,7 @@ def continuous_search(name: str, *, paper: str, criteria: tuple[str, ...]) -> Ca
 
     def register(function: F) -> F:
         own = (name, function, paper, read_parameters(function), criteria)
-        SEARCHES[name] = ContinuousSearch(*own)
+        SEARCHES.add(name, ContinuousSearch(*own))
         return function
 
     return register

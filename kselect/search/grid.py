@@ -24,6 +24,7 @@ from kselect.learners import LEARNERS, Fit, Path, Problem
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.memory import keep_freed_memory
+from kselect.plugins import located
 from kselect.search.training_context import TrainingContext
 
 # How a candidate may fail. Memory is no property of a candidate: without enough of it the search ends.
@@ -239,10 +240,21 @@ def evaluate(method: Method, path: Path, folds: Callable[[int], Folds]) -> Array
     """
     known = PROBES if method.criterion in PROBES else CRITERIA
     own = () if method.folds is None else (folds(method.folds),)
+    function, where = known[method.criterion].function, known.location(method.criterion)
     with np.errstate(divide="raise", invalid="raise", over="raise"):
-        scores: Array = known[method.criterion].function(path, *own, **dict(method.params))
+        try:
+            scores: Array = np.asarray(function(path, *own, **dict(method.params)))
+        except (*NUMERICAL, MemoryError):
+            raise
+        except Exception as error:
+            if not where:
+                raise
+            raise TrialError(located(error, function.__code__.co_filename)) from error
+    if where and scores.shape != path.problem.lams.shape:
+        wanted = path.problem.lams.shape
+        raise TrialError(f"{where}{method.label} has the shape {scores.shape}, not {wanted}")
     if np.isnan(scores).any() or np.isneginf(scores).any():
-        raise TrialError(f"{method.label} is not a number")
+        raise TrialError(f"{where}{method.label} is not a number")
     return scores
 
 

@@ -25,7 +25,7 @@ from kselect.datasets.table.column_inference import canonical
 from kselect.datasets.table.raw_table import Frame, ReadingDecision
 from kselect.datasets.table.target import Target
 from kselect.datasets.table.written_values import MISSING, is_finite
-from kselect.errors import DataError, KselectError
+from kselect.errors import DataError, KselectError, brief
 from kselect.files import write_named
 from kselect.grids import show_number
 from kselect.kernels import KERNELS, Kernel
@@ -53,7 +53,7 @@ UNREADABLE = (
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """Everything that a prediction needs, as plain values.
+    """Everything that a prediction needs, as plain values, but for a kernel of a plug-in: that file is needed too.
 
     ``alpha`` (q, m) and ``bias`` (q,) are the coefficients of each target on the prepared rows ``support`` (m, d).
     ``slope`` turns decision values into probabilities. ``choice`` holds the facts of the selection as JSON values.
@@ -182,6 +182,8 @@ def write_model(path: Path, model: SavedModel) -> None:
     arrays |= {name: prepared.pop(name) for name in ("medians", "shift", "divisor")}
     plain = {name: getattr(model, name) for name in PLAIN_FIELDS}
     facts = {"kind": KIND, "format": FORMAT, **plain, "preparation": prepared}
+    if plugin := KERNELS.plugins.get(model.kernel_name):
+        facts["plugin"] = {"file": plugin.name, "sha256": plugin.sha256}
     text = json.dumps(facts, allow_nan=False, ensure_ascii=False)
     members: dict[str, NDArray[Any]] = {"model": np.frombuffer(text.encode(), dtype=np.uint8)}
     members |= {name: np.ascontiguousarray(v, dtype="<f8") for name, v in arrays.items()}
@@ -225,11 +227,31 @@ def read_model(path: Path) -> SavedModel:
         raise DataError(
             f"{path}: the checksum is wrong: the file was altered or damaged; fit the model again"
         )
+    require_plugin(path, facts)
     try:
         return checked(read_facts(facts, members))
     except (*UNREADABLE, KselectError) as error:
         what = str(error).partition("\n")[0]
         raise DataError(f"{path}: a model file with an invalid part: {what}") from None
+
+
+def require_plugin(path: Path, facts: Mapping[str, Any]) -> None:
+    """Refuse a model whose kernel comes from a plug-in that is not loaded, or from another version of it."""
+    needed = facts.get("plugin")
+    if not isinstance(needed, dict):
+        return
+    here = KERNELS.plugins.get(str(facts.get("kernel_name")))
+    file, sha256 = brief(needed.get("file")), str(needed.get("sha256"))
+    if here is None:
+        raise DataError(
+            f"{path}: its kernel {brief(facts.get('kernel_name'))} comes from the plug-in {file}: "
+            f"add --plugin {file}"
+        )
+    if here.sha256 != sha256:
+        raise DataError(
+            f"{path}: it was fitted with another version of the plug-in {file} (sha256 {brief(sha256[:12])}..., "
+            f"now {here.sha256[:12]}...): fit the model again, or load that version"
+        )
 
 
 def read_members(raw: bytes) -> dict[str, NDArray[Any]]:

@@ -13,12 +13,23 @@ import numpy as np
 from kselect.core.experiment import Experiment
 from kselect.core.method import Setting
 from kselect.core.record import significant
+from kselect.numerics.linalg import Array
 from kselect.stats.ranks import Ranks, holm_adjusted, rank, wilcoxon
-from kselect.stats.samples import UNITS, SplitErrors, match, read_samples, t_test, table_records
+from kselect.stats.samples import (
+    LEVEL,
+    UNITS,
+    SplitErrors,
+    match,
+    read_samples,
+    t_test,
+    table_records,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
+# Differences of means, in points or per cent, have rounding errors below 1e-9.
+DECIMALS = 8
 # The relative difference of means up to which they are a tie: it is only rounding.
 EQUAL = 1e-12
 
@@ -93,7 +104,8 @@ class Comparison:
     """Methods over data sets: cells, ranks and pairs of methods of each setting.
 
     ``splits`` is the number of planned splits of each data set; ``units`` lacks data sets without records;
-    ``ranked`` lacks those that stand for another one with records.
+    ``ranked`` lacks those that stand for another one with records. ``estimators`` are the methods without lam: they
+    have the same cells under every setting, which count once.
     """
 
     loss: str
@@ -103,14 +115,15 @@ class Comparison:
     cells: Mapping[Setting, Mapping[tuple[str, str], SplitErrors]]
     ranks: Mapping[Setting, Ranks]
     ranked: tuple[str, ...]
+    estimators: frozenset[str] = frozenset()
 
     def coverage(self, dataset: str | None = None) -> Coverage:
         """Return how much of the table, or of one data set, has been run."""
         found = [
             cell
-            for cells in self.cells.values()
-            for (name, _), cell in cells.items()
-            if dataset in (None, name)
+            for i, cells in enumerate(self.cells.values())
+            for (name, method), cell in cells.items()
+            if dataset in (None, name) and not (i and method in self.estimators)
         ]
         return Coverage(
             sum(c.runs for c in found),
@@ -139,6 +152,9 @@ def compare(experiment: Experiment, records: pd.DataFrame, loss: str) -> Compari
             (s, str(twins[d]), m) in samples for s in experiment.lam.settings() for m in methods
         )
     ]
+    none: dict[str, frozenset[str]] = {
+        d: experiment.estimators - {m.label for m in experiment.methods_on(d)} for d in splits
+    }
     cells, ranks = {}, {}
     for setting in experiment.lam.settings():
         found = {
@@ -147,16 +163,25 @@ def compare(experiment: Experiment, records: pd.DataFrame, loss: str) -> Compari
         cells[setting] = {
             (d, m): cell
             for d, planned in splits.items()
-            for m, cell in compare_row({m: found[d, m] for m in methods}, planned).items()
+            for m, cell in compare_row({m: found[d, m] for m in methods}, planned, none[d]).items()
         }
         ranks[setting] = rank_complete(found, ranked, methods)
     known = records.drop_duplicates("dataset")
     units = {str(d): UNITS[m] for d, m in zip(known["dataset"], known["metric"], strict=True)}
-    return Comparison(loss, methods, splits, units, cells, ranks, tuple(ranked))
+    others = experiment.estimators
+    return Comparison(loss, methods, splits, units, cells, ranks, tuple(ranked), others)
 
 
-def compare_row(row: Mapping[str, SplitErrors], planned: int) -> dict[str, SplitErrors]:
-    """Return the cells of one data set, tested against the best; exact ties for the lowest mean are all best."""
+def compare_row(
+    row: Mapping[str, SplitErrors],
+    planned: int,
+    none: Set[str] = frozenset(),
+    level: float = LEVEL,
+) -> dict[str, SplitErrors]:
+    """Return the cells of one data set, tested against the best; exact ties for the lowest mean are all best.
+
+    Nothing is planned for the methods in ``none``: they are for another task.
+    """
     lowest = min((s.mean for s in row.values() if s.runs), default=math.nan)
     best = [m for m, s in row.items() if s.runs and math.isclose(s.mean, lowest, rel_tol=EQUAL)]
     cells = {}
@@ -164,11 +189,11 @@ def compare_row(row: Mapping[str, SplitErrors], planned: int) -> dict[str, Split
         worse = worse_corrected = None
         if best and method != best[0] and mine.runs:
             pairs = match(mine, row[best[0]])
-            worse = t_test(pairs.difference)
-            worse_corrected = t_test(pairs.difference, pairs.test_over_train)
+            worse = t_test(pairs.difference, level=level)
+            worse_corrected = t_test(pairs.difference, pairs.test_over_train, level)
         cells[method] = replace(
             mine,
-            planned=planned,
+            planned=0 if method in none else planned,
             best=method in best,
             worse=worse,
             worse_corrected=worse_corrected,
@@ -197,6 +222,7 @@ def contest(
     rival: str,
     samples: Mapping[tuple[str, str], SplitErrors],
     splits: Mapping[str, int],
+    level: float = LEVEL,
 ) -> Contest:
     """Return one method against another, by mean and by both tests, each test tried in both directions."""
     outcomes = []
@@ -206,7 +232,7 @@ def contest(
         if not pairs.a.runs:
             continue
         tests = [
-            (t_test(-pairs.difference, ratio), t_test(pairs.difference, ratio))
+            (t_test(-pairs.difference, ratio, level), t_test(pairs.difference, ratio, level))
             for ratio in (0.0, pairs.test_over_train)
         ]
         signs = [
@@ -230,23 +256,33 @@ def add_up(method: str, rival: str, outcomes: Iterable[Outcome], planned: int) -
 
 def method_pairs(comparison: Comparison, setting: Setting) -> tuple[MethodPair, ...]:
     """Compare every pair of methods under a setting; adding a method changes no difference and no count."""
-    cells, found, p_values = comparison.cells[setting], [], []
+    found, p_values = [], []
     for a, b in combinations(comparison.methods, 2):
-        differences, signs = [], []
-        for dataset in comparison.ranked:
-            pairs = match(cells[dataset, a], cells[dataset, b])
-            if not pairs.a.runs:
-                continue
-            # Rounded as records are, so that equal means that differ in their last bit are a tie.
-            mine, other = significant(pairs.a.mean), significant(pairs.b.mean)
-            scale = other / 100 if comparison.units.get(dataset) == "MSE" and other else 1.0
-            differences.append((mine - other) / scale)
-            signs.append((mine < other) - (mine > other))
-        counts = WinTieLoss(*(signs.count(s) for s in (1, 0, -1)))
-        mean = math.fsum(differences) / len(differences) if differences else math.nan
-        p_values.append(wilcoxon(np.array(differences), np.zeros(len(differences))))
-        found.append(MethodPair(a, b, len(signs), mean, counts, math.nan))
+        differences = mean_differences(comparison, setting, a, b)
+        counts = WinTieLoss(*(int(np.sum(np.sign(differences) == s)) for s in (-1, 0, 1)))
+        count = len(differences)
+        mean = math.fsum(differences) / count if count else math.nan
+        # Rounded, so that differences that are equal but for the rounding of the means share a rank.
+        p_values.append(wilcoxon(np.round(differences, DECIMALS), np.zeros(count)))
+        found.append(MethodPair(a, b, count, mean, counts, math.nan))
     known = [i for i, p in enumerate(p_values) if not math.isnan(p)]
     for i, p in zip(known, holm_adjusted([p_values[i] for i in known]), strict=True):
         found[i] = replace(found[i], p_value=p)
     return tuple(found)
+
+
+def mean_differences(comparison: Comparison, setting: Setting, first: str, second: str) -> Array:
+    """Return the mean error of the first method minus the second's on each ranked data set that both have.
+
+    Differences are in points, or for regression in per cent of the second.
+    """
+    cells, differences = comparison.cells[setting], []
+    for dataset in comparison.ranked:
+        pairs = match(cells[dataset, first], cells[dataset, second])
+        if not pairs.a.runs:
+            continue
+        # Rounded as records are, so that equal means that differ in their last bit are a tie.
+        mine, other = significant(pairs.a.mean), significant(pairs.b.mean)
+        relative = comparison.units.get(dataset) == "MSE" and other
+        differences.append((mine - other) / (abs(other) / 100 if relative else 1.0))
+    return np.array(differences)

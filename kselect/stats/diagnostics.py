@@ -44,7 +44,8 @@ def edge_shares(study: Study, loss: str) -> tuple[EdgeShares, ...]:
     varied = any(edges_of(list(kernels), (), kernel, 1.0) for kernel in kernels)
     selected = experiment.lam.mode == "select" and len(experiment.lam.values) > 1
     exists = [selected if axis == "lam" else varied for axis, _ in SPOTS]
-    counts = {m: Counter[frozenset[tuple[Axis, End]]]() for m in study.comparison(loss).methods}
+    ours = (m for m in study.comparison(loss).methods if m not in experiment.estimators)
+    counts = {m: Counter[frozenset[tuple[Axis, End]]]() for m in ours}
     for (_, label), points in study.once(count_choices, loss).items():
         for point, count in points.items():
             if point.kernel is not None and label in counts:
@@ -76,11 +77,11 @@ class ChosenPoint(NamedTuple):
 
 
 def count_choices(study: Study, loss: str) -> Mapping[tuple[str, str], Counter[ChosenPoint]]:
-    """Return (data set, method) -> number of choices of each point."""
+    """Return (data set, method) -> number of choices of each point; estimators have grids of their own."""
     experiment = study.experiment
     kernels = {(k.name, k.text): k for k in experiment.kernels}
     table = table_records(study.records, experiment, loss)
-    chosen = table[table["status"] == "ok"]
+    chosen = table[(table["status"] == "ok") & ~table["method"].isin(experiment.estimators)]
     found: dict[tuple[str, str], Counter[ChosenPoint]] = defaultdict(Counter)
     columns = (chosen[c] for c in ("dataset", "method", "kernel", "chosen", "lam", "n_train"))
     # Few of the choices differ, so each is looked up once.
@@ -118,7 +119,7 @@ def count_excluded(study: Study, loss: str) -> tuple[Excluded, ...]:
     table = table_records(study.records, experiment, loss)
     good = table[table["status"] == "ok"]
     found = []
-    for label in experiment.labels:
+    for label in experiment.criteria:
         for name in experiment.datasets:
             rows = good[(good["dataset"] == name) & (good["method"] == label)]
             some = rows[rows["excluded"] > 0]
@@ -127,6 +128,42 @@ def count_excluded(study: Study, loss: str) -> tuple[Excluded, ...]:
                 totals = sum((Counter(count_exclusions(d)) for d in described), Counter[str]())
                 mean = float(rows["excluded"].mean())
                 found.append(Excluded(name, label, mean, totals, described.iloc[0]))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class EstimatorRuns:
+    """One estimator: its runs, those that failed, and those that warned, with every distinct text of warnings.
+
+    ``excluded`` is the mean number per run of points of its grid that failed, ``reasons`` the first description.
+    """
+
+    label: str
+    runs: int
+    failed: int
+    warned: int
+    told: tuple[str, ...]
+    excluded: float
+    reasons: str
+
+
+def estimator_runs(study: Study) -> tuple[EstimatorRuns, ...]:
+    """Return what is known of the runs of each estimator."""
+    experiment = study.experiment
+    table = table_records(study.records, experiment, experiment.loss)
+    found = []
+    for label in (m for m in experiment.labels if m in experiment.estimators):
+        rows = table[table["method"] == label]
+        good, warned = rows[rows["status"] == "ok"], rows[rows["state"] != ""]
+        some = good[good["excluded"] > 0]["exclusions"].astype(str)
+        found.append(
+            EstimatorRuns(
+                *(label, len(rows), len(rows) - len(good), len(warned)),
+                tuple(dict.fromkeys(warned["state"].astype(str))),
+                float(good["excluded"].mean()) if len(good) else 0.0,
+                some.iloc[0] if len(some) else "",
+            )
+        )
     return tuple(found)
 
 

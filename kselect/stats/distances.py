@@ -63,13 +63,14 @@ def measure(study: Study, loss: str, paper: Paper, row: Published) -> Distance:
     experiment, comparison = study.experiment, study.comparison(loss)
     printed = paper.column(row.method)
     # Our method of the printed name, or the only one with that name and parameters: 5-KS(eta=4) for 5-KS.
-    others = [label for label in experiment.labels if label.partition("(")[0] == printed]
-    renamed = printed not in experiment.labels and len(others) == 1
+    others = [label for label in experiment.criteria if label.partition("(")[0] == printed]
+    renamed = printed not in experiment.criteria and len(others) == 1
     method = others[0] if renamed else printed
     unit, value = row.setting.unit, row.setting.value or 0.0  # no value: the ridge was selected
     settings = (s for s in experiment.lam.settings() if s.unit == unit)
     setting = next((s for s in settings if math.isclose(s.value or 0.0, value)), row.setting)
     cells, stand_in = comparison.cells.get(setting, {}), ""
+    cells = {} if method in experiment.estimators else cells  # never the paper's own column
     cell = cells.get((row.dataset, method))
     if cell is None or not cell.runs:
         info = experiment.info

@@ -86,9 +86,13 @@ def rank(errors: Array, datasets: tuple[str, ...]) -> Ranks:
         (count - 1) * x / rest if rest > 1e-9 * count * k else math.inf for x, rest in rests
     )
     p = float(fdtrc(k - 1, (k - 1) * (count - 1), f))
-    root = math.sqrt(k * (k + 1) / (6 * count))
-    critical = tuple(studentised(k, level) / math.sqrt(2) * root for level in LEVELS)
+    critical = tuple(critical_difference(k, count, level) for level in LEVELS)
     return Ranks(datasets, mean, Friedman(chi, f, p, (plain, plain_f)), critical)
+
+
+def critical_difference(k: int, count: int, level: float) -> float:
+    """Return Nemenyi's critical difference of mean ranks of ``k`` methods over ``count`` data sets."""
+    return studentised(k, level) / math.sqrt(2) * math.sqrt(k * (k + 1) / (6 * count))
 
 
 @cache
@@ -171,7 +175,7 @@ def cliques(ranks: Ranks, level: float = 0.1) -> tuple[tuple[int, ...], ...]:
     """Return the groups of methods that Nemenyi's test does not separate: the longest runs of ranks."""
     if ranks.critical is None:
         return ()
-    limit = ranks.critical[LEVELS.index(level)]
+    limit = critical_difference(len(ranks.mean), len(ranks.datasets), level)
     order = sorted(range(len(ranks.mean)), key=lambda i: ranks.mean[i])
     found: list[tuple[int, ...]] = []
     for start in range(len(order)):

@@ -27,7 +27,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class TTest:
-    """A one-sided test of ``mean(d) > 0`` at 5 %; without two pairs no test is possible, and all numbers are NaN.
+    """A one-sided test of ``mean(d) > 0``; without two pairs no test is possible, and all numbers are NaN.
 
     The same test finds a difference, in either direction, if and only if ``mean(d)`` is further from 0 than
     ``half_width``.
@@ -124,7 +124,7 @@ def match(one: SplitErrors, other: SplitErrors) -> Pairs:
     return Pairs(a, b, np.array(differences), ratio)
 
 
-def t_test(d: Array, test_over_train: float = 0.0) -> TTest:
+def t_test(d: Array, test_over_train: float = 0.0, level: float = LEVEL) -> TTest:
     """Return the papers' one-sided paired t-test, or the one corrected for overlapping splits.
 
     ``mean(d) / sqrt((1/R + n_test/n_train) sd^2)`` is compared with Student's t with R - 1 degrees of freedom
@@ -144,7 +144,7 @@ def t_test(d: Array, test_over_train: float = 0.0) -> TTest:
     statistic = mean / (root * sd)
     # The special functions, because importing scipy.stats would slow down the start of every command.
     p = float(stdtr(pairs - 1, -statistic))
-    return TTest(pairs, statistic, p, p < LEVEL, float(stdtrit(pairs - 1, 1 - LEVEL)) * root * sd)
+    return TTest(pairs, statistic, p, p < level, float(stdtrit(pairs - 1, 1 - level)) * root * sd)
 
 
 def select(
@@ -163,10 +163,13 @@ def select(
 
 
 def table_records(records: pd.DataFrame, experiment: Experiment, loss: str) -> pd.DataFrame:
-    """Return the records behind the table of a loss, under the settings of the experiment; refuse duplicates."""
+    """Return the records behind the table of a loss, under the settings of the experiment; refuse duplicates.
+
+    An estimator has one record per split, which belongs to every setting.
+    """
     known = [s.text for s in experiment.lam.settings()]
     mine = select(records, experiment, TABLE, loss)
-    mine = mine[mine["setting"].isin(known)]
+    mine = mine[mine["setting"].isin(known) | mine["method"].isin(experiment.estimators)]
     repeated = mine.duplicated(["dataset", "split", "method", "setting"])
     if repeated.any():
         first = mine[repeated].iloc[0]
@@ -180,10 +183,18 @@ def table_records(records: pd.DataFrame, experiment: Experiment, loss: str) -> p
 def read_samples(
     table: pd.DataFrame, experiment: Experiment
 ) -> dict[tuple[Setting, str, str], SplitErrors]:
-    """Return (setting, data set, method) -> sample, from the records behind one table."""
+    """Return (setting, data set, method) -> sample, from the records behind one table.
+
+    The sample of an estimator, which has no lam, stands under every setting.
+    """
     settings = {s.text: s for s in experiment.lam.settings()}
-    groups = table.groupby(["setting", "dataset", "method"])
-    return {(settings[str(s)], str(d), str(m)): sample(rows) for (s, d, m), rows in groups}
+    found = {}
+    for (text, dataset, method), rows in table.groupby(["setting", "dataset", "method"]):
+        shared = method in experiment.estimators
+        mine = sample(rows)
+        for setting in settings.values() if shared else [settings[str(text)]]:
+            found[setting, str(dataset), str(method)] = mine
+    return found
 
 
 def sample(rows: pd.DataFrame) -> SplitErrors:

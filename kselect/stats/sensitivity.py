@@ -28,7 +28,7 @@ class Sensitivity:
 
 def sensitivities(study: Study) -> tuple[Sensitivity, ...]:
     """Return the config's own row, then a row per variant that was run; nothing if none was."""
-    run = [v for v in study.experiment.variants if v.name in study.variants]
+    run = [v for v in study.experiment.variants if v.reading and v.name in study.variants]
     if not run:
         return ()
     usual = plain_distances(study)

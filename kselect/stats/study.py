@@ -67,7 +67,11 @@ class Study:
         missing = dict.fromkeys(experiment.datasets, NOT_RUN) | dict(facts.missing)
         present = {r.dataset for r in rows}
         self.absent = {d: missing[d] for d in experiment.datasets if d not in present}
-        texts = {m.label: CRITERIA[m.criterion].reconstructed for m in experiment.table}
+        texts = {
+            m.label: CRITERIA[m.criterion].reconstructed
+            for m in experiment.table
+            if not m.estimator
+        }
         self.reconstructed = {label: text for label, text in texts.items() if text}
         self._known: dict[Any, Any] = {}
 

@@ -1,4 +1,4 @@
-"""The environment of a run: versions, processor, BLAS libraries with their threads, and the commit."""
+"""The environment of a run: versions, processor, cores, memory, BLAS libraries and the commit."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kselect.datasets.content import sha256_of
+from kselect.numerics.memory import gib, total_memory
 
 PACKAGES = ("kselect", "numpy", "scipy", "pandas", "scikit-learn", "loky", "threadpoolctl")
 # Kernels of OpenBLAS for x86, fastest first: the value of OPENBLAS_CORETYPE, the architectures that are as fast,
@@ -33,6 +34,8 @@ def describe_environment() -> dict[str, Any]:
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "cpu": cpu_name(),
+        "cores": core_count(),
+        "memory": gib(total_memory()),
         "packages": {name: version(name) for name in PACKAGES},
         "blas": blas_libraries(),
         "git": git_state(),
@@ -47,6 +50,13 @@ def cpu_name() -> str:
         return platform.processor()
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor()
+
+
+def core_count() -> int:
+    """Return the number of cores that this process may use: of the machine, in the container, by its affinity."""
+    from loky import cpu_count
+
+    return int(cpu_count())
 
 
 def blas_libraries() -> list[dict[str, Any]]:

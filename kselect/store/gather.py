@@ -10,13 +10,22 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from kselect.core.experiment import Experiment
-from kselect.core.job import RESULT_VERSION, Job, protocol_of
+from kselect.core.job import (
+    RESULT_VERSION,
+    Cell,
+    Job,
+    MethodKey,
+    fact_hashes,
+    identities,
+    own_cells,
+    protocol_of,
+)
 from kselect.core.record import COLUMNS, DIGITS, Record, RecordKey, record_keys
 from kselect.datasets.content import sha256_of
 from kselect.errors import StoreError, printable
@@ -55,10 +64,11 @@ def write_gathered(
     environment: Mapping[str, Any] = NO_FACTS,
     sources: Mapping[str, str] = NO_FACTS,
     missing: Mapping[str, str] = NO_FACTS,
+    files: Mapping[str, str] = NO_FACTS,
 ) -> Gathered:
     """Write records.csv, seconds.csv and manifest.json of a folder, one process at a time."""
     with locked(store.folder):
-        found = gather(experiment, store)
+        found = gather(experiment, store, files)
         stored = found.manifest
         known = {**stored.get("environments", {}), **store.environments()}
         if environment:
@@ -77,43 +87,114 @@ def write_gathered(
     return Gathered(found.jobs, found.records, facts)
 
 
-def gather(experiment: Experiment, store: Store) -> Gathered:
-    """Return the records of all jobs, and the rows of records.csv that no job replaces.
+def gather(experiment: Experiment, store: Store, files: Mapping[str, str] = NO_FACTS) -> Gathered:
+    """Return the records that belong to the experiment: of all jobs, and of records.csv if no job replaces them.
 
-    Jobs that were computed with another config are refused.
+    Cells that another config, data file or plug-in has computed are left out; their jobs stay as they are.
+    ``files`` has the checksums of the data files; for other data sets, the one in the manifest counts.
     """
     order = {name: position for position, name in enumerate(experiment.datasets)}
     every = [job for pair in store.stored() if (job := store.read(*pair))]
-    jobs = [j for j in every if j.dataset in order and j.split in experiment.splits]
-    for job in jobs:
-        if job.protocol != protocol_of(experiment, job.dataset, job.data_sha256):
-            path = f"jobs/{job.dataset}/{job.split}.json"
-            raise StoreError(f"{path} was computed with {store.other}; {run_again(store)}")
-    jobs.sort(key=lambda j: (order[j.dataset], j.split))
+    every = [j for j in every if j.dataset in order and j.split in experiment.splits]
+    every.sort(key=lambda j: (order[j.dataset], j.split))
     stored = read_manifest(store)
-    fresh = {(r.dataset, r.split, r.key): r for job in jobs for r in job.records}
-    rows = (r for r in stored_records(store, stored) if r.split in experiment.splits)
-    known = {(r.dataset, r.split, r.key): r for r in rows} | fresh
-    records = ordered_records(experiment, known.values())
-    left = (r for r in records if (r.dataset, r.split, r.key) not in fresh)
-    check_protocol(experiment, left, stored, store, run_again(store))
-    return Gathered(tuple(jobs), tuple(records), stored)
+    data = {j.dataset: j.data_sha256 for j in reversed(every)}
+    data |= {name: entry.get("sha256", "") for name, entry in stored.get("data", {}).items()}
+    data |= files
+    rows = store.rows or read_rows(experiment, store)
+    jobs: list[Job] = []
+    known: dict[tuple[str, int, RecordKey], Record] = {}
+    for name in (name for name in experiment.datasets if name in data):
+        now = identities(experiment, name, fact_hashes(experiment, name, data[name]))
+        old = [c for key, some in rows.items() if key[0] == name for c in some]
+        for cell in own_cells(now, (c for c in old if c.record.split in experiment.splits)):
+            known[name, cell.record.split, cell.record.key] = cell.record
+        for job in (job for job in every if job.dataset == name):
+            mine = {c.record.key: c.record for c in own_cells(now, job.cells)}
+            known |= {(name, job.split, key): record for key, record in mine.items()}
+            jobs += [job] if mine else []
+    return Gathered(tuple(jobs), tuple(ordered_records(experiment, known.values())), stored)
+
+
+def read_rows(
+    experiment: Experiment, store: Store, before: Experiment | None = None
+) -> dict[tuple[str, int], tuple[Cell, ...]]:
+    """Return the rows of records.csv as cells of an experiment, by data set and split."""
+    stored = read_manifest(store)
+    found: dict[tuple[str, int], list[Cell]] = {}
+    for cell in identified(experiment, stored_records(store, stored), stored, before):
+        found.setdefault((cell.record.dataset, cell.record.split), []).append(cell)
+    return {key: tuple(cells) for key, cells in found.items()}
+
+
+def identified(
+    experiment: Experiment,
+    records: Iterable[Record],
+    stored: Mapping[str, Any],
+    before: Experiment | None = None,
+) -> list[Cell]:
+    """Return the records of an experiment's methods as cells, with the identities that a manifest gives them.
+
+    They follow from the facts in the manifest. A manifest without facts has only the hash of
+    the protocol. The experiment may have the same hash, or ``before``, the config that the folder keeps; otherwise
+    its rows get no identity.
+    """
+    now: dict[str, dict[MethodKey, str]] = {}
+    for name, entry in stored.get("data", {}).items():
+        if name in experiment.datasets:
+            hashes = entry.get("facts")
+            for one in (experiment, before) if hashes is None else ():
+                sha256 = entry.get("sha256", "")
+                if one is None or name not in one.datasets:
+                    continue
+                if entry.get("protocol") == protocol_of(one, name, sha256):
+                    hashes = fact_hashes(one, name, sha256)
+                    break
+            keys = identities(experiment, name, hashes or {})
+            now[name] = keys if hashes else dict.fromkeys(keys, "")
+    return [
+        Cell(record, identity)
+        for record in records
+        if (identity := now.get(record.dataset, {}).get(record.key[:3])) is not None
+    ]
 
 
 def check_leftover(
-    experiment: Experiment, store: Store, planned: Iterable[tuple[str, int, RecordKey]]
+    experiment: Experiment,
+    store: Store,
+    files: Mapping[str, str] = NO_FACTS,
+    planned: Iterable[tuple[str, int, RecordKey]] = (),
+    differences: str = "",
 ) -> None:
-    """Before any work, refuse rows of records.csv of another config that the plan does not compute again."""
-    stored = read_manifest(store)
+    """Before any work, refuse a stored job that cannot be read, and refuse to lose rows of records.csv.
+
+    Rows of another config are lost if they have no job and the plan does not replace them.
+    """
     again = set(planned)
     trials = {(dataset, split) for dataset, split, _ in again}
-    for dataset, split in store.stored():
-        if (dataset, split) not in trials and (job := store.read(dataset, split)):
-            again |= {(dataset, split, r.key) for r in job.records}
-    rows = ordered_records(experiment, stored_records(store, stored))
-    left = [r for r in rows if (r.dataset, r.split, r.key) not in again]
-    remedy = "choose another --output, or --force to compute all of it again"
-    check_protocol(experiment, left, stored, store, remedy)
+    jobs = {pair: store.read(*pair) for pair in store.stored() if pair not in trials}
+    known = read_manifest(store).get("data", {})
+    for name in experiment.datasets:
+        sha256 = files.get(name, known.get(name, {}).get("sha256", ""))
+        now = identities(experiment, name, fact_hashes(experiment, name, sha256))
+        lost = 0
+        for (_, split), cells in ((k, v) for k, v in store.rows.items() if k[0] == name):
+            job = jobs.get((name, split))
+            kept = {c.record.key for c in own_cells(now, cells)}
+            kept |= {r.key for r in job.records} if job else set()
+            left = {c.record.key for c in cells if split in experiment.splits} - kept
+            lost += sum((name, split, key) not in again for key in left)
+        if lost:
+            raise other_config(store, f"{lost} rows of {name} in records.csv", differences)
+
+
+def other_config(store: Store, what: str, differences: str = "") -> StoreError:
+    """Return the error for results that do not belong to the config, with the remedy."""
+    why = f" ({differences})" if differences else ""
+    return StoreError(
+        f"{what} were computed with another config{why}; choose another --output, or compute all of it "
+        f"again: kselect run CONFIG --output {printable(store.folder)}"
+    )
 
 
 def check_foreign(store: Store, kept: bool) -> None:
@@ -154,30 +235,6 @@ def foreign(store: Store, name: str) -> StoreError:
     )
 
 
-def run_again(store: Store) -> str:
-    """Return what to do about stored results that do not belong to the folder's config."""
-    return f"compute all of it again: kselect run CONFIG --output {printable(store.folder)} --force"
-
-
-def check_protocol(
-    experiment: Experiment,
-    left: Iterable[Record],
-    stored: Mapping[str, Any],
-    store: Store,
-    remedy: str,
-) -> None:
-    """Refuse rows of records.csv that would stay next to new ones but come from another config.
-
-    The message ends with the ``remedy``.
-    """
-    for name in dict.fromkeys(r.dataset for r in left):
-        entry = stored.get("data", {}).get(name, {})
-        if entry.get("protocol") != protocol_of(experiment, name, entry.get("sha256", "")):
-            raise StoreError(
-                f"records.csv holds rows of {name} that were computed with {store.other}; {remedy}"
-            )
-
-
 def ordered_records(experiment: Experiment, records: Iterable[Record]) -> list[Record]:
     """Return the records of the experiment by data set, split and method, in the order of its config."""
     datasets = {name: position for position, name in enumerate(experiment.datasets)}
@@ -203,6 +260,11 @@ def stored_records(store: Store, stored: Mapping[str, Any]) -> list[Record]:
         raise StoreError(
             f"{path}: changed since kselect wrote it; delete it, or restore its content"
         )
+    return parse_records(content, path)
+
+
+def parse_records(content: bytes, path: Path) -> list[Record]:
+    """Return the rows of a records.csv; ``path`` names the file in errors."""
     rows = csv.reader(io.StringIO(content.decode(), newline=""))
     if tuple(next(rows, ())) != COLUMNS:
         raise StoreError(f"{path}: not the columns of this version; kselect run again")
@@ -229,25 +291,34 @@ def csv_text(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 def seconds_text(experiment: Experiment, found: Gathered, store: Store) -> str:
     """Return the content of seconds.csv; rows of absent jobs stay as long as their records do.
 
-    Two runs of the same config differ in this file and in the manifest only.
+    The seconds of estimators stand in columns of their own. Two runs of the same config differ in this file and
+    in the manifest only.
     """
-    rows: dict[tuple[str, int], Sequence[object]] = {}
+    own = tuple(label for label in experiment.labels if label in experiment.estimators)
+    rows: dict[tuple[str, int], Mapping[str, object]] = {}
     try:
         with (store.folder / "seconds.csv").open(encoding="utf-8", newline="") as file:
             columns, *old = csv.reader(file)
-        if tuple(columns) == SECONDS_COLUMNS:
-            rows = {(row[0], int(row[1])): row for row in old if len(row) == len(columns)}
+        if tuple(columns[: len(SECONDS_COLUMNS)]) == SECONDS_COLUMNS:
+            known = (
+                dict(zip(columns, row, strict=True)) for row in old if len(row) == len(columns)
+            )
+            rows = {(row["dataset"], int(row["split"])): row for row in known}
     except (OSError, ValueError, csv.Error):
         pass  # no such file, or not one that kselect wrote
     for j in found.jobs:
-        spent = (round(j.seconds.get(k, 0.0), 4) for k in ("search", "test"))
-        rows[j.dataset, j.split] = [j.dataset, j.split, j.environment, *spent]
+        # A job of estimators only keeps what is known of the columns that were there before it.
+        before = rows.get((j.dataset, j.split), {}) if j.seconds else {}
+        facts = {"dataset": j.dataset, "split": j.split, "environment": j.environment}
+        spent = {k: round(v, 4) for k, v in j.seconds.items() if k in ("search", "test", *own)}
+        rows[j.dataset, j.split] = {"search": 0.0, "test": 0.0, **before, **facts, **spent}
     order = {name: position for position, name in enumerate(experiment.datasets)}
     here = {(r.dataset, r.split) for r in found.records} | {
         (j.dataset, j.split) for j in found.jobs
     }
     ordered = sorted(here & rows.keys(), key=lambda key: (order[key[0]], key[1]))
-    return csv_text(SECONDS_COLUMNS, (rows[key] for key in ordered))
+    names = (*SECONDS_COLUMNS, *own)
+    return csv_text(names, ([rows[key].get(name, "") for name in names] for key in ordered))
 
 
 def manifest(
@@ -270,9 +341,12 @@ def manifest(
     }
     for job in found.jobs:
         entry = data.setdefault(job.dataset, {"splits": {}})
-        entry |= {"sha256": job.data_sha256, "protocol": job.protocol}
+        entry["sha256"] = job.data_sha256
         entry["from"] = sources.get(job.dataset, entry.get("from", ""))
         entry["splits"][str(job.split)] = job.split_sha256
+    for name, entry in data.items():
+        entry["protocol"] = protocol_of(experiment, name, entry["sha256"])
+        entry["facts"] = fact_hashes(experiment, name, entry["sha256"])
     jobs = len({(r.dataset, r.split) for r in found.records})
     here = Counter(j.environment for j in found.jobs)
     before = found.manifest.get("environments", {})
@@ -303,8 +377,16 @@ def manifest(
 def read_manifest(store: Store) -> dict[str, Any]:
     """Return the stored manifest, empty if it is absent, damaged or changed."""
     try:
-        found = json.loads((store.folder / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return parse_manifest((store.folder / "manifest.json").read_bytes())
+    except OSError:
+        return {}
+
+
+def parse_manifest(content: bytes) -> dict[str, Any]:
+    """Return the facts of a manifest.json, empty if it is damaged or changed."""
+    try:
+        found = json.loads(content)
+    except ValueError:
         return {}
     if not isinstance(found, dict):
         return {}

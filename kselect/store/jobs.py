@@ -1,15 +1,18 @@
-"""The jobs of an experiment in results/<experiment>/jobs/: one checksummed file per split of a data set."""
+"""The jobs of an experiment in results/<experiment>/jobs/: one checksummed file per split of a data set.
+
+A clone of the repository has records.csv but no jobs; its rows count as stored cells too.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from kselect.core.job import RESULT_VERSION, Job
+from kselect.core.job import RESULT_VERSION, Cell, Job
 from kselect.core.record import Record, check_values
 from kselect.datasets.content import sha256_of
 from kselect.errors import DamagedJob, StoreError, WriteError
@@ -29,15 +32,10 @@ class OtherVersion(Exception):
 
 @dataclass
 class Store:
-    """The results folder of one experiment; ``differences`` tells in messages how the stored config differs."""
+    """The results folder of one experiment; ``rows`` are the cells of records.csv by data set and split."""
 
     folder: Path
-    differences: str = ""
-
-    @property
-    def other(self) -> str:
-        """Return the words of a message for results that do not belong to the config."""
-        return f"another config{self.differences and f' ({self.differences})'}"
+    rows: Mapping[tuple[str, int], tuple[Cell, ...]] = field(default_factory=dict)
 
     def job_path(self, dataset: str, split: int) -> Path:
         """Return ``jobs/<data set>/<split>.json``."""
@@ -63,6 +61,20 @@ class Store:
             raise StoreError(f"{path}: {error.strerror}") from None
         return job
 
+    def cells(self, dataset: str, split: int) -> tuple[Cell, ...]:
+        """Return the stored cells of one split, from its job and, if the job lacks them, from records.csv.
+
+        A damaged job has none: it is computed again.
+        """
+        try:
+            job = self.read(dataset, split)
+        except DamagedJob:
+            return ()
+        rows = self.rows.get((dataset, split), ())
+        if job is None:
+            return rows
+        return tuple({cell.record.key: cell for cell in (*rows, *job.cells)}.values())
+
     def stored(self) -> list[tuple[str, int]]:
         """Return data set and split of every job file without reading it; an unreadable folder is a StoreError."""
         folders = [p for p in listed(self.folder / "jobs") if p.is_dir()]
@@ -70,7 +82,7 @@ class Store:
         return [(p.parent.name, int(p.stem)) for p in paths if p.stem.isdigit()]
 
     def add(self, job: Job, fresh: bool) -> None:
-        """Write a job, and keep the stored records of other methods under the same protocol.
+        """Write a job, and keep the stored cells that it does not replace.
 
         A damaged file is replaced; with ``fresh``, so is one that cannot be read for another reason.
         """
@@ -83,10 +95,13 @@ class Store:
                     if not (fresh or isinstance(error, DamagedJob)):
                         raise
                     old = None
-                if old and old.protocol == job.protocol:
-                    records = {r.key: r for r in (*old.records, *job.records)}
+                if old and old.data_sha256 == job.data_sha256:
+                    cells = {cell.record.key: cell for cell in (*old.cells, *job.cells)}
                     sha256 = job.split_sha256 or old.split_sha256
-                    job = replace(job, split_sha256=sha256, records=tuple(records.values()))
+                    seconds = {**old.seconds, **job.seconds}
+                    job = replace(
+                        job, split_sha256=sha256, cells=tuple(cells.values()), seconds=seconds
+                    )
                 self.write(f"jobs/{job.dataset}/{job.split}.json", job_text(job))
         except OSError as error:
             raise StoreError(f"{self.folder}: cannot write: {error.strerror}") from None
@@ -129,8 +144,9 @@ def listed(folder: Path) -> list[Path]:
 
 def job_text(job: Job) -> str:
     """Return a job as JSON with one record per line, easy to read and to diff, and a checksum at its end."""
-    head = {k: v for k, v in asdict(replace(job, records=())).items() if k != "records"}
-    lines = ",\n  ".join(json.dumps(asdict(r), allow_nan=False) for r in job.records)
+    head = {k: v for k, v in asdict(replace(job, cells=())).items() if k != "cells"}
+    every = ({**asdict(cell.record), "identity": cell.identity} for cell in job.cells)
+    lines = ",\n  ".join(json.dumps(one, allow_nan=False) for one in every)
     facts = json.dumps({"version": RESULT_VERSION, **head}, allow_nan=False)
     body = f'{facts[:-1]},\n"records": [\n  {lines}\n],\n'
     return f'{body}"checksum": "{sha256_of(body.encode())}"}}\n'
@@ -144,11 +160,14 @@ def parse_job(content: bytes) -> Job:
         raise ValueError("its checksum is wrong")
     if data.pop("version") != RESULT_VERSION:
         raise OtherVersion
-    records = tuple(Record(**r) for r in data.pop("records"))
+    written = data.pop("records")
+    identities = [str(one.pop("identity")) for one in written]
+    records = [Record(**one) for one in written]
     for record in records:
-        for field in fields(record):  # text in place of a number would surface much later
-            value = getattr(record, field.name)
-            if not isinstance(value, TYPES.get(str(field.type), (str,))) or isinstance(value, bool):
-                raise ValueError(f"{field.name} is {value!r}")
+        for column in fields(record):  # text in place of a number would surface much later
+            value = getattr(record, column.name)
+            types = TYPES.get(str(column.type), (str,))
+            if not isinstance(value, types) or isinstance(value, bool):
+                raise ValueError(f"{column.name} is {value!r}")
         check_values(record)
-    return Job(records=records, **data)
+    return Job(cells=tuple(map(Cell, records, identities)), **data)

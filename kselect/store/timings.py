@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from kselect.core.experiment import Experiment
 from kselect.core.job import protocol_of
 from kselect.core.method import TABLE, Method
+from kselect.criteria import CRITERIA
 from kselect.datasets.dataset import Source
 from kselect.errors import ConfigError, StoreError
 from kselect.store.jobs import Store
@@ -60,7 +61,7 @@ class TimedMethod:
     def serves(self, method: Method, budget: float) -> bool:
         """Return whether it need not be measured again: same parameters, no failure, no smaller budget."""
         whole = all(s is None or s.whole for s in (self.paper, self.ours))
-        same = (self.method, self.params) == (method.label, method.text)
+        same = (self.method, self.params) == (method.label, timed_text(method))
         return same and not self.failure and (whole or self.budget >= budget)
 
 
@@ -86,11 +87,18 @@ class Timings:
         return replace(self, cells=(*others, cell))
 
 
+def timed_text(method: Method) -> str:
+    """Return the parameters of a method, with the checksum of the plug-in that provides its criterion."""
+    plugin = CRITERIA.plugins.get(method.criterion)
+    own = f"plug-in={plugin.sha256[:12]}" if plugin else ""
+    return ";".join(filter(None, (method.text, own)))
+
+
 def timed_methods(experiment: Experiment, dataset: str) -> tuple[Method, ...]:
-    """Return one method per column, with the experiment's own loss; figures and probes are not timed."""
+    """Return one criterion per column, with the experiment's own loss; figures and probes are not timed."""
     first: dict[str, Method] = {}
     for method in experiment.methods_on(dataset):
-        if method.part == TABLE and not method.at:
+        if method.part == TABLE and not (method.at or method.estimator):
             first.setdefault(method.label, method)
     return tuple(first.values())
 
@@ -126,7 +134,7 @@ def keep_current(experiment: Experiment, timings: Iterable[Timings]) -> list[Tim
     """Return the timings without cells whose parameters the experiment no longer has."""
     found = []
     for one in timings:
-        wanted = {(m.label, m.text) for m in timed_methods(experiment, one.dataset)}
+        wanted = {(m.label, timed_text(m)) for m in timed_methods(experiment, one.dataset)}
         cells = tuple(c for c in one.cells if (c.method, c.params) in wanted)
         found.append(replace(one, cells=cells))
     return [t for t in found if t.cells]

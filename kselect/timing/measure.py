@@ -31,6 +31,7 @@ from kselect.store.timings import (
     check_same,
     read_timings,
     timed_methods,
+    timed_text,
 )
 from kselect.timing.paper.base import Stopwatch, find_algorithm
 from kselect.timing.selections import (
@@ -162,7 +163,7 @@ def measure_dataset(
 
 def empty_cell(method: Method, settings: TimingSettings, failure: str = "") -> TimedMethod:
     """Return a cell without seconds."""
-    names = (method.label, method.criterion, method.folds, method.text)
+    names = (method.label, method.criterion, method.folds, timed_text(method))
     return TimedMethod(*names, None, None, None, settings.budget, settings.environment, failure)
 
 

@@ -51,7 +51,7 @@ def write_tables(
         "missing": absent,
     }
     store.write("timing.json", facts)
-    found = entries(timings, experiment.labels, published)
+    found = entries(timings, experiment.criteria, published)
     sheet = sheet_of(experiment, found, mine, absent)
     first, *others = sheet.printed
     for file in table_files(first, *others, tidy=tidy_table(found)):
@@ -84,7 +84,7 @@ def kept_sheet(
     if not mine:
         return None
     others = {t.dataset: OTHER_CONFIG for t in timings if t not in mine}
-    found = entries(mine, experiment.labels, published)
+    found = entries(mine, experiment.criteria, published)
     absent = {**facts.get("missing", {}), **others}
     return sheet_of(experiment, found, facts.get("environments", {}), absent)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ from click.testing import CliRunner, Result
 from kselect.cli.init import name_for
 from kselect.cli.main import cli
 from kselect.config.load import load_config
+from kselect.core.claim import KEYS
+from kselect.report import style
 from kselect.report.sections import FIGURES
 
 
@@ -97,3 +100,64 @@ def test_a_class_of_one_row_is_refused(tmp_path: Path, lone: str) -> None:
     rows = (f"{i},{label}" for i, label in enumerate(labels))
     (tmp_path / "t.csv").write_text("\n".join(["x,y", *rows]) + "\n")
     assert "a class has only one row" in str(typed("t.csv", "-o", "t.yaml").exception)
+
+
+def test_a_paper_passes_a_dry_run_at_once(tmp_path: Path) -> None:
+    """The three files load as they are, under any name; there is an example for each kind of claim."""
+    result = typed("--paper", "smith2024")
+    assert result.exit_code == 0, result.output
+    names = ("smith2024.yaml", "published/smith2024.yaml", "published/smith2024.csv")
+    for name in names:
+        assert f"written: {name}\n" in result.output
+        assert "my-paper" not in (tmp_path / name).read_text(encoding="utf-8")
+    dry = CliRunner().invoke(cli, ["run", "smith2024.yaml", "--dry-run", "--offline"])
+    assert dry.exit_code == 0, dry.output
+    experiment = load_config(tmp_path / "smith2024.yaml", FIGURES)
+    assert {claim.kind for claim in experiment.claims} == {*KEYS}
+    assert [claim.id for claim in experiment.claims if claim.untested] == []
+    assert any(claim.printed for claim in experiment.claims)
+    assert experiment.source is not None
+    assert experiment.source.unmatched == ()
+
+
+def test_a_paper_runs_and_gets_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example without its figures and learned widths, run and reported, has verdicts."""
+    assert typed("--paper", "smith2024").exit_code == 0
+    config, paper = Path("smith2024.yaml"), Path("published/smith2024.yaml")
+    lines = config.read_text(encoding="utf-8").partition("figures:")[0].splitlines()
+    kept = [line for line in lines if "ARD" not in line]
+    config.write_text("\n".join(kept).replace("[heart, sonar, thyroid]", "[heart, thyroid]"))
+    lines = paper.read_text(encoding="utf-8").splitlines()
+    paper.write_text("\n".join(line for line in lines if "ARD" not in line))
+    run = CliRunner().invoke(cli, ["run", "smith2024.yaml", "--offline", "-q"])
+    assert run.exit_code == 0, run.output
+    monkeypatch.setattr(style, "render", lambda canvas, kinds: dict.fromkeys(kinds, b"-"))
+    assert CliRunner().invoke(cli, ["report", "results/smith2024"]).exit_code == 0
+    with open("results/smith2024/tables/claims.csv", encoding="utf-8") as table:
+        verdicts = {row["id"]: row["verdict"] for row in csv.DictReader(table)}
+    for claim in ("1a", "1b", "1e", "2a", "5a", "5b", "5c"):
+        assert verdicts[claim] in ("supported", "mixed", "not supported")
+
+
+def test_a_paper_next_to_another_config(tmp_path: Path) -> None:
+    """--output names the config; its folder gets the files of the paper, and --force overwrites them."""
+    assert typed("--paper", "smith2024", "-o", "data/own.yaml").exit_code == 0
+    assert load_config(tmp_path / "data/own.yaml", FIGURES).paper == "smith2024"
+    assert "published/smith2024.yaml: already exists; --force overwrites it" in refusal(
+        "--paper", "smith2024", "-o", "data/other.yaml"
+    )
+    assert typed("--paper", "smith2024", "-o", "data/own.yaml", "-f").exit_code == 0
+
+
+def refusal(*arguments: str) -> str:
+    """Return why a command is refused."""
+    return str(typed(*arguments).exception)
+
+
+def test_papers_that_are_refused() -> None:
+    assert "comes with kselect; choose another name" in refusal("--paper", "ecml2014")
+    assert "is not a plain folder name" in refusal("--paper", "a/b")
+    assert "takes no files" in refusal("heart.csv", "--paper", "smith2024")
+    assert "name the data files, or a new paper with --paper NAME" in refusal()
+    Path("published").write_text("")
+    assert "published: File exists" in refusal("--paper", "smith2024")

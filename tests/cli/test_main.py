@@ -18,6 +18,7 @@ from kselect.criteria import CRITERIA, PROBES
 from kselect.datasets.registry import load_registry
 from kselect.kernels import KERNELS
 from kselect.learners import LEARNERS
+from kselect.packaged import packaged
 from kselect.report.sections import FIGURES
 
 
@@ -143,10 +144,15 @@ def test_guide(tmp_path: Path) -> None:
     run = CliRunner().invoke(cli, ["guide"])
     assert (run.exit_code, run.stderr) == (0, "")
     topics = {line.split()[0]: line.split(maxsplit=1)[1] for line in run.stdout.splitlines()}
-    assert set(topics) == {page.name.removesuffix(".md") for page in folder.iterdir()}
+    pages = {page.name.removesuffix(".md"): page for page in folder.iterdir()}
+    pages |= {
+        "changes": files("kselect") / "CHANGELOG.md",
+        "configs": packaged("configs") / "README.md",
+    }
+    assert set(topics) == set(pages)
     assert {"criteria", "model-files"} <= set(topics)
     for topic, title in topics.items():
-        text = (folder / f"{topic}.md").read_text(encoding="utf-8")
+        text = pages[topic].read_text(encoding="utf-8")
         assert text.startswith(f"# {title}\n")
         assert CliRunner().invoke(cli, ["guide", topic]).output == text
     wrong = kselect_in(tmp_path, "guide", "criterea")

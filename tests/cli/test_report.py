@@ -197,7 +197,7 @@ def test_results_of_another_config_say_how_to_compute_them_again(results: Path, 
     shutil.rmtree(results / gone, ignore_errors=True)
     line = refused(results.parent, "out")
     assert "computed with another config" in line
-    assert line.endswith("compute all of it again: kselect run CONFIG --output out --force")
+    assert line.endswith("compute all of it again: kselect run CONFIG --output out")
     again = line.partition("again: kselect ")[2].replace("CONFIG", "out/config.resolved.yaml")
     assert kselect_in(results.parent, *again.split(), "-q").returncode == 0
     assert kselect_in(results.parent, "report", "out").returncode == 0

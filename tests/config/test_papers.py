@@ -15,8 +15,8 @@ from kselect.config.papers import own_files, paper_file
 from kselect.core.claim import KEYS, Claim, Large
 from kselect.core.experiment import Experiment
 from kselect.core.method import Setting
-from kselect.datasets.fetch import packaged
 from kselect.errors import ConfigError
+from kselect.packaged import packaged
 from kselect.report.sections import FIGURES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -13,6 +12,8 @@ import pytest
 from experiments import message_of
 from problems import any_kernel, bias_of, numbered, problem_of, rows
 
+from kselect.contract.criteria import modified, unrepeatable, wrong_scores
+from kselect.contract.problem import score
 from kselect.criteria import CRITERIA, Criterion, find_criterion
 from kselect.errors import ConfigError
 from kselect.kernels import KERNELS
@@ -84,11 +85,6 @@ def numbers() -> Array:
     return found
 
 
-def score(criterion: Criterion, path: Path, folds: Folds, **options: Any) -> Array:
-    """Return a criterion's scores, with folds if it takes them."""
-    return criterion.function(path, *([folds] if criterion.takes_folds else []), **options)
-
-
 def bound(path: Path, learner: str, scores: Array) -> Array:
     """Return the bound of each score, which adds at most n terms of predictions within the bound of a fold.
 
@@ -109,36 +105,14 @@ def bound(path: Path, learner: str, scores: Array) -> Array:
 @EVERY
 def test_shape_range_and_repetition(criterion: Criterion, learner: str, kernel: str) -> None:
     """Scores have shape (n_ridges,), are finite or plus infinity, and repeat on the same and on a fresh path."""
-    path, folds = make(learner, kernel), Folds.from_numbers(numbers())
-    found = score(criterion, path, folds)
-    assert found.shape == (len(RIDGES),)
-    assert found.dtype == np.float64
-    assert (np.isfinite(found) | np.isposinf(found)).all()
-    np.testing.assert_array_equal(score(criterion, path, folds), found)
-    again = Folds.from_numbers(numbers())
-    np.testing.assert_array_equal(score(criterion, make(learner, kernel), again), found)
+    assert wrong_scores(criterion, make(learner, kernel)) == ""
+    assert unrepeatable(criterion, lambda: make(learner, kernel)) == ""
 
 
 @EVERY
 def test_nothing_is_modified(criterion: Criterion, learner: str, kernel: str) -> None:
     """A criterion changes neither the problem nor the results of others on the path, in any order."""
-    path, folds = make(learner, kernel), Folds.from_numbers(numbers())
-    problem = copy.deepcopy(path.problem)
-
-    def answers() -> list[Array]:
-        return [
-            path.decision(),
-            path.held_out(folds),
-            path.problem.matrix.spectrum,
-            path.fit().alpha,
-        ]
-
-    before = [a.copy() for a in answers()]
-    score(criterion, path, folds)
-    for name in ("X", "y", "K", "lams"):
-        np.testing.assert_array_equal(getattr(path.problem, name), getattr(problem, name))
-    for a, b in zip(answers(), before, strict=True):
-        np.testing.assert_array_equal(a, b)
+    assert modified(criterion, make(learner, kernel)) == ""
 
 
 @EVERY
@@ -215,15 +189,6 @@ def test_no_option_is_ignored(criterion: Criterion, parameter: Parameter, value:
     other = score(criterion, path, folds, **{**context, parameter.name: value})
     np.testing.assert_array_equal(same, base)
     assert np.abs(other - base).max() > 1e-6
-
-
-@pytest.mark.parametrize("name", [n for n, c in CRITERIA.items() if c.takes_folds])
-def test_folds_matter(name: str) -> None:
-    """Other folds give another score."""
-    path = some_path(CRITERIA[name])
-    one = score(CRITERIA[name], path, Folds.from_numbers(numbers()))
-    two = score(CRITERIA[name], path, Folds.from_numbers(numbers()[::-1]))
-    assert np.abs(one - two).max() > 1e-6
 
 
 @pytest.mark.parametrize(

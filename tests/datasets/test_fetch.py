@@ -41,12 +41,12 @@ from kselect.datasets.fetch import (
     default_cache,
     download,
     fetch_into_cache,
-    packaged,
     redacted,
     resolve,
 )
 from kselect.datasets.registry import DataSetInfo, find_dataset
 from kselect.errors import DataError
+from kselect.packaged import packaged
 
 CONTENT = b"-1 1:0.5 2:1\n1 2:-3\n1 1:2\n"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

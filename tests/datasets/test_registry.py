@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from kselect.datasets.fetch import packaged
 from kselect.datasets.registry import SITE, DataSetInfo, as_info, find_dataset, load_registry
 from kselect.errors import ConfigError
+from kselect.packaged import packaged
 
 ENTRIES = load_registry().values()
 

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,14 @@ from launch import launched
 import kselect
 from kselect.core.job import RESULT_VERSION
 from kselect.run.scheduler import DIED_TWICE
-from kselect.run.workers import DaskExecutor, DaskWorkers, check_alive, worker_died
+from kselect.run.workers import (
+    VERSION,
+    DaskCall,
+    DaskExecutor,
+    DaskWorkers,
+    check_alive,
+    worker_died,
+)
 
 pytest.importorskip(
     "distributed", reason="distributed is not installed: pip install 'kselect[dask]'"
@@ -256,22 +263,70 @@ def workers(address: str) -> int:
         return len(client.nthreads())  # type: ignore[no-untyped-call]
 
 
-def test_jobs_whose_workers_have_ended_are_cancelled() -> None:
+class Submitted:
+    """A call on a cluster that ends when a test says so."""
+
+    status = "pending"
+
+    def __init__(self) -> None:
+        self.followers: list[Any] = []
+
+    def add_done_callback(self, follower: Any) -> None:
+        self.followers.append(follower)
+
+    def cancel(self) -> None:
+        self.end("cancelled")
+
+    def end(self, status: str) -> None:
+        self.status = status
+        for follower in self.followers:
+            follower(self)
+
+    def result(self) -> str:
+        if self.status != "finished":
+            raise RuntimeError(self.status)
+        return "done"
+
+
+def test_jobs_whose_workers_have_ended_move_once() -> None:
     """dask would wait for ever for a worker at an address that does not come back."""
+    here = ["a"]
+    submitted: list[Submitted] = []
 
     class Client:
         status = "running"
 
         def nthreads(self) -> dict[str, int]:
-            return {"b": 1}
+            return dict.fromkeys(here, 1)
 
-        def get_executor(self, **_: object) -> None: ...
+        def run(self, *_: object, workers: list[str], **__: object) -> dict[str, str]:
+            return dict.fromkeys(workers, VERSION)
 
-    workers = DaskWorkers(Client(), print)  # type: ignore[arg-type]
-    executor = DaskExecutor(workers)
-    lost: Future[Any] = Future()
-    kept: Future[Any] = Future()
-    executor.allowed = {lost: ["a"], kept: ["a", "b"]}
+        def submit(self, *_: object, workers: list[str], **__: object) -> Submitted:
+            submitted.append(Submitted())
+            return submitted[-1]
+
+    executor = DaskExecutor(DaskWorkers(Client(), print))  # type: ignore[arg-type]
+    first, second = executor.submit(len), executor.submit(len)
     check_alive(executor)
-    assert lost.cancelled()
-    assert not kept.cancelled()
+    assert len(submitted) == 2
+    here[:] = ["b"]
+    check_alive(executor)
+    assert [call.workers for call in executor.calls] == [["b"], ["b"]]
+    submitted[2].end("finished")
+    assert first.result(0) == "done"
+    assert not second.done()
+    here[:] = ["c"]
+    check_alive(executor)
+    assert len(submitted) == 4
+    with pytest.raises(CancelledError):
+        second.result(0)
+
+
+def test_a_cancelled_call_has_lost_its_worker() -> None:
+    """A future that never finishes would stop the run."""
+    call = DaskCall(Submitted(), ["a"], lambda: (Submitted(), ["b"]))  # type: ignore[arg-type]
+    call.follow()
+    call.submitted.cancel()  # type: ignore[no-untyped-call]
+    with pytest.raises(CancelledError):
+        call.outcome.result(0)

@@ -23,7 +23,7 @@ from experiments import (
 )
 from slurm import install, state
 
-from kselect.run.job_array import NO_PROGRESS, ArrayOptions, Part, reason
+from kselect.run.job_array import NO_PROGRESS, ArrayOptions, ArrayPart, reason
 
 pytest.importorskip("submitit", reason="submitit is not installed: pip install 'kselect[slurm]'")
 
@@ -194,9 +194,9 @@ def test_parts_store_jobs_only(tmp_path: Path, expected: bytes) -> None:
     assert records(out) == expected
 
 
-def part(file: Path, minutes: int) -> Part:
+def part(file: Path, minutes: int) -> ArrayPart:
     """Return a part with one job."""
-    return Part("1/1", lambda _: "", (file,), minutes)
+    return ArrayPart("1/1", lambda _: "", (file,), minutes)
 
 
 def test_a_part_without_progress_is_not_queued_again(tmp_path: Path) -> None:

@@ -146,14 +146,16 @@ def test_workers_import_nothing_from_the_current_folder(tmp_path: Path) -> None:
 
 
 def test_a_narrow_trial_run_in_a_clone(tmp_path: Path) -> None:
-    """A clone has the table but no jobs: a narrower run keeps the table, and the report covers all of it."""
+    """A clone has the table but no jobs: its rows are stored cells, and a forced part keeps the others."""
     write_config(tmp_path)
     assert kselect_in(tmp_path, "run", "small.yaml", "-o", "out").returncode == 0
     before = records(tmp_path / "out")
     shutil.rmtree(tmp_path / "out/jobs")
     narrow = ("-d", "heart", "-c", "5-CV", "--splits", "2")
-    assert kselect_in(tmp_path, "run", "small.yaml", "-o", "out", *narrow).returncode == 0
-    assert len(job_files(tmp_path / "out")) == 2
-    assert records(tmp_path / "out") == before
+    for more, jobs in ((), 0), (("--force",), 2):
+        run = kselect_in(tmp_path, "run", "small.yaml", "-o", "out", *narrow, *more)
+        assert run.returncode == 0
+        assert len(job_files(tmp_path / "out")) == jobs
+        assert records(tmp_path / "out") == before
     assert kselect_in(tmp_path, "report", "out").returncode == 0
     assert records(tmp_path / "out") == before

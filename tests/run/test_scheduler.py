@@ -35,13 +35,13 @@ from experiments import (
     write_config,
 )
 
+from kselect.errors import without_folders
 from kselect.run.scheduler import DIED_TWICE
 from kselect.run.workers import (
     WORKER_ENVIRONMENT,
     local_executor,
     run_safely,
     stop,
-    without_folders,
 )
 
 
@@ -199,7 +199,7 @@ def test_dry_run(tmp_path: Path) -> None:
     before = snapshot(tmp_path)
     run = kselect_in(tmp_path, "run", "small.yaml", "-o", "out", "--dry-run")
     assert run.returncode == 0
-    assert f"small: {JOBS} jobs to run, 0 done already" in run.stderr
+    assert f"small: 0 cells stored, 18 to compute; {JOBS} jobs to run" in run.stderr
     assert "heart: embedded" in run.stderr
     assert re.fullmatch(r"about (\d+:\d\d|a second) with -j 1\n", run.stdout)
     assert snapshot(tmp_path) == before
@@ -326,25 +326,46 @@ def test_quiet_and_verbose(done: Path) -> None:
 
 
 def test_another_config(done: Path) -> None:
+    """A wider grid is computed again, after the key is named; the result is that of a run from the start."""
     write_config(done, SMALL.replace("2^-2:2^3", "2^-2:2^4"))
-    line = refused(done, "run", "small.yaml", "-o", "out")
-    assert "out/jobs/" in line
-    named = "another config (kernels.gaussian.tau: 2^-2:2^3 there, 2^-2:2^4 here)"
-    assert named in line
-    assert "--output" in line
-    assert "--force" in line
-    forced = kselect_in(done, "run", "small.yaml", "-o", "out", "--force")
-    assert forced.returncode == 0
-    assert f"{JOBS} jobs to run" in forced.stderr
+    named = "18 of them are stored but no longer valid: kernels.gaussian.tau: 2^-2:2^3 there, 2^-2:2^4 here"
+    dry = kselect_in(done, "run", "small.yaml", "-o", "out", "--dry-run")
+    assert named in dry.stderr
+    run = kselect_in(done, "run", "small.yaml", "-o", "out")
+    assert run.returncode == 0
+    assert f"small: 0 cells stored, 18 to compute; {JOBS} jobs to run" in run.stderr
+    assert named in run.stderr
+    assert kselect_in(done, "run", "small.yaml", "-o", "fresh").returncode == 0
+    assert records(done / "out") == records(done / "fresh")
 
 
 def test_another_config_for_a_part(done: Path) -> None:
-    """Jobs outside a run are gathered with its own, so they must have the same config."""
+    """Jobs outside a run stay, but are not gathered with those of another config."""
     write_config(done, SMALL.replace("2^-2:2^3", "2^-2:2^4"))
-    shutil.rmtree(done / "out/jobs/sonar")
-    assert "another config" in refused(done, "run", "small.yaml", "-o", "out", "-d", "sonar")
-    line = refused(done, "run", "small.yaml", "-o", "out", "-d", "sonar", "--force")
-    assert "another config" in line
+    before = stamps(done / "out")
+    assert kselect_in(done, "run", "small.yaml", "-o", "out", "-d", "sonar").returncode == 0
+    kept = {name for name, stamp in stamps(done / "out").items() if stamp == before[name]}
+    assert kept == {name for name in before if "sonar" not in name}
+    rows = records(done / "out").decode().splitlines()[1:]
+    assert {row.partition(",")[0] for row in rows} == {"sonar"}
+    write_config(done)
+    again = kselect_in(done, "run", "small.yaml", "-o", "out")
+    assert "small: 12 cells stored, 6 to compute" in again.stderr
+
+
+def test_rows_without_jobs_are_not_lost(done: Path) -> None:
+    """In a clone without jobs, a part of another config would drop the other rows of records.csv."""
+    shutil.rmtree(done / "out/jobs")
+    stored = kselect_in(done, "run", "small.yaml", "-o", "out", "--dry-run")
+    assert "small: 18 cells stored, 0 to compute" in stored.stderr
+    write_config(done, SMALL.replace("2^-2:2^3", "2^-2:2^4"))
+    before = records(done / "out")
+    for more in ((), ("--force",)):
+        line = refused(done, "run", "small.yaml", "-o", "out", "-d", "sonar", *more)
+        assert "12 rows of heart in records.csv were computed with another config (kernels." in line
+        assert "choose another --output" in line
+    assert records(done / "out") == before
+    assert kselect_in(done, "run", "small.yaml", "-o", "out").returncode == 0
 
 
 def test_report_of_another_config(done: Path) -> None:
@@ -353,16 +374,17 @@ def test_report_of_another_config(done: Path) -> None:
     assert "another config" in refused(done, "report", "out")
 
 
-def test_another_data_file(done: Path) -> None:
+def test_another_data_file(done: Path, reference: Path) -> None:
     path = done / "out/jobs/sonar/2.json"
     facts = json.loads(path.read_text())
     forge(path, facts["data_sha256"], "0" * 64)
-    for flags in ((), ("-d", "heart")):
-        line = refused(done, "run", "small.yaml", "-o", "out", *flags)
-        if not flags:
-            assert "another file of sonar (sha256 000000000000..., now " in line
-    again = kselect_in(done, "run", "small.yaml", "-o", "out", "--force", "-d", "sonar")
-    assert again.returncode == 0
+    for cell in facts["records"]:
+        forge(path, cell["identity"], "0" * 16)
+    part = kselect_in(done, "run", "small.yaml", "-o", "out", "-d", "heart")
+    assert part.returncode == 0
+    again = kselect_in(done, "run", "small.yaml", "-o", "out")
+    assert "2 of them are stored but no longer valid: another config, data file" in again.stderr
+    assert records(done / "out") == records(reference)
 
 
 def test_a_job_of_another_version(done: Path) -> None:

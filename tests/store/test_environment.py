@@ -31,6 +31,8 @@ def test_facts() -> None:
     found = describe_environment()
     assert found["python"] == platform.python_version()
     assert found["cpu"]
+    assert found["cores"] >= 1
+    assert float(found["memory"].removesuffix(" GiB")) > 0
     assert found["packages"]["numpy"]
     assert all(pool["num_threads"] >= 1 for pool in found["blas"])
     text = json.dumps(found)
@@ -75,6 +77,17 @@ def test_without_git(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(environment, "HERE", tmp_path / "kselect")
     monkeypatch.setenv("PATH", "")
     assert git_state() is None
+
+
+def test_cores_and_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cores are those that the process may use; a container's limit of the memory counts."""
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    assert describe_environment()["cores"] == 1
+    monkeypatch.setattr("kselect.numerics.memory.CONTROL_GROUP", tmp_path)
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for text, size in (("max\n", whole), (f"{2**29}\n", 2**29), (f"{2**70}\n", whole)):
+        (tmp_path / "memory.max").write_text(text)
+        assert describe_environment()["memory"] == f"{size / 2**30:.1f} GiB"
 
 
 AVX2 = {"sse2", "avx", "avx2", "fma"}

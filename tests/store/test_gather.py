@@ -20,9 +20,11 @@ from kselect.datasets.dataset import Source
 from kselect.errors import StoreError
 from kselect.run.trial import failed_job
 from kselect.store.gather import (
+    check_leftover,
     csv_text,
     gather,
     read_manifest,
+    read_rows,
     stored_records,
     write_gathered,
 )
@@ -93,12 +95,33 @@ def test_only_jobs_of_the_config_are_gathered(experiment: Experiment, store: Sto
     }
 
 
-def test_jobs_of_another_config_are_refused(
+def test_jobs_of_another_config_are_not_gathered(
     tmp_path: Path, experiment: Experiment, store: Store
 ) -> None:
-    with pytest.raises(StoreError, match=r"jobs/heart/0\.json was computed with another config"):
-        write_gathered(replace(experiment, seed=1), store)
+    other = replace(experiment, seed=1)
+    assert write_gathered(other, store).records == ()
     assert not (tmp_path / "records.csv").exists()
+    fill(other, store, [("heart", 1)], "other")
+    found = write_gathered(other, store).records
+    assert {(r.dataset, r.split) for r in found} == {("heart", 1)}
+
+
+def test_jobs_of_another_data_file_are_not_gathered(experiment: Experiment, store: Store) -> None:
+    """Without a file at hand, the one in the manifest counts; its jobs stay together."""
+    write_gathered(experiment, store)
+    for method in experiment.methods:
+        trial = Trial("heart", 0, (method,), Source(Path("x"), "cache", "another"))
+        store.add(failed_job(experiment, trial, "why"), fresh=False)
+
+    def splits(files: dict[str, str]) -> set[int]:
+        return {r.split for r in gather(experiment, store, files).records if r.dataset == "heart"}
+
+    assert splits({"heart": "another"}) == {0}
+    assert splits({"heart": "heart"}) == splits({}) == {0, 1, 2}
+    store.rows = {}
+    shutil.rmtree(store.folder / "jobs/sonar")
+    (store.folder / "records.csv").unlink()
+    assert splits({}) == {1, 2}
 
 
 def test_seconds_have_a_file_of_their_own(tmp_path: Path, gathered: Store) -> None:
@@ -196,11 +219,43 @@ def test_rows_of_another_config_are_refused(
     shutil.rmtree(tmp_path / "jobs")
     other = replace(experiment, seed=1)
     fill(other, gathered, [("heart", 1)], "other")
-    with pytest.raises(StoreError, match="holds rows of heart that were computed with another"):
-        write_gathered(other, gathered)
+    gathered.rows = read_rows(other, gathered, experiment)
+    with pytest.raises(StoreError, match=r"8 rows of heart in records\.csv were"):
+        check_leftover(other, gathered)
+    gathered.rows = read_rows(experiment, gathered)
+    check_leftover(experiment, gathered)
     everything = [(n, s) for n in experiment.datasets for s in range(3)]
     fill(other, gathered, everything, "other")
+    gathered.rows = read_rows(other, gathered)
+    check_leftover(other, gathered)
     assert len(write_gathered(other, gathered).records) == 36
+
+
+def without_facts(store: Store) -> None:
+    """Write the manifest as versions did that knew one hash per data set only."""
+    facts = read_manifest(store)
+    for entry in facts["data"].values():
+        del entry["facts"]
+    checksum = sha256_of(json.dumps(facts, sort_keys=True).encode())
+    store.write("manifest.json", {**facts, "checksum": checksum})
+
+
+def test_rows_of_a_manifest_without_facts(
+    tmp_path: Path, experiment: Experiment, gathered: Store
+) -> None:
+    """They belong to the config with the hash of the manifest, or to the one that the folder keeps."""
+    shutil.rmtree(tmp_path / "jobs")
+    without_facts(gathered)
+    wider = replace(experiment, lam=replace(experiment.lam, values=(0.001, 0.1, 10.0)))
+    for one, before, count in (
+        (experiment, None, 36),
+        (wider, None, 0),
+        (wider, experiment, 36),
+        (replace(experiment, seed=1), experiment, 0),
+    ):
+        gathered.rows = read_rows(one, gathered, before)
+        assert sum(map(len, gathered.rows.values())) == 36
+        assert len(gather(one, gathered).records) == count
 
 
 def test_a_changed_table_is_refused(

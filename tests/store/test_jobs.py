@@ -12,11 +12,22 @@ from experiments import forge, load_config, write_config
 from problems import learners
 
 from kselect.core.experiment import Experiment
-from kselect.core.job import LEARNER_VERSIONS, Job, Trial, protocol_of
+from kselect.core.job import (
+    LEARNER_VERSIONS,
+    SEARCH_VERSIONS,
+    Cell,
+    Job,
+    Trial,
+    fact_hashes,
+    identities,
+    missing_methods,
+    protocol_of,
+)
 from kselect.core.method import Choice, LamGrid
 from kselect.core.record import record_keys
 from kselect.datasets.dataset import Source
 from kselect.errors import StoreError
+from kselect.kernels import KERNELS
 from kselect.run.trial import failed_job
 from kselect.store.jobs import Store, job_text
 
@@ -45,7 +56,8 @@ def job_of(experiment: Experiment, trial: Trial, error: float = 0.25) -> Job:
     }
     good = (replace(r, status="ok", **values) for r in job.records)
     known = {"split_sha256": "b" * 64, "environment": "env"}
-    return replace(job, records=tuple(good), seconds={"search": 1.5, "test": 0.25}, **known)
+    cells = tuple(map(Cell, good, (cell.identity for cell in job.cells)))
+    return replace(job, cells=cells, seconds={"search": 1.5, "test": 0.25}, **known)
 
 
 def add(
@@ -80,13 +92,28 @@ def test_other_methods_are_kept(tmp_path: Path, experiment: Experiment) -> None:
         ]  # fmt: skip
 
 
-def test_another_protocol_is_dropped(tmp_path: Path, experiment: Experiment) -> None:
-    store = Store(tmp_path)
+def test_cells_of_another_config_stay_until_they_are_replaced(
+    tmp_path: Path, experiment: Experiment
+) -> None:
+    """A job may hold cells of several configs; each knows its own."""
+    store, other = Store(tmp_path), replace(experiment, seed=1)
     add(store, experiment, "5-CV")
-    add(store, replace(experiment, seed=1), "5-KS")
-    job = store.read("heart", 0)
-    assert job is not None
-    assert {r.method for r in job.records} == {"5-KS"}
+    add(store, other, "5-KS")
+    both = trial_of(experiment, "5-CV", "5-KS")
+    cv, ks = experiment.methods
+    assert missing_methods(experiment, both, store.cells("heart", 0), False) == (ks,)
+    assert missing_methods(other, both, store.cells("heart", 0), False) == (cv,)
+    add(store, other, "5-CV")
+    assert missing_methods(other, both, store.cells("heart", 0), False) == ()
+    assert missing_methods(experiment, both, store.cells("heart", 0), False) == (cv, ks)
+
+
+def test_cells_of_another_data_file_are_dropped(tmp_path: Path, experiment: Experiment) -> None:
+    store, trial = Store(tmp_path), trial_of(experiment, "5-KS")
+    add(store, experiment, "5-CV")
+    source = replace(SOURCE, sha256="c" * 64)
+    store.add(job_of(experiment, replace(trial, source=source)), fresh=False)
+    assert {cell.record.method for cell in store.cells("heart", 0)} == {"5-KS"}
 
 
 def test_another_version_is_replaced_only_with_force(
@@ -107,14 +134,13 @@ def test_another_version_is_replaced_only_with_force(
 def test_pending(tmp_path: Path, experiment: Experiment) -> None:
     store = Store(tmp_path)
     store.add(failed_job(experiment, trial_of(experiment, "5-CV"), "why"), fresh=False)
-    job = store.read("heart", 0)
-    assert job is not None
+    cells, every = store.cells("heart", 0), trial_of(experiment, "5-CV", "5-KS")
     cv, ks = experiment.methods
-    assert job.pending(experiment, (cv, ks), False) == (ks,)
-    assert job.pending(experiment, (cv, ks), True) == (cv, ks)
+    assert missing_methods(experiment, every, cells, False) == (ks,)
+    assert missing_methods(experiment, every, cells, True) == (cv, ks)
     # One more lam in the config has an empty cell.
     more = replace(experiment, lam=LamGrid((*experiment.lam.values, 1.0), "fixed"))
-    assert job.pending(more, (cv,), False) == (cv,)
+    assert missing_methods(more, replace(every, methods=(cv,)), cells, False) == (cv,)
 
 
 def test_a_cell_contains_the_definition_of_its_label(experiment: Experiment) -> None:
@@ -139,7 +165,7 @@ def test_a_new_record_replaces_the_old_one(tmp_path: Path, experiment: Experimen
     store, trial = Store(tmp_path), trial_of(experiment, "5-CV")
     add(store, experiment, "5-CV", error=0.25)
     new = job_of(experiment, trial, 0.5)
-    store.add(replace(new, records=new.records[:1]), fresh=False)
+    store.add(replace(new, cells=new.cells[:1]), fresh=False)
     job = store.read("heart", 0)
     assert job is not None
     assert [r.error for r in job.records] == [0.5, 0.25]
@@ -206,6 +232,64 @@ def test_identity_ignores_additions(
     experiment: Experiment, change: Callable[[Experiment], Experiment]
 ) -> None:
     assert protocol_of(change(experiment), "heart", "a") == protocol_of(experiment, "heart", "a")
+
+
+def identity(experiment: Experiment, **changed: Any) -> str:
+    """Return the identity of the first method, with some of its fields changed."""
+    method = replace(experiment.methods[0], **changed)
+    one = replace(experiment, methods=(*experiment.methods, method))
+    asked = one.methods_on("heart")[-1]
+    known = identities(one, "heart", fact_hashes(one, "heart", "a"))
+    return known[asked.part, asked.label, asked.text]
+
+
+WIDER: dict[str, Callable[[Experiment], Experiment]] = {
+    "kernels": lambda e: replace(e, kernels=e.kernels[1:]),
+    "fixed lam": lambda e: replace(e, lam=LamGrid((*e.lam.values, 1.0), "fixed")),
+    "tune-folds": lambda e: replace(e, tune_folds=7),
+    "search": lambda e: replace(e, search="pruned"),
+    "seed": lambda e: replace(e, seed=1),
+}
+GAUSSIAN = KERNELS["gaussian"].of({"tau": 2.0})
+# What a method depends on, of the keys above.
+DEPENDS: list[tuple[dict[str, Any], set[str]]] = [
+    ({}, {"kernels", "search", "seed"}),
+    ({"tuned": (("average", ("points",)),)}, {"kernels", "search", "seed", "tune-folds"}),
+    ({"fixed": GAUSSIAN, "lam": 0.1}, {"seed"}),
+    ({"everywhere": True, "part": "map"}, {"seed"}),
+    ({"search": Choice("flkl"), "kernel": "ard"}, {"seed"}),
+    ({"criterion": "R_emp", "part": "figure", "at": "5-CV"}, {"kernels", "search", "seed"}),
+]
+
+
+@pytest.mark.parametrize("key", WIDER)
+@pytest.mark.parametrize("case", range(len(DEPENDS)))
+def test_a_cell_depends_on_what_determines_it_and_on_nothing_else(
+    experiment: Experiment, case: int, key: str
+) -> None:
+    changed, depends = DEPENDS[case]
+    differs = identity(WIDER[key](experiment), **changed) != identity(experiment, **changed)
+    assert differs == (key in depends)
+
+
+def test_a_selected_lam_depends_on_its_grid(experiment: Experiment) -> None:
+    one = replace(experiment, lam=LamGrid((0.1, 1.0), "select"))
+    more = replace(experiment, lam=LamGrid((0.1, 1.0, 10.0), "select"))
+    assert identity(one) != identity(more)
+    flkl: dict[str, Any] = {"search": Choice("flkl"), "kernel": "ard"}
+    assert identity(one, **flkl) == identity(more, **flkl)
+
+
+def test_versions_of_a_search_and_of_a_scoring_learner_are_of_their_cells_only(
+    experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flkl: dict[str, Any] = {"search": Choice("flkl"), "kernel": "ard"}
+    scored: dict[str, Any] = {"scored_by": (("classification", Choice("svm")),)}
+    before = [identity(experiment, **one) for one in ({}, flkl, scored)]
+    monkeypatch.setitem(SEARCH_VERSIONS, "flkl", 999)
+    monkeypatch.setitem(LEARNER_VERSIONS, "svm", 999)
+    after = [identity(experiment, **one) for one in ({}, flkl, scored)]
+    assert [a == b for a, b in zip(before, after, strict=True)] == [True, False, False]
 
 
 def test_not_a_number_is_never_written(tmp_path: Path, experiment: Experiment) -> None:

@@ -14,9 +14,9 @@ from problems import learners
 
 from kselect.core.experiment import Experiment
 from kselect.core.method import LamGrid
-from kselect.datasets.fetch import packaged
 from kselect.errors import DataError
 from kselect.kernels.gaussian import Gaussian
+from kselect.packaged import packaged
 from kselect.report.writers import write_csv, write_latex, write_markdown
 from kselect.stats.sources import read_seconds
 from kselect.store.timings import Seconds, TimedMethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from kselect.report.claims.scope import (
     planned_splits,
     too_few,
 )
-from kselect.report.words import describe_edges, mark_label, show_counts, title_setting
+from kselect.report.words import describe_edges, label_of, show_counts, title_setting
 from kselect.stats.comparison import Contest, WinTieLoss, add_up, contest
 from kselect.stats.diagnostics import leaning
 from kselect.stats.samples import SplitErrors, match, t_test
@@ -56,17 +56,21 @@ def judge_errors(study: Study, claim: Claim, loss: str) -> Finding:
     here = set(comparison.methods)
     pairs = [p for p in find_pairs(study.experiment, claim) if here.issuperset(p)]
     splits = planned_splits(study, loss, datasets)
-    contests = [
-        (setting, contest(a, b, cells, splits))
-        for setting, cells in comparison.cells.items()
+    # Two estimators have the same errors under every setting, which count once.
+    compared = [
+        (setting, a, b)
+        for i, setting in enumerate(s for s in comparison.cells if claim.setting in (None, s))
         for a, b in pairs
+        if not (i and comparison.estimators.issuperset((a, b)))
     ]
+    contests = [(s, contest(a, b, comparison.cells[s], splits)) for s, a, b in compared]
     outcomes = (o for _, one in contests for o in one.outcomes)
     total = add_up("", "", outcomes, sum(one.planned for _, one in contests))
     withheld = withhold(total.pairs, total.planned)
     if withheld == "no numbers":
         return nothing()
-    effect = error_effect(study, pairs, comparison.cells.values(), list(splits))
+    found = [(comparison.cells[setting], a, b) for setting, a, b in compared]
+    effect = error_effect(study, found, list(splits))
     labels = {label for pair in pairs for label in pair}
     reason = too_few(total.pairs, total.planned, "pairs of test errors") if withheld else ""
     if not withheld and not sum(total.by_ttest):
@@ -102,7 +106,7 @@ def contest_table(study: Study, claim: Claim, contests: Sequence[tuple[Setting, 
     rows = tuple(
         (
             title_setting(setting) or setting.text,
-            " against ".join(mark_label(m, study.reconstructed) for m in (c.method, c.rival)),
+            " against ".join(label_of(m, study) for m in (c.method, c.rival)),
             *map(show_counts, (c.by_mean, c.by_ttest, c.by_corrected)),
             withhold(c.pairs, c.planned) or rule(c.by_mean, c.by_ttest),
         )
@@ -112,37 +116,44 @@ def contest_table(study: Study, claim: Claim, contests: Sequence[tuple[Setting, 
 
 
 def error_effect(
-    study: Study,
-    pairs: Sequence[tuple[str, str]],
-    settings: Iterable[Cells],
-    datasets: Sequence[str],
+    study: Study, compared: Sequence[tuple[Cells, str, str]], datasets: Sequence[str]
 ) -> Effect:
-    """Return the median over data sets of the mean paired difference, in points or in % of the second's error.
+    """Return the effect of pairs of methods over data sets of an experiment."""
+    regressions = {d for d in datasets if study.experiment.info(d).task == "regression"}
+    return pair_effect(compared, datasets, regressions)
 
-    A data set with several comparisons (pairs and settings) has their mean. For one data set, return the mean
-    over its splits with the corrected t interval.
+
+def pair_effect(
+    compared: Sequence[tuple[Cells, str, str]], datasets: Sequence[str], relative: Set[str]
+) -> Effect:
+    """Return the median over data sets of the mean paired difference.
+
+    Differences are in points, on the ``relative`` data sets in % of the second's error. A data set with several
+    comparisons (pairs and settings) has their mean. For one data set, return the mean over its splits with the
+    corrected t interval.
     """
     values: list[list[float]] = []
-    cells_of = list(settings)
+    unit = BOTH if 0 < len(relative) < len(datasets) else RELATIVE if relative else POINTS
     for dataset in datasets:
-        matched = [match(c[dataset, a], c[dataset, b]) for c in cells_of for a, b in pairs]
+        matched = [match(c[dataset, a], c[dataset, b]) for c, a, b in compared]
         matched = [m for m in matched if m.a.runs]
-        regression = study.experiment.info(dataset).task == "regression"
         if len(datasets) == 1 and matched:
             splits = frozenset.intersection(*(frozenset(m.a.errors) for m in matched))
             both = [match(m.a.on(splits), m.b.on(splits)) for m in matched]
             if splits:
-                scale = math.fsum(m.b.mean for m in both) / len(both) / 100 if regression else 1.0
+                mean = math.fsum(abs(m.b.mean) for m in both) / len(both)
                 differences = np.mean([m.difference for m in both], axis=0)
-                unit = unit_of(study, datasets)
+                scale = mean / 100 if relative else 1.0
                 return mean_effect(differences, both[0].test_over_train, unit, scale)
         found = [
-            100 * (m.a.mean - m.b.mean) / m.b.mean if regression else m.a.mean - m.b.mean
+            100 * (m.a.mean - m.b.mean) / abs(m.b.mean)
+            if dataset in relative
+            else m.a.mean - m.b.mean
             for m in matched
-            if not regression or m.b.mean > 0
+            if dataset not in relative or m.b.mean
         ]
         values += [[math.fsum(found) / len(found)]] if found else []
-    return median_effect(values, unit_of(study, datasets))
+    return median_effect(values, unit)
 
 
 def unit_of(study: Study, datasets: Iterable[str]) -> str:
@@ -154,6 +165,7 @@ def unit_of(study: Study, datasets: Iterable[str]) -> str:
 def judge_setting(study: Study, claim: Claim, loss: str) -> Finding:
     """Judge the claim that a setting gives good results: the best error there against the best of all settings."""
     comparison, datasets = study.comparison(loss), find_datasets(study, claim)
+    methods = [m for m in comparison.methods if m not in comparison.estimators]  # without lam
     wanted = claim.setting
     own = [
         s
@@ -166,7 +178,7 @@ def judge_setting(study: Study, claim: Claim, loss: str) -> Finding:
         every = {
             (setting, m): cells[dataset, m]
             for setting, cells in comparison.cells.items()
-            for m in comparison.methods
+            for m in methods
         }
         planned += len(every) * comparison.splits[dataset]
         found += sum(c.runs for c in every.values())

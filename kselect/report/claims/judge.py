@@ -52,8 +52,12 @@ def judge_claims(study: Study) -> tuple[Judged, ...]:
 
 
 def judge_others(study: Study) -> tuple[Judged, ...]:
-    """Judge every claim with the other losses and in every variant that was run, and keep those with numbers."""
+    """Judge every claim with the other losses and in every variant that was run, and keep those with numbers.
+
+    A variant that only adds columns has the same numbers, and claims of its own in its own report.
+    """
     experiment = study.experiment
+    readings = {v.name for v in experiment.variants if v.reading}
     found = [
         Judged(claim, "", loss, find(study, claim, loss))
         for claim in experiment.claims
@@ -63,6 +67,7 @@ def judge_others(study: Study) -> tuple[Judged, ...]:
     found += [
         Judged(claim, name, "", find(variant, claim, variant.experiment.loss))
         for name, variant in study.variants.items()
+        if name in readings
         for claim in experiment.claims
     ]
     return tuple(

@@ -21,7 +21,7 @@ from kselect.report.claims.scope import (
     too_few,
 )
 from kselect.stats.study import Study
-from kselect.store.timings import Seconds, TimedMethod, Timings, timed_methods
+from kselect.store.timings import Seconds, TimedMethod, Timings, timed_methods, timed_text
 
 COLUMNS = (
     Column("data set", align="left"),
@@ -155,7 +155,7 @@ def remarks(study: Study, claim: Claim, every: Sequence[PairSeconds]) -> Iterato
 def is_old(study: Study, timings: Timings, methods: Iterable[str]) -> bool:
     """Return whether some seconds were measured with another version, config or parameters than today's."""
     experiment, dataset = study.experiment, timings.dataset
-    now = {m.label: m.text for m in timed_methods(experiment, dataset)}
+    now = {m.label: timed_text(m) for m in timed_methods(experiment, dataset)}
     known = (timings.cell(label) for label in methods)
     changed = any(cell.params != now.get(cell.method) for cell in known if cell)
     return changed or timings.protocol != protocol_of(experiment, dataset, timings.data_sha256)

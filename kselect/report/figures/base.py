@@ -34,7 +34,12 @@ class ShownKind(FigureKind, Protocol):
         ...
 
 
-FIGURES: Registry[ShownKind] = Registry("kind of figure", "kselect.report.figures")
+FIGURES: Registry[ShownKind] = Registry(
+    "kind of figure",
+    "kselect.report.figures",
+    "kselect list figures",
+    entries="kselect.figures",
+)
 # Reports a problem: the keys that lead to it in the config, and the message.
 Wrong = Callable[[tuple[str | int, ...], str], None]
 
@@ -192,7 +197,7 @@ class FigureBase(ABC):
     def __init_subclass__(cls, kind: str) -> None:
         cls.kind = kind
         found: Any = cls
-        FIGURES[kind] = found
+        FIGURES.add(kind, found)
 
     @classmethod
     def read(

@@ -164,7 +164,8 @@ def describe(
         ends += f" ({len(values)} values)" if values[1:] else ""
         texts.append(f"{name} = {ends}" if values else name)
     drawn, beyond = {m.method for m in maps}, sum(m.beyond for m in maps)
-    missing = [m for m in study.comparison(loss).methods if m not in drawn]
+    known = drawn | study.experiment.estimators
+    missing = [m for m in study.comparison(loss).methods if m not in known]
     left_out = f" Not shown, as they do not search the grid: {', '.join(missing)}." * bool(missing)
     left_out += f" {beyond} choices of the other methods are not on the grid." if beyond else ""
     caption = (

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kselect.report import style
-from kselect.stats.ranks import LEVELS, ROPE, Posterior, Ranks, cliques
+from kselect.stats.ranks import ROPE, Posterior, Ranks, cliques, critical_difference
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
 LEVEL = 0.1  # of the critical difference that is drawn
+SAME = f"the same within {ROPE:g} point"
 # Inches, and the room for the labels next to the axis as a share of it.
 WIDEST, OUTSIDE, OUTSIDE_NARROW = 7.2, 0.34, 0.8
 # The distance between labels and between bars, in the axis's own units of height.
@@ -23,8 +24,10 @@ PAIR, FRAME, LEGEND = 0.27, 0.75, 0.2
 READABLE, READABLE_NARROW = 0.06, 0.2
 
 
-def draw_ranks(labels: Sequence[str], ranked: Mapping[str, Ranks], width: float) -> Canvas:
-    """Draw a critical-difference diagram (Demsar 2006, figure 1) for each title.
+def draw_ranks(
+    labels: Sequence[str], ranked: Mapping[str, Ranks], width: float, level: float = LEVEL
+) -> Canvas:
+    """Draw a critical-difference diagram (Demsar 2006, figure 1) at some level for each title.
 
     The first is always drawn, the others only if there are ranks.
     """
@@ -40,17 +43,18 @@ def draw_ranks(labels: Sequence[str], ranked: Mapping[str, Ranks], width: float)
         ax.set_axis_off()
         ax.set_title(f"{title}, {len(ranks.datasets)} data sets", fontsize=9, loc="left")
         if ranks.datasets:
-            draw_axis(ax, labels, ranks, OUTSIDE if width >= WIDEST else OUTSIDE_NARROW)
+            share = OUTSIDE if width >= WIDEST else OUTSIDE_NARROW
+            draw_axis(ax, labels, ranks, share, level)
         else:
             style.say_no_data(ax)
     return canvas
 
 
-def draw_axis(ax: Axes, labels: Sequence[str], ranks: Ranks, share: float) -> None:
+def draw_axis(ax: Axes, labels: Sequence[str], ranks: Ranks, share: float, level: float) -> None:
     """Draw the axis from 1 to k, a line from each rank to its label, and bars that join similar methods."""
     count = len(labels)
     order = sorted(range(count), key=lambda i: ranks.mean[i])
-    joined = cliques(ranks, LEVEL)
+    joined = cliques(ranks, level)
     half = (count + 1) // 2
     outside = share * max(count - 1, 1)
     ax.set_xlim(1 - outside, count + outside)
@@ -68,24 +72,24 @@ def draw_axis(ax: Axes, labels: Sequence[str], ranks: Ranks, share: float) -> No
         text = f"{labels[i]}  {mean:.2f}" if left else f"{mean:.2f}  {labels[i]}"
         x = edge + (-0.03 * outside if left else 0.03 * outside)
         ax.text(x, depth, text, ha="right" if left else "left", va="center", fontsize=8)
-    for level, members in enumerate(joined):
-        ends, height = [ranks.mean[members[0]] - 0.03, ranks.mean[members[-1]] + 0.03], BAR * level
+    for row, members in enumerate(joined):
+        ends, height = [ranks.mean[members[0]] - 0.03, ranks.mean[members[-1]] + 0.03], BAR * row
         ax.plot(
             ends, [-0.14 - height] * 2, color=style.SERIES[0], linewidth=3, solid_capstyle="butt"
         )
     if ranks.critical is not None:
-        difference = ranks.critical[LEVELS.index(LEVEL)]
+        difference = critical_difference(count, len(ranks.datasets), level)
         ax.plot([1, 1 + difference], [0.55, 0.55], color=style.INK, linewidth=1.1)
         for end in (1, 1 + difference):
             ax.plot([end, end], [0.5, 0.6], color=style.INK, linewidth=1.1)
-        text = f"CD {difference:.2f} at {100 * LEVEL:g} %"
+        text = f"CD {difference:.2f} at {100 * level:g} %"
         ax.text(1 + difference + 0.04, 0.55, text, ha="left", va="center", fontsize=8)
 
 
 def draw_posteriors(
-    found: Sequence[Posterior], width: float, show: Callable[[str], str] = str
+    found: Sequence[Posterior], width: float, show: Callable[[str], str] = str, same: str = SAME
 ) -> Canvas:
-    """Draw one bar per pair, with its methods at both ends, as ``show`` writes them."""
+    """Draw one bar per pair, with its methods at both ends, as ``show`` writes them; ``same`` names the middle."""
     from matplotlib.patches import Patch
 
     wide = width >= WIDEST
@@ -107,7 +111,7 @@ def draw_posteriors(
         axis.spines[:].set_visible(False)
     ax.tick_params(axis="x", labelsize=8)
     ax.set_xlabel("probability", fontsize=8)
-    names = ("left better", f"the same within {ROPE:g} point", "right better")
+    names = ("left better", same, "right better")
     handles = [Patch(facecolor=fill) for fill in (style.SERIES[0], style.LINE, style.SERIES[1])]
     canvas.legend(
         *(handles, names),

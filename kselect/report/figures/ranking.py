@@ -21,7 +21,7 @@ from kselect.report.figures.literature import (
     read_columns,
 )
 from kselect.report.figures.rank_diagram import draw_posteriors, draw_ranks
-from kselect.report.words import describe_fewer, mark_label, show_p
+from kselect.report.words import describe_fewer, label_of, show_p
 from kselect.report.writers import table_files
 from kselect.stats.ranks import (
     LEVELS,
@@ -276,8 +276,7 @@ def published_ranks(study: Study, figure: Ranking) -> Ranks:
 def make_table(study: Study, found: Ranked, name: str) -> Table:
     """Return the means with their spreads, the mean ranks last."""
     headings = [
-        found.mark(m) if m in found.literature else mark_label(m, study.reconstructed)
-        for m in found.labels
+        found.mark(m) if m in found.literature else label_of(m, study) for m in found.labels
     ]
     rows: list[Values] = []
     for dataset, row in found.rows.items():

@@ -18,7 +18,7 @@ from kselect.report.words import (
     describe_fewer,
     describe_protocol,
     describe_ranks,
-    mark_label,
+    label_of,
     show_counts,
     show_p,
     stem,
@@ -116,7 +116,7 @@ def main_table(study: Study, comparison: Comparison) -> Table:
         ranks = comparison.ranks[setting]
         foot: tuple[Values, ...] = (("mean rank", *ranks.mean),) if ranks.datasets else ()
         groups.append(Group(tuple(rows), title_setting(setting), foot))
-    methods = (mark_label(m, study.reconstructed) for m in comparison.methods)
+    methods = (label_of(m, study) for m in comparison.methods)
     units = set(comparison.units.values())
     kinds = ["Test error in %"] if "%" in units or not units else []
     kinds += ["mean squared error on the test part"] if "MSE" in units else []
@@ -125,6 +125,7 @@ def main_table(study: Study, comparison: Comparison) -> Table:
         describe_coverage(comparison.coverage()),
         RANKS,
         *(describe_ranks(setting, ranks) for setting, ranks in comparison.ranks.items()),
+        *(f"Left out: {label}, as {why}." for label, why in experiment.skipped),
         *(f"No data for {d}: {reason.rstrip('.')}." for d, reason in study.absent.items()),
     )
     return Table(
@@ -202,7 +203,7 @@ def pairs_table(study: Study, comparison: Comparison) -> Table:
         (
             title_setting(setting),
             setting.text,
-            *(mark_label(m, study.reconstructed) for m in (pair.first, pair.second)),
+            *(label_of(m, study) for m in (pair.first, pair.second)),
             *(pair.first, pair.second, pair.difference, show_counts(pair.by_mean)),
             *(*pair.by_mean, pair.datasets, pair.p_value, comparison.loss),
         )

@@ -21,9 +21,15 @@ from kselect.report.elements import (
     Passage,
 )
 from kselect.report.sections import section
-from kselect.report.words import LAM, describe_protocol, mark_label, stem
+from kselect.report.words import LAM, describe_protocol, label_of, mark_label, stem
 from kselect.report.writers import table_files
-from kselect.stats.diagnostics import SPOTS, count_excluded, edge_shares, endings
+from kselect.stats.diagnostics import (
+    SPOTS,
+    count_excluded,
+    edge_shares,
+    endings,
+    estimator_runs,
+)
 from kselect.stats.study import Study
 
 AXES = {"kernel": "kernel", "lam": LAM}
@@ -70,6 +76,11 @@ FAILURES = (
     *(Column(name, align="left") for name in ("data set", "part", "method", "failed", "splits")),
     Column("reason", align="prose"),
 )
+ESTIMATORS = (
+    Column("class", align="left"),
+    *(Column(name) for name in ("runs", "failed", "with warnings", "failed points per run")),
+)
+MOST_WARNINGS = 5
 FACTS = (Column("fact", align="left"), Column("value", align="prose"))
 
 
@@ -147,6 +158,27 @@ def show_exclusions(study: Study) -> Iterator[Passage]:
         *notes,
     )
     yield Passage("failures", elements, CLAIMS_FILE)
+
+
+@section("estimators")
+def show_estimators(study: Study) -> Iterator[Passage]:
+    """Yield a row per estimator: its runs, failures, warnings and failed points; nothing without estimators."""
+    found, skipped = study.once(estimator_runs), study.experiment.skipped
+    rows = tuple(
+        (label_of(e.label, study), e.runs, e.failed, e.warned, f"{e.excluded:.1f}") for e in found
+    )
+    told = [f"{e.label} warns: {text}." for e in found for text in e.told[:MOST_WARNINGS]]
+    told += [
+        f"{e.label}: {more} more texts of warnings stand in records.csv."
+        for e in found
+        if (more := len(e.told) - MOST_WARNINGS) > 0
+    ]
+    told += [f"{e.label} cannot be fitted at some points: {e.reasons}." for e in found if e.reasons]
+    notes = (*(f"{label} is left out: {why}." for label, why in skipped), *told)
+    table: tuple[Element, ...] = (Table("", ESTIMATORS, (Group(rows),)),) if rows else ()
+    if rows or notes:
+        lines = (Notes(notes),) if notes else ()
+        yield Passage("failures", (Heading("Classes of other packages"), *table, *lines))
 
 
 @section("failures")

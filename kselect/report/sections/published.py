@@ -189,7 +189,8 @@ def show_sensitivity(study: Study) -> Iterator[File | Passage]:
         tidy = Table(SENSITIVITY, SENSITIVITY_TIDY, (Group(tuple(lines)),))
         yield from table_files(*tables, tidy=tidy)
         yield Passage(SENSITIVITY, tuple(tables))
-    left = [v.name for v in study.experiment.variants if v.name not in study.variants]
+    readings = [v.name for v in study.experiment.variants if v.reading]
+    left = [name for name in readings if name not in study.variants]
     if left:
         text = f"Not run: {', '.join(left)} (kselect run CONFIG --variant NAME)."
         yield Passage(SENSITIVITY, (Paragraph(text),))
