@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,11 +71,10 @@ def describe(study: Study, rows: Sequence[Sequence[Any]]) -> CellDetail:
             continue
         choices += 1
         kernels[kernel] = kernels.get(kernel, 0) + 1
-        found = read_parameters(chosen) | {"lam": float(lam)} | read_parameters(tuned)
-        for name, value in found.items():
+        for name, value in chosen_numbers(chosen, float(lam), tuned).items():
             match = NUMBERED.match(name)
             values[match[1] if match else name].append(value)
-        at_edge = on_edge(study, kernel, chosen, float(lam), int(n))
+        at_edge = None if math.isnan(lam) else on_edge(study, kernel, chosen, float(lam), int(n))
         searched |= at_edge is not None
         edges += bool(at_edge)
     shown = tuple(
@@ -86,6 +87,15 @@ def describe(study: Study, rows: Sequence[Sequence[Any]]) -> CellDetail:
     reasons = tuple((reason, tuple(splits)) for reason, splits in failures.items())
     counted = tuple(kernels.items())
     return CellDetail(choices, counted, shown, edges if searched else None, reasons)
+
+
+def chosen_numbers(chosen: str, lam: float, tuned: str) -> dict[str, float]:
+    """Return the hyper-parameters of one choice that are numbers; another package's class may have others."""
+    found = {} if math.isnan(lam) else {"lam": lam}
+    for part in (*chosen.split(";"), *tuned.split(";")):
+        with suppress(ValueError):
+            found |= read_parameters(part)
+    return found
 
 
 def on_edge(study: Study, kernel: str, chosen: str, lam: float, n: int) -> bool | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from html import unescape
 from pathlib import Path
@@ -17,7 +18,7 @@ from kselect.kernels.base import read_parameters
 from kselect.report.cells import show_short
 from kselect.report.head import find_citation
 from kselect.report.page import write_report
-from kselect.stats.cell_details import cell_details
+from kselect.stats.cell_details import cell_details, chosen_numbers
 from kselect.stats.sources import Published
 
 THEIRS = (Published("1", "heart", "5-CV", Setting(value=0.001), 17.0, 2.0, "sd"),)
@@ -66,6 +67,13 @@ def test_a_cell_has_what_its_records_say() -> None:
     taus = [read_parameters(r.chosen)["tau"] for r in rows[:3]]
     tau = next(v for v in detail.values if v.name == "tau")
     assert (tau.median, tau.low, tau.high) == (median_low(taus), min(taus), max(taus))
+
+
+def test_the_numbers_of_a_choice() -> None:
+    """A class of another package has no lam, and may choose a word."""
+    found = chosen_numbers("C=0.5;loss=hinge", math.nan, "")
+    assert found == {"C": 0.5}
+    assert chosen_numbers("tau=2", 0.25, "eta=4") == {"lam": 0.25, "tau": 2.0, "eta": 4.0}
 
 
 def test_a_published_number_stands_below_ours(folder: Path) -> None:
