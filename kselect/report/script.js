@@ -320,9 +320,12 @@
     place.scrollIntoView();
   };
   addEventListener("hashchange", () => { restore(); reveal(); });
+  // A picture that is not loaded yet is not printed. From a disk, all are loaded once the page is shown.
+  const hurry = () => { for (const image of all("img[loading]")) image.loading = "eager"; };
+  if (location.protocol === "file:") addEventListener("load", () => setTimeout(hurry, 0));
   addEventListener("beforeprint", () => {
     for (const box of all("details:not([open])")) { box.open = true; box.dataset.printed = "1"; }
-    for (const image of all("img[loading]")) image.loading = "eager";
+    hurry();
   });
   addEventListener("afterprint", () => { for (const box of all("details[data-printed]")) { box.open = false; delete box.dataset.printed; } });
   restore();

@@ -136,7 +136,10 @@ def test_committed_pages_fit_and_are_light(view: View, name: str) -> None:
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width
     page.set_viewport_size({"width": 1200, "height": 900})
     page.emulate_media(media="print")
-    for width, chosen in ((UPRIGHT, ".scroll:not(:has(.wide))"), (LANDSCAPE, ".scroll:has(.wide)")):
+    for width, chosen in (
+        (UPRIGHT, ".scroll:not(:has(.broad))"),
+        (LANDSCAPE, ".scroll:has(.broad)"),
+    ):
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_timeout(100)
         cut = CLIPPED.replace('".scroll"', f'"{chosen}"')
