@@ -71,8 +71,8 @@ class Whisker:
 class Scale:
     """The common scale of one unit: no difference in the middle, and ``reach`` at the ends.
 
-    Distances are drawn by their square roots, so that small effects can be seen next to large ones; of ratios, by
-    the square roots of their logarithms.
+    Positions are square roots of distances, so that small effects can be seen next to large ones. The distance of a
+    ratio is its logarithm.
     """
 
     unit: str

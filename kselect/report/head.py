@@ -51,7 +51,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Head:
-    """What stands above the chapters: paper, citation, summary, facts and command."""
+    """The part above the chapters: paper, citation, summary, facts and command."""
 
     paper: Paper | None
     where: str
@@ -85,13 +85,13 @@ def show_venue(paper: Paper) -> str:
 
 
 def show_address(paper: Paper) -> str:
-    """Return the address of a paper, by its DOI if it has one; empty if none is known."""
+    """Return the address of a paper, with its DOI if it has one; empty if it is unknown."""
     return f"https://doi.org/{paper.doi}" if paper.doi else paper.url
 
 
 @cache
 def citations() -> dict[str, str]:
-    """Return the BibTeX entries of the guide by their keys."""
+    """Return key -> BibTeX entry of the guide."""
     text = GUIDE.read_text(encoding="utf-8")
     return {
         found[1]: found[0] for found in re.finditer(r"^@\w+\{(\w+),\n.*?^\}", text, re.M | re.S)

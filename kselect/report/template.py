@@ -35,7 +35,7 @@ TYPES = {".md": "text/markdown", ".tex": "application/x-tex", ".yaml": "text/yam
 
 @dataclass(frozen=True)
 class Links:
-    """The files that a page links to, below the folder of the page; without a folder there are none.
+    """The files that a page links to, below the folder of the page; without a folder it links to no file.
 
     A ``standalone`` page contains them.
     """
@@ -44,19 +44,19 @@ class Links:
     standalone: bool = False
 
     def read(self, name: str) -> bytes | None:
-        """Return the content of a file, or None if there is no such file."""
+        """Return the content of a file, or None if the file does not exist."""
         path = self.folder / name if self.folder and name else None
         return path.read_bytes() if path and path.is_file() else None
 
     def url(self, name: str) -> str:
-        """Return the address of a file; an empty text if there is no such file."""
+        """Return the address of a file; an empty text if the file does not exist."""
         if not self.standalone:
             return name if self.folder and name and (self.folder / name).is_file() else ""
         content = None if name.endswith(LINKED_ONLY) else self.read(name)
         return "" if content is None else data_uri(content, media_type(name))
 
     def picture(self, name: str, svg: bytes) -> str:
-        """Return the address of a picture: its file, or itself if there is none."""
+        """Return the address of a picture: its file if it exists, or the picture itself."""
         address = "" if self.standalone else self.url(f"figures/{name}.svg")
         return address or data_uri(svg, "image/svg+xml")
 
@@ -67,7 +67,7 @@ class Links:
 
 
 def media_type(name: str) -> str:
-    """Return the type of a file by its name."""
+    """Return the type of a file from its name."""
     suffix = Path(name).suffix
     return TYPES.get(suffix) or mimetypes.guess_type(name)[0] or "text/plain"
 
@@ -78,7 +78,7 @@ def data_uri(content: bytes, media: str) -> str:
 
 
 def policy(scripts: Iterable[str], more: str = "") -> str:
-    """Return the Content-Security-Policy of a page: its own style and scripts, by their hashes, and pictures.
+    """Return the Content-Security-Policy of a page: its own style and scripts, with their hashes, and pictures.
 
     ``more`` names the source of the scripts that are loaded later. Nothing else is loaded, and nothing is sent.
     """

@@ -1,4 +1,4 @@
-"""What lies behind one cell of the main table: the chosen hyper-parameters, choices at an edge, and failures."""
+"""The details of one cell of the main table: the chosen hyper-parameters, choices at an edge, and failures."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class CellDetail:
 
 
 def cell_details(study: Study, loss: str) -> Mapping[tuple[str, str, str], CellDetail]:
-    """Return (setting, data set, method) -> what lies behind that cell of the table of a loss."""
+    """Return (setting, data set, method) -> the details of that cell in the table of a loss."""
     table = table_records(study.records, study.experiment, loss).sort_values("split")
     groups: dict[tuple[str, str, str], list[Sequence[Any]]] = defaultdict(list)
     for row in zip(*(table[name] for name in COLUMNS), strict=True):

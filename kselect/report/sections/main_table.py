@@ -86,7 +86,9 @@ def show(study: Study) -> Iterator[File | Passage]:
         tidy = Table(table.name, TIDY, (Group(tuple(lines)),))
         yield from table_files(table, *some, tidy=tidy)
         yield from (File(f"tables/{one.name}.csv", write_csv(one)) for one in some)
-        caption = (*table.caption, BELOW) if study.once(printed_cells, loss) else table.caption
+        first, *notes = table.caption
+        theirs = f" {BELOW}" if study.once(printed_cells, loss) else ""
+        caption = (first + theirs, *notes)
         shown: Element = replace(table, notes=(), caption=caption)
         if loss != experiment.loss:
             shown = Details(f"The same with the {loss} loss", (shown,))
