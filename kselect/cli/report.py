@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,18 @@ from kselect.config.papers import paper_file
 from kselect.config.resolved import protocol_text, stored_protocol
 from kselect.errors import ConfigError, StoreError, nearest, printable
 from kselect.packaged import experiments
-from kselect.report.page import IndexEntry, index_entry, write_index, write_report
+from kselect.report.front import Entry, make_entry, write_index
+from kselect.report.page import PAGE, Step, write_report
 from kselect.report.sections import FIGURES
-from kselect.report.unchanged import figures_kept_in, files_below, keep_facts, kept_facts
+from kselect.report.unchanged import (
+    figures_kept_in,
+    files_below,
+    front_is_current,
+    keep_facts,
+    keep_front,
+    kept_facts,
+)
+from kselect.run.progress import is_terminal
 from kselect.stats.sources import read_facts, read_published, read_seconds
 from kselect.stats.study import Study
 from kselect.store.gather import (
@@ -41,23 +51,29 @@ EPILOG = """\b
 Examples:
   kselect report ecml2014          the same as kselect report results/ecml2014
   kselect report                   every experiment in results/, and one page over all of them
+  kselect report ecml2014 --standalone     one file to send, with everything in it
 """
 
 
 @click.command("report", epilog=EPILOG)
 @click.argument("results", nargs=-1, type=PATH)
+@click.option(
+    "--standalone",
+    is_flag=True,
+    help="Also write standalone.html, which contains its figures and tables.",
+)
 @QUIET
-def report(results: tuple[Path, ...], quiet: bool) -> None:
+def report(results: tuple[Path, ...], standalone: bool, quiet: bool) -> None:
     """Rewrite records.csv, tables/, figures/ and report.html of RESULTS from their jobs.
 
     RESULTS are folders, or names of experiments in results/; without any, the folder results/. A folder of several
-    experiments gets an index.html over all of them. A report is left as it is if nothing that determines it has
-    changed since it was written; a changed one draws the figures that have changed.
+    experiments gets an index.html over all of them. Prints the verdicts on the claims. A report is left as it is if
+    nothing that determines it has changed since it was written; a changed one draws the figures that have changed.
     """
     say: Callable[[str], None] = (lambda _: None) if quiet else click.echo
     problems: list[str] = []
     for folder in results or (RESULTS,):
-        problems += report_folder(find_results(folder), say)
+        problems += report_folder(find_results(folder), say, standalone, quiet)
     if problems:
         raise StoreError("\n".join(problems))
 
@@ -77,60 +93,127 @@ def find_results(written: Path) -> Path:
     raise ConfigError(f"{printable(written)}: no results here or in {RESULTS}/{advice}")
 
 
-def report_folder(folder: Path, say: Callable[[str], None]) -> list[str]:
+def report_folder(
+    folder: Path, say: Callable[[str], None], standalone: bool = False, quiet: bool = False
+) -> list[str]:
     """Report every experiment in a folder; return the problems of experiments without records."""
     found = [folder] if (folder / KEPT).is_file() else []
     found = found or sorted(path.parent for path in folder.glob(f"*/{KEPT}"))
     if not found:
         raise ConfigError(f"{folder}: no results here (no {KEPT}); use kselect run first")
-    entries: list[IndexEntry] = []
+    several = found != [folder]
+    entries: dict[Path, Entry | None] = {}
     problems: list[str] = []
     for one in found:
-        if facts := kept_facts(one):
-            entries.append(kept_entry(facts))
-            say(f"{one}: unchanged, {one / 'report.html'}")
+        home = "../index.html" if several or is_front(one.parent / "index.html") else ""
+        if (facts := kept_facts(one)) and serves(facts, home, standalone):
+            for line in (*facts["lines"], f"{one}: unchanged, {one / PAGE}"):
+                say(line)
+            entries[one] = None
             continue
         try:
-            files, entry = report_one(one)
+            with shown_progress(one, quiet) as step:
+                paths, entry = report_one(one, home, standalone, step)
         except StoreError as error:
             problems.append(str(error))
             continue
-        entries.append(entry)
-        say(f"{one}: {files} files, {one / 'report.html'}")
-    if entries and found != [folder]:
-        index = folder / "index.html"
-        if index.exists() and not begins_with(index, INDEX_TITLE):
-            raise StoreError(f"{index}: not written by kselect; move the file away")
-        write_index(entries, index)
-        say(str(index))
+        entries[one] = entry
+        for line in (*verdict_lines(entry), f"{one}: {len(paths)} files"):
+            say(line)
+        for page in (path for path in paths if path.suffix == ".html"):
+            say(str(page))
+    if entries and several:
+        write_front(entries, folder / "index.html", say)
     return problems
 
 
-def report_one(folder: Path) -> tuple[int, IndexEntry]:
-    """Write the report of one experiment; return the number of files and its entry for the index."""
+def write_front(
+    entries: Mapping[Path, Entry | None], index: Path, say: Callable[[str], None]
+) -> None:
+    """Write the front page, unless it and all reports are unchanged; an unchanged report has no entry yet."""
+    if index.exists() and not is_front(index):
+        raise StoreError(f"{index}: not written by kselect; move the file away")
+    if any(entries.values()) or not front_is_current(index, entries):
+        write_index([entry or kept_entry(one) for one, entry in entries.items()], index)
+        keep_front(index, entries)
+        say(str(index))
+    else:
+        say(f"{index}: unchanged")
+
+
+def serves(facts: Mapping[str, Any], home: str, standalone: bool) -> bool:
+    """Return whether an unchanged report is the one that is asked for."""
+    return facts.get("home") == home and (facts.get("standalone", False) or not standalone)
+
+
+def is_front(path: Path) -> bool:
+    """Return whether a file is a front page that kselect wrote."""
+    return path.is_file() and begins_with(path, INDEX_TITLE)
+
+
+@contextmanager
+def shown_progress(folder: Path, quiet: bool) -> Iterator[Step]:
+    """Show ``rendering 14 of 52`` on stderr if it is a terminal, and remove the line at the end."""
+    visible = not quiet and is_terminal(sys.stderr)
+
+    def step(done: int, total: int) -> None:
+        if visible:
+            click.echo(f"\r\033[K{folder}: rendering {done} of {total}", nl=False, err=True)
+
+    try:
+        yield step
+    finally:
+        if visible:
+            click.echo("\r\033[K", nl=False, err=True)
+
+
+def verdict_lines(entry: Entry) -> Iterator[str]:
+    """Yield a line per claim (id, verdict, effect with its interval, text), and how many cells agree."""
+    rows = [
+        (row.id, found.verdict, found.effect.text, found.effect.interval, row.judged.claim.text)
+        for row in entry.rows
+        if (found := row.judged.finding)
+    ]
+    cells = [
+        (name, verdict, f"{effect} ({interval})" if interval else effect, text)
+        for name, verdict, effect, interval, text in rows
+    ]
+    widths = [max(map(len, column)) for column in list(zip(*cells, strict=True))[:3]]
+    for *short, text in cells:
+        padded = (cell.ljust(width) for cell, width in zip(short, widths, strict=True))
+        yield "  ".join((*padded, text))
+    if entry.summary.agreement:
+        yield entry.summary.agreement
+
+
+def report_one(folder: Path, home: str, standalone: bool, step: Step) -> tuple[list[Path], Entry]:
+    """Write the report of one experiment; return its files and its entry for the front page."""
     before = files_below(folder)
     study = read_study(folder)
     sheet = kept_sheet(study.experiment, Store(folder), study.printed_seconds)
+    more = list(make_passages(sheet)) if sheet else []
     try:
         with figures_kept_in(folder):
-            paths = write_report(study, folder, list(make_passages(sheet)) if sheet else [])
-        entry = index_entry(study, f"{folder.name}/report.html")
+            paths = write_report(study, folder, more, home, standalone, step)
+        entry = make_entry(study, f"{folder.name}/{PAGE}", sheet.findings if sheet else ())
         gathered = [
             str(Path(where, name))
             for where in ("", *(f"{VARIANTS}/{name}" for name in study.variants))
             for name in GATHERED
         ]
         written = [str(path.relative_to(folder)) for path in paths]
-        keep_facts(folder, before, [*gathered, *written], asdict(entry))
+        facts = {"home": home, "standalone": standalone, "lines": list(verdict_lines(entry))}
+        keep_facts(folder, before, [*gathered, *written], facts)
     except OSError as error:
         raise StoreError(f"{error.filename or folder}: cannot write: {error.strerror}") from None
-    return len(paths), entry
+    return paths, entry
 
 
-def kept_entry(facts: Mapping[str, Any]) -> IndexEntry:
-    """Return the entry for the index that was kept with an unchanged report."""
-    verdicts = tuple((text, verdict) for text, verdict in facts["verdicts"])
-    return IndexEntry(**{**facts, "verdicts": verdicts})
+def kept_entry(folder: Path) -> Entry:
+    """Return the entry for the front page of an experiment whose report is unchanged."""
+    study = read_study(folder)
+    sheet = kept_sheet(study.experiment, Store(folder), study.printed_seconds)
+    return make_entry(study, f"{folder.name}/{PAGE}", sheet.findings if sheet else ())
 
 
 def read_study(folder: Path) -> Study:

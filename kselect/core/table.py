@@ -40,7 +40,9 @@ class Measure:
     """A mean with its deviation, both printed with ``digits`` decimals; NaN without a number.
 
     ``mark`` is the cell's mark within its row (``Table.best`` and ``Table.close`` say what the marks mean),
-    ``failures`` the number of failed runs, and ``hint`` the text that the page shows under the mouse.
+    ``failures`` the number of failed runs, and ``hint`` the text that the page shows under the mouse. The page
+    also shows the ``published`` number and its distance ``apart`` in standard errors. If ``cell`` is the key of
+    what is known of it, the page opens that instead of the hint.
     """
 
     mean: float
@@ -49,6 +51,9 @@ class Measure:
     mark: Mark = ""
     failures: int = 0
     hint: str = ""
+    published: str = ""
+    apart: str = ""
+    cell: str = ""
     mean_text: str = field(init=False, repr=False, compare=False)
     """The mean as text, empty without a number."""
     sd_text: str = field(init=False, repr=False, compare=False)

@@ -17,6 +17,7 @@ from kselect.report.elements import Details, Element, File, Heading, Notes, Para
 from kselect.report.figures.rank_diagram import draw_posteriors, draw_ranks
 from kselect.report.page import render_page
 from kselect.report.sections.main_table import show_row
+from kselect.report.template import Links
 from kselect.report.words import show_counts, show_p
 from kselect.report.writers import escape_latex, table_files, write_csv
 from kselect.stats.omnibus import magnitude
@@ -96,15 +97,15 @@ def write_judgement(found: Analysis, claims: Sequence[JudgedClaim], folder: Path
         if not claims:
             for ending in ("csv", "md", "tex"):
                 (folder / f"tables/claims.{ending}").unlink(missing_ok=True)
-        write_whole(folder / "report.html", make_page(found, passages))
+        write_whole(folder / "report.html", make_page(found, passages, Links(folder)))
     except OSError as error:
         where = error.filename or folder
         raise WriteError(f"{where}: cannot write: {reason(error)}") from None
     return [*paths, folder / "report.html"]
 
 
-def make_page(found: Analysis, passages: Sequence[Passage]) -> str:
-    """Return the page."""
+def make_page(found: Analysis, passages: Sequence[Passage], links: Links) -> str:
+    """Return the page, which links to its files."""
     table = found.table
     methods, datasets = len(table.methods), len(table.datasets)
     protocol = (
@@ -112,7 +113,8 @@ def make_page(found: Analysis, passages: Sequence[Passage]) -> str:
         f"{'higher' if table.higher else 'lower'} numbers are better."
     )
     return render_page(
-        f"Judgement of {table.path}", "By kselect judge", protocol, passages, CHAPTERS
+        *(f"Judgement of {table.path}", "By kselect judge", protocol, passages, CHAPTERS),
+        links=links,
     )
 
 

@@ -38,21 +38,29 @@ class Notes:
 class Picture:
     """A figure with its caption, as SVG for a wide and for a narrow screen.
 
-    ``alt`` is the text for readers who cannot see it.
+    ``alt`` is the text for readers who cannot see it. ``name`` is the stem of its files, and ``numbers`` the CSV
+    with its numbers; the page links to those that exist.
     """
 
     wide: bytes
     narrow: bytes
     alt: str
     caption: str
+    name: str = ""
+    numbers: str = ""
 
 
 @dataclass(frozen=True)
 class Details:
-    """Elements that the page shows after a click on their summary; Markdown shows them at once."""
+    """Elements that the page shows after a click on their summary; Markdown shows them at once.
+
+    The summary starts with a ``verdict`` if there is one; ``anchor`` is the place that a link leads to.
+    """
 
     summary: str
     elements: tuple[Element, ...]
+    verdict: str = ""
+    anchor: str = ""
 
 
 Element = Heading | Paragraph | Notes | Table | Picture | Details

@@ -1,28 +1,25 @@
-"""The report of an experiment: its files, its HTML page, and the index page over several experiments."""
+"""The report of an experiment: its files, and its HTML page."""
 
 from __future__ import annotations
 
-from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from itertools import chain
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from kselect.core.table import Measure
 from kselect.files import write_whole
-from kselect.report.claims.judge import judge_claims
+from kselect.report.cells import FOLDER
 from kselect.report.elements import Element, Passage
+from kselect.report.head import Head, make_head
 from kselect.report.sections import FIGURES, SECTIONS
-from kselect.report.sections.published import describe_totals
+from kselect.report.template import Links, render
 from kselect.report.words import describe_coverage, describe_protocol
 from kselect.report.writers import write_markdown
-from kselect.stats.distances import distances
 from kselect.stats.study import Study
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
+PAGE, STANDALONE = "report.html", "standalone.html"
+NO_LINKS = Links()
+# Called with the number of parts that are done, and of all parts.
+Step = Callable[[int, int], None]
 
 # Anchor -> its name in the navigation, and its heading, in the order of the page.
 CHAPTERS = {
@@ -40,47 +37,80 @@ CHAPTERS = {
 }
 
 
-def write_report(study: Study, folder: Path, more: Sequence[Passage] = ()) -> list[Path]:
-    """Write tables, figures and ``report.html`` below a folder, each file in one step; return the paths.
+def write_report(
+    study: Study,
+    folder: Path,
+    more: Sequence[Passage] = (),
+    home: str = "",
+    standalone: bool = False,
+    step: Step = lambda done, total: None,
+) -> list[Path]:
+    """Write tables, figures and pages below a folder, each file in one step; return the paths.
 
-    Any part of the records, even none, gives a report. ``more`` are passages of other stages for the same page.
+    Any part of the records, even none, gives a report. ``more`` are passages of other stages for the same page,
+    ``home`` is the address of the page over all experiments, and ``step`` is called after each section and figure.
+    ``standalone`` adds a page that needs no other file.
     """
-    passages, paths = [], []
+    passages, paths, data = [], [], []
     # Sorted, because the order of a registry is the order of imports.
-    shown = [show(study) for _, show in sorted(SECTIONS.items())]
-    shown += [FIGURES[figure.kind].show(figure, study) for figure in study.experiment.figures]
-    for item in chain.from_iterable(shown):
-        if isinstance(item, Passage):
-            passages.append(item)
-        else:
+    parts = [partial(show, study) for _, show in sorted(SECTIONS.items())]
+    parts += [
+        partial(FIGURES[figure.kind].show, figure, study) for figure in study.experiment.figures
+    ]
+    for done, part in enumerate(parts, start=1):
+        for item in part():
+            if isinstance(item, Passage):
+                passages.append(item)
+                continue
             write_whole(folder / item.name, item.content)
             paths.append(folder / item.name)
+            if item.name.startswith(f"{FOLDER}/"):
+                data.append(str(item.content))
+        step(done, len(parts))
     passages += more
     texts: dict[str, list[str]] = {}
     for passage in passages:
         if passage.file:
             texts.setdefault(passage.file, []).append(write_markdown(passage.elements))
     files = {name: "\n\n".join(parts) + "\n" for name, parts in texts.items()}
-    for name, text in (files | {"report.html": write_page(study, passages)}).items():
+    for name, text in files.items():
         write_whole(folder / name, text)
-        paths.append(folder / name)
-    return paths
+    # The page links to the files that exist.
+    pages = {PAGE: write_page(study, passages, Links(folder), home)}
+    if standalone:
+        pages[STANDALONE] = write_page(study, passages, Links(folder, True), data=data)
+    for name, text in pages.items():
+        write_whole(folder / name, text)
+    return [*paths, *(folder / name for name in (*files, *pages))]
 
 
-def write_page(study: Study, passages: Iterable[Passage]) -> str:
-    """Return the HTML page of an experiment; it needs no other file."""
+def write_page(
+    study: Study,
+    passages: Iterable[Passage],
+    links: Links = NO_LINKS,
+    home: str = "",
+    data: Iterable[str] = (),
+) -> str:
+    """Return the HTML page of an experiment; without links it needs no other file.
+
+    ``data`` are the cells of the main tables that the page contains; otherwise it loads them when a reader opens
+    one.
+    """
     experiment = study.experiment
     coverages = {
         loss: describe_coverage(study.comparison(loss).coverage()) for loss in experiment.losses
     }
-    after = f", after {experiment.paper}" if experiment.paper else ""
     return render_page(
         experiment.title,
-        f"Experiment {experiment.name}{after}",
+        f"Experiment {experiment.name}",
         describe_protocol(experiment, experiment.loss),
         passages,
         CHAPTERS,
         [(f"{loss} loss", text) for loss, text in coverages.items() if text],
+        links=links,
+        top=make_head(study),
+        home=home,
+        data=data,
     )
 
 
@@ -91,11 +121,16 @@ def render_page(
     passages: Iterable[Passage],
     names: Mapping[str, tuple[str, str]],
     remarks: Sequence[tuple[str, str]] = (),
+    *,
+    links: Links = NO_LINKS,
+    top: Head | None = None,
+    home: str = "",
+    data: Iterable[str] = (),
 ) -> str:
     """Return an HTML page of passages, in the order of the chapters in ``names``.
 
     Empty chapters are left out. A chapter that is not in ``names`` comes last, under its own name. ``remarks``
-    stand at the top, each with its first words in bold.
+    stand at the top, each with its first words in bold, below the paper and the summary of ``top``.
     """
     elements: dict[str, list[Element]] = {anchor: [] for anchor in names}
     for passage in passages:
@@ -105,68 +140,16 @@ def render_page(
         for anchor, found in elements.items()
         if anchor and found
     ]
-    return (
-        environment()
-        .get_template("report.html.j2")
-        .render(
-            title=title, subtitle=subtitle, protocol=protocol, remarks=remarks, chapters=chapters
-        )
+    return render(
+        "report.html.j2",
+        "" if links.standalone or not links.folder else "'self'",
+        data,
+        title=title,
+        subtitle=subtitle,
+        protocol=protocol,
+        remarks=remarks,
+        chapters=chapters,
+        top=top,
+        links=links,
+        home=home,
     )
-
-
-@dataclass(frozen=True)
-class IndexEntry:
-    """An experiment on the index page: the path of its page, a line about its state, and its results.
-
-    ``verdicts`` are the paper's claims with their verdicts under the experiment's own loss.
-    """
-
-    name: str
-    title: str
-    paper: str
-    href: str
-    state: str
-    verdicts: tuple[tuple[str, str], ...] = ()
-    agreement: str = ""
-
-
-def index_entry(study: Study, href: str) -> IndexEntry:
-    """Return the entry of an experiment on the index page; ``href`` is the path of its own page."""
-    experiment = study.experiment
-    found = study.once(distances, experiment.loss)
-    return IndexEntry(
-        experiment.name,
-        experiment.title,
-        experiment.paper,
-        href,
-        f"{study.facts.jobs} jobs, {study.facts.failed} failed records",
-        tuple((j.claim.text, j.finding.verdict) for j in study.once(judge_claims)),
-        describe_totals(found) if found else "",
-    )
-
-
-def write_index(entries: Sequence[IndexEntry], path: Path) -> Path:
-    """Write ``index.html`` over several experiments, in the order given."""
-    write_whole(path, environment().get_template("index.html.j2").render(entries=entries))
-    return path
-
-
-@cache
-def environment() -> Environment:
-    """Return the templates of this folder; all texts are escaped, and an unknown name is an error."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    folder = Path(__file__).parent
-    found = Environment(
-        loader=FileSystemLoader(folder),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    found.globals["style"] = (folder / "style.css").read_text(encoding="utf-8")
-    # A picture is part of the link to it.
-    found.filters["data_uri"] = lambda svg: f"data:image/svg+xml;base64,{b64encode(svg).decode()}"
-    found.filters["kind"] = lambda element: type(element).__name__.lower()
-    found.tests["measure"] = lambda value: isinstance(value, Measure)
-    return found

@@ -83,11 +83,13 @@ def show_figure(
     caption: str,
     folded: str = "",
     chapter: str = "figures",
+    numbers: str = "",
 ) -> Iterator[File | Passage]:
-    """Yield the PDF and PNG files of a figure, and its picture in a chapter of the page.
+    """Yield the PDF, PNG and SVG files of a figure, and its picture in a chapter of the page.
 
     ``draw`` makes the canvas for a width in inches: a narrow screen shows the panels below each other, not
-    smaller. If ``folded`` is given, the page shows only that line until the reader opens it.
+    smaller. If ``folded`` is given, the page shows only that line until the reader opens it. ``numbers`` is the
+    table with the numbers, by default the table of the same name.
     """
 
     def rendered() -> dict[str, bytes]:
@@ -95,9 +97,11 @@ def show_figure(
         return render(lambda: draw(WIDE), METADATA) | {"narrow": narrow}
 
     files = DRAWN.get().files(draw, rendered)
-    for kind in ("pdf", "png"):
+    for kind in ("pdf", "png", "svg"):
         yield File(f"figures/{name}.{kind}", files[kind])
-    picture = Picture(files["svg"], files["narrow"], alt, caption)
+    yield File(f"figures/{name}-narrow.svg", files["narrow"])
+    table = f"tables/{numbers or name}.csv"
+    picture = Picture(files["svg"], files["narrow"], alt, caption, name, table)
     yield Passage(chapter, (Details(folded, (picture,)) if folded else picture,))
 
 

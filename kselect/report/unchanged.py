@@ -33,7 +33,7 @@ STATE = "state.json"
 # Files that come and go while several processes work in a folder, and whatever is cached.
 PASSING = (".lock", ".tmp")
 LIBRARIES = ("matplotlib", "numpy", "scipy", "pandas", "jinja2", "pyyaml")
-SOURCES = (".py", ".j2", ".css", ".yaml", ".csv", ".md", ".json")
+SOURCES = (".py", ".j2", ".css", ".js", ".yaml", ".csv", ".md", ".json")
 Files = dict[str, str]
 
 
@@ -95,6 +95,32 @@ def keep_facts(folder: Path, before: Files, written: Iterable[str], facts: Any) 
         return
     kept = {"surroundings": surroundings(), "files": after, "facts": facts}
     write_whole(state, json.dumps(kept, indent=1) + "\n")
+
+
+def front_facts(index: Path, folders: Iterable[Path]) -> dict[str, Any]:
+    """Return the checksums of a front page and of what is kept about the reports that it shows, in its order."""
+    paths = [index, *(folder / FOLDER / STATE for folder in folders)]
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def front_is_current(index: Path, folders: Iterable[Path]) -> bool:
+    """Return whether a front page shows these reports as they are."""
+    try:
+        kept = json.loads((index.parent / FOLDER / STATE).read_text(encoding="utf-8"))
+        return list(kept.items()) == list(front_facts(index, folders).items())
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def keep_front(index: Path, folders: Iterable[Path]) -> None:
+    """Keep that a front page is complete; nothing is kept if a report is out of date already."""
+    state = index.parent / FOLDER / STATE
+    try:
+        facts = front_facts(index, folders)
+    except OSError:
+        state.unlink(missing_ok=True)
+        return
+    write_whole(state, json.dumps(facts, indent=1) + "\n")
 
 
 class DrawnFigures:

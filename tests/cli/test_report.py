@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 from experiments import SMALL, kselect_in, refused_in, write_config
+
+from kselect.cli import report as command
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +34,13 @@ def refused(folder: Path, *arguments: str) -> str:
 
 
 def test_whole(results: Path) -> None:
-    run = kselect_in(results.parent, "report", "out")
+    run = kselect_in(results.parent, "report", "out", "--standalone")
     assert run.returncode == 0, run.stderr
-    assert "out/report.html" in run.stdout
+    assert "out/report.html" in run.stdout.splitlines()
+    assert "out/standalone.html" in run.stdout.splitlines()
+    assert run.stderr == ""
+    page = (results / "standalone.html").read_text()
+    assert not re.search(r'(?:src|href)="(?!data:|#)', page)
     assert (results / "report.html").is_file()
     assert {p.stem for p in (results / "tables").iterdir()} == {
         *("table1", "table1-pairs", "claims", "edges"),
@@ -71,6 +78,21 @@ def test_seconds_on_the_page(results: Path) -> None:
     assert "Seconds of a selection" not in (results / "report.html").read_text()
 
 
+@pytest.mark.parametrize(("terminal", "quiet"), [(True, False), (True, True), (False, False)])
+def test_progress_is_for_terminals(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    terminal: bool,
+    quiet: bool,
+) -> None:
+    monkeypatch.setattr(command, "is_terminal", lambda stream: terminal)
+    with command.shown_progress(Path("out"), quiet) as step:
+        step(14, 52)
+    shown = capsys.readouterr().err
+    assert ("out: rendering 14 of 52" in shown) == (terminal and not quiet)
+    assert shown == "" or shown.endswith("\r")
+
+
 def test_partial_results(results: Path) -> None:
     shutil.rmtree(results / "jobs/sonar")
     (results / "jobs/heart/1.json").unlink()
@@ -88,7 +110,11 @@ def test_a_trial_run_covers_the_config_and_judges_no_claim(tmp_path: Path) -> No
     write_config(tmp_path, f"paper: ecml2014\n{SMALL}")
     narrow = ("-d", "heart", "--splits", "1", "-o", "out", "-q")
     assert kselect_in(tmp_path, "run", "small.yaml", *narrow).returncode == 0
-    assert kselect_in(tmp_path, "report", "out", "-q").returncode == 0
+    printed = kselect_in(tmp_path, "report", "out").stdout
+    assert re.search(
+        r"^small-6\.1a +too few numbers  .*k-KS has a lower error", printed, re.MULTILINE
+    )
+    assert not (tmp_path / "out/standalone.html").exists()
     claims = (tmp_path / "out/tables/claims.md").read_text()
     assert "Incomplete: 4 of 36 planned numbers exist" in claims
     assert "**Too few numbers.** Only 2 of 18 planned pairs" in claims

@@ -55,7 +55,11 @@ def test_files_page_and_verdicts(judge: Judge) -> None:
     tables = {
         f"tables/{t}.{e}" for t in ("errors", "pairs", "claims") for e in ("csv", "md", "tex")
     }
-    figures = {f"figures/{f}.{e}" for f in ("ranks", "pairs") for e in ("pdf", "png")}
+    figures = {
+        f"figures/{f}{e}"
+        for f in ("ranks", "pairs")
+        for e in (".pdf", ".png", ".svg", "-narrow.svg")
+    }
     others = {"tables/t-tests.csv", "paragraph.md", "paragraph.tex", "report.html"}
     assert names == tables | figures | others
     page = (folder / "report.html").read_text(encoding="utf-8")

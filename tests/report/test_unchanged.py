@@ -50,7 +50,7 @@ def test_an_unchanged_report_is_left_alone(results: Path) -> None:
     assert {p: p.stat().st_mtime_ns for p in results.rglob("*") if p.is_file()} == before
     shutil.rmtree(results / FOLDER)
     page = (results / "report.html").read_bytes()
-    assert "files, out/report.html" in said(results)
+    assert "files\nout/report.html\n" in said(results)
     assert (results / "report.html").read_bytes() == page
 
 
@@ -126,12 +126,15 @@ def test_the_index_of_unchanged_reports_is_the_same(results: Path) -> None:
     shutil.copytree(folder / "out", folder / "two")
     shutil.rmtree(folder / "two" / FOLDER)
     first = kselect_in(results.parent, "report", "all").stdout
-    assert "all/out: unchanged" in first
-    assert "all/two: unchanged" not in first
+    assert "unchanged" not in first  # each page has a link to the front page now
     page = (folder / "index.html").read_text()
     assert page.replace('"two/', '"out/').count('"out/report.html"') == page.count("report.html")
     second = kselect_in(results.parent, "report", "all").stdout
-    assert second.count("unchanged") == 2
+    assert second.count("unchanged") == 3
+    assert (folder / "index.html").read_text() == page
+    (folder / "index.html").write_text(page + "<!-- -->")
+    third = kselect_in(results.parent, "report", "all").stdout
+    assert third.endswith("all/index.html\n")
     assert (folder / "index.html").read_text() == page
     shutil.rmtree(folder / "out" / FOLDER)
     assert kselect_in(results.parent, "report", "all").returncode == 0

@@ -19,6 +19,7 @@ from kselect.report.writers import (
     write_markdown,
 )
 
+CROSS = '<span class="shape" aria-hidden="true">\N{BALLOT X}</span>'
 TIMES = "\N{MULTIPLICATION SIGN}"
 WORDS = Table(
     "words",
@@ -128,20 +129,20 @@ def test_elements_on_the_page() -> None:
     page = write_page(study(experiment(), []), [Passage("claims", elements)])
     for words in (
         "<h3>A &lt; B</h3>",
-        '<span class="verdict not-supported">Not supported.</span>',
+        f'<span class="verdict not-supported">{CROSS}Not supported.</span>',
         "<details><summary>open me</summary>",
         '<p class="soft">inner</p>',
         '<th scope="row">x|y</th>',
         '<th scope="col" class="left">verdict</th>',
-        '<td class="left not-supported">not supported</td>',
+        f'<td class="left"><span class="verdict not-supported">{CROSS}not supported',
         '<source media="(max-width: 44rem)" srcset="data:image/svg+xml;base64,b25l">',
-        '<img src="data:image/svg+xml;base64,c3Zn" alt="what is seen"></picture>',
+        '<img src="data:image/svg+xml;base64,c3Zn" alt="what is seen" loading="lazy"></picture>',
         "<figcaption>a caption</figcaption>",
         '<td class="best" title="10 runs"><b>14.3</b><span class="sd">± 2.6</span><sup>1</sup></td>',
-        '<td class="close" title=""><u>5</u></td>',
+        '<td class="close"><u>5</u></td>',
         '<th scope="row">mean rank</th><td>1.50</td>',
         "A superscript counts failed runs, which the mean leaves out.</p>",
-        "<h3>λ = 1</h3>",
+        "<caption>λ = 1</caption>",
         "<li>a note</li>",
     ):
         assert words in re.sub(r">\s+", ">", page), words

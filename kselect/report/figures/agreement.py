@@ -54,6 +54,7 @@ def show(study: Study) -> Iterator[File | Passage]:
             "the noise. Every data set with a cell beyond 4 is named, with the ratio of its most distant cell; a "
             f"triangle marks a ratio beyond a factor of {FURTHEST:g}.",
             chapter="published",
+            numbers="published",
         )
 
 

@@ -79,7 +79,11 @@ def show(study: Study) -> Iterator[File | Passage]:
     yield Passage(NAME, (*lines, overview), CLAIMS_FILE)
     for one in main:
         rest = [other for other in others if other.claim.id == one.claim.id]
-        yield Passage(NAME, tuple(show_claim(one, rest)), CLAIMS_FILE)
+        heading, *shown = show_claim(one, rest)
+        yield Passage("", (heading, *shown), CLAIMS_FILE)
+        name = f"{one.claim.id}: {one.claim.text}"
+        folded = Details(name, tuple(shown), one.finding.verdict, f"claim-{one.claim.id}")
+        yield Passage(NAME, (folded,))
 
 
 def tidy_row(one: Judged) -> Values:

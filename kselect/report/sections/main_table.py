@@ -7,7 +7,8 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kselect.core.table import Column, Group, Mark, Measure, Table, Values
+from kselect.core.table import Column, Group, Mark, Measure, Table, Values, show_fixed
+from kselect.report.cells import cell_files, cell_keys, describe_runs, printed_cells
 from kselect.report.elements import Details, Element, File, Heading, Notes, Passage
 from kselect.report.sections import section
 from kselect.report.words import (
@@ -25,6 +26,7 @@ from kselect.report.words import (
 )
 from kselect.report.writers import table_files, write_csv
 from kselect.stats.comparison import Comparison, method_pairs
+from kselect.stats.distances import Distance
 from kselect.stats.samples import SplitErrors
 from kselect.stats.study import Study
 
@@ -56,6 +58,7 @@ PAIRS_CAPTION = (
     "sets, with Holm's correction over all pairs of the setting. Unlike mean ranks, differences and counts do not "
     "change when a method is added."
 )
+BELOW = "Below a number: what the paper printed."
 TO_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -83,10 +86,14 @@ def show(study: Study) -> Iterator[File | Passage]:
         tidy = Table(table.name, TIDY, (Group(tuple(lines)),))
         yield from table_files(table, *some, tidy=tidy)
         yield from (File(f"tables/{one.name}.csv", write_csv(one)) for one in some)
-        shown: Element = replace(table, notes=())
+        first, *notes = table.caption
+        theirs = f" {BELOW}" if study.once(printed_cells, loss) else ""
+        caption = (first + theirs, *notes)
+        shown: Element = replace(table, notes=(), caption=caption)
         if loss != experiment.loss:
             shown = Details(f"The same with the {loss} loss", (shown,))
         yield Passage("tables", (shown,))
+        yield from cell_files(study, loss)
         title = [Heading(f"With the {loss} loss")] if len(experiment.losses) > 1 else []
         below = [
             Details("Every pair of methods", (replace(one, caption=(PAIRS_CAPTION,)),))
@@ -99,13 +106,15 @@ def main_table(study: Study, comparison: Comparison) -> Table:
     """Return the table of one loss: a group of rows per setting, with the mean ranks as its foot."""
     experiment, loss = study.experiment, comparison.loss
     groups = []
+    printed, keys = study.once(printed_cells, loss), cell_keys(study, loss)
     for setting, cells in comparison.cells.items():
         rows = []
         for dataset in comparison.splits:
             row = [cells[dataset, m] for m in comparison.methods]
-            rows.append(
-                show_row(dataset, comparison.units.get(dataset, ""), row, len(experiment.splits))
-            )
+            places = [(setting, dataset, m) for m in comparison.methods]
+            behind = [(keys[place], printed.get(place)) for place in places]
+            unit = comparison.units.get(dataset, "")
+            rows.append(show_row(dataset, unit, row, len(experiment.splits), behind))
         ranks = comparison.ranks[setting]
         foot: tuple[Values, ...] = (("mean rank", *ranks.mean),) if ranks.datasets else ()
         groups.append(Group(tuple(rows), title_setting(setting), foot))
@@ -136,11 +145,18 @@ def main_table(study: Study, comparison: Comparison) -> Table:
     )
 
 
-def show_row(dataset: str, unit: str, cells: Sequence[SplitErrors], splits: int) -> Values:
+def show_row(
+    dataset: str,
+    unit: str,
+    cells: Sequence[SplitErrors],
+    splits: int,
+    behind: Sequence[tuple[str, Distance | None]] = (),
+) -> Values:
     """Return one row with the same decimals throughout; squared errors may share a power of ten.
 
     Percentages have two decimals, as in the papers; otherwise the typical sd has two digits. ``splits`` is the
     number in the caption; a row with fewer states its own. Runs, failures and tests are the hint of a cell.
+    ``behind`` has the key of each cell and what the paper printed for it.
     """
     means = [c.mean for c in cells if c.runs]
     positive = [m for m in means if 0 < m < math.inf]
@@ -158,18 +174,29 @@ def show_row(dataset: str, unit: str, cells: Sequence[SplitErrors], splits: int)
     power = f" (\N{MULTIPLICATION SIGN} {raised})" if exponent else ""
     fewer = describe_fewer([tried for c in cells if (tried := c.runs + c.failures)], splits)
     row: list[Measure] = []
-    for c in cells:
+    for c, (key, theirs) in zip(cells, behind or [("", None)] * len(cells), strict=True):
         mark: Mark = "best" if c.best else "close" if c.not_worse else ""
-        counts = {"runs": c.runs, "failed": c.failures, "not run": c.missing}
-        hint = [f"{n} {what}" for what, n in counts.items() if n or what == "runs"]
-        if c.worse and c.worse_corrected:
-            p, corrected = (show_p(test.p_value) for test in (c.worse, c.worse_corrected))
-            tested = f"worse than the best: p = {p}, corrected p = {corrected}"
-            few = "no test with fewer than two shared runs"
-            hint.append(tested if c.worse.pairs > 1 else few)
         numbers = (c.mean * scale, c.sd * scale, digits)
-        row.append(Measure(*numbers, mark, c.failures, "; ".join(hint)))
+        known = c.runs or c.failures
+        row.append(
+            Measure(
+                *(*numbers, mark, c.failures, describe_runs(c)),
+                *show_printed(theirs, scale, digits),
+                key if known else "",
+            )
+        )
     return (dataset + fewer + power, *row)
+
+
+def show_printed(theirs: Distance | None, scale: float, digits: int) -> tuple[str, str]:
+    """Return what a paper printed, in the power of ten of the row, and ours minus it in standard errors."""
+    if theirs is None:
+        return "", ""
+    row = theirs.published
+    texts = (show_fixed(value * scale, digits) for value in (row.mean, row.spread))
+    error = " (se)" if row.kind == "se" else ""
+    apart = "" if math.isnan(theirs.errors) else f"{theirs.errors:+.1f}"
+    return " ± ".join(filter(None, texts)) + error, apart
 
 
 def pairs_table(study: Study, comparison: Comparison) -> Table:

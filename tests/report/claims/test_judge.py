@@ -13,7 +13,7 @@ from kselect.core.claim import Claim
 from kselect.core.experiment import Experiment, Variant
 from kselect.report.claims.judge import judge_claims, judge_others
 from kselect.report.elements import Details, File, Heading, Paragraph, Passage
-from kselect.report.page import index_entry
+from kselect.report.front import make_entry
 from kselect.report.sections.claims import show
 from kselect.report.sections.published import show_sensitivity
 from kselect.stats.study import Study
@@ -130,7 +130,8 @@ def test_an_experiment_without_claims() -> None:
 
 
 def test_the_index_page_has_the_main_verdicts() -> None:
-    assert index_entry(made(), "x").verdicts == (
+    rows = make_entry(made(), "x").rows
+    assert tuple((row.judged.claim.text, row.judged.finding.verdict) for row in rows) == (
         ("k-KS is better", "not supported"),
         ("Widths vary less", "not tested here"),
         ("k-KS is faster", "no numbers"),

@@ -62,9 +62,9 @@ def test_files_of_every_figure() -> None:
     assert set(files) == {
         *(f"tables/table4.{kind}" for kind in ("csv", "md", "tex")),
         *(
-            f"figures/{name}.{kind}"
+            f"figures/{name}{end}"
             for name in ("table4", "table4-pairs")
-            for kind in ("png", "pdf")
+            for end in (".png", ".pdf", ".svg", "-narrow.svg")
         ),
     }
     assert "MKL-separate (lit.)" in str(files["tables/table4.md"])

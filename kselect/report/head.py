@@ -1,0 +1,148 @@
+"""The head of a page: the paper, the result in one sentence, and how the numbers were made."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import kselect
+from kselect.core.claim import Paper
+from kselect.report.claims.judge import Judged, judge_claims
+from kselect.report.claims.rules import Verdict
+from kselect.stats.distances import Distance, count_agreements, distances
+from kselect.stats.study import Study
+
+GUIDE = Path(kselect.__file__).parent / "guide" / "citing.md"
+# Claims that a summary spells out; it counts the others.
+SPELT = 3
+PHRASES: dict[Verdict, str] = {
+    "supported": "supported",
+    "mixed": "mixed",
+    "not supported": "not supported",
+    "too few numbers": "without enough numbers",
+    "no numbers": "without numbers",
+    "not tested here": "not tested here",
+}
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The claims with one verdict: its words, and each claim."""
+
+    verdict: Verdict
+    words: str
+    claims: tuple[Judged, ...]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The claims of an experiment in one sentence, and how many published cells agree."""
+
+    total: int
+    supported: int
+    lead: str
+    others: tuple[Counted, ...]
+    agreement: str
+
+
+@dataclass(frozen=True)
+class Head:
+    """The part above the chapters: paper, citation, summary, facts and command."""
+
+    paper: Paper | None
+    where: str
+    address: str
+    citation: str
+    summary: Summary
+    facts: tuple[tuple[str, str], ...]
+    command: str
+
+
+def make_head(study: Study) -> Head:
+    """Return the head of the page of an experiment."""
+    paper = study.paper
+    name = study.experiment.name
+    return Head(
+        paper,
+        show_venue(paper) if paper else "",
+        show_address(paper) if paper else "",
+        find_citation(paper.name) if paper else "",
+        study.once(summarise),
+        tuple(facts(study)),
+        f"kselect run config.resolved.yaml -o {shlex.quote(name)}-again\n"
+        f"kselect report {shlex.quote(name)}-again",
+    )
+
+
+def show_venue(paper: Paper) -> str:
+    """Return ``ECML PKDD 2014``; the year follows if the venue does not contain it."""
+    year = str(paper.year or "")
+    return paper.venue if year in paper.venue else ", ".join(filter(None, (paper.venue, year)))
+
+
+def show_address(paper: Paper) -> str:
+    """Return the address of a paper, with its DOI if it has one; empty if it is unknown."""
+    return f"https://doi.org/{paper.doi}" if paper.doi else paper.url
+
+
+@cache
+def citations() -> dict[str, str]:
+    """Return key -> BibTeX entry of the guide."""
+    text = GUIDE.read_text(encoding="utf-8")
+    return {
+        found[1]: found[0] for found in re.finditer(r"^@\w+\{(\w+),\n.*?^\}", text, re.M | re.S)
+    }
+
+
+def find_citation(name: str) -> str:
+    """Return the BibTeX entry of a paper; empty if the guide has none."""
+    return citations().get(name, "")
+
+
+def summarise(study: Study) -> Summary:
+    """Return the summary of the main reading of all claims."""
+    judged = study.once(judge_claims)
+    by_verdict = [
+        Counted(verdict, words, tuple(j for j in judged if j.finding.verdict == verdict))
+        for verdict, words in PHRASES.items()
+    ]
+    first, *others = by_verdict
+    total, good = len(judged), len(first.claims)
+    lead = f"{good} of {total} claim{'s' * (total != 1)} {'is' if good == 1 else 'are'} supported"
+    if first.claims:
+        texts = [j.claim.text for j in first.claims[:SPELT]]
+        rest = good - len(texts)
+        lead += f": {'; '.join(texts)}" + (f"; and {rest} more" if rest else "")
+    agreement = describe_agreement(study.once(distances, study.experiment.loss))
+    left = tuple(one for one in others if one.claims)
+    return Summary(total, good, f"{lead}." if total else "", left, agreement)
+
+
+def describe_agreement(found: Sequence[Distance]) -> str:
+    """Return ``80 of 124 published cells are within two standard errors of ours``; nothing without cells."""
+    if not found:
+        return ""
+    near = count_agreements(found)[-1].verdicts["within 2"]
+    return f"{near} of {len(found)} published cells are within two standard errors of ours."
+
+
+def facts(study: Study) -> list[tuple[str, str]]:
+    """Return the machines, versions and jobs behind the numbers."""
+    made = study.facts
+    found = []
+    for machine in made.machines:
+        version = machine.packages.get("kselect", "unknown")
+        commit = f", commit {machine.commit[:12]}" if machine.commit else ""
+        changed = " with local changes" if machine.changed else ""
+        words = (
+            f"kselect {version}{commit}{changed}",
+            f"Python {machine.python}",
+            machine.cpu or "an unknown processor",
+            f"{machine.jobs} jobs",
+        )
+        found.append(("Computed with", "; ".join(words)))
+    return [*found, ("Jobs", f"{made.jobs}, with {made.failed} failed records")]

@@ -1,0 +1,191 @@
+"""Pages in a real browser: they sort, filter, search and open cells, fit every width, and are accessible."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser.conftest import ROOT
+
+pytestmark = pytest.mark.browser
+
+RESULTS = ROOT / "results"
+REPORTS = sorted(path.parent.name for path in RESULTS.glob("*/report.html"))
+PAGES = ["index.html", *(f"{name}/report.html" for name in REPORTS)]
+LIMIT_OF_PAGE = 400_000
+LIMIT_OF_SCRIPT = 40_000
+View = Callable[..., Any]
+# Tables that are cut off: those that are wider than their frame without saying so.
+CLIPPED = """() => [...document.querySelectorAll(".scroll")].filter((frame) =>
+  frame.clientWidth > 0 && frame.scrollWidth > frame.clientWidth + 1
+  && (matchMedia("print").matches || !frame.classList.contains("more")
+      || frame.previousElementSibling.hidden)).map((frame) => frame.getAttribute("aria-label"))"""
+OPEN_ALL = """() => { for (const box of document.querySelectorAll("details")) box.open = true; }"""
+FIRST_COLUMN = """(table) => [...table.tBodies[0].rows].filter((row) => !row.hidden)
+  .map((row) => row.cells[0].innerText.trim())"""
+# The sides of a sheet less its margins, in pixels: upright, and the landscape of wide tables.
+UPRIGHT, LANDSCAPE = 703, 1046
+
+
+def column(table: Any) -> list[str]:
+    """Return the visible texts of the first column."""
+    found: list[str] = table.evaluate(FIRST_COLUMN)
+    return found
+
+
+def clipped(page: Any, frames: str) -> list[str]:
+    """Return the names of tables that are cut off, after the page had time to say which of them scroll."""
+    script = CLIPPED.replace('".scroll"', f'"{frames}"')
+    from playwright.sync_api import TimeoutError as TooLate
+
+    with suppress(TooLate):
+        page.wait_for_function(f"() => ({script})().length === 0", timeout=5000)
+    found: list[str] = page.evaluate(script)
+    return found
+
+
+def test_the_board_filters_searches_and_sorts(view: View, small: Path) -> None:
+    page = view(small / "index.html")
+    board = page.locator("table.board")
+    everything = column(board)
+    page.get_by_label("Kind").select_option("lower")
+    some = column(board)
+    assert 0 < len(some) < len(everything)
+    assert page.locator("output").inner_text() == f"{len(some)} of {len(everything)} rows"
+    page.get_by_label("Kind").select_option("")
+    page.get_by_label("Search").fill("6.1b")
+    assert column(board) == ["ecml2014-6.1b"]
+    page.get_by_label("Search").fill("")
+    button = board.locator("thead th").first.locator("button")
+    for expected in (sorted(everything), sorted(everything, reverse=True), everything):
+        button.click()
+        assert column(board) == expected
+
+
+def test_a_link_keeps_the_filter(view: View, small: Path) -> None:
+    page = view(small / "index.html")
+    page.get_by_label("Kind").select_option("lower")
+    page.locator("table.board thead button").first.click()
+    page.locator("table.board thead button").first.click()
+    expected = column(page.locator("table.board"))
+    place = "#" + page.url.partition("#")[2]
+    assert "kind=lower" in place
+    again = view(small / "index.html", place=place)
+    assert column(again.locator("table.board")) == expected
+    assert again.get_by_label("Kind").input_value() == "lower"
+
+
+@pytest.mark.parametrize("name", ["report.html", "standalone.html"])
+def test_a_cell_opens_and_closes(view: View, small: Path, name: str) -> None:
+    page = view(small / "one" / name)
+    button = page.locator("#tables td[data-cell] button").first
+    button.click()
+    dialog = page.locator("dialog[open]")
+    dialog.wait_for()
+    assert "5-CV on heart" in dialog.inner_text()
+    assert dialog.locator("svg circle").count() == 2
+    assert "kselect run config.resolved.yaml -d heart -c 5-CV" in dialog.inner_text()
+    assert "cell=squared-heart" in page.url
+    page.keyboard.press("Escape")
+    page.locator("dialog").wait_for(state="detached")
+    assert "cell=" not in page.url
+    assert button.evaluate("(one) => one === document.activeElement")
+
+
+def test_the_switch_shows_ours_published_and_their_difference(view: View, small: Path) -> None:
+    page = view(small / "one/report.html")
+    table = page.locator("#tables table", has=page.locator(".theirs")).first
+    cell = table.locator("td", has=page.locator(".theirs")).first
+    seen = {}
+    for value in ("both", "ours", "published", "apart"):
+        page.locator("#tables .tools select").first.select_option(value)
+        seen[value] = cell.inner_text()
+    assert seen["published"] == "17.00 ± 2.00"
+    assert seen["published"] in seen["both"]
+    assert seen["published"] not in seen["ours"]
+    assert re.fullmatch(r"[-+]\d+\.\d", seen["apart"])
+
+
+def test_a_table_sorts_by_numbers(view: View, small: Path) -> None:
+    page = view(small / "one/report.html")
+    table = page.locator("#edges table").first
+    table.locator("thead button").nth(2).click()
+    values = table.evaluate(
+        "(t) => [...t.tBodies[0].rows].map((r) => parseFloat(r.cells[2].innerText))"
+    )
+    known = [v for v in values if v == v]
+    assert known == sorted(known)
+    assert table.locator("thead th").nth(2).get_attribute("aria-sort") == "ascending"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_committed_pages_fit_and_are_light(view: View, name: str) -> None:
+    """No table is cut at any width or in print, every link leads to a file, and the page is small."""
+    path = RESULTS / name
+    content = path.read_text(encoding="utf-8")
+    assert len(content.encode()) <= LIMIT_OF_PAGE
+    scripts = re.findall(r"<script>(.*?)</script>", content, re.DOTALL)
+    assert sum(len(text.encode()) for text in scripts) < LIMIT_OF_SCRIPT
+    page = view(path)
+    anchors = set(page.evaluate("() => [...document.querySelectorAll('[id]')].map((e) => e.id)"))
+    for address in page.evaluate("() => [...document.links].map((a) => a.getAttribute('href'))"):
+        file, _, anchor = address.partition("#")
+        if not file:
+            assert anchor in anchors, address
+        elif not file.startswith("https://"):
+            target = path.parent / file
+            assert target.is_file(), address
+            assert not anchor or f'id="{anchor}"' in target.read_text(encoding="utf-8"), address
+    page.evaluate(OPEN_ALL)
+    for width in (1200, 768, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert clipped(page, ".scroll") == [], width
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    page.set_viewport_size({"width": 1200, "height": 900})
+    page.emulate_media(media="print")
+    for width, chosen in (
+        (UPRIGHT, ".scroll:not(:has(.broad))"),
+        (LANDSCAPE, ".scroll:has(.broad)"),
+    ):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert clipped(page, chosen) == [], chosen
+
+
+def test_print_shows_what_is_folded(view: View, small: Path) -> None:
+    page = view(small / "one/report.html")
+    inner = page.locator("details .soft").first
+    assert not inner.is_visible()
+    page.emulate_media(media="print")
+    assert inner.bounding_box()["height"] > 0
+
+
+def test_without_script_everything_is_readable(browser: Any, small: Path) -> None:
+    context = browser.new_context(java_script_enabled=False, offline=True)
+    try:
+        page = context.new_page()
+        page.goto((small / "index.html").as_uri())
+        assert page.locator("table.board tbody tr").count() == 7
+        page.get_by_role("link", name="ecml2014-6.1a", exact=True).click()
+        assert page.url.endswith("one/report.html#claim-6.1a")
+        assert page.locator(".theirs").first.is_visible()
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["index.html", "one/report.html", "cell"])
+def test_axe_finds_nothing(view: View, small: Path, axe: str, name: str, scheme: str) -> None:
+    path = small / ("one/report.html" if name == "cell" else name)
+    page = view(path, 1200, scheme)
+    page.evaluate(OPEN_ALL)
+    if name == "cell":
+        page.locator("#tables td[data-cell] button").first.click()
+        page.locator("dialog[open]").wait_for()
+    page.evaluate(axe)
+    found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+    wrong = {v["id"]: [n["target"] for n in v["nodes"][:3]] for v in found["violations"]}
+    assert wrong == {}

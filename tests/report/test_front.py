@@ -1,0 +1,96 @@
+"""The front page: the board of all claims, common scales, what is missing, and one's own experiments."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+from synthetic import experiment, full_experiment, full_records, study
+
+from kselect.report.claims.effects import Effect
+from kselect.report.front import WIDTH, Entry, Scale, make_entry, missing, scales, write_index
+from kselect.report.head import PHRASES
+from kselect.stats.sources import Manifest
+
+FACTS = Manifest(1, 90, 3, {"sonar": "404 & no copy"})
+
+
+@pytest.fixture(scope="module")
+def entry() -> Entry:
+    spec = full_experiment(datasets=("heart", "sonar"), splits=(0, 1), figures=())
+    found = study(spec, full_records(spec), facts=FACTS)
+    return make_entry(found, "a/report.html", ("Ours takes half as long.",))
+
+
+def test_a_row_per_claim_with_its_id_and_filters(tmp_path: Path, entry: Entry) -> None:
+    page = write_index([entry], tmp_path / "index.html").read_text()
+    rows = re.findall(r"<tr data-paper=.*?</tr>", page)
+    assert len(rows) == len(entry.rows) == entry.summary.total
+    first = rows[0]
+    assert '<a href="a/report.html#claim-6.1a">ecml2014-6.1a</a>' in first
+    assert 'data-verdict="' in first
+    assert 'data-kind="lower"' in first
+    assert 'data-dataset="heart"' in first or 'data-dataset="heart|sonar"' in first
+    assert 'data-method="5-KS|10-KS|5-CV|10-CV"' in first
+    assert "8 or more of 9" in first
+    assert "Ours takes half as long." in page
+    assert "<cite>Preventing Over-Fitting" in page
+    assert "90 jobs, 3 failed records" in page
+
+
+def test_an_experiment_without_a_paper_stands_apart(tmp_path: Path, entry: Entry) -> None:
+    own = make_entry(study(experiment(paper="", source=None, claims=()), []), "mine/report.html")
+    page = write_index([own, entry], tmp_path / "index.html").read_text()
+    papers, others = page.split('<section id="own">')
+    assert "mine/report.html" in others
+    assert "mine/report.html" not in papers
+    assert "a/report.html" in papers
+    assert "a/report.html" not in others
+
+
+def test_no_experiment(tmp_path: Path) -> None:
+    page = write_index([], tmp_path / "index.html").read_text()
+    assert "No experiment has a report yet." in page
+    assert "<table" not in page
+
+
+def test_what_is_missing() -> None:
+    spec = full_experiment(datasets=("heart", "sonar"), splits=(0, 1), figures=())
+    lines = missing(study(spec, full_records(spec, absent=("sonar",)), facts=FACTS))
+    assert lines[0] == "No data for sonar: 404 & no copy."
+    assert "2 splits; the paper has 10." in lines
+    assert any(line.startswith("Incomplete: ") for line in lines)
+    assert "Reconstructed criteria: EP." in lines
+
+
+def test_a_scale_is_symmetric_and_grows_with_the_effect() -> None:
+    points = Scale("points", 9.0)
+    assert points.place(0) == WIDTH / 2
+    assert points.place(9) - WIDTH / 2 == WIDTH / 2 - points.place(-9)
+    places = [points.place(x) for x in (-9, -1, 0, 0.1, 4, 9)]
+    assert places == sorted(set(places))
+    assert points.ends == "-9 to 9"
+    times = Scale("times as fast", math.log(4))
+    assert times.place(1) == WIDTH / 2
+    assert times.place(4) - WIDTH / 2 == WIDTH / 2 - times.place(0.25)
+    assert times.ends == "0.25 to 4"
+
+
+def test_a_unit_has_one_scale_that_reaches_every_interval(entry: Entry) -> None:
+    found = scales([entry])
+    points = found["points"]
+    effects = [row.judged.finding.effect for row in entry.rows]
+    for effect in (e for e in effects if e.unit == "points"):
+        drawn = points.draw(effect)
+        for place in (drawn.dot, *(drawn.ends or ())):
+            assert 0 <= place <= WIDTH
+    assert points.draw(Effect(1.0, unit="points")).ends is None
+
+
+def test_the_summary_counts_every_claim_once(entry: Entry) -> None:
+    summary = entry.summary
+    assert summary.supported + sum(len(o.claims) for o in summary.others) == summary.total
+    assert summary.lead.startswith(f"{summary.supported} of {summary.total} claims ")
+    assert {o.verdict for o in summary.others} <= set(PHRASES)
