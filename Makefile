@@ -10,13 +10,14 @@ BIN := $(VENV)/bin
 EXPERIMENTS := $(filter-out quickstart,$(basename $(notdir $(wildcard configs/*.yaml))))
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev quickstart test test-lowest coverage check format bench bench-experiment reproduce-all clean $(EXPERIMENTS:%=reproduce-%)
+.PHONY: help install dev quickstart test test-latex test-lowest coverage check format bench bench-experiment reproduce-all clean $(EXPERIMENTS:%=reproduce-%)
 
 help:  ## show this list
 	@echo "make quickstart          three small data sets, seven criteria, a report; downloads packages only"
 	@echo "make reproduce-NAME      run configs/NAME.yaml and write its report; NAME: $(EXPERIMENTS)"
 	@echo "make reproduce-all       run all experiments and write results/index.html"
 	@echo "make test                run the tests"
+	@echo "make test-latex          compile the LaTeX tables of results/; skipped where pdflatex is not installed"
 	@echo "make test-lowest         run the tests with the lowest versions that pyproject.toml allows (PYTHON=python3.11)"
 	@echo "make coverage            run the tests and print the line coverage of kselect"
 	@echo "make check               run ruff format --check, ruff and mypy --strict"
@@ -56,6 +57,9 @@ reproduce-all: $(EXPERIMENTS:%=reproduce-%)
 test: $(VENV)/installed-dev
 	@$(BIN)/python -m compileall -q kselect
 	$(BIN)/pytest -n $(TESTERS) --dist worksteal
+
+test-latex: $(VENV)/installed-dev
+	$(BIN)/pytest -rs tests/latex
 
 # pyparsing: matplotlib 3.8 calls names that 3.3 deprecates, and the tests take warnings for errors.
 $(LOWEST)/installed: pyproject.toml
