@@ -41,14 +41,13 @@ LATEX_SPECIAL = {
     "λ": r"$\lambda$",
     DASH: "--",
 }
-Block = tuple[tuple[int, Column], ...]
 
 
 @dataclass(frozen=True)
 class Arrangement:
     """Some columns of a table: their positions in a row, and the widths of those that break their lines."""
 
-    columns: Block
+    columns: tuple[tuple[int, Column], ...]
     broken: dict[int, float]
 
     def height(self, row: Values) -> float:
@@ -163,7 +162,7 @@ def least_width(table: Table, i: int, column: Column) -> float:
     return max(NARROWEST, LETTER * 1.2 * max(map(len, words), default=0)) + GAP
 
 
-def cut_columns(table: Table) -> list[Block]:
+def cut_columns(table: Table) -> list[tuple[tuple[int, Column], ...]]:
     """Return the columns in blocks that are narrow enough, of about the same width, each with the first column."""
     (i, lead), *rest = table.printed
     room = BROADEST - least_width(table, i, lead)
@@ -180,7 +179,7 @@ def cut_columns(table: Table) -> list[Block]:
     return [((i, lead), *block) for block in blocks]
 
 
-def lay_out(table: Table, columns: Block) -> Arrangement:
+def lay_out(table: Table, columns: tuple[tuple[int, Column], ...]) -> Arrangement:
     """Return the widths of the columns that break their lines; long texts get more of what is left."""
     broken = {i: column for i, column in columns if is_broken(table, i, column)}
     least = {i: least_width(table, i, column) - GAP for i, column in broken.items()}
