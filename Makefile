@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 EXPERIMENTS := $(filter-out quickstart,$(basename $(notdir $(wildcard configs/*.yaml))))
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev quickstart test test-browser test-lowest coverage check format bench bench-experiment reproduce-all clean $(EXPERIMENTS:%=reproduce-%)
+.PHONY: help install dev quickstart test test-browser test-latex test-lowest coverage check format bench bench-experiment reproduce-all clean $(EXPERIMENTS:%=reproduce-%)
 
 help:  ## show this list
 	@echo "make quickstart          three small data sets, seven criteria, a report; downloads packages only"
@@ -18,6 +18,7 @@ help:  ## show this list
 	@echo "make reproduce-all       run all experiments and write results/index.html"
 	@echo "make test                run the tests"
 	@echo "make test-browser        drive chromium over the pages of reports; skipped where it is not installed"
+	@echo "make test-latex          compile the LaTeX tables of results/; skipped where pdflatex is not installed"
 	@echo "make test-lowest         run the tests with the lowest versions that pyproject.toml allows (PYTHON=python3.11)"
 	@echo "make coverage            run the tests and print the line coverage of kselect"
 	@echo "make check               run ruff format --check, ruff and mypy --strict"
@@ -65,6 +66,9 @@ $(VENV)/installed-browser: $(VENV)/installed-dev
 test-browser: $(VENV)/installed-browser
 	$(BIN)/python tests/browser/install_axe.py $(VENV)/axe
 	$(BIN)/pytest -n 2 --dist worksteal -m browser -rs tests/browser
+
+test-latex: $(VENV)/installed-dev
+	$(BIN)/pytest -rs tests/latex
 
 # pyparsing: matplotlib 3.8 calls names that 3.3 deprecates, and the tests take warnings for errors.
 $(LOWEST)/installed: pyproject.toml

@@ -116,3 +116,10 @@ def show_number(value: float) -> str:
     """Return the shortest text that reads back as the same number: ``0.001``, ``1024``."""
     short = f"{value:g}"
     return short if float(short) == value else repr(float(value))
+
+
+def show_power(value: float) -> str:
+    """Return a power of two with many digits as ``2^-15``; any other number as ``show_number``."""
+    short = show_number(value)
+    mantissa, exponent = math.frexp(value)
+    return f"2^{exponent - 1}" if mantissa == 0.5 and len(short) > 6 else short

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kselect.errors import ConfigError
-from kselect.grids import LARGEST_GRID, parse_grid, parse_number, show_grid, show_number
+from kselect.grids import LARGEST_GRID, parse_grid, parse_number, show_grid, show_number, show_power
 
 
 @pytest.mark.parametrize(
@@ -195,3 +195,19 @@ def test_shown_numbers_are_short(value: float, text: str) -> None:
 )
 def test_grids_as_short_as_they_can_be_written(text: str) -> None:
     assert show_grid(parse_grid(text)) == text.replace("1.7e308", "1.7e+308")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (2**-15, "2^-15"),
+        (2**-5, "2^-5"),
+        (1024.0, "1024"),
+        (2.0**40, "2^40"),
+        (1e-5, "1e-05"),
+        (0.5, "0.5"),
+    ],
+)
+def test_a_long_power_of_two_is_shown_as_one(value: float, text: str) -> None:
+    assert show_power(value) == text
+    assert parse_number(text) == value

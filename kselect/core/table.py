@@ -10,7 +10,7 @@ A section of a report states the columns of its table once, and fills in numbers
     )
     rows = (("5-CV", 360, 0.938, "squared"), ("EP", 360, None, "squared"))
     table = Table("edges", COLUMNS, (Group(rows),), ("Share of the choices at an edge of the grid.",))
-    yield from table_files(table)  # tables/edges.csv, tables/edges.md, tables/edges.tex
+    yield from table_files(table, of="my")  # tables/edges.csv, tables/edges.md, tables/edges.tex
     yield Passage("edges", (table,))  # the chapter of the page that shows it
 
 A column with a heading is printed (Markdown, LaTeX, page); a column with a CSV name is written to the CSV. Many
@@ -18,7 +18,8 @@ columns have both. If the printed table and the CSV have different rows, a secti
 calls ``table_files(printed, tidy=table_for_csv)``. ``None`` and NaN are missing values: a dash in print, an empty
 field in the CSV. Mean test errors are ``Measure`` values in columns with ``align="measure"``.
 
-``kselect.report.writers`` has the writers of CSV, Markdown and LaTeX; ``report.html.j2`` shows the same table.
+``kselect.report.writers`` writes CSV and Markdown, ``kselect.report.latex`` LaTeX; ``report.html.j2`` shows the
+same table.
 """
 
 from __future__ import annotations
@@ -113,8 +114,8 @@ class Group:
 class Table:
     """A table with its caption and with the notes below it.
 
-    ``name`` is the stem of its files and its label in LaTeX. ``best`` and ``close`` say what the marks of measured
-    cells mean; the writers add how they print a mark.
+    ``name`` is the stem of its files and the end of its label in LaTeX. ``best`` and ``close`` say what the marks
+    of measured cells mean; the writers add how they print a mark.
     """
 
     name: str

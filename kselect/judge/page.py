@@ -15,11 +15,12 @@ from kselect.judge.words import equal, level, noun, paragraph, references, rope_
 from kselect.report import style
 from kselect.report.elements import Details, Element, File, Heading, Notes, Paragraph, Passage
 from kselect.report.figures.rank_diagram import draw_posteriors, draw_ranks
+from kselect.report.latex import escape_latex
 from kselect.report.page import render_page
 from kselect.report.sections.main_table import show_row
 from kselect.report.template import Links
 from kselect.report.words import show_counts, show_p
-from kselect.report.writers import escape_latex, table_files, write_csv
+from kselect.report.writers import table_files, write_csv
 from kselect.stats.omnibus import magnitude
 from kselect.stats.ranks import critical_difference
 
@@ -88,7 +89,7 @@ def write_judgement(found: Analysis, claims: Sequence[JudgedClaim], folder: Path
     passages: list[Passage] = []
     paths: list[Path] = []
     try:
-        for item in (*show_words(found), *show_claims(claims), *show_all(found)):
+        for item in (*show_words(found), *show_claims(found, claims), *show_all(found)):
             if isinstance(item, Passage):
                 passages.append(item)
                 continue
@@ -128,6 +129,11 @@ def show_all(found: Analysis) -> Iterator[File | Passage]:
     yield Passage("made", (Notes(how),))
 
 
+def stem(found: Analysis) -> str:
+    """Return the name of the file of errors without its ending, with which labels in LaTeX begin."""
+    return Path(found.table.path).stem
+
+
 def show_words(found: Analysis) -> Iterator[File | Passage]:
     """Yield the paragraph for a paper, as Markdown and LaTeX."""
     text = paragraph(found)
@@ -136,7 +142,7 @@ def show_words(found: Analysis) -> Iterator[File | Passage]:
     yield Passage("words", (Paragraph(text),))
 
 
-def show_claims(claims: Sequence[JudgedClaim]) -> Iterator[File | Passage]:
+def show_claims(found: Analysis, claims: Sequence[JudgedClaim]) -> Iterator[File | Passage]:
     """Yield the verdicts, and the rule of each."""
     if not claims:
         return
@@ -157,7 +163,7 @@ def show_claims(claims: Sequence[JudgedClaim]) -> Iterator[File | Passage]:
         "splits.",
     )
     table = Table("claims", CLAIMS, (Group(rows),), caption)
-    yield from table_files(table)
+    yield from table_files(table, of=stem(found))
     elements: list[Element] = [table]
     for one in claims:
         elements += [Heading(one.claim.text, 3), Paragraph(one.text, one.verdict)]
@@ -196,7 +202,7 @@ def show_errors(found: Analysis) -> Iterator[File | Passage]:
         best="the best mean of its row",
         close=f"not significantly worse (one-sided {kind} at {level(found)})" if most > 1 else "",
     )
-    yield from table_files(main, tidy=Table("errors", ERRORS, (Group(tidy),)))
+    yield from table_files(main, of=stem(found), tidy=Table("errors", ERRORS, (Group(tidy),)))
     yield Passage("tables", (main,))
 
 
@@ -239,7 +245,7 @@ def show_pairs(found: Analysis) -> Iterator[File | Passage]:
     )
     matrix = matrix_table(found, unit)
     some = [matrix] if len(found.table.methods) <= MOST_METHODS else []
-    yield from table_files(pairs, *some)
+    yield from table_files(pairs, *some, of=stem(found))
     yield Passage("pairs", (*some, Details("Every test of every pair", (pairs,))))
     posteriors = [pair.posterior for pair in found.pairs if pair.posterior]
     if not posteriors:

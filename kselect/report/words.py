@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kselect.core.experiment import Experiment
 from kselect.core.method import REGRESSION_LOSS, Choice, Estimator, Method, Setting, show
 from kselect.criteria import CRITERIA
-from kselect.grids import show_number
+from kselect.grids import show_power
 from kselect.stats.comparison import Coverage, WinTieLoss
 from kselect.stats.diagnostics import EdgeShares
 from kselect.stats.ranks import LEVELS, Ranks
@@ -44,7 +44,7 @@ def title_setting(setting: Setting) -> str:
     """Return ``λ = 0.001``; a selected ridge needs no title, and ``setting.text`` names it."""
     if setting.value is None:
         return ""
-    return f"{setting.unit.replace('lam', LAM)} = {show_number(setting.value)}"
+    return f"{setting.unit.replace('lam', LAM)} = {show_power(setting.value)}"
 
 
 def mark_label(label: str, reconstructed: Mapping[str, str]) -> str:
@@ -170,8 +170,9 @@ def dagger_notes(study: Study, loss: str) -> Iterator[str]:
     ours = (m for m in experiment.table if m.label in labels and not m.estimator)
     for method in {m.label: m for m in ours}.values():
         for name, values in method.tuned:
+            texts = (show_power(v) if isinstance(v, float) else show(v) for v in values)
             yield (
-                f"{method.label}: {name} is chosen from {', '.join(map(show, values))} by "
+                f"{method.label}: {name} is chosen from {', '.join(texts)} by "
                 f"{experiment.tune_folds}-fold cross-validation on the training rows."
             )
         for task, _ in experiment.learners:

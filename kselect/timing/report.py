@@ -53,10 +53,17 @@ def write_tables(
     store.write("timing.json", facts)
     found = entries(timings, experiment.criteria, published)
     sheet = sheet_of(experiment, found, mine, absent)
-    first, *others = sheet.printed
-    for file in table_files(first, *others, tidy=tidy_table(found)):
-        store.write(file.name, str(file.content))
+    write_files(experiment, store, found, sheet)
     return found
+
+
+def write_files(
+    experiment: Experiment, store: Store, found: Sequence[TimingEntry], sheet: TimingSheet
+) -> None:
+    """Write the files of the tables."""
+    first, *others = sheet.printed
+    for file in table_files(first, *others, of=experiment.name, tidy=tidy_table(found)):
+        store.write(file.name, str(file.content))
 
 
 def sheet_of(
@@ -77,7 +84,7 @@ def sheet_of(
 def kept_sheet(
     experiment: Experiment, store: Store, published: Mapping[tuple[str, str], float]
 ) -> TimingSheet | None:
-    """Make the tables of a results folder; None if nothing was timed."""
+    """Make the tables of a results folder and rewrite their files; None if nothing was timed."""
     facts = kept_facts(store)
     timings = keep_current(experiment, read_all(experiment, store))
     mine = [t for t in timings if t.protocol == protocol_of(experiment, t.dataset, t.data_sha256)]
@@ -86,7 +93,9 @@ def kept_sheet(
     others = {t.dataset: OTHER_CONFIG for t in timings if t not in mine}
     found = entries(mine, experiment.criteria, published)
     absent = {**facts.get("missing", {}), **others}
-    return sheet_of(experiment, found, facts.get("environments", {}), absent)
+    sheet = sheet_of(experiment, found, facts.get("environments", {}), absent)
+    write_files(experiment, store, found, sheet)
+    return sheet
 
 
 def kept_facts(store: Store) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from kselect.stats.sources import DataFile, Manifest, Published
 REASON = "404 from sonar_scale & no copy, 100 % lost"
 FACTS = Manifest(1, 90, 3, {"sonar": REASON}, (), (DataFile("heart", "<b>", "0123abc"),))
 REBUILT = "rebuilt from its description"
-DOCUMENT = r"\documentclass[a4paper]{article}\usepackage{booktabs}\begin{document}%s\end{document}"
+DOCUMENT = r"\documentclass[a4paper]{article}\usepackage{booktabs,graphicx}\begin{document}%s\end{document}"
 LAM = Setting(value=0.001)
 TIMES = "\N{MULTIPLICATION SIGN}"
 THEIRS = (
@@ -289,7 +289,9 @@ def test_latex_compiles_the_tables(tmp_path: Path, kind: str) -> None:
     inputs = "".join(rf"\input{{{p}}}" for p in sorted(tmp_path.glob("tables/*.tex")))
     (tmp_path / "document.tex").write_text(DOCUMENT % inputs)
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "document.tex"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+    )
     assert run.returncode == 0, run.stdout[-2000:]
     assert "Overfull" not in run.stdout
     assert "Float too large" not in run.stdout

@@ -11,11 +11,8 @@ from kselect.core.table import DASH, Column, Group, Measure, Table
 from kselect.report.elements import Details, Heading, Notes, Paragraph, Passage, Picture
 from kselect.report.page import write_page
 from kselect.report.writers import (
-    PAGE,
-    escape_latex,
     table_files,
     write_csv,
-    write_latex,
     write_markdown,
 )
 
@@ -79,43 +76,12 @@ def test_means_as_markdown() -> None:
     )
 
 
-def test_means_as_latex() -> None:
-    text = write_latex(MEANS)
-    assert text.startswith("% Errors in %.\n\\begin{table}[tbp]\n")
-    for line in (
-        r"\begin{tabular}{@{}lr@{}l@{}}",
-        r"data set & \multicolumn{2}{c}{BR} \\",
-        r"\multicolumn{3}{@{}l@{}}{$\lambda$ = 1} \\",
-        r"heart ($\times$ 10$^{-3}$) & \textbf{14.3} & {\scriptsize\,$\pm$\,2.6}\smash{$^{1}$} \\",
-        r"sonar & \underline{5} &  \\",
-        r"vowel & \multicolumn{2}{c}{--} \\",
-        r"mean rank & \multicolumn{2}{c}{1.50} \\",
-        "a note}",
-    ):
-        assert f"{line}\n" in text, line
-
-
-def test_long_tables_are_cut_into_pages() -> None:
-    rows = tuple((f"row {i}",) for i in range(2 * PAGE))
-    long = Table(
-        "long", (Column("x", align="left"),), (Group(rows), Group((("last",),))), ("All.",)
-    )
-    text = write_latex(long)
-    assert re.findall(r"\\label\{(.*)\}", text) == ["tab:long", "tab:long-2", "tab:long-3"]
-    assert text.count("Continued: long.") == 2
-    assert [f"row {i} " in text for i in (0, PAGE, 2 * PAGE - 1)] == [True] * 3
-
-
-def test_latex_has_no_letter_that_the_default_fonts_lack() -> None:
-    assert escape_latex("é ~ 文 50 %\n_") == r"e $\sim$ ? 50 \% \_"
-
-
 def test_files_of_a_table() -> None:
-    files = {f.name: str(f.content) for f in table_files(MEANS, WORDS, tidy=WORDS)}
+    files = {f.name: str(f.content) for f in table_files(MEANS, WORDS, of="my", tidy=WORDS)}
     assert list(files) == [f"tables/means.{kind}" for kind in ("csv", "md", "tex")]
     assert files["tables/means.csv"] == write_csv(WORDS)
     assert files["tables/means.md"].startswith("# means\n\nErrors in %.")
-    assert r"\label{tab:words}" in files["tables/means.tex"]
+    assert r"\label{tab:my-words}" in files["tables/means.tex"]
 
 
 def test_elements_on_the_page() -> None:

@@ -17,13 +17,14 @@ from kselect.core.method import LamGrid
 from kselect.errors import DataError
 from kselect.kernels.gaussian import Gaussian
 from kselect.packaged import packaged
-from kselect.report.writers import write_csv, write_latex, write_markdown
+from kselect.report.latex import write_latex
+from kselect.report.writers import write_csv, write_markdown
 from kselect.stats.sources import read_seconds
 from kselect.store.timings import Seconds, TimedMethod
 from kselect.timing.ratios import TimingEntry, comparisons, judge, summarise
 from kselect.timing.tables import DASH, TimingSheet, make_sheet, tidy_table
 
-DOCUMENT = r"\documentclass{article}\usepackage{booktabs}\usepackage[a4paper,margin=2cm]{geometry}"
+DOCUMENT = r"\documentclass{article}\usepackage{booktabs,graphicx}\usepackage[a4paper,margin=2cm]{geometry}"
 DOCUMENT += r"\begin{document}%s\end{document}"
 
 
@@ -180,10 +181,12 @@ def test_latex_compiles_the_tables(tmp_path: Path) -> None:
     many = [replace(e, dataset=f"{e.dataset}_{i}") for i in range(20) for e in found()[:6]]
     made = make_sheet(experiment(), many, ["A & B CPU"], ["No seconds of x_1: not measured yet."])
     for name, one in (("few", sheet()), ("many", made)):
-        (tmp_path / "table.tex").write_text(write_latex(*one.printed))
+        (tmp_path / "table.tex").write_text(write_latex(*one.printed, of="x"))
         (tmp_path / f"{name}.tex").write_text(DOCUMENT % r"\input{table}")
         command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", f"{name}.tex"]
-        run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        run = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+        )
         assert run.returncode == 0, run.stdout[-2000:]
         assert "Float too large" not in run.stdout
         assert "Overfull" not in run.stdout

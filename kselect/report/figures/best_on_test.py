@@ -77,7 +77,7 @@ class BestOnTest(FigureBase, kind="best-on-test"):
                 f"the lowest mean that the paper prints.{found} {describe_protocol(experiment, experiment.loss)}",
             ),
         )
-        yield from table_files(table)
+        yield from table_files(table, of=study.experiment.name)
         yield Passage(
             "published", (Heading("Best on test"), Details("Looks at the test rows", (table,)))
         )

@@ -75,7 +75,9 @@ class ChoiceAgreement(FigureBase, kind="likeness"):
             "mean squared error."
         )
         table = Table(self.name, COLUMNS, (Group((*every, *each)),), (caption,))
-        yield from table_files(table, tidy=Table(self.name, COLUMNS, (Group(tuple(each)),)))
+        yield from table_files(
+            table, of=study.experiment.name, tidy=Table(self.name, COLUMNS, (Group(tuple(each)),))
+        )
         overview = Table(self.name, COUNTS, (Group(tuple(row[1:-1] for row in every)),))
         yield Passage(
             "tables",

@@ -12,7 +12,7 @@ from math import ceil
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from kselect.grids import show_number
+from kselect.grids import show_power
 from kselect.kernels import Kernel
 from kselect.report import style
 from kselect.report.elements import Element, File, Heading, Passage
@@ -161,7 +161,7 @@ def describe(
             axes.append((f"{family.name}, {count} kernel{'s' * (count != 1)}", []))
     texts = []
     for name, values in (*axes, (grid.unit.replace("lam", LAM), sorted(grid.values))):
-        ends = " to ".join(show_number(values[i]) for i in ((0, -1) if values[1:] else (0,)))
+        ends = " to ".join(show_power(values[i]) for i in ((0, -1) if values[1:] else (0,)))
         ends += f" ({len(values)} values)" if values[1:] else ""
         texts.append(f"{name} = {ends}" if values else name)
     drawn, beyond = {m.method for m in maps}, sum(m.beyond for m in maps)

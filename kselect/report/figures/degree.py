@@ -70,7 +70,7 @@ class Degree(FigureBase, kind="degree"):
         )
         caption = "beta = max ||K - K^i|| of the kernel (1 + x.x')^d over the degree d: means over splits."
         table = Table(self.name, columns, (Group(rows),), (caption,))
-        yield from table_files(table)
+        yield from table_files(table, of=study.experiment.name)
         yield from style.show_figure(
             self.name,
             lambda width: draw_degrees(found, width),

@@ -92,18 +92,18 @@ def draw_overfitting(
 
 
 def draw_points(ax: Axes, numbers: Mapping[int, Numbers]) -> None:
-    """Draw the splits of all methods as faint points, then the means above them."""
+    """Draw the splits of all methods as small marks of their shape and colour, then the means above them."""
     for i, (scores, errors) in numbers.items():
         look = style.look(i)
-        look |= {"color": (look["color"], 0.25), "markersize": 2.2, "markeredgewidth": 0}
+        look |= {"color": (look["color"], 0.6), "markersize": 3.2, "markeredgewidth": 0}
         ax.plot(scores, errors, linestyle="", **look)
     for i, (scores, errors) in numbers.items():
         ax.plot(
             *([fsum(scores) / len(scores)], [fsum(errors) / len(errors)]),
             **style.look(i),
             linestyle="",
-            markersize=6.5,
-            markeredgecolor=style.PAPER,
-            markeredgewidth=0.8,
+            markersize=8,
+            markeredgecolor=style.INK,
+            markeredgewidth=1,
             zorder=3,
         )

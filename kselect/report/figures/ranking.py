@@ -99,7 +99,9 @@ class Ranking(FigureBase, kind="ranking"):
         names = list(map(found.mark, found.labels))
         table, pairs = make_table(study, found, self.name), pairs_table(found, self.name)
         more = [pairs] if found.contrasts else []
-        yield from table_files(table, *more, tidy=tidy_table(found, self.name))
+        yield from table_files(
+            table, *more, of=study.experiment.name, tidy=tidy_table(found, self.name)
+        )
         elements: list[Element] = [Heading(self.name), table]
         elements += [Details("Every pair", (pairs,)) for pairs in more]
         yield Passage("rankings", tuple(elements))

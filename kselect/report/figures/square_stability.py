@@ -108,7 +108,7 @@ class SquareStability(FigureBase, kind="square-stability"):
                 "for the rows outside a fold.",
             ),
         )
-        yield from table_files(table)
+        yield from table_files(table, of=study.experiment.name)
         yield Passage("figures", (Heading(self.name), table))
 
 

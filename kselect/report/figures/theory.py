@@ -11,6 +11,7 @@ from kselect.core.experiment import FigureContext
 from kselect.core.method import Choice, Method, Setting
 from kselect.core.table import Column, Group, Table, Values
 from kselect.criteria import PROBES
+from kselect.grids import show_power
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import LEARNERS
 from kselect.report import style
@@ -50,7 +51,7 @@ GROWTH = (
 NUMBERS = (
     Column("data set", "dataset", align="left"),
     Column(csv="n_train"),
-    Column("tau", "tau", "g"),
+    Column("tau", "tau", show_power),
     Column(csv="share"),
     Column("beta", "beta", ".3g"),
     Column(csv="variance"),

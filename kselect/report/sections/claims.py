@@ -18,9 +18,10 @@ from kselect.report.elements import (
     Paragraph,
     Passage,
 )
+from kselect.report.latex import write_latex
 from kselect.report.sections import section
 from kselect.report.words import dagger_notes, describe_coverage, describe_protocol
-from kselect.report.writers import write_csv, write_latex
+from kselect.report.writers import write_csv
 from kselect.stats.study import Study
 
 NAME = "claims"
@@ -73,7 +74,7 @@ def show(study: Study) -> Iterator[File | Passage]:
     caption = (INTRODUCTION, describe_protocol(experiment, loss), *dagger_notes(study, loss))
     overview = Table(NAME, COLUMNS, (Group(tuple(map(printed_row, main))),), caption)
     yield File(f"tables/{NAME}.csv", write_csv(tidy))
-    yield File(f"tables/{NAME}.tex", write_latex(overview))
+    yield File(f"tables/{NAME}.tex", write_latex(overview, of=experiment.name))
     coverage = describe_coverage(study.comparison(loss).coverage())
     lines = tuple(Paragraph(text) for text in (coverage,) if text)
     yield Passage(NAME, (*lines, overview), CLAIMS_FILE)

@@ -84,7 +84,7 @@ def show(study: Study) -> Iterator[File | Passage]:
                 )
                 lines.append(line)
         tidy = Table(table.name, TIDY, (Group(tuple(lines)),))
-        yield from table_files(table, *some, tidy=tidy)
+        yield from table_files(table, *some, of=study.experiment.name, tidy=tidy)
         yield from (File(f"tables/{one.name}.csv", write_csv(one)) for one in some)
         first, *notes = table.caption
         theirs = f" {BELOW}" if study.once(printed_cells, loss) else ""

@@ -98,7 +98,7 @@ def show_edges(study: Study) -> Iterator[File | Passage]:
         )
         caption = (EDGES_CAPTION, describe_protocol(experiment, loss))
         table = Table(stem("edges", study, loss), EDGES, (Group(rows),), caption)
-        yield from table_files(table)
+        yield from table_files(table, of=study.experiment.name)
         title = [Heading(f"With the {loss} loss")] if len(experiment.losses) > 1 else []
         yield Passage("edges", (*title, table))
 
@@ -115,7 +115,9 @@ def show_endings(study: Study) -> Iterator[File | Passage]:
     )
     lines = tuple((e.method, s, n, e.held, e.zeros) for e in found for s, n in e.states)
     table = Table("endings", ENDINGS, (Group(rows),), (ENDINGS_CAPTION,))
-    yield from table_files(table, tidy=Table("endings", ENDINGS_TIDY, (Group(lines),)))
+    yield from table_files(
+        table, of=study.experiment.name, tidy=Table("endings", ENDINGS_TIDY, (Group(lines),))
+    )
     yield Passage("failures", (Heading("How the searches ended"), table))
 
 
@@ -220,7 +222,7 @@ def show_provenance(study: Study) -> Iterator[File | Passage]:
             splits = len(experiment.splits_on(name))
             rows.append((name, info.features, *sizes, splits, source or "not here", kind))
         table = Table("datasets", DATASETS, (Group(tuple(rows)),), (DATASETS_CAPTION,))
-        yield from table_files(table)
+        yield from table_files(table, of=study.experiment.name)
         yield Passage("made", (Heading("Data sets"), table))
     rows = [("seed", "" if facts.seed is None else str(facts.seed)), ("jobs", facts.jobs)]
     for machine in facts.machines:

@@ -109,7 +109,7 @@ def show_published(study: Study) -> Iterator[File | Passage]:
         lines = tuple(remarks(study, found))
         overview: tuple[Element, ...] = (Table("", COUNTS, (Group(counts),)),)
         overview += (Notes(lines),) if lines else ()
-        yield from table_files(table, before=overview)
+        yield from table_files(table, of=study.experiment.name, before=overview)
         title = [Heading(f"With the {loss} loss")] if len(experiment.losses) > 1 else []
         cells = Details(f"All {len(rows)} cells", (table,))
         yield Passage("published", (*title, Paragraph(totals), *overview, cells))
@@ -187,7 +187,7 @@ def show_sensitivity(study: Study) -> Iterator[File | Passage]:
                 for name, f in mine
             ] or [(*facts, row.distance, row.usual, *[None] * 7)]
         tidy = Table(SENSITIVITY, SENSITIVITY_TIDY, (Group(tuple(lines)),))
-        yield from table_files(*tables, tidy=tidy)
+        yield from table_files(*tables, of=study.experiment.name, tidy=tidy)
         yield Passage(SENSITIVITY, tuple(tables))
     readings = [v.name for v in study.experiment.variants if v.reading]
     left = [name for name in readings if name not in study.variants]
