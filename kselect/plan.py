@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kselect.core.experiment import Experiment
-from kselect.core.job import Jobs, Trial, fact_hashes, identities, missing_methods
+from kselect.core.job import Jobs, Trial, fact_hashes, identities, missing_methods, own_cells
 from kselect.core.method import Method
 from kselect.datasets.dataset import Source
 from kselect.datasets.fetch import Places, resolve
@@ -116,6 +116,10 @@ def replaced_columns(experiment: Experiment, trial: Trial, store: Jobs) -> set[t
     hashes = fact_hashes(experiment, trial.dataset, trial.source.sha256)
     now = identities(experiment, trial.dataset, hashes)
     old = {c.record.key[:2] for c in cells if now.get(c.record.key[:3], c.identity) != c.identity}
+    # Class, parameters and grid of an estimator stand in its key: all cells of a changed one have another.
+    labels = {m.label for m in trial.methods if m.estimator}
+    valid = {c.record.key[:2] for c in own_cells(now, cells)}
+    old |= {c.record.key[:2] for c in cells if c.record.key[1] in labels} - valid
     return old & columns_of(trial.methods)
 
 

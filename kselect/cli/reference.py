@@ -122,7 +122,7 @@ def duration(seconds: float) -> str:
 def describe_datasets(experiment: Experiment) -> str:
     """Return the number of data sets, and the names of those that kselect does not carry."""
     infos = [experiment.info(name) for name in experiment.datasets]
-    absent = [info.name for info in infos if not (info.embedded or info.formula) or info.original]
+    absent = [info.name for info in infos if not (info.embedded or info.formula)]
     more = (
         f", {len(absent)} of them from --mirror or a download ({', '.join(absent)})"
         if absent

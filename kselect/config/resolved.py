@@ -70,7 +70,7 @@ def protocol_text(document: Document) -> str:
 
 
 def differences(there: Document | None, here: Document) -> str:
-    """Return in which keys and plug-ins a stored config differs from this one; empty if it is the same."""
+    """Return in which keys, estimators and plug-ins a stored config differs from this one; empty if in none."""
     if there is None:
         return ""
     try:
@@ -78,6 +78,9 @@ def differences(there: Document | None, here: Document) -> str:
             dict(flat("", {key: written.get(key) for key in PROTOCOL}))
             for written in (spelt_out(read_config(d), d) for d in (there, here))
         )
+        for label in sorted(estimators(there).keys() & estimators(here).keys()):
+            before |= flat(f"estimators.{label}", estimators(there)[label])
+            now |= flat(f"estimators.{label}", estimators(here)[label])
     except ConfigError:
         return ""
     found = [
@@ -88,6 +91,11 @@ def differences(there: Document | None, here: Document) -> str:
     found += changed_plugins(there, here.plugins)
     more = [f"{len(found) - MOST_KEYS} more"] if len(found) > MOST_KEYS else []
     return "; ".join([*found[:MOST_KEYS], *more])
+
+
+def estimators(document: Document) -> dict[str, Any]:
+    """Return the entries of a config's key ``estimators``, by label."""
+    return document.data.get("estimators") or {}
 
 
 def flat(key: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -248,6 +248,9 @@ def test_papers_and_experiments_are_listed() -> None:
     assert first[3].startswith(f"took {minutes} min in one process (")
     assert first[3].endswith("; kselect run ecml2014")
     assert "Cawley, Nicola L. C. Talbot; Neural Networks, 2014" in blocks[1]
+    # A copy that comes with kselect needs no download, although the original splits would.
+    needed = "6 of them from --mirror or a download (banana, breast_cancer, ringnorm, titanic,"
+    assert f"17 data sets, {needed} twonorm, waveform)" in blocks[1]
     result = CliRunner().invoke(cli, ["list", "experiments"], catch_exceptions=False)
     blocks = re.split(r"\n(?=\S)", result.stdout.rstrip("\n"))
     assert [block.split()[0] for block in blocks] == list(experiments())

@@ -149,6 +149,17 @@ def test_a_changed_estimator_is_computed_again_and_nothing_else(folder: Path) ->
     assert make_plan(experiment, {}, {}, store).trials == ()
 
 
+def test_a_changed_grid_is_named(folder: Path) -> None:
+    """Its cells count as stored but no longer valid; the line names the key of this estimator only."""
+    (folder / "wider.yaml").write_text((OURS + OTHERS).replace("[0.5, 8]", "[0.5, 8, 32]"))
+    hook = f"import sys; sys.path.insert(0, {str(folder)!r})"
+    result = kselect_in(folder, "run", "wider.yaml", "--offline", "-n", hook=hook)
+    assert result.returncode == 0, result
+    assert "4 to compute" in result.stderr
+    line = "4 of them are stored but no longer valid: estimators.svc.grid.C: 0.5,8 there, 0.5,8,32 here"
+    assert line in result.stderr.splitlines()
+
+
 def test_the_columns_carry_a_mark_and_a_legend(folder: Path) -> None:
     table = (folder / "results/my/tables/table1.md").read_text()
     assert "svc‡" in table
