@@ -33,6 +33,7 @@ from kselect.grids import show_number
 from kselect.numerics.linalg import Array, Index
 
 MANY_CLASSES = 20
+MANY_NUMBERS = 10  # classes written as whole numbers: more values are counts
 
 
 def read_target(
@@ -184,7 +185,13 @@ def infer_task(numbers: Array | None, distinct: int, n: int) -> tuple[Task, str]
         return "classification", f"the target is text with {distinct} values"
     if distinct == 2:
         return "classification", "the target has two values"
-    if distinct <= few(n) and (numbers == np.round(numbers)).all():
+    whole = bool((numbers == np.round(numbers)).all())
+    if whole and MANY_NUMBERS < distinct <= few(n):
+        return "regression", (
+            f"the target has {distinct} values, all whole numbers, and more than {MANY_NUMBERS} are taken as counts; "
+            "--task classification takes them as classes"
+        )
+    if whole and distinct <= few(n):
         why = f"the target has {distinct} values, all whole numbers; --task regression takes them as numbers"
         return "classification", why
     return "regression", f"the target has {distinct} values"
