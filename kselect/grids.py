@@ -71,7 +71,7 @@ def parse_grid(grid: Any) -> tuple[float, ...]:
 def expand(text: str) -> list[float]:
     """Return the values of ``base^low:base^high[:step]`` or ``low:high[:step]``, both ends included.
 
-    If an end has an exponent, as in ``1e-3:1e2``, the values are a factor of ten apart, and ``step`` counts decades.
+    If an end has an exponent, as in ``1e-3:1e2``, the values are a factor of ten apart; ``step`` counts decades.
     """
     if len(text) > LONGEST_NUMBER:
         raise ConfigError(f"{quoted(text)} is too long for a range")
