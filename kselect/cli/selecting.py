@@ -61,7 +61,8 @@ def select_command(
 ) -> None:
     """Choose the kernel and the ridge for the rows of FILE.
 
-    FILE is CSV (commas, semicolons or tabs), svmlight, Parquet or Feather, also compressed (.gz, .bz2, .xz, .zip).
+    FILE is CSV (commas, semicolons or tabs), JSON lines, svmlight, Parquet, Feather or Excel, also compressed
+    (.gz, .bz2, .xz, .zip); - is the standard input.
     """
     if compare:
         click.echo(compare_criteria(file, compare, flags, as_json))

@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import openpyxl
 import pytest
 from click.testing import CliRunner, Result
 
 from kselect.cli.main import cli
+from kselect.datasets.table import more_formats
+from kselect.datasets.table.frames import read_frame
+from kselect.datasets.table.target import as_target
 from kselect.errors import KselectError
 
 N = 60
@@ -64,3 +68,76 @@ def test_rbf_is_the_gaussian_kernel() -> None:
 def test_a_grid_by_decades() -> None:
     scores = json.loads(run("select", "my.csv", "--tau", "1", "--lam", "1e-3:1e0", "--json").stdout)
     assert [s["lam"] for s in scores["scores"]] == [1e-3, 1e-2, 0.1, 1.0]
+
+
+# --- formats ------------------------------------------------------------------------------------------
+
+
+def rows_of(path: str) -> list[list[str]]:
+    """Return the rows of a CSV file."""
+    return [line.split(",") for line in Path(path).read_text().split()]
+
+
+def test_every_format_gives_the_same_choice() -> None:
+    """JSON lines, a sheet of Excel and the standard input hold the same table as the CSV file."""
+    head, *rows = rows_of("my.csv")
+    objects = [
+        {k: v if k == "key" else float(v) for k, v in zip(head, r, strict=True)} for r in rows
+    ]
+    lines = "".join(json.dumps(o) + "\n" for o in objects)
+    Path("my.jsonl").write_text(lines)
+    book = openpyxl.Workbook()
+    book.active.append(head)
+    for row in objects:
+        book.active.append(list(row.values()))
+    book.create_sheet("notes")
+    book.save("my.xlsx")
+    found = selected("my.csv")
+    for form in ("my.jsonl", "my.xlsx"):
+        other = selected(form)
+        assert (other["best"], other["scores"]) == (found["best"], found["scores"])
+    assert "read the first of 2 sheets: Sheet" in selected("my.xlsx")["decisions"]
+    for stdin in (Path("my.csv").read_bytes(), lines.encode(), Path("my.xlsx").read_bytes()):
+        text = run("select", "-", *GRID, "--json", stdin=stdin).stdout
+        assert json.loads(text)["scores"] == found["scores"]
+
+
+def test_json_values() -> None:
+    """An absent key and null are missing, true and false are two values, and later keys are columns."""
+    text = '{"a": 1, "b": true, "y": 1.5}\n\n{"a": null, "b": false, "y": 2e0}\n{"b": true, "c": 3, "y": 7}\n'
+    Path("few.jsonl").write_text(text)
+    frame = read_frame(Path("few.jsonl"), "y")
+    values = {s.name: v.tolist() for s, v in zip(frame.columns, frame.data, strict=True)}
+    assert values["b"] == ["true", "false", "true"]
+    np.testing.assert_array_equal(values["a"], [1, np.nan, np.nan])
+    np.testing.assert_array_equal(values["c"], [np.nan, np.nan, 3])
+    assert as_target(frame, None).values.tolist() == [[1.5, 2.0, 7.0]]
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b'{"a": 1}\n{"a": [1]}\n', ":2: a holds a list or an object; a table needs one value"),
+        (b'{"a": 1}\n{"a": \n', ":2: not a JSON object on one line"),
+        (b'{"a": 1}\n5\n', ":2: not a JSON object on one line"),
+        (b'{"a": 1, "a": 2}\n', ":1: two columns are named 'a'"),
+        (b'[{"a": 1}]', ": a JSON list: write one object per line (JSON lines)"),
+        (b"\x89HDF\r\n", ": an HDF5 file: save the table as CSV, Parquet, Feather"),
+        (b"\xd0\xcf\x11\xe0", ": an old Excel file: save the table as CSV"),
+        (b"@RELATION x\n", ": an ARFF file: save the table as CSV"),
+    ],
+)
+def test_formats_refused_by_name(content: bytes, what: str) -> None:
+    assert refusal("select", "-", stdin=content).startswith(f"-{what}")
+
+
+def test_excel_without_openpyxl(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(more_formats, "find_spec", lambda name: None)
+    openpyxl.Workbook().save("my.xlsx")
+    said = "my.xlsx: Excel needs openpyxl (pip install 'kselect[excel]'), or save the sheet as CSV"
+    assert refusal("select", "my.xlsx") == said
+
+
+def test_an_experiment_does_not_read_the_standard_input() -> None:
+    said = refusal("init", "-", stdin=Path("my.csv").read_bytes())
+    assert said == "-: an experiment reads its file again: name a file"
