@@ -141,3 +141,34 @@ def test_excel_without_openpyxl(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_experiment_does_not_read_the_standard_input() -> None:
     said = refusal("init", "-", stdin=Path("my.csv").read_bytes())
     assert said == "-: an experiment reads its file again: name a file"
+
+
+# --- identifiers of rows ------------------------------------------------------------------------------
+
+
+def test_predictions_with_a_column_of_the_file() -> None:
+    """The column comes first, row for row; the predictions do not change, also from the standard input."""
+    run("fit", "my.csv", "--target", "y", *GRID, "-o", "model.npz")
+    plain = run("predict", "model.npz", "my.csv").stdout.splitlines()
+    keys = [row[0] for row in rows_of("my.csv")]
+    found = run("predict", "model.npz", "my.csv", "--id", "key").stdout.splitlines()
+    assert found == [f"{key},{line}" for key, line in zip(keys, plain, strict=True)]
+    piped = run("predict", "model.npz", "-", "--id", "1", stdin=Path("my.csv").read_bytes())
+    assert piped.stdout.splitlines()[1:] == found[1:]
+    said = refusal("predict", "model.npz", "my.csv", "--id", "kex")
+    assert said == "my.csv: no column 'kex' for --id; did you mean 'key'?"
+
+
+def test_an_id_that_a_spreadsheet_would_run() -> None:
+    run("fit", "my.csv", *GRID, "-o", "model.npz")
+    Path("new.csv").write_text("key,x,z\n=A1,1,2\n-7,1,2\n")
+    found = run("predict", "model.npz", "new.csv", "--id", "key").stdout.splitlines()
+    assert [line.partition(",")[0] for line in found] == ["key", "'=A1", "-7"]
+
+
+def test_svmlight_has_no_column_of_ids() -> None:
+    Path("my.svm").write_text("".join(f"{i % 7}.5 1:{i} 2:{i * i % 11}\n" for i in range(30)))
+    run("fit", "my.svm", *GRID, "-o", "model.npz")
+    assert refusal("predict", "model.npz", "my.svm", "--id", "a").endswith(
+        "svmlight has no column 'a'"
+    )

@@ -281,9 +281,21 @@ def read_like(path: Path, schema: Schema) -> Frame:
     The names in the header line tell the columns, in any order; other columns are ignored. Without a header line
     the positions do, and the target may be absent. Missing values stay: the preparation fills them in.
     """
+    return frame_of(raw_like(path, schema), schema)
+
+
+def read_identified(path: Path, schema: Schema, column: str) -> tuple[Frame, Sequence[str]]:
+    """Read the same, and one more column as text, which identifies the rows."""
+    raw = raw_like(path, schema)
+    if raw.form != "columns":
+        raise raw.place.error(f"svmlight has no column {column!r}")
+    return frame_of(raw, schema), column_text(raw, raw.find(column, " for --id")).fields
+
+
+def raw_like(path: Path, schema: Schema) -> RawTable:
+    """Return the columns of a further file as text; refuse a file of another form."""
     if schema.form != "columns":
-        raw = read_labelled(open_data_file(path), schema.form, schema.width)
-        return Frame(schema, read_data(raw, schema), raw.labels, raw.place, raw.sha256, ())
+        return read_labelled(open_data_file(path), schema.form, schema.width)
     known = {spec.name for spec in schema.columns} | {schema.target}
 
     def has_names(rows: Sequence[Sequence[str]]) -> bool:
@@ -294,7 +306,14 @@ def read_like(path: Path, schema: Schema) -> Frame:
         raise raw.place.error("svmlight, but the model has learned from columns")
     if not schema.named and len(raw.names) > schema.width:
         raw = without_empty_end(raw)
+    return raw
+
+
+def frame_of(raw: RawTable, schema: Schema) -> Frame:
+    """Return the features of a schema, and the target if it is there."""
     data = read_data(raw, schema)
+    if schema.form != "columns":
+        return Frame(schema, data, raw.labels, raw.place, raw.sha256, ())
     target, why = optional_target(raw, schema)
     frame = Frame(schema, data, target, raw.place, raw.sha256, raw.decisions)
     return frame.with_decisions([*gaps_of(frame), *why])
