@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,14 @@ import openpyxl
 import pytest
 from click.testing import CliRunner, Result
 
+from kselect import __version__
 from kselect.cli.main import cli
 from kselect.datasets.table import more_formats
 from kselect.datasets.table.frames import read_frame
 from kselect.datasets.table.target import as_target
 from kselect.errors import KselectError
+from kselect.grids import show_number
+from kselect.selection.model_file import read_model, write_model
 
 N = 60
 GRID = ("--tau", "1,4", "--lam", "1e-2:1e-1")
@@ -172,3 +176,45 @@ def test_svmlight_has_no_column_of_ids() -> None:
     assert refusal("predict", "model.npz", "my.svm", "--id", "a").endswith(
         "svmlight has no column 'a'"
     )
+
+
+# --- what a model is ----------------------------------------------------------------------------------
+
+
+def test_show_prints_the_model() -> None:
+    """Every line equals what ``fit`` has printed or what the file holds."""
+    fitted = run("fit", "my.csv", *GRID, "-o", "model.npz").stdout
+    saved = read_model(Path("model.npz"))
+    text = run("show", "model.npz").stdout
+    lines = text.splitlines()
+    assert lines[:2] == [f"regression, written by kselect {__version__}", "target: y"]
+    assert f"data: 60 rows, sha256 {saved.choice['data_sha256']}" in lines
+    tau = f"tau = {show_number(saved.kernel_params['tau'])}, lam = {show_number(saved.lam)}"
+    assert f"model: lssvm, gaussian kernel, {tau}" in lines
+    assert f"score {saved.choice['best']['score']:.6g}" in text
+    assert next(s for s in lines if s.startswith("quality: R2 ")).split(";")[0] in fitted
+    assert lines[lines.index("columns (2), as 2 features:") + 1 :][:2] == [
+        "  x: number",
+        "  z: number",
+    ]
+    assert "read: column key" in text
+
+
+def test_show_prints_classes_units_and_relevances() -> None:
+    rows = [f"{i % 9}.5 min,{i * i % 7},{'no' if i % 9 < 4 else 'yes'}" for i in range(40)]
+    Path("two.csv").write_text("\n".join(["a,b,c", *rows]) + "\n")
+    run("fit", "two.csv", "--kernel", "ard", "--criterion", "ELOO", "-o", "model.npz")
+    text = run("show", "model.npz").stdout
+    assert "classes: no, yes\n" in text
+    assert "  a: number (min)\n" in text
+    shares = text.split("relevances:\n")[1].splitlines()[:2]
+    assert [line.split()[-1] for line in shares] == ["a", "b"]
+
+
+def test_show_refuses_what_is_no_model() -> None:
+    assert refusal("show", "my.csv") == "my.csv: not a complete model file of kselect"
+    run("fit", "my.csv", *GRID, "-o", "model.npz")
+    saved = read_model(Path("model.npz"))
+    write_model(Path("model.npz"), replace(saved, choice={"n": 60}))
+    said = "model.npz: a model file without the facts of its choice: fit the model again"
+    assert refusal("show", "model.npz") == said
