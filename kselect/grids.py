@@ -1,4 +1,7 @@
-"""Numbers and grids in text form: ``0.5,1,2``, ``2^-6:2^8`` (all powers of 2), ``1:9:2`` (steps of 2)."""
+"""Numbers and grids in text form: ``0.5,1,2``, ``2^-6:2^8`` (all powers of 2), ``1:9:2`` (steps of 2).
+
+``1e-3:1e2`` is a grid by decades.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from decimal import Decimal
 from typing import Any
 
 from kselect.errors import ConfigError, quoted
 
 POWER = re.compile(r"(\d+(?:\.\d+)?)\^(-?\d+)")
+DECIMAL = re.compile(r"[+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 LARGEST_GRID = 10_000
 LARGEST_SEARCH = 1_000_000  # candidates: kernels times ridges
 TOO_MANY = f"the grid has more than {LARGEST_GRID} values"
@@ -64,13 +69,19 @@ def parse_grid(grid: Any) -> tuple[float, ...]:
 
 
 def expand(text: str) -> list[float]:
-    """Return the values of ``base^low:base^high[:step]`` or ``low:high[:step]``, both ends included."""
+    """Return the values of ``base^low:base^high[:step]`` or ``low:high[:step]``, both ends included.
+
+    If an end has an exponent, as in ``1e-3:1e2``, the values are a factor of ten apart; ``step`` counts decades.
+    """
     if len(text) > LONGEST_NUMBER:
         raise ConfigError(f"{quoted(text)} is too long for a range")
     ends = [part.strip() for part in text.split(":")]
     if len(ends) not in (2, 3):
         raise ConfigError(f"{quoted(text)} is not a range; write low:high[:step], as in 2^-6:2^8")
     step = whole(ends[2], text) if len(ends) == 3 else 1
+    if all(map(DECIMAL.fullmatch, ends[:2])) and "e" in "".join(ends[:2]).lower():
+        digits, first, last = decades(ends[0], ends[1], text)
+        return [parse_number(f"{digits}e{i}") for i in steps(first, last, step, text)]
     low, high = POWER.fullmatch(ends[0]), POWER.fullmatch(ends[1])
     base, bounds = "", (ends[0], ends[1])
     if low and high and low[1] == high[1]:
@@ -81,14 +92,30 @@ def expand(text: str) -> list[float]:
         words = "both ends of a range of powers need the same base"
         raise ConfigError(f"{quoted(text)}: {words}")
     first, last = (whole(bound, text) for bound in bounds)
+    numbers = steps(first, last, step, text)
+    return [parse_number(f"{base}^{i}") if base else float(i) for i in numbers]
+
+
+def decades(low: str, high: str, text: str) -> tuple[str, int, int]:
+    """Return the digits and the two exponents of a range by decades: ("5", -3, 2) for ``5e-3:5e2``."""
+    if not (parse_number(low) > 0 and parse_number(high) > 0):
+        raise ConfigError(f"{quoted(text)}: both ends of a range by decades must be positive")
+    (_, a, first), (_, b, last) = (Decimal(end).normalize().as_tuple() for end in (low, high))
+    if a != b or not (isinstance(first, int) and isinstance(last, int)):
+        words = "both ends of a range by decades need the same digits, as in 1e-3:1e2"
+        raise ConfigError(f"{quoted(text)}: {words}")
+    return "".join(map(str, a)), first, last
+
+
+def steps(first: int, last: int, step: int, text: str) -> range:
+    """Return the whole numbers of a range; an error shows its text."""
     if step < 1:
         raise ConfigError(f"{quoted(text)}: the step must be 1 or more")
     if last < first:
         raise ConfigError(f"{quoted(text)} is empty: its end lies below its start")
     if (last - first) // step >= LARGEST_GRID:
         raise ConfigError(f"{quoted(text)} has more than {LARGEST_GRID} values")
-    numbers = range(first, last + 1, step)
-    return [parse_number(f"{base}^{i}") if base else float(i) for i in numbers]
+    return range(first, last + 1, step)
 
 
 def whole(part: str, text: str) -> int:

@@ -199,6 +199,7 @@ def test_what_is_imported_is_declared() -> None:
     always = declared(project["dependencies"])
     extras = {
         "dask": {"run", "selection", "cli"},
+        "excel": {"datasets"},
         "slurm": {"run"},
         "parquet": {"datasets"},
     }

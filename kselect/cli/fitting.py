@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import click
 from kselect.cli.choice import choice_facts, choice_lines, data_lines, model_line
 from kselect.cli.choosing import choose, search_flag
 from kselect.cli.flags import LOADED_PLUGIN, PATH, SelectionCommand, selection_options
-from kselect.datasets.table.frames import read_like
+from kselect.datasets.table.frames import read_identified, read_like
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.datasets.table.written_values import is_finite
 from kselect.errors import DataError, printable
@@ -42,7 +43,8 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 PREDICT_EPILOG = """\b
 Examples:
   kselect predict model.npz new.csv
-  kselect predict model.npz new.csv -o predictions.csv
+  kselect predict model.npz new.csv --id customer -o predictions.csv
+  kselect predict model.npz - < new.jsonl
 
 Columns are found by name; the target column is optional. Notes report what differs from the training rows.
 """
@@ -89,8 +91,14 @@ def require_form(path: Path, names: tuple[str, ...], form: str) -> None:
     type=PATH,
     help="Write the predictions here. [default: the terminal]",
 )
+@click.option(
+    "--id",
+    "column",
+    metavar="COLUMN",
+    help="Copy this column of FILE to the first column of the output. [default: none]",
+)
 @LOADED_PLUGIN
-def predict_command(model: Path, file: Path, output: Path | None) -> None:
+def predict_command(model: Path, file: Path, output: Path | None, column: str | None) -> None:
     """Predict the rows of FILE with a MODEL that kselect fit has written.
 
     The output is CSV: the prediction and, for classes, the decision values and the probabilities.
@@ -99,14 +107,15 @@ def predict_command(model: Path, file: Path, output: Path | None) -> None:
         require_writable(output, "--output")
         require_form(output, TABLE_NAMES, "predictions are written as .csv")
     saved = read_model(model)
-    frame = read_like(file, saved.preparation.schema)
+    schema = saved.preparation.schema
+    frame, ids = read_identified(file, schema, column) if column else (read_like(file, schema), ())
     predicted = predict(saved, frame)
     for line in decision_lines((*frame.decisions, *predicted.notes)):
         click.echo(f"note: {line}", err=True)
     agreed = agreement(saved, frame, predicted)
     if agreed:
         click.echo(agreed, err=True)
-    text = as_csv(saved, predicted)
+    text = as_csv(saved, predicted, column or "", ids)
     if output is None:
         click.echo(text, nl=False)
         return
@@ -114,9 +123,12 @@ def predict_command(model: Path, file: Path, output: Path | None) -> None:
     click.echo(f"{frame.n} predictions written: {output}")
 
 
-def as_csv(model: SavedModel, predicted: Prediction) -> str:
+def as_csv(
+    model: SavedModel, predicted: Prediction, column: str = "", ids: Sequence[str] = ()
+) -> str:
     """Return one line per row, in the order of the file; numbers read back exactly.
 
+    ``ids`` are the fields of a column of the file, which comes first.
     Classes get a column ``decision``, or one per class if there are more than two, and a probability per class.
     """
     classes, heads = model.classes, ["prediction"]
@@ -129,13 +141,14 @@ def as_csv(model: SavedModel, predicted: Prediction) -> str:
         values = [[*row, *p] for row, p in zip(values, likely, strict=True)]
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(heads)
+    writer.writerow([as_cell(column), *heads] if column else heads)
+    lead = [[as_cell(one)] for one in ids] if column else [[] for _ in predicted.predictions]
     names = {name: as_cell(name) for name in classes}
-    for one, row in zip(predicted.predictions, values, strict=True):
-        writer.writerow([names.get(str(one), one), *row])
+    for first, one, row in zip(lead, predicted.predictions, values, strict=True):
+        writer.writerow([*first, names.get(str(one), one), *row])
     return stream.getvalue()
 
 
 def as_cell(name: str) -> str:
-    """Return a class name so that a spreadsheet does not run it as a formula: with an apostrophe before it."""
+    """Return a name so that a spreadsheet does not run it as a formula: with an apostrophe before it."""
     return f"'{name}" if name[:1] in FORMULA and not is_finite(name) else name

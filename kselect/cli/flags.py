@@ -50,6 +50,11 @@ def one_target(
     return names[0] if names else None
 
 
+def kernel_name(context: click.Context, option: click.Parameter, name: str) -> str:
+    """Return the name of a kernel: ``rbf`` is another name of the Gaussian one."""
+    return "gaussian" if name == "rbf" else name
+
+
 PLACE_FLAGS = (
     click.option(
         "--mirror",
@@ -109,12 +114,13 @@ PART_FLAGS = tuple(
         f"--{part}",
         default=default,
         show_default=True,
+        callback=callback,
         help=f"Use this {part}; see kselect list {parts}.",
     )
-    for part, parts, default in (
-        ("learner", "learners", "lssvm"),
-        ("criterion", "criteria", "5-CV"),
-        ("kernel", "kernels", "gaussian"),
+    for part, parts, default, callback in (
+        ("learner", "learners", "lssvm", None),
+        ("criterion", "criteria", "5-CV", None),
+        ("kernel", "kernels", "gaussian", kernel_name),
     )
 )
 SEARCH_FLAGS = (

@@ -16,6 +16,7 @@ from kselect.cli.flags import PATH
 from kselect.config.document import write_yaml
 from kselect.config.papers import FOLDER
 from kselect.config.validators import attempt, folder_name
+from kselect.datasets.content import STANDARD_INPUT
 from kselect.datasets.registry import load_registry
 from kselect.datasets.table.frames import read_frame
 from kselect.datasets.table.raw_table import Frame, decision_lines
@@ -138,6 +139,8 @@ def init(
     columns = targets if len(targets) > 1 else [*(targets or (None,))] * len(files)
     inspected: list[InspectedFile] = []
     for path, column in zip(files, columns, strict=True):
+        if path == STANDARD_INPUT:
+            raise ConfigError("-: an experiment reads its file again: name a file")
         frame = read_frame(path, column)  # as an experiment will read it
         target = as_target(frame, None)
         # Two classes share one row of values, +1 in the second class; otherwise each class has a row of its own.

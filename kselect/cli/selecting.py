@@ -36,7 +36,7 @@ Examples:
   kselect select my.csv --kernel ard --criterion FLKL --plot relevances.png
   kselect select my.csv --criterion 5-KS --param eta=0.5 --folds folds.txt --json > choice.json
 
-A GRID is 0.5,1,2 or 2^-6:2^8 (every power) or 2^-15:2^15:2 (every second).
+A GRID is 0.5,1,2 or 2^-6:2^8 (every power) or 2^-15:2^15:2 (every second) or 1e-3:1e2 (every decade).
 """
 
 
@@ -61,7 +61,8 @@ def select_command(
 ) -> None:
     """Choose the kernel and the ridge for the rows of FILE.
 
-    FILE is CSV (commas, semicolons or tabs), svmlight, Parquet or Feather, also compressed (.gz, .bz2, .xz, .zip).
+    FILE is CSV (commas, semicolons or tabs), JSON lines, svmlight, Parquet, Feather or Excel, also compressed
+    (.gz, .bz2, .xz, .zip); - is the standard input.
     """
     if compare:
         click.echo(compare_criteria(file, compare, flags, as_json))

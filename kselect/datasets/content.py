@@ -9,6 +9,7 @@ import hashlib
 import io
 import lzma
 import re
+import sys
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from kselect.numerics.memory import available_memory
 BYTES_PER_BYTE = 24
 # Real data never shrink to a thousandth of their size: a file that does was made to fill the memory.
 LARGEST_RATIO = 1000
+STANDARD_INPUT = Path("-")
 SMALLEST_LIMIT = 2**24
 
 DAMAGED = (OSError, EOFError, ValueError, NotImplementedError, zlib.error, lzma.LZMAError)
@@ -56,9 +58,17 @@ def file_error(path: Path, what: str, line: int | None = None) -> DataError:
 
 
 def open_data_file(path: Path) -> UnpackedFile:
-    """Read and unpack a file."""
-    raw = read_content(path)
+    """Read and unpack a file; ``-`` is the standard input."""
+    raw = read_input(path) if path == STANDARD_INPUT else read_content(path)
     return UnpackedFile(path, *unpack(path, raw), sha256_of(raw))
+
+
+def read_input(path: Path) -> bytes:
+    """Return the bytes of the standard input, within the limit of a file."""
+    try:
+        return read_most(sys.stdin.buffer.read, content_limit())
+    except OSError as error:
+        raise file_error(path, reason(error)) from None
 
 
 def read_content(path: Path, most: int | None = None, sha256: str = "") -> bytes:
@@ -104,14 +114,21 @@ def unpack(path: Path, raw: bytes, most: int | None = None) -> tuple[str, bytes]
 
 
 def unzip(path: Path, raw: bytes, most: int) -> tuple[str, bytes]:
-    """Return the name and the content of the only file in an archive; refuse any other archive."""
+    """Return the name and the content of the only file in an archive; refuse any other archive.
+
+    The archive of an Excel workbook is returned as it is.
+    """
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         # Without folders, and without the hidden files that macOS adds.
         hidden = re.compile(r"__MACOSX/.*|(?:.*/)?(?:\.[^/]*)?", re.DOTALL)
         members = [m for m in archive.infolist() if not hidden.fullmatch(m.filename)]
         names = [member.filename for member in members]
-        if "xl/workbook.xml" in names or "content.xml" in names:
-            raise file_error(path, "a spreadsheet: save the sheet as CSV")
+        if "content.xml" in names:
+            raise file_error(path, "a spreadsheet of OpenDocument: save the sheet as CSV or .xlsx")
+        if "xl/workbook.xml" in names:
+            if sum(member.file_size for member in members) > most:
+                raise OSError(errno.EFBIG, f"is too large: more than {most} bytes")
+            return path.name.lower(), raw
         if len(members) != 1:
             listed = f": {', '.join(map(brief, names[:4]))}{', ...' if len(names) > 4 else ''}"
             raise file_error(

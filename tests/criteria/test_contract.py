@@ -197,6 +197,9 @@ def test_no_option_is_ignored(criterion: Criterion, parameter: Parameter, value:
         ("1-CV", "'1-CV': cross-validation needs 2 folds or more"),
         ("0-KS", "'0-KS': cross-validation needs 2 folds or more"),
         ("5-CX", "unknown criterion '5-CX'; did you mean '5-CV'?"),
+        ("5-fold", "unknown criterion '5-fold'; did you mean '5-CV'?"),
+        ("10 folds", "unknown criterion '10 folds'; did you mean '10-CV'?"),
+        ("7-Fold-CV", "unknown criterion '7-Fold-CV'; did you mean '7-CV'?"),
         ("elo", "unknown criterion 'elo'; did you mean 'ELOO'?"),
     ],
 )

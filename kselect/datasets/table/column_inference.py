@@ -7,14 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kselect.datasets.table.plain_fields import PlainColumn
 from kselect.datasets.table.raw_table import (
-    ColumnKind,
     ColumnSpec,
     FilePlace,
     RawTable,
@@ -31,14 +29,17 @@ from kselect.datasets.table.written_values import (
     MISSING_AMONG_NUMBERS,
     PLAIN,
     THOUSANDS,
+    TIME,
     AmbiguousDates,
     Style,
     as_days,
+    common_unit,
     find_form,
     is_finite,
     is_number,
     is_written,
     styles_of,
+    without_unit,
 )
 from kselect.errors import DataError
 from kselect.grids import show_number
@@ -53,16 +54,9 @@ STRAY = 0.1
 # digits, an O, l or I is a mistyped 0 or 1; after them, other letters may be a unit.
 CODE = re.compile("[0-9]+[A-Da-d]|[A-HJ-NP-Za-kmnp-z][0-9]+")
 DIGITS = re.compile("[0-9]+")
-NAMELESS = re.compile(r"Unnamed: ?[0-9]+|[Ii]ndex|level_0|row[ _.]?(?:names?|ids?|numbers?|nrs?)?")
-IDENTIFIER = re.compile(r"(?:.*[ _.-])?[iI][dD]|.*[a-z]I[dD]")
 EMPTY = "dropped: it has no value in any row"
 OWN_TEXT = "dropped: nearly every row has a text of its own; keep it with --categorical COLUMN"
-INDEX = "dropped: it numbers the rows; keep it with --numeric COLUMN"
-NUMBERED = (
-    "dropped: looks like an identifier (a unique integer per row); keep it with --numeric COLUMN"
-)
 
-AskedKind = Literal["number", "category"]
 Commas = Callable[[], bool | None]
 
 
@@ -161,6 +155,10 @@ def number_style(column: ColumnText, zeros: bool = False) -> Style | None:
         groups = column.decimal_commas and GERMAN.fits(values)
         return GERMAN if groups and column.commas() else PLAIN
     styles = styles_of(values, column.decimal_commas)
+    if not styles and (unit := common_unit(values)):
+        bare = [without_unit(field, unit) for field in column.fields]
+        style = number_style(replace(column, fields=bare), zeros)
+        return None if style is None else style.with_unit(unit)
     if len(styles) < 2:
         return styles[0] if styles else None
     commas = column.commas()
@@ -209,6 +207,10 @@ def read_as(spec: ColumnSpec, column: ColumnText) -> Array | Texts:
                 return np.full(len(column.fields), np.nan)
             bad = sorted(not_plain(column), key=lambda v: is_written(v, column.decimal_commas))[0]
             raise column.error(f"{shown(bad)} is not a finite number", bad)
+        if style.unit != spec.form:
+            has = f"has the unit {style.unit}" if style.unit else "has no unit"
+            of = f", not the unit {spec.form} of the training data" if spec.form else ""
+            raise column.error(f"{shown(next(iter(column.counts)))} {has}{of}")
         if style is PLAIN and column.plain is not None:
             return column.plain
         gone = MISSING | MISSING_AMONG_NUMBERS
@@ -218,7 +220,8 @@ def read_as(spec: ColumnSpec, column: ColumnText) -> Array | Texts:
         days = {value: as_days(value, spec.form) for value in column.counts}
         for value, day in days.items():
             if day is None:
-                raise column.error(f"{shown(value)} is not a date of the form {spec.form}", value)
+                what = f"a {TIME}" if spec.form == TIME else f"a date of the form {spec.form}"
+                raise column.error(f"{shown(value)} is not {what}", value)
         return np.array([days.get(field, np.nan) for field in column.fields], dtype=np.float64)
     write = canonical if spec.kind == "code" else str
     known = {value: write(value) for value in column.counts}
@@ -247,7 +250,7 @@ def infer_column(column: ColumnText) -> Feature:
     texts = [f"written with {style.text}"] if style is not PLAIN else []
     texts += [f"{', '.join(map(shown, words))} read as missing"] if words else []
     decisions = tuple(ReadingDecision(column.name, text) for text in texts)
-    return Feature(ColumnSpec(column.name, "number"), decisions)
+    return Feature(ColumnSpec(column.name, "number", style.unit), decisions)
 
 
 def dropped(name: str, text: str, detail: str = "") -> Feature:
@@ -267,6 +270,9 @@ def infer_dates(column: ColumnText) -> Feature | None:
         return None
     text = "dates, read as days since 1970-01-01; drop it with --drop COLUMN"
     decision = ReadingDecision(column.name, text, f"form {form}")
+    if form == TIME:
+        text = "times of day, read as the share of the day before them; drop it with --drop COLUMN"
+        decision = ReadingDecision(column.name, text)
     return Feature(ColumnSpec(column.name, "date", form), (decision,))
 
 
@@ -335,60 +341,3 @@ def refuse_marked(column: ColumnText) -> None:
     if not column.decimal_commas and 2 * len(commas) > len(values):
         what = "has a decimal comma where commas separate the columns"
         raise column.error(f"{shown(commas[0])} {what}: {ways}", commas[0])
-
-
-# --- one feature --------------------------------------------------------------------------------------
-
-
-def read_feature(raw: RawTable, i: int, asked: AskedKind | None, commas: Commas) -> Feature:
-    """Read a column as the user asks, else as the file states, else as its fields look."""
-    fields, kind, name = raw.columns[i], raw.kinds[i] or "number", raw.names[i]
-    values: Array | Texts
-    if isinstance(fields, np.ndarray) and asked != "category":
-        if raw.form != "columns" and asked is None:  # missing indices mean 0
-            return Feature(ColumnSpec(name, "number"), values=fields)
-        if np.isnan(fields).all():
-            return dropped(name, EMPTY)
-        found = Feature(ColumnSpec(name, kind, "ISO" if kind == "date" else ""))
-        values = fields
-    else:
-        column = column_text(raw, i, commas)
-        found = infer_asked(column, asked, raw.kinds[i])
-        if found.spec is None:
-            return found
-        values = read_as(found.spec, column)
-    if asked is None and raw.form == "columns" and len(raw.names) > 2:
-        why = index_reason(name, values, not raw.named and i == 0)
-        if why:
-            return dropped(name, why)
-    return replace(found, values=values)
-
-
-def infer_asked(column: ColumnText, asked: AskedKind | None, kind: ColumnKind | None) -> Feature:
-    """Return what a column is; categories of numbers become codes, so that ``3.0`` and ``3`` are the same."""
-    if asked is None:
-        return infer_categories(column) if kind == "category" else infer_column(column)
-    if asked == "number":
-        return Feature(ColumnSpec(column.name, "number"))
-    plain = all(is_finite(v) and not LEADING_ZERO.fullmatch(v) for v in column.counts)
-    return Feature(ColumnSpec(column.name, "code" if plain else "category"))
-
-
-def index_reason(name: str, values: Array | Texts, lonely: bool) -> str:
-    """Return why a column of numbers is an index; ``lonely`` means the first column of a file without a header."""
-    named = INDEX if NAMELESS.fullmatch(name) else NUMBERED if IDENTIFIER.fullmatch(name) else ""
-    if not (lonely or named) or values.dtype == object or len(values) < 2:
-        return ""
-    if not np.isfinite(values).all():
-        return ""
-    if lonely:
-        return INDEX if counts_rows(values) else ""
-    if len(np.unique(values)) < len(values) or not (values == np.round(values)).all():
-        return ""
-    return named
-
-
-def counts_rows(values: NDArray[np.generic]) -> bool:
-    """Return whether a column is 0, 1, 2, ... or 1, 2, 3, ..."""
-    ordered = np.arange(len(values))
-    return bool((values == ordered).all() or (values == ordered + 1).all())

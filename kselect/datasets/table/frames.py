@@ -6,25 +6,34 @@ schema of the file that a model was learned from.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kselect.datasets.content import open_data_file
 from kselect.datasets.table.column_inference import (
-    AskedKind,
+    EMPTY,
+    ColumnText,
     Commas,
+    Feature,
     absent,
     column_text,
-    counts_rows,
+    dropped,
     file_commas,
+    infer_categories,
+    infer_column,
+    number_style,
     read_as,
-    read_feature,
     shown,
 )
 from kselect.datasets.table.raw_table import (
+    ColumnKind,
     ColumnSpec,
     Fields,
     Frame,
@@ -39,6 +48,7 @@ from kselect.datasets.table.raw_table import (
 )
 from kselect.datasets.table.read import is_header, one_line, read_raw, without_empty_end
 from kselect.datasets.table.target import distinct_values, read_target, target_fields
+from kselect.datasets.table.written_values import LEADING_ZERO, is_finite
 from kselect.errors import DataError, printable
 from kselect.grids import show_number
 from kselect.numerics.linalg import Array
@@ -49,7 +59,16 @@ MIRROR = (
 )
 CONSTANT = "the same value in every row"
 NAMES_SHOWN = 5
+NAMELESS = re.compile(r"Unnamed: ?[0-9]+|[Ii]ndex|level_0|row[ _.]?(?:names?|ids?|numbers?|nrs?)?")
+IDENTIFIER = re.compile(r"(?:.*[ _.-])?[iI][dD]|.*[a-z]I[dD]")
+INDEX = "dropped: it numbers the rows; keep it with --numeric COLUMN"
+NUMBERED = (
+    "dropped: looks like an identifier (a unique integer per row); keep it with --numeric COLUMN"
+)
 FIRST_ROWS = 1000  # of which the distinct values are counted before those of all rows
+
+
+AskedKind = Literal["number", "category"]
 
 
 def read_frame(path: Path, target: str | None, options: TableOptions | None = None) -> Frame:
@@ -128,6 +147,64 @@ def treat_missing(frame: Frame, missing: Missing) -> Frame:
     return kept.with_decisions([ReadingDecision(None, text)])
 
 
+# --- one feature --------------------------------------------------------------------------------------
+
+
+def read_feature(raw: RawTable, i: int, asked: AskedKind | None, commas: Commas) -> Feature:
+    """Read a column as the user asks, else as the file states, else as its fields look."""
+    fields, kind, name = raw.columns[i], raw.kinds[i] or "number", raw.names[i]
+    values: Array | Texts
+    if isinstance(fields, np.ndarray) and asked != "category":
+        if raw.form != "columns" and asked is None:  # missing indices mean 0
+            return Feature(ColumnSpec(name, "number"), values=fields)
+        if np.isnan(fields).all():
+            return dropped(name, EMPTY)
+        found = Feature(ColumnSpec(name, kind, "ISO" if kind == "date" else ""))
+        values = fields
+    else:
+        column = column_text(raw, i, commas)
+        found = infer_asked(column, asked, raw.kinds[i])
+        if found.spec is None:
+            return found
+        values = read_as(found.spec, column)
+    if asked is None and raw.form == "columns" and len(raw.names) > 2:
+        why = index_reason(name, values, not raw.named and i == 0)
+        if why:
+            return dropped(name, why)
+    return replace(found, values=values)
+
+
+def infer_asked(column: ColumnText, asked: AskedKind | None, kind: ColumnKind | None) -> Feature:
+    """Return what a column is; categories of numbers become codes, so that ``3.0`` and ``3`` are the same."""
+    if asked is None:
+        return infer_categories(column) if kind == "category" else infer_column(column)
+    if asked == "number":
+        style = number_style(column, True)
+        return Feature(ColumnSpec(column.name, "number", style.unit if style else ""))
+    plain = all(is_finite(v) and not LEADING_ZERO.fullmatch(v) for v in column.counts)
+    return Feature(ColumnSpec(column.name, "code" if plain else "category"))
+
+
+def index_reason(name: str, values: Array | Texts, lonely: bool) -> str:
+    """Return why a column of numbers is an index; ``lonely`` means the first column of a file without a header."""
+    named = INDEX if NAMELESS.fullmatch(name) else NUMBERED if IDENTIFIER.fullmatch(name) else ""
+    if not (lonely or named) or values.dtype == object or len(values) < 2:
+        return ""
+    if not np.isfinite(values).all():
+        return ""
+    if lonely:
+        return INDEX if counts_rows(values) else ""
+    if len(np.unique(values)) < len(values) or not (values == np.round(values)).all():
+        return ""
+    return named
+
+
+def counts_rows(values: NDArray[np.generic]) -> bool:
+    """Return whether a column is 0, 1, 2, ... or 1, 2, 3, ..."""
+    ordered = np.arange(len(values))
+    return bool((values == ordered).all() or (values == ordered + 1).all())
+
+
 # --- remarks on the columns that are kept ----------------------------------------------------------------------
 
 
@@ -204,9 +281,21 @@ def read_like(path: Path, schema: Schema) -> Frame:
     The names in the header line tell the columns, in any order; other columns are ignored. Without a header line
     the positions do, and the target may be absent. Missing values stay: the preparation fills them in.
     """
+    return frame_of(raw_like(path, schema), schema)
+
+
+def read_identified(path: Path, schema: Schema, column: str) -> tuple[Frame, Sequence[str]]:
+    """Read the same, and one more column as text, which identifies the rows."""
+    raw = raw_like(path, schema)
+    if raw.form != "columns":
+        raise raw.place.error(f"svmlight has no column {column!r}")
+    return frame_of(raw, schema), column_text(raw, raw.find(column, " for --id")).fields
+
+
+def raw_like(path: Path, schema: Schema) -> RawTable:
+    """Return the columns of a further file as text; refuse a file of another form."""
     if schema.form != "columns":
-        raw = read_labelled(open_data_file(path), schema.form, schema.width)
-        return Frame(schema, read_data(raw, schema), raw.labels, raw.place, raw.sha256, ())
+        return read_labelled(open_data_file(path), schema.form, schema.width)
     known = {spec.name for spec in schema.columns} | {schema.target}
 
     def has_names(rows: Sequence[Sequence[str]]) -> bool:
@@ -217,7 +306,14 @@ def read_like(path: Path, schema: Schema) -> Frame:
         raise raw.place.error("svmlight, but the model has learned from columns")
     if not schema.named and len(raw.names) > schema.width:
         raw = without_empty_end(raw)
+    return raw
+
+
+def frame_of(raw: RawTable, schema: Schema) -> Frame:
+    """Return the features of a schema, and the target if it is there."""
     data = read_data(raw, schema)
+    if schema.form != "columns":
+        return Frame(schema, data, raw.labels, raw.place, raw.sha256, ())
     target, why = optional_target(raw, schema)
     frame = Frame(schema, data, target, raw.place, raw.sha256, raw.decisions)
     return frame.with_decisions([*gaps_of(frame), *why])
@@ -267,11 +363,13 @@ def read_known(raw: RawTable, spec: ColumnSpec, i: int, commas: Commas) -> Array
             raise raw.place.error(f"column {spec.name}: dates in one file, numbers in the other")
         return fields
     if isinstance(fields, np.ndarray) and spec.numeric:
+        if spec.kind == "number" and spec.form:
+            raise raw.place.error(f"column {spec.name}: numbers without the unit {spec.form}")
         return fields
     try:
         return read_as(spec, column_text(raw, i, commas))
     except DataError as error:
-        if spec.kind != "number":
+        if spec.kind != "number" or spec.form:
             raise
         way = f"kselect fit --categorical {printable(spec.name)} reads them as categories"
         raise DataError(

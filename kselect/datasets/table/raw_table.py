@@ -116,7 +116,10 @@ class RawTable:
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """The name and kind of a feature; a ``code`` is a category written in numbers, ``form`` a date's form."""
+    """The name and kind of a feature; a ``code`` is a category written in numbers.
+
+    ``form`` is the form of a date, or the unit of a number.
+    """
 
     name: str
     kind: ColumnKind

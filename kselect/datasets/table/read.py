@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from kselect.datasets.content import UnpackedFile, file_error, open_data_file
-from kselect.datasets.table import plain_fields
+from kselect.datasets.table import more_formats, plain_fields
 from kselect.datasets.table.raw_table import (
     Fields,
     FilePlace,
@@ -58,7 +58,12 @@ def read_raw(path: Path, header: Header, columns: bool = False) -> RawTable:
     file = open_data_file(path)
     if form := arrow_format(file):
         return read_arrow(file, form)
+    if more_formats.is_excel(file):
+        return read_sheet(file, header)
+    more_formats.refuse_unread(file)
     text = decode(file)
+    if more_formats.is_json_lines(file):
+        return replace(more_formats.read_json_lines(file, text.text), decisions=text.decisions)
     # One of the first lines tells svmlight, because a row of zeros has only a label.
     svmlight = any(SVMLIGHT.fullmatch(line.strip()) for line in text.first_lines)
     first = text.first_lines[0] if text.first_lines else ""
@@ -71,6 +76,16 @@ def read_raw(path: Path, header: Header, columns: bool = False) -> RawTable:
             )
             raise file_error(path, what)
     return read_labelled(file)
+
+
+def read_sheet(file: UnpackedFile, header: Header) -> RawTable:
+    """Read the first sheet of an Excel workbook like a text with tabs."""
+    data, note = more_formats.excel_as_tabs(file)
+    first = (match[0].decode() for match in LINE.finditer(data))
+    said = (ReadingDecision(None, note),) if note else ()
+    return read_columns(
+        file, DecodedText(data, (), said, tuple(islice(first, LINES_TRIED))), header
+    )
 
 
 # --- from bytes to text -------------------------------------------------------------------------------------

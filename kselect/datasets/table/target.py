@@ -24,6 +24,7 @@ from kselect.datasets.table.written_values import (
     MISSING,
     MISSING_AMONG_NUMBERS,
     PLAIN,
+    TIME,
     AmbiguousDates,
     find_form,
     is_number,
@@ -33,6 +34,7 @@ from kselect.grids import show_number
 from kselect.numerics.linalg import Array, Index
 
 MANY_CLASSES = 20
+MANY_NUMBERS = 10  # classes written as whole numbers: more values are counts
 
 
 def read_target(
@@ -81,7 +83,7 @@ def target_fields(column: ColumnText) -> tuple[Fields, Collection[str], list[Rea
         except AmbiguousDates:
             form = "either"
         if form:
-            raise date_error(column.place, column.name)
+            raise date_error(column.place, column.name, "times of day" if form == TIME else "dates")
         return fields, MISSING, []
     absent = MISSING | MISSING_AMONG_NUMBERS
     if style is PLAIN:
@@ -91,9 +93,9 @@ def target_fields(column: ColumnText) -> tuple[Fields, Collection[str], list[Rea
     return [plain[v] for v in fields], absent, [decision]
 
 
-def date_error(place: FilePlace, name: str) -> DataError:
+def date_error(place: FilePlace, name: str, what: str = "dates") -> DataError:
     """Return the error for dates, which are not classes, and need a unit of the user's choice as numbers."""
-    return place.error(f"the target {name} holds dates: name another column with --target")
+    return place.error(f"the target {name} holds {what}: name another column with --target")
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +186,13 @@ def infer_task(numbers: Array | None, distinct: int, n: int) -> tuple[Task, str]
         return "classification", f"the target is text with {distinct} values"
     if distinct == 2:
         return "classification", "the target has two values"
-    if distinct <= few(n) and (numbers == np.round(numbers)).all():
+    whole = bool((numbers == np.round(numbers)).all())
+    if whole and MANY_NUMBERS < distinct <= few(n):
+        return "regression", (
+            f"the target has {distinct} values, all whole numbers, and more than {MANY_NUMBERS} are counts; "
+            "--task classification takes them as classes"
+        )
+    if whole and distinct <= few(n):
         why = f"the target has {distinct} values, all whole numbers; --task regression takes them as numbers"
         return "classification", why
     return "regression", f"the target has {distinct} values"

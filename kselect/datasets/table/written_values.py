@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time, timedelta
 
 MISSING = frozenset(
     {"", "NA", "N/A", "n/a", "na", "n.a.", "#N/A", "#NA", "<NA>", "NaN", "nan", "NAN", "-nan"}
@@ -35,7 +35,7 @@ class Style:
     """A way of writing numbers other than Python's.
 
     ``telling`` matches what is surely written in this way, ``allowed`` everything that may be. ``grouping`` is
-    taken out, and ``comma`` says that the comma is the decimal point.
+    taken out, and ``comma`` says that the comma is the decimal point. ``unit`` follows every number.
     """
 
     text: str
@@ -43,10 +43,12 @@ class Style:
     allowed: re.Pattern[str]
     grouping: str
     comma: bool = False
+    unit: str = ""
 
     def plain(self, field: str) -> str:
         """Return the field as Python writes it."""
-        bare = re.sub(self.grouping, "", field) if self.grouping else field
+        bare = without_unit(field, self.unit)
+        bare = re.sub(self.grouping, "", bare) if self.grouping else bare
         return bare.replace(",", ".") if self.comma else bare
 
     def fits(self, values: Collection[str]) -> bool:
@@ -56,6 +58,11 @@ class Style:
         ):
             return False
         return all(math.isfinite(float(self.plain(value))) for value in values)
+
+    def with_unit(self, unit: str) -> Style:
+        """Return the style of the same numbers, each followed by a unit."""
+        text = ", ".join(filter(None, (self.text, f"the unit {unit}")))
+        return replace(self, text=text, unit=unit)
 
 
 def make_style(text: str, telling: str, more: str, grouping: str, comma: bool = False) -> Style:
@@ -118,12 +125,45 @@ def is_written(value: str, decimal_commas: bool) -> bool:
     return is_finite(value) or bool(styles_of([value], decimal_commas))
 
 
+# --- units --------------------------------------------------------------------------------------------------
+
+# A unit follows a space, or else has two letters, so that the code 136A stays a code.
+LETTER = "A-Za-z\u00b5\u03bc\u00b0\u03a9"
+UNIT = re.compile(
+    rf"[-+]?[0-9.,' ]*[0-9](?: (?P<apart>[{LETTER}][{LETTER}0-9/^\u00b2\u00b3]{{0,15}})"
+    rf"|(?P<close>[{LETTER}][{LETTER}/][{LETTER}0-9/^\u00b2\u00b3]{{0,14}}|[ghklmsGJKLMNVW][23\u00b2\u00b3]?))"
+)
+
+
+def common_unit(values: Collection[str]) -> str:
+    """Return the unit that follows the number in every value, empty if they have none in common.
+
+    Currencies are no units: an amount may be written in several ways.
+    """
+    found = {
+        (match["apart"] or match["close"]) if (match := UNIT.fullmatch(v)) else "" for v in values
+    }
+    if len(found) != 1 or not (unit := found.pop()) or re.fullmatch(CODES, unit):
+        return ""
+    try:
+        return unit if find_form(values) is None else ""
+    except AmbiguousDates:
+        return ""
+
+
+def without_unit(field: str, unit: str) -> str:
+    """Return a number without the unit after it."""
+    return field.removesuffix(unit).rstrip() if unit else field
+
+
 # --- dates and times as days since 1970-01-01, with the time of day as a fraction -----------------------------
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ISO = re.compile(
     r"\d{4}([-/])\d{2}(?:\1\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?)?"
 )
+CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.\d+)?)?")
+TIME = "time of day"
 QUARTER = re.compile(r"(\d{4})[ -]?[Qq]([1-4])")
 WEEK = re.compile(r"(\d{4})[ -]?[Ww](\d{2})")
 TIMES = ("", " %H:%M", " %H:%M:%S")
@@ -144,7 +184,9 @@ class AmbiguousDates(ValueError):
 
 
 def find_form(values: Collection[str]) -> str | None:
-    """Return the form in which all values are dates, else None."""
+    """Return the form in which all values are dates or times of day, else None."""
+    if values and all(map(CLOCK.fullmatch, values)):
+        return TIME
     if not values or not all(map(LOOKS.fullmatch, values)):
         return None
     forms = ("ISO", "quarter", "week", *WRITTEN)
@@ -156,7 +198,10 @@ def find_form(values: Collection[str]) -> str | None:
 
 
 def as_days(value: str, form: str) -> float | None:
-    """Return the days since 1970-01-01, None for no date of that form; a time without a zone is UTC."""
+    """Return the days since 1970-01-01, None for no date of that form; a time without a zone is UTC.
+
+    A time of day is the share of the day before it.
+    """
     reader = READERS.get(form)
     try:
         if reader is None:
@@ -180,6 +225,12 @@ def read_iso(match: re.Match[str]) -> datetime:
 # A quarter is its first day, a week the Monday of ISO 8601's week.
 READERS: dict[str, tuple[re.Pattern[str], Callable[[re.Match[str]], datetime]]] = {
     "ISO": (ISO, read_iso),
+    TIME: (
+        CLOCK,
+        lambda m: datetime.combine(
+            EPOCH, time.fromisoformat(m[0].zfill(len(m[0]) + (len(m[1]) == 1)))
+        ),
+    ),
     "quarter": (QUARTER, lambda m: datetime(int(m[1]), 3 * int(m[2]) - 2, 1)),
     "week": (WEEK, lambda m: datetime.fromisocalendar(int(m[1]), int(m[2]), 1)),
 }

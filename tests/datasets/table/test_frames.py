@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from experiments import message_of
 from hypothesis import given, settings
@@ -22,6 +23,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from kselect.datasets.table.frames import read_frame, read_like
 from kselect.datasets.table.raw_table import (
+    ColumnSpec,
     Frame,
     ReadingDecision,
     Schema,
@@ -138,7 +140,7 @@ def test_cut_and_damaged_packings(tmp_path: Path, ending: str) -> None:
     ("names", "what"),
     [
         (["b.csv"], r"the archive holds 2 files: a\.csv, b\.csv; one is read"),
-        (["xl/workbook.xml"], "a spreadsheet: save the sheet as CSV"),
+        (["xl/workbook.xml"], "not a whole Excel file: "),
     ],
 )
 def test_archives_of_several_files(tmp_path: Path, names: list[str], what: str) -> None:
@@ -574,6 +576,73 @@ def test_percentages_as_the_target(read: Read) -> None:
     found = read("x,y\n1,45%\n2,7.5%\n3,0%\n", target="y")
     assert list(found.target or []) == ["45", "7.5", "0"]
     assert "column y: written with percent signs" in said(found)
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "numbers"),
+    [
+        (["50.1 m2", "", "7 m2"], "m2", [50.1, np.nan, 7]),
+        (["24 min", "-3.5 min"], "min", [24, -3.5]),
+        (["24min", "NA", "3min"], "min", [24, np.nan, 3]),
+        (["50m2", "60m2"], "m2", [50, 60]),
+        (['"1,200 km"', "950 km"], "km", [1200, 950]),
+        (["5 \u00b0C", "6.5 \u00b0C"], "\u00b0C", [5, 6.5]),
+    ],
+)
+def test_numbers_with_one_unit(
+    read: Read, values: list[str], unit: str, numbers: list[float]
+) -> None:
+    found = column(read, values)
+    assert found.columns[1] == ColumnSpec("c", "number", unit)
+    assert found.data[1].tolist() == pytest.approx(numbers, nan_ok=True)
+    assert any(line.endswith(f"the unit {unit}") for line in said(found))
+    assert column(read, values, numeric=("c",)).columns[1].form == unit
+
+
+def test_units_of_decimal_commas_and_of_the_target(read: Read) -> None:
+    assert read("x;c;y\n1;45,5 kg;0\n2;3 kg;1\n").data[1].tolist() == [45.5, 3.0]
+    assert list(read("x,y\n1,45 kg\n2,7.5 kg\n", target="y").target or []) == ["45", "7.5"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [["24 min", "2 h"] * 3, ["136A", "137A"] * 3, ["2004 Jan", "2005 Jan"]],
+)
+def test_values_without_one_unit_keep_their_kind(read: Read, values: list[str]) -> None:
+    assert column(read, values).columns[1].kind == ("date" if "Jan" in values[0] else "category")
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        ("24 h", "column c: '24 h' has the unit h, not the unit min of the training data"),
+        ("24", "column c: '24' has no unit, not the unit min of the training data"),
+    ],
+)
+def test_another_unit_in_a_further_file(tmp_path: Path, values: str, what: str) -> None:
+    """Numbers of another unit are refused, and numbers in Parquet, which have none."""
+    schema = read_frame(write(tmp_path, "x,c,y\n1,5 min,2\n3,7.5 min,5\n"), None).schema
+    assert read_like(write(tmp_path, "c,x\n9 min,1\n", "b.csv"), schema).data[1].tolist() == [9]
+    with pytest.raises(DataError, match=f"{what}$"):
+        read_like(write(tmp_path, f"c,x\n{values},1\n", "b.csv"), schema)
+    pd.DataFrame({"c": [1.5], "x": [2.5]}).to_parquet(tmp_path / "b.parquet")
+    with pytest.raises(DataError, match=r"column c: numbers without the unit min$"):
+        read_like(tmp_path / "b.parquet", schema)
+    plain = read_frame(write(tmp_path, "x,c,y\n1,5,2\n3,7.5,5\n"), None).schema
+    with pytest.raises(DataError, match="has the unit h, but the training data has numbers"):
+        read_like(write(tmp_path, "c,x\n24 h,1\n", "b.csv"), plain)
+
+
+def test_times_of_day(read: Read) -> None:
+    found = column(read, ["13:15", "6:00", "", "23:30:36"])
+    assert found.columns[1] == ColumnSpec("c", "date", "time of day")
+    days = [13.25 / 24, 0.25, np.nan, 23.51 / 24]
+    assert found.data[1].tolist() == pytest.approx(days, nan_ok=True)
+    text = "column c: times of day, read as the share of the day before them; drop it with --drop COLUMN"
+    assert text in said(found)
+    assert column(read, ["13:15", "24:10", "13:15"]).columns[1].kind == "category"
+    with pytest.raises(DataError, match="the target y holds times of day: name another column"):
+        read("x,y\n1,13:15\n2,14:15\n", target="y")
 
 
 @pytest.mark.parametrize(

@@ -47,9 +47,16 @@ def test_inference(target: Any, task: str, classes: tuple[str, ...], why: str) -
 
 
 def test_the_limit_of_classes() -> None:
-    assert infer_task(np.arange(20.0), 20, 100)[0] == "classification"
-    assert infer_task(np.arange(21.0), 21, 1000)[0] == "regression"
-    assert infer_task(np.arange(20.0), 20, 99)[0] == "regression"
+    """At most ten whole numbers are classes, and each occurs in five rows on average; more are counts."""
+    assert infer_task(np.arange(10.0), 10, 50)[0] == "classification"
+    assert infer_task(np.arange(10.0), 10, 49) == ("regression", "the target has 10 values")
+    task, why = infer_task(np.arange(11.0), 11, 1000)
+    assert task == "regression"
+    assert "11 values, all whole numbers" in why
+    assert why.endswith("--task classification takes them as classes")
+    assert infer_task(np.arange(11.0) / 2, 11, 1000) == ("regression", "the target has 11 values")
+    counts = np.repeat(np.arange(12.0), 10)
+    assert len(as_target(table(counts), "classification").classes) == 12
 
 
 SCALE = ["<5", "5", "6", "7+"] * 6

@@ -1,0 +1,81 @@
+"""``kselect show``: what a model file holds: its data, columns, choice, scores and relevances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kselect.cli.flags import LOADED_PLUGIN, PATH
+from kselect.errors import DataError, brief, printable
+from kselect.grids import show_number
+from kselect.selection.model_file import SavedModel, read_model
+
+LISTED = 60
+EPILOG = """\b
+Examples:
+  kselect show model.npz
+"""
+
+
+@click.command("show", epilog=EPILOG)
+@click.argument("model", type=PATH)
+@LOADED_PLUGIN
+def show(model: Path) -> None:
+    """Print what the model in MODEL is: its data, columns, choice, scores and relevances."""
+    saved = read_model(model)
+    try:
+        lines = list(model_lines(saved))
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        what = "a model file without the facts of its choice: fit the model again"
+        raise DataError(f"{printable(model)}: {what}") from None
+    for line in lines:
+        click.echo(printable(line))
+
+
+def model_lines(model: SavedModel) -> Iterator[str]:
+    """Yield the lines: the model, its data, its choice and scores, its columns, its relevances."""
+    choice, schema = model.choice, model.preparation.schema
+    own = "".join(f" {name}={value}" for name, value in model.learner_params.items())
+    yield f"{model.task}, written by kselect {model.kselect_version}"
+    yield f"target: {brief(schema.target) or 'the labels of svmlight'}"
+    if model.classes:
+        yield f"classes: {', '.join(map(brief, model.classes[:LISTED]))}"
+    yield f"data: {choice['n']} rows, sha256 {choice['data_sha256']}"
+    point = {**model.kernel_params, "lam": model.lam}
+    if len(point) > LISTED or "relevances" in choice:
+        point = {"lam": model.lam}
+    values = ", ".join(f"{name} = {show_number(value)}" for name, value in point.items())
+    yield f"model: {model.learner}{own}, {model.kernel_name} kernel, {values}"
+    params = "".join(f" {name}={value}" for name, value in choice["params"].items())
+    yield f"chosen by {choice['criterion']}{params}, score {choice['best']['score']:.6g}, seed {choice['seed']}"
+    yield from quality_lines(choice["held_out"])
+    yield from (f"warning: {text}" for text in choice["warnings"])
+    yield f"coefficients: {model.alpha.size} on {len(model.support)} rows"
+    yield f"columns ({len(schema.columns)}), as {len(model.preparation.names)} features:"
+    for spec in schema.columns[:LISTED]:
+        yield f"  {brief(spec.name)}: {spec.kind}{f' ({spec.form})' if spec.form else ''}"
+    if more := schema.columns[LISTED:]:
+        yield f"  ... and {len(more)} more"
+    yield from relevance_lines(model)
+    yield from (f"read: {text}" for text in choice["decisions"])
+
+
+def quality_lines(held_out: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the held-out quality of the choice."""
+    yield (
+        f"quality: {held_out['measure']} {held_out['value']:.4g} held out ({held_out['folds']} folds, "
+        f"standard deviation {held_out['spread']:.2g}); trivial {held_out['trivial']:.4g}"
+    )
+
+
+def relevance_lines(model: SavedModel) -> Iterator[str]:
+    """Yield the share of each feature of a kernel with one width per feature, the most relevant first."""
+    found = model.choice.get("relevances", ())
+    if found:
+        yield "relevances:"
+    for one in found[:LISTED]:
+        name = brief(model.preparation.names[one["feature"] - 1])
+        yield f"  {100 * one['share']:5.1f} %  {name}"

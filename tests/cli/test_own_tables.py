@@ -1,0 +1,220 @@
+"""What a practitioner types about a table of one's own: names, formats, ids, test rows, and what a model is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openpyxl
+import pytest
+from click.testing import CliRunner, Result
+
+from kselect import __version__
+from kselect.cli.main import cli
+from kselect.datasets.table import more_formats
+from kselect.datasets.table.frames import read_frame
+from kselect.datasets.table.target import as_target
+from kselect.errors import KselectError
+from kselect.grids import show_number
+from kselect.selection.model_file import read_model, write_model
+
+N = 60
+GRID = ("--tau", "1,4", "--lam", "1e-2:1e-1")
+
+
+def write(path: Path, n: int = N, seed: int = 0, delimiter: str = ",") -> Path:
+    """Write a regression with an id per row and a group of five rows each."""
+    rng = np.random.default_rng(seed)
+    lines = [delimiter.join(("key", "x", "z", "y"))]
+    for i in range(n):
+        x, z = rng.normal(size=2)
+        lines.append(delimiter.join((f"k{i}", f"{x:.6f}", f"{z:.6f}", f"{np.sin(x) + z:.5f}")))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "my.csv")
+
+
+def run(*arguments: str, stdin: bytes | None = None) -> Result:
+    """Run a command that succeeds."""
+    result = CliRunner().invoke(cli, list(arguments), input=stdin)
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result
+
+
+def refusal(*arguments: str, stdin: bytes | None = None) -> str:
+    """Return the message of a command that fails, which is one line."""
+    result = CliRunner().invoke(cli, list(arguments), input=stdin)
+    assert isinstance(result.exception, KselectError), (result.output, result.exception)
+    assert "\n" not in str(result.exception)
+    return str(result.exception)
+
+
+def selected(*arguments: str) -> Any:
+    """Return the object of ``select --json`` without its times."""
+    found = json.loads(run("select", *arguments, *GRID, "--json").stdout)
+    return {k: v for k, v in found.items() if not k.startswith("seconds")}
+
+
+def test_rbf_is_the_gaussian_kernel() -> None:
+    named = selected("my.csv", "--kernel", "rbf")
+    assert named == selected("my.csv", "--kernel", "gaussian")
+    assert named["kernel"] == "gaussian"
+
+
+def test_a_grid_by_decades() -> None:
+    scores = json.loads(run("select", "my.csv", "--tau", "1", "--lam", "1e-3:1e0", "--json").stdout)
+    assert [s["lam"] for s in scores["scores"]] == [1e-3, 1e-2, 0.1, 1.0]
+
+
+# --- formats ------------------------------------------------------------------------------------------
+
+
+def rows_of(path: str) -> list[list[str]]:
+    """Return the rows of a CSV file."""
+    return [line.split(",") for line in Path(path).read_text().split()]
+
+
+def test_every_format_gives_the_same_choice() -> None:
+    """JSON lines, a sheet of Excel and the standard input hold the same table as the CSV file."""
+    head, *rows = rows_of("my.csv")
+    objects = [
+        {k: v if k == "key" else float(v) for k, v in zip(head, r, strict=True)} for r in rows
+    ]
+    lines = "".join(json.dumps(o) + "\n" for o in objects)
+    Path("my.jsonl").write_text(lines)
+    book = openpyxl.Workbook()
+    book.active.append(head)
+    for row in objects:
+        book.active.append(list(row.values()))
+    book.create_sheet("notes")
+    book.save("my.xlsx")
+    found = selected("my.csv")
+    for form in ("my.jsonl", "my.xlsx"):
+        other = selected(form)
+        assert (other["best"], other["scores"]) == (found["best"], found["scores"])
+    assert "read the first of 2 sheets: Sheet" in selected("my.xlsx")["decisions"]
+    for stdin in (Path("my.csv").read_bytes(), lines.encode(), Path("my.xlsx").read_bytes()):
+        text = run("select", "-", *GRID, "--json", stdin=stdin).stdout
+        assert json.loads(text)["scores"] == found["scores"]
+
+
+def test_json_values() -> None:
+    """An absent key and null are missing, true and false are two values, and later keys are columns."""
+    text = '{"a": 1, "b": true, "y": 1.5}\n\n{"a": null, "b": false, "y": 2e0}\n{"b": true, "c": 3, "y": 7}\n'
+    Path("few.jsonl").write_text(text)
+    frame = read_frame(Path("few.jsonl"), "y")
+    values = {s.name: v.tolist() for s, v in zip(frame.columns, frame.data, strict=True)}
+    assert values["b"] == ["true", "false", "true"]
+    np.testing.assert_array_equal(values["a"], [1, np.nan, np.nan])
+    np.testing.assert_array_equal(values["c"], [np.nan, np.nan, 3])
+    assert as_target(frame, None).values.tolist() == [[1.5, 2.0, 7.0]]
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b'{"a": 1}\n{"a": [1]}\n', ":2: a holds a list or an object; a table needs one value"),
+        (b'{"a": 1}\n{"a": \n', ":2: not a JSON object on one line"),
+        (b'{"a": 1}\n5\n', ":2: not a JSON object on one line"),
+        (b'{"a": 1, "a": 2}\n', ":1: two columns are named 'a'"),
+        (b'[{"a": 1}]', ": a JSON list: write one object per line (JSON lines)"),
+        (b"\x89HDF\r\n", ": an HDF5 file: save the table as CSV, Parquet, Feather"),
+        (b"\xd0\xcf\x11\xe0", ": an old Excel file: save the table as CSV"),
+        (b"@RELATION x\n", ": an ARFF file: save the table as CSV"),
+    ],
+)
+def test_formats_refused_by_name(content: bytes, what: str) -> None:
+    assert refusal("select", "-", stdin=content).startswith(f"-{what}")
+
+
+def test_excel_without_openpyxl(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(more_formats, "find_spec", lambda name: None)
+    openpyxl.Workbook().save("my.xlsx")
+    said = "my.xlsx: Excel needs openpyxl (pip install 'kselect[excel]'), or save the sheet as CSV"
+    assert refusal("select", "my.xlsx") == said
+
+
+def test_an_experiment_does_not_read_the_standard_input() -> None:
+    said = refusal("init", "-", stdin=Path("my.csv").read_bytes())
+    assert said == "-: an experiment reads its file again: name a file"
+
+
+# --- identifiers of rows ------------------------------------------------------------------------------
+
+
+def test_predictions_with_a_column_of_the_file() -> None:
+    """The column comes first, row for row; the predictions do not change, also from the standard input."""
+    run("fit", "my.csv", "--target", "y", *GRID, "-o", "model.npz")
+    plain = run("predict", "model.npz", "my.csv").stdout.splitlines()
+    keys = [row[0] for row in rows_of("my.csv")]
+    found = run("predict", "model.npz", "my.csv", "--id", "key").stdout.splitlines()
+    assert found == [f"{key},{line}" for key, line in zip(keys, plain, strict=True)]
+    piped = run("predict", "model.npz", "-", "--id", "1", stdin=Path("my.csv").read_bytes())
+    assert piped.stdout.splitlines()[1:] == found[1:]
+    said = refusal("predict", "model.npz", "my.csv", "--id", "kex")
+    assert said == "my.csv: no column 'kex' for --id; did you mean 'key'?"
+
+
+def test_an_id_that_a_spreadsheet_would_run() -> None:
+    run("fit", "my.csv", *GRID, "-o", "model.npz")
+    Path("new.csv").write_text("key,x,z\n=A1,1,2\n-7,1,2\n")
+    found = run("predict", "model.npz", "new.csv", "--id", "key").stdout.splitlines()
+    assert [line.partition(",")[0] for line in found] == ["key", "'=A1", "-7"]
+
+
+def test_svmlight_has_no_column_of_ids() -> None:
+    Path("my.svm").write_text("".join(f"{i % 7}.5 1:{i} 2:{i * i % 11}\n" for i in range(30)))
+    run("fit", "my.svm", *GRID, "-o", "model.npz")
+    assert refusal("predict", "model.npz", "my.svm", "--id", "a").endswith(
+        "svmlight has no column 'a'"
+    )
+
+
+# --- what a model is ----------------------------------------------------------------------------------
+
+
+def test_show_prints_the_model() -> None:
+    """Every line equals what ``fit`` has printed or what the file holds."""
+    fitted = run("fit", "my.csv", *GRID, "-o", "model.npz").stdout
+    saved = read_model(Path("model.npz"))
+    text = run("show", "model.npz").stdout
+    lines = text.splitlines()
+    assert lines[:2] == [f"regression, written by kselect {__version__}", "target: y"]
+    assert f"data: 60 rows, sha256 {saved.choice['data_sha256']}" in lines
+    tau = f"tau = {show_number(saved.kernel_params['tau'])}, lam = {show_number(saved.lam)}"
+    assert f"model: lssvm, gaussian kernel, {tau}" in lines
+    assert f"score {saved.choice['best']['score']:.6g}" in text
+    assert next(s for s in lines if s.startswith("quality: R2 ")).split(";")[0] in fitted
+    assert lines[lines.index("columns (2), as 2 features:") + 1 :][:2] == [
+        "  x: number",
+        "  z: number",
+    ]
+    assert "read: column key" in text
+
+
+def test_show_prints_classes_units_and_relevances() -> None:
+    rows = [f"{i % 9}.5 min,{i * i % 7},{'no' if i % 9 < 4 else 'yes'}" for i in range(40)]
+    Path("two.csv").write_text("\n".join(["a,b,c", *rows]) + "\n")
+    run("fit", "two.csv", "--kernel", "ard", "--criterion", "ELOO", "-o", "model.npz")
+    text = run("show", "model.npz").stdout
+    assert "classes: no, yes\n" in text
+    assert "  a: number (min)\n" in text
+    shares = text.split("relevances:\n")[1].splitlines()[:2]
+    assert [line.split()[-1] for line in shares] == ["a", "b"]
+
+
+def test_show_refuses_what_is_no_model() -> None:
+    assert refusal("show", "my.csv") == "my.csv: not a complete model file of kselect"
+    run("fit", "my.csv", *GRID, "-o", "model.npz")
+    saved = read_model(Path("model.npz"))
+    write_model(Path("model.npz"), replace(saved, choice={"n": 60}))
+    said = "model.npz: a model file without the facts of its choice: fit the model again"
+    assert refusal("show", "model.npz") == said
