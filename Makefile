@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 JOBS ?= 2
-TESTERS ?= 4
+TESTERS ?= 3
 FLAGS ?=
 VENV := .venv
 LOWEST := .venv-lowest
@@ -26,7 +26,7 @@ help:  ## show this list
 	@echo "make bench               time a selection against bare LAPACK and scikit-learn in one run"
 	@echo "make bench-experiment    time ecml2014 against bare LAPACK (FLAGS='--mirror DIR' for a2a)"
 	@echo "make clean               remove .venv, .venv-lowest and caches; keep results"
-	@echo "Settings: JOBS=2 (worker processes), TESTERS=4 (test processes), FLAGS='--mirror DIR' or '--offline --skip-missing', PYTHON=python3"
+	@echo "Settings: JOBS=2 (worker processes), TESTERS=3 (test processes), FLAGS='--mirror DIR' or '--offline --skip-missing', PYTHON=python3"
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kselect needs Python 3.11 or newer")'

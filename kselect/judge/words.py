@@ -211,11 +211,14 @@ def describe_posteriors(
         else:
             list(groups.values())[sides.index(likely)].append(f"{rival} ({likely:.2f})")
     words = [f"{what} {listed(names)}" for what, names in groups.items() if names]
-    words += [f"undecided against {listed(undecided)}"] if undecided else []
+    parts = []
+    if words:
+        parts.append(f"{best} is, with a probability of at least {SURE:g}, {'; '.join(words)}")
+    if undecided:
+        parts.append(f"there is no decision about {listed(undecided)}")
     yield (
         f"By the Bayesian signed-rank test with a region of practical equivalence of {rope_text(found)}, "
-        f"{best} is, "
-        f"with a probability of at least {SURE:g}, {'; '.join(words)}."
+        f"{'; '.join(parts)}."
     )
 
 
