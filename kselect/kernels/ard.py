@@ -27,6 +27,7 @@ class Ard(Kernel):
 
     theta: tuple[float, ...]
     learned: ClassVar[bool] = True
+    semidefinite: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.theta:
