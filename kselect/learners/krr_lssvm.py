@@ -238,6 +238,26 @@ class SquareLossPath:
             self._edges[folds] = blocks
         return out
 
+    def fold_fits(self, folds: Folds) -> tuple[Fit, ...]:
+        r"""Return the fit without each fold F: ``alpha - P_:F e_F``, and ``b - p_F^T e_F / (1^T p)``.
+
+        It is the fit on all rows to targets from which ``e_F``, the held-out errors of F, are subtracted. Cost: one
+        solve per fold and ridge, next to ``held_out``.
+        """
+        errors, found = self.problem.y - self.held_out(folds), []
+        for F in folds.members:
+            trained = self.n - len(F) if self.problem.ridge == "per-fold" else self.n
+            fits, fitted = self._fits(trained)
+            e = np.zeros_like(errors)
+            e[:, F] = errors[:, F]
+            alpha = fitted.alpha - fitted.push(np.arange(len(e)), e)
+            alpha[:, F] = 0.0
+            b = fits.b[self.problem.position]
+            if self.bias:
+                b = b - np.einsum("ln,ln->l", fits.q, e) / fits.q.sum(axis=1)
+            found.append(Fit(alpha, b))
+        return tuple(found)
+
 
 class RidgePath(SquareLossPath):
     """The path without a bias, which offers FBIF and the Newton step, too."""
