@@ -1,10 +1,12 @@
-r"""Prediction intervals of a regression: CV+, and Jackknife+ for few rows (Barber, Candes, Ramdas, Tibshirani 2021).
+r"""Prediction intervals of a regression: CV+, and Jackknife+ for few rows.
 
-With the fits ``f_-F`` without each fold F and the residuals ``R_i = |y_i - f_-F(i)(x_i)|`` of the n training rows,
-the interval at the level 1 - a for new features x reaches from the ``floor(a (n + 1))``-th smallest of
-``f_-F(i)(x) - R_i`` to the ``ceil((1 - a) (n + 1))``-th smallest of ``f_-F(i)(x) + R_i``. If the rows are
-exchangeable, it covers the target with a probability of at least 1 - 2a (less a term for few folds), and of about
-1 - a in practice. Jackknife+ is the case of one row per fold.
+Barber, Candes, Ramdas and Tibshirani 2021. With the fits ``f_-F`` without each fold F and the residuals
+``R_i = |y_i - f_-F(i)(x_i)|`` of the n training rows, the interval at the level 1 - a for new features x is
+
+    [ the floor(a (n + 1))-th smallest of f_-F(i)(x) - R_i,  the ceil((1 - a) (n + 1))-th smallest of f_-F(i)(x) + R_i ]
+
+If the rows are exchangeable, it covers the target with a probability of at least 1 - 2a (less a term for few folds),
+and of about 1 - a in practice. Jackknife+ is the case of one row per fold.
 
 The kernel and the ridge, and everything else that the selection has chosen on all rows, are held fixed: only the
 coefficients are fitted without a fold. They come from the fit on all rows in closed form for the square loss.
