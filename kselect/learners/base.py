@@ -53,7 +53,7 @@ class HeldOutSquares(Protocol):
 
 
 @runtime_checkable
-class FoldFits(Protocol):
+class WithoutFolds(Protocol):
     """A path that knows the fits without each fold, for predicting new rows with them."""
 
     def fold_fits(self, folds: Folds) -> tuple[Fit, ...]:

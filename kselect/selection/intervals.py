@@ -3,10 +3,11 @@ r"""Prediction intervals of a regression: CV+, and Jackknife+ for few rows.
 Barber, Candes, Ramdas and Tibshirani 2021. With the fits ``f_-F`` without each fold F and the residuals
 ``R_i = |y_i - f_-F(i)(x_i)|`` of the n training rows, the interval at the level 1 - a for new features x is
 
-    [ the floor(a (n + 1))-th smallest of f_-F(i)(x) - R_i,  the ceil((1 - a) (n + 1))-th smallest of f_-F(i)(x) + R_i ]
+    lower:  the floor(a (n + 1))-th smallest of f_-F(i)(x) - R_i
+    upper:  the ceil((1 - a) (n + 1))-th smallest of f_-F(i)(x) + R_i
 
-If the rows are exchangeable, it covers the target with a probability of at least 1 - 2a (less a term for few folds),
-and of about 1 - a in practice. Jackknife+ is the case of one row per fold.
+If the rows are exchangeable, it covers the target with a probability of at least 1 - 2a (less a term for few
+folds), and of about 1 - a in practice. Jackknife+ is the case of one row per fold.
 
 The kernel and the ridge, and everything else that the selection has chosen on all rows, are held fixed: only the
 coefficients are fitted without a fold. They come from the fit on all rows in closed form for the square loss.
@@ -23,7 +24,7 @@ import numpy as np
 from kselect.errors import ConfigError
 from kselect.kernels import Kernel
 from kselect.learners import LEARNERS
-from kselect.learners.base import Fit, FoldFits
+from kselect.learners.base import Fit, WithoutFolds
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 from kselect.search.training_context import TrainingContext
@@ -78,7 +79,7 @@ def leave_out(context: TrainingContext, kernel: Kernel, lam: float, folds: Folds
     fits, held_out = [], []
     for t in range(len(context.targets)):
         path = learner.path(problem.of_target(t, lams), **params)
-        if not isinstance(path, FoldFits):
+        if not isinstance(path, WithoutFolds):
             raise ConfigError(
                 f"the learner {learner.name} has no fits without a fold: no intervals"
             )
