@@ -36,7 +36,7 @@ ENTRIES = 2**22
 
 
 @dataclass(frozen=True, eq=False)
-class Residuals:
+class HeldOutErrors:
     """The absolute held-out errors (q, n) of the training rows, with the fold of each row (n,)."""
 
     sizes: Array

@@ -22,7 +22,7 @@ from kselect.selection.engine import decision_values, support_of, training_conte
 from kselect.selection.intervals import (
     JACKKNIFE_BELOW,
     FoldModels,
-    Residuals,
+    HeldOutErrors,
     interval_folds,
     leave_out,
     rank,
@@ -127,7 +127,7 @@ def test_intervals_equal_their_definition(folds: Folds, level: float) -> None:
     kernels, bounds = (Gaussian(2.0), Laplacian(3.0)), []
     models = [left_out(request("lssvm", kernel), folds) for kernel in kernels]
     held = np.mean([found.held_out for found, _ in models], axis=0)
-    residuals = Residuals(np.abs(Y - held), folds.numbers)
+    residuals = HeldOutErrors(np.abs(Y - held), folds.numbers)
     values = [predictions(m, k, s) for (m, s), k in zip(models, kernels, strict=True)]
     mine = residuals.bounds(np.mean(values, axis=0), level)
     for y in Y:
@@ -189,7 +189,7 @@ def test_intervals_equal_those_of_mapie(folds: Folds) -> None:
     from sklearn.model_selection import PredefinedSplit
 
     found, support = left_out(request("krr", kernel := Gaussian(2.0)), folds)
-    residuals = Residuals(np.abs(Y - found.held_out), folds.numbers)
+    residuals = HeldOutErrors(np.abs(Y - found.held_out), folds.numbers)
     values = predictions(found, kernel, support)
     model = KernelRidge(kernel="rbf", gamma=1 / 4, alpha=41 * 0.01)
     split = PredefinedSplit(folds.numbers)
