@@ -52,6 +52,15 @@ class HeldOutSquares(Protocol):
         ...
 
 
+@runtime_checkable
+class WithoutFolds(Protocol):
+    """A path that knows the fits without each fold, for predicting new rows with them."""
+
+    def fold_fits(self, folds: Folds) -> tuple[Fit, ...]:
+        """Return the fit without each fold, at every ridge."""
+        ...
+
+
 class LeaveOneOut(Path, Protocol):
     """A path with exact leave-one-out that does not train n times."""
 

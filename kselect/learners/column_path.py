@@ -27,7 +27,7 @@ from kselect.learners.problem import Fit, Problem
 from kselect.learners.spectral import require_digits
 from kselect.learners.streamed import Streamed
 from kselect.numerics.folds import Folds
-from kselect.numerics.linalg import EPS, Array
+from kselect.numerics.linalg import EPS, Array, Index
 
 # Squared errors below this share of the targets' squares have lost digits as a difference of sums.
 LOST = 1e-5
@@ -99,19 +99,34 @@ class ColumnPath(PrimalPath):
     def _without_folds(self, folds: Folds) -> tuple[ColumnFit, ...]:
         """Return the fits without each fold."""
         parts = self.moments(folds)
-        total, found = parts.total(), []
-        for i, F in enumerate(folds.members):
-            gammas = self.problem.rows(F) * self.problem.lams
-            found.append(self.solve(total - parts.fold(i), gammas))
-        return tuple(found)
+        total = parts.total()
+        return tuple(
+            self.solve(total - parts.fold(i), self.problem.rows(F) * self.problem.lams)
+            for i, F in enumerate(folds.members)
+        )
 
     def fit(self) -> Fit:
         """Return the coefficients of the kernel at the landmarks, or at all rows for an exact polynomial kernel."""
-        mine, found = self.problem.position, self._whole()
+        return self._expanded(self._whole(), self.gammas)
+
+    def fold_fits(self, folds: Folds) -> tuple[Fit, ...]:
+        """Return the fit without each fold, with coefficients at the same points as those of ``fit``."""
+        found = []
+        for F, fit in zip(folds.members, self._without_folds(folds), strict=True):
+            expanded = self._expanded(fit, self.problem.rows(F) * self.problem.lams)
+            if not len(self.matrix.features.support):
+                expanded.alpha[:, F] = 0.0
+            found.append(expanded)
+        return tuple(found)
+
+    def _expanded(self, found: ColumnFit, gammas: Array) -> Fit:
+        """Return the coefficients of weights at the landmarks, or else at the rows that they were trained on."""
+        mine, features = self.problem.position, self.matrix.features
         b = found.b[mine] + self.shift[mine]
-        features = self.matrix.features
         if isinstance(features, Monomials) and not len(features.support):
-            alpha = (self.problem.y - self.decision()) / self.gammas[:, None]
+            whole = found is self._whole()
+            values = self.decision() if whole else self._predictions((found,), None)[mine]
+            alpha = (self.problem.y - values) / gammas[:, None]
             return Fit(alpha if self.roots is None else alpha * np.square(self.roots), b)
         return Fit(features.expansion(found.w[mine].T).T, b)
 

@@ -95,13 +95,28 @@ class QuadraticSVRPath(FrozenZoneSeries):
     def _retrain(self, left_out: Iterable[Index], mode: RidgeMode) -> Array:
         out = self.decision()
         for F in left_out:
-            rows = self.problem.rows(F) if mode == "per-fold" else self.problem.n
-            for ridge, full in enumerate(self.solutions):
-                # Rows within the tube do not affect the fit: without them, at the same ridge, nothing changes.
-                if mode == "per-fold" or full.zones[F].any() or not full.zones.any():
-                    problem = self.training_problem(ridge, F, rows=rows)
-                    out[ridge, F] = train(problem, full.start).decision[F]
+            for ridge, found in enumerate(self._without(F, mode)):
+                out[ridge, F] = found.decision[F]
         return out
+
+    def _without(self, F: Index, mode: RidgeMode) -> list[TubeSolution]:
+        """Return the solution without the rows F at every ridge."""
+        rows = self.problem.rows(F) if mode == "per-fold" else self.problem.n
+        return [
+            # Rows within the tube do not affect the fit: without them, at the same ridge, nothing changes.
+            train(self.training_problem(ridge, F, rows=rows), full.start)
+            if mode == "per-fold" or full.zones[F].any() or not full.zones.any()
+            else full
+            for ridge, full in enumerate(self.solutions)
+        ]
+
+    def fold_fits(self, folds: Folds) -> tuple[Fit, ...]:
+        """Return the fit without each fold by retraining."""
+        every = (self._without(F, self.problem.ridge) for F in folds.members)
+        return tuple(
+            Fit(np.array([s.alpha for s in found]), np.array([s.b for s in found]))
+            for found in every
+        )
 
     def _taylor_series(self, folds: Folds, order: int) -> Array:
         full = enumerate(self.solutions)

@@ -14,6 +14,7 @@ from kselect.criteria import CRITERIA
 from kselect.criteria.base import fold_error
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import LEARNERS, Path, Problem
+from kselect.learners.base import WithoutFolds
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.weights import Weights, mean_loss
@@ -109,6 +110,18 @@ def test_weights_equal_repeated_rows(learner: str, ridge: Any) -> None:
         scores = CRITERIA["k-CV"].function(once, FOLDS, average=average)
         wanted = CRITERIA["k-CV"].function(often, folds, average=average)
         np.testing.assert_allclose(scores, wanted, atol=1e-9)
+
+
+@pytest.mark.parametrize("learner", ["krr", "lssvm", "quadratic-svr"])
+@pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
+def test_fits_without_folds_predict_as_held_out(learner: str, ridge: Any, weights: Array) -> None:
+    task = problem(learner, weights, ridge=ridge)
+    made = path(learner, task)
+    assert isinstance(made, WithoutFolds)
+    held = made.held_out(FOLDS)
+    for F, fit in zip(FOLDS.members, made.fold_fits(FOLDS), strict=True):
+        for i in range(len(LAMS)):
+            np.testing.assert_allclose(fit.decision(i, task.K[F]), held[i, F], atol=1e-9)
 
 
 @pytest.mark.parametrize("learner", ["krr", "lssvm"])
