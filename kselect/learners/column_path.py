@@ -27,7 +27,7 @@ from kselect.learners.problem import Fit, Problem
 from kselect.learners.spectral import require_digits
 from kselect.learners.streamed import Streamed
 from kselect.numerics.folds import Folds
-from kselect.numerics.linalg import EPS, Array, Index
+from kselect.numerics.linalg import EPS, Array
 
 # Squared errors below this share of the targets' squares have lost digits as a difference of sums.
 LOST = 1e-5
