@@ -84,6 +84,7 @@ def prunes(context: TrainingContext, method: Method) -> bool:
         and context.ridges.mode == "select"
         and len(context.targets) == 1
         and context.columns is None
+        and context.weights is None
     )
 
 

@@ -125,7 +125,7 @@ class Gradients:
             pruned_square.judge(kernel, K, grid, best, factorise, known)
             return
         best.count(kernels_fitted=1)
-        fits = FoldErrors(K, grid, self.crew)
+        fits = Retraining(K, grid, self.crew)
         for one in sorted(mine, key=lambda one: (float(one.expected.sum()), one.ridge)):
             best.try_folds(kernel, one, fits.loss)
             if (kernel, one.ridge) in best.totals:
@@ -179,7 +179,7 @@ class Pace:
         self.reaches = [each[ridges] for each in self.reaches[-PACE:]]
 
 
-class FoldErrors:
+class Retraining:
     """Exact errors of one kernel matrix: a Cholesky factor of the other rows for each fold and ridge."""
 
     def __init__(self, K: Array, grid: FoldedGrid, crew: Crew) -> None:
