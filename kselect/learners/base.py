@@ -163,17 +163,23 @@ def memoised(method: M) -> M:
     return cast(M, cached)
 
 
+def nothing() -> None:
+    """Prepare nothing."""
+
+
 @dataclass(frozen=True)
 class Learner(Part):
     """A registered learner.
 
     ``low_rank`` makes its paths from the columns of an approximated kernel. ``loss`` is the learner's own,
-    which cross-validation averages by default.
+    which cross-validation averages by default. ``prepare`` does what its paths would do once per machine; call it
+    before anything is timed.
     """
 
     tasks: frozenset[str]
     low_rank: Callable[..., Path] | None
     loss: Loss = "squared"
+    prepare: Callable[[], None] = nothing
 
     def path(self, problem: Problem, **params: Any) -> Path:
         """Return the path of a problem."""
@@ -213,16 +219,18 @@ def learner(
     tasks: frozenset[str] = ANY_TASK,
     low_rank: Callable[..., Path] | None = None,
     loss: Loss = "squared",
+    prepare: Callable[[], None] = nothing,
 ) -> Callable[[F], F]:
     """Register ``function(problem, *, parameter=default...) -> its class of paths`` as a learner.
 
     The annotation of the result tells which protocols the paths offer. ``low_rank`` is the same for the columns
-    of an approximated kernel, or a partial class of paths; a learner without it refuses them.
+    of an approximated kernel, or a partial class of paths; a learner without it refuses them. ``prepare`` does what
+    is done once per machine, such as compiling.
     """
 
     def register(function: F) -> F:
         parameters = read_parameters(function)
-        found = Learner(name, function, paper, parameters, tasks, low_rank, loss)
+        found = Learner(name, function, paper, parameters, tasks, low_rank, loss, prepare)
         LEARNERS.add(name, found)
         return function
 

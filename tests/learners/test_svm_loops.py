@@ -273,6 +273,7 @@ def test_many_free_rows_are_searched_in_small_blocks(monkeypatch: pytest.MonkeyP
     """Beyond a limit, the working set holds only violating rows."""
     q = made(1.0)
     beta, h = 0.5 * (q.low + q.high), np.random.default_rng(0).normal(size=N)
+
     def chosen() -> list[int]:
         block = no_working_set(N)
         bounds = h.max(), h.min()
