@@ -6,18 +6,15 @@ memory, where LAPACK's own routine goes through one column after the other. All 
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from kselect.numerics.compiled import compiled
+from kselect.numerics.compiled import RowMajor, compiled
 from kselect.numerics.linalg import Array
 
-Matrix = Annotated[Array, 2]  # in C order
 # The columns whose state stays in the cache for all ridges.
 STRIP = 256
 
 
 @compiled
-def half_solve(B: Matrix, below: Array, scale: Array, out: Matrix, before: Array) -> None:
+def half_solve(B: RowMajor, below: Array, scale: Array, out: RowMajor, before: Array) -> None:
     """Write ``diag(scale) L^{-1} B`` to ``out``; ``below`` is the subdiagonal of L, ``before`` memory for a row."""
     n, m = B.shape
     for j in range(m):
@@ -31,7 +28,9 @@ def half_solve(B: Matrix, below: Array, scale: Array, out: Matrix, before: Array
 
 
 @compiled
-def column_squares(B: Matrix, below: Matrix, weight: Matrix, out: Matrix, state: Matrix) -> None:
+def column_squares(
+    B: RowMajor, below: RowMajor, weight: RowMajor, out: RowMajor, state: RowMajor
+) -> None:
     """Write ``sum_i weight_i (L^{-1} B)_ij^2`` to ``out`` (ridges, columns); one L and one weight per ridge.
 
     ``state`` (ridges, STRIP) is memory.

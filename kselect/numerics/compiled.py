@@ -26,7 +26,7 @@ from functools import cache, cached_property, update_wrapper
 from pathlib import Path
 from threading import RLock
 from types import FunctionType
-from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import numba
 import numpy as np
@@ -36,7 +36,10 @@ from numba.core import cgutils
 from numba.core.typing import signature
 from numba.extending import lower_builtin, register_jitable, type_callable
 
+from kselect.numerics.linalg import Array
+
 F = TypeVar("F", bound=Callable[..., Any])
+RowMajor = Annotated[Array, 2]  # a matrix in C order
 
 OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
 SCALARS = {float: types.float64, int: types.int64, bool: types.boolean, type(None): types.none}

@@ -13,7 +13,6 @@ from kselect.learners.svm.free_rows import ALL, FreeRows, find_free, newton
 from kselect.learners.svm.quadratic import (
     TOLERANCE,
     BoxQP,
-    Matrix,
     Status,
     allowance,
     flip,
@@ -23,7 +22,7 @@ from kselect.learners.svm.quadratic import (
     total,
     wrongs,
 )
-from kselect.numerics.compiled import compiled, inner
+from kselect.numerics.compiled import RowMajor, compiled, inner
 from kselect.numerics.linalg import Array
 
 # The largest number of Newton steps with flips. They continue only while the number of wrong rows falls to at most
@@ -167,7 +166,7 @@ def follow_path(
     C: float,
     to: float,
     most: int,
-    room: Matrix,
+    room: RowMajor,
 ) -> float:
     """Move the solution at C to a larger C in place; return b, or NaN after ``most`` changes of a status.
 

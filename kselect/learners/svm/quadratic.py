@@ -12,17 +12,16 @@ that nothing cancels in h if C is tiny.
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kselect.learners.svm.fortran import Addresses, addresses, product
-from kselect.numerics.compiled import compiled, inner
+from kselect.numerics.compiled import RowMajor, compiled, inner
 from kselect.numerics.linalg import Array, Index, Mask
 
 Status = NDArray[np.int8]
-Matrix = Annotated[Array, 2]  # in C order
 EPS = float(np.finfo(np.float64).eps)
 # Tolerances of the slack, relative to the margin, and of beta, relative to C.
 TOLERANCE = 1e-9
@@ -44,7 +43,7 @@ class KernelMatrix(NamedTuple):
     """
 
     routines: Addresses
-    K: Matrix
+    K: RowMajor
     ridge: Array
     inverse_diagonal: Array
     isolated: Mask
@@ -59,7 +58,7 @@ class BoxQP(NamedTuple):
     """
 
     routines: Addresses
-    K: Matrix
+    K: RowMajor
     ridge: Array
     inverse_diagonal: Array
     isolated: Mask
@@ -70,11 +69,11 @@ class BoxQP(NamedTuple):
     bias: bool
     shift: float
     rows: Index
-    numbers: Matrix
+    numbers: RowMajor
 
 
 @compiled
-def find_isolated(K: Matrix, roots: Array, isolated: Mask) -> None:
+def find_isolated(K: RowMajor, roots: Array, isolated: Mask) -> None:
     """Write which rows of a narrow kernel have no neighbour: no large ``|K_ij|``."""
     for i in range(len(K)):
         row, isolated[i] = K[i], True
@@ -84,7 +83,7 @@ def find_isolated(K: Matrix, roots: Array, isolated: Mask) -> None:
                 break
 
 
-def kernel_matrix(K: Matrix) -> KernelMatrix:
+def kernel_matrix(K: RowMajor) -> KernelMatrix:
     """Prepare a kernel matrix for compiled loops."""
     K = np.ascontiguousarray(K)
     diagonal = np.diagonal(K).copy()

@@ -18,7 +18,6 @@ from kselect.learners.svm.bias_interval import middle
 from kselect.learners.svm.free_rows import ALL, KNOWN, FreeRows, find_free, no_free_rows
 from kselect.learners.svm.quadratic import (
     BoxQP,
-    Matrix,
     Status,
     allowance,
     balance,
@@ -42,7 +41,7 @@ from kselect.learners.svm.working_set import (
     pairs,
     singles,
 )
-from kselect.numerics.compiled import compiled, inner
+from kselect.numerics.compiled import RowMajor, compiled, inner
 from kselect.numerics.linalg import Array, Index
 
 PathPoint = tuple[Status, Array, Array]  # statuses, beta, h
@@ -77,8 +76,8 @@ class Space(NamedTuple):
 
     free: FreeRows
     block: WorkingSet
-    path: Matrix
-    numbers: Matrix
+    path: RowMajor
+    numbers: RowMajor
     statuses: Annotated[Status, 2]
 
 
@@ -271,9 +270,9 @@ def stride(
     Cs: Array,
     at: int,
     start: Array,
-    betas: Matrix,
+    betas: RowMajor,
     biases: Array,
-    slacks: Matrix,
+    slacks: RowMajor,
 ) -> int:
     """Solve at Cs[at] from ``start`` and at all larger C; return the index of the first C without a solution.
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kselect.learners.svm.fortran import factorise, solve
-from kselect.learners.svm.quadratic import BoxQP, Matrix, Status
-from kselect.numerics.compiled import compiled, inner
+from kselect.learners.svm.quadratic import BoxQP, Status
+from kselect.numerics.compiled import RowMajor, compiled, inner
 from kselect.numerics.linalg import Array, Index
 
 # At most about SIDE rows that are not free, per direction; CLASSES classes of violation say which.
@@ -50,7 +50,7 @@ class WorkingSet(NamedTuple):
     F: Index
     A: Array
     B: Array
-    room: Matrix
+    room: RowMajor
 
 
 def no_working_set(n: int) -> WorkingSet:
