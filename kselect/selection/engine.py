@@ -23,6 +23,7 @@ from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array
 from kselect.numerics.memory import available_memory, gib
 from kselect.search.continuous import search_continuously
+from kselect.search.fold_errors import check_scorer
 from kselect.search.grid import NUMERICAL, Best, score_kernels
 from kselect.search.pruned import find_minimum, prunes
 from kselect.search.pruned_grid import Work
@@ -126,6 +127,7 @@ def select(
     started = perf_counter()
     with blas().limit(limits=1):  # one BLAS thread for each of our own threads
         context = training_context(X, targets, request, given)
+        check_scorer(context, request.method)
         if context.columns:
             context.columns.folds, context.columns.watch = folds, watch
             if request.nystrom is not None:
