@@ -25,7 +25,8 @@ from kselect.datasets.table.target import Target
 from kselect.estimators import describe_warnings, first_line
 from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array, Index, squared_distances
-from kselect.selection.held_out import Quality, codes, quality_of
+from kselect.numerics.sigmoid import codes
+from kselect.selection.held_out import Quality, quality_of
 from kselect.selection.own_data import OwnData
 
 Verdict = Literal["better", "worse", "no clear difference"]
