@@ -29,7 +29,6 @@ from kselect.numerics.sigmoid import codes
 from kselect.selection.held_out import Quality, quality_of
 from kselect.selection.own_data import OwnData
 
-Verdict = Literal["better", "worse", "no clear difference"]
 BOOSTING = "gradient boosting"
 TREES = 300
 INNER = 5
@@ -58,7 +57,7 @@ class Contender:
     warnings: str
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Literal["better", "worse", "no clear difference"]:
         """Whether kselect is better or worse by more than two standard errors."""
         if abs(self.difference) <= CLEAR * self.error:
             return "no clear difference"
