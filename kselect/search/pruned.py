@@ -8,7 +8,7 @@ names the candidates that it excludes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -29,7 +29,7 @@ from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import LOSSES
 from kselect.search import pruned_gradients, pruned_hinge, pruned_square
 from kselect.search.grid import NUMERICAL, Demand, Results, search_grid
-from kselect.search.pruned_grid import BestPair, FoldedGrid, Pruned, Way, Work, order_of
+from kselect.search.pruned_grid import BestPair, FoldedGrid, Pruned, Way, Work, in_threads, order_of
 from kselect.search.training_context import TrainingContext
 
 PrunedLearner = Literal["smooth-hinge", "krr", "lssvm"]
@@ -253,17 +253,6 @@ def select_exactly(
     for done, _ in enumerate(in_threads(visit, every, n_jobs), 1):
         watch(done, len(every))
     return best.found()
-
-
-def in_threads(visit: Callable[[int], None], kernels: Sequence[int], n_jobs: int) -> Iterator[None]:
-    """Visit the kernels in order, each by the next free thread."""
-    if n_jobs == 1:
-        yield from map(visit, kernels)
-        return
-    from joblib import Parallel, delayed
-
-    parallel = Parallel(n_jobs, prefer="threads", return_as="generator", batch_size=1)
-    yield from parallel(delayed(visit)(kernel) for kernel in kernels)
 
 
 def outward(start: int, count: int) -> list[int]:

@@ -6,14 +6,15 @@ r"""The minimum of k-fold cross-validation with the squared loss on many rows, w
 2. The ridges that are still open are settled exactly, the most promising kernel first: one Cholesky factor of the
    other rows for each fold, until the sum of exact errors and lower ends exceeds the best score.
 
-One kernel matrix is in memory at a time, and all threads work on it. The bounds need a positive semidefinite
-kernel matrix.
+If there are many rows, one kernel matrix is in memory at a time, and all threads work on it. The bounds need a
+positive semidefinite kernel matrix.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from kselect.numerics.tiles import Crew
 from kselect.search import pruned_square
 from kselect.search.certified import CertifiedSystems, Intervals, Spread
 from kselect.search.column_preconditioner import ColumnBases
-from kselect.search.pruned_grid import BestPair, Candidate, FoldedGrid, Pruned
+from kselect.search.pruned_grid import BestPair, Candidate, FoldedGrid, Pruned, in_threads
 from kselect.search.pruned_square import without
 
 # From this number of rows on, conjugate gradients are cheaper than starting with the tridiagonal form.
@@ -118,7 +119,7 @@ class Gradients:
         if not mine:
             return
         K = self.grams[kernel]()
-        if len(mine) >= CROWD and grid.n < FEWER:
+        if len(mine) >= CROWD and not keeps_few_matrices(grid.n):
             known = np.full((len(grid.lams), len(grid.sizes)), np.inf)
             for one in mine:
                 known[one.ridge] = one.bounds
@@ -128,7 +129,7 @@ class Gradients:
         fits = Retraining(K, grid, self.crew)
         for one in sorted(mine, key=lambda one: (float(one.expected.sum()), one.ridge)):
             best.try_folds(kernel, one, fits.loss)
-            if (kernel, one.ridge) in best.totals:
+            if (kernel, one.ridge) in best.totals and keeps_few_matrices(grid.n):
                 best.held[kernel, one.ridge] = fits.held[one.ridge]
 
     def promising(self) -> list[int]:
@@ -238,19 +239,25 @@ def search(
     n_jobs: int,
     watch: Callable[[int, int], None],
 ) -> Pruned:
-    """Return the best pair; visit the kernels in the given order. The matrices are in fold order."""
-    with Crew(n_jobs) as crew:
+    """Return the best pair; visit the kernels in the given order. The matrices are in fold order.
+
+    Threads take a kernel each, or share one if few matrices are to be kept.
+    """
+    few = keeps_few_matrices(best.grid.n)
+    with Crew(n_jobs if few else 1) as crew:
         gradients = Gradients(grams, unproven, best, crew)
 
         def visit(work: Callable[[int], None], kernel: int) -> None:
             try:
-                work(kernel)
+                with np.errstate(divide="raise", invalid="raise", over="raise"):
+                    work(kernel)
             except TrialError as error:
                 best.exclude(kernel, error)
 
-        for done, kernel in enumerate(order, 1):
-            visit(gradients.narrow, kernel)
+        threads = 1 if few else n_jobs
+        visits = in_threads(partial(visit, gradients.narrow), order, threads)
+        for done, _ in enumerate(visits, 1):
             watch(done, len(order))
-        for kernel in gradients.promising():
-            visit(gradients.settle, kernel)
+        for _ in in_threads(partial(visit, gradients.settle), gradients.promising(), threads):
+            pass
     return best.found()

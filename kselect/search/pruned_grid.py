@@ -8,7 +8,7 @@ best error. The result is the minimum over the grid.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
@@ -100,6 +100,17 @@ class FoldedGrid:
 def order_of(folds: Folds) -> Index:
     """Return the rows, fold by fold."""
     return np.concatenate(folds.members)
+
+
+def in_threads(visit: Callable[[int], None], kernels: Sequence[int], n_jobs: int) -> Iterator[None]:
+    """Visit the kernels in order, each by the next free thread."""
+    if n_jobs == 1:
+        yield from map(visit, kernels)
+        return
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs, prefer="threads", return_as="generator", batch_size=1)
+    yield from parallel(delayed(visit)(kernel) for kernel in kernels)
 
 
 def without_own_fold(A: Array, x: Array, folds: Sequence[slice]) -> Array:
