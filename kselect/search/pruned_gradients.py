@@ -258,6 +258,10 @@ def search(
         visits = in_threads(partial(visit, gradients.narrow), order, threads)
         for done, _ in enumerate(visits, 1):
             watch(done, len(order))
-        for _ in in_threads(partial(visit, gradients.settle), gradients.promising(), threads):
-            pass
+        for limit in (best.upper, np.inf):
+            best.upper = limit
+            for _ in in_threads(partial(visit, gradients.settle), gradients.promising(), threads):
+                pass
+            if best.totals:  # else every error is within rounding of zero, below an upper end
+                break
     return best.found()

@@ -249,6 +249,7 @@ class BestPair:
 
     def found(self) -> Pruned:
         """Return the best pair."""
+        self.upper = self.best
         near = {pair: total for pair, total in self.totals.items() if total <= self.limit}
         excluded = tuple(sorted(self.excluded))
         if not np.isfinite(self.best):
