@@ -105,6 +105,14 @@ def part_name(part: Kernel) -> str:
     return f"{part.name}({part.text.replace(';', ',')})" if part.parameters else part.name
 
 
+def families_of(name: str) -> tuple[str, ...]:
+    """Return the names of the kernels that a name stands for: itself, or those of the parts of a sum."""
+    if not is_sum(name):
+        return (name,)
+    matches = map(PART.fullmatch, BETWEEN.split(name.partition(":")[2]))
+    return (SUM, *dict.fromkeys(match[1] for match in matches if match))
+
+
 def parts_of(name: str, family: Callable[[str], tuple[Kernel, ...]]) -> tuple[Kernel, ...]:
     """Return the kernels of ``sum:gaussian(tau=1,4),linear``, each once.
 

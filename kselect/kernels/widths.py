@@ -29,8 +29,8 @@ COLUMNS = 512
 DISTANCES = 2**21
 
 
-class Widths:
-    """The base class of widths: how a sum over K changes with them."""
+class DistanceKernel:
+    """The base class of kernels of distances: how a sum over K changes with their widths."""
 
     def totals(self, W: Array) -> Array:
         """Return ``sum_ij W_ij D_r,ij`` for every r."""
@@ -42,7 +42,7 @@ class Widths:
         return -self.totals(M)
 
 
-class OneWidth(Widths):
+class OneWidth(DistanceKernel):
     """One theta for a distance (RBF: the squared one), which is computed once for all thetas."""
 
     size = 1
@@ -53,7 +53,7 @@ class OneWidth(Widths):
 
     @classmethod
     def of(cls, X: Array, *, absolute: bool = False) -> OneWidth:
-        """Return the width for all rows against all rows; ``absolute``: with the distance of the Laplacian kernel."""
+        """Return the width for all rows against all rows; ``absolute`` takes the L1 distance."""
         return cls(cdist(X, X, "cityblock") if absolute else squared_distances(X, X).squared)
 
     def gram(self, theta: Array) -> Array:
@@ -74,7 +74,7 @@ class OneWidth(Widths):
         return OneWidth(self.distances.take(rows, axis=0).take(columns, axis=1))
 
 
-class WidthPerFeature(Widths):
+class WidthPerFeature(DistanceKernel):
     """ARD: matrix products, after ``(x - z)^2 = x^2 - 2 x z + z^2``; the rows should be centred."""
 
     def __init__(self, X: Array, Z: Array | None = None) -> None:
@@ -110,7 +110,7 @@ class WidthPerFeature(Widths):
         return WidthPerFeature(X, None if rows is columns else self.Z[columns])
 
 
-class AbsoluteWidthPerFeature(Widths):
+class AbsoluteWidthPerFeature(DistanceKernel):
     """The Laplacian kernel with a width per feature: ``|x - z|`` has no products; all sums are over pairs."""
 
     def __init__(self, X: Array, Z: Array | None = None) -> None:

@@ -213,8 +213,8 @@ def slope(
 ) -> tuple[Array, float, Array]:
     """Return Q of each target, a penalty, and the gradient of their sum over theta and lam.
 
-    The penalty is ``(eta / 2) q beta`` (k-KS), of a finite order if one is given. ``balanced`` takes the gradient of
-    ``Q mean_t log Q_t`` instead, the first Q held fixed. The cost is O(n^3), and O(n^2 d) for all widths.
+    The penalty is ``(eta / 2) q beta`` (k-KS), of a finite order if one is given. ``balanced`` takes the gradient
+    of ``Q mean_t log Q_t`` instead, the first Q held fixed. The cost is O(n^3), and O(n^2 d) for all widths.
     """
     K = moved.gram(theta)
     held = errors_of(K, y, lam)

@@ -69,7 +69,7 @@ class OuterProblem:
     ) -> OuterProblem:
         """Return the problem with one width, or one per feature (ARD).
 
-        ``start`` is the solution of RBF-FLKL, or of RBF-XVAL, which has no mu; ``absolute`` takes Laplacian kernels.
+        ``start`` is the solution of RBF-FLKL, or of RBF-XVAL, which has no mu.
         """
         unit = Unit.of(X, y, absolute=absolute)
         widths = unit.widths(ard=ard)

@@ -2,15 +2,16 @@ r"""The weights of a sum of kernels, learned like widths: multiple kernel learni
 
 ``K_mu = sum_j mu_j K_j`` with ``mu >= 0`` and ``||mu||_p = 1``, p = 1 or 2. The search moves ``v >= 0`` and takes
 ``mu = v / ||v||_p``, so that the bounds of L-BFGS-B are all the constraints. A factor of v changes nothing:
-the largest weight is held, and the others are relative to it. If another weight is the largest in the end, the search
-continues with that one held. The units of v are the mean diagonal elements of the matrices.
+the largest weight is held, and the others are relative to it. If another weight is the largest in the end, the
+search continues with that one held. The units of v are the mean diagonal elements of the matrices.
 
-The criterion is not convex in mu. The search starts from the best single kernel and from equal shares, each at its
-best ridge of the grid, and keeps the lower end. Its minimum is thus never above the best single kernel's.
+The criterion is not convex in mu. The search starts from the best single kernel, from equal shares, and from equal
+shares of the best kernel of each family, each at its best ridge of the grid, and keeps the lowest end. Its minimum is thus never above the best single kernel's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,10 +19,10 @@ import numpy as np
 from kselect.core.method import Method
 from kselect.errors import TrialError
 from kselect.kernels import Kernel
-from kselect.kernels.sums import Sum, WeightedMatrices
+from kselect.kernels.sums import WeightedMatrices
 from kselect.learners.lssvm_errors import slope
 from kselect.numerics.linalg import Array
-from kselect.search.continuous import DIGITS, KnownSolutions, Solution, check_targets
+from kselect.search.continuous import DIGITS, KnownSolutions, Solution, check_targets, weighted
 from kselect.search.descent import Objective, descend, error_function, score_of
 from kselect.search.grid import score_kernels
 from kselect.search.training_context import TrainingContext
@@ -31,7 +32,8 @@ LAM_LIMITS = (1e-8, 1e6)
 # The largest weight relative to the held one, and how often another weight may become the held one.
 LARGEST = 1e6
 CHANGES = 4
-# Weights below this share of the largest are set to zero if that raises the score by at most this share of it.
+# Weights below this share of the largest are set to zero if that raises the score by at most the share EQUAL. Of
+# ends whose scores differ by less, the one with the fewest kernels is kept.
 SMALL, EQUAL = 1e-3, 1e-6
 
 
@@ -68,7 +70,7 @@ class Shares:
 
 
 @dataclass(frozen=True)
-class Start:
+class WeighedStart:
     """Weights and a ridge with their score from the search over the grid."""
 
     mu: Array
@@ -81,46 +83,62 @@ def learn_weights(known: KnownSolutions, method: Method, steps: int, p: int) -> 
     context, parts = known.context, known.parts(method.kernel)
     check_targets(known.y)
     moved = WeightedMatrices(parts, context.points)
-    units = 1.0 / moved.scales
-    even = units / float(np.linalg.norm(units, p))
-    *singles, middle = starts(context, method, parts, even)
+    units = moved.scales
+    singles = scored(context, method, parts, np.eye(len(parts)))
     best = min(singles, key=lambda start: start.score)
     if not np.isfinite(best.score):
         raise TrialError("no kernel of the sum has a finite score")
+    mixtures = scored(context, method, parts, mixed(parts, singles, units, p))
     score = score_of(method)
     errors = error_function(known.folds(method), score["by_folds"])
     objective = Objective(errors, moved, known.y, eta=score["eta"])
     zeros = len(parts) - 1
     found = [Solution(best.mu, best.lam * context.n, best.score, 0, "converged", zeros)]
-    for start in (best, middle):
+    for start in (best, *mixtures):
         if np.isfinite(start.score):
             found.append(ended_from(objective, start, units, p, method, steps))
     evaluations = sum(one.evaluations for one in found)
-    lowest = min(found, key=lambda one: one.value)
+    least = min(one.value for one in found)
+    near = [one for one in found if one.value <= least * (1.0 + EQUAL)]
+    lowest = max(near, key=lambda one: (one.held, -one.value))  # the fewest kernels
     # At the best single kernel the search may end where it started; its state is that of the end.
     state = found[1].state if lowest is found[0] and len(found) > 1 else lowest.state
     return replace(lowest, evaluations=evaluations, state=state)
 
 
-def starts(
-    context: TrainingContext, method: Method, parts: tuple[Kernel, ...], even: Array
-) -> list[Start]:
-    """Return every single kernel, and at last the sum of the weights ``even``, each at its best ridge."""
+def mixed(
+    parts: tuple[Kernel, ...], singles: Sequence[WeighedStart], units: Array, p: int
+) -> Array:
+    """Return equal shares of the diagonals for all kernels, and for the best kernel of each family."""
+    best: dict[str, int] = {}
+    for i in sorted(range(len(parts)), key=lambda i: singles[i].score):
+        best.setdefault(parts[i].name, i)
+    rows = np.zeros((2, len(parts)))
+    rows[0], rows[1, list(best.values())] = 1.0, 1.0
+    mu = rows / units
+    mu /= np.linalg.norm(mu, p, axis=1, keepdims=True)
+    return mu if 1 < len(best) < len(parts) else mu[:1]
+
+
+def scored(
+    context: TrainingContext, method: Method, parts: tuple[Kernel, ...], weights: Array
+) -> list[WeighedStart]:
+    """Return each row of weights at its best ridge of the grid, or at the method's own."""
     single = replace(method, search=None, kernel="", lam=None)
-    kernels = (*parts, Sum(parts, tuple(even.tolist())))
-    grid = replace(context, kernels=kernels, keeps_held_out=False)
+    sums = tuple(weighted(parts, mu.tolist()) for mu in weights)
+    grid = replace(context, kernels=sums, keeps_held_out=False)
     found = []
-    for mu, visit in zip((*np.eye(len(parts)), even), score_kernels(grid, (single,)), strict=True):
+    for mu, visit in zip(weights, score_kernels(grid, (single,)), strict=True):
         scores, lams = visit.scores[single], np.array(context.lams)
         if method.lam is not None:
             scores = np.where(lams == method.lam, scores, np.inf)
         i = int(np.argmin(scores))
-        found.append(Start(mu, float(lams[i]), float(scores[i])))
+        found.append(WeighedStart(mu, float(lams[i]), float(scores[i])))
     return found
 
 
 def ended_from(
-    objective: Objective, start: Start, units: Array, p: int, method: Method, steps: int
+    objective: Objective, start: WeighedStart, units: Array, p: int, method: Method, steps: int
 ) -> Solution:
     """Return the end of the search from a start, with the digits that the kernel keeps and its score there."""
     ended = Solution(start.mu, start.lam * len(objective.y), start.score, 0, "converged")

@@ -20,7 +20,7 @@ from kselect.numerics.folds import draw_folds
 from kselect.search.continuous import SEARCHES, search_continuously
 from kselect.search.descent import Objective, error_function
 from kselect.search.grid import search_grid
-from kselect.search.sum_weights import Shares
+from kselect.search.sum_weights import Shares, WeighedStart, mixed
 from kselect.search.training_context import TrainingContext
 
 N = 43
@@ -132,13 +132,28 @@ def test_it_is_the_minimum_over_all_weights_and_ridges() -> None:
     assert found.score <= lowest * (1.0 + 1e-9)
 
 
-def test_a_vertex_is_kept_where_no_sum_is_better() -> None:
-    """If a single kernel is the best, the other weights are zero and left out."""
-    at = context(0)
-    line = replace(at, targets=(at.X @ np.array([1.0, -2.0, 0.5]))[None] + 0.01 * at.targets)
-    found = find(line, method("k-CV", "sum:gaussian(tau=0.5),linear"))
-    assert found.point.kernel == Sum((Linear(),), (1.0,))
-    assert dict(found.point.tuned)["held"] >= 1
+def test_kernels_that_raise_the_error_are_left_out() -> None:
+    """Weights at zero are counted and left out; moving one of them inside raises the score."""
+    at = context(1)
+    found = find(at, method("k-CV"))
+    kernel = found.point.kernel
+    assert isinstance(kernel, Sum)
+    assert dict(found.point.tuned)["held"] == len(PARTS) - len(kernel.mu) > 0
+    for other in set(PARTS) - set(kernel.kernels):
+        more = Sum((*kernel.kernels, other), (*kernel.mu, 0.01))
+        assert score(at, "k-CV", more.gram(Points(at.X)), found.point.lam) > found.score
+
+
+def test_starts_differ() -> None:
+    """Equal shares of the diagonals of all kernels, and of the best of each family, norm one."""
+    units = np.array([1.0, 1.0, 1.0, 4.0])
+    singles = [
+        WeighedStart(mu, 0.1, s) for mu, s in zip(np.eye(4), (3.0, 1.0, 2.0, 9.0), strict=True)
+    ]
+    np.testing.assert_allclose(
+        mixed(PARTS, singles, units, 1), np.array([[4, 4, 4, 1], [0, 4, 0, 1]]) / [[13], [5]]
+    )
+    assert len(mixed(PARTS[:3], singles[:3], units[:3], 2)) == 1
 
 
 def test_the_held_weight_may_become_zero() -> None:
