@@ -151,7 +151,7 @@ class KnownSolutions(Memo):
 
     def folds(self, method: Method) -> Folds | None:
         """Return the folds of a method, None if its criterion has none."""
-        return None if method.folds is None else self.context.folds(method.folds)
+        return None if method.folds is None else self.context.partition(method.folds)
 
     def parts(self, name: str) -> tuple[Kernel, ...]:
         """Return the kernels of a sum; a family without brackets is that of the grid, or has its default grid."""
@@ -244,6 +244,10 @@ def search_once(known: KnownSolutions, method: Method) -> BestPoint | SearchFail
     """Run one search, and fit the kernel and the ridge that it found."""
     assert method.search is not None
     context, function = known.context, SEARCHES[method.search.name].function
+    if context.weights is not None:
+        return SearchFailure(f"the kernel {method.kernel} is learned from rows of equal weight")
+    if method.scorer is not None:
+        return SearchFailure(f"the kernel {method.kernel} is learned without a scorer")
     try:
         solution = function(known, method, **dict(method.search.params))
         kernel = kernel_of(method.kernel, solution.theta, known)

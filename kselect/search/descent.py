@@ -136,14 +136,14 @@ def error_function(folds: Folds | None, by_folds: bool = False) -> ErrorFunction
     return partial(KFoldErrors, folds=folds, by_folds=by_folds)
 
 
-class Score(TypedDict):
+class ScoreOptions(TypedDict):
     """The penalty and the average of a score."""
 
     eta: float
     by_folds: bool
 
 
-def score_of(method: Method) -> Score:
+def score_of(method: Method) -> ScoreOptions:
     """Return eta, 0 but for k-KS, and whether the score is the mean of the folds' means."""
     params = dict(method.params)
     eta = float(params["eta"]) if method.criterion == "k-KS" else 0.0

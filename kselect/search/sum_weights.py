@@ -6,7 +6,8 @@ the largest weight is held, and the others are relative to it. If another weight
 search continues with that one held. The units of v are the mean diagonal elements of the matrices.
 
 The criterion is not convex in mu. The search starts from the best single kernel, from equal shares, and from equal
-shares of the best kernel of each family, each at its best ridge of the grid, and keeps the lowest end. Its minimum is thus never above the best single kernel's.
+shares of the best kernel of each family, each at its best ridge of the grid, and keeps the lowest end. Its
+minimum is thus never above the best single kernel's.
 """
 
 from __future__ import annotations

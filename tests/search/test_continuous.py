@@ -17,6 +17,8 @@ from kselect.kernels.ard import Ard, LaplacianArd
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.laplacian import Laplacian
 from kselect.numerics.folds import Folds, draw_folds
+from kselect.numerics.scorers import find_scorer
+from kselect.numerics.weights import Weights
 from kselect.search import search
 from kselect.search.continuous import (
     SEARCHES,
@@ -202,6 +204,17 @@ def test_several_targets_share_one_kernel(criterion: str, kernel_name: str) -> N
         alpha, bias = fit(K, y, lam)
         fitted = K @ fit_of.alpha[0] + fit_of.bias[0]
         np.testing.assert_allclose(fitted, K @ alpha + bias, rtol=0, atol=1e-6)
+
+
+def test_weights_and_scorers_are_refused() -> None:
+    """A search without a formula for weights of rows, or for a scorer, says so in one line."""
+    at, one = problem(), method("k-CV", "quasi-newton", "ard")
+    weighted = replace(at, weights=Weights.of(np.arange(1.0, N + 1.0)))
+    found = search_continuously(weighted, {one: (SELECTED,)})[one, SELECTED]
+    assert found == SearchFailure("the kernel ard is learned from rows of equal weight")
+    scored = replace(one, scorer=find_scorer("r2"))
+    found = search_continuously(at, {scored: (SELECTED,)})[scored, SELECTED]
+    assert found == SearchFailure("the kernel ard is learned without a scorer")
 
 
 def test_a_repeated_target_changes_nothing() -> None:
