@@ -41,6 +41,8 @@ REGRESSION = frozenset(
 )
 # Scorers without a largest value, which no error of 0 belongs to.
 UNBOUNDED = frozenset({"positive_likelihood_ratio", "mutual_info_score"})
+Asked = Literal["predictions", "decision values", "probabilities"]
+RESPONSES: dict[Any, Asked] = {"predict": "predictions", "predict_proba": "probabilities"}
 LONGEST = 60  # characters of a function's name
 
 
@@ -60,6 +62,13 @@ class Scorer:
     def best(self) -> float:
         """The score whose error is 0."""
         return 0.0 if self.own or self.name.startswith("neg_") else 1.0
+
+    @property
+    def asks(self) -> Asked:
+        """What it scores; a function may ask for anything."""
+        # A tuple such as ("decision_function", "predict_proba") takes what the estimator has first.
+        found = getattr(self.own or named(self.name), "_response_method", "predict")
+        return RESPONSES.get(found, "decision values")
 
     @property
     def error_name(self) -> str:
@@ -111,12 +120,22 @@ class Scorer:
             raise ConfigError(str(error)) from error
 
 
+def scorer_names() -> list[str]:
+    """Return the names of scikit-learn's scorers."""
+    return list(get_scorer_names())
+
+
+def error_names() -> frozenset[str]:
+    """Return the names of the errors of all named scorers."""
+    return frozenset(Scorer(name).error_name for name in scorer_names())
+
+
 def find_scorer(scoring: str | ScoreFunction, labels: Labels = ()) -> Scorer:
     """Return the scorer of a name or a function; an unknown name is a ConfigError that suggests the nearest."""
     if callable(scoring):
         name = getattr(scoring, "__name__", "") or " ".join(repr(scoring).split())
         return Scorer(name[:LONGEST], scoring, labels)
-    names = get_scorer_names()
+    names = scorer_names()
     if scoring not in names:
         hint = nearest(str(scoring), names)
         raise ConfigError(f"unknown scorer {quoted(scoring)}{hint}: write a name of scikit-learn's")
@@ -137,7 +156,8 @@ def named(name: str) -> ScoreFunction:
 class HeldOutRows:
     """The targets (q, n) of all rows and their held-out decision values (q, n), as scorers take them.
 
-    ``X`` are the rows, or what stands for them. ``labels`` are those of the scorer.
+    ``X`` are the rows, or what stands for them. ``labels`` are those of the scorer. ``calibrated`` is the slope of
+    the probabilities, if it is not to be fitted to these rows.
     """
 
     X: Any
@@ -145,6 +165,7 @@ class HeldOutRows:
     decisions: Array
     task: Literal["classification", "regression"]
     labels: Labels = ()
+    calibrated: float | None = None
 
     @cached_property
     def truth(self) -> NDArray[Any]:
@@ -162,6 +183,8 @@ class HeldOutRows:
     @cached_property
     def slope(self) -> float:
         """The slope of the probabilities, from all held-out rows."""
+        if self.calibrated is not None:
+            return self.calibrated
         return fit_slope(self.decisions, self.targets)
 
     def stand_in(self, F: Index) -> HeldOutClassifier | HeldOutRegressor:
