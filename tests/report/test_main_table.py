@@ -124,4 +124,4 @@ def test_the_error_of_a_scorer_is_named_with_its_score() -> None:
     assert table.caption[0].startswith("The error 1 - roc_auc on the test part")
     assert "chooses by roc_auc of scikit-learn, as the error 1 - roc_auc" in table.caption[0]
     (row,) = table.groups[0].rows
-    assert texts(row) == ["0.100 0.020"]
+    assert (row[0], texts(row)) == (f"heart (3 splits) ({TIMES} 10⁻¹)", ["1.00 0.20"])
