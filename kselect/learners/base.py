@@ -177,12 +177,13 @@ class Learner(Part):
     """A registered learner.
 
     ``low_rank`` makes its paths from the columns of an approximated kernel. ``loss`` is the learner's own,
-    which cross-validation averages by default.
+    which cross-validation averages by default. ``weighted`` says whether its paths use the weights of a problem.
     """
 
     tasks: frozenset[str]
     low_rank: Callable[..., Path] | None
     loss: Loss = "squared"
+    weighted: bool = False
 
     def path(self, problem: Problem, **params: Any) -> Path:
         """Return the path of a problem."""
@@ -222,16 +223,18 @@ def learner(
     tasks: frozenset[str] = ANY_TASK,
     low_rank: Callable[..., Path] | None = None,
     loss: Loss = "squared",
+    weighted: bool = False,
 ) -> Callable[[F], F]:
     """Register ``function(problem, *, parameter=default...) -> its class of paths`` as a learner.
 
     The annotation of the result tells which protocols the paths offer. ``low_rank`` is the same for the columns
-    of an approximated kernel, or a partial class of paths; a learner without it refuses them.
+    of an approximated kernel, or a partial class of paths; a learner without it refuses them. ``weighted`` says
+    that its paths use the weights of a problem.
     """
 
     def register(function: F) -> F:
         parameters = read_parameters(function)
-        found = Learner(name, function, paper, parameters, tasks, low_rank, loss)
+        found = Learner(name, function, paper, parameters, tasks, low_rank, loss, weighted)
         LEARNERS.add(name, found)
         return function
 
