@@ -10,6 +10,7 @@ error is minus the score. Every other scorer of scikit-learn is 1 at its best: t
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from kselect.numerics.sigmoid import codes, fit_slope, probabilities
 
 Labels = tuple[Any, ...]
 # A function of an estimator, rows and their targets: greater is better.
-ScoreFunction = Callable[[Any, Any, Any], float]
+ScoreFunction = Callable[..., float]
 # scikit-learn's scorers of regressions; all others are for classes.
 REGRESSION = frozenset(
     {
@@ -94,7 +95,7 @@ class Scorer:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")  # a score that is not defined is refused below
                 score = self.own or named(self.name)
-                value = float(score(rows.stand_in(F), rows.X[F], y))
+                value = float(score(rows.stand_in(F), rows.X[F], y, **self.weights_of(rows, F)))
         except (AttributeError, TypeError, LookupError, NotImplementedError) as error:
             raise ConfigError(self.refusal(error)) from error
         except ValueError as error:
@@ -104,6 +105,12 @@ class Scorer:
             why = "its rows are all of one class" if alone else f"it has {len(F)} rows"
             raise TrialError(f"{self.name} is not defined on {where}: {why}")
         return value
+
+    def weights_of(self, rows: HeldOutRows, F: Index) -> dict[str, Array]:
+        """Return the weights of the rows F as a scorer takes them; a function without the argument gets none."""
+        if rows.weights is None or (self.own and "sample_weight" not in arguments(self.own)):
+            return {}
+        return {"sample_weight": rows.weights[F]}
 
     def refusal(self, error: Exception) -> str:
         """Return why the score cannot be computed, in one line."""
@@ -149,6 +156,14 @@ def named(name: str) -> ScoreFunction:
     return found
 
 
+def arguments(function: ScoreFunction) -> frozenset[str]:
+    """Return the names of a function's arguments; none if they cannot be known."""
+    try:
+        return frozenset(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return frozenset()
+
+
 # --- what a scorer gets -----------------------------------------------------------------------------
 
 
@@ -166,6 +181,7 @@ class HeldOutRows:
     task: Literal["classification", "regression"]
     labels: Labels = ()
     calibrated: float | None = None
+    weights: Array | None = None
 
     @cached_property
     def truth(self) -> NDArray[Any]:

@@ -13,6 +13,7 @@ import numpy as np
 from kselect.core.method import Method
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import LOSSES
+from kselect.numerics.weights import mean_loss
 from kselect.search.training_context import TrainingContext
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def fold_errors(context: TrainingContext, method: Method, held: Sequence[Array])
     if scorer is None:
         loss = LOSSES[method.loss]
         each = np.mean([loss(y, f) for y, f in zip(context.targets, held, strict=True)], axis=0)
-        return np.stack([each[:, F].mean(axis=-1) for F in folds.members], axis=1)
+        return np.stack([mean_loss(each, context.weights, F) for F in folds.members], axis=1)
     decisions = np.asarray(held)
     every = (scored_rows(context, method, decisions[:, i]) for i in range(decisions.shape[1]))
     return np.stack([scorer.errors(rows, folds) for rows in every])
@@ -49,4 +50,6 @@ def scored_rows(context: TrainingContext, method: Method, decisions: Array) -> H
     # Rows on other machines are numbers only.
     known = len(context.X) == context.n
     X = context.X if known else np.arange(context.n)[:, None]
-    return HeldOutRows(X, context.targets, decisions, context.task, method.scorer.labels)
+    weights = None if context.weights is None else context.weights.given
+    labels = method.scorer.labels
+    return HeldOutRows(X, context.targets, decisions, context.task, labels, weights=weights)
