@@ -190,6 +190,7 @@ class Learner(Part):
         make = self.function if problem.columns is None else self.low_rank
         if make is None:
             raise ConfigError(f"the learner {self.name} does not work with Nystrom columns")
+        problem.learn = Again(self, tuple(sorted(params.items())))
         found: Path = make(problem, **params)
         return found
 
@@ -208,6 +209,21 @@ class Learner(Part):
             if callable(member) and not name.startswith("_")
         }
         return any(not callable(getattr(path, name, None)) for name in wanted)
+
+
+@dataclass(frozen=True)
+class Again:
+    """Makes paths of one learner with the same parameters for other problems."""
+
+    learner: Learner
+    params: tuple[tuple[str, Any], ...]
+
+    def __call__(self, problem: Problem) -> Path:
+        """Return the path of another problem."""
+        return self.learner.path(problem, **dict(self.params))
+
+    def __hash__(self) -> int:
+        return hash((self.learner.name, self.params))
 
 
 LEARNERS: Registry[Learner] = Registry(

@@ -26,9 +26,11 @@ from kselect.errors import ConfigError, TrialError, nearest, quoted
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.sigmoid import codes, fit_slope, probabilities
+from kselect.numerics.splits import Splits
+from kselect.numerics.weights import Weights
 
 Labels = tuple[Any, ...]
-# A function of an estimator, rows and their targets: greater is better.
+# A function of an estimator, rows, their targets, and their weights if there are any: greater is better.
 ScoreFunction = Callable[..., float]
 # scikit-learn's scorers of regressions; all others are for classes.
 REGRESSION = frozenset(
@@ -83,7 +85,7 @@ class Scorer:
         """Turn errors back into scores."""
         return np.asarray(self.best - errors)
 
-    def errors(self, rows: HeldOutRows, folds: Folds) -> Array:
+    def errors(self, rows: HeldOutRows, folds: Folds | Splits) -> Array:
         """Return the error on each fold, (k,)."""
         scores = [self.score(rows, F, f"fold {i}") for i, F in enumerate(folds.members)]
         return self.best - np.array(scores)
@@ -110,14 +112,14 @@ class Scorer:
         """Return the weights of the rows F as a scorer takes them; a function without the argument gets none."""
         if rows.weights is None or (self.own and "sample_weight" not in arguments(self.own)):
             return {}
-        return {"sample_weight": rows.weights[F]}
+        return {"sample_weight": rows.weights.given[F]}
 
     def refusal(self, error: Exception) -> str:
         """Return why the score cannot be computed, in one line."""
         what = quoted(" ".join(str(error).split()))[1:-1]
         return f"{self.name} cannot be computed from held-out predictions: {what}"
 
-    def check(self, rows: HeldOutRows, folds: Folds) -> None:
+    def check(self, rows: HeldOutRows, folds: Folds | Splits) -> None:
         """Refuse a scorer that is not for the task, or that not even perfect predictions can be scored by."""
         if self.own is None and (self.name in REGRESSION) is not (rows.task == "regression"):
             raise ConfigError(f"{self.name} is not for {rows.task}")
@@ -171,8 +173,8 @@ def arguments(function: ScoreFunction) -> frozenset[str]:
 class HeldOutRows:
     """The targets (q, n) of all rows and their held-out decision values (q, n), as scorers take them.
 
-    ``X`` are the rows, or what stands for them. ``labels`` are those of the scorer. ``calibrated`` is the slope of
-    the probabilities, if it is not to be fitted to these rows.
+    ``X`` are the rows, or what stands for them. ``labels`` are those of the scorer, ``weights`` those of the rows.
+    ``calibrated`` is the slope of the probabilities, if it is not to be fitted to these rows.
     """
 
     X: Any
@@ -180,8 +182,8 @@ class HeldOutRows:
     decisions: Array
     task: Literal["classification", "regression"]
     labels: Labels = ()
+    weights: Weights | None = None
     calibrated: float | None = None
-    weights: Array | None = None
 
     @cached_property
     def truth(self) -> NDArray[Any]:
@@ -201,7 +203,7 @@ class HeldOutRows:
         """The slope of the probabilities, from all held-out rows."""
         if self.calibrated is not None:
             return self.calibrated
-        return fit_slope(self.decisions, self.targets)
+        return fit_slope(self.decisions, self.targets, self.weights)
 
     def stand_in(self, F: Index) -> HeldOutClassifier | HeldOutRegressor:
         """Return an estimator that knows the predictions of the rows F."""

@@ -84,7 +84,7 @@ class PreparedSplit:
         """Return the slope of the probabilities at a grid point, from training rows; None if nobody asks for it."""
         if self.scorer is None or self.scorer.asks != "probabilities":
             return None
-        context, folds = self.context, self.context.folds(CALIBRATION_FOLDS)
+        context, folds = self.context, self.context.partition(CALIBRATION_FOLDS)
         problem = context.problem(point.kernel, np.array([point.lam]))
         learner, params = LEARNERS.find(context.learner.name), dict(context.learner.params)
         targets = (problem.of_target(i, problem.lams) for i in range(len(context.targets)))

@@ -102,13 +102,13 @@ def outer_problem(known: KnownSolutions, method: Method) -> OuterProblem:
     """Return the outer problem of a method; RBF starts from RBF-XVAL, ARD from RBF-FLKL."""
     assert method.folds is not None
     ard, find = method.kernel == "ard", rbf_flkl if method.kernel == "ard" else rbf
-    folds = known.context.folds(method.folds)
+    folds = known.context.partition(method.folds)
     return OuterProblem.of(known.context.X, known.y, folds, find(known, method.folds), ard=ard)
 
 
 def rbf_flkl(known: KnownSolutions, k: int) -> Solution:
     """Return the solution of RBF-FLKL with k folds, from which ARD-FLKL starts."""
-    X, y, folds = known.context.X, known.y, known.context.folds(k)
+    X, y, folds = known.context.X, known.y, known.context.partition(k)
     return known.once(
         ("RBF-FLKL", k), lambda: flkl(OuterProblem.of(X, y, folds, rbf(known, k), ard=False))
     )

@@ -155,7 +155,7 @@ def quasi_newton(known: KnownSolutions, method: Method, *, steps: int = STEPS) -
     if not ard and steps == STEPS:
         return rbf(known, method.folds)
     start = rbf(known, method.folds) if ard else None
-    folds = None if method.folds is None else known.context.folds(method.folds)
+    folds = None if method.folds is None else known.context.partition(method.folds)
     return minimise(X, y, folds, ard=ard, start=start, steps=steps)
 
 
@@ -195,7 +195,7 @@ def simplex(known: KnownSolutions, method: Method, *, evaluations: int = EVALUAT
     """
     X, y, ard, k = known.context.X, known.y, method.kernel == "ard", method.folds
     unit = Unit.of(X, y)
-    folds = None if k is None else known.context.folds(k)
+    folds = None if k is None else known.context.partition(k)
     errors = LeaveOneOutErrors if folds is None else partial(KFoldErrors, folds=folds)
     widths = unit.widths(ard=ard)
     found = shrink(errors, widths, y, logs(unit, rbf(known, k), widths.size), evaluations)
@@ -205,5 +205,5 @@ def simplex(known: KnownSolutions, method: Method, *, evaluations: int = EVALUAT
 
 def rbf(known: KnownSolutions, k: int | None) -> Solution:
     """Return the RBF solution of LOO, or of XVAL with k folds, from which every other search starts."""
-    folds = None if k is None else known.context.folds(k)
+    folds = None if k is None else known.context.partition(k)
     return known.once(("RBF", k), lambda: minimise(known.context.X, known.y, folds))

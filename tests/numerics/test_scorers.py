@@ -23,6 +23,7 @@ from kselect.errors import ConfigError
 from kselect.numerics.folds import Folds
 from kselect.numerics.scorers import REGRESSION, HeldOutRows, find_scorer, named
 from kselect.numerics.sigmoid import probabilities
+from kselect.numerics.weights import Weights
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 2))
@@ -96,7 +97,7 @@ def test_functions_get_rows_and_labels_and_are_turned_by_their_sign() -> None:
 def test_weights_count_as_repeated_rows() -> None:
     """A function of one's own gets them only if it has the argument."""
     counts = RNG.integers(1, 4, size=40)
-    held = replace(rows(True), weights=counts.astype(np.float64))
+    held = replace(rows(True), weights=Weights(counts.astype(np.float64)))
     errors = find_scorer("roc_auc").errors(held, FOLDS)
     for error, F in zip(errors, FOLDS.members, strict=True):
         again = np.repeat(F, counts[F])
