@@ -126,6 +126,31 @@ def test_every_interval_holds_the_error_of_retraining(
         assert (found.upper[i] >= least * (1 - 1e-12)).all()
 
 
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("kind", ["near-singular", "near-identity", "low rank", "other"])
+def test_bounds_of_eigenvalues(kind: str, bias: bool) -> None:
+    """They hold for the centred block of each fold and for the whole matrix; an interval is never empty."""
+    rng = np.random.default_rng(3)
+    K = matrix(kind, 30, rng)
+    folds = Folds.from_numbers(np.sort(rng.permutation(np.arange(30) % 4)))
+    grid = FoldedGrid.of(rng.normal(size=30), np.array([1e-9, 1.0]), folds, "fixed", bias=bias)
+    spread = Spread.of(K, grid)
+    assert spread.least <= np.linalg.eigvalsh(K)[0] + 1e-12
+    for F, largest in zip(folds.members, spread.largest, strict=True):
+        out = np.setdiff1d(np.arange(30), F)
+        centred = np.eye(30)
+        centred[:, out] -= bias / len(out)
+        block = (centred @ K @ centred.T)[np.ix_(F, F)]
+        assert np.linalg.eigvalsh(block)[-1] <= largest + 1e-12
+    with Crew() as crew:
+        systems = CertifiedSystems(K, grid, grid.fold_gammas(np.arange(2)), spread, None, crew)
+        for _ in range(200):
+            systems.step()
+        found = systems.intervals()
+    assert (found.lower < found.guess).all()
+    assert (found.guess < found.upper).all()
+
+
 KERNELS: dict[str, list[Kernel]] = {
     "gaussian": [Gaussian(float(tau)) for tau in TAUS],
     "laplacian": [Laplacian(float(width)) for width in TAUS],
@@ -206,7 +231,9 @@ def test_numbers_do_not_depend_on_threads(shared: bool, monkeypatch: pytest.Monk
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_a_kernel_that_is_not_positive_semidefinite_is_refused() -> None:
+def test_a_kernel_that_is_not_positive_semidefinite_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """In one line with the kernel's name, from a plug-in and from a precomputed matrix; others are not tested."""
     X, y = rows(60)
     K = np.tanh(X @ X.T - 1.0)
@@ -222,6 +249,8 @@ def test_a_kernel_that_is_not_positive_semidefinite_is_refused() -> None:
     with Crew() as crew:
         assert is_semidefinite(wide, 60.0, crew)
         assert not is_semidefinite(wide - 1e-9 * np.eye(60), 60.0, crew)
+    monkeypatch.setattr(pruned_gradients, "is_semidefinite", lambda *_: False)
+    assert find_minimum(side(), 4) is not None
 
 
 @pytest.mark.usefixtures("everywhere")
