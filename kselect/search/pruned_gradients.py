@@ -30,7 +30,7 @@ from kselect.search.pruned_grid import BestPair, Candidate, FoldedGrid, Pruned, 
 from kselect.search.pruned_square import without
 
 # From this number of rows on, conjugate gradients are cheaper than starting with the tridiagonal form.
-MANY = 800
+MANY = 500
 # Below this number of rows, a kernel with so many open ridges is left to the tridiagonal form, whose matrices take
 # more memory. More rows make a factorization cheaper, relative to the tridiagonal form.
 FEWER, CROWD = 3000, 2
@@ -80,7 +80,7 @@ class Gradients:
         grid, best = self.best.grid, self.best
         best.count(kernels=1)
         K = self.grams[kernel]()
-        spread = Spread.of(K, grid)
+        spread = Spread.of(K, grid, self.crew)
         ridges = np.argsort(grid.lams, kind="stable")
         gammas = grid.fold_gammas(ridges)
         if kernel in self.unproven and not is_semidefinite(K, spread.rows, self.crew):

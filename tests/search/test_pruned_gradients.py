@@ -90,7 +90,7 @@ def exact_ends(
     one_class=st.booleans(),
     ridge=st.sampled_from(["fixed", "per-fold"]),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_every_interval_holds_the_error_of_retraining(
     kind: str,
     seed: int,
@@ -116,7 +116,7 @@ def test_every_interval_holds_the_error_of_retraining(
         patch.setattr(column_preconditioner, "MOST_COLUMNS", 0.4)
         columns = ColumnBases.of(K, grid, crew)
         gammas = grid.fold_gammas(np.arange(2))
-        systems = CertifiedSystems(K, grid, gammas, Spread.of(K, grid), columns, crew)
+        systems = CertifiedSystems(K, grid, gammas, Spread.of(K, grid, crew), columns, crew)
         for _ in range(steps):
             systems.step()
         found = systems.intervals()
@@ -134,7 +134,8 @@ def test_bounds_of_eigenvalues(kind: str, bias: bool) -> None:
     K = matrix(kind, 30, rng)
     folds = Folds.from_numbers(np.sort(rng.permutation(np.arange(30) % 4)))
     grid = FoldedGrid.of(rng.normal(size=30), np.array([1e-9, 1.0]), folds, "fixed", bias=bias)
-    spread = Spread.of(K, grid)
+    with Crew() as crew:
+        spread = Spread.of(K, grid, crew)
     assert spread.least <= np.linalg.eigvalsh(K)[0] + 1e-12
     for F, largest in zip(folds.members, spread.largest, strict=True):
         out = np.setdiff1d(np.arange(30), F)
@@ -369,6 +370,6 @@ def test_columns_invert_a_matrix_of_low_rank(monkeypatch: pytest.MonkeyPatch) ->
             assert len(columns.B) == 3
             assert ColumnBases.of(np.eye(40), grid, crew) is None
             gammas = grid.fold_gammas(np.arange(len(LAMS)))
-            systems = CertifiedSystems(K, grid, gammas, Spread.of(K, grid), columns, crew)
+            systems = CertifiedSystems(K, grid, gammas, Spread.of(K, grid, crew), columns, crew)
             systems.step()
             assert (systems.intervals().width() < 1e-4).all()
