@@ -24,7 +24,6 @@ from kselect.numerics.tiles import Crew, tiles
 from kselect.search.column_preconditioner import ColumnBases
 from kselect.search.pruned_grid import FoldedGrid
 
-
 # A system has arrived when its residual, squared, is this share of the first one: far below rounding.
 ARRIVED = 1e-40
 
