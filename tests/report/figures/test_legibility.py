@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -95,3 +96,22 @@ def test_a_title_stands_above_the_canvas_in_lines_of_its_width() -> None:
     assert "50\xa0%" in text.get_text()
     assert text.get_fontsize() == pytest.approx(10.0)  # matplotlib's own; STYLE makes it SIZE
     assert 72 < height("") < height("Short") < height(words) < 72 + 5 * SIZE
+
+
+def test_a_legend_keeps_its_distance_from_the_panels_below_a_title() -> None:
+    def distance(title: str) -> float:
+        """Return how far the first mark of the legend is above the first corner of the panel."""
+
+        def draw() -> Figure:
+            canvas, _ = style.lay_out(1, NARROW, NARROW, 1.5)
+            style.label_canvas(canvas, looks=[style.look(0)], labels=["5-CV"])
+            return add_title(canvas, title)
+
+        svg = render(draw, ("svg",))["svg"].decode()
+        marks = re.search(r'id="legend_1".*? d="M [\d.]+ ([\d.]+)', svg, re.DOTALL)
+        corner = re.search(r'id="axes_1".*? d="M [\d.]+ ([\d.]+)', svg, re.DOTALL)
+        assert marks
+        assert corner
+        return float(corner[1]) - float(marks[1])
+
+    assert distance("A title") == pytest.approx(distance(""), abs=0.05)
