@@ -12,7 +12,7 @@ from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from kselect.report.style import SIZE, STYLE, add_title
+from kselect.report.style import SIZE, STYLE, add_title, settle
 
 # Pixels by which the boxes of two texts may touch: a box is a little larger than its letters.
 TOUCH = 1.5
@@ -26,22 +26,20 @@ def problems(draw: Any, width: float, title: str = "") -> list[str]:
     with rc_context(STYLE):
         canvas = add_title(draw(width), title)
         FigureCanvasAgg(canvas)
-        canvas.draw_without_rendering()
-        return list(find_problems(canvas, title))
+        settle(canvas)
+        return list(find_problems(canvas))
 
 
-def find_problems(canvas: Figure, title: str) -> Iterator[str]:
+def find_problems(canvas: Figure) -> Iterator[str]:
     """Yield the problems of a canvas that has been laid out."""
     found = [(text, extent(text)) for text in shown_texts(canvas)]
     right, top = canvas.bbox.x1, canvas.bbox.y1
     for text, box in found:
         if text.get_fontsize() != SIZE:
             yield f"{text.get_text()!r} has {text.get_fontsize():g} pt"
-        above = text.get_text().replace("\n", " ").replace("\xa0", " ") == title
-        if box.x0 < -TOUCH or box.x1 > right + TOUCH or box.y0 < -TOUCH:
+        ends = (-box.x0, -box.y0, box.x1 - right, box.y1 - top)
+        if max(ends) > TOUCH:
             yield f"{text.get_text()!r} is cut"
-        if not above and box.y1 > top + TOUCH:
-            yield f"{text.get_text()!r} is cut at the top"
     for (a, box), (b, other) in combinations(found, 2):
         # The boxes of slanted texts overlap where their letters do not.
         slanted = a.get_rotation() % 90 and b.get_rotation() % 90

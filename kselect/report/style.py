@@ -127,13 +127,26 @@ def show_figure(
 
 
 def add_title(canvas: Canvas, title: str) -> Canvas:
-    """Write a title above a canvas, beyond its upper end, in lines of its width."""
+    """Add room above a canvas that has not been laid out yet, and write a title there, in lines of its width."""
     if not title:
         return canvas
     width, height = canvas.get_size_inches()
-    text = "\n".join(wrap(title.replace(" %", "\N{NO-BREAK SPACE}%"), int(width / LETTER)))
-    place = (0.03 / width, 1.0 + 0.3 * LINE_HEIGHT / height)
-    canvas.text(*place, text, fontweight="bold", va="bottom")
+    lines = wrap(title.replace(" %", "\N{NO-BREAK SPACE}%"), int(width / LETTER))
+    whole = height + LINE_HEIGHT * (len(lines) + 0.4)
+    share = height / whole
+    canvas.set_size_inches(width, whole)
+    engine: Any = canvas.get_layout_engine()
+    if engine is not None:
+        left, bottom, across, up = engine.get()["rect"]
+        engine.set(rect=(left, bottom * share, across, up * share))
+    else:
+        for ax in canvas.axes:
+            left, bottom, across, up = ax.get_position().bounds
+            ax.set_position((left, bottom * share, across, up * share))
+        for text in canvas.texts:
+            text.set_y(text.get_position()[1] * share)
+    place = (0.03 / width, 1.0 - 0.03 / whole)
+    canvas.text(*place, "\n".join(lines), fontweight="bold", va="top", linespacing=1.2)
     return canvas
 
 
@@ -142,31 +155,21 @@ def render(
 ) -> dict[str, bytes]:
     """Return the bytes of each kind of file (``pdf``, ``png``, ``svg``), without a timestamp.
 
-    The files show what is written above the canvas, too. The positions in an SVG are cut to hundredths of a point:
-    matplotlib writes millionths, half of the file. A style sheet for dark pages is inserted.
+    The positions in an SVG are cut to hundredths of a point: matplotlib writes millionths, half of the file. A
+    style sheet for dark pages is inserted.
     """
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.transforms import Bbox
 
     with rc_context(STYLE):
         canvas = make_canvas()
         FigureCanvasAgg(canvas)
-        # Lay out once: all files show the same arrangement, and this takes longer than drawing.
-        canvas.draw_without_rendering()
-        canvas.set_layout_engine("none")
-        width, height = canvas.get_size_inches()
-        ends = (text.get_window_extent().y1 / canvas.dpi for text in canvas.texts)
-        whole = Bbox([[0.0, 0.0], [width, max([height, *ends]) + 0.03]])
-        for legend in canvas.legends:  # by default it would move to the end of what is saved
-            legend.set_bbox_to_anchor((0.0, 0.0, 1.0, 1.0), canvas.transFigure)
+        settle(canvas)
         streams = {kind: io.BytesIO() for kind in kinds}
         for kind, stream in streams.items():
             # An SVG has no background, so that it fits light and dark pages.
             back, facts = "none" if kind == "svg" else PAPER, METADATA[kind]
-            canvas.savefig(
-                stream, format=kind, dpi=200, facecolor=back, metadata=facts, bbox_inches=whole
-            )
+            canvas.savefig(stream, format=kind, dpi=200, facecolor=back, metadata=facts)
     files = {kind: stream.getvalue() for kind, stream in streams.items()}
     if "svg" in files:
         svg = POSITIONS.sub(lambda found: DIGITS.sub(rb"\1", found[0]), files["svg"])
@@ -174,6 +177,17 @@ def render(
         end = svg.index(b">", svg.index(b"<svg ")) + 1
         files["svg"] = svg[:end] + SHEET + svg[end:]
     return files
+
+
+def settle(canvas: Canvas) -> None:
+    """Lay out a canvas once: all files show the same arrangement, and this takes longer than drawing."""
+    engine: Any = canvas.get_layout_engine()
+    canvas.draw_without_rendering()
+    if engine is not None:
+        _, bottom, _, up = engine.get()["rect"]
+        for legend in canvas.legends:  # below the title; the layout leaves room only for one without an anchor
+            legend.set_bbox_to_anchor((0.0, 0.0, 1.0, bottom + up), canvas.transFigure)
+    canvas.set_layout_engine("none")
 
 
 def share_style(found: re.Match[bytes]) -> bytes:
