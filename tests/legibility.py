@@ -27,6 +27,7 @@ def problems(draw: Any, width: float, title: str = "") -> list[str]:
         canvas = add_title(draw(width), title)
         FigureCanvasAgg(canvas)
         settle(canvas)
+        canvas.draw_without_rendering()  # moves what the layout has moved
         return list(find_problems(canvas))
 
 

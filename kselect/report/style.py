@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from kselect.report.elements import Details, File, Passage, Picture
+from kselect.report.elements import LATER, Details, File, Passage, Picture
 from kselect.report.unchanged import DRAWN
 
 if TYPE_CHECKING:
@@ -110,12 +110,10 @@ def show_figure(
     def titled(width: float) -> Canvas:
         return add_title(draw(width), title)
 
-    def rendered() -> dict[str, bytes]:
-        narrow = render(lambda: titled(NARROW), ("pdf", "svg"))
-        wide = render(lambda: titled(WIDE), METADATA)
-        return wide | {f"narrow.{kind}": content for kind, content in narrow.items()}
-
-    files = DRAWN.get().files(titled, rendered)
+    drawing = DRAWN.get().begin(titled, render_figure)
+    if drawing.waits:
+        yield LATER
+    files = drawing.files()
     for kind in ("pdf", "png", "svg"):
         yield File(f"figures/{name}.{kind}", files[kind])
     for kind in ("pdf", "svg"):
@@ -124,6 +122,13 @@ def show_figure(
     words = f"{title}. {alt}" if title else alt
     picture = Picture(files["svg"], files["narrow.svg"], words, caption, name, table)
     yield Passage(chapter, (Details(folded, (picture,)) if folded else picture,))
+
+
+def render_figure(draw: Callable[[float], Canvas]) -> dict[str, bytes]:
+    """Return the files of a figure, among them the PDF and the SVG in the width of a column."""
+    narrow = render(lambda: draw(NARROW), ("pdf", "svg"))
+    wide = render(lambda: draw(WIDE), METADATA)
+    return wide | {f"narrow.{kind}": content for kind, content in narrow.items()}
 
 
 def add_title(canvas: Canvas, title: str) -> Canvas:
@@ -165,12 +170,7 @@ def render(
         canvas = make_canvas()
         FigureCanvasAgg(canvas)
         settle(canvas)
-        streams = {kind: io.BytesIO() for kind in kinds}
-        for kind, stream in streams.items():
-            # An SVG has no background, so that it fits light and dark pages.
-            back, facts = "none" if kind == "svg" else PAPER, METADATA[kind]
-            canvas.savefig(stream, format=kind, dpi=200, facecolor=back, metadata=facts)
-    files = {kind: stream.getvalue() for kind, stream in streams.items()}
+        files = {kind: print_file(canvas, kind) for kind in kinds}
     if "svg" in files:
         svg = POSITIONS.sub(lambda found: DIGITS.sub(rb"\1", found[0]), files["svg"])
         svg = MARKS.sub(share_style, svg)
@@ -185,7 +185,8 @@ def settle(canvas: Canvas) -> None:
     canvas.draw_without_rendering()
     if engine is not None:
         _, bottom, _, up = engine.get()["rect"]
-        for legend in canvas.legends:  # below the title; the layout leaves room only for one without an anchor
+        # A legend moves below the title; the layout leaves room only for one without an anchor.
+        for legend in canvas.legends:
             legend.set_bbox_to_anchor((0.0, 0.0, 1.0, bottom + up), canvas.transFigure)
     canvas.set_layout_engine("none")
 
@@ -197,6 +198,23 @@ def share_style(found: re.Match[bytes]) -> bytes:
         return bytes(found[0])
     marks = re.sub(rb"\n +", b"\n", STYLED.sub(b"/>", found[2]))
     return b"".join((found[1], b' style="', styles[0], b'">', marks))
+
+
+def print_file(canvas: Canvas, kind: str) -> bytes:
+    """Return a file of a canvas that has been laid out; ``savefig`` would lay it out again for each file."""
+    from matplotlib.backends import backend_agg, backend_pdf, backend_svg
+
+    printers: dict[str, Any] = {
+        "pdf": backend_pdf.FigureCanvasPdf,
+        "png": backend_agg.FigureCanvasAgg,
+        "svg": backend_svg.FigureCanvasSVG,
+    }
+    # An SVG has no background, so that it fits light and dark pages.
+    canvas.set_dpi(200)  # printing changes it
+    canvas.set_facecolor("none" if kind == "svg" else PAPER)
+    stream = io.BytesIO()
+    getattr(printers[kind](canvas), f"print_{kind}")(stream, metadata=METADATA[kind])
+    return stream.getvalue()
 
 
 def lay_out(
