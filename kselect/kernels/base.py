@@ -54,6 +54,8 @@ class Kernel:
     whole: ClassVar[frozenset[str]] = frozenset()
     learned: ClassVar[bool] = False
     """Whether a continuous search finds its parameters; such a kernel has no grids."""
+    pairwise: ClassVar[bool] = False
+    """Whether the rows are those of a kernel matrix, so that their order is that of the columns too."""
 
     # Each kernel has its own; only a class variable is no field of the dataclass.
     parameters: ClassVar[dict[str, float]] = {}

@@ -141,7 +141,8 @@ def select_minimum(
     """Sort the rows by fold, and select from the kernels outward from the most promising one."""
     learner: PrunedLearner = context.learner.name  # type: ignore[assignment]
     order = order_of(folds)
-    points = Points(context.X[order])
+    pairwise = any(kernel.pairwise for kernel in context.kernels)
+    points = Points(context.X[np.ix_(order, order)] if pairwise else context.X[order])
     for kind in {type(kernel) for kernel in context.kernels}:
         kind.shared(points)
     factors = [partial(factor_of, context, kernel, order) for kernel in context.kernels]
