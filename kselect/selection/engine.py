@@ -344,13 +344,19 @@ def check(request: Request, X: Array | RowBlocks, folds: Folds | Splits | None) 
     if not isinstance(X, np.ndarray):
         return  # the rows lie elsewhere
     known = request.nystrom or (1 if features_serve(X, request) else None)
-    check_memory(n, request.n_jobs, known, criterion.need is Series)
+    parts = len(request.kernels) if request.method.search else 0
+    check_memory(n, request.n_jobs, known, criterion.need is Series, parts)
 
 
-def check_memory(n: int, n_jobs: int, columns: int | None, series: bool = False) -> None:
-    """Refuse n rows whose matrices would not fit into memory, before allocating them."""
+def check_memory(
+    n: int, n_jobs: int, columns: int | None, series: bool = False, parts: int = 0
+) -> None:
+    """Refuse n rows whose matrices would not fit into memory, before allocating them.
+
+    ``parts`` is the number of kernels of a sum, each of which keeps its matrix.
+    """
     if columns is None:
-        needed = 8 * n**2 * (MATRICES_SHARED + MATRICES_PER_WORKER * n_jobs)
+        needed = 8 * n**2 * (MATRICES_SHARED + MATRICES_PER_WORKER * n_jobs + parts)
         what = "n-by-n matrices"
         advice = "approximate the kernel by c columns: --nystrom 500 (nystrom=500)"
     else:
