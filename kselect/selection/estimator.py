@@ -75,8 +75,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         Folds; their number replaces the one in the criterion's name. The test parts must partition the rows.
         Default: random folds.
     nystrom : int, optional
-        Number of columns that approximate the kernel matrix. Default, and with no more rows than that: the exact
-        matrix.
+        Number of columns that approximate the kernel matrix. Default, and with fewer rows than that: the exact matrix.
     columns : {"uniform", "rpcholesky"}
         How the rows of these columns are drawn: uniformly, or by what earlier ones leave of the kernel.
     random_state : int, RandomState or None
@@ -220,7 +219,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             params=self.params or {},
             loss=loss_of(self.scoring, self.loss, classification),
             ridge=self.ridge,
-            nystrom=None if self.nystrom is not None and self.nystrom >= len(X) else self.nystrom,
+            nystrom=None if self.nystrom is not None and self.nystrom > len(X) else self.nystrom,
             columns=self.columns,
             n_jobs=effective_n_jobs(self.n_jobs),
             seed=int(seed),
