@@ -75,7 +75,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         Folds; their number replaces the one in the criterion's name. The test parts must partition the rows.
         Default: random folds.
     nystrom : int, optional
-        Number of columns that approximate the kernel matrix. Default, and with fewer rows than that: the exact matrix.
+        Number of columns that approximate the kernel matrix. Default, and with fewer rows than that: the exact
+        matrix.
     columns : {"uniform", "rpcholesky"}
         How the rows of these columns are drawn: uniformly, or by what earlier ones leave of the kernel.
     random_state : int, RandomState or None
