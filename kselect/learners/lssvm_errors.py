@@ -21,7 +21,7 @@ import numpy as np
 from kselect.errors import TrialError
 from kselect.numerics.folds import Folds
 from kselect.numerics.lapack import dposv, dpotrf, dpotri, dpotrs, dtrtrs
-from kselect.numerics.linalg import Array
+from kselect.numerics.linalg import BLOCK, Array, mirrored
 
 # A row with a smaller share of the slope of the stability is left out.
 NEGLIGIBLE = 1e-12
@@ -68,12 +68,12 @@ class LSSVMSolution:
     @cached_property
     def P(self) -> Array:
         """The whole matrix, O(n^3)."""
-        inverse = dpotri(self._factor)
-        P: Array = np.tril(inverse, -1)
-        P += P.T
-        P.flat[:: len(P) + 1] = np.diagonal(inverse)
-        P -= np.outer(self._p / self._sum, self._p)
-        return P
+        lower, share = dpotri(self._factor), self._p / self._sum
+        for start in range(0, len(share), BLOCK):
+            lower[start:, start : start + BLOCK] -= np.outer(
+                self._p[start:], share[start : start + BLOCK]
+            )
+        return mirrored(lower)
 
 
 class LeaveOneOutErrors:
