@@ -83,7 +83,7 @@ def test_hessian(n: int, d: int, one: bool) -> None:
 
 @pytest.mark.parametrize("absolute", [True, False])
 def test_several_targets(absolute: bool) -> None:
-    """L is the sum over the targets, which share theta and one penalty; gradient and Hessian are its derivatives."""
+    """L is the sum over the targets, which share theta and one penalty; its derivatives are differences."""
     X, y = rows(40, 3)
     Y = np.column_stack([y, 2.0 * X[:, 1], X[:, 0] * X[:, 2]])
     theta, lam, mu = np.array([0.3, 0.1, 0.2]), 0.3, 2.0
