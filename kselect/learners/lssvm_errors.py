@@ -68,12 +68,11 @@ class LSSVMSolution:
     @cached_property
     def P(self) -> Array:
         """The whole matrix, O(n^3)."""
-        lower, share = dpotri(self._factor), self._p / self._sum
+        P, share = mirrored(dpotri(self._factor)).T, self._p / self._sum
         for start in range(0, len(share), BLOCK):
-            lower[start:, start : start + BLOCK] -= np.outer(
-                self._p[start:], share[start : start + BLOCK]
-            )
-        return mirrored(lower)
+            rows = slice(start, start + BLOCK)
+            P[rows] -= np.outer(share[rows], self._p)
+        return P
 
 
 class LeaveOneOutErrors:
@@ -90,7 +89,7 @@ class LeaveOneOutErrors:
     @property
     def squares(self) -> Array:
         """``Q`` of each target, (q,)."""
-        return np.asarray(0.5 * np.square(self._errors).sum(axis=0))
+        return np.array([0.5 * float(e @ e) for e in self._errors.T])
 
     def sensitivity(self, weights: Array | float = 1.0) -> Array:
         """Return ``M = P diag(v o e) P - (P v) alpha^T``, ``v = e / diag P``, the weighted sum over targets.
@@ -131,7 +130,7 @@ class KFoldErrors:
     @property
     def squares(self) -> Array:
         """``Q`` of each target, (q,)."""
-        return 0.5 * (self._shares @ np.square(self._errors))
+        return np.array([0.5 * float((self._shares * e) @ e) for e in self._errors.T])
 
     def sensitivity(self, weights: Array | float = 1.0) -> Array:
         """Return ``M = sum_F (P_:F v_F) (P_:F e_F)^T - (P v) alpha^T``, the weighted sum over targets.
