@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class Precomputed(Kernel):
     """A kernel matrix computed by the user: each row holds its kernel values against the training rows."""
 
     name = PRECOMPUTED
-    pairwise: ClassVar[bool] = True
+    pairwise = True
 
     def gram(self, points: Points) -> Array:
         """Return the rows as they are."""
