@@ -14,7 +14,7 @@ from kselect.core.experiment import Experiment
 from kselect.core.method import LamGrid
 from kselect.core.record import Record, significant
 from kselect.kernels.gaussian import Gaussian
-from kselect.kernels.polynomial import Polynomial
+from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.report.elements import File
 from kselect.report.figures.choices import (
     EDGE,
@@ -24,6 +24,7 @@ from kselect.report.figures.choices import (
     ChoiceGrid,
     ChoiceMap,
     choice_maps,
+    describe,
     draw_choices,
     families_of,
     make_grid,
@@ -74,6 +75,17 @@ def test_a_fixed_ridge_has_edges_of_the_kernels_only() -> None:
     rows.append(choice("5-CV", 0, TAUS[4], 1.0, setting="lam=1"))
     (found,) = maps(spec, *rows)
     assert (found.total, found.edges) == ({(4, 0): 1, (4, 1): 1, (5, 0): 1}, frozenset())
+
+
+def test_a_kernel_without_a_parameter_is_counted() -> None:
+    """The caption counts the kernels of a family without one parameter, and needs no values."""
+    spec = experiment(kernels=(Gaussian(1.0), Linear()), lam=SELECT)
+    found = study(spec, [choice("5-CV", 0, Linear(), 1.0)])
+    drawn = found.once(choice_maps, "squared")
+    words = describe(found, "squared", drawn, make_grid(found))
+    assert "across gaussian tau = 1, then 1 linear kernel, upwards" in words
+    canvas = draw_choices(drawn, make_grid(found), {}, WIDE)
+    assert "gaussian $\\tau$, then linear kernels" in [t.get_text() for t in canvas.texts]
 
 
 def test_kinds_of_kernels_are_side_by_side_and_ascending() -> None:
