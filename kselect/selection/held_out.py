@@ -25,13 +25,16 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp, softmax
 from threadpoolctl import threadpool_limits
 
+from kselect.core.grid_point import GridPoint
 from kselect.datasets.registry import Task
 from kselect.errors import TrialError
 from kselect.learners import LEARNERS
 from kselect.learners.blocks import RowBlocks
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array, Index
-from kselect.selection.engine import Selection, select, training_context
+from kselect.search.training_context import TrainingContext
+from kselect.selection.engine import select, training_context
+from kselect.selection.result import Selection
 
 QualityMeasure = Literal["accuracy", "R2"]
 FOLDS = 5
@@ -71,7 +74,7 @@ class Quality:
 
 
 class HeldOut:
-    """Held-out predictions for a selection, and what follows from them, computed on first use.
+    """Held-out predictions for a selection or its average, and what follows from them, computed on first use.
 
     The folds are the criterion's own, or seeded random ones if it has none.
     """
@@ -85,17 +88,25 @@ class HeldOut:
 
     @cached_property
     def decisions(self) -> Array:
-        """Decision values (q, n) of each row by the fit on the other folds, for the chosen candidate."""
-        selection, folds, count = self.selection, self.folds, len(self.targets)
-        if selection.held_out is not None:
-            return selection.held_out
-        context = training_context(self.X, self.targets, selection.request, lambda _: folds)
-        lams = np.array([selection.lam])
-        problem = context.problem(selection.kernel, lams)
-        learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
+        """Decision values (q, n) of each row by the fits on the other folds: the mean of the members'."""
+        if (known := self.selection.averaged) is not None:
+            return known
+        context = training_context(
+            self.X, self.targets, self.selection.request, lambda _: self.folds
+        )
         with threadpool_limits(1):
-            paths = (learner.path(problem.of_target(t, lams), **params) for t in range(count))
-            return np.array([path.held_out(folds)[0] for path in paths])
+            every = [self.held_out_at(context, one.point) for one in self.selection.members]
+        return np.asarray(np.mean(every, axis=0))
+
+    def held_out_at(self, context: TrainingContext, point: GridPoint) -> Array:
+        """Return the decision values (q, n) of one candidate."""
+        lams = np.array([point.lam])
+        problem = context.problem(point.kernel, lams)
+        learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
+        paths = (
+            learner.path(problem.of_target(t, lams), **params) for t in range(len(self.targets))
+        )
+        return np.array([path.held_out(self.folds)[0] for path in paths])
 
     @cached_property
     def surface(self) -> Array:
@@ -103,7 +114,7 @@ class HeldOut:
         selection = self.selection
         if selection.work is None:
             return selection.scores
-        request = replace(selection.request, search="grid")
+        request = replace(selection.request, search="grid", ensemble=1, growing=frozenset())
         scores = select(self.X, self.targets, request, self.folds).scores
         scores[selection.position] = selection.score
         return scores
