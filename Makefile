@@ -23,7 +23,7 @@ help:  ## show this list
 	@echo "make coverage            run the tests and print the line coverage of kselect"
 	@echo "make check               run ruff format --check, ruff and mypy --strict"
 	@echo "make format              apply ruff's formatting and fixes"
-	@echo "make bench               time a selection against bare LAPACK and scikit-learn in one run"
+	@echo "make bench               time a selection against bare LAPACK and other programs in one run"
 	@echo "make bench-experiment    time ecml2014 against bare LAPACK (FLAGS='--mirror DIR' for a2a)"
 	@echo "make clean               remove .venv, .venv-lowest and caches; keep results"
 	@echo "Settings: JOBS=2 (worker processes), TESTERS=3 (test processes), FLAGS='--mirror DIR' or '--offline --skip-missing', PYTHON=python3"
@@ -93,7 +93,12 @@ format: $(VENV)/installed-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/installed-dev
+$(VENV)/installed-bench: $(VENV)/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]' \
+		|| echo "some of the other programs cannot be installed here; the benchmark leaves them out"
+	@touch $@
+
+bench: $(VENV)/installed-bench
 	$(BIN)/python tests/bench/selection.py $(FLAGS)
 
 bench-experiment: $(VENV)/installed-dev

@@ -11,6 +11,7 @@ from kselect.grids import show_number
 if TYPE_CHECKING:
     from kselect.datasets.registry import Task
     from kselect.kernels import Kernel
+    from kselect.numerics.scorers import Scorer
 
 TABLE = "table"
 REGRESSION_LOSS = "squared"
@@ -144,6 +145,7 @@ class Method:
     on_test : it takes the grid point with the lowest test error, which no method may know.
     estimator : a class of another package, which is fitted instead; ``criterion`` is its import path then, and
         ``folds`` belong to its grid.
+    scorer : scores the held-out predictions of k-CV in place of a loss; ``params`` have its name as the loss.
     """
 
     label: str
@@ -164,6 +166,7 @@ class Method:
     column: str = ""
     on_test: bool = False
     estimator: Estimator | None = None
+    scorer: Scorer | None = None
 
     loss: str = field(init=False, repr=False, compare=False)
     """The loss that the criterion averages, empty if it has no such parameter."""

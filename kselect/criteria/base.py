@@ -18,6 +18,7 @@ from kselect.learners.base import WORDS, Path
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Mask
 from kselect.numerics.losses import LOSSES, Loss
+from kselect.numerics.weights import mean_loss
 from kselect.registry import Part, Registry, read_parameters
 
 Aggregation = Literal["points", "folds"]
@@ -34,6 +35,7 @@ class Criterion(Part):
     names the kernels that it supports; None means all. ``guards`` returns, under the name of each guard, the
     ridges that the guard excludes; the search reports these names as the reasons of infinite scores. ``remarks``
     says for a kernel what the criterion amounts to there; every table that searches this kernel shows the remark.
+    ``weighted`` says whether the criterion is defined for rows of different weights.
     """
 
     need: type[Any]
@@ -42,15 +44,26 @@ class Criterion(Part):
     reconstructed: str = ""
     guards: GuardFunction | None = None
     remarks: Remarks = ()
+    weighted: bool = False
 
     def label(self, folds: int | None) -> str:
         """Return the label for a number of folds: ``k-KS`` with 5 folds is ``5-KS``."""
         return "-".join(str(folds) if part == "k" else part for part in self.name.split("-"))
 
     def misfits(
-        self, name: str, learner: Learner, kernels: Iterable[str], columns: bool = False
+        self,
+        name: str,
+        learner: Learner,
+        kernels: Iterable[str],
+        columns: bool = False,
+        weights: bool = False,
     ) -> Iterator[str]:
-        """Yield the reasons why the criterion does not work with a learner or with one of the kernels."""
+        """Yield the reasons why the criterion does not work with a learner, one of the kernels or weights."""
+        if weights and not self.weighted:
+            takers = [c.name for c in CRITERIA.values() if c.weighted]
+            yield f"{name} has no form for weights of rows or classes; {', '.join(takers)} have one"
+        if weights and not learner.weighted:
+            yield f"the learner {learner.name} takes no weights of rows or classes"
         if learner.lacks(self.need, columns=columns):
             where = " on Nystrom columns" if columns else ""
             yield f"{name} needs {WORDS[self.need]}, which {learner.name} does not have{where}"
@@ -77,19 +90,20 @@ def criterion(
     reconstructed: str = "",
     guards: GuardFunction | None = None,
     remarks: Remarks = (),
+    weighted: bool = False,
     registry: Registry[Criterion] = CRITERIA,
 ) -> Callable[[F], F]:
     """Register ``function(path[, folds], *, parameter=default...)`` under the name that tables use.
 
     The annotation of the first argument says what the criterion needs of a learner. ``reconstructed`` says which
     part of the criterion is our reconstruction because the defining paper could not be obtained; every table
-    shows it.
+    shows it. ``weighted`` says that it averages losses with the weights of the rows.
     """
 
     def register(function: F) -> F:
         takes_folds = "folds" in inspect.signature(function).parameters
         own = (name, function, paper, read_parameters(function), need_of(name, function))
-        found = Criterion(*own, takes_folds, kernels, reconstructed, guards, remarks)
+        found = Criterion(*own, takes_folds, kernels, reconstructed, guards, remarks, weighted)
         registry.add(name, found)
         return function
 
@@ -138,8 +152,7 @@ def find_criterion(label: str) -> tuple[Criterion, int | None]:
 
 def empirical_risk(path: Path, loss: Loss) -> Array:
     """Return ``R_emp = (1/n) sum_i V(y_i, f(x_i))`` on the training rows for every ridge."""
-    risk: Array = LOSSES[loss](path.problem.y, path.decision()).mean(axis=-1)
-    return risk
+    return mean_loss(LOSSES[loss](path.problem.y, path.decision()), path.problem.weights)
 
 
 def fold_error(
@@ -150,5 +163,5 @@ def fold_error(
     ``points`` averages over all rows (icml2014, ijcai2018), ``folds`` over the folds' means (ecml2014, tcyb2018).
     """
     values = LOSSES[loss](path.problem.y, predicted)
-    error: Array = folds.average(values) if average == "folds" else values.mean(axis=-1)
-    return error
+    weights = path.problem.weights
+    return folds.average(values, weights) if average == "folds" else mean_loss(values, weights)

@@ -18,18 +18,22 @@ from kselect.numerics.losses import Loss
 Estimate = Literal["exact", "nystrom", "projection"]
 
 
-@criterion("k-CV", paper="all five papers")
+@criterion("k-CV", paper="all five papers", weighted=True)
 def cross_validation(
     path: Path, folds: Folds, *, loss: Loss = "squared", average: Aggregation = "points"
 ) -> Array:
     r"""Exact k-fold cross-validation error: the mean loss of the held-out predictions.
 
     ``average: points`` is (1/n) sum_i V(y_i, f_{-F(i)}(x_i)) (icml2014, ijcai2018); ``folds`` is the mean of the
-    folds' means (ecml2014, tcyb2018). The two differ only if the folds differ in size.
+    folds' means (ecml2014, tcyb2018). The two differ only if the folds differ in size. With weights of the rows,
+    all means are weighted.
     """
     if loss == "squared" and isinstance(path, HeldOutSquares):
         sums = path.held_out_squares(folds)
-        sizes = np.array([len(F) for F in folds.members])
+        weights = path.problem.weights
+        sizes = np.array(
+            [len(F) if weights is None else weights.values[F].sum() for F in folds.members]
+        )
         means = sums / sizes if average == "folds" else sums * (len(sizes) / folds.n)
         return np.asarray(means.mean(axis=-1))
     return fold_error(path, path.held_out(folds), folds, loss, average)

@@ -52,6 +52,15 @@ class HeldOutSquares(Protocol):
         ...
 
 
+@runtime_checkable
+class WithoutFolds(Protocol):
+    """A path that knows the fits without each fold, for predicting new rows with them."""
+
+    def fold_fits(self, folds: Folds) -> tuple[Fit, ...]:
+        """Return the fit without each fold, at every ridge."""
+        ...
+
+
 class LeaveOneOut(Path, Protocol):
     """A path with exact leave-one-out that does not train n times."""
 
@@ -168,12 +177,13 @@ class Learner(Part):
     """A registered learner.
 
     ``low_rank`` makes its paths from the columns of an approximated kernel. ``loss`` is the learner's own,
-    which cross-validation averages by default.
+    which cross-validation averages by default. ``weighted`` says whether its paths use the weights of a problem.
     """
 
     tasks: frozenset[str]
     low_rank: Callable[..., Path] | None
     loss: Loss = "squared"
+    weighted: bool = False
 
     def path(self, problem: Problem, **params: Any) -> Path:
         """Return the path of a problem."""
@@ -213,16 +223,18 @@ def learner(
     tasks: frozenset[str] = ANY_TASK,
     low_rank: Callable[..., Path] | None = None,
     loss: Loss = "squared",
+    weighted: bool = False,
 ) -> Callable[[F], F]:
     """Register ``function(problem, *, parameter=default...) -> its class of paths`` as a learner.
 
     The annotation of the result tells which protocols the paths offer. ``low_rank`` is the same for the columns
-    of an approximated kernel, or a partial class of paths; a learner without it refuses them.
+    of an approximated kernel, or a partial class of paths; a learner without it refuses them. ``weighted`` says
+    that its paths use the weights of a problem.
     """
 
     def register(function: F) -> F:
         parameters = read_parameters(function)
-        found = Learner(name, function, paper, parameters, tasks, low_rank, loss)
+        found = Learner(name, function, paper, parameters, tasks, low_rank, loss, weighted)
         LEARNERS.add(name, found)
         return function
 

@@ -54,6 +54,7 @@ class ColumnPath(PrimalPath):
         super().__init__(problem, bias=bias)
         y = problem.right_sides
         self.shift = y.mean(axis=1) if bias else np.zeros(len(y))
+        self.roots = None if problem.weights is None else problem.weights.roots
 
     def moments(self, folds: Folds | None) -> FoldMoments:
         """Return the moments of each fold, with the targets' means subtracted if there is a bias."""
@@ -98,20 +99,35 @@ class ColumnPath(PrimalPath):
     def _without_folds(self, folds: Folds) -> tuple[ColumnFit, ...]:
         """Return the fits without each fold."""
         parts = self.moments(folds)
-        total, n = parts.total(), self.problem.n
-        found = []
-        for i, F in enumerate(folds.members):
-            trained = n - len(F) if self.problem.ridge == "per-fold" else n
-            found.append(self.solve(total - parts.fold(i), trained * self.problem.lams))
-        return tuple(found)
+        total = parts.total()
+        return tuple(
+            self.solve(total - parts.fold(i), self.problem.rows(F) * self.problem.lams)
+            for i, F in enumerate(folds.members)
+        )
 
     def fit(self) -> Fit:
         """Return the coefficients of the kernel at the landmarks, or at all rows for an exact polynomial kernel."""
-        mine, found = self.problem.position, self._whole()
+        return self._expanded(self._whole(), self.gammas)
+
+    def fold_fits(self, folds: Folds) -> tuple[Fit, ...]:
+        """Return the fit without each fold, with coefficients at the same points as those of ``fit``."""
+        found = []
+        for F, fit in zip(folds.members, self._without_folds(folds), strict=True):
+            expanded = self._expanded(fit, self.problem.rows(F) * self.problem.lams)
+            if not len(self.matrix.features.support):
+                expanded.alpha[:, F] = 0.0
+            found.append(expanded)
+        return tuple(found)
+
+    def _expanded(self, found: ColumnFit, gammas: Array) -> Fit:
+        """Return the coefficients of weights at the landmarks, or else at the rows that they were trained on."""
+        mine, features = self.problem.position, self.matrix.features
         b = found.b[mine] + self.shift[mine]
-        features = self.matrix.features
         if isinstance(features, Monomials) and not len(features.support):
-            return Fit((self.problem.y - self.decision()) / self.gammas[:, None], b)
+            whole = found is self._whole()
+            values = self.decision() if whole else self._predictions((found,), None)[mine]
+            alpha = (self.problem.y - values) / gammas[:, None]
+            return Fit(alpha if self.roots is None else alpha * np.square(self.roots), b)
         return Fit(features.expansion(found.w[mine].T).T, b)
 
     def decision(self) -> Array:
@@ -149,6 +165,8 @@ class ColumnPath(PrimalPath):
             out[:, i] = F.squares[mine] - 2.0 * (w @ F.right[mine] + b * F.totals[mine]) + quadratic
         if not out.min() > LOST * self.moments(None).squares[0, mine] / len(folds.members):
             errors = np.square(self.problem.y - self.held_out(folds))
+            if self.roots is not None:
+                errors *= np.square(self.roots)
             out = np.stack([errors[:, F].sum(axis=1) for F in folds.members], axis=1)
         return out
 
@@ -199,6 +217,8 @@ class ColumnPath(PrimalPath):
         found = self.matrix.project(Q, offset, shares)
         if self.bias:
             found += 1.0 / n
+        if self.roots is not None:
+            found *= np.square(self.roots)
         if not found.max() < 1.0 - CANCELLED:
             raise TrialError("rounding hides the result: a row has leverage 1")
         return found

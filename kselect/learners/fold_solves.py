@@ -150,13 +150,15 @@ class SharedFits:
     q: Array
 
 
-def solve_all(factor: Factor, gammas: Array, targets: Array, bias: bool) -> SharedFits:
-    """Return the fits of all targets: ``alpha = P y`` and ``b = p^T y / (1^T p)``."""
+def solve_all(
+    factor: Factor, gammas: Array, targets: Array, bias: bool, ones: Array | None = None
+) -> SharedFits:
+    """Return the fits of all targets: ``alpha = P y`` and ``b = p^T y / (1^T p)``; ``ones`` may replace 1."""
     alpha = np.array([factor.solve(gammas, y) for y in targets])
     if not bias:
         return SharedFits(gammas, alpha, np.zeros(alpha.shape[:2]), np.zeros(alpha.shape[1:]))
-    p = factor.solve(gammas, np.ones_like(targets[0]))
-    total = p.sum(axis=1)
+    p = factor.solve(gammas, np.ones_like(targets[0]) if ones is None else ones)
+    total = p.sum(axis=1) if ones is None else p @ ones
     b = np.array([(p @ y) / total for y in targets])
     alpha -= b[:, :, None] * p
     return SharedFits(gammas, alpha, b, p / np.sqrt(total)[:, None])
@@ -178,13 +180,13 @@ class FoldSolver:
     def solve(self, targets: Array, fits: dict[int, SharedFits]) -> FoldErrors:
         """Return the errors of all folds; ``fits`` maps a fold size to the fits with its ridges."""
         if self.bias:
-            return self._by_blocks(fits)
+            return self.by_blocks(fits)
         if isinstance(self.factor, ScatteredFactor):
             return self._scattered(self.factor, fits), None
         gammas = {m: fit.gammas for m, fit in fits.items()}
         large = LargeRidges.of(self.factor, self.folds, gammas, len(targets))
         if not large.count:
-            return self._by_blocks(fits)
+            return self.by_blocks(fits)
         errors, others = np.empty((len(targets), len(large.served), self.folds.n)), ~large.served
         errors[:, large.served] = targets[:, None] - large.predictions(self.K, targets)
         if not others.any():
@@ -193,10 +195,10 @@ class FoldSolver:
             m: SharedFits(f.gammas[others], f.alpha[:, others], f.b[:, others], f.q[others])
             for m, f in fits.items()
         }
-        errors[:, others], edges = self._by_blocks(rest)
+        errors[:, others], edges = self.by_blocks(rest)
         return errors, edges  # the smallest ridge is not a large one
 
-    def _by_blocks(self, fits: dict[int, SharedFits]) -> FoldErrors:
+    def by_blocks(self, fits: dict[int, SharedFits]) -> FoldErrors:
         """Solve one block ``gamma P_FF`` per fold and ridge; small folds of one size in stacks."""
         errors, edges = np.empty_like(next(iter(fits.values())).alpha), list[Array]()
         for m, positions in self.folds.by_size.items():

@@ -19,6 +19,7 @@ from kselect.learners.factor import Factor, factorise
 from kselect.learners.streamed import Streamed
 from kselect.numerics.linalg import EPS, Array, Index, symmetric_eigh
 from kselect.numerics.memory import Memo
+from kselect.numerics.weights import Weights
 
 RidgeMode = Literal["fixed", "per-fold"]
 # The rounding errors of eps that the solution of ``B^T B + gamma I`` adds up to.
@@ -132,6 +133,7 @@ class Problem:
     mine : the position of y in ``targets``, if y is one of them.
     factor : the factor of K, if it has been computed before.
     shared : the matrix of another problem of the same kernel.
+    weights : the weights of the rows; None if all rows weigh the same.
     of_kernel : results that depend on the kernel matrix only, not on y or the ridges.
     of_targets : results that depend on y through ``right_sides`` only.
 
@@ -156,6 +158,7 @@ class Problem:
     mine: int | None = None
     factor: Factor | None = None
     shared: Matrix | None = None
+    weights: Weights | None = None
     of_kernel: Memo = field(default_factory=Memo, init=False, repr=False)
     of_targets: Memo = field(default_factory=Memo, init=False, repr=False)
 
@@ -178,6 +181,34 @@ class Problem:
             # Folds of another size have ridges of their own.
             ridges = len(self.lams) * (1 if self.ridge == "fixed" else 2)
             self.matrix = Dense(self.K, np.diagonal(self.K), self.factor, ridges)
+
+    def rows(self, F: Index) -> float:
+        """Return what multiplies lam without the rows F: all rows, or the other rows, counted by their weights."""
+        if self.ridge == "fixed":
+            return self.n
+        return self.n - (len(F) if self.weights is None else float(self.weights.values[F].sum()))
+
+    def balanced(self) -> Self:
+        r"""Return the problem whose square loss is the weighted one of this problem.
+
+        ``sum_i w_i (y_i - f_i - b)^2 + gamma ||f||^2`` is, with ``r = sqrt(w)``, the square loss of the targets
+        ``r y``, the kernel matrix ``r K r`` and the vector r in place of the ones of the bias. Its coefficients are
+        ``alpha / r``, its predictions ``r f``. Without weights this is the problem itself.
+        """
+        if self.weights is None:
+            return self
+        r = self.weights.roots
+
+        def scaled() -> Dense:
+            K = self.K * r
+            K *= r[:, None]
+            return Dense(K, np.diagonal(K), None, getattr(self.matrix, "ridges", None))
+
+        matrix = self.of_kernel.once("balanced", scaled)
+        targets = None if self.targets is None else self.targets * r
+        twin = replace(self, y=self.y * r, K=matrix.K, targets=targets, factor=None, shared=matrix)
+        twin.of_targets = self.of_targets
+        return twin
 
     def drawn(self, count: int) -> Index:
         """Return ``count`` random rows, ascending; the first ones if the problem has no random order."""

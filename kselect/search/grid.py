@@ -25,6 +25,7 @@ from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.memory import keep_freed_memory
 from kselect.plugins import located
+from kselect.search.fold_errors import fold_errors
 from kselect.search.training_context import TrainingContext
 
 # How a candidate may fail. Memory is no property of a candidate: without enough of it the search ends.
@@ -218,10 +219,15 @@ def score(paths: Paths, method: Method) -> tuple[Array, dict[int, str]]:
     context, folds = paths.context, paths.context.folds
     learner = dict(method.scored_by).get(context.task, context.learner)
     count = len(context.lams)
-    found, reasons = ridge_by_ridge(
-        lambda ridge: np.mean([evaluate(method, p, folds) for p in paths.of(learner, ridge)], 0),
-        count,
-    )
+
+    def compute(ridge: int | None) -> Array:
+        own = paths.of(learner, ridge)
+        if method.scorer is None:
+            return np.asarray(np.mean([evaluate(method, path, folds) for path in own], axis=0))
+        held = [path.held_out(folds(method.folds or 0)) for path in own]
+        return np.asarray(fold_errors(context, method, held).mean(axis=-1))
+
+    found, reasons = ridge_by_ridge(compute, count)
     scores = np.full(count, np.inf)
     for ridge, values in found.items():
         scores[slice(None) if ridge is None else [ridge]] = values

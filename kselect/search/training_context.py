@@ -17,6 +17,7 @@ from kselect.learners.problem import RidgeMode
 from kselect.learners.streamed import ColumnPasses, Streamed
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array, Index
+from kselect.numerics.weights import Weights
 
 Streams = Callable[..., np.random.Generator]
 
@@ -29,6 +30,7 @@ class TrainingContext:
     returns the random generator of a purpose. If ``columns`` are given, they stand for the kernel matrices, and X
     may be empty. With ``keeps_held_out`` the search keeps the held-out predictions of cross-validation at its best
     point.
+    ``weights`` are those of the rows, None if all rows weigh the same.
     ``given_folds`` returns the folds for a number of folds if they are not to be drawn from the stream.
 
     Attributes
@@ -52,6 +54,7 @@ class TrainingContext:
     columns: ColumnPasses | None = None
     keeps_held_out: bool = False
     given_folds: Callable[[int], Folds] | None = None
+    weights: Weights | None = None
 
     def __post_init__(self) -> None:
         self.n = self.targets.shape[1]
@@ -75,9 +78,13 @@ class TrainingContext:
             order=self.order,
             targets=self.targets,
             factor=self.factors.get(kernel),
+            weights=self.weights,
         )
 
     def part(self, rows: Index, name: str) -> TrainingContext:
         """Return a training context of some of the rows, with its own random streams."""
         stream, targets = partial(self.stream, name), self.targets[:, rows]
-        return replace(self, X=self.X[rows], targets=targets, stream=stream, given_folds=None)
+        weights = self.weights and self.weights.part(rows)
+        part = replace(self, X=self.X[rows], targets=targets, stream=stream, given_folds=None)
+        part.weights = weights
+        return part

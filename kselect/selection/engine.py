@@ -24,6 +24,7 @@ from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array
 from kselect.numerics.memory import available_memory, gib
 from kselect.search.continuous import search_continuously
+from kselect.search.fold_errors import check_scorer
 from kselect.search.grid import NUMERICAL, Best, score_kernels
 from kselect.search.pruned import find_minimum, prunes
 from kselect.search.training_context import TrainingContext
@@ -64,7 +65,9 @@ def select(
         return folds
 
     with blas().limit(limits=1):  # one BLAS thread for each of our own threads
-        context, found = search(training_context(X, targets, request, given), request, watch)
+        context = training_context(X, targets, request, given)
+        check_scorer(context, request.method)
+        context, found = search(context, request, watch)
         return completed(context, X, found, given)
 
 

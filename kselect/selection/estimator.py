@@ -18,10 +18,11 @@ from kselect.datasets.table.target import one_against_rest
 from kselect.errors import ConfigError, KselectError, quoted
 from kselect.kernels.ard import Ard
 from kselect.numerics.linalg import Array
+from kselect.numerics.sigmoid import codes, probabilities
 from kselect.selection.columns import USUAL_COLUMNS, check_columns
 from kselect.selection.defaults import AUTO, CRITERION, ENSEMBLE, KERNEL, LEARNER
 from kselect.selection.engine import select
-from kselect.selection.held_out import HeldOut, codes, probabilities
+from kselect.selection.held_out import HeldOut
 from kselect.selection.request import GridSpec, Request, make_folds, make_request
 from kselect.selection.result import mean_values
 from kselect.selection.sklearn_terms import (

@@ -20,7 +20,7 @@ from kselect.kernels import Kernel
 from kselect.kernels.weighted import Weighted
 from kselect.learners import Fit
 from kselect.numerics.linalg import Array
-from kselect.selection.held_out import codes, probabilities
+from kselect.numerics.sigmoid import codes, probabilities
 from kselect.selection.result import Selection, mean_values
 
 

@@ -5,8 +5,8 @@
 The data have n rows of 8 features; there are 5 folds and one BLAS thread. Two grids: the one that
 ``kselect select`` lays by itself (15 widths, ridges 1e-7 to 1e1), and one of 15 widths by 10 large
 ridges. The contestants are kselect with the KRR and the LSSVM: the whole surface of 5-fold
-cross-validation, its minimum only, and leave-one-out; ``GridSearchCV`` over ``KernelRidge`` and over
-``SVC``; and the floor, 15 calls of ``numpy.linalg.eigh`` on the same kernels. Seconds are CPU time,
+cross-validation, its minimum only, and leave-one-out; the other programs of rivals.py, on as many rows as each can
+bear; and the floor, 15 calls of ``numpy.linalg.eigh`` on the same kernels. Seconds are CPU time,
 the minimum over several rounds, each of which measures everything once; the ratios are the result.
 ``--large`` adds 8000 rows. It writes selection.json (with the machine) and selection.png.
 """
@@ -27,9 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.kernel_ridge import KernelRidge
-from sklearn.model_selection import GridSearchCV, KFold
-from sklearn.svm import SVC
+from rivals import KERNEL_RIDGE, SUPPORT_VECTORS, Searched, missing, rivals
 
 from kselect.core.method import SELECTED, Choice, LamGrid, SearchName
 from kselect.kernels import Points
@@ -46,14 +44,14 @@ from kselect.store.environment import describe_environment
 
 FEATURES = 8
 ALL = ("5-CV", "10-CV", "ELOO", "BR", "5-KS")
-OURS, THEIRS, FLOOR = "KRR, minimum of 5-CV", "GridSearchCV(KernelRidge)", "floor: 15 eigh"
+OURS, THEIRS, FLOOR = "KRR, minimum of 5-CV", KERNEL_RIDGE, "floor: 15 eigh"
 Results = Mapping[str, Mapping[int, Mapping[str, float]]]
 OWN, LARGE = "select's own grid", "large ridges"
 TICKS = (0.5, 1, 2, 5, 10, 20, 40)
 # Of two nearly equal lines one is wide and the other, above it, dashed, so that both are visible.
 LOOK: Mapping[str, Any] = {"marker": "o", "ms": 4, "lw": 1.4}
 LOOKS: Mapping[str, dict[str, Any]] = {
-    "GridSearchCV(SVC)": {"color": SERIES[0]},
+    SUPPORT_VECTORS: {"color": SERIES[0]},
     THEIRS: {"color": SERIES[1]},
     "LSSVM, five criteria": {"color": SERIES[2]},
     OURS: {"color": SERIES[5], "lw": 3.4, "ms": 6.5},
@@ -137,27 +135,7 @@ def all_criteria(X: Array, y: Array, grid: Grid, learner: str) -> float:
     return time.process_time() - started
 
 
-def sklearn_ridge(X: Array, y: Array, of: Grid) -> float:
-    """Time ``GridSearchCV(KernelRidge)`` on the same grid."""
-    grid = {"gamma": 0.5 / of.taus, "alpha": len(X) * of.lams}
-    search = GridSearchCV(
-        KernelRidge(kernel="rbf"), grid, cv=KFold(5), scoring="neg_mean_squared_error", refit=False
-    )
-    started = time.process_time()
-    search.fit(X, y)
-    return time.process_time() - started
-
-
-def sklearn_svc(X: Array, y: Array, of: Grid) -> float:
-    """Time ``GridSearchCV(SVC)``, a user's likely choice, with as many values of C."""
-    grid = {"gamma": 0.5 / of.taus, "C": 0.5 / (len(X) * of.lams)}
-    search = GridSearchCV(SVC(), grid, cv=KFold(5), refit=False)
-    started = time.process_time()
-    search.fit(X, y)
-    return time.process_time() - started
-
-
-def contestants(X: Array, y: Array, grid: Grid, sklearn: bool) -> dict[str, Callable[[], float]]:
+def contestants(X: Array, y: Array, grid: Grid, others: bool) -> dict[str, Callable[[], float]]:
     """Return a function per name that measures the contestant once."""
     ask = partial(one_criterion, X, y, grid)
     found: dict[str, Callable[[], float]] = {
@@ -169,18 +147,15 @@ def contestants(X: Array, y: Array, grid: Grid, sklearn: bool) -> dict[str, Call
         "KRR, ELOO": lambda: ask("krr", "ELOO", "grid"),
         "LSSVM, five criteria": lambda: all_criteria(X, y, grid, "lssvm"),
     }
-    if sklearn:
-        found[THEIRS] = lambda: sklearn_ridge(X, y, grid)
-        found["GridSearchCV(SVC)"] = lambda: sklearn_svc(X, y, grid)
-    return found
+    return found | (rivals(Searched(X, y, grid.taus, grid.lams)) if others else {})
 
 
-def measure(name: str, n: int, rounds: int, sklearn: bool) -> dict[str, float]:
-    """Return the minimum seconds of each contestant; scikit-learn's slow ones run once."""
+def measure(name: str, n: int, rounds: int, others: bool) -> dict[str, float]:
+    """Return the minimum seconds of each contestant; the other programs run once."""
     X, y = make_data(n)
     grid, best = Grid.named(name, X), dict[str, float]()
     for turn in range(rounds):
-        for each, run in contestants(X, y, grid, sklearn and turn == 0).items():
+        for each, run in contestants(X, y, grid, others and turn == 0).items():
             best[each] = min(best.get(each, np.inf), run())
     return best
 
@@ -288,13 +263,15 @@ def main() -> None:
     if arguments.redraw:
         draw(read_results(arguments.output / "selection.json"), arguments.output / "selection.png")
         return
+    if not arguments.quick and missing():
+        print(f"not measured, because they are not installed: {', '.join(missing())}")
     sizes = (250, 500) if arguments.quick else (250, 500, 1000, 2000, 4000)
     results: dict[str, dict[int, dict[str, float]]] = {}
     for name in (OWN, LARGE):
         results[name] = {}
         for n in (*sizes, 8000) if arguments.large else sizes:
-            sklearn = not arguments.quick and n <= 1000
-            results[name][n] = measure(name, n, 3 if n <= 1000 else 1, sklearn)
+            rounds = 3 if n <= 1000 else 1
+            results[name][n] = measure(name, n, rounds, others=not arguments.quick)
             show(name, n, results[name][n])
     arguments.output.mkdir(parents=True, exist_ok=True)
     facts = {"machine": describe_environment(), "seconds": results}
