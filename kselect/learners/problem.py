@@ -7,9 +7,10 @@ ridges.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -134,6 +135,7 @@ class Problem:
     factor : the factor of K, if it has been computed before.
     shared : the matrix of another problem of the same kernel.
     weights : the weights of the rows; None if all rows weigh the same.
+    learn : makes a path of the same learner for another problem; a learner sets it.
     of_kernel : results that depend on the kernel matrix only, not on y or the ridges.
     of_targets : results that depend on y through ``right_sides`` only.
 
@@ -159,6 +161,7 @@ class Problem:
     factor: Factor | None = None
     shared: Matrix | None = None
     weights: Weights | None = None
+    learn: Callable[[Any], Any] | None = None
     of_kernel: Memo = field(default_factory=Memo, init=False, repr=False)
     of_targets: Memo = field(default_factory=Memo, init=False, repr=False)
 
@@ -214,6 +217,25 @@ class Problem:
         """Return ``count`` random rows, ascending; the first ones if the problem has no random order."""
         order = np.arange(self.n, dtype=np.intp) if self.order is None else self.order
         return np.sort(order[:count])
+
+    def part(self, rows: Index) -> Self:
+        """Return the problem of some rows; with ``ridge: fixed`` its ridges are those of all rows."""
+        w = self.weights
+        mass = len(rows) if w is None else float(w.values[rows].sum())
+        lams = self.lams * (self.n / mass) if self.ridge == "fixed" else self.lams
+        return replace(
+            self,
+            X=self.X[rows],
+            y=self.y[rows],
+            K=self.K[np.ix_(rows, rows)],
+            lams=lams,
+            ridge="fixed",
+            order=None,
+            targets=self.right_sides[:, rows],
+            factor=None,
+            shared=None,
+            weights=None if w is None else w.part(rows),
+        )
 
     def changed(self, *, y: Array | None = None, lams: Array | None = None) -> Self:
         """Return the problem of the same kernel with another target or other ridges; the factor is shared."""

@@ -25,10 +25,12 @@ from kselect.errors import ConfigError, TrialError, nearest, quoted
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.sigmoid import codes, fit_slope, probabilities
+from kselect.numerics.splits import Splits
+from kselect.numerics.weights import Weights
 
 Labels = tuple[Any, ...]
-# A function of an estimator, rows and their targets: greater is better.
-ScoreFunction = Callable[[Any, Any, Any], float]
+# A function of an estimator, rows, their targets, and their weights if there are any: greater is better.
+ScoreFunction = Callable[..., float]
 # scikit-learn's scorers of regressions; all others are for classes.
 REGRESSION = frozenset(
     {
@@ -73,7 +75,7 @@ class Scorer:
         """Turn errors back into scores."""
         return np.asarray(self.best - errors)
 
-    def errors(self, rows: HeldOutRows, folds: Folds) -> Array:
+    def errors(self, rows: HeldOutRows, folds: Folds | Splits) -> Array:
         """Return the error on each fold, (k,)."""
         scores = [self.score(rows, F, f"fold {i}") for i, F in enumerate(folds.members)]
         return self.best - np.array(scores)
@@ -85,7 +87,8 @@ class Scorer:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")  # a score that is not defined is refused below
                 score = self.own or named(self.name)
-                value = float(score(rows.stand_in(F), rows.X[F], y))
+                more = {} if rows.weights is None else {"sample_weight": rows.weights.given[F]}
+                value = float(score(rows.stand_in(F), rows.X[F], y, **more))
         except (AttributeError, TypeError, LookupError, NotImplementedError) as error:
             raise ConfigError(self.refusal(error)) from error
         except ValueError as error:
@@ -101,7 +104,7 @@ class Scorer:
         what = quoted(" ".join(str(error).split()))[1:-1]
         return f"{self.name} cannot be computed from held-out predictions: {what}"
 
-    def check(self, rows: HeldOutRows, folds: Folds) -> None:
+    def check(self, rows: HeldOutRows, folds: Folds | Splits) -> None:
         """Refuse a scorer that is not for the task, or that not even perfect predictions can be scored by."""
         if self.own is None and (self.name in REGRESSION) is not (rows.task == "regression"):
             raise ConfigError(f"{self.name} is not for {rows.task}")
@@ -137,7 +140,7 @@ def named(name: str) -> ScoreFunction:
 class HeldOutRows:
     """The targets (q, n) of all rows and their held-out decision values (q, n), as scorers take them.
 
-    ``X`` are the rows, or what stands for them. ``labels`` are those of the scorer.
+    ``X`` are the rows, or what stands for them. ``labels`` are those of the scorer, ``weights`` those of the rows.
     """
 
     X: Any
@@ -145,6 +148,7 @@ class HeldOutRows:
     decisions: Array
     task: Literal["classification", "regression"]
     labels: Labels = ()
+    weights: Weights | None = None
 
     @cached_property
     def truth(self) -> NDArray[Any]:
@@ -162,7 +166,7 @@ class HeldOutRows:
     @cached_property
     def slope(self) -> float:
         """The slope of the probabilities, from all held-out rows."""
-        return fit_slope(self.decisions, self.targets)
+        return fit_slope(self.decisions, self.targets, self.weights)
 
     def stand_in(self, F: Index) -> HeldOutClassifier | HeldOutRegressor:
         """Return an estimator that knows the predictions of the rows F."""

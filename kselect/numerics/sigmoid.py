@@ -18,6 +18,7 @@ from scipy.special import logsumexp, softmax
 
 from kselect.errors import TrialError
 from kselect.numerics.linalg import Array, Index
+from kselect.numerics.weights import Weights, mean_loss
 
 STEPS = 100
 FLAT = 1e-12  # gradient, in units of the largest decision value
@@ -47,8 +48,11 @@ def per_class(values: Array) -> Array:
     return np.concatenate([-0.5 * values, 0.5 * values]) if len(values) == 1 else values
 
 
-def fit_slope(decisions: ArrayLike, targets: ArrayLike) -> float:
-    """Return the slope for held-out decision values (q, n) with their targets (q, n) of -1 and +1."""
+def fit_slope(decisions: ArrayLike, targets: ArrayLike, weights: Weights | None = None) -> float:
+    """Return the slope for held-out decision values (q, n) with their targets (q, n) of -1 and +1.
+
+    A weight counts as a number of rows.
+    """
     F, Y = np.asarray(decisions, dtype=np.float64), np.asarray(targets, dtype=np.float64)
     if F.ndim != 2 or F.shape != Y.shape or not F.size:
         raise ValueError(f"decisions of shape {F.shape} for targets of {Y.shape}")
@@ -56,24 +60,25 @@ def fit_slope(decisions: ArrayLike, targets: ArrayLike) -> float:
         raise TrialError("no probabilities: a held-out decision value is not finite")
     unit = float(np.abs(F).max()) or 1.0
     mine = per_class(Y) > 0
-    total = mine.sum(axis=1) + len(mine)
+    total = (mine.sum(axis=1) if weights is None else mine @ weights.counts) + len(mine)
     own = total[mine.argmax(axis=0)]
-    return minimise(per_class(F / unit), np.where(mine, own - len(mine) + 1.0, 1.0) / own) / unit
+    smooth = np.where(mine, own - len(mine) + 1.0, 1.0) / own
+    return minimise(per_class(F / unit), smooth, weights) / unit
 
 
-def minimise(F: Array, T: Array) -> float:
+def minimise(F: Array, T: Array, weights: Weights | None = None) -> float:
     """Minimise the cross-entropy against targets T by Newton's method, from slope 0."""
-    a, value = 0.0, cross_entropy(0.0, F, T)
+    a, value = 0.0, cross_entropy(0.0, F, T, weights)
     for _ in range(STEPS):
         p = softmax(a * F, axis=0)
-        gradient = float(((p - T) * F).sum(axis=0).mean())
+        gradient = float(mean_loss(((p - T) * F).sum(axis=0), weights))
         mean = (p * F).sum(axis=0)
-        curvature = float((p * np.square(F - mean)).sum(axis=0).mean())
+        curvature = float(mean_loss((p * np.square(F - mean)).sum(axis=0), weights))
         if abs(gradient) <= FLAT or curvature == 0.0:
             break
         step, length = -gradient / curvature, 1.0
         while length >= SHORTEST:
-            reached = cross_entropy(a + length * step, F, T)
+            reached = cross_entropy(a + length * step, F, T, weights)
             if reached < value + ENOUGH * length * step * gradient:
                 break
             length /= 2.0
@@ -83,7 +88,7 @@ def minimise(F: Array, T: Array) -> float:
     return max(a, LEAST_SLOPE)
 
 
-def cross_entropy(a: float, F: Array, T: Array) -> float:
+def cross_entropy(a: float, F: Array, T: Array, weights: Weights | None = None) -> float:
     """Return ``-mean_i sum_c T_ci log p_c(f_i)``."""
     z = a * F
-    return float((logsumexp(z, axis=0) - (T * z).sum(axis=0)).mean())
+    return float(mean_loss(logsumexp(z, axis=0) - (T * z).sum(axis=0), weights))

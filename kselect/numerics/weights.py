@@ -39,6 +39,11 @@ class Weights:
         """The square roots of the weights with mean 1."""
         return np.sqrt(self.values)
 
+    @cached_property
+    def counts(self) -> Array:
+        """The weights as numbers of rows: as given, but no fewer than there are rows."""
+        return self.given * max(1.0, len(self.given) / float(self.given.sum()))
+
     def mean(self, losses: Array) -> Array:
         """Return the weighted mean along the last axis."""
         return np.asarray(losses @ self.given / self.given.sum())

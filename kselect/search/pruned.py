@@ -1,8 +1,9 @@
 """The pruned search: the minimum of exact k-fold cross-validation, without a score for every candidate.
 
 The bounds hold for k-CV with the hinge loss of the smoothed-hinge SVM and the squared loss of KRR and LSSVM. Other
-losses, learners and criteria, a fixed ridge and several targets are searched on the grid. So is a method with a
-candidate that fails, because the grid names the candidates that it excludes.
+losses, learners and criteria, a fixed ridge, several targets, weights of rows, repeated folds and splits that are
+no partition of the rows are searched on the grid. So is a method with a candidate that fails, because the grid
+names the candidates that it excludes.
 """
 
 from __future__ import annotations
@@ -87,6 +88,9 @@ def prunes(context: TrainingContext, method: Method) -> bool:
         and context.ridges.mode == "select"
         and len(context.targets) == 1
         and context.columns is None
+        and context.weights is None
+        and method.folds is not None
+        and isinstance(context.folds(method.folds), Folds)
     )
 
 
@@ -106,7 +110,7 @@ def find_minimum(
     that ``shares`` the context with others keeps the factors of its kernels for them.
     """
     assert k is not None
-    folds = context.folds(k)
+    folds = context.partition(k)
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
             chosen = select_minimum(context, folds, slack, n_jobs, watch, shares)

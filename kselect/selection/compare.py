@@ -46,13 +46,15 @@ RequestFor = Callable[[Rows], Request]
 class ComparedCriterion:
     """One criterion: its choice on all rows, the seconds spent on it only, and its quality on outer folds.
 
-    ``members`` is the number of fits that are averaged.
+    ``decisions`` (q, n) are the predictions of each row without its outer fold; ``members`` is the number of fits
+    that are averaged.
     """
 
     method: Method
     best: BestPoint
     seconds: float
     quality: Quality
+    decisions: Array
     members: int
     edges: tuple[str, ...]
 
@@ -63,7 +65,7 @@ class CriteriaComparison:
 
     criteria: tuple[ComparedCriterion, ...]
     shared: float
-    outer: int
+    outer: Folds
 
 
 def compare(
@@ -81,11 +83,11 @@ def compare(
     criteria = (
         ComparedCriterion(
             *(m, chosen[m].best, seconds[m], quality_of(f, target.values, target.task, outer)),
-            *(len(chosen[m].members), tuple(chosen[m].edges)),
+            *(f, len(chosen[m].members), tuple(chosen[m].edges)),
         )
         for m, f in zip(methods, decisions, strict=True)
     )
-    return CriteriaComparison(tuple(criteria), shared, len(outer.members))
+    return CriteriaComparison(tuple(criteria), shared, outer)
 
 
 def search_all(

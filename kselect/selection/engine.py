@@ -23,6 +23,7 @@ from kselect.learners.blocks import RowBlocks
 from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array
 from kselect.numerics.memory import available_memory, gib
+from kselect.numerics.splits import HowHeldOut, Splits
 from kselect.search.continuous import search_continuously
 from kselect.search.fold_errors import check_scorer
 from kselect.search.grid import NUMERICAL, Best, score_kernels
@@ -48,7 +49,7 @@ def select(
     X: Array | RowBlocks,
     targets: Array,
     request: Request,
-    folds: Folds | None,
+    folds: Folds | Splits | None,
     watch: Callable[[int, int], None] = lambda done, total: None,
 ) -> Selection:
     """Score every kernel and ridge, choose the best and fit it.
@@ -59,11 +60,12 @@ def select(
     """
     check(request, X, folds)
 
-    def given(_: int) -> Folds:
+    def given(_: int) -> Folds | Splits:
         if folds is None:
             raise ConfigError(f"{request.method.label} needs folds: draw them with make_folds")
         return folds
 
+    LEARNERS[request.learner.name].prepare()
     with blas().limit(limits=1):  # one BLAS thread for each of our own threads
         context = training_context(X, targets, request, given)
         check_scorer(context, request.method)
@@ -72,7 +74,7 @@ def select(
 
 
 def completed(
-    context: TrainingContext, X: Array | RowBlocks, found: Selection, folds: Callable[[int], Folds]
+    context: TrainingContext, X: Array | RowBlocks, found: Selection, folds: HowHeldOut
 ) -> Selection:
     """Return the selection on grids that have grown as far as they need to, with the members of its average."""
 
@@ -90,10 +92,12 @@ def search(
 ) -> tuple[TrainingContext, Selection]:
     """Return the best candidate of a request, and the context in which it was found."""
     started = perf_counter()
+    folds = None if request.method.folds is None else context.folds(request.method.folds)
+    if isinstance(folds, Splits) and not folds.rounds:
+        context = replace(context, columns=None, keeps_held_out=True)
     if context.columns:
         context.columns.watch = watch
-        if request.method.folds:
-            context.columns.folds = context.folds(request.method.folds)
+        context.columns.folds = folds if isinstance(folds, Folds) else None
         if request.nystrom is not None:
             return context, on_grid(context, request, started, watch)
         if found := on_exact_features(context, request, started, watch):
@@ -115,7 +119,7 @@ def grown(context: TrainingContext, request: Request) -> TrainingContext:
 
 
 def on_strip(
-    context: TrainingContext, X: Array | RowBlocks, request: Request, folds: Callable[[int], Folds]
+    context: TrainingContext, X: Array | RowBlocks, request: Request, folds: HowHeldOut
 ) -> TrainingContext:
     """Return the context for further candidates; exact features are formed for these."""
     if context.columns is None or request.nystrom is not None:
@@ -260,10 +264,10 @@ def fit_choice(context: TrainingContext, found: BestPoint) -> tuple[Fit, ...]:
 
 
 def training_context(
-    X: Array | RowBlocks, targets: Array, request: Request, folds: Callable[[int], Folds]
+    X: Array | RowBlocks, targets: Array, request: Request, folds: HowHeldOut
 ) -> TrainingContext:
     """Return the input of a search in which every row is a training row."""
-    columns = passes_of(X, targets, request)
+    columns = passes_of(X, targets, request, request.weights)
     return TrainingContext(
         X=X if isinstance(X, np.ndarray) else np.empty((0, 0)),
         targets=targets,
@@ -276,6 +280,7 @@ def training_context(
         columns=columns,
         keeps_held_out=columns is None,
         given_folds=folds,
+        weights=request.weights,
     )
 
 
@@ -290,7 +295,7 @@ def share(points: Points, kernels: Sequence[Kernel]) -> None:
         ) from None
 
 
-def check(request: Request, X: Array | RowBlocks, folds: Folds | None) -> None:
+def check(request: Request, X: Array | RowBlocks, folds: Folds | Splits | None) -> None:
     """Refuse a request that cannot work, before the first matrix is computed."""
     n = len(X)
     candidates = len(request.kernels) * len(request.lams)
@@ -303,8 +308,16 @@ def check(request: Request, X: Array | RowBlocks, folds: Folds | None) -> None:
     if columns and learner.low_rank is None:
         raise ConfigError(f"the learner {learner.name} does not work with Nystrom columns")
     names = [k.name for k in request.kernels]
-    for words in criterion.misfits(request.method.label, learner, names, columns):
+    given = request.method.label, learner, names, columns, request.weights is not None
+    for words in criterion.misfits(*given):
         raise ConfigError(words)
+    if isinstance(folds, Splits) and not folds.rounds and not criterion.refits:
+        raise ConfigError(f"{request.method.label} needs folds that partition the rows")
+    if isinstance(folds, Splits) and not folds.rounds and columns:
+        raise ConfigError("splits that are no partition of the rows do not work on Nystrom columns")
+    if request.method.search and (request.weights is not None or isinstance(folds, Splits)):
+        what = "weights" if request.weights is not None else "repeated or partial folds"
+        raise ConfigError(f"a kernel whose parameters are learned takes no {what}")
     if folds is not None and folds.n != n:
         raise DataError(f"the folds are for {folds.n} rows, but the data has {n}")
     if not isinstance(X, np.ndarray):

@@ -16,6 +16,7 @@ from kselect.core.method import Method
 from kselect.criteria import CRITERIA
 from kselect.kernels import Kernel
 from kselect.learners import LEARNERS, Path
+from kselect.learners.refits import held_out
 from kselect.numerics.linalg import Array
 from kselect.search.grid import NUMERICAL
 from kselect.search.training_context import TrainingContext
@@ -87,7 +88,8 @@ def held_out_of(context: TrainingContext, method: Method, paths: Sequence[Path])
     """Return each target's predictions (q, n) by the cross-validation of a criterion; None if it makes none."""
     if not holds_out(method):
         return None
-    return np.array([path.held_out(context.folds(method.folds or 0))[0] for path in paths])
+    folds = context.folds(method.folds or 0)
+    return np.array([held_out(path, folds)[0] for path in paths])
 
 
 def holds_out(method: Method) -> bool:

@@ -18,9 +18,12 @@ from kselect.core.grid_point import GridPoint
 from kselect.datasets.registry import Task
 from kselect.learners import LEARNERS
 from kselect.learners.blocks import RowBlocks
+from kselect.learners.refits import held_out
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array
 from kselect.numerics.sigmoid import codes, fit_slope
+from kselect.numerics.splits import Splits, tested_rows, weights_of
+from kselect.numerics.weights import Weights, mean_loss
 from kselect.search.training_context import TrainingContext
 from kselect.selection.engine import select, training_context
 from kselect.selection.result import Selection
@@ -64,7 +67,11 @@ class HeldOut:
     """
 
     def __init__(
-        self, selection: Selection, X: Array | RowBlocks, targets: Array, folds: Folds | None
+        self,
+        selection: Selection,
+        X: Array | RowBlocks,
+        targets: Array,
+        folds: Folds | Splits | None,
     ) -> None:
         if folds is None:
             folds = draw_folds(len(X), min(FOLDS, len(X)), stream(selection.request.seed, "folds"))
@@ -72,7 +79,7 @@ class HeldOut:
 
     @cached_property
     def decisions(self) -> Array:
-        """Decision values (q, n) of each row by the fits on the other folds: the mean of the members'."""
+        """Decision values (q, tested) of each held-out row by the fits without it: the mean of the members'."""
         if (known := self.selection.averaged) is not None:
             return known
         context = training_context(
@@ -83,14 +90,14 @@ class HeldOut:
         return np.asarray(np.mean(every, axis=0))
 
     def held_out_at(self, context: TrainingContext, point: GridPoint) -> Array:
-        """Return the decision values (q, n) of one candidate."""
+        """Return the decision values (q, tested) of one candidate."""
         lams = np.array([point.lam])
         problem = context.problem(point.kernel, lams)
         learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
         paths = (
             learner.path(problem.of_target(t, lams), **params) for t in range(len(self.targets))
         )
-        return np.array([path.held_out(self.folds)[0] for path in paths])
+        return np.array([held_out(path, self.folds)[0] for path in paths])
 
     @cached_property
     def surface(self) -> Array:
@@ -106,34 +113,45 @@ class HeldOut:
     @property
     def quality(self) -> Quality:
         """Accuracy or R2 of the decision values."""
-        return quality_of(self.decisions, self.targets, self.selection.request.task, self.folds)
+        request = self.selection.request
+        return quality_of(self.decisions, self.targets, request.task, self.folds, request.weights)
 
     @cached_property
     def slope(self) -> float:
         """The slope that turns decision values into probabilities."""
-        return fit_slope(self.decisions, self.targets)
+        weights = weights_of(self.folds, self.selection.request.weights)
+        return fit_slope(self.decisions, self.targets[:, tested_rows(self.folds)], weights)
 
 
 # --- quality ----------------------------------------------------------------------------------------
 
 
-def quality_of(decisions: Array, targets: Array, task: Task, folds: Folds) -> Quality:
-    """Return the accuracy or R2 of (q, n) held-out decision values.
+def quality_of(
+    decisions: Array,
+    targets: Array,
+    task: Task,
+    folds: Folds | Splits,
+    weights: Weights | None = None,
+) -> Quality:
+    """Return the accuracy or R2 of (q, tested) held-out decision values.
 
-    R2 is the mean over rows of ``1 - (y_i - f_i)^2 / var(y)``, averaged over the targets.
+    R2 is the mean over rows of ``1 - (y_i - f_i)^2 / var(y)``, averaged over the targets. With weights, all means
+    are weighted.
     """
+    targets, weights = targets[:, tested_rows(folds)], weights_of(folds, weights)
     if task == "regression":
-        variance = targets.var(axis=1, keepdims=True)
+        centred = targets - mean_loss(targets, weights)[:, None]
+        variance = mean_loss(np.square(centred), weights)[:, None]
         rows = (1.0 - np.square(targets - decisions) / variance).mean(axis=0)
         trivial = 0.0
     else:
         truth = codes(targets)
         rows = (codes(decisions) == truth).astype(np.float64)
-        trivial = float(np.bincount(truth).max()) / folds.n
-    each = [float(rows[F].mean()) for F in folds.members]
+        trivial = max(float(mean_loss(truth == c, weights)) for c in np.unique(truth))
+    each = [float(mean_loss(rows, weights, F)) for F in folds.members]
     return Quality(
         "R2" if task == "regression" else "accuracy",
-        float(rows.mean()),
+        float(mean_loss(rows, weights)),
         trivial,
         float(np.std(each, ddof=1)),
         len(each),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any
 
@@ -22,6 +22,7 @@ from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import CLASSIFICATION_LOSSES
+from kselect.numerics.weights import Weights
 from kselect.search.continuous import LEARNER, SEARCHES
 from kselect.selection.defaults import AUTO, LAM, MOST_MEMBERS
 
@@ -40,7 +41,7 @@ class Request:
     ``nystrom`` is the number of columns that approximate a kernel matrix; None computes it in full.
     ``columns`` says how the rows of these columns are drawn. ``ensemble`` is the largest number of fits that are
     averaged. ``growing`` names the parameters whose grid is extended if the choice lies on its boundary.
-    ``relevances`` are those of the features, if a kernel uses them.
+    ``relevances`` are those of the features, if a kernel uses them. ``weights`` are those of the rows.
     """
 
     learner: Choice
@@ -57,6 +58,7 @@ class Request:
     ensemble: int = 1
     growing: frozenset[str] = frozenset()
     relevances: tuple[float, ...] = ()
+    weights: Weights | None = field(default=None, compare=False)
 
     @property
     def families(self) -> tuple[str, ...]:
