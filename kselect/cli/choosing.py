@@ -32,7 +32,17 @@ from kselect.selection.result import Selection
 if TYPE_CHECKING:
     from distributed import Client
 
-REQUEST_FLAGS = ("loss", "ridge", "nystrom", "n_jobs", "seed", "search", "columns", "ensemble")
+REQUEST_FLAGS = (
+    "loss",
+    "ridge",
+    "nystrom",
+    "n_jobs",
+    "seed",
+    "search",
+    "columns",
+    "ensemble",
+    "time_limit",
+)
 FOLD = re.compile(r"[0-9]{1,12}")
 
 

@@ -9,7 +9,7 @@ names the candidates that it excludes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -45,7 +45,8 @@ EXACT = {"smooth-hinge": ("k-CV",), "krr": ("k-CV", "k-Newton"), "lssvm": ("k-CV
 SAMPLED = 500
 # Bytes of factors that are kept for later searches.
 ROOM = 2**30
-Watch = Callable[[int, int], None]
+# Told the number of kernels done and their total; a true answer ends the search.
+Watch = Callable[[int, int], bool | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +54,15 @@ class Minimum:
     """The best grid point, how much was fitted to find it, and what is known of the surface.
 
     ``scores`` (kernels, ridges) is exact for everything within the slack of the best, and not a number where a pair
-    was dropped. ``held_out`` are the predictions (1, n) of the choice without each row's fold.
+    was dropped. ``held_out`` are the predictions (1, n) of the choice without each row's fold. ``seen`` is the
+    number of kernels that were looked at, in the order of the visit.
     """
 
     found: BestPoint
     work: Work
     scores: Array
     held_out: Array
+    seen: int
 
 
 def search_pruned(context: TrainingContext, demand: Demand, n_jobs: int = 1) -> Results:
@@ -102,18 +105,20 @@ def find_minimum(
     n_jobs: int = 1,
     watch: Watch = lambda done, total: None,
     shares: bool = False,
+    start: int | None = None,
 ) -> Minimum | None:
     """Return the best grid point of exact k-fold cross-validation with its fit; None if a candidate failed.
 
     Everything within a factor of ``1 + slack`` of the best keeps its exact score. The score of the choice comes
     from its own path, so that it does not depend on the way of the search or on the number of threads. A search
-    that ``shares`` the context with others keeps the factors of its kernels for them.
+    that ``shares`` the context with others keeps the factors of its kernels for them. The kernels are tried outward
+    from ``start`` (default: the most promising one), until ``watch`` ends the search.
     """
     assert k is not None
     folds = context.partition(k)
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
-            chosen = select_minimum(context, folds, slack, n_jobs, watch, shares)
+            chosen = select_minimum(context, folds, slack, n_jobs, watch, shares, start)
             if chosen.excluded:
                 return None
             point = GridPoint(context.kernels[chosen.kernel], context.lams[chosen.ridge])
@@ -126,7 +131,9 @@ def find_minimum(
                 scores[pair] = total / context.n
             score = float(loss(context.targets[0], held[0]).mean())
             scores[chosen.kernel, chosen.ridge] = score
-            return Minimum(BestPoint(point, score, (path.fit(),)), chosen.work, scores, held)
+            return Minimum(
+                BestPoint(point, score, (path.fit(),)), chosen.work, scores, held, chosen.seen
+            )
     except NUMERICAL:
         return None
 
@@ -138,6 +145,7 @@ def select_minimum(
     n_jobs: int = 1,
     watch: Watch = lambda done, total: None,
     shares: bool = False,
+    start: int | None = None,
 ) -> Pruned:
     """Sort the rows by fold, and select from the kernels outward from the most promising one."""
     learner: PrunedLearner = context.learner.name  # type: ignore[assignment]
@@ -152,7 +160,7 @@ def select_minimum(
         Folds.from_numbers(folds.numbers[order]),
         learner,
         ridge=context.ridge,
-        start=most_promising(context.kernels, points),
+        start=most_promising(context.kernels, points) if start is None else start,
         factors=factors if shares else None,
         slack=slack,
         n_jobs=n_jobs,
@@ -225,9 +233,11 @@ def select_exactly(
             best.add(kernel, partial(in_fold_order, grams[kernel], folds), way_of(kernel))
 
     every = outward(len(grams) // 2 if start is None else start, len(grams))
+    done = 0
     for done, _ in enumerate(in_threads(visit, every, n_jobs), 1):
-        watch(done, len(every))
-    return best.found()
+        if watch(done, len(every)):
+            break
+    return replace(best.found(), seen=done)
 
 
 def in_threads(visit: Callable[[int], None], kernels: Sequence[int], n_jobs: int) -> Iterator[None]:

@@ -133,7 +133,8 @@ class Work:
 class Pruned:
     """The pair with the lowest error: its positions among kernels and ridges, and the mean loss over rows.
 
-    ``totals`` has the summed loss of every pair within the slack of the best one.
+    ``totals`` has the summed loss of every pair within the slack of the best one, ``seen`` the number of kernels
+    that were looked at.
     """
 
     kernel: int
@@ -142,6 +143,7 @@ class Pruned:
     work: Work
     excluded: tuple[tuple[int, str], ...]
     totals: Mapping[tuple[int, int], float]
+    seen: int = 0
 
 
 # Settles the ridges of one kernel: its position, its matrix in fold order, the grid, the best pair so far.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
 from time import perf_counter
@@ -27,7 +27,7 @@ from kselect.numerics.splits import HowHeldOut, Splits
 from kselect.search.continuous import search_continuously
 from kselect.search.fold_errors import check_scorer
 from kselect.search.grid import NUMERICAL, Best, score_kernels
-from kselect.search.pruned import find_minimum, prunes
+from kselect.search.pruned import Watch, find_minimum, prunes
 from kselect.search.training_context import TrainingContext
 from kselect.selection.columns import features_serve, passes_for_choice, passes_of
 from kselect.selection.defaults import NEAR
@@ -35,6 +35,7 @@ from kselect.selection.ensemble import form_others, held_out_of, holds_out
 from kselect.selection.extension import extended
 from kselect.selection.request import Request
 from kselect.selection.result import Selection
+from kselect.selection.time_limit import Limit, as_asked, in_order_of_visit
 
 # The kernel, its factor and LAPACK's workspace, in n-by-n matrices of doubles.
 MATRICES_PER_WORKER = 6
@@ -43,6 +44,7 @@ MATRICES_PER_WORKER = 6
 COLUMNS_PER_WORKER = 4
 SQUARES, SQUARES_PER_WORKER = 20, 10
 ROWS_KEPT = 40
+NO_LIMIT = Limit(None)
 
 
 def select(
@@ -50,7 +52,7 @@ def select(
     targets: Array,
     request: Request,
     folds: Folds | Splits | None,
-    watch: Callable[[int, int], None] = lambda done, total: None,
+    watch: Watch = lambda done, total: None,
 ) -> Selection:
     """Score every kernel and ridge, choose the best and fit it.
 
@@ -67,28 +69,36 @@ def select(
 
     LEARNERS[request.learner.name].prepare()
     with blas().limit(limits=1):  # one BLAS thread for each of our own threads
-        context = training_context(X, targets, request, given)
+        limit = Limit.of(request)
+        asked = request if limit.ends is None else in_order_of_visit(request)
+        context = training_context(X, targets, asked, given)
         check_scorer(context, request.method)
-        context, found = search(context, request, watch)
-        return completed(context, X, found, given)
+        context, found = search(context, asked, limit.watching(watch))
+        if limit.ends is not None:
+            found = as_asked(found, request)
+        return completed(context, X, found, given, limit)
 
 
 def completed(
-    context: TrainingContext, X: Array | RowBlocks, found: Selection, folds: HowHeldOut
+    context: TrainingContext,
+    X: Array | RowBlocks,
+    found: Selection,
+    folds: HowHeldOut,
+    limit: Limit = NO_LIMIT,
 ) -> Selection:
     """Return the selection on grids that have grown as far as they need to, with the members of its average."""
 
     def run(strip: Request) -> Selection:
         return search(on_strip(context, X, strip, folds), strip)[1]
 
-    found = extended(found, run)
+    found = extended(found, run, limit)
     return averaged(grown(context, found.request), found)
 
 
 def search(
     context: TrainingContext,
     request: Request,
-    watch: Callable[[int, int], None] = lambda done, total: None,
+    watch: Watch = lambda done, total: None,
 ) -> tuple[TrainingContext, Selection]:
     """Return the best candidate of a request, and the context in which it was found."""
     started = perf_counter()
@@ -154,7 +164,7 @@ def by_bounds(
     context: TrainingContext,
     request: Request,
     started: float,
-    watch: Callable[[int, int], None] = lambda done, total: None,
+    watch: Watch = lambda done, total: None,
 ) -> Selection | None:
     """Find the minimum by bounds, without the surface; None if not requested or not possible."""
     one = len(request.kernels) * len(request.lams) == 1
@@ -162,18 +172,20 @@ def by_bounds(
         return None
     slack = NEAR if request.ensemble > 1 else 0.0
     k = request.method.folds
-    minimum = find_minimum(context, k, slack=slack, n_jobs=request.n_jobs, watch=watch)
+    start = None if request.time_limit is None else 0
+    minimum = find_minimum(context, k, slack=slack, n_jobs=request.n_jobs, watch=watch, start=start)
     if minimum is None:
         return None
     seconds = perf_counter() - started
     return Selection(
         *(request, minimum.scores, minimum.found, None, seconds, 0.0, minimum.work),
         held_out=minimum.held_out,
+        unseen=() if start is None else request.kernels[minimum.seen :],
     )
 
 
 def on_exact_features(
-    context: TrainingContext, request: Request, started: float, watch: Callable[[int, int], None]
+    context: TrainingContext, request: Request, started: float, watch: Watch
 ) -> Selection | None:
     """Search with the features of kernels that have few; None if rounding hides a candidate in these."""
     try:
@@ -183,9 +195,7 @@ def on_exact_features(
     return None if found.best.excluded else found
 
 
-def on_grid(
-    context: TrainingContext, request: Request, started: float, watch: Callable[[int, int], None]
-) -> Selection:
+def on_grid(context: TrainingContext, request: Request, started: float, watch: Watch) -> Selection:
     """Score every candidate, then fit the best one."""
     best = Best(SELECTED)
     scores = []
@@ -194,8 +204,9 @@ def on_grid(
     for visit in score_kernels(context, (request.method,), request.n_jobs):
         scores.append(visit.scores[request.method])
         best.update(context, visit, request.method)
-        if context.columns is None:
-            watch(len(scores), len(request.kernels))
+        told = None if context.columns else watch
+        if told and told(len(scores), len(request.kernels)):
+            break
     searched = perf_counter()
     found = require(best.result())
     if context.columns:
@@ -208,6 +219,8 @@ def on_grid(
     if context.columns:
         held_out = held_out_on_columns(context, found, request)
         support = support_of(context, found.point.kernel)
+    unseen = request.kernels[len(scores) :]
+    scores += [np.full(len(request.lams), np.nan)] * len(unseen)
     return Selection(
         request,
         np.array(scores),
@@ -216,6 +229,7 @@ def on_grid(
         searched - started,
         perf_counter() - searched,
         held_out=held_out,
+        unseen=unseen,
     )
 
 
@@ -302,6 +316,10 @@ def check(request: Request, X: Array | RowBlocks, folds: Folds | Splits | None) 
     if candidates > LARGEST_SEARCH:
         raise ConfigError(
             f"{candidates} candidates (kernels times ridges) are too many: {LARGEST_SEARCH} at most"
+        )
+    if request.time_limit is not None and request.nystrom is not None:
+        raise ConfigError(
+            "one pass over the rows serves all kernels: leave out time limit or nystrom"
         )
     criterion, learner = CRITERIA[request.method.criterion], LEARNERS[request.learner.name]
     columns = request.nystrom is not None
