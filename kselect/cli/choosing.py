@@ -43,6 +43,7 @@ REQUEST_FLAGS = (
     "columns",
     "ensemble",
     "time_limit",
+    "metric",
 )
 FOLD = re.compile(r"[0-9]{1,12}")
 

@@ -19,6 +19,7 @@ from kselect.errors import ConfigError, KselectError, quoted
 from kselect.kernels.ard import FeatureWidths
 from kselect.numerics.linalg import Array
 from kselect.numerics.sigmoid import codes, probabilities
+from kselect.selection.agop import METRICS
 from kselect.selection.columns import USUAL_COLUMNS, check_columns
 from kselect.selection.defaults import AUTO, CRITERION, ENSEMBLE, KERNEL, LEARNER
 from kselect.selection.engine import select
@@ -84,6 +85,9 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         Number of columns that approximate the kernel matrix. Default: the exact matrix.
     columns : {"uniform", "rpcholesky"}
         How the rows of these columns are drawn: uniformly, or by what earlier ones leave of the kernel.
+    metric : {"none", "agop"}
+        With ``"agop"``, kernels whose weights of features are learned from the gradients of a first fit join the
+        candidates.
     feature_columns : array of shape (features,), optional
         Number of the column of the original table that each feature comes from: features of one column, such as
         the indicators of a category, share one relevance. Default: every feature is a column of its own.
@@ -141,6 +145,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         nystrom: int | None = None,
         columns: str = USUAL_COLUMNS,
         ensemble: int | str = ENSEMBLE,
+        metric: str = "none",
         feature_columns: Any = None,
         random_state: Any = 0,
         n_jobs: int | None = 1,
@@ -161,6 +166,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         self.nystrom = nystrom
         self.columns = columns
         self.ensemble = ensemble
+        self.metric = metric
         self.feature_columns = feature_columns
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -218,6 +224,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
                 "nystrom computes kernel columns from the rows: it cannot be used with kernel='precomputed'"
             )
         check_columns(self.columns)
+        if self.metric not in METRICS:
+            raise ConfigError(f"metric: {self.metric!r}; valid: {', '.join(METRICS)}")
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = int(check_random_state(seed).randint(2**31 - 1))
@@ -234,6 +242,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             growing=found.growing,
             relevances=found.relevances,
             ensemble=self.ensemble,
+            metric=self.metric,
             task="classification" if classification else "regression",
             params=self.params or {},
             loss=loss_of(self.scoring, self.loss, classification),

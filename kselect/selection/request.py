@@ -42,7 +42,8 @@ class Request:
     ``columns`` says how the rows of these columns are drawn. ``ensemble`` is the largest number of fits that are
     averaged. ``growing`` names the parameters whose grid is extended if the choice lies on its boundary.
     ``relevances`` are those of the features, if a kernel uses them. ``weights`` are those of the rows.
-    ``time_limit`` are the seconds after which no further kernel is looked at.
+    ``metric`` is none, or agop: kernels of a metric learned from a fit join the candidates. ``time_limit`` are the
+    seconds after which no further kernel is looked at.
     """
 
     learner: Choice
@@ -60,6 +61,7 @@ class Request:
     growing: frozenset[str] = frozenset()
     relevances: tuple[float, ...] = ()
     time_limit: float | None = None
+    metric: str = "none"
     weights: Weights | None = field(default=None, compare=False)
 
     @property
@@ -267,6 +269,8 @@ def learned_request(request: Request, kernel: str) -> Request:
     method = replace(request.method, search=search, kernel=kernel)
     what = f"the kernel {kernel} is learned"
     reasons = [kind.misfit(method)]
+    if request.metric != "none":
+        reasons.append(f"{what} with its own metric: leave the metric out")
     if request.time_limit is not None:
         reasons.append(f"{what} in one search: leave out the time limit")
     if request.learner.name != LEARNER:
