@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from kselect.datasets.table.target import one_against_rest
 from kselect.errors import ConfigError, KselectError, quoted
 from kselect.kernels.ard import FeatureWidths
+from kselect.kernels.sums import Sum
 from kselect.numerics.linalg import Array
 from kselect.numerics.sigmoid import codes, probabilities
 from kselect.selection.agop import METRICS
@@ -52,8 +53,10 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         Kernels among which the criterion selects, with commas: ``"gaussian"`` (or ``"rbf"``), ``"laplacian"``, ...;
         see ``kselect list kernels``. ``"weighted-gaussian"`` multiplies the features by powers of their relevance.
         ``"auto"`` are Gaussian and Laplacian kernels, each also weighted; a grid for one kernel, such as tau, then
-        chooses that kernel. With ``"precomputed"``, X is the kernel matrix. With ``"ard"``, a width per feature is
-        learned by the criterion ``"FLKL"``, ``"LOO"``, ``"5-CV"`` or ``"BR"``.
+        chooses that kernel. With ``"precomputed"``, X is the kernel matrix. With ``"ard"`` (Gaussian) or
+        ``"laplacian-ard"``, a width per feature is learned by the criterion ``"FLKL"``, ``"LOO"``, ``"5-CV"``,
+        ``"5-KS"`` or ``"BR"``. With ``"sum:gaussian,linear"``, the weights of a sum of kernels are learned by
+        ``"5-CV"``, ``"5-KS"`` or ``"LOO"``; ``"sum:gaussian(tau=1,4),linear"`` names its kernels.
     tau, degree : grid, optional
         Parameters of the Gaussian kernel (tau) and of the polynomial kernel (degree): each is a number, a list, an
         array, or text such as ``"2^-6:2^8"``. ``"auto"``, like None, lays a grid around the median distance of the
@@ -82,7 +85,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         Folds; their number replaces the one in the criterion's name. The test parts must partition the rows.
         Default: random folds.
     nystrom : int, optional
-        Number of columns that approximate the kernel matrix. Default: the exact matrix.
+        Number of columns that approximate the kernel matrix. Default, and with fewer rows than that: the exact
+        matrix.
     columns : {"uniform", "rpcholesky"}
         How the rows of these columns are drawn: uniformly, or by what earlier ones leave of the kernel.
     metric : {"none", "agop"}
@@ -114,8 +118,10 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     kernel_ : Kernel
         The chosen kernel.
     feature_relevances_ : array of shape (features,)
-        The relevance of each feature, between 0 and 1, if there are weighted kernels; with ``kernel="ard"``, the
-        theta of each feature as a share of their sum.
+        The relevance of each feature, between 0 and 1, if there are weighted kernels; with ``kernel="ard"`` or
+        ``"laplacian-ard"``, the theta of each feature as a share of their sum.
+    kernel_weights_ : dict
+        The weight of each kernel of a sum that has one, the name of the kernel with its parameters as the key.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -247,7 +253,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             params=self.params or {},
             loss=loss_of(self.scoring, self.loss, classification),
             ridge=self.ridge,
-            nystrom=self.nystrom,
+            nystrom=None if self.nystrom is not None and self.nystrom > len(X) else self.nystrom,
             columns=self.columns,
             n_jobs=effective_n_jobs(self.n_jobs),
             seed=int(seed),
@@ -271,6 +277,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             self.feature_relevances_ = found.kernel.relevances()
         elif found.request.relevances:
             self.feature_relevances_ = np.array(found.request.relevances)
+        if isinstance(found.kernel, Sum):
+            self.kernel_weights_ = dict(found.kernel.parameters)
         self._held_out = HeldOut(found, X, targets, folds)
 
     @property
