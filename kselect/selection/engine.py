@@ -35,11 +35,11 @@ from kselect.search.pruned import (
     prunes,
 )
 from kselect.search.training_context import TrainingContext
-from kselect.selection.agop import with_agop
+from kselect.selection.candidates.agop import with_agop
+from kselect.selection.candidates.extension import extended
 from kselect.selection.columns import features_serve, passes_for_choice, passes_of
 from kselect.selection.defaults import NEAR
 from kselect.selection.ensemble import form_others, held_out_of, holds_out
-from kselect.selection.extension import extended
 from kselect.selection.request import Request
 from kselect.selection.result import Selection
 from kselect.selection.time_limit import Limit, as_asked, in_order_of_visit

@@ -20,7 +20,7 @@ from kselect.kernels.ard import FeatureWidths
 from kselect.kernels.sums import Sum
 from kselect.numerics.linalg import Array
 from kselect.numerics.sigmoid import codes, probabilities
-from kselect.selection.agop import METRICS
+from kselect.selection.candidates.agop import METRICS
 from kselect.selection.columns import USUAL_COLUMNS, check_columns
 from kselect.selection.defaults import AUTO, CRITERION, ENSEMBLE, KERNEL, LEARNER
 from kselect.selection.engine import select

@@ -64,7 +64,7 @@ FLAGS = [
     "--nystrom 8 --columns rpcholesky",
     "--seed 3",
     "--ensemble 3",
-    "--kernel weighted-laplacian --target b --metric agop",
+    "--kernel gaussian,weighted-laplacian --target b --metric agop",
     "--ensemble 1 --target b",
     "--kernel gaussian,weighted-gaussian --power 1 --target b",
 ]

@@ -10,7 +10,7 @@ from kselect.kernels import Points
 from kselect.kernels.laplacian import Laplacian
 from kselect.kernels.weighted import Weighted
 from kselect.learners import Fit
-from kselect.selection.agop import learned_scale
+from kselect.selection.candidates.agop import learned_scale
 
 pytestmark = pytest.mark.filterwarnings("ignore::kselect.EdgeWarning")
 

@@ -19,9 +19,9 @@ from kselect.datasets.table.raw_table import TableOptions
 from kselect.kernels import Points
 from kselect.numerics.folds import draw_folds, stream
 from kselect.numerics.linalg import squared_distances
+from kselect.selection.candidates.families import Rows
 from kselect.selection.compare import RequestFor, compare, outer_decisions
 from kselect.selection.engine import select
-from kselect.selection.families import Rows
 from kselect.selection.own_data import OwnData, read_own
 from kselect.selection.request import Request, make_folds, make_kernels, make_lams, make_method
 

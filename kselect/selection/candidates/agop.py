@@ -22,8 +22,8 @@ from kselect.kernels.weighted import Weighted
 from kselect.learners import Fit
 from kselect.learners.blocks import RowBlocks
 from kselect.numerics.linalg import Array
-from kselect.selection.extension import merged
-from kselect.selection.families import Family
+from kselect.selection.candidates.extension import merged
+from kselect.selection.candidates.families import Family
 from kselect.selection.request import Request, sampled_points
 from kselect.selection.result import Selection
 

@@ -22,8 +22,8 @@ from kselect.kernels.weighted import WEIGHTED, Weighted
 from kselect.learners.blocks import RowBlocks
 from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array, Index
+from kselect.selection.candidates.relevances import relevances, scale_of
 from kselect.selection.defaults import AUTO
-from kselect.selection.relevances import relevances, scale_of
 from kselect.selection.request import (
     GridSpec,
     as_plain,
@@ -142,7 +142,7 @@ def make_candidates(
         for name in names:
             found += default_kernels(points, relevant) if name == AUTO else []
             found += family(name, given, points, relevant) if name != AUTO else []
-    known = [POWER, *(p for kernel in found for p in kernel.parameters)]
+    known = sorted({POWER, *(p for kernel in found for p in kernel.parameters)})
     for unknown in given.keys() - set(known):
         hint = nearest(unknown, known)
         raise ConfigError(f"none of these kernels has a parameter {unknown!r}{hint}")
