@@ -1,8 +1,7 @@
-"""A selection presented to the user: as text, as the JSON object of ``--json``, and as Python that repeats it."""
+"""A selection presented to the user: as text, and as the JSON object of ``--json``."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from kselect.cli.choosing import Chosen
 from kselect.cli.snippet import python_lines
-from kselect.core.method import show
+from kselect.core.method import Method, show
 from kselect.core.record import describe_exclusions
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import brief
@@ -19,10 +18,9 @@ from kselect.grids import show_number
 from kselect.kernels import Kernel
 from kselect.kernels.ard import FeatureWidths
 from kselect.kernels.sums import Sum
-from kselect.selection.defaults import NEAR
 from kselect.selection.own_data import OwnData
 from kselect.selection.request import Request
-from kselect.selection.result import Member, Selection
+from kselect.selection.result import Member, Selection, shown_score
 from kselect.selection.time_limit import not_looked_at
 
 BAR_WIDTH = 40
@@ -49,7 +47,7 @@ def as_object(chosen: Chosen) -> dict[str, Any]:
             "lam": lam,
             "score": score if np.isfinite(score) else None,
         }
-        for kernel, row in zip(request.kernels, found.scores.tolist(), strict=True)
+        for kernel, row in zip(request.kernels, found.shown_scores.tolist(), strict=True)
         for lam, score in zip(request.lams, row, strict=True)
         if not np.isnan(score)
     ]
@@ -82,6 +80,7 @@ def choice_facts(chosen: Chosen) -> dict[str, Any]:
     return {
         "criterion": request.method.label,
         "params": dict(request.method.params),
+        "scoring": request.method.scorer.name if request.method.scorer else None,
         "learner": request.learner.name,
         "learner_params": dict(request.learner.params),
         "kernel": found.kernel.name,
@@ -89,8 +88,8 @@ def choice_facts(chosen: Chosen) -> dict[str, Any]:
         "search": request.method.search.name if request.method.search else search,
         "seed": request.seed,
         "n": len(data.X),
-        "best": point_facts(found.members[0]),
-        "members": [point_facts(one) for one in found.members],
+        "best": point_facts(request.method, found.members[0]),
+        "members": [point_facts(request.method, one) for one in found.members],
         **relevance_facts(found),
         "held_out": asdict(chosen.held_out.quality),
         "warnings": found.edges,
@@ -101,14 +100,14 @@ def choice_facts(chosen: Chosen) -> dict[str, Any]:
     }
 
 
-def point_facts(member: Member) -> dict[str, Any]:
+def point_facts(method: Method, member: Member) -> dict[str, Any]:
     """Return kernel, parameters, lam and score of a candidate."""
     point = member.point
     return {
         "kernel": point.kernel.name,
         **point.kernel.parameters,
         "lam": point.lam,
-        "score": member.score,
+        "score": shown_score(method, member.score),
     }
 
 
@@ -202,11 +201,9 @@ def choice_lines(chosen: Chosen) -> Iterator[str]:
     """Yield the choice, its held-out quality, warnings, and the time."""
     found, size = chosen.found, chosen.found.scores.size
     ridge = f"{found.lam * len(chosen.data.X):.4g}"
-    yield f"choice: {choice_words(found)} (ridge n lam = {ridge}), score {found.score:.6g}"
-    if len(found.members) > 1:
-        counts = Counter(one.point.kernel.name for one in found.members)
-        kinds = ", ".join(f"{count} {name}" for name, count in counts.items())
-        yield f"average: the mean of {len(found.members)} fits within {100 * NEAR:g} % of the best score ({kinds})"
+    yield f"choice: {choice_words(found)} (ridge n lam = {ridge}), {found.score_text}"
+    if text := found.average_text:
+        yield f"average: {text}"
     yield f"quality: {chosen.held_out.quality.text}"
     if text := not_looked_at(found):
         yield f"time limit: {text}"
@@ -258,7 +255,7 @@ def score_lines(found: Selection) -> list[str]:
             f"candidates settled by bounds: {dropped}, by conjugate gradients: {work.iterated}, "
             f"by factorizations: {work.pairs}",
         ]
-    cells = [[f"{score:.4g}" for score in row] for row in found.scores]
+    cells = [[f"{score:.4g}" for score in row] for row in found.shown_scores]
     row, column = found.position
     cells[row][column] = f"[{cells[row][column]}]"
     several = len(request.families) > 1

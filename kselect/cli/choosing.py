@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from kselect.cli.progress import time_hint, watched
 from kselect.datasets.content import content_limit
 from kselect.datasets.registry import Task
 from kselect.datasets.table.raw_table import TableOptions
-from kselect.errors import ConfigError, DataError, printable, quoted
+from kselect.errors import ConfigError, DataError, TrialError, printable, quoted
 from kselect.files import read_regular, reason
 from kselect.learners import LEARNERS
 from kselect.numerics.linalg import Index
@@ -34,14 +34,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 REQUEST_FLAGS = (
-    "loss",
-    "ridge",
-    "nystrom",
-    "n_jobs",
-    "seed",
-    "search",
-    "columns",
-    "ensemble",
+    *("loss", "scoring", "ridge", "nystrom", "n_jobs", "seed", "search", "columns", "ensemble"),
     "time_limit",
     "metric",
 )
@@ -66,14 +59,22 @@ def search_flag(flags: Mapping[str, Any], plot: Path | None, as_json: bool) -> s
     return flags["search"] or ("grid" if plot or as_json else "pruned")
 
 
-def choose(file: Path, flags: Mapping[str, Any]) -> Chosen:
-    """Read the file and search as the flags ask; refuse wrong flags before the search."""
+def choose(file: Path, flags: Mapping[str, Any], intervals: bool = False) -> Chosen:
+    """Read the file and search as the flags ask; refuse wrong flags before the search.
+
+    ``intervals`` says that the fits without each fold will be asked for.
+    """
     LEARNERS.find(flags["learner"])
     if flags["scheduler"] and flags["backend"] != "dask":
         raise ConfigError("--scheduler needs --backend dask")
     if flags["backend"] == "dask":
         with cluster(flags["scheduler"], flags["n_jobs"]) as client:
-            return chosen_from(file, flags, read_blocks(client, file, flags))
+            chosen = chosen_from(file, flags, read_blocks(client, file, flags))
+            # The rows are on the cluster, which is there only now.
+            if intervals and not chosen.data.target.classes:
+                with suppress(ConfigError, TrialError):
+                    chosen.held_out.intervals  # noqa: B018
+            return chosen
     return chosen_from(file, flags, read_file(file, flags))
 
 
@@ -93,7 +94,7 @@ def chosen_from(file: Path, flags: Mapping[str, Any], data: OwnData) -> Chosen:
     LEARNERS.find(flags["learner"]).prepare()
     with watched(len(request.kernels), partial(time_hint, X, targets, request)) as watch:
         found = select(X, targets, request, folds, watch)
-    held_out = HeldOut(found, X, targets, folds)
+    held_out = HeldOut(found, X, targets, folds, given=numbers is not None)
     if remote:
         held_out.decisions  # noqa: B018  the cluster is there only now
     return Chosen(data, found, held_out)

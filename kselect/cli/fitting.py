@@ -11,13 +11,14 @@ from typing import Any
 import click
 
 from kselect.cli.choice import choice_facts, choice_lines, data_lines, model_line
-from kselect.cli.choosing import choose, search_flag
+from kselect.cli.choosing import Chosen, choose, search_flag
 from kselect.cli.flags import LOADED_PLUGIN, PATH, SelectionCommand, selection_options
 from kselect.datasets.table.frames import read_identified, read_like
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.datasets.table.written_values import is_finite
-from kselect.errors import DataError, printable
+from kselect.errors import ConfigError, DataError, TrialError, printable
 from kselect.files import require_writable, write_named
+from kselect.selection.intervals import IntervalModel
 from kselect.selection.model_file import read_model, write_model
 from kselect.selection.saved_model import Prediction, SavedModel, agreement, model_of, predict
 
@@ -37,6 +38,7 @@ PREDICT_EPILOG = """\b
 Examples:
   kselect predict model.npz new.csv
   kselect predict model.npz new.csv --id customer -o predictions.csv
+  kselect predict model.npz new.csv --interval 0.9
   kselect predict model.npz - < new.jsonl
 
 Columns are found by name; the target column is optional. Notes report what differs from the training rows.
@@ -58,14 +60,25 @@ def fit_command(file: Path, output: Path, **flags: Any) -> None:
     require_writable(output, "--output")
     require_form(output, MODEL_NAMES, "a model is written as .npz")
     flags["search"] = search_flag(flags, None, as_json=False)
-    chosen = choose(file, flags)
+    chosen = choose(file, flags, intervals=True)
     data, target = chosen.data, chosen.data.target
     slope = chosen.held_out.slope if target.classes else None
     facts = choice_facts(chosen)
-    write_model(output, model_of(chosen.found, data.X, target, data.preparation, facts, slope))
+    found = chosen.found, data.X, target, data.preparation, facts, slope, intervals_of(chosen)
+    write_model(output, model_of(*found))
     for line in (*data_lines(data), model_line(chosen.found), *choice_lines(chosen)):
         click.echo(line)
     click.echo(f"written: {output}")
+
+
+def intervals_of(chosen: Chosen) -> IntervalModel | None:
+    """Return the fits without each fold of a regression; None if its learner or its folds have none."""
+    if chosen.data.target.classes:
+        return None
+    try:
+        return chosen.held_out.intervals
+    except (ConfigError, TrialError):
+        return None
 
 
 def require_form(path: Path, names: tuple[str, ...], form: str) -> None:
@@ -90,11 +103,21 @@ def require_form(path: Path, names: tuple[str, ...], form: str) -> None:
     metavar="COLUMN",
     help="Copy this column of FILE to the first column of the output. [default: none]",
 )
+@click.option(
+    "--interval",
+    metavar="LEVEL",
+    type=float,
+    help="Add the ends of prediction intervals of this level, such as 0.9 (regression). [default: none]",
+)
 @LOADED_PLUGIN
-def predict_command(model: Path, file: Path, output: Path | None, column: str | None) -> None:
+def predict_command(
+    model: Path, file: Path, output: Path | None, column: str | None, interval: float | None
+) -> None:
     """Predict the rows of FILE with a MODEL that kselect fit has written.
 
-    The output is CSV: the prediction and, for classes, the decision values and the probabilities.
+    The output is CSV: the prediction and, for classes, the decision values and the probabilities. With --interval,
+    the columns lower and upper follow: CV+ intervals, Jackknife+ below 200 training rows. They hold the choice of
+    kernels and ridges, and the relevances, fixed.
     """
     if output:
         require_writable(output, "--output")
@@ -102,9 +125,12 @@ def predict_command(model: Path, file: Path, output: Path | None, column: str | 
     saved = read_model(model)
     schema = saved.preparation.schema
     frame, ids = read_identified(file, schema, column) if column else (read_like(file, schema), ())
-    predicted = predict(saved, frame)
+    predicted = predict(saved, frame, interval)
     for line in decision_lines((*frame.decisions, *predicted.notes)):
         click.echo(f"note: {line}", err=True)
+    if interval and saved.intervals:
+        what = f"intervals of level {interval:g} by {saved.intervals.name}"
+        click.echo(f"note: {what}; the choice and the relevances are held fixed", err=True)
     agreed = agreement(saved, frame, predicted)
     if agreed:
         click.echo(agreed, err=True)
@@ -122,12 +148,16 @@ def as_csv(
     """Return one line per row, in the order of the file; numbers read back exactly.
 
     ``ids`` are the fields of a column of the file, which comes first.
-    Classes get a column ``decision``, or one per class if there are more than two, and a probability per class.
+    Intervals get the columns ``lower`` and ``upper``. Classes get a column ``decision``, or one per class if there
+    are more than two, and a probability per class.
     """
     classes, heads = model.classes, ["prediction"]
     values = predicted.values.tolist() if classes else [[] for _ in predicted.predictions]
     if classes:
         heads += ["decision"] if len(classes) == 2 else [f"decision {c}" for c in classes]
+    if predicted.bounds is not None:
+        heads += ["lower", "upper"]
+        values = predicted.bounds.tolist()
     if predicted.probabilities is not None:
         heads += [f"probability {c}" for c in classes]
         likely = predicted.probabilities.tolist()

@@ -172,6 +172,12 @@ SEARCH_FLAGS = (
         help="Average this loss. [default: the learner's own: hinge for smooth-hinge, else squared]",
     ),
     click.option(
+        "--scoring",
+        metavar="NAME",
+        help="Choose by this scorer of scikit-learn on the held-out predictions of k-CV, such as roc_auc, "
+        "balanced_accuracy, neg_log_loss, neg_mean_absolute_error. [default: the loss]",
+    ),
+    click.option(
         "--search",
         type=click.Choice(["grid", "pruned"]),
         help="Score every candidate, or find only the minimum by bounds: k-CV with the learner's own loss, "

@@ -11,7 +11,13 @@ from typing import Any
 
 import click
 
-from kselect.cli.choice import as_object, data_lines, describe, kernel_words, show_short
+from kselect.cli.choice import (
+    as_object,
+    data_lines,
+    describe,
+    kernel_words,
+    show_short,
+)
 from kselect.cli.choosing import (
     choose,
     names_of,
@@ -31,7 +37,8 @@ from kselect.selection.candidates.families import Rows
 from kselect.selection.compare import CriteriaComparison, compare
 from kselect.selection.contenders import Contender, FailedContender, contend
 from kselect.selection.own_data import OwnData
-from kselect.selection.request import Request
+from kselect.selection.request import SCORED, Request
+from kselect.selection.result import shown_score
 
 USUAL = "5-CV,10-CV,ELOO,GCV,5-KS,BR"
 EPILOG = """\b
@@ -160,6 +167,8 @@ def flags_per_criterion(labels: str, flags: Mapping[str, Any], n: int) -> Iterat
         known = {p.name for p in (*criterion.parameters, *learner.parameters)}
         params = [text for text in flags["params"] if split_parameter(text)[0] in known]
         asked = {**flags, "criterion": label, "params": params, "search": "grid"}
+        if flags["scoring"] and criterion.name != SCORED:
+            asked["scoring"] = None
         if flags["loss"] and criterion.parameter("loss") is None:
             asked["loss"] = None
         yield asked
@@ -181,7 +190,10 @@ def comparison_lines(found: CriteriaComparison, data: OwnData, request: Request)
             choice = f"{point.kernel.name}, {choice}"
         if line.members > 1:
             choice += f", mean of {line.members}"
-        score, spread = f"{line.best.score:.6g}", f"{quality.value:.4f} +- {quality.spread:.4f}"
+        score, spread = (
+            f"{shown_score(line.method, line.best.score):.6g}",
+            f"{quality.value:.4f} +- {quality.spread:.4f}",
+        )
         table.append((line.method.label, choice, score, spread, f"{line.seconds:.2f}"))
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for first, second, *numbers in table:
@@ -209,7 +221,7 @@ def comparison_object(found: CriteriaComparison, data: OwnData) -> dict[str, Any
                     "kernel": line.best.point.kernel.name,
                     **line.best.point.kernel.parameters,
                     "lam": line.best.point.lam,
-                    "score": line.best.score,
+                    "score": shown_score(line.method, line.best.score),
                 },
                 "members": line.members,
                 "outer": asdict(line.quality),

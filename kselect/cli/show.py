@@ -57,6 +57,8 @@ def model_lines(model: SavedModel) -> Iterator[str]:
     yield from (f"warning: {text}" for text in choice["warnings"])
     size = sum(one.alpha.size for one in model.fitted)
     yield f"coefficients: {size} on {len(model.support)} rows"
+    if model.intervals:
+        yield f"intervals: {model.intervals.name}"
     yield f"columns ({len(schema.columns)}), as {len(model.preparation.names)} features:"
     for spec in schema.columns[:LISTED]:
         yield f"  {brief(spec.name)}: {spec.kind}{f' ({spec.form})' if spec.form else ''}"

@@ -15,7 +15,7 @@ from kselect.selection.columns import USUAL_COLUMNS
 from kselect.selection.defaults import AUTO, ENSEMBLE
 from kselect.selection.own_data import OwnData
 from kselect.selection.request import criterion_of
-from kselect.selection.result import Selection
+from kselect.selection.result import Selection, shown_score
 
 # The flags about the table, with the defaults of ``kselect.read_table``.
 TABLE_DEFAULTS: Mapping[str, Any] = {
@@ -42,6 +42,7 @@ def python_lines(chosen: Chosen, flags: Mapping[str, Any]) -> list[str]:
         for name, default in TABLE_DEFAULTS.items()
         if flags[name] != default
     ]
+    method = found.request.method
     return [
         *(["import numpy as np"] if folds else []),
         f"from kselect import {form}, read_table",
@@ -50,7 +51,7 @@ def python_lines(chosen: Chosen, flags: Mapping[str, Any]) -> list[str]:
         *(f"    {argument}," for argument in model_arguments(found, flags)),
         *column_arguments(found, data),
         ").fit(table.X, table.y)",
-        f"print(-model.best_score_)  # {found.score:.6g}",
+        f"print({'' if method.scorer else '-'}model.best_score_)  # {shown_score(method, found.score):.6g}",
     ]
 
 
@@ -101,9 +102,12 @@ def model_arguments(found: Selection, flags: Mapping[str, Any]) -> list[str]:
         defaults |= SEARCHES[search.name].defaults
         given |= dict(search.params)
     params = {name: value for name, value in given.items() if value != defaults[name]}
-    loss = params.pop("loss", None)
+    loss, name = params.pop("loss", None), "loss"
+    if request.method.scorer:
+        del params["average"]  # that of a scorer
+        name = "scoring"
     lines += [f"params={params!r}"] if params else []
-    lines += [f"loss={loss!r}"] if loss else []
+    lines += [f"{name}={loss!r}"] if loss else []
     lines += [f"ridge={request.ridge!r}"] if request.ridge != "fixed" else []
     lines += [f"cv=np.loadtxt({str(folds)!r}, dtype=int, encoding='utf-8-sig')"] if folds else []
     lines += [f"nystrom={request.nystrom}"] if request.nystrom else []

@@ -113,7 +113,7 @@ class Experiment:
 
     @property
     def scorer(self) -> Scorer | None:
-        """The scorer that the loss names, whose error is that of the test rows too; None for a loss of a row."""
+        """The scorer that the loss names, which also tests every choice; None for a loss of single rows."""
         if self.loss in LOSSES:
             return None
         from kselect.numerics.scorers import find_scorer

@@ -88,7 +88,7 @@ def metric_of(experiment: Experiment, task: Task) -> str:
 
 
 def is_metric(name: str) -> bool:
-    """Return whether a name is that of a metric of ours or of an error of scikit-learn's scorers."""
+    """Return whether a name is a metric of the package or the error of a scorer of scikit-learn."""
     if name in METRICS.values():
         return True
     from kselect.numerics.scorers import error_names

@@ -110,7 +110,7 @@ class ColumnPath(PrimalPath):
         return self._expanded(self._whole(), self.gammas)
 
     def fold_fits(self, folds: Folds) -> tuple[Fit, ...]:
-        """Return the fit without each fold, with coefficients at the same points as those of ``fit``."""
+        """Return the fit without each fold, with coefficients at the same points as ``fit``."""
         found = []
         for F, fit in zip(folds.members, self._without_folds(folds), strict=True):
             expanded = self._expanded(fit, self.problem.rows(F) * self.problem.lams)

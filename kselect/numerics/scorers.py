@@ -4,8 +4,8 @@ A scorer gets a stand-in for an estimator, which knows the held-out predictions 
 ``predict``, and for classes ``decision_function`` and ``predict_proba``. Several classes are predicted one against
 the rest. Probabilities are the sigmoid of sigmoid.py; its slope is fitted to the held-out values of all rows.
 
-A search minimises an error. A scorer whose name begins with ``neg_``, and a function, is turned by its sign: the
-error is minus the score. Every other scorer of scikit-learn is 1 at its best: the error is 1 minus the score.
+A search minimises an error: minus the score for a function, and for a scorer whose name begins with ``neg_``. Every
+other scorer of scikit-learn has 1 as its best score: the error is 1 minus the score.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ LONGEST = 60  # characters of a function's name
 
 @dataclass(frozen=True)
 class Scorer:
-    """One of scikit-learn's scorers by its name, or a function of the user's ``own``.
+    """A scorer of scikit-learn, or a function of the user's ``own``.
 
     ``labels`` are the classes as the user wrote them, in the order of the targets. Without labels the classes are
     0, 1, ..., and the second of two is the positive one.
@@ -68,7 +68,7 @@ class Scorer:
 
     @property
     def asks(self) -> Asked:
-        """What it scores; a function may ask for anything."""
+        """The kind of predictions that it scores."""
         # A tuple such as ("decision_function", "predict_proba") takes what the estimator has first.
         found = getattr(self.own or named(self.name), "_response_method", "predict")
         return RESPONSES.get(found, "decision values")
@@ -99,7 +99,7 @@ class Scorer:
                 score = self.own or named(self.name)
                 value = float(score(rows.stand_in(F), rows.X[F], y, **self.weights_of(rows, F)))
         except (AttributeError, TypeError, LookupError, NotImplementedError) as error:
-            raise ConfigError(self.refusal(error)) from error
+            raise ConfigError(f"scoring: {self.refusal(error)}") from error
         except ValueError as error:
             raise TrialError(self.refusal(error)) from error
         if not np.isfinite(value):
@@ -122,11 +122,11 @@ class Scorer:
     def check(self, rows: HeldOutRows, folds: Folds | Splits) -> None:
         """Refuse a scorer that is not for the task, or that not even perfect predictions can be scored by."""
         if self.own is None and (self.name in REGRESSION) is not (rows.task == "regression"):
-            raise ConfigError(f"{self.name} is not for {rows.task}")
+            raise ConfigError(f"scoring: {self.name} is not for {rows.task}")
         try:
             self.errors(rows, folds)
         except TrialError as error:
-            raise ConfigError(str(error)) from error
+            raise ConfigError(f"scoring: {error}") from error
 
 
 def scorer_names() -> list[str]:
@@ -147,7 +147,7 @@ def find_scorer(scoring: str | ScoreFunction, labels: Labels = ()) -> Scorer:
     names = scorer_names()
     if scoring not in names:
         hint = nearest(str(scoring), names)
-        raise ConfigError(f"unknown scorer {quoted(scoring)}{hint}: write a name of scikit-learn's")
+        raise ConfigError(f"scoring: scikit-learn has no scorer {quoted(scoring)}{hint}")
     return Scorer(scoring, None, labels)
 
 
@@ -173,7 +173,7 @@ def arguments(function: ScoreFunction) -> frozenset[str]:
 class HeldOutRows:
     """The targets (q, n) of all rows and their held-out decision values (q, n), as scorers take them.
 
-    ``X`` are the rows, or what stands for them. ``labels`` are those of the scorer, ``weights`` those of the rows.
+    ``X`` are the rows, or what stands for them. ``labels`` are the scorer's, ``weights`` weigh the rows.
     ``calibrated`` is the slope of the probabilities, if it is not to be fitted to these rows.
     """
 
@@ -212,18 +212,18 @@ class HeldOutRows:
 
 
 class HeldOutRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """An estimator that predicts given rows only, by their held-out predictions."""
+    """A regressor whose predictions are the held-out predictions of given rows."""
 
     def __init__(self, rows: HeldOutRows, values: Array) -> None:
         self.rows, self.values = rows, values
 
     def predict(self, X: Any) -> Array:
-        """Return the held-out predictions, whatever X holds."""
+        """Return the held-out predictions; X is not looked at."""
         return as_numbers(self.values)
 
 
 class HeldOutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier that predicts given rows only, by their held-out decision values."""
+    """A classifier whose decision values are the held-out ones of given rows."""
 
     def __init__(self, rows: HeldOutRows, values: Array) -> None:
         self.rows, self.values = rows, values
@@ -234,7 +234,7 @@ class HeldOutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.rows.classes
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the classes, whatever X holds."""
+        """Return the classes; X is not looked at."""
         return np.asarray(self.classes_[codes(self.values)])
 
     def decision_function(self, X: Any) -> Array:

@@ -61,7 +61,7 @@ class PreparedSplit:
     def error(self, decisions: Array, slope: float | None = None) -> float:
         """Return the mean test loss; for several classes, the share of rows with another at least as strong.
 
-        ``slope`` is that of the probabilities, which some scorers take.
+        ``slope`` turns decision values into probabilities, which some scorers take.
         """
         if self.scorer:
             return self._scored(self.scorer, decisions, slope)

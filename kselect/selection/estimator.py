@@ -15,13 +15,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from kselect.datasets.table.target import one_against_rest
-from kselect.errors import ConfigError, KselectError, quoted
+from kselect.errors import ConfigError, KselectError
 from kselect.kernels.ard import FeatureWidths
 from kselect.kernels.sums import Sum
 from kselect.numerics.linalg import Array
 from kselect.numerics.sigmoid import codes, probabilities
-from kselect.selection.candidates.agop import METRICS
-from kselect.selection.columns import USUAL_COLUMNS, check_columns
+from kselect.selection.columns import USUAL_COLUMNS
 from kselect.selection.defaults import AUTO, CRITERION, ENSEMBLE, KERNEL, LEARNER
 from kselect.selection.engine import select
 from kselect.selection.held_out import HeldOut
@@ -30,10 +29,11 @@ from kselect.selection.result import mean_values
 from kselect.selection.sklearn_terms import (
     PRECOMPUTED,
     as_scored,
+    check_parameters,
     column_numbers,
     cv_results,
     folds_of_cv,
-    loss_of,
+    labels_for,
     make_named_candidates,
     parameters_of,
     warn_about,
@@ -54,9 +54,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         see ``kselect list kernels``. ``"weighted-gaussian"`` multiplies the features by powers of their relevance.
         ``"auto"`` are Gaussian and Laplacian kernels, each also weighted; a grid for one kernel, such as tau, then
         chooses that kernel. With ``"precomputed"``, X is the kernel matrix. With ``"ard"`` (Gaussian) or
-        ``"laplacian-ard"``, a width per feature is learned by the criterion ``"FLKL"``, ``"LOO"``, ``"5-CV"``,
-        ``"5-KS"`` or ``"BR"``. With ``"sum:gaussian,linear"``, the weights of a sum of kernels are learned by
-        ``"5-CV"``, ``"5-KS"`` or ``"LOO"``; ``"sum:gaussian(tau=1,4),linear"`` names its kernels.
+        ``"laplacian-ard"``, a width per feature is learned by ``"FLKL"``, ``"LOO"``, ``"5-CV"``, ``"5-KS"`` or
+        ``"BR"``; with ``"sum:gaussian,linear"``, the weights of a sum by ``"5-CV"``, ``"5-KS"`` or ``"LOO"``.
     tau, degree : grid, optional
         Parameters of the Gaussian kernel (tau) and of the polynomial kernel (degree): each is a number, a list, an
         array, or text such as ``"2^-6:2^8"``. ``"auto"``, like None, lays a grid around the median distance of the
@@ -65,11 +64,9 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         Regularisation parameter; ``n lam`` is added to the diagonal of the kernel matrix. ``"auto"`` is
         ``"10^-7:10^1"``, extended in the same way.
     ensemble : "auto" or int
-        Number of candidates whose fits are averaged at most: the best ones, with scores within 5 % of the best.
-        ``"auto"`` averages up to 10 for a regression, and none (1) for a classification.
+        Most candidates to average, of those within 5 % of the best score: ``"auto"`` is 10 in a regression, else 1.
     gamma : grid, "scale" or "auto", optional
-        Replaces tau, as in ``SVC(gamma=...)``: ``tau = 1 / (2 gamma)``. The width of the Laplacian kernel is
-        ``1 / gamma``.
+        Replaces tau, as in ``SVC(gamma=...)``: ``tau = 1 / (2 gamma)``; the Laplacian width is ``1 / gamma``.
     grids : dict, optional
         Grids of other kernels' parameters by name, such as ``{"width": "2^-3:2^9"}``.
     params : dict, optional
@@ -78,23 +75,21 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         Ridge when m of n rows are held out: ``"fixed"`` keeps ``n lam``, ``"per-fold"`` uses ``(n - m) lam``.
     loss : str, optional
         Loss that cross-validation averages: ``"squared"``, ``"zero-one"``, ``"hinge"``. Default: the learner's own.
-    scoring : {"accuracy", "r2", "neg_mean_squared_error", "neg_root_mean_squared_error"}, optional
-        Replaces ``loss``; the scores are then in the units of ``scoring``. With more than two classes, the accuracy
-        is the average over the classes, each against the rest.
+    scoring : str or callable, optional
+        Replaces ``loss`` by one of scikit-learn's scorers, such as ``"roc_auc"``, or by a function of an estimator,
+        rows and targets. It scores the held-out predictions of each fold of k-CV; the mean over folds chooses.
     cv : int, splitter, list of (train, test) pairs, or array of fold numbers, optional
         Folds; their number replaces the one in the criterion's name. The test parts must partition the rows.
         Default: random folds.
     nystrom : int, optional
-        Number of columns that approximate the kernel matrix. Default, and with fewer rows than that: the exact
-        matrix.
+        Number of columns that approximate the kernel matrix. Default, and with fewer rows: the exact matrix.
     columns : {"uniform", "rpcholesky"}
         How the rows of these columns are drawn: uniformly, or by what earlier ones leave of the kernel.
     metric : {"none", "agop"}
         With ``"agop"``, kernels whose weights of features are learned from the gradients of a first fit join the
         candidates.
     feature_columns : array of shape (features,), optional
-        Number of the column of the original table that each feature comes from: features of one column, such as
-        the indicators of a category, share one relevance. Default: every feature is a column of its own.
+        Number of the table's column that each feature comes from; features of one column share one relevance.
     random_state : int, RandomState or None
         Seed of the folds and columns.
     n_jobs : int or None
@@ -111,15 +106,14 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     best_index_ : int
         Index of the choice in ``cv_results_``.
     cv_results_ : dict
-        ``params``, ``param_*``, ``mean_test_score`` and ``rank_test_score`` of every candidate. Where the choice
-        was found by bounds, the first use scores every candidate.
+        ``params``, ``param_*``, ``mean_test_score`` and ``rank_test_score`` of every candidate; with k-CV also
+        ``split0_test_score``, ..., and ``std_test_score``. The first use scores every candidate.
     criterion_path_ : array of shape (kernels, ridges)
         The criterion of every candidate, computed in the same way.
     kernel_ : Kernel
         The chosen kernel.
     feature_relevances_ : array of shape (features,)
-        The relevance of each feature, between 0 and 1, if there are weighted kernels; with ``kernel="ard"`` or
-        ``"laplacian-ard"``, the theta of each feature as a share of their sum.
+        The relevance of each feature, if there are weighted kernels; with ``"ard"``, the share of its theta.
     kernel_weights_ : dict
         The weight of each kernel of a sum that has one, the name of the kernel with its parameters as the key.
     """
@@ -146,7 +140,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         params: Mapping[str, Any] | None = None,
         ridge: str = "fixed",
         loss: str | None = None,
-        scoring: str | None = None,
+        scoring: Any = None,
         cv: Any = None,
         nystrom: int | None = None,
         columns: str = USUAL_COLUMNS,
@@ -214,24 +208,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
 
     def _request(self, X: Array, targets: Array) -> Request:
         """Check the parameters and return them as a request."""
-        for name in ("learner", "criterion", "kernel"):
-            if isinstance(value := getattr(self, name), str):
-                continue
-            shown = "a function" if callable(value) else quoted(value)
-            hint = "; compute the matrix and pass kernel='precomputed'" if callable(value) else ""
-            raise ConfigError(f"{name} must be a name as text, not {shown}{hint}")
-        for name in ("params", "grids"):
-            if not isinstance(value := getattr(self, name), Mapping | None):
-                raise ConfigError(f"{name} must be a dict, not {quoted(value)}")
-        if self.ridge not in ("fixed", "per-fold"):
-            raise ConfigError(f"ridge: {self.ridge!r}; valid: fixed, per-fold")
-        if self.nystrom is not None and self.kernel == PRECOMPUTED:
-            raise ConfigError(
-                "nystrom computes kernel columns from the rows: it cannot be used with kernel='precomputed'"
-            )
-        check_columns(self.columns)
-        if self.metric not in METRICS:
-            raise ConfigError(f"metric: {self.metric!r}; valid: {', '.join(METRICS)}")
+        check_parameters(self)
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = int(check_random_state(seed).randint(2**31 - 1))
@@ -251,7 +228,9 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             metric=self.metric,
             task="classification" if classification else "regression",
             params=self.params or {},
-            loss=loss_of(self.scoring, self.loss, classification),
+            loss=self.loss,
+            scoring=self.scoring,
+            labels=labels_for(self.scoring, self.classes_) if classification else (),
             ridge=self.ridge,
             nystrom=None if self.nystrom is not None and self.nystrom > len(X) else self.nystrom,
             columns=self.columns,
@@ -272,14 +251,14 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         self.support_ = X if found.support is None else found.support
         self.best_index_ = found.position[0] * found.scores.shape[1] + found.position[1]
         self.best_params_ = parameters_of(found, self.gamma is not None)[self.best_index_]
-        self.best_score_ = float(as_scored(found.scores, self.scoring, targets)[found.position])
+        self.best_score_ = float(as_scored(found.scores, request.method.scorer)[found.position])
         if isinstance(found.kernel, FeatureWidths):
             self.feature_relevances_ = found.kernel.relevances()
         elif found.request.relevances:
             self.feature_relevances_ = np.array(found.request.relevances)
         if isinstance(found.kernel, Sum):
             self.kernel_weights_ = dict(found.kernel.parameters)
-        self._held_out = HeldOut(found, X, targets, folds)
+        self._held_out = HeldOut(found, X, targets, folds, given=numbers is not None)
 
     @property
     def criterion_path_(self) -> Array:
@@ -290,8 +269,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     @property
     def cv_results_(self) -> dict[str, Any]:
         """The candidates and their scores, as in scikit-learn's searches."""
-        scores = as_scored(self.criterion_path_, self.scoring, self._held_out.targets)
-        return cv_results(self._held_out.selection, scores.ravel(), self.gamma is not None)
+        check_is_fitted(self, "members_")
+        return cv_results(self._held_out, self.gamma is not None)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn to split a precomputed kernel matrix along both axes."""
@@ -302,9 +281,12 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     def _decision(self, X: Any) -> Array:
         """Return the (rows, q) decision values."""
         check_is_fitted(self, "members_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
         members = [(one.point.kernel, one.fits) for one in self.members_]
-        return mean_values(members, self.support_, X)
+        return mean_values(members, self.support_, self._rows(X))
+
+    def _rows(self, X: Any) -> Array:
+        """Return checked rows."""
+        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
 
 
 class KernelSelectClassifierCV(ClassifierMixin, KernelSelectCV):  # type: ignore[misc]
@@ -343,10 +325,11 @@ class KernelSelectClassifierCV(ClassifierMixin, KernelSelectCV):  # type: ignore
         values = self._decision(X)
         return values[:, 0] if len(self.classes_) == 2 else values
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, interval: float | None = None) -> Any:
         """Return the class with the largest decision value for each row."""
-        predicted = codes(self._decision(X).T)
-        return self.classes_[predicted]
+        if interval is not None:
+            raise ValueError("intervals are for regression; predict_proba returns probabilities")
+        return self.classes_[codes(self._decision(X).T)]
 
     def predict_proba(self, X: Any) -> Array:
         """Return (rows, classes) probabilities: a sigmoid of the decision values.
@@ -382,10 +365,26 @@ class KernelSelectRegressorCV(RegressorMixin, KernelSelectCV):  # type: ignore[m
         self._outputs = values.shape[1:]
         return np.ascontiguousarray(values.reshape(len(values), -1).T)
 
-    def predict(self, X: Any) -> Array:
-        """Return the predictions: (rows,), or (rows, targets) if there were several columns of targets."""
+    def predict(self, X: Any, interval: float | None = None) -> Any:
+        """Return the predictions: (rows,), or (rows, targets) if there were several columns of targets.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            Rows to predict.
+        interval : float, optional
+            Level of CV+ intervals (Jackknife+ below 200 rows): the result is then ``(predictions, bounds)``, with
+            ends of shape (rows, 2) or (rows, targets, 2). The choice and the relevances are held fixed.
+        """
         values = self._decision(X)
-        return values.reshape(len(values), *self._outputs)
+        predicted = values.reshape(len(values), *self._outputs)
+        if interval is None:
+            return predicted
+        try:
+            bounds = self._held_out.intervals.bounds(self.support_, self._rows(X), interval)
+        except KselectError as error:
+            raise ValueError(str(error)) from error
+        return predicted, bounds.reshape(len(values), *self._outputs, 2)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that several targets are supported."""

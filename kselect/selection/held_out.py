@@ -7,6 +7,7 @@ slightly optimistic, the more so the fewer rows there are.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -16,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from kselect.core.grid_point import GridPoint
 from kselect.datasets.registry import Task
+from kselect.errors import TrialError
 from kselect.learners import LEARNERS
 from kselect.learners.blocks import RowBlocks
 from kselect.learners.refits import held_out
@@ -24,8 +26,12 @@ from kselect.numerics.linalg import Array
 from kselect.numerics.sigmoid import codes, fit_slope
 from kselect.numerics.splits import Splits, tested_rows, weights_of
 from kselect.numerics.weights import Weights, mean_loss
+from kselect.search.fold_errors import fold_errors
+from kselect.search.grid import score_kernels
 from kselect.search.training_context import TrainingContext
 from kselect.selection.engine import select, training_context
+from kselect.selection.intervals import IntervalModel, interval_folds, interval_model
+from kselect.selection.request import SCORED
 from kselect.selection.result import Selection
 
 QualityMeasure = Literal["accuracy", "R2"]
@@ -63,7 +69,7 @@ class Quality:
 class HeldOut:
     """Held-out predictions for a selection or its average, and what follows from them, computed on first use.
 
-    The folds are the criterion's own, or seeded random ones if it has none.
+    The folds are the criterion's own, or seeded random ones if it has none. ``given`` says that the user gave them.
     """
 
     def __init__(
@@ -72,22 +78,26 @@ class HeldOut:
         X: Array | RowBlocks,
         targets: Array,
         folds: Folds | Splits | None,
+        given: bool = False,
     ) -> None:
         if folds is None:
             folds = draw_folds(len(X), min(FOLDS, len(X)), stream(selection.request.seed, "folds"))
         self.selection, self.X, self.targets, self.folds = selection, X, targets, folds
+        self.given = given
 
     @cached_property
     def decisions(self) -> Array:
         """Decision values (q, tested) of each held-out row by the fits without it: the mean of the members'."""
         if (known := self.selection.averaged) is not None:
             return known
-        context = training_context(
-            self.X, self.targets, self.selection.request, lambda _: self.folds
-        )
+        context = self.context(self.folds)
         with threadpool_limits(1):
             every = [self.held_out_at(context, one.point) for one in self.selection.members]
         return np.asarray(np.mean(every, axis=0))
+
+    def context(self, folds: Folds | Splits) -> TrainingContext:
+        """Return the input of the search, with some folds."""
+        return training_context(self.X, self.targets, self.selection.request, lambda _: folds)
 
     def held_out_at(self, context: TrainingContext, point: GridPoint) -> Array:
         """Return the decision values (q, tested) of one candidate."""
@@ -116,6 +126,39 @@ class HeldOut:
         scores = select(self.X, self.targets, request, self.folds).scores
         scores[selection.position] = selection.score
         return scores
+
+    @cached_property
+    def by_fold(self) -> Array | None:
+        """The criterion on each fold, (kernels, ridges, k); None unless it is k-CV. Cost: a search over the grid.
+
+        A candidate without held-out predictions is not a number.
+        """
+        request = self.selection.request
+        method, folds = request.method, self.folds
+        if method.criterion != SCORED or method.search:
+            return None
+        shape = len(request.kernels), len(request.lams), len(folds.members)
+        found = np.full(shape, np.nan)
+        context = replace(self.context(folds), keeps_held_out=True)
+        # The scores are known: only the held-out predictions are asked for.
+        plain = replace(method.with_params(loss="squared"), scorer=None)
+        with threadpool_limits(1):
+            for i, visit in enumerate(score_kernels(context, (plain,), request.n_jobs)):
+                held = visit.held_out.get(plain, ())
+                for j in range(shape[1]) if held else ():
+                    with suppress(TrialError):
+                        one = [each[[j]] for each in held]
+                        found[i, j] = fold_errors(context, method, one)[0]
+        return found
+
+    @cached_property
+    def intervals(self) -> IntervalModel:
+        """The fits without each fold, and their held-out errors, with folds for intervals."""
+        selection = self.selection
+        folds = interval_folds(self.folds, self.given)
+        points = [(one.point.kernel, one.point.lam) for one in selection.members]
+        with threadpool_limits(1):
+            return interval_model(self.context(folds), selection.request, points, folds)
 
     @property
     def quality(self) -> Quality:

@@ -15,19 +15,23 @@ coefficients are fitted without a fold. They come from the fit on all rows in cl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
 import numpy as np
 
 from kselect.errors import ConfigError
-from kselect.kernels import Kernel
+from kselect.kernels import Kernel, Points
 from kselect.learners import LEARNERS
 from kselect.learners.base import Fit, WithoutFolds
 from kselect.numerics.folds import Folds
-from kselect.numerics.linalg import Array, Index
+from kselect.numerics.linalg import Array, Index, Mask
+from kselect.numerics.splits import Splits
 from kselect.search.training_context import TrainingContext
+from kselect.selection.columns import passes_for_choice
+from kselect.selection.request import Request
 
 # With fewer rows than this, each row is left out on its own.
 JACKKNIFE_BELOW = 200
@@ -53,8 +57,12 @@ class HeldOutErrors:
         )
 
 
-def interval_folds(folds: Folds, given: bool) -> Folds:
+def interval_folds(folds: Folds | Splits, given: bool) -> Folds:
     """Return the folds of an interval: single rows for few rows, unless the folds were ``given`` by the user."""
+    if isinstance(folds, Splits):
+        raise ConfigError(
+            "intervals need folds that hold every row out once, not repeated folds or windows of time"
+        )
     if given or folds.n >= JACKKNIFE_BELOW:
         return folds
     return Folds.from_numbers(np.arange(folds.n))
@@ -88,6 +96,73 @@ def leave_out(context: TrainingContext, kernel: Kernel, lam: float, folds: Folds
     return FoldModels(tuple(fits), np.array(held_out))
 
 
+@dataclass(frozen=True, eq=False)
+class IntervalModel:
+    """The input of intervals: the fits without each fold of every kernel that is averaged, and the held-out errors.
+
+    ``members`` has each kernel's fits: target t without fold j is ``fits[t][j]``.
+    """
+
+    members: tuple[tuple[Kernel, tuple[tuple[Fit, ...], ...]], ...]
+    errors: HeldOutErrors
+
+    @property
+    def folds(self) -> int:
+        """The number of folds."""
+        return len(self.members[0][1][0])
+
+    @property
+    def name(self) -> str:
+        """The name of the method in words."""
+        each = self.folds == len(self.errors.numbers)
+        return "Jackknife+, one row left out" if each else f"CV+, {self.folds} folds"
+
+    def at(self, used: Mask) -> IntervalModel:
+        """Return the same with the coefficients of some rows; all others are zero."""
+        members = tuple(
+            (k, tuple(tuple(Fit(f.alpha[:, used], f.bias) for f in own) for own in fits))
+            for k, fits in self.members
+        )
+        return IntervalModel(members, self.errors)
+
+    def bounds(self, support: Array, X: Array, level: float) -> Array:
+        """Return the intervals (rows, q, 2) of prepared rows; the fits have coefficients at ``support``."""
+        rank(level, len(self.errors.numbers))
+        step = max(1, ENTRIES // max(len(support), len(self.errors.numbers)))
+        blocks = (X[start : start + step] for start in range(0, len(X), step))
+        every = [self.errors.bounds(self.values(support, block), level) for block in blocks]
+        return np.concatenate([np.empty((0, len(self.errors.sizes), 2)), *every])
+
+    def values(self, support: Array, X: Array) -> Array:
+        """Return the predictions (k, rows, q) of prepared rows without each fold: the means over the kernels."""
+        points, total = Points(X, support), np.zeros(())
+        for kernel, fits in self.members:
+            alpha = np.stack([fit.alpha[0] for own in fits for fit in own], axis=1)
+            bias = np.array([fit.bias[0] for own in fits for fit in own])
+            total = total + kernel.gram(points) @ alpha + bias
+        mean = total / len(self.members)
+        return mean.reshape(len(X), -1, self.folds).transpose(2, 0, 1)
+
+
+def interval_model(
+    context: TrainingContext,
+    request: Request,
+    points: Sequence[tuple[Kernel, float]],
+    folds: Folds,
+) -> IntervalModel:
+    """Return the fits without each fold of the kernels and ridges that are averaged."""
+    models = []
+    for kernel, lam in points:
+        here = context
+        if context.columns:
+            columns = passes_for_choice(context.columns, request, kernel, lam)
+            here = replace(context, columns=columns)
+        models.append(leave_out(here, kernel, lam, folds))
+    held_out = np.mean([one.held_out for one in models], axis=0)
+    members = tuple((k, one.fits) for (k, _), one in zip(points, models, strict=True))
+    return IntervalModel(members, HeldOutErrors(np.abs(context.targets - held_out), folds.numbers))
+
+
 def rank(level: float, n: int) -> int:
     """Return ``ceil(level (n + 1))``, the rank of the upper bound, exactly for a level with few digits."""
     if not 0.0 < level < 1.0:
@@ -106,14 +181,8 @@ def plus_bounds(values: Array, residuals: Array, numbers: Index, level: float) -
 
     The lower bound has the rank ``n + 1 - r`` among its n numbers if the upper one has the rank r.
     """
-    n, rows = len(residuals), values.shape[1]
-    upper = rank(level, n) - 1
-    out = np.empty((rows, 2))
-    step = max(1, ENTRIES // n)
-    for start in range(0, rows, step):
-        block = slice(start, start + step)
-        each = values[numbers, block]
-        low, high = each - residuals[:, None], each + residuals[:, None]
-        out[block, 0] = np.partition(low, n - 1 - upper, axis=0)[n - 1 - upper]
-        out[block, 1] = np.partition(high, upper, axis=0)[upper]
-    return out
+    n = len(residuals)
+    upper, each = rank(level, n) - 1, values[numbers]
+    low = np.partition(each - residuals[:, None], n - 1 - upper, axis=0)[n - 1 - upper]
+    high = np.partition(each + residuals[:, None], upper, axis=0)[upper]
+    return np.stack([low, high], axis=1)

@@ -25,15 +25,19 @@ from kselect.errors import DataError, KselectError, brief
 from kselect.files import write_named
 from kselect.kernels import KERNELS, Kernel
 from kselect.kernels.weighted import Weighted
+from kselect.learners import Fit
+from kselect.selection.intervals import HeldOutErrors, IntervalModel
 from kselect.selection.saved_model import SavedFit, SavedModel, checked
 
 KIND = "kselect model"
 FORMAT = 2
-# Format 1 has one fit, and no scales.
+# Format 1 has one fit, no scales, and no fits without a fold.
 READABLE = (1, FORMAT)
 MEMBERS = frozenset(
     {"alpha", "bias", "scales", "support", "medians", "shift", "divisor", "model", "checksum"}
 )
+# What a file with intervals has besides: the fits without each fold, the held-out errors and the folds of the rows.
+INTERVALS = ("fold_alpha", "fold_bias", "held_out_errors", "fold_numbers")
 # The fields of a model in the JSON text, in the order of the file.
 PLAIN_FIELDS = (
     "kselect_version",
@@ -64,6 +68,8 @@ def write_model(path: Path, model: SavedModel) -> None:
         "scales": np.array(scales).reshape(len(scales), model.support.shape[1]),
         "support": model.support,
     }
+    if model.intervals:
+        arrays |= interval_arrays(model.intervals)
     arrays |= {name: prepared.pop(name) for name in ("medians", "shift", "divisor")}
     plain = {name: getattr(model, name) for name in PLAIN_FIELDS}
     kernels = [kernel_facts(one, scales) for one in model.fitted]
@@ -75,6 +81,35 @@ def write_model(path: Path, model: SavedModel) -> None:
     sealed: dict[str, Any] = {"checksum": checksum(members), **members}
     np.savez(content, **sealed)
     write_named(path, content.getvalue())
+
+
+def interval_arrays(found: IntervalModel) -> dict[str, NDArray[Any]]:
+    """Return coefficients (fits, q, k, m) and biases (fits, q, k) without each fold, and the held-out errors."""
+    every = [fits for _, fits in found.members]
+    alpha = [[[fit.alpha[0] for fit in own] for own in fits] for fits in every]
+    bias = [[[fit.bias[0] for fit in own] for own in fits] for fits in every]
+    values = np.array(alpha), np.array(bias), found.errors.sizes, found.errors.numbers
+    return dict(zip(INTERVALS, values, strict=True))
+
+
+def read_intervals(
+    fitted: Sequence[SavedFit], members: Mapping[str, NDArray[Any]]
+) -> IntervalModel | None:
+    """Return the fits without each fold; None if the file has none."""
+    if INTERVALS[0] not in members:
+        return None
+    alpha, bias, sizes, numbers = (members[name] for name in INTERVALS)
+    found = [
+        (
+            one.kernel,
+            tuple(
+                tuple(Fit(a[None], b[None]) for a, b in zip(*own, strict=True))
+                for own in zip(alphas, biases, strict=True)
+            ),
+        )
+        for one, alphas, biases in zip(fitted, alpha, bias, strict=True)
+    ]
+    return IntervalModel(tuple(found), HeldOutErrors(sizes, numbers.astype(np.intp)))
 
 
 def scales_of(model: SavedModel) -> list[tuple[float, ...]]:
@@ -187,7 +222,7 @@ def read_members(raw: bytes) -> dict[str, NDArray[Any]]:
         if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
             raise ValueError("compressed members")
     with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
-        if set(arrays.files) | {"scales"} != MEMBERS:
+        if set(arrays.files) | {"scales"} not in (MEMBERS, MEMBERS | set(INTERVALS)):
             raise ValueError("other members")
         return {name: arrays[name] for name in arrays.files}
 
@@ -196,18 +231,19 @@ def read_facts(facts: Mapping[str, Any], members: Mapping[str, NDArray[Any]]) ->
     """Build the model from its JSON values and arrays."""
     if facts["task"] not in get_args(Task):
         raise ValueError(f"unknown task {facts['task']!r}")
-    slope = facts["slope"]
+    slope, fitted = facts["slope"], tuple(read_fits(facts["fits"], members))
     return SavedModel(
         kselect_version=text_of(facts["kselect_version"]),
         task=facts["task"],
         classes=tuple(map(text_of, facts["classes"])),
         learner=text_of(facts["learner"]),
         learner_params=dict(facts["learner_params"]),
-        fitted=tuple(read_fits(facts["fits"], members)),
+        fitted=fitted,
         choice=dict(facts["choice"]),
         preparation=Preparation.from_dict({**facts["preparation"], **members}),
         support=members["support"],
         slope=None if slope is None else float(slope),
+        intervals=read_intervals(fitted, members),
     )
 
 

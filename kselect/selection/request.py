@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any
@@ -32,6 +32,9 @@ SAMPLED = 500  # rows whose distances give the scale of the data
 # Kernel parameters learned with the model (first level of inference): FLKL, or 7-FLKL for seven folds.
 FLKL = re.compile(r"(?:([1-9][0-9]{0,8})-)?FLKL")
 FLKL_FOLDS = 5
+# The criterion whose held-out predictions a scorer may score, and how a scorer is given.
+SCORED = "k-CV"
+Scoring = str | Callable[..., float] | None
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,8 @@ def make_request(
     task: Task,
     params: Mapping[str, Any],
     loss: str | None,
+    scoring: Scoring = None,
+    labels: tuple[Any, ...] = (),
     ensemble: int | str = 1,
     growing: frozenset[str] = frozenset(),
     **how: Any,
@@ -88,7 +93,8 @@ def make_request(
     """Return the request for a learner, a criterion and a kernel, each given as its name.
 
     ``params`` holds parameters of the learner and of the criterion. ``how`` holds the remaining fields of
-    ``Request``. ``kernels`` are the candidates of the kernel named ``kernel``, which is looked at if it is learned.
+    ``Request``. ``scoring`` replaces the loss by a scorer of scikit-learn, with the ``labels`` of the classes.
+    ``kernels`` are the candidates of the kernel named ``kernel``, which is looked at if it is learned.
     """
     named = LEARNERS.find(learner)
     if task not in named.tasks:
@@ -98,9 +104,13 @@ def make_request(
     params = {k: v for k, v in params.items() if k not in own}
     rest, choice = split_parameters(named, criterion, params)
     averages_loss = criterion_of(criterion)[0].parameter("loss") is not None
+    if loss and scoring is not None:
+        raise ConfigError("scoring and loss set the same option: leave one of them out")
     if not loss and named.loss != "squared" and averages_loss:
         loss = named.loss
     method = make_method(criterion, loss, rest, task == "classification")
+    if scoring is not None:
+        method = with_scorer(method, scoring, labels, rest)
     how["ensemble"] = ensemble_size(ensemble, task)
     how["growing"] = growing | ({"lam"} if as_plain(lam) == AUTO else set())
     request = Request(choice, kernels, make_lams(lam), method, task=task, **how)
@@ -249,6 +259,24 @@ def make_method(
     return Method(label, criterion.name, folds, tuple(sorted(values.items())))
 
 
+def with_scorer(
+    method: Method, scoring: Any, labels: tuple[Any, ...], given: Mapping[str, Any]
+) -> Method:
+    """Return a cross-validation that a scorer of scikit-learn scores, as the mean over folds."""
+    from kselect.numerics.scorers import find_scorer
+
+    if method.criterion != SCORED:
+        raise ConfigError(
+            f"scoring: a scorer takes the held-out predictions of folds: use 5-CV, not {method.label}"
+        )
+    if given.get("average") == "points":
+        raise ConfigError("scoring: a scorer is averaged over folds: leave out average=points")
+    if not (isinstance(scoring, str) or callable(scoring)):
+        raise ConfigError(f"scoring: write a name or a function, not {quoted(scoring)}")
+    scorer = find_scorer(scoring, labels)
+    return replace(method.with_params(loss=scorer.name, average="folds"), scorer=scorer)
+
+
 def split_parameters(
     learner: Learner, label: str, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Choice]:
@@ -307,6 +335,8 @@ def learned_request(
         reasons.append(f"{what} in one search: leave out the time limit")
     if request.learner.name != LEARNER:
         reasons.append(f"{what} with the learner {LEARNER}, not with {request.learner.name}")
+    if request.method.scorer:
+        reasons.append(f"{what} by the gradient of a loss, which a scorer lacks: leave scoring out")
     if request.ridge != "fixed":
         reasons.append(f"{what} with the same ridge in every fold: ridge must be fixed")
     if request.nystrom is not None:

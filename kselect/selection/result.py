@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kselect.core.grid_point import BestPoint, GridPoint
+from kselect.core.method import Method
 from kselect.grids import show_number
 from kselect.kernels import Kernel, Points
 from kselect.learners import Fit
 from kselect.numerics.linalg import Array
 from kselect.search.pruned_grid import Work
+from kselect.selection.defaults import NEAR
 from kselect.selection.request import Request
 
 # Limits of one block of new rows against the rows of a fit: 2^25 entries are a quarter of a gigabyte.
@@ -75,6 +78,31 @@ class Selection:
         return self.best.score
 
     @property
+    def shown_scores(self) -> Array:
+        """The scores as they are shown: the values of a scorer, greater is better, or the criterion's."""
+        scorer = self.request.method.scorer
+        return self.scores if scorer is None else scorer.as_scores(self.scores)
+
+    @property
+    def score_text(self) -> str:
+        """The score of the best candidate with its metric: ``roc_auc 0.93 (mean over 5 folds)``."""
+        method, value = self.request.method, shown_score(self.request.method, self.score)
+        if method.scorer:
+            return f"{method.scorer.name} {value:.6g} (mean over {method.folds} folds)"
+        return f"score {value:.6g}{f' ({method.loss} loss)' if method.loss else ''}"
+
+    @property
+    def average_text(self) -> str:
+        """The number of averaged fits and their kernels; empty for a single fit."""
+        if len(self.members) == 1:
+            return ""
+        counts = Counter(one.point.kernel.name for one in self.members)
+        kinds = ", ".join(f"{count} {name}" for name, count in counts.items())
+        what = "error" if self.request.method.scorer else "score"
+        near = f"within {100 * NEAR:g} % of the best {what}"
+        return f"the mean of {len(self.members)} fits {near} ({kinds})"
+
+    @property
     def position(self) -> tuple[int, int]:
         """Index of the best candidate among the kernels and among the ridges."""
         return self.request.kernels.index(self.kernel), self.request.lams.index(self.lam)
@@ -91,6 +119,11 @@ class Selection:
             return self.held_out
         known = [one.held_out for one in self.members if one.held_out is not None]
         return np.mean(known, axis=0) if len(known) == len(self.members) else None
+
+
+def shown_score(method: Method, value: float) -> float:
+    """Return a score of a search as it is shown."""
+    return value if method.scorer is None else float(method.scorer.as_scores(np.array(value)))
 
 
 def edges_of_choice(kernel: Kernel, lam: float, request: Request) -> list[str]:

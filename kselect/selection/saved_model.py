@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +15,14 @@ from kselect.datasets.table.column_inference import canonical
 from kselect.datasets.table.raw_table import Frame, ReadingDecision
 from kselect.datasets.table.target import Target
 from kselect.datasets.table.written_values import MISSING, is_finite
+from kselect.errors import ConfigError
 from kselect.grids import show_number
 from kselect.kernels import Kernel
 from kselect.kernels.weighted import Weighted
 from kselect.learners import Fit
 from kselect.numerics.linalg import Array
 from kselect.numerics.sigmoid import codes, probabilities
+from kselect.selection.intervals import IntervalModel
 from kselect.selection.result import Selection, mean_values
 
 
@@ -44,7 +46,8 @@ class SavedModel:
     """Everything that a prediction needs, as plain values, but for a kernel of a plug-in: that file is needed too.
 
     ``fitted`` are the fits on the prepared rows ``support`` (m, d), the best one first; their mean predicts.
-    ``slope`` turns decision values into probabilities. ``choice`` holds the facts of the selection as JSON values.
+    ``slope`` turns decision values into probabilities. ``intervals`` has the fits of a regression without each
+    fold, None if its learner has none. ``choice`` holds the facts of the selection as JSON values.
     """
 
     kselect_version: str
@@ -57,6 +60,7 @@ class SavedModel:
     preparation: Preparation
     support: Array
     slope: float | None = None
+    intervals: IntervalModel | None = None
 
     @property
     def kernel(self) -> Kernel:
@@ -76,13 +80,13 @@ def model_of(
     preparation: Preparation,
     choice: Mapping[str, Any],
     slope: float | None = None,
+    intervals: IntervalModel | None = None,
 ) -> SavedModel:
     """Return the fits of a selection on the prepared rows X, without rows whose coefficients are all zero."""
     support = X if selection.support is None else selection.support
     used = np.zeros(len(support), dtype=bool)
-    for member in selection.members:
-        for fit in member.fits:
-            used |= fit.alpha[0] != 0
+    for fit in all_fits(selection, intervals):
+        used |= fit.alpha[0] != 0
     used[:1] |= not used.any()  # a kernel needs a row, even if the fit is only a bias
     fitted = tuple(
         SavedFit(
@@ -104,7 +108,17 @@ def model_of(
         preparation=preparation,
         support=support[used],
         slope=slope,
+        intervals=None if intervals is None else intervals.at(used),
     )
+
+
+def all_fits(selection: Selection, intervals: IntervalModel | None) -> Iterator[Fit]:
+    """Yield the fits on all rows and those without each fold."""
+    for member in selection.members:
+        yield from member.fits
+    for _, fits in intervals.members if intervals else ():
+        for own in fits:
+            yield from own
 
 
 def checked(model: SavedModel) -> SavedModel:
@@ -132,7 +146,29 @@ def checked(model: SavedModel) -> SavedModel:
         raise ValueError(f"a slope of {model.slope} in a {model.task}")
     if not np.isfinite(model.support).all():
         raise ValueError("a number of a row is not finite")
+    if model.intervals is not None:
+        if model.task != "regression":
+            raise ValueError("fits without a fold in a classification")
+        check_intervals(model.intervals, q, m)
     return model
+
+
+def check_intervals(found: IntervalModel, q: int, m: int) -> None:
+    """Raise a ValueError if the fits without each fold do not fit to q targets and m rows."""
+    errors = found.errors
+    if errors.sizes.shape != (q, len(errors.numbers)) or not len(errors.numbers):
+        raise ValueError(f"held-out errors of shape {errors.sizes.shape} for {q} targets")
+    if sorted(set(errors.numbers.tolist())) != list(range(found.folds)):
+        raise ValueError(f"fold numbers that are not those of {found.folds} folds")
+    if not (np.isfinite(errors.sizes).all() and (errors.sizes >= 0).all()):
+        raise ValueError("a held-out error is negative or not finite")
+    for _, fits in found.members:
+        for own in fits:
+            for fit in own:
+                if fit.alpha.shape != (1, m) or not np.isfinite(fit.alpha).all():
+                    raise ValueError(f"{fit.alpha.shape} coefficients of {m} rows without a fold")
+                if not np.isfinite(fit.bias).all():
+                    raise ValueError("a bias without a fold is not finite")
 
 
 # --- prediction -------------------------------------------------------------------------------------
@@ -140,12 +176,16 @@ def checked(model: SavedModel) -> SavedModel:
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """A class name or a number per row, the (rows, q) decision values, and notes on the columns of the file."""
+    """A class name or a number per row, the (rows, q) decision values, and notes on the columns of the file.
+
+    ``bounds`` (rows, 2) are prediction intervals, if they are asked for.
+    """
 
     predictions: Sequence[str] | Sequence[float]
     values: Array
     probabilities: Array | None
     notes: tuple[ReadingDecision, ...]
+    bounds: Array | None = None
 
 
 def decision(model: SavedModel, X: Array) -> Array:
@@ -153,17 +193,40 @@ def decision(model: SavedModel, X: Array) -> Array:
     return mean_values([(one.kernel, one.fits) for one in model.fitted], model.support, X)
 
 
-def predict(model: SavedModel, frame: Frame) -> Prediction:
-    """Prepare every row as the training rows were prepared, and predict it."""
+def predict(model: SavedModel, frame: Frame, interval: float | None = None) -> Prediction:
+    """Prepare every row as the training rows were prepared, and predict it; ``interval`` is a level such as 0.9."""
+    if interval is not None:
+        require_intervals(model)
     X, notes = model.preparation.transform(frame)
     values = decision(model, X)
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
         raise frame.place.error("its prediction is not a finite number", row)
     if model.task == "regression":
-        return Prediction(values[:, 0].tolist(), values, None, notes)
+        bounds = bounds_of(model, X, interval)
+        return Prediction(values[:, 0].tolist(), values, None, notes, bounds)
     likely = None if model.slope is None else probabilities(model.slope, values)
     return Prediction(predicted_classes(model, values), values, likely, notes)
+
+
+def require_intervals(model: SavedModel) -> None:
+    """Refuse intervals of a model that has no fits without a fold."""
+    if model.task == "classification":
+        raise ConfigError(
+            "an interval is for a regression; this model predicts classes, with probabilities"
+        )
+    if model.intervals is None:
+        raise ConfigError(
+            "this model has no fits without a fold, which intervals need: fit it again with krr, lssvm or "
+            "quadratic-svr, and with folds that hold every row out once"
+        )
+
+
+def bounds_of(model: SavedModel, X: Array, interval: float | None) -> Array | None:
+    """Return the intervals (rows, 2) of prepared rows; None without a level."""
+    if interval is None or model.intervals is None:
+        return None
+    return model.intervals.bounds(model.support, X, interval)[:, 0]
 
 
 def predicted_classes(model: SavedModel, decisions: Array) -> list[str]:
@@ -192,4 +255,8 @@ def agreement(model: SavedModel, frame: Frame, predicted: Prediction) -> str:
     rmse = float(np.sqrt(np.mean(np.square(errors))))
     spread = float(y.std())
     r2 = f"R2 {1 - (rmse / spread) ** 2:.4g}, " if spread > 0 else ""
-    return f"{r2}root mean square error {rmse:.4g} on {count}"
+    inside = ""
+    if predicted.bounds is not None:
+        low, high = predicted.bounds[rows].T
+        inside = f"; {100 * float(((low <= y) & (y <= high)).mean()):.4g} % are in their interval"
+    return f"{r2}root mean square error {rmse:.4g} on {count}{inside}"

@@ -6,29 +6,30 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kselect.core.method import Method
-from kselect.errors import ConfigError, nearest, quoted
+from kselect.errors import ConfigError, quoted
 from kselect.kernels import Kernel, Points
 from kselect.kernels.ard import FeatureWidths
 from kselect.numerics.linalg import Array, Index
+from kselect.selection.candidates.agop import METRICS
 from kselect.selection.candidates.families import Candidates, Rows, family_names, make_candidates
+from kselect.selection.columns import check_columns
 from kselect.selection.defaults import AUTO
 from kselect.selection.request import GridSpec, as_plain, parse_named_grid, positive
 from kselect.selection.result import Selection
 
+if TYPE_CHECKING:
+    from kselect.numerics.scorers import Scorer
+    from kselect.selection.held_out import HeldOut
+
 PRECOMPUTED = "precomputed"
 # gamma of exp(-gamma ||x - z||^2) and of exp(-gamma ||x - z||_1) -> our parameter of the same kernel.
 OF_GAMMA = {"gaussian": ("tau", 0.5), "laplacian": ("width", 1.0)}
-SCORINGS = {
-    "accuracy": "zero-one",
-    "neg_mean_squared_error": "squared",
-    "neg_root_mean_squared_error": "squared",
-    "r2": "squared",
-}
 CV_FORMS = "an int, a splitter, a list of (train, test) pairs, or one whole fold number per row"
 FOLD_COUNT = re.compile(r"[0-9]+-")
 # A feature is too wide if both its standard deviation and its range exceed the median feature's by this factor.
@@ -97,35 +98,43 @@ def column_numbers(given: Any, X: Array) -> Index | None:
     return numbers.astype(np.intp)
 
 
+def check_parameters(model: Any) -> None:
+    """Refuse parameters of an estimator that are of the wrong kind, or that do not go together."""
+    for name in ("learner", "criterion", "kernel"):
+        if isinstance(value := getattr(model, name), str):
+            continue
+        shown = "a function" if callable(value) else quoted(value)
+        hint = "; compute the matrix and pass kernel='precomputed'" if callable(value) else ""
+        raise ConfigError(f"{name} must be a name as text, not {shown}{hint}")
+    for name in ("params", "grids"):
+        if not isinstance(value := getattr(model, name), Mapping | None):
+            raise ConfigError(f"{name} must be a dict, not {quoted(value)}")
+    if model.ridge not in ("fixed", "per-fold"):
+        raise ConfigError(f"ridge: {model.ridge!r}; valid: fixed, per-fold")
+    if model.nystrom is not None and model.kernel == PRECOMPUTED:
+        raise ConfigError(
+            "nystrom computes kernel columns from the rows: it cannot be used with kernel='precomputed'"
+        )
+    check_columns(model.columns)
+    if model.metric not in METRICS:
+        raise ConfigError(f"metric: {model.metric!r}; valid: {', '.join(METRICS)}")
+
+
 # --- scores -----------------------------------------------------------------------------------------
 
 
-def loss_of(scoring: str | None, loss: str | None, classification: bool) -> str | None:
-    """Return the loss that a scorer's name stands for, or ``loss`` without a scorer."""
-    if scoring is None:
-        return loss
-    if loss is not None:
-        raise ConfigError("scoring and loss set the same option: leave one of them out")
-    if callable(scoring) or scoring not in SCORINGS:
-        shown = "a function" if callable(scoring) else quoted(scoring)
-        raise ConfigError(
-            f"scoring: {shown} has no closed form here{nearest(str(scoring), SCORINGS)}"
-        )
-    if (scoring == "accuracy") is not classification:
-        task = "classification" if classification else "regression"
-        raise ConfigError(f"scoring: {scoring!r} is not for {task}")
-    return SCORINGS[scoring]
+def as_scored(scores: Array, scorer: Scorer | None) -> Array:
+    """Convert criterion values to scores, greater is better: a scorer's, or the negative criterion."""
+    return -scores if scorer is None else scorer.as_scores(scores)
 
 
-def as_scored(scores: Array, scoring: str | None, targets: Array) -> Array:
-    """Convert criterion values to the units of a scorer, greater is better; without a scorer, negate them."""
-    if scoring == "accuracy":
-        return 1.0 - scores
-    if scoring == "neg_root_mean_squared_error":
-        return -np.sqrt(scores)
-    if scoring == "r2":
-        return 1.0 - scores / float(targets.var(axis=1).mean())
-    return -scores
+def labels_for(scoring: Any, classes: NDArray[Any]) -> tuple[Any, ...]:
+    """Return the classes that a scorer sees: the user's own for a function, and if they are numbers.
+
+    A name such as ``f1`` needs numbers; other classes become 0, 1, ..., so that the second of two is positive.
+    """
+    plain = callable(scoring) or classes.dtype.kind in "biuf"
+    return tuple(classes.tolist()) if plain else ()
 
 
 def parameters_of(selection: Selection, in_gamma: bool) -> list[dict[str, Any]]:
@@ -148,11 +157,13 @@ def parameters_of(selection: Selection, in_gamma: bool) -> list[dict[str, Any]]:
     ]
 
 
-def cv_results(selection: Selection, scores: Array, in_gamma: bool) -> dict[str, Any]:
-    """Return the candidates in the form of ``cv_results_``; ``scores`` has one entry per candidate.
+def cv_results(held: HeldOut, in_gamma: bool) -> dict[str, Any]:
+    """Return the candidates in the form of ``cv_results_``, with the scores of the folds for k-CV.
 
     A parameter that the kernel of a candidate does not have is masked, as scikit-learn does.
     """
+    selection, scorer = held.selection, held.selection.request.method.scorer
+    scores = as_scored(held.surface, scorer).ravel()
     params = parameters_of(selection, in_gamma)
     names = dict.fromkeys(name for p in params for name in p)
     columns = {
@@ -163,7 +174,12 @@ def cv_results(selection: Selection, scores: Array, in_gamma: bool) -> dict[str,
         for name in names
     }
     ranks = np.array([1 + (scores > score).sum() for score in scores], dtype=np.int32)
-    return {**columns, "params": params, "mean_test_score": scores, "rank_test_score": ranks}
+    found = {**columns, "params": params, "mean_test_score": scores, "rank_test_score": ranks}
+    if held.by_fold is not None:
+        by_fold = as_scored(held.by_fold, scorer).reshape(len(params), -1).T
+        found |= {f"split{k}_test_score": values for k, values in enumerate(by_fold)}
+        found["std_test_score"] = by_fold.std(axis=0)
+    return found
 
 
 # --- folds ------------------------------------------------------------------------------------------

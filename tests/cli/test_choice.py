@@ -55,6 +55,8 @@ FLAGS = [
     "--criterion 5-KS --param eta=0.5",
     "--criterion 7-CV --param average=folds",
     "--loss zero-one",
+    "--scoring f1_macro",
+    "--target a --scoring neg_mean_absolute_error",
     "--ridge per-fold",
     "--learner krr --search pruned",
     "--learner svm --target code --drop y --task classification",
@@ -155,3 +157,21 @@ def test_few_rows() -> None:
     text = printed("--criterion", "3-CV", "--tau", "1")
     assert "2 candidates," in text
     assert np.isfinite(score_of_lines(text))
+
+
+def test_the_metric_that_chose_is_named() -> None:
+    """Scores are those of the scorer, greater is better; the estimator has the same."""
+    text = printed("--scoring", "f1_macro", *TAU)
+    found = json.loads(printed("--scoring", "f1_macro", *TAU, "--json"))
+    _, left = run_lines(text)
+    assert found["scoring"] == "f1_macro"
+    assert found["best"]["score"] == pytest.approx(left["model"].best_score_)
+    assert found["best"]["score"] == max(one["score"] for one in found["scores"])
+    assert f"f1_macro {found['best']['score']:.6g} (mean over 5 folds)" in text
+    assert "(squared loss)" in printed(*TAU)
+    typed = ["fit", "my.csv", "-o", "m.npz", *GRID, *TAU, "--scoring", "f1_macro"]
+    assert "f1_macro" in CliRunner().invoke(cli, typed).stdout
+    shown = CliRunner().invoke(cli, ["show", "m.npz"]).stdout
+    assert (
+        f"chosen by 5-CV average=folds loss=f1_macro, score {found['best']['score']:.6g}" in shown
+    )

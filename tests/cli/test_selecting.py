@@ -312,7 +312,7 @@ def test_the_table(here: Here) -> None:
     assert marked == best
     assert (
         f"choice: tau = {show_number(best['tau'])}, lam = {show_number(best['lam'])} "
-        f"(ridge n lam = {N * best['lam']:.4g}), score {best['score']:.6g}"
+        f"(ridge n lam = {N * best['lam']:.4g}), score {best['score']:.6g} (squared loss)"
     ) in lines
     assert sum(" s for 9 candidates, including the fit" in line for line in lines) == 1
 

@@ -137,5 +137,7 @@ def test_scorers_are_equal_by_name_and_survive_pickling() -> None:
 
 def test_an_unknown_name_is_refused_with_the_nearest() -> None:
     """The message is one line."""
-    with pytest.raises(ConfigError, match="unknown scorer 'rocauc'; did you mean 'roc_auc'"):
+    with pytest.raises(
+        ConfigError, match="scikit-learn has no scorer 'rocauc'; did you mean 'roc_auc'"
+    ):
         find_scorer("rocauc")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import oracles
 import pytest
+from kselect.selection.base_estimator import KernelSelectCV
 from oracles import Array
 from problems import bias_of
 from sklearn.base import clone
@@ -28,11 +29,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from kselect.core.method import Choice
 from kselect.selection.engine import select
-from kselect.selection.estimator import (
-    KernelSelectClassifierCV,
-    KernelSelectCV,
-    KernelSelectRegressorCV,
-)
+from kselect.selection.estimator import KernelSelectClassifierCV, KernelSelectRegressorCV
 from kselect.selection.request import Request, make_folds, make_kernels, make_lams, make_method
 from kselect.selection.sklearn_terms import EdgeWarning
 
@@ -266,9 +263,12 @@ def test_stratified_and_leave_one_out() -> None:
         ({"gamma": "wide"}, "gamma: 'wide' is not a number"),
         ({"gamma": 1, "kernel": "linear"}, "the linear kernel has no gamma"),
         ({"kernel": "precomputed"}, "kernel='precomputed' needs a square matrix, not .40,"),
-        ({"scoring": "r2"}, "scoring: 'r2' is not for classification"),
-        ({"scoring": "f1"}, "scoring: 'f1' has no closed form here"),
-        ({"scoring": len}, "scoring: a function has no closed form here"),
+        ({"scoring": "r2"}, "scoring: r2 is not for classification"),
+        ({"scoring": "f1_makro"}, "scikit-learn has no scorer 'f1_makro'; did you mean 'f1_macro'"),
+        ({"scoring": len}, "scoring: len cannot be computed from held-out predictions"),
+        ({"scoring": 3}, "scoring: write a name or a function, not"),
+        ({"scoring": "f1", "criterion": "ELOO"}, "a scorer takes the held-out predictions of folds"),
+        ({"scoring": "f1", "params": {"average": "points"}}, "a scorer is averaged over folds"),
         ({"scoring": "accuracy", "loss": "hinge"}, "scoring and loss set the same option"),
         ({"cv": KFold(5), "criterion": "ELOO"}, "ELOO has no folds"),
         ({"tau": "-1"}, "tau must be positive"),

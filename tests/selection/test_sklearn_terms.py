@@ -166,24 +166,57 @@ def test_groups_stay_together() -> None:
         KernelSelectRegressorCV(cv=numbers, **SMALL).fit(X, Y, groups=groups)
 
 
-def test_scoring_of_a_regression() -> None:
-    plain = KernelSelectRegressorCV(**SMALL).fit(X, Y)
-    for scoring, expected in (
-        ("neg_mean_squared_error", -plain.criterion_path_),
-        ("neg_root_mean_squared_error", -np.sqrt(plain.criterion_path_)),
-        ("r2", 1 - plain.criterion_path_ / Y.var()),
-    ):
-        model = KernelSelectRegressorCV(scoring=scoring, **SMALL).fit(X, Y)
-        np.testing.assert_allclose(model.cv_results_["mean_test_score"], expected.ravel())
-        assert model.best_params_ == plain.best_params_
-        assert model.best_score_ == expected.max()
+def test_scoring_of_a_regression_equals_grid_search_cv() -> None:
+    """Scores, their folds and the choice are those of scikit-learn's search over the same candidates."""
+    cv = KFold(4, shuffle=True, random_state=0)
+    model = KernelSelectRegressorCV("krr", scoring="r2", cv=cv, **SMALL).fit(X, Y)
+    params = model.cv_results_["params"]
+    for i, one in enumerate(params):
+        ridge = KernelRidge(kernel="rbf", gamma=1 / (2 * one["tau"]), alpha=len(X) * one["lam"])
+        theirs = cross_val_score(ridge, X, Y, cv=cv, scoring="r2")
+        mine = [model.cv_results_[f"split{k}_test_score"][i] for k in range(4)]
+        np.testing.assert_allclose(mine, theirs, atol=1e-9)
+        assert model.cv_results_["mean_test_score"][i] == pytest.approx(theirs.mean(), abs=1e-9)
+        assert model.cv_results_["std_test_score"][i] == pytest.approx(theirs.std(), abs=1e-9)
+    assert model.best_score_ == model.cv_results_["mean_test_score"].max()
+    assert model.cv_results_["rank_test_score"][model.best_index_] == 1
 
 
-def test_accuracy() -> None:
-    two = CLASSES > 0
-    model = KernelSelectClassifierCV(scoring="accuracy", **SMALL).fit(X, two)
-    held = model._held_out.decisions
-    assert model.best_score_ == pytest.approx(np.mean((held[0] > 0) == two))
+def test_scores_of_folds_without_a_scorer() -> None:
+    """The default criterion is the mean over rows; that of folds of equal size is the same."""
+    model = KernelSelectRegressorCV(**SMALL).fit(X, Y)
+    folds = [model.cv_results_[f"split{k}_test_score"] for k in range(5)]
+    np.testing.assert_allclose(np.mean(folds, axis=0), -model.criterion_path_.ravel())
+    without = KernelSelectRegressorCV(**{**SMALL, "criterion": "ELOO"}).fit(X, Y)
+    assert not any("split" in name for name in without.cv_results_)
+
+
+def test_a_function_may_score_and_gets_rows_and_classes() -> None:
+    """As scikit-learn's searches call it."""
+    names = np.array(["no", "yes"])[(CLASSES > 0).astype(int)]
+
+    def share(estimator: Any, some: Any, y: Any) -> float:
+        assert some.shape == (len(y), X.shape[1])
+        return float(np.mean(estimator.predict(some) == y))
+
+    mine = KernelSelectClassifierCV(scoring=share, **SMALL).fit(X, names)
+    named = KernelSelectClassifierCV(scoring="accuracy", **SMALL).fit(X, names)
+    assert mine.best_params_ == named.best_params_
+    assert mine.best_score_ == pytest.approx(named.best_score_)
+    # f1 needs a positive class: the second one.
+    f1 = KernelSelectClassifierCV(scoring="f1", **SMALL).fit(X, names)
+    assert f1.best_score_ == pytest.approx(
+        KernelSelectClassifierCV(scoring="f1", **SMALL).fit(X, CLASSES > 0).best_score_
+    )
+
+
+def test_accuracy_of_several_classes_is_that_of_the_predicted_class() -> None:
+    """It is the mean over the folds."""
+    model = KernelSelectClassifierCV(scoring="accuracy", **SMALL).fit(X, CLASSES)
+    held = model._held_out
+    right = codes(held.decisions) == CLASSES
+    each = [right[F].mean() for F in held.folds.members]
+    assert model.best_score_ == pytest.approx(np.mean(each))
 
 
 @pytest.mark.parametrize("classes", [2, 3])
