@@ -10,8 +10,10 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +79,9 @@ def write_gathered(
         here = {r.dataset for r in found.records}
         absent = {n: w for n, w in {**gone, **missing}.items() if n not in here}
         text = csv_text(COLUMNS, ([getattr(r, name) for name in COLUMNS] for r in found.records))
-        facts = manifest(experiment, found, sources, absent, known, text)
+        facts = manifest(
+            experiment, found, sources, absent, known, text, days_of(found.jobs, store)
+        )
         if found.records:
             store.write("records.csv", text)
         if found.jobs:
@@ -328,10 +332,11 @@ def manifest(
     missing: Mapping[str, str],
     environments: Mapping[str, Any],
     text: str,
+    days: Mapping[str, Collection[str]] = NO_FACTS,
 ) -> dict[str, Any]:
     """Return what the numbers depend on: environments, seed, checksums of the data and of every split.
 
-    ``text`` is the content of records.csv.
+    ``text`` is the content of records.csv, ``days`` has the days on which the jobs of an environment were written.
     """
     names = {r.dataset for r in found.records}
     data: dict[str, Any] = {
@@ -357,7 +362,10 @@ def manifest(
         absent -= gone
         if count := here[name] + gone:
             known = environments.get(name, {}) if name in here else before[name]
+            every = sorted({*before.get(name, {}).get("days", ()), *days.get(name, ())})
             machines[name] = {**known, "jobs": count}
+            if every:
+                machines[name]["days"] = [every[0], every[-1]]
     facts = {
         "experiment": experiment.name,
         "result_version": RESULT_VERSION,
@@ -372,6 +380,17 @@ def manifest(
         "records_sha256": sha256_of(text.encode()),
     }
     return {**facts, "checksum": sha256_of(json.dumps(facts, sort_keys=True).encode())}
+
+
+def days_of(jobs: Iterable[Job], store: Store) -> dict[str, set[str]]:
+    """Return the days (UTC, as 2026-01-31) on which the jobs of each environment were written."""
+    found: dict[str, set[str]] = {}
+    for job in jobs:
+        with suppress(OSError):  # the job was removed meanwhile
+            written = store.job_path(job.dataset, job.split).stat().st_mtime
+            day = datetime.fromtimestamp(written, UTC).date().isoformat()
+            found.setdefault(job.environment, set()).add(day)
+    return found
 
 
 def read_manifest(store: Store) -> dict[str, Any]:

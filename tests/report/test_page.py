@@ -45,6 +45,12 @@ FIGURES = (
 )
 # A small experiment with every element of a report.
 FEW = {"datasets": ("heart", "sonar", "a2a"), "splits": (0, 1)}
+from types import SimpleNamespace
+from typing import cast
+
+from kselect.report.head import facts
+from kselect.stats.sources import read_facts
+from kselect.stats.study import Study
 
 
 def report(folder: Path, spec: Experiment, records: Sequence[Record]) -> list[Path]:
@@ -305,3 +311,14 @@ def test_chapters_are_in_order_and_an_unknown_one_is_last() -> None:
         ("failures", CHAPTERS["failures"][0]),
         ("new", "New"),
     ]
+
+
+def test_the_head_says_when_and_with_what() -> None:
+    machine = {"jobs": 7, "python": "3.12", "packages": {"kselect": "1.2"}, "cpu": "one"}
+    days = {"days": ["2026-01-30", "2026-02-01"]}
+    for known, when in ((days, "; 2026-01-30 to 2026-02-01"), ({}, "")):
+        made = SimpleNamespace(facts=read_facts({"environments": {"abc": machine | known}}))
+        assert facts(cast(Study, made))[0] == (
+            "Computed with",
+            f"kselect 1.2; Python 3.12; one; 7 jobs{when}",
+        )
