@@ -19,6 +19,7 @@ from kselect.core.record import Record, record_keys
 from kselect.datasets.content import sha256_of
 from kselect.datasets.dataset import Source
 from kselect.grids import show_number
+from kselect.kernels.sums import families_of, is_sum
 from kselect.registry import REGISTRIES
 
 # Raise it whenever a change makes the same config give other numbers: old results are then not mixed in.
@@ -131,6 +132,8 @@ def protocol_facts(experiment: Experiment, dataset: str, data_sha256: str) -> di
         facts["reading"] = info.reading
     if experiment.scale_target != "none" and info.task == "regression":
         facts["scale-target"] = experiment.scale_target
+    if experiment.scorer:
+        facts["metric"] = experiment.scorer.error_name
     if experiment.search != "grid":  # the pruned search equals the grid up to rounding only
         facts["search"] = experiment.search
     return facts
@@ -168,7 +171,7 @@ def parts_of(experiment: Experiment, dataset: str, method: Method) -> Iterator[t
         yield "learner", dict(experiment.learners)[task].name
         if one.search:
             yield "search", one.search.name
-            yield "kernel", one.kernel
+            yield from (("kernel", name) for name in families_of(one.kernel))
         elif one.fixed:
             yield "kernel", one.fixed.name
         else:
@@ -188,6 +191,8 @@ def needed_facts(experiment: Experiment, dataset: str, method: Method) -> frozen
         if one.estimator:
             continue
         moves = one.search is not None
+        if is_sum(one.kernel):  # its families, and its starts
+            found |= {"kernels"} | ({"lam"} if experiment.lam.mode == "select" else set())
         if not (moves or one.at or one.everywhere or one.fixed):
             found |= {"kernels", "search"}
         # At a fixed lam the setting says all; the other values of the grid change nothing.

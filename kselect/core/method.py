@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
@@ -20,7 +21,7 @@ LamUnit = Literal["lam", "n lam", "C"]
 SearchName = Literal["grid", "pruned"]
 Params = tuple[tuple[str, Any], ...]
 # Parameters that are newer than stored records, which have their defaults: records leave those out.
-LATER = {"operator": "corrected"}
+LATER: Mapping[str, object] = {"operator": "corrected", "p": 1}
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Choice:
     @property
     def text(self) -> str:
         """Return name and parameters, as in ``quasi-newton(steps=10)``."""
-        own = ",".join(f"{k}={show(v)}" for k, v in self.params)
+        own = ",".join(f"{k}={show(v)}" for k, v in self.params if LATER.get(k) != v)
         return f"{self.name}({own})" if own else self.name
 
 
@@ -201,6 +202,8 @@ class Method:
         """Return the method for data sets of a task; in a regression its loss is the squared one."""
         scored_by = tuple((t, choice) for t, choice in self.scored_by if t == task)
         mine = replace(self, scored_by=scored_by)
+        if self.scorer:
+            return mine
         has_loss = "loss" in dict(self.params)
         return mine.with_params(loss=REGRESSION_LOSS) if task == "regression" and has_loss else mine
 
