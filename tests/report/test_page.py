@@ -8,6 +8,8 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from synthetic import (
@@ -24,8 +26,10 @@ from kselect.core.experiment import Experiment
 from kselect.core.method import Setting
 from kselect.core.record import Record
 from kselect.report.elements import Paragraph, Passage
+from kselect.report.head import facts
 from kselect.report.page import CHAPTERS, write_page, write_report
-from kselect.stats.sources import DataFile, Manifest, Published
+from kselect.stats.sources import DataFile, Manifest, Published, read_facts
+from kselect.stats.study import Study
 
 REASON = "404 from sonar_scale & no copy, 100 % lost"
 FACTS = Manifest(1, 90, 3, {"sonar": REASON}, (), (DataFile("heart", "<b>", "0123abc"),))
@@ -45,12 +49,6 @@ FIGURES = (
 )
 # A small experiment with every element of a report.
 FEW = {"datasets": ("heart", "sonar", "a2a"), "splits": (0, 1)}
-from types import SimpleNamespace
-from typing import cast
-
-from kselect.report.head import facts
-from kselect.stats.sources import read_facts
-from kselect.stats.study import Study
 
 
 def report(folder: Path, spec: Experiment, records: Sequence[Record]) -> list[Path]:

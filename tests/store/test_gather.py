@@ -24,12 +24,12 @@ from kselect.store.gather import (
     check_leftover,
     csv_text,
     gather,
-    read_manifest,
     read_rows,
     stored_records,
     write_gathered,
 )
 from kselect.store.jobs import Store
+from kselect.store.manifest import read_manifest
 
 
 @pytest.fixture
