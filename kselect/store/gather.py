@@ -29,7 +29,7 @@ from kselect.errors import StoreError, printable
 from kselect.files import locked
 from kselect.store.environment import digest
 from kselect.store.jobs import Store, listed
-from kselect.store.manifest import days_of, read_manifest
+from kselect.store.manifest import days_of, make_manifest, read_manifest
 
 SECONDS_COLUMNS = ("dataset", "split", "environment", "search", "test")
 READERS: dict[str, Callable[[str], Any]] = {
