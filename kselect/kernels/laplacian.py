@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from kselect.kernels.base import Kernel, Points, kernel, powers_around
+from kselect.kernels.base import Kernel, Points, kernel, median_apart, powers_around
 from kselect.numerics.linalg import Array
 
 
@@ -25,11 +25,17 @@ class Laplacian(Kernel):
 
     width: float
     grids: ClassVar[Mapping[str, str]] = {"width": "2^-3:2^9"}
+    semidefinite: ClassVar[bool] = True
 
     @staticmethod
     def around(points: Points) -> Mapping[str, str]:
         """Return the width from 2^-4 to 2^8 times the median distance."""
         return {"width": powers_around(manhattan_distances(points), 4, 8)}
+
+    @staticmethod
+    def typical(points: Points) -> Mapping[str, float]:
+        """Return the median L1 distance, with which the width is compared."""
+        return {"width": median_apart(manhattan_distances(points))}
 
     @staticmethod
     def shared(points: Points) -> object:
@@ -38,9 +44,11 @@ class Laplacian(Kernel):
 
     def gram(self, points: Points) -> Array:
         """Return the kernel matrix; values below 1e-100 are zero, as in the Gaussian kernel."""
-        K = np.exp(np.maximum(manhattan_distances(points) / -self.width, -300.0))
+        K: Array = manhattan_distances(points) / -self.width
+        np.maximum(K, -300.0, out=K)
+        np.exp(K, out=K)
         K *= K > 1e-100
-        return np.asarray(K)
+        return K
 
     def regularised(self) -> tuple[float, ...]:
         r"""Return ``eta = 1 / width``, the factor of the distance."""

@@ -8,17 +8,19 @@ names the candidates that it excludes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 
 from kselect.core.grid_point import BestPoint, GridPoint
-from kselect.core.method import Method
+from kselect.core.method import Choice, Method
 from kselect.errors import ConfigError
 from kselect.kernels import Kernel, Points
+from kselect.kernels.base import warm
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import LEARNERS
 from kselect.learners.factor import Factor, factorise
@@ -26,9 +28,9 @@ from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import LOSSES
-from kselect.search import pruned_hinge, pruned_square
+from kselect.search import pruned_gradients, pruned_hinge, pruned_square
 from kselect.search.grid import NUMERICAL, Demand, Results, search_grid
-from kselect.search.pruned_grid import BestPair, FoldedGrid, Pruned, Way, Work, order_of
+from kselect.search.pruned_grid import BestPair, FoldedGrid, Pruned, Way, Work, in_threads, order_of
 from kselect.search.training_context import TrainingContext
 
 PrunedLearner = Literal["smooth-hinge", "krr", "lssvm"]
@@ -40,11 +42,13 @@ PRUNED_LOSSES: dict[PrunedLearner, str] = {
 }
 # The criteria that are exact cross-validation; for the square loss a Newton step is exact.
 EXACT = {"smooth-hinge": ("k-CV",), "krr": ("k-CV", "k-Newton"), "lssvm": ("k-CV",)}
+SQUARED = tuple(learner for learner, loss in PRUNED_LOSSES.items() if loss == "squared")
 # Rows whose distances give the most promising width.
 SAMPLED = 500
 # Bytes of factors that are kept for later searches.
 ROOM = 2**30
-Watch = Callable[[int, int], None]
+# Told the number of kernels done and their total; a true answer ends the search.
+Watch = Callable[[int, int], bool | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,13 +56,15 @@ class Minimum:
     """The best grid point, how much was fitted to find it, and what is known of the surface.
 
     ``scores`` (kernels, ridges) is exact for everything within the slack of the best, and not a number where a pair
-    was dropped. ``held_out`` are the predictions (1, n) of the choice without each row's fold.
+    was dropped. ``held_out`` are the predictions (1, n) of the choice without each row's fold. ``seen`` is the
+    number of kernels that were looked at, in the order of the visit.
     """
 
     found: BestPoint
     work: Work
     scores: Array
     held_out: Array
+    seen: int
 
 
 def search_pruned(context: TrainingContext, demand: Demand, n_jobs: int = 1) -> Results:
@@ -77,13 +83,9 @@ def search_pruned(context: TrainingContext, demand: Demand, n_jobs: int = 1) -> 
 
 
 def prunes(context: TrainingContext, method: Method) -> bool:
-    """Return whether the bounds hold for a method: an exact k-CV with the loss of the learner."""
-    params = dict(method.params)
+    """Return whether the bounds serve a method in this context: one target, ridges to select, whole kernels."""
     return (
-        method.criterion in EXACT.get(context.learner.name, ())
-        and not method.scored_by
-        and params["loss"] == PRUNED_LOSSES.get(context.learner.name)  # type: ignore[call-overload]
-        and params["average"] == "points"
+        bounds_hold(context.learner, method)
         and context.ridges.mode == "select"
         and len(context.targets) == 1
         and context.columns is None
@@ -91,6 +93,22 @@ def prunes(context: TrainingContext, method: Method) -> bool:
         and method.folds is not None
         and isinstance(context.folds(method.folds), Folds)
     )
+
+
+def bounds_hold(learner: Choice, method: Method) -> bool:
+    """Return whether the bounds hold for a method: an exact k-CV with the loss of the learner."""
+    params = dict(method.params)
+    return (
+        method.criterion in EXACT.get(learner.name, ())
+        and not method.scored_by
+        and params["loss"] == PRUNED_LOSSES.get(learner.name)  # type: ignore[call-overload]
+        and params["average"] == "points"
+    )
+
+
+def keeps_few_matrices(learner: str, n: int) -> bool:
+    """Return whether a search by bounds never has more than three n by n matrices, the distances among them."""
+    return learner in SQUARED and pruned_gradients.keeps_few_matrices(n)
 
 
 def find_minimum(
@@ -101,31 +119,38 @@ def find_minimum(
     n_jobs: int = 1,
     watch: Watch = lambda done, total: None,
     shares: bool = False,
+    start: int | None = None,
 ) -> Minimum | None:
     """Return the best grid point of exact k-fold cross-validation with its fit; None if a candidate failed.
 
     Everything within a factor of ``1 + slack`` of the best keeps its exact score. The score of the choice comes
-    from its own path, so that it does not depend on the way of the search or on the number of threads. A search
-    that ``shares`` the context with others keeps the factors of its kernels for them.
+    from its own path, or from training without each of its folds if there are many rows, so that it does not depend
+    on the number of threads. A search that ``shares`` the context with others keeps the factors of its kernels for
+    them. The kernels are tried outward from ``start`` (default: the most promising one), until ``watch`` ends the
+    search.
     """
     assert k is not None
     folds = context.partition(k)
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
-            chosen = select_minimum(context, folds, slack, n_jobs, watch, shares)
+            chosen = select_minimum(context, folds, slack, n_jobs, watch, shares, start)
             if chosen.excluded:
                 return None
             point = GridPoint(context.kernels[chosen.kernel], context.lams[chosen.ridge])
             problem = context.problem(point.kernel, np.array([point.lam]))
             path = LEARNERS[context.learner.name].path(problem, **dict(context.learner.params))
-            held = path.held_out(folds)
+            held = path.held_out(folds) if chosen.held is None else np.empty_like(chosen.held)
+            if chosen.held is not None:
+                held[:, order_of(folds)] = chosen.held
             loss = LOSSES[PRUNED_LOSSES[context.learner.name]]  # type: ignore[index]
             scores = np.full((len(context.kernels), len(context.lams)), np.nan)
             for pair, total in chosen.totals.items():
                 scores[pair] = total / context.n
             score = float(loss(context.targets[0], held[0]).mean())
             scores[chosen.kernel, chosen.ridge] = score
-            return Minimum(BestPoint(point, score, (path.fit(),)), chosen.work, scores, held)
+            return Minimum(
+                BestPoint(point, score, (path.fit(),)), chosen.work, scores, held, chosen.seen
+            )
     except NUMERICAL:
         return None
 
@@ -137,13 +162,15 @@ def select_minimum(
     n_jobs: int = 1,
     watch: Watch = lambda done, total: None,
     shares: bool = False,
+    start: int | None = None,
 ) -> Pruned:
     """Sort the rows by fold, and select from the kernels outward from the most promising one."""
     learner: PrunedLearner = context.learner.name  # type: ignore[assignment]
     order = order_of(folds)
-    points = Points(context.X[order])
-    for kind in {type(kernel) for kernel in context.kernels}:
-        kind.shared(points)
+    X = context.X[order]
+    points = Points(X[:, order] if any(kernel.pairwise for kernel in context.kernels) else X)
+    del X
+    warm(points, context.kernels)
     factors = [partial(factor_of, context, kernel, order) for kernel in context.kernels]
     return select_exactly(
         [partial(kernel.gram, points) for kernel in context.kernels],
@@ -152,8 +179,9 @@ def select_minimum(
         Folds.from_numbers(folds.numbers[order]),
         learner,
         ridge=context.ridge,
-        start=most_promising(context.kernels, points),
+        start=most_promising(context.kernels, points) if start is None else start,
         factors=factors if shares else None,
+        unproven={i: k.name for i, k in enumerate(context.kernels) if not k.semidefinite},
         slack=slack,
         n_jobs=n_jobs,
         watch=watch,
@@ -197,6 +225,7 @@ def select_exactly(
     h: float = 0.05,
     start: int | None = None,
     factors: Sequence[Callable[[], Factor]] | None = None,
+    unproven: Mapping[int, str] = MappingProxyType({}),
     slack: float = 0.0,
     n_jobs: int = 1,
     watch: Watch = lambda done, total: None,
@@ -206,6 +235,7 @@ def select_exactly(
     ``grams[i]()`` is the i-th kernel matrix; it is not copied if its rows are already in fold order. The kernels
     are tried outward from ``start`` (default: the middle one); a good kernel early on drops more of the others.
     ``factors`` give the kernels' factors in fold order if other searches need them too (square loss only).
+    ``unproven`` names kernels that may not be positive semidefinite; these are tested if there are many rows.
     """
     if learner == "smooth-hinge" and not np.isin(y, (-1.0, 1.0)).all():
         raise ConfigError("smooth-hinge is for two classes, labelled -1 and +1")
@@ -225,20 +255,14 @@ def select_exactly(
             best.add(kernel, partial(in_fold_order, grams[kernel], folds), way_of(kernel))
 
     every = outward(len(grams) // 2 if start is None else start, len(grams))
+    if learner in SQUARED and factors is None and pruned_gradients.serves(grid.n):
+        ordered = [partial(in_fold_order, gram, folds) for gram in grams]
+        return pruned_gradients.search(ordered, every, best, unproven, n_jobs, watch)
+    done = 0
     for done, _ in enumerate(in_threads(visit, every, n_jobs), 1):
-        watch(done, len(every))
-    return best.found()
-
-
-def in_threads(visit: Callable[[int], None], kernels: Sequence[int], n_jobs: int) -> Iterator[None]:
-    """Visit the kernels in order, each by the next free thread."""
-    if n_jobs == 1:
-        yield from map(visit, kernels)
-        return
-    from joblib import Parallel, delayed
-
-    parallel = Parallel(n_jobs, prefer="threads", return_as="generator", batch_size=1)
-    yield from parallel(delayed(visit)(kernel) for kernel in kernels)
+        if watch(done, len(every)):
+            break
+    return replace(best.found(), seen=done)
 
 
 def outward(start: int, count: int) -> list[int]:

@@ -12,11 +12,12 @@ import numpy as np
 from kselect.errors import ConfigError, brief
 from kselect.files import require_writable, write_named
 from kselect.grids import show_number
+from kselect.kernels import Kernel
 from kselect.kernels.ard import FeatureWidths
 from kselect.numerics.linalg import Array
 
 if TYPE_CHECKING:
-    from kselect.selection.engine import Selection
+    from kselect.selection.result import Selection
 
 INCHES_PER_CELL = 0.42
 KINDS = ("png", "pdf", "svg")
@@ -44,8 +45,8 @@ def draw_surface(found: Selection, path: Path, data: str = "", names: Sequence[s
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    if isinstance(found.kernel, FeatureWidths):
-        draw_bars(axes, found, found.kernel, data, names)
+    if found.kernel.learned:
+        draw_bars(axes, found, data, names)
     else:
         draw_cells(figure, axes, found, data)
     target = io.BytesIO()
@@ -80,18 +81,27 @@ def draw_cells(figure: Any, axes: Any, found: Selection, data: str) -> None:
     bar.minorticks_off()
     draw_border(axes, nearly_best(scores))
     request = found.request
-    names = [";".join(map(show_number, k.parameters.values())) or k.name for k in request.kernels]
+    several = len(request.families) > 1
+    names = [row_name(k, several) for k in request.kernels]
     axes.set_xticks(range(len(request.lams)), map(show_number, request.lams), rotation=90)
     axes.set_yticks(range(len(names)), names)
     axes.tick_params(labelsize=8)
     axes.set_xlabel("lam")
-    axes.set_ylabel(", ".join(found.kernel.parameters) or "kernel")
+    named = "" if several else ", ".join(found.kernel.parameters)
+    axes.set_ylabel(named or "kernel")
     row, column = found.position
     axes.plot([column], [row], "o", ms=11, mfc="none", mec=CHOICE, mew=2.2, label="the choice")
     add_legend(figure, axes, missing=bool(np.isnan(scores).any()))
-    best = ", ".join(filter(None, (found.kernel.text, f"lam={show_number(found.lam)}")))
+    name = found.kernel.name if several else ""
+    best = ", ".join(filter(None, (name, found.kernel.text, f"lam={show_number(found.lam)}")))
     heading = f"{found.request.method.label}, {found.request.learner.name}: {best}"
     axes.set_title("\n".join(filter(None, (data, heading))), fontsize=10, parse_math=False)
+
+
+def row_name(kernel: Kernel, several: bool) -> str:
+    """Return the values of a kernel's parameters, with its name if there are several kernels."""
+    values = ";".join(f"{v:.4g}" for v in kernel.parameters.values())
+    return " ".join(filter(None, (kernel.name if several or not values else "", values)))
 
 
 def colour_scale(scores: Array) -> tuple[Any, bool]:
@@ -158,20 +168,24 @@ def add_legend(figure: Any, axes: Any, missing: bool) -> None:
 # --- relevances -------------------------------------------------------------------------------------
 
 
-def draw_bars(
-    axes: Any, found: Selection, kernel: FeatureWidths, data: str, names: Sequence[str]
-) -> None:
-    """Draw the relevance of each feature as a bar, the most relevant on top."""
-    shares = 100.0 * kernel.relevances()
+def draw_bars(axes: Any, found: Selection, data: str, names: Sequence[str]) -> None:
+    """Draw the relevance of each feature, or the weight of each kernel of a sum, as a bar, the largest on top."""
+    kernel, what = found.kernel, "share of all widths (%)"
+    if isinstance(kernel, FeatureWidths):
+        shares = 100.0 * kernel.relevances()
+        every = [brief(names[j]) if names else f"feature {j + 1}" for j in range(len(shares))]
+    else:
+        shares, what = np.array(list(kernel.parameters.values())), "weight"
+        every = [brief(name) for name in kernel.parameters]
     order = sorted(range(len(shares)), key=lambda j: -shares[j])[:MOST_BARS]
     axes.barh(range(len(order)), shares[order], color="#0072B2", height=0.7)
-    labels = [brief(names[j]) if names else f"feature {j + 1}" for j in order]
+    labels = [every[j] for j in order]
     # Names are plain text: a dollar sign must not start a formula.
     axes.set_yticks(range(len(order)), labels, parse_math=False)
     axes.set_ylim(len(order) - 0.4, -0.6)
     axes.tick_params(labelsize=8)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.set_xlabel("share of all widths (%)")
+    axes.set_xlabel(what)
     more = f", the first {MOST_BARS} of {len(shares)}" if len(shares) > MOST_BARS else ""
     heading = f"{found.request.method.label}, {kernel.name} kernel{more}"
     axes.set_title("\n".join(filter(None, (data, heading))), fontsize=10, parse_math=False)

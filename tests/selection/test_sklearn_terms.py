@@ -53,7 +53,8 @@ def test_grids_of_any_kind(tau: Any) -> None:
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_auto_follows_the_data(scale: float) -> None:
     """Rescaled features get rescaled widths and the same choice."""
-    model = KernelSelectRegressorCV(lam=[0.01, 0.1]).fit(scale * X, Y)
+    grid = {"kernel": "gaussian", "lam": [0.01, 0.1], "ensemble": 1}
+    model = KernelSelectRegressorCV(**grid).fit(scale * X, Y)
     assert model.criterion_path_.shape == (15, 2)
     powers = np.log2([p["tau"] for p in model.cv_results_["params"][::2]])
     centre = round(np.log2(np.median([d for d in pairwise(scale * X) if d > 0])))
@@ -96,6 +97,23 @@ def test_gamma_is_scikit_learns(kernel: str, ours: str) -> None:
 def test_gamma_by_name(gamma: str, value: float) -> None:
     model = KernelSelectRegressorCV(kernel="rbf", gamma=gamma, lam=0.01).fit(X, Y)
     assert model.best_params_["gamma"] == pytest.approx(value)
+
+
+@pytest.mark.parametrize("learner", ["lssvm", "krr", "smooth-hinge"])
+def test_precomputed_is_searched_by_bounds_like_its_kernel(learner: str) -> None:
+    """The search by bounds sorts the rows by fold; a kernel matrix is sorted along both axes.
+
+    The choice is the lowest of the whole surface, and that of the kernel itself.
+    """
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(60, 3))
+    y = np.where(rows @ [1.0, -2.0, 0.5] + 0.5 * rng.normal(size=60) > 0, "a", "b")
+    K = np.exp(-((rows[:, None] - rows[None]) ** 2).sum(axis=-1) / 64.0)
+    model = KernelSelectClassifierCV(kernel="precomputed", learner=learner).fit(K, y)
+    assert -model.best_score_ == pytest.approx(model.criterion_path_.min(), rel=1e-9)
+    same = KernelSelectClassifierCV(kernel="gaussian", tau=32, learner=learner).fit(rows, y)
+    assert model.best_params_["lam"] == same.best_params_["lam"]
+    assert model.best_score_ == pytest.approx(same.best_score_, rel=1e-8)
 
 
 @pytest.mark.parametrize("learner", ["krr", "lssvm"])
