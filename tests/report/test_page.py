@@ -65,7 +65,8 @@ def test_the_files(full: Path) -> None:
     assert found == {
         *(f"tables/{t}.{kind}" for t in tables for kind in ("csv", "tex", "md")),
         *(f"figures/{name}.{kind}" for name in FIGURES for kind in ("pdf", "png", "svg")),
-        *(f"figures/{name}-narrow.svg" for name in FIGURES),
+        *(f"figures/{name}-narrow.{kind}" for name in FIGURES for kind in ("pdf", "svg")),
+        *(f"tables/{name}.csv" for name in ("choices", "choices-zero-one", "eta-sweep")),
         *(f"report-data/{name}.js" for name in data_names()),
         *(f"tables/claims.{kind}" for kind in ("csv", "tex", "md")),
         *("tables/table1-pairs.csv", "tables/table1-zero-one-pairs.csv", "report.html"),
@@ -94,7 +95,7 @@ def test_two_reports_are_the_same_bytes_and_the_paths_are_returned(tmp_path: Pat
     first, second = (report(tmp_path / name, spec, records) for name in "ab")
     for a, b in zip(first, second, strict=True):
         assert a.read_bytes() == b.read_bytes(), a.name
-    assert len(first) == 34 + 10 + 4
+    assert len(first) == 34 + 10 + 4 + 5 + 3
 
 
 def test_figure_files_have_one_page_and_no_date(full: Path) -> None:
