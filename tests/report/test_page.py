@@ -89,6 +89,7 @@ def test_an_experiment_without_a_paper_has_no_chapters_about_one(tmp_path: Path)
     assert "Published and ours" not in page
 
 
+@pytest.mark.usefixtures("pictures_alone")
 def test_two_reports_are_the_same_bytes_and_the_paths_are_returned(tmp_path: Path) -> None:
     spec = full_experiment(**FEW)
     records = full_records(spec)
@@ -265,6 +266,7 @@ def fields(r: Record) -> dict[str, object]:
     return {k: getattr(r, k) for k in ("part", "criterion", "params", "loss", "setting", "metric")}
 
 
+@pytest.mark.usefixtures("pictures_alone")
 def test_some_of_the_records_give_a_report(tmp_path: Path) -> None:
     spec = full_experiment(**FEW)
     records = full_records(spec)
