@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from kselect.errors import ConfigError
 from kselect.grids import show_number
@@ -61,6 +60,8 @@ class Ard(Kernel):
 
         Values up to 2e-100 are zero, as in the Gaussian kernel and for the same reasons.
         """
+        from scipy.spatial.distance import cdist  # slow to import
+
         theta = self.vector()
         if points.X.shape[1] != len(theta):
             raise ConfigError(f"{len(theta)} thetas for rows of {points.X.shape[1]} features")

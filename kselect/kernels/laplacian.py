@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from kselect.kernels.base import Kernel, Points, kernel, powers_around
 from kselect.numerics.linalg import Array
@@ -15,6 +14,8 @@ from kselect.numerics.linalg import Array
 
 def manhattan_distances(points: Points) -> Array:
     """Return ``sum_j |x_j - z_j|`` for all pairs, computed once."""
+    from scipy.spatial.distance import cdist  # slow to import
+
     return points.memo.once("cityblock", lambda: np.asarray(cdist(points.X, points.Z, "cityblock")))
 
 

@@ -91,12 +91,13 @@ class ScatteredFactor(KernelFactor):
     ``place`` is each row's position in the core, -1 for rows outside it.
     """
 
-    def __init__(self, K: Array, core: Index) -> None:
+    def __init__(self, K: Array, core: Index, *, blocks: bool = True) -> None:
         self.kappa = np.diagonal(K).copy()
         self.core = core
         self.place = np.full(len(K), -1, dtype=np.intp)
         self.place[core] = np.arange(len(core))
-        self.inner = whole_factor(K[np.ix_(core, core)]) if len(core) else None
+        inside = K[np.ix_(core, core)]
+        self.inner = whole_factor(inside, blocks=blocks) if len(core) else None
         inner = self.inner.eigenvalues if self.inner else self.kappa[:0]
         self.eigenvalues: Array = np.sort(np.concatenate([self.kappa[self.place < 0], inner]))[::-1]
 
@@ -164,8 +165,10 @@ class ScatteredFactor(KernelFactor):
 Factor = SpectralFactor | TridiagonalFactor | CholeskyFactor | ThinFactor | ScatteredFactor
 
 
-def factorise(K: Array, ridges: int | None = None) -> Factor:
+def factorise(K: Array, ridges: int | None = None, *, blocks: bool = True) -> Factor:
     """Return the cheapest factor that is exact to rounding, for a number of ridges (None: many).
+
+    Without ``blocks`` it is to serve products with vectors.
 
     Scattered: the core is the rows with a neighbour, if these are a minority, as for a narrow Gaussian kernel.
     Entries below ``eps min K_ii / n`` are dropped, which is below rounding in the 2-norm. If the first row has many
@@ -180,7 +183,7 @@ def factorise(K: Array, ridges: int | None = None) -> Factor:
     if np.count_nonzero(np.abs(K[0]) > limit) <= 1 + CORE_SHARE * n:
         core = np.flatnonzero(np.count_nonzero(np.abs(K) > limit, axis=1) > 1)
         if len(core) <= CORE_SHARE * n:
-            return ScatteredFactor(K, core)
+            return ScatteredFactor(K, core, blocks=blocks)
     if ridges is not None and ridges <= FEW:
         return CholeskyFactor(K, factorise)
     most = int(THIN_SHARE * n)
@@ -191,4 +194,4 @@ def factorise(K: Array, ridges: int | None = None) -> Factor:
             columns = np.zeros((n, rank))
             columns[pivots] = np.tril(factor)[:, :rank]
             return ThinFactor(columns)
-    return whole_factor(K)
+    return whole_factor(K, blocks=blocks)

@@ -152,10 +152,11 @@ class SharedFits:
 
 def solve_all(factor: Factor, gammas: Array, targets: Array, bias: bool) -> SharedFits:
     """Return the fits of all targets: ``alpha = P y`` and ``b = p^T y / (1^T p)``."""
-    alpha = np.array([factor.solve(gammas, y) for y in targets])
     if not bias:
+        alpha = factor.solve_each(gammas, targets)
         return SharedFits(gammas, alpha, np.zeros(alpha.shape[:2]), np.zeros(alpha.shape[1:]))
-    p = factor.solve(gammas, np.ones_like(targets[0]))
+    solved = factor.solve_each(gammas, np.vstack([targets, np.ones_like(targets[:1])]))
+    alpha, p = solved[:-1], solved[-1]
     total = p.sum(axis=1)
     b = np.array([(p @ y) / total for y in targets])
     alpha -= b[:, :, None] * p
@@ -258,10 +259,12 @@ def put_errors(errors: Array, fit: SharedFits, blocks: Array, folds: Index, ridg
             out[:] = np.linalg.solve(blocks, right)
         except np.linalg.LinAlgError:
             raise TrialError("a fold block is singular") from None
-    else:
+    else:  # scipy holds the interpreter's lock in its call, which is shorter than one of ours without the lock
+        from scipy.linalg.lapack import dposv as solve
+
         parts = (blocks.reshape(-1, m, m), right.reshape(-1, m, q), out.reshape(-1, m, q))
         for block, b, x in zip(*parts, strict=True):
-            _, x[:], failed = dposv(block.T, b, overwrite=True)
+            _, x[:], failed = solve(block.T, b, lower=True, overwrite_a=True)
             if failed:
                 raise TrialError("a fold block is singular")
     errors[:, ridges[:, None, None], folds] = out.transpose(3, 1, 0, 2)

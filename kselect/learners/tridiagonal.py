@@ -37,10 +37,13 @@ from kselect.numerics.linalg import EPS, Array, Index
 
 # The reduction of n rows rounds by less than this many roundings of the largest eigenvalue per row.
 UNSURE = 4.0
-# From this number of rows on, the tridiagonal form is cheaper than the eigendecomposition.
-REDUCED = 300
+# From this number of rows on, the tridiagonal form is cheaper than the eigendecomposition: with blocks, and for
+# products with vectors only. (Blocks also take compiled code, whose import is not worth it for few rows.)
+REDUCED, REDUCED_ALONE = 300, 180
 # Reflectors of a block, and in place of the scale 0 of a reflector that does nothing.
 BLOCK, TINY = 32, 1e-290
+# 1 above the diagonal of a block, else 0.
+ABOVE = np.triu(np.ones((BLOCK, BLOCK)), 1)
 # Rows of a matrix that are mirrored at once.
 STRIP = 256
 # Steps of the power method for the norm of an inverse; it only says which predictions are in doubt.
@@ -115,10 +118,23 @@ class TridiagonalFactor(KernelFactor):
         for i, factor in enumerate(self.factors(every)):
             mine = place == i
             inner[mine] = dpttrs(*factor, inner[mine].T).T
+        return self._back(inner)
+
+    def solve_each(self, gammas: Array, right: Array) -> Array:
+        """Return ``G v`` for every row v of ``right`` and every ridge, (len(right), n_ridges, n)."""
+        if not self.answers(gammas):
+            return self.spectral.solve_each(gammas, right)
+        along = self._along(right)
+        inner = [dpttrs(*factor, along.T).T for factor in self.factors(gammas)]
+        solved = self._back(np.concatenate(inner))
+        return solved.reshape(len(gammas), len(right), self.n).swapaxes(0, 1)
+
+    def _back(self, rows: Array) -> Array:
+        """Return ``Q v`` for every row, which may be overwritten."""
         if self.blocks_expected or "across" in self.__dict__:
-            return np.asarray(inner @ self.across)
-        self.reflectors.apply(inner, back=True)
-        return inner if self.order is None else inner.take(self.order, 1)
+            return np.asarray(rows @ self.across)
+        self.reflectors.apply(rows, back=True)
+        return rows if self.order is None else rows.take(self.order, 1)
 
     def _along(self, v: Array) -> Array:
         """Return ``Q^T v`` for one vector, or for every row of v."""
@@ -196,9 +212,10 @@ class Reflectors:
         for start in range(0, len(scales), BLOCK):
             some = slice(start, min(start + BLOCK, len(scales)))
             V = rows[some, start + 1 :].copy()
-            V[:, : len(V)] = np.triu(V[:, : len(V)])
+            above = ABOVE[: len(V), : len(V)]
+            V[:, : len(V)] *= above
             np.fill_diagonal(V, 1.0)
-            inverse = np.triu(V @ V.T)
+            inverse = (V @ V.T) * above
             inverse.ravel()[:: len(V) + 1] = 1.0 / np.maximum(scales[some], TINY)
             self.blocks.append((V, np.linalg.inv(inverse)))
 
@@ -309,6 +326,13 @@ class CholeskyFactor(KernelFactor):
         return self._inverses[gamma]
 
 
-def whole_factor(K: Array) -> SpectralFactor | TridiagonalFactor:
-    """Return the cheaper factor of a whole matrix for all its ridges, which depends on its number of rows."""
-    return SpectralFactor.of(K) if len(K) < REDUCED else TridiagonalFactor(K)
+def whole_factor(K: Array, *, blocks: bool = True) -> SpectralFactor | TridiagonalFactor:
+    """Return the cheaper factor of a whole matrix for all its ridges, which depends on its number of rows.
+
+    Without ``blocks`` it is to serve products with vectors.
+    """
+    if len(K) < (REDUCED if blocks else REDUCED_ALONE):
+        return SpectralFactor.of(K)
+    factor = TridiagonalFactor(K)
+    factor.blocks_expected = blocks
+    return factor

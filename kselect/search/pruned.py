@@ -214,7 +214,8 @@ def select_exactly(
         if learner == "smooth-hinge":
             return partial(pruned_hinge.judge, h=h)
         known = factors and factors[kernel]
-        return partial(pruned_square.judge, factorise=(lambda _: known()) if known else factorise)
+        alone = partial(factorise, blocks=False)
+        return partial(pruned_square.judge, factorise=(lambda _: known()) if known else alone)
 
     def visit(kernel: int) -> None:
         with np.errstate(divide="raise", invalid="raise", over="raise"):

@@ -268,13 +268,13 @@ def bias_shifts(K: Array, grid: FoldedGrid, gammas: Array) -> tuple[Array, Array
     deviation = float(spread.mean(axis=1).max()) * grid.n / (grid.n - int(grid.sizes.max()))
     diagonal = np.diagonal(K) + gammas[:, None]
     sums = np.abs(K).sum(axis=1) - np.abs(np.diagonal(K))
+    least = (diagonal - sums).min(axis=1)
+    known = np.flatnonzero(least > 0)
+    low = ((1.0 - sums / least[known, None]) / diagonal[known]).min(axis=1)
+    known, low = known[low > 0], low[low > 0]
+    e = (1.0 - least[known] * low) / (1.0 + least[known] * low)
     shift = np.full(len(gammas), np.inf)
-    for i, d in enumerate(diagonal):
-        least = float((d - sums).min())
-        low = float(((1.0 - sums / least) / d).min()) if least > 0 else 0.0
-        if low > 0:
-            e = (1.0 - least * low) / (1.0 + least * low)
-            shift[i] = e / (1.0 - e) * deviation
+    shift[known] = e / (1.0 - e) * deviation
     return shift, spread
 
 

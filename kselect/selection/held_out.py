@@ -22,7 +22,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp, softmax
 from threadpoolctl import threadpool_limits
 
 from kselect.datasets.registry import Task
@@ -156,6 +155,8 @@ def codes(values: Array) -> Index:
 
 def probabilities(slope: float, decisions: Array) -> Array:
     """Return (rows, classes) probabilities from (rows, q) decision values; the first largest is the prediction."""
+    from scipy.special import softmax  # slow to import
+
     likely: Array = softmax(slope * per_class(decisions.T), axis=0).T
     predicted = codes(decisions.T)
     # Decision values may differ by less than probabilities can show: there the prediction gets the last bit.
@@ -185,6 +186,8 @@ def fit_slope(decisions: ArrayLike, targets: ArrayLike) -> float:
 
 def minimise(F: Array, T: Array) -> float:
     """Minimise the cross-entropy against targets T by Newton's method, from slope 0."""
+    from scipy.special import softmax  # slow to import
+
     a, value = 0.0, cross_entropy(0.0, F, T)
     for _ in range(STEPS):
         p = softmax(a * F, axis=0)
@@ -207,5 +210,7 @@ def minimise(F: Array, T: Array) -> float:
 
 def cross_entropy(a: float, F: Array, T: Array) -> float:
     """Return ``-mean_i sum_c T_ci log p_c(f_i)``."""
+    from scipy.special import logsumexp  # slow to import
+
     z = a * F
     return float((logsumexp(z, axis=0) - (T * z).sum(axis=0)).mean())
