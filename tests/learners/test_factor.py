@@ -67,6 +67,17 @@ def inverses(K: Array) -> Array:
     return np.array([np.linalg.inv(K + g * np.eye(len(K))) for g in GAMMAS])
 
 
+def test_the_choice_depends_on_what_is_asked_for() -> None:
+    """For products with vectors only, the tridiagonal form serves smaller matrices."""
+    K = Gaussian(4.0).gram(Points(rows(200, 6)))
+    assert type(factorise(K)) is SpectralFactor
+    alone = factorise(K, blocks=False)
+    assert type(alone) is TridiagonalFactor and not alone.blocks_expected
+    assert type(factorise(K[:60, :60], blocks=False)) is SpectralFactor
+    scattered = factorise(Gaussian(1.0).gram(Points(with_close_pairs())), blocks=False)
+    assert isinstance(scattered, ScatteredFactor) and scattered.inner is not None
+
+
 def test_solve_and_diagonal_are_those_of_the_inverse(case: tuple[Array, Factor]) -> None:
     K, factor = case
     v = stream(0, "v").normal(size=len(K))
@@ -78,6 +89,10 @@ def test_solve_and_diagonal_are_those_of_the_inverse(case: tuple[Array, Factor])
         assert off.max() <= tolerance(K)
         each = factor.solve(GAMMAS, np.tile(v, (len(GAMMAS), 1)))
         assert (np.abs(each - G @ v).max(axis=1) / scale).max() <= tolerance(K)
+        right = np.array([v, 1.0 + v[::-1]])
+        together = factor.solve_each(GAMMAS, right)
+        for one, solved in zip(right, together, strict=True):
+            assert np.abs(solved - factor.solve(GAMMAS, one)).max() <= tolerance(K) * scale.max()
     diagonal = np.diagonal(G, axis1=1, axis2=2)
     assert np.abs(factor.diagonal(GAMMAS) / diagonal - 1).max() <= tolerance(K) * 10
 
