@@ -1,8 +1,8 @@
 """The pruned search: the minimum of exact k-fold cross-validation, without a score for every candidate.
 
 The bounds hold for k-CV with the hinge loss of the smoothed-hinge SVM and the squared loss of KRR and LSSVM. Other
-losses, learners and criteria, a fixed ridge and several targets are searched on the grid. So is a method with a
-candidate that fails, because the grid names the candidates that it excludes.
+losses, learners and criteria, and a fixed ridge are searched on the grid; so are several targets of the
+smoothed-hinge SVM, and a method with a candidate that fails, because the grid names what it excludes.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Minimum:
     """The best grid point, how much was fitted to find it, and what is known of the surface.
 
     ``scores`` (kernels, ridges) is exact for everything within the slack of the best, and not a number where a pair
-    was dropped. ``held_out`` are the predictions (1, n) of the choice without each row's fold.
+    was dropped. ``held_out`` are the predictions (q, n) of the choice without each row's fold.
     """
 
     found: BestPoint
@@ -84,7 +84,7 @@ def prunes(context: TrainingContext, method: Method) -> bool:
         and params["loss"] == PRUNED_LOSSES.get(context.learner.name)  # type: ignore[call-overload]
         and params["average"] == "points"
         and context.ridges.mode == "select"
-        and len(context.targets) == 1
+        and (len(context.targets) == 1 or context.learner.name != "smooth-hinge")
         and context.columns is None
     )
 
@@ -113,15 +113,19 @@ def find_minimum(
                 return None
             point = GridPoint(context.kernels[chosen.kernel], context.lams[chosen.ridge])
             problem = context.problem(point.kernel, np.array([point.lam]))
-            path = LEARNERS[context.learner.name].path(problem, **dict(context.learner.params))
-            held = path.held_out(folds)
+            learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
+            each = range(len(context.targets))
+            paths = [learner.path(problem.of_target(t, problem.lams), **params) for t in each]
+            held = np.array([path.held_out(folds)[0] for path in paths])
             loss = LOSSES[PRUNED_LOSSES[context.learner.name]]  # type: ignore[index]
             scores = np.full((len(context.kernels), len(context.lams)), np.nan)
             for pair, total in chosen.totals.items():
-                scores[pair] = total / context.n
-            score = float(loss(context.targets[0], held[0]).mean())
+                scores[pair] = total / context.targets.size
+            values = zip(context.targets, held, strict=True)
+            score = float(np.mean([loss(y, f).mean() for y, f in values]))
             scores[chosen.kernel, chosen.ridge] = score
-            return Minimum(BestPoint(point, score, (path.fit(),)), chosen.work, scores, held)
+            fits = tuple(path.fit() for path in paths)
+            return Minimum(BestPoint(point, score, fits), chosen.work, scores, held)
     except NUMERICAL:
         return None
 
@@ -143,7 +147,7 @@ def select_minimum(
     factors = [partial(factor_of, context, kernel, order) for kernel in context.kernels]
     return select_exactly(
         [partial(kernel.gram, points) for kernel in context.kernels],
-        context.targets[0][order],
+        context.targets[:, order],
         np.array(context.lams),
         Folds.from_numbers(folds.numbers[order]),
         learner,
@@ -184,7 +188,7 @@ def most_promising(kernels: Sequence[Kernel], points: Points) -> int:
 
 def select_exactly(
     grams: Sequence[Callable[[], Array]],
-    y: Array,
+    targets: Array,
     lams: Array,
     folds: Folds,
     learner: PrunedLearner,
@@ -199,14 +203,15 @@ def select_exactly(
 ) -> Pruned:
     """Return the kernel and ridge of the lowest k-fold error: hinge loss (smooth-hinge) or squared loss.
 
+    ``targets`` is one target (n,), or several (q, n) with the squared loss, whose errors are averaged.
     ``grams[i]()`` is the i-th kernel matrix; it is not copied if its rows are already in fold order. The kernels
     are tried outward from ``start`` (default: the middle one); a good kernel early on drops more of the others.
     ``factors`` give the kernels' factors in fold order if other searches need them too (square loss only).
     """
-    if learner == "smooth-hinge" and not np.isin(y, (-1.0, 1.0)).all():
+    if learner == "smooth-hinge" and not np.isin(targets, (-1.0, 1.0)).all():
         raise ConfigError("smooth-hinge is for two classes, labelled -1 and +1")
     lams = np.asarray(lams, dtype=np.float64)
-    grid = FoldedGrid.of(y, lams, folds, ridge, bias=learner == "lssvm")
+    grid = FoldedGrid.of(targets, lams, folds, ridge, bias=learner == "lssvm")
     best = BestPair(grid, slack)
 
     def way_of(kernel: int) -> Way:
@@ -214,8 +219,11 @@ def select_exactly(
         if learner == "smooth-hinge":
             return partial(pruned_hinge.judge, h=h)
         known = factors and factors[kernel]
-        alone = partial(factorise, blocks=False)
-        return partial(pruned_square.judge, factorise=(lambda _: known()) if known else alone)
+
+        def make(blocks: bool, K: Array) -> Factor:
+            return known() if known else factorise(K, blocks=blocks)
+
+        return partial(pruned_square.judge, make=make)
 
     def visit(kernel: int) -> None:
         with np.errstate(divide="raise", invalid="raise", over="raise"):

@@ -40,9 +40,9 @@ class GammaRange:
 
 @dataclass(frozen=True, eq=False)
 class FoldedGrid:
-    """The data that all kernels share: the targets in fold order, the ridges and the fold sizes."""
+    """The data that all kernels share: the targets (q, n) in fold order, the ridges and the fold sizes."""
 
-    y: Array
+    targets: Array
     lams: Array
     sizes: Index
     ridge: RidgeMode
@@ -50,11 +50,16 @@ class FoldedGrid:
 
     @classmethod
     def of(
-        cls, y: Array, lams: Array, folds: Folds, ridge: RidgeMode, *, bias: bool = False
+        cls, targets: Array, lams: Array, folds: Folds, ridge: RidgeMode, *, bias: bool = False
     ) -> FoldedGrid:
-        """Sort the rows: first fold 0, then fold 1, ..."""
+        """Sort the rows of one target (n,) or several: first fold 0, then fold 1, ..."""
         sizes = np.array([len(F) for F in folds.members], dtype=np.intp)
-        return cls(y[order_of(folds)], lams, sizes, ridge, bias)
+        return cls(np.atleast_2d(targets)[:, order_of(folds)], lams, sizes, ridge, bias)
+
+    @property
+    def y(self) -> Array:
+        """The first target."""
+        return np.asarray(self.targets[0])
 
     @property
     def n(self) -> int:
@@ -131,7 +136,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Pruned:
-    """The pair with the lowest error: its positions among kernels and ridges, and the mean loss over rows.
+    """The pair with the lowest error: its positions among kernels and ridges, and its mean loss.
 
     ``totals`` has the summed loss of every pair within the slack of the best one.
     """
@@ -228,4 +233,4 @@ class BestPair:
             why = f": {excluded[0][1]}" if excluded else ""
             raise TrialError(f"no kernel and ridge of the grid has a finite score{why}")
         pair = min(near, key=lambda one: (near[one], one))
-        return Pruned(*pair, near[pair] / self.grid.n, self.work, excluded, near)
+        return Pruned(*pair, near[pair] / self.grid.targets.size, self.work, excluded, near)

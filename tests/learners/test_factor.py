@@ -72,10 +72,12 @@ def test_the_choice_depends_on_what_is_asked_for() -> None:
     K = Gaussian(4.0).gram(Points(rows(200, 6)))
     assert type(factorise(K)) is SpectralFactor
     alone = factorise(K, blocks=False)
-    assert type(alone) is TridiagonalFactor and not alone.blocks_expected
+    assert type(alone) is TridiagonalFactor
+    assert not alone.blocks_expected
     assert type(factorise(K[:60, :60], blocks=False)) is SpectralFactor
     scattered = factorise(Gaussian(1.0).gram(Points(with_close_pairs())), blocks=False)
-    assert isinstance(scattered, ScatteredFactor) and scattered.inner is not None
+    assert isinstance(scattered, ScatteredFactor)
+    assert scattered.inner is not None
 
 
 def test_solve_and_diagonal_are_those_of_the_inverse(case: tuple[Array, Factor]) -> None:

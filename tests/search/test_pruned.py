@@ -426,6 +426,48 @@ def test_it_finds_what_the_grid_finds(learner: str, loss: str, ridge: Any) -> No
         np.testing.assert_allclose(a.fits[0].alpha, b.fits[0].alpha, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("learner", ["krr", "lssvm"])
+@pytest.mark.parametrize("typical", [0.0, 1e9])
+def test_several_targets_share_a_search(
+    typical: float, learner: PrunedLearner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mean over targets is lowest where the surface is, with iterations and with blocks."""
+    monkeypatch.setattr(pruned_square, "TYPICAL", typical)
+    X, _ = data("random", 41)
+    codes = np.floor(1.5 * (1 + X[:, 0]) + 0.3 * X[:, 1]).clip(0, 2)
+    targets = np.where(codes == np.arange(3)[:, None], 1.0, -1.0)
+    folds = numbered(np.random.default_rng(1), 41, 4, False)
+    for ridge in RIDGES:
+        scores = np.mean([surface(X, y, WIDTHS, folds, learner, ridge) for y in targets], axis=0)
+        found = select_exactly(
+            grams(X, WIDTHS), targets, LAMS, folds, learner, ridge=ridge, slack=0.2
+        )
+        assert_lowest(found, scores)
+        near = np.argwhere(scores <= 1.2 * scores.min())
+        assert len(near) > 1
+        for pair in map(tuple, near.tolist()):
+            assert found.totals[pair] / targets.size == pytest.approx(scores[pair], rel=1e-7)
+        assert found.work.folds < 0.5 * len(WIDTHS) * len(LAMS) * 4
+
+
+@pytest.mark.parametrize("learner", ["krr", "lssvm"])
+def test_several_classes_as_on_the_grid(learner: str) -> None:
+    """The choice, the score and the fits of three classes equal those of the grid search."""
+    X, _ = rows(45)
+    codes = np.argsort(np.argsort(X[:, 0])) // 15
+    one = side(learner, n=45, y=np.where(codes == np.arange(3)[:, None], 1.0, -1.0))
+    method = k_cv("squared", 5)
+    a = best_in(search_pruned(one, {method: (SELECTED,)}), method)
+    b = best_in(OVER_GRID["grid"](one, {method: (SELECTED,)}), method)
+    assert (a.point, len(a.fits)) == (b.point, 3)
+    assert a.score == pytest.approx(b.score, rel=1e-12)
+    for mine, other in zip(a.fits, b.fits, strict=True):
+        np.testing.assert_allclose(mine.alpha, other.alpha, rtol=1e-8, atol=1e-9)
+    minimum = find_minimum(one, 5)
+    assert minimum is not None
+    assert minimum.held_out.shape == one.targets.shape
+
+
 def test_the_score_is_that_of_retraining() -> None:
     """The score of KRR is that of models retrained from scratch."""
     one, method = side("krr"), k_cv("squared")
@@ -452,14 +494,14 @@ def test_kernels_without_a_width_start_in_the_middle() -> None:
         ({}, replace(k_cv("hinge"), scored_by=(("classification", Choice("krr")),))),
         ({"ridges": LamGrid(LAMS_SEARCH, "fixed")}, k_cv("hinge")),
         ({"learner": "lssvm"}, k_cv("hinge")),
-        ({"learner": "krr", "y": np.ones((2, 30))}, k_cv("squared")),
+        ({"y": np.ones((2, 30))}, k_cv("hinge")),
         ({"learner": "krr", "columns": object()}, k_cv("squared")),
     ],
 )
 def test_unsupported_methods_are_not_searched_by_bounds(
     changed: dict[str, Any], method: Method
 ) -> None:
-    """No other loss, average, criterion or learner, fixed ridge, several targets, or columns."""
+    """No other loss, average, criterion or learner, fixed ridge, several targets of a hinge, or columns."""
     assert not prunes(side(**changed), method)
 
 
