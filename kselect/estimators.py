@@ -178,7 +178,7 @@ class Fitter:
 
     def score(self, point: Params, k: int) -> float:
         """Return the mean over k folds of the mean loss on the fold that is held out."""
-        losses, folds = np.empty(self.context.n), self.context.folds(k)
+        losses, folds = np.empty(self.context.n), self.context.partition(k)
         for held_out in folds.members:
             rest: Index = np.delete(np.arange(self.context.n, dtype=np.intp), held_out)
             found = self.predict(point, rest, self.context.X[held_out])

@@ -14,7 +14,7 @@ from kselect.core.record import describe_exclusions
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import brief
 from kselect.grids import show_number
-from kselect.kernels.ard import Ard
+from kselect.kernels.ard import FeatureWidths
 from kselect.learners import LEARNERS
 from kselect.selection.columns import USUAL_COLUMNS
 from kselect.selection.engine import Selection
@@ -94,7 +94,7 @@ def choice_facts(chosen: Chosen) -> dict[str, Any]:
 def relevance_facts(found: Selection) -> dict[str, Any]:
     """Return share and width per feature number of a learned kernel, the most relevant first."""
     kernel = found.kernel
-    if not isinstance(kernel, Ard):
+    if not isinstance(kernel, FeatureWidths):
         return {}
     shares, theta = kernel.relevances().tolist(), kernel.vector().tolist()
     every = [
@@ -103,7 +103,7 @@ def relevance_facts(found: Selection) -> dict[str, Any]:
     return {"relevances": every, "state": found.best.state, **dict(found.best.point.tuned)}
 
 
-def by_relevance(kernel: Ard) -> list[int]:
+def by_relevance(kernel: FeatureWidths) -> list[int]:
     """Return the indices of the features, the most relevant first."""
     shares = kernel.relevances()
     return sorted(range(len(shares)), key=lambda j: -shares[j])
@@ -115,7 +115,9 @@ def by_relevance(kernel: Ard) -> list[int]:
 def describe(chosen: Chosen, flags: Mapping[str, Any]) -> str:
     """Return the output of ``select``."""
     found, kernel, names = chosen.found, chosen.found.kernel, chosen.data.preparation.names
-    table = relevance_lines(kernel, names) if isinstance(kernel, Ard) else score_lines(found)
+    table = (
+        relevance_lines(kernel, names) if isinstance(kernel, FeatureWidths) else score_lines(found)
+    )
     python = [f"  {line}" for line in python_lines(chosen, flags)]
     lines = [*data_lines(chosen.data), model_line(found), "", *table, ""]
     return "\n".join([*lines, *choice_lines(chosen), "", "fit it:", *python])
@@ -146,7 +148,7 @@ def model_line(found: Selection) -> str:
 def choice_lines(chosen: Chosen) -> Iterator[str]:
     """Yield the choice, its held-out quality, warnings, and the time."""
     found, kernel, size = chosen.found, chosen.found.kernel, chosen.found.scores.size
-    if isinstance(kernel, Ard):
+    if isinstance(kernel, FeatureWidths):
         zeros = sum(value == 0.0 for value in kernel.theta)
         parts = [f"{len(kernel.theta)} widths, {zeros} of them zero"]
     else:
@@ -187,7 +189,7 @@ def score_lines(found: Selection) -> list[str]:
     return ["  ".join(f"{c:>{w}}" for c, w in zip(line, widths, strict=True)) for line in table]
 
 
-def relevance_lines(kernel: Ard, names: Sequence[str]) -> list[str]:
+def relevance_lines(kernel: FeatureWidths, names: Sequence[str]) -> list[str]:
     """Return one line per feature, the most relevant first: its share of all widths, its width, a bar."""
     shares, theta = kernel.relevances(), kernel.vector()
     order = by_relevance(kernel)

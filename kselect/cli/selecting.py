@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ import click
 
 from kselect.cli.choice import as_object, data_lines, describe
 from kselect.cli.choosing import choose, read_file, request_of, search_flag, split_parameter
+from kselect.cli.contenders import contender_lines, contender_objects
 from kselect.cli.flags import PATH, SelectionCommand, selection_options
 from kselect.criteria import find_criterion
 from kselect.datasets.table.raw_table import decision_lines
@@ -21,6 +22,7 @@ from kselect.grids import show_number
 from kselect.learners import LEARNERS
 from kselect.numerics.linalg import Array
 from kselect.selection.compare import CriteriaComparison, compare
+from kselect.selection.contenders import Contender, FailedContender, contend
 from kselect.selection.engine import edges_of_choice
 from kselect.selection.own_data import OwnData
 from kselect.selection.request import Request
@@ -31,6 +33,7 @@ Examples:
   kselect select my.csv --target price
   kselect select my.csv --drop id --categorical zip --missing drop
   kselect select my.csv --compare
+  kselect select my.csv --compare 5-CV --contenders
   kselect select my.svm.bz2 --learner krr --criterion ELOO --tau 2^-4:2^10 --lam 10^-6:10^0
   kselect select my.csv --learner smooth-hinge --tau 2^-15:2^15 --lam 2^-15:2^15:2
   kselect select my.csv --kernel ard --criterion FLKL --plot relevances.png
@@ -55,9 +58,19 @@ A GRID is 0.5,1,2 or 2^-6:2^8 (every power) or 2^-15:2^15:2 (every second) or 1e
     flag_value=USUAL,
     help=f"Compare criteria with an outer cross-validation. [without CRITERIA: {USUAL}]",
 )
+@click.option(
+    "--contenders",
+    is_flag=True,
+    help="With --compare: also linear models, SVC or SVR, random forest and gradient boosting.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def select_command(
-    file: Path, plot: Path | None, as_json: bool, compare: str | None, **flags: Any
+    file: Path,
+    plot: Path | None,
+    as_json: bool,
+    compare: str | None,
+    contenders: bool,
+    **flags: Any,
 ) -> None:
     """Choose the kernel and the ridge for the rows of FILE.
 
@@ -65,8 +78,10 @@ def select_command(
     (.gz, .bz2, .xz, .zip); - is the standard input.
     """
     if compare:
-        click.echo(compare_criteria(file, compare, flags, as_json))
+        click.echo(compare_criteria(file, compare, flags, as_json, contenders))
         return
+    if contenders:
+        raise ConfigError("--contenders sets other learners next to criteria: add --compare")
     flags["search"] = search_flag(flags, plot, as_json)
     if plot:
         from kselect.selection.surface import check_plot
@@ -83,8 +98,10 @@ def select_command(
 # --- comparing criteria -------------------------------------------------------------------------------
 
 
-def compare_criteria(file: Path, labels: str, flags: Mapping[str, Any], as_json: bool) -> str:
-    """Return the comparison as a table, or as a JSON object."""
+def compare_criteria(
+    file: Path, labels: str, flags: Mapping[str, Any], as_json: bool, contenders: bool
+) -> str:
+    """Return the comparison as a table, or as a JSON object, with other learners if asked for."""
     if flags["folds"] is not None:
         raise ConfigError("--compare draws its own folds: leave out --folds")
     if flags["backend"] == "dask":
@@ -108,9 +125,15 @@ def compare_criteria(file: Path, labels: str, flags: Mapping[str, Any], as_json:
 
     requests = [request_for(one, data.X) for one in asked]
     found = compare(data, partial(request_for, asked[0]), [r.method for r in requests])
+    ours = found.criteria[0]
+    others: Sequence[Contender | FailedContender] = ()
+    if contenders:
+        others = contend(data, ours.decisions, found.outer, flags["seed"], flags["n_jobs"])
     if as_json:
-        return json.dumps(comparison_object(found, data))
-    return "\n".join(comparison_lines(found, data, requests[0]))
+        more = {"contenders": contender_objects(others)} if contenders else {}
+        return json.dumps(comparison_object(found, data) | more)
+    lines = [*comparison_lines(found, data, requests[0])]
+    return "\n".join([*lines, "", *contender_lines(others, ours)] if contenders else lines)
 
 
 def flags_per_criterion(labels: str, flags: Mapping[str, Any], n: int) -> Iterator[dict[str, Any]]:
@@ -135,7 +158,7 @@ def comparison_lines(found: CriteriaComparison, data: OwnData, request: Request)
     yield f"{request.learner.name}, {request.kernels[0].name} kernel"
     yield ""
     quality = found.criteria[0].quality
-    measure = f"{quality.measure} ({found.outer} outer folds)"
+    measure = f"{quality.measure} ({len(found.outer.members)} outer folds)"
     table = [("criterion", "choice", "score", measure, "seconds")]
     for line in found.criteria:
         point, quality = line.best.point, line.quality

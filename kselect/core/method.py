@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
@@ -11,6 +12,7 @@ from kselect.grids import show_number
 if TYPE_CHECKING:
     from kselect.datasets.registry import Task
     from kselect.kernels import Kernel
+    from kselect.numerics.scorers import Scorer
 
 TABLE = "table"
 REGRESSION_LOSS = "squared"
@@ -19,7 +21,7 @@ LamUnit = Literal["lam", "n lam", "C"]
 SearchName = Literal["grid", "pruned"]
 Params = tuple[tuple[str, Any], ...]
 # Parameters that are newer than stored records, which have their defaults: records leave those out.
-LATER = {"operator": "corrected"}
+LATER: Mapping[str, object] = {"operator": "corrected", "p": 1}
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Choice:
     @property
     def text(self) -> str:
         """Return name and parameters, as in ``quasi-newton(steps=10)``."""
-        own = ",".join(f"{k}={show(v)}" for k, v in self.params)
+        own = ",".join(f"{k}={show(v)}" for k, v in self.params if LATER.get(k) != v)
         return f"{self.name}({own})" if own else self.name
 
 
@@ -144,6 +146,7 @@ class Method:
     on_test : it takes the grid point with the lowest test error, which no method may know.
     estimator : a class of another package, which is fitted instead; ``criterion`` is its import path then, and
         ``folds`` belong to its grid.
+    scorer : scores the held-out predictions of k-CV in place of a loss; ``params`` have its name as the loss.
     """
 
     label: str
@@ -164,6 +167,7 @@ class Method:
     column: str = ""
     on_test: bool = False
     estimator: Estimator | None = None
+    scorer: Scorer | None = None
 
     loss: str = field(init=False, repr=False, compare=False)
     """The loss that the criterion averages, empty if it has no such parameter."""

@@ -18,6 +18,8 @@ from kselect.learners.base import WORDS, Path
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Mask
 from kselect.numerics.losses import LOSSES, Loss
+from kselect.numerics.splits import Splits, tested_rows, weights_of
+from kselect.numerics.weights import mean_loss
 from kselect.registry import Part, Registry, read_parameters
 
 Aggregation = Literal["points", "folds"]
@@ -34,6 +36,8 @@ class Criterion(Part):
     names the kernels that it supports; None means all. ``guards`` returns, under the name of each guard, the
     ridges that the guard excludes; the search reports these names as the reasons of infinite scores. ``remarks``
     says for a kernel what the criterion amounts to there; every table that searches this kernel shows the remark.
+    ``weighted`` says whether the criterion is defined for rows of different weights, ``refits`` whether it takes
+    splits that are no partition of the rows.
     """
 
     need: type[Any]
@@ -42,15 +46,27 @@ class Criterion(Part):
     reconstructed: str = ""
     guards: GuardFunction | None = None
     remarks: Remarks = ()
+    weighted: bool = False
+    refits: bool = False
 
     def label(self, folds: int | None) -> str:
         """Return the label for a number of folds: ``k-KS`` with 5 folds is ``5-KS``."""
         return "-".join(str(folds) if part == "k" else part for part in self.name.split("-"))
 
     def misfits(
-        self, name: str, learner: Learner, kernels: Iterable[str], columns: bool = False
+        self,
+        name: str,
+        learner: Learner,
+        kernels: Iterable[str],
+        columns: bool = False,
+        weights: bool = False,
     ) -> Iterator[str]:
-        """Yield the reasons why the criterion does not work with a learner or with one of the kernels."""
+        """Yield the reasons why the criterion does not work with a learner, one of the kernels or weights."""
+        if weights and not self.weighted:
+            takers = [c.name for c in CRITERIA.values() if c.weighted]
+            yield f"{name} has no form for weights of rows or classes; {', '.join(takers)} have one"
+        if weights and not learner.weighted:
+            yield f"the learner {learner.name} takes no weights of rows or classes"
         if learner.lacks(self.need, columns=columns):
             where = " on Nystrom columns" if columns else ""
             yield f"{name} needs {WORDS[self.need]}, which {learner.name} does not have{where}"
@@ -77,19 +93,24 @@ def criterion(
     reconstructed: str = "",
     guards: GuardFunction | None = None,
     remarks: Remarks = (),
+    weighted: bool = False,
+    refits: bool = False,
     registry: Registry[Criterion] = CRITERIA,
 ) -> Callable[[F], F]:
     """Register ``function(path[, folds], *, parameter=default...)`` under the name that tables use.
 
     The annotation of the first argument says what the criterion needs of a learner. ``reconstructed`` says which
     part of the criterion is our reconstruction because the defining paper could not be obtained; every table
-    shows it.
+    shows it. ``weighted`` says that it averages losses with the weights of the rows, ``refits``
+    that it takes splits that are no partition of the rows.
     """
 
     def register(function: F) -> F:
         takes_folds = "folds" in inspect.signature(function).parameters
         own = (name, function, paper, read_parameters(function), need_of(name, function))
-        found = Criterion(*own, takes_folds, kernels, reconstructed, guards, remarks)
+        found = Criterion(
+            *own, takes_folds, kernels, reconstructed, guards, remarks, weighted, refits
+        )
         registry.add(name, found)
         return function
 
@@ -138,17 +159,16 @@ def find_criterion(label: str) -> tuple[Criterion, int | None]:
 
 def empirical_risk(path: Path, loss: Loss) -> Array:
     """Return ``R_emp = (1/n) sum_i V(y_i, f(x_i))`` on the training rows for every ridge."""
-    risk: Array = LOSSES[loss](path.problem.y, path.decision()).mean(axis=-1)
-    return risk
+    return mean_loss(LOSSES[loss](path.problem.y, path.decision()), path.problem.weights)
 
 
 def fold_error(
-    path: Path, predicted: Array, folds: Folds, loss: Loss, average: Aggregation
+    path: Path, predicted: Array, folds: Folds | Splits, loss: Loss, average: Aggregation
 ) -> Array:
-    """Return the mean loss of held-out predictions (n_ridges, n) for every ridge.
+    """Return the mean loss of held-out predictions (n_ridges, tested rows) for every ridge.
 
     ``points`` averages over all rows (icml2014, ijcai2018), ``folds`` over the folds' means (ecml2014, tcyb2018).
     """
-    values = LOSSES[loss](path.problem.y, predicted)
-    error: Array = folds.average(values) if average == "folds" else values.mean(axis=-1)
-    return error
+    values = LOSSES[loss](path.problem.y[tested_rows(folds)], predicted)
+    weights = weights_of(folds, path.problem.weights)
+    return folds.average(values, weights) if average == "folds" else mean_loss(values, weights)

@@ -11,28 +11,34 @@ from kselect.criteria.bif import bouligand_cross_validation, guards
 from kselect.kernels.nystrom import draw_landmarks, project
 from kselect.learners.base import HeldOutSquares, Path, Problem, Series
 from kselect.learners.problem import Matrix
+from kselect.learners.refits import held_out
 from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import Loss
+from kselect.numerics.splits import Splits
 
 Estimate = Literal["exact", "nystrom", "projection"]
 
 
-@criterion("k-CV", paper="all five papers")
+@criterion("k-CV", paper="all five papers", weighted=True, refits=True)
 def cross_validation(
-    path: Path, folds: Folds, *, loss: Loss = "squared", average: Aggregation = "points"
+    path: Path, folds: Folds | Splits, *, loss: Loss = "squared", average: Aggregation = "points"
 ) -> Array:
     r"""Exact k-fold cross-validation error: the mean loss of the held-out predictions.
 
     ``average: points`` is (1/n) sum_i V(y_i, f_{-F(i)}(x_i)) (icml2014, ijcai2018); ``folds`` is the mean of the
-    folds' means (ecml2014, tcyb2018). The two differ only if the folds differ in size.
+    folds' means (ecml2014, tcyb2018). The two differ only if the folds differ in size. With weights of the rows,
+    all means are weighted.
     """
-    if loss == "squared" and isinstance(path, HeldOutSquares):
+    if loss == "squared" and isinstance(path, HeldOutSquares) and isinstance(folds, Folds):
         sums = path.held_out_squares(folds)
-        sizes = np.array([len(F) for F in folds.members])
+        weights = path.problem.weights
+        sizes = np.array(
+            [len(F) if weights is None else weights.values[F].sum() for F in folds.members]
+        )
         means = sums / sizes if average == "folds" else sums * (len(sizes) / folds.n)
         return np.asarray(means.mean(axis=-1))
-    return fold_error(path, path.held_out(folds), folds, loss, average)
+    return fold_error(path, held_out(path, folds), folds, loss, average)
 
 
 def stability(problem: Problem, estimate: Estimate = "exact", c: float = 1.0) -> float:
@@ -68,11 +74,11 @@ def row_squares(matrix: Matrix, estimate: Estimate, c: float) -> Array:
     return np.asarray(np.einsum("ij,ij->i", V @ (V.T @ V), V))
 
 
-@criterion("k-CVKS", paper="tcyb2018; the same as k-KS of ecml2014")
-@criterion("k-KS", paper="ecml2014, section 5; tcyb2018 calls it k-CVKS")
+@criterion("k-CVKS", paper="tcyb2018; the same as k-KS of ecml2014", refits=True)
+@criterion("k-KS", paper="ecml2014, section 5; tcyb2018 calls it k-CVKS", refits=True)
 def kernel_stability(
     path: Path,
-    folds: Folds,
+    folds: Folds | Splits,
     *,
     eta: float = 1.0,
     loss: Loss = "squared",

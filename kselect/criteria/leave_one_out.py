@@ -13,6 +13,7 @@ from kselect.criteria.base import criterion
 from kselect.errors import TrialError
 from kselect.learners.base import LeaveOneOut
 from kselect.numerics.linalg import Array
+from kselect.numerics.weights import mean_loss
 
 LeaveOneOutForm = Literal["press", "error", "smoothed"]
 DEGREE = "for a polynomial kernel Omega is degree^2 / 2, which is reconstructed"
@@ -41,7 +42,7 @@ def bayesian_regularisation(path: LeaveOneOut) -> Array:
     return score
 
 
-@criterion("ELOO", paper="ecml2014, tcyb2018, icml2014; Cawley 2006")
+@criterion("ELOO", paper="ecml2014, tcyb2018, icml2014; Cawley 2006", weighted=True)
 def exact_leave_one_out(
     path: LeaveOneOut, *, form: LeaveOneOutForm = "press", slope: float = 10.0
 ) -> Array:
@@ -50,13 +51,13 @@ def exact_leave_one_out(
     ``press``: (1/n) sum e_i^2; ``error``: (1/n) sum 1[y_i f_{-i} <= 0]; ``smoothed``: the error with its step
     replaced with the logistic function 1 / (1 + exp(slope y_i f_{-i})).
     """
-    y, held = path.problem.y, path.loo()
+    y, held, weights = path.problem.y, path.loo(), path.problem.weights
     if form == "press":
-        return np.asarray(np.square(y - held).mean(axis=-1))
+        return mean_loss(np.square(y - held), weights)
     if not np.isin(y, (-1.0, 1.0)).all():
         raise TrialError(f"ELOO form {form!r} needs labels -1 and +1")
     margin = y * held
     if form == "error":
-        return np.asarray((margin <= 0).mean(axis=-1))
+        return mean_loss((margin <= 0).astype(np.float64), weights)
     # The logistic function written as a hyperbolic tangent cannot overflow.
-    return np.asarray((0.5 - 0.5 * np.tanh(0.5 * slope * margin)).mean(axis=-1))
+    return mean_loss(0.5 - 0.5 * np.tanh(0.5 * slope * margin), weights)

@@ -81,7 +81,9 @@ def generalised_cross_validation(path: HatMatrix) -> Array:
     return np.asarray(np.square(residual / freedom[:, None]).mean(axis=-1))
 
 
-@criterion("k-Newton", paper="in none of the papers: the limit of ijcai2018's series")
+@criterion(
+    "k-Newton", paper="in none of the papers: the limit of ijcai2018's series", weighted=True
+)
 def newton_cross_validation(
     path: NewtonStep, folds: Folds, *, loss: Loss = "squared", average: Aggregation = "points"
 ) -> Array:

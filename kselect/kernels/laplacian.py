@@ -9,14 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from kselect.kernels.base import Kernel, Points, kernel, powers_around
-from kselect.numerics.linalg import Array
+from kselect.numerics.linalg import Array, absolute_differences
 
 
 def manhattan_distances(points: Points) -> Array:
     """Return ``sum_j |x_j - z_j|`` for all pairs, computed once."""
-    from scipy.spatial.distance import cdist  # slow to import
-
-    return points.memo.once("cityblock", lambda: np.asarray(cdist(points.X, points.Z, "cityblock")))
+    return points.memo.once("cityblock", lambda: absolute_differences(points.X, points.Z))
 
 
 @kernel("laplacian", paper="in none of the papers")

@@ -172,23 +172,31 @@ def memoised(method: M) -> M:
     return cast(M, cached)
 
 
+def nothing() -> None:
+    """Prepare nothing."""
+
+
 @dataclass(frozen=True)
 class Learner(Part):
     """A registered learner.
 
     ``low_rank`` makes its paths from the columns of an approximated kernel. ``loss`` is the learner's own,
-    which cross-validation averages by default.
+    which cross-validation averages by default. ``weighted`` says whether its paths use the weights of a problem.
+    ``prepare`` does what its paths would do once per machine; call it before anything is timed.
     """
 
     tasks: frozenset[str]
     low_rank: Callable[..., Path] | None
     loss: Loss = "squared"
+    weighted: bool = False
+    prepare: Callable[[], None] = nothing
 
     def path(self, problem: Problem, **params: Any) -> Path:
         """Return the path of a problem."""
         make = self.function if problem.columns is None else self.low_rank
         if make is None:
             raise ConfigError(f"the learner {self.name} does not work with Nystrom columns")
+        problem.learn = Again(self, tuple(sorted(params.items())))
         found: Path = make(problem, **params)
         return found
 
@@ -209,6 +217,21 @@ class Learner(Part):
         return any(not callable(getattr(path, name, None)) for name in wanted)
 
 
+@dataclass(frozen=True)
+class Again:
+    """Makes paths of one learner with the same parameters for other problems."""
+
+    learner: Learner
+    params: tuple[tuple[str, Any], ...]
+
+    def __call__(self, problem: Problem) -> Path:
+        """Return the path of another problem."""
+        return self.learner.path(problem, **dict(self.params))
+
+    def __hash__(self) -> int:
+        return hash((self.learner.name, self.params))
+
+
 LEARNERS: Registry[Learner] = Registry(
     "learner", "kselect.learners", "kselect list learners", entries="kselect.learners"
 )
@@ -222,16 +245,19 @@ def learner(
     tasks: frozenset[str] = ANY_TASK,
     low_rank: Callable[..., Path] | None = None,
     loss: Loss = "squared",
+    weighted: bool = False,
+    prepare: Callable[[], None] = nothing,
 ) -> Callable[[F], F]:
     """Register ``function(problem, *, parameter=default...) -> its class of paths`` as a learner.
 
     The annotation of the result tells which protocols the paths offer. ``low_rank`` is the same for the columns
-    of an approximated kernel, or a partial class of paths; a learner without it refuses them.
+    of an approximated kernel, or a partial class of paths; a learner without it refuses them. ``weighted`` says
+    that its paths use the weights of a problem. ``prepare`` does what is done once per machine, such as compiling.
     """
 
     def register(function: F) -> F:
         parameters = read_parameters(function)
-        found = Learner(name, function, paper, parameters, tasks, low_rank, loss)
+        found = Learner(name, function, paper, parameters, tasks, low_rank, loss, weighted, prepare)
         LEARNERS.add(name, found)
         return function
 

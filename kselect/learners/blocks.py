@@ -4,6 +4,7 @@ For the features V (features, rows) of a kernel, its targets y and each fold F:
 
     G_F = V_F V_F^T,  b_F = V_F y_F,  h_F = V_F 1,  y_F y_F,  y_F 1,  |F|
 
+With weights w of the rows, V_F, y_F and the ones are multiplied by ``sqrt(w)``.
 A block of rows gives these sums for several kernels, which share the distances between the rows and the landmarks.
 The sums of blocks are added in the order of the blocks, so that threads and machines do not change a bit.
 """
@@ -154,15 +155,21 @@ class FoldMoments:
 
 @dataclass(frozen=True, eq=False)
 class SumTask:
-    """Form the moments of several kernels' raw features, for ``folds`` folds; an error replaces a kernel's."""
+    """Form the moments of several kernels' raw features, for ``folds`` folds; an error replaces a kernel's.
+
+    With ``weighted``, the targets are followed by a row of the square roots of the weights.
+    """
 
     features: tuple[FeatureMap, ...]
     folds: int
     shift: Array
+    weighted: bool = False
 
     def __call__(self, X: Array, y: Array, numbers: Index) -> list[FoldMoments | str]:
         """Return the moments of the rows of one block."""
-        k, q, y = self.folds, len(y), y - self.shift[:, None]
+        roots = y[-1] if self.weighted else None
+        y = y[: len(self.shift)] - self.shift[:, None]
+        k, q = self.folds, len(y)
         found: list[FoldMoments | str] = [
             FoldMoments(
                 *(
@@ -180,21 +187,25 @@ class SumTask:
                 if isinstance(sums, str):
                     continue
                 try:
-                    add_rows(sums, fold, checked_raw(features, points), y[:, rows])
+                    root = None if roots is None else roots[rows]
+                    add_rows(sums, fold, checked_raw(features, points), y[:, rows], root)
                 except TrialError as error:
                     found[i] = str(error)
         return found
 
 
-def add_rows(sums: FoldMoments, fold: int, R: Array, y: Array) -> None:
-    """Add rows with raw features R and targets y (q, m) to the sums of their fold."""
+def add_rows(sums: FoldMoments, fold: int, R: Array, y: Array, roots: Array | None) -> None:
+    """Add rows with raw features R and targets y (q, m) to the sums of their fold, times the roots of weights."""
+    ones = np.ones(y.shape[1])
+    if roots is not None:
+        R, y, ones = R * roots, y * roots, roots
     sums.gram[fold] += R @ R.T
-    with_ones = np.vstack([y, np.ones(y.shape[1])]) @ R.T
+    with_ones = np.vstack([y, ones]) @ R.T
     sums.right[fold] += with_ones[:-1]
     sums.ones[fold] += with_ones[-1]
     sums.squares[fold] += np.einsum("qm,qm->q", y, y)
-    sums.totals[fold] += y.sum(axis=1)
-    sums.count[fold] += y.shape[1]
+    sums.totals[fold] += y.sum(axis=1) if roots is None else y @ roots
+    sums.count[fold] += y.shape[1] if roots is None else roots @ roots
 
 
 def checked_raw(features: FeatureMap, points: Points) -> Array:
@@ -263,10 +274,11 @@ def sum_blocks(
     numbers: Index,
     n_jobs: int,
     after_block: Callable[[int], None],
+    weighted: bool = False,
 ) -> list[FoldMoments | str]:
     """Return the moments over R of each kernel, or why it has none; every n_jobs-th kernel is one task."""
     groups = [tuple(features[i::n_jobs]) for i in range(min(n_jobs, len(features)))]
-    tasks = [SumTask(group, folds, shift) for group in groups]
+    tasks = [SumTask(group, folds, shift, weighted) for group in groups]
     total: list[list[FoldMoments | str]] | None = None
     for done, results in enumerate(rows.map(tasks, y, numbers), 1):
         total = (

@@ -27,7 +27,7 @@ from kselect.learners.problem import Fit, Problem
 from kselect.learners.spectral import require_digits
 from kselect.learners.streamed import Streamed
 from kselect.numerics.folds import Folds
-from kselect.numerics.linalg import EPS, Array, Index
+from kselect.numerics.linalg import EPS, Array
 
 # Squared errors below this share of the targets' squares have lost digits as a difference of sums.
 LOST = 1e-5
@@ -54,6 +54,7 @@ class ColumnPath(PrimalPath):
         super().__init__(problem, bias=bias)
         y = problem.right_sides
         self.shift = y.mean(axis=1) if bias else np.zeros(len(y))
+        self.roots = None if problem.weights is None else problem.weights.roots
 
     def moments(self, folds: Folds | None) -> FoldMoments:
         """Return the moments of each fold, with the targets' means subtracted if there is a bias."""
@@ -100,7 +101,7 @@ class ColumnPath(PrimalPath):
         parts = self.moments(folds)
         total = parts.total()
         return tuple(
-            self.solve(total - parts.fold(i), self._trained(F) * self.problem.lams)
+            self.solve(total - parts.fold(i), self.problem.rows(F) * self.problem.lams)
             for i, F in enumerate(folds.members)
         )
 
@@ -112,7 +113,7 @@ class ColumnPath(PrimalPath):
         """Return the fit without each fold, with coefficients at the same points as those of ``fit``."""
         found = []
         for F, fit in zip(folds.members, self._without_folds(folds), strict=True):
-            expanded = self._expanded(fit, self._trained(F) * self.problem.lams)
+            expanded = self._expanded(fit, self.problem.rows(F) * self.problem.lams)
             if not len(self.matrix.features.support):
                 expanded.alpha[:, F] = 0.0
             found.append(expanded)
@@ -125,12 +126,9 @@ class ColumnPath(PrimalPath):
         if isinstance(features, Monomials) and not len(features.support):
             whole = found is self._whole()
             values = self.decision() if whole else self._predictions((found,), None)[mine]
-            return Fit((self.problem.y - values) / gammas[:, None], b)
+            alpha = (self.problem.y - values) / gammas[:, None]
+            return Fit(alpha if self.roots is None else alpha * np.square(self.roots), b)
         return Fit(features.expansion(found.w[mine].T).T, b)
-
-    def _trained(self, F: Index) -> int:
-        """Return the number of rows whose multiple of lam is the ridge of the fit without F."""
-        return self.problem.n - (len(F) if self.problem.ridge == "per-fold" else 0)
 
     def decision(self) -> Array:
         """Return the fitted values on the training rows."""
@@ -167,6 +165,8 @@ class ColumnPath(PrimalPath):
             out[:, i] = F.squares[mine] - 2.0 * (w @ F.right[mine] + b * F.totals[mine]) + quadratic
         if not out.min() > LOST * self.moments(None).squares[0, mine] / len(folds.members):
             errors = np.square(self.problem.y - self.held_out(folds))
+            if self.roots is not None:
+                errors *= np.square(self.roots)
             out = np.stack([errors[:, F].sum(axis=1) for F in folds.members], axis=1)
         return out
 
@@ -217,6 +217,8 @@ class ColumnPath(PrimalPath):
         found = self.matrix.project(Q, offset, shares)
         if self.bias:
             found += 1.0 / n
+        if self.roots is not None:
+            found *= np.square(self.roots)
         if not found.max() < 1.0 - CANCELLED:
             raise TrialError("rounding hides the result: a row has leverage 1")
         return found

@@ -150,14 +150,17 @@ class SharedFits:
     q: Array
 
 
-def solve_all(factor: Factor, gammas: Array, targets: Array, bias: bool) -> SharedFits:
-    """Return the fits of all targets: ``alpha = P y`` and ``b = p^T y / (1^T p)``."""
+def solve_all(
+    factor: Factor, gammas: Array, targets: Array, bias: bool, ones: Array | None = None
+) -> SharedFits:
+    """Return the fits of all targets: ``alpha = P y`` and ``b = p^T y / (1^T p)``; ``ones`` may replace 1."""
     if not bias:
         alpha = factor.solve_each(gammas, targets)
         return SharedFits(gammas, alpha, np.zeros(alpha.shape[:2]), np.zeros(alpha.shape[1:]))
-    solved = factor.solve_each(gammas, np.vstack([targets, np.ones_like(targets[:1])]))
+    right = np.ones_like(targets[:1]) if ones is None else ones[None]
+    solved = factor.solve_each(gammas, np.vstack([targets, right]))
     alpha, p = solved[:-1], solved[-1]
-    total = p.sum(axis=1)
+    total = p @ right[0]
     b = np.array([(p @ y) / total for y in targets])
     alpha -= b[:, :, None] * p
     return SharedFits(gammas, alpha, b, p / np.sqrt(total)[:, None])
@@ -179,13 +182,13 @@ class FoldSolver:
     def solve(self, targets: Array, fits: dict[int, SharedFits]) -> FoldErrors:
         """Return the errors of all folds; ``fits`` maps a fold size to the fits with its ridges."""
         if self.bias:
-            return self._by_blocks(fits)
+            return self.by_blocks(fits)
         if isinstance(self.factor, ScatteredFactor):
             return self._scattered(self.factor, fits), None
         gammas = {m: fit.gammas for m, fit in fits.items()}
         large = LargeRidges.of(self.factor, self.folds, gammas, len(targets))
         if not large.count:
-            return self._by_blocks(fits)
+            return self.by_blocks(fits)
         errors, others = np.empty((len(targets), len(large.served), self.folds.n)), ~large.served
         errors[:, large.served] = targets[:, None] - large.predictions(self.K, targets)
         if not others.any():
@@ -194,10 +197,10 @@ class FoldSolver:
             m: SharedFits(f.gammas[others], f.alpha[:, others], f.b[:, others], f.q[others])
             for m, f in fits.items()
         }
-        errors[:, others], edges = self._by_blocks(rest)
+        errors[:, others], edges = self.by_blocks(rest)
         return errors, edges  # the smallest ridge is not a large one
 
-    def _by_blocks(self, fits: dict[int, SharedFits]) -> FoldErrors:
+    def by_blocks(self, fits: dict[int, SharedFits]) -> FoldErrors:
         """Solve one block ``gamma P_FF`` per fold and ridge; small folds of one size in stacks."""
         errors, edges = np.empty_like(next(iter(fits.values())).alpha), list[Array]()
         for m, positions in self.folds.by_size.items():

@@ -9,6 +9,9 @@ r"""Kernel ridge regression and the LSSVM: one eigendecomposition serves every r
 No n-by-n matrix is formed for a ridge, only the blocks of the folds. Predictions are
 computed as ``y - e``, with the error e. If such a difference is within its own rounding error, it is recomputed as
 a sum (tiny_predictions.py).
+
+Weights w of the rows scale the system by ``r = sqrt(w)``: K becomes ``r K r``, y becomes ``r y`` and the vector 1
+of the bias becomes r. Then all of this holds as it stands, for ``alpha / r`` and ``r f``.
 """
 
 from __future__ import annotations
@@ -43,10 +46,13 @@ class SquareLossPath:
     """Least squares with a kernel over all ridges, with or without a bias."""
 
     def __init__(self, problem: Problem, *, bias: bool) -> None:
-        assert isinstance(problem.matrix, Dense)
         self.problem = problem
         self.bias = bias
-        self.factor: Factor = problem.matrix.factor
+        # What is solved: the problem itself, or its system scaled by the roots of the weights.
+        self.system = problem.balanced()
+        self.roots = None if problem.weights is None else problem.weights.roots
+        assert isinstance(self.system.matrix, Dense)
+        self.factor: Factor = self.system.matrix.factor
         self.gammas = problem.gammas
         self.n = problem.n
         # The targets of one kernel matrix share every result that depends only on the bias and the ridges.
@@ -55,13 +61,13 @@ class SquareLossPath:
         self._edges: dict[Folds, list[Array]] = {}
 
     @memoised
-    def _fits(self, rows: int) -> tuple[SharedFits, Fitted]:
+    def _fits(self, rows: float) -> tuple[SharedFits, Fitted]:
         """Return the fits of all targets at the ridges ``rows lam``, and this target's for tiny_predictions.py."""
-        problem, factor = self.problem, self.factor
+        problem, factor = self.system, self.factor
         gammas: Array = rows * problem.lams
         fits = problem.of_targets.once(
             ("fits", self.bias, gammas.tobytes()),
-            lambda: solve_all(factor, gammas, problem.right_sides, self.bias),
+            lambda: solve_all(factor, gammas, problem.right_sides, self.bias, self.roots),
         )
 
         def push(ridges: Index, v: Array) -> Array:
@@ -83,17 +89,29 @@ class SquareLossPath:
         """Return alpha and b for every ridge."""
         fits, fitted = self._fits(self.n)
         b = fits.b[self.problem.position]
+        if self.roots is not None:
+            return Fit(fitted.alpha * self.roots, b)
         doubt = np.abs(b) <= fitted.rounding * float(np.abs(fitted.y).max())
         if self.bias and doubt.any():  # a bias within its rounding error is recomputed as a sum
             b = bias_as_sum(fitted, b, doubt)
         return Fit(fitted.alpha, b)
 
+    @property
+    def _recomputes(self) -> bool:
+        """Whether predictions within their rounding error are recomputed: not with weights and a bias."""
+        return self.roots is None or not self.bias
+
+    def _plain(self, values: Array) -> Array:
+        """Return predictions of the scaled system as predictions of the rows."""
+        return values if self.roots is None else np.asarray(values / self.roots)
+
     def decision(self) -> Array:
         """Return the fitted values ``S y = y - gamma alpha``; small ones as ``K alpha + b``."""
         fits, fitted = self._fits(self.n)
-        values = np.asarray(self.problem.y - self.gammas[:, None] * fitted.alpha)
-        form_fitted(fitted, values, fits.b[self.problem.position])
-        return values
+        values = np.asarray(self.system.y - self.gammas[:, None] * fitted.alpha)
+        if self._recomputes:
+            form_fitted(fitted, values, fits.b[self.problem.position])
+        return self._plain(values)
 
     @cached_property
     def _inverse_diagonal(self) -> Array:
@@ -109,9 +127,10 @@ class SquareLossPath:
     def loo(self) -> Array:
         r"""Return ``y_i - alpha_i / P_ii``: exact leave-one-out with the ridge n lam (Cawley 2006)."""
         _, fitted = self._fits(self.n)
-        held = np.asarray(self.problem.y - fitted.alpha / self._inverse_diagonal)
-        form_left_out(fitted, held)
-        return held
+        held = np.asarray(self.system.y - fitted.alpha / self._inverse_diagonal)
+        if self._recomputes:
+            form_left_out(fitted, held)
+        return self._plain(held)
 
     def without(self, row: int) -> Array:
         r"""Return all predictions without one row: ``alpha - P_:i e_i`` with ``e_i = alpha_i / P_ii``.
@@ -221,7 +240,9 @@ class SquareLossPath:
         ``ridge: per-fold`` retrains with the objective's own ridge ``(n - m) lam``,
         ``fixed`` keeps ``n lam``.
         """
-        problem, fits, fitted = self.problem, {}, {}
+        if self.roots is not None and self.problem.ridge == "per-fold":
+            return self._each_fold(folds)
+        problem, fits, fitted = self.system, {}, {}
         for m in folds.by_size:
             trained = self.n - m if problem.ridge == "per-fold" else self.n
             fits[m], fitted[m] = self._fits(trained)
@@ -231,12 +252,22 @@ class SquareLossPath:
             key, lambda: solver.solve(problem.right_sides, fits)
         )
         out = np.asarray(problem.y - errors[problem.position])
-        for m, positions in folds.by_size.items():
+        for m, positions in folds.by_size.items() if self._recomputes else ():
             form_held_out(fitted[m], out, folds.members, positions)
         # Store the blocks only when all folds are solved, because ``_all_above`` has to check every fold.
         if blocks is not None:
             self._edges[folds] = blocks
-        return out
+        return self._plain(out)
+
+    def _each_fold(self, folds: Folds) -> Array:
+        """Return the same where each fold has its own ridge, the weight of the other rows times lam."""
+        out = np.empty((len(self.gammas), self.n))
+        for F in folds.members:
+            fits, _ = self._fits(self.problem.rows(F))
+            solver = FoldSolver(self.system.K, self.factor, self.bias, Folds((F,)))
+            errors, _ = solver.by_blocks({len(F): fits})
+            out[:, F] = self.system.y[F] - errors[self.system.position][:, F]
+        return self._plain(out)
 
     def fold_fits(self, folds: Folds) -> tuple[Fit, ...]:
         r"""Return the fit without each fold F: ``alpha - P_:F e_F``, and ``b - p_F^T e_F / (1^T p)``.
@@ -245,17 +276,18 @@ class SquareLossPath:
         solve per fold and ridge, next to ``held_out``.
         """
         errors, found = self.problem.y - self.held_out(folds), []
+        roots = np.ones(self.n) if self.roots is None else self.roots
+        errors *= roots
         for F in folds.members:
-            trained = self.n - len(F) if self.problem.ridge == "per-fold" else self.n
-            fits, fitted = self._fits(trained)
+            fits, fitted = self._fits(self.problem.rows(F))
             e = np.zeros_like(errors)
             e[:, F] = errors[:, F]
             alpha = fitted.alpha - fitted.push(np.arange(len(e)), e)
             alpha[:, F] = 0.0
             b = fits.b[self.problem.position]
             if self.bias:
-                b = b - np.einsum("ln,ln->l", fits.q, e) / fits.q.sum(axis=1)
-            found.append(Fit(alpha, b))
+                b = b - np.einsum("ln,ln->l", fits.q, e) / (fits.q @ roots)
+            found.append(Fit(alpha * roots, b))
         return tuple(found)
 
 
@@ -286,13 +318,20 @@ class RidgePath(SquareLossPath):
         return self.held_out(folds)
 
 
-@learner("krr", paper="tcyb2018, ijcai2018", low_rank=partial(column_path, bias=False))
+@learner(
+    "krr", paper="tcyb2018, ijcai2018", low_rank=partial(column_path, bias=False), weighted=True
+)
 def krr(problem: Problem) -> RidgePath:
     r"""Kernel ridge regression without bias: min (1/n) sum (y - f)^2 + lam ||f||^2."""
     return RidgePath(problem, bias=False)
 
 
-@learner("lssvm", paper="ecml2014, icml2014, flkl2014", low_rank=partial(column_path, bias=True))
+@learner(
+    "lssvm",
+    paper="ecml2014, icml2014, flkl2014",
+    low_rank=partial(column_path, bias=True),
+    weighted=True,
+)
 def lssvm(problem: Problem) -> SquareLossPath:
     r"""Least-squares SVM with bias: min (1/n) sum (y - f - b)^2 + lam ||f||^2."""
     return SquareLossPath(problem, bias=True)

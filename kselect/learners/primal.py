@@ -49,6 +49,8 @@ class PrimalPath:
     def __init__(self, problem: Problem, *, bias: bool) -> None:
         if isinstance(problem.matrix, Dense):
             raise TrialError("a primal path needs the columns of a low-rank kernel")
+        if problem.weights is not None and isinstance(problem.matrix, LowRank):
+            raise TrialError("weights need columns that are streamed")
         self.problem = problem
         self.bias = bias
         self.matrix: LowRank | Streamed = problem.matrix

@@ -7,9 +7,10 @@ ridges.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from kselect.learners.factor import Factor, factorise
 from kselect.learners.streamed import Streamed
 from kselect.numerics.linalg import EPS, Array, Index, symmetric_eigh
 from kselect.numerics.memory import Memo
+from kselect.numerics.weights import Weights
 
 RidgeMode = Literal["fixed", "per-fold"]
 # The rounding errors of eps that the solution of ``B^T B + gamma I`` adds up to.
@@ -132,6 +134,8 @@ class Problem:
     mine : the position of y in ``targets``, if y is one of them.
     factor : the factor of K, if it has been computed before.
     shared : the matrix of another problem of the same kernel.
+    weights : the weights of the rows; None if all rows weigh the same.
+    learn : makes a path of the same learner for another problem; a learner sets it.
     of_kernel : results that depend on the kernel matrix only, not on y or the ridges.
     of_targets : results that depend on y through ``right_sides`` only.
 
@@ -156,6 +160,8 @@ class Problem:
     mine: int | None = None
     factor: Factor | None = None
     shared: Matrix | None = None
+    weights: Weights | None = None
+    learn: Callable[[Any], Any] | None = None
     of_kernel: Memo = field(default_factory=Memo, init=False, repr=False)
     of_targets: Memo = field(default_factory=Memo, init=False, repr=False)
 
@@ -179,10 +185,57 @@ class Problem:
             ridges = len(self.lams) * (1 if self.ridge == "fixed" else 2)
             self.matrix = Dense(self.K, np.diagonal(self.K), self.factor, ridges)
 
+    def rows(self, F: Index) -> float:
+        """Return what multiplies lam without the rows F: all rows, or the other rows, counted by their weights."""
+        if self.ridge == "fixed":
+            return self.n
+        return self.n - (len(F) if self.weights is None else float(self.weights.values[F].sum()))
+
+    def balanced(self) -> Self:
+        r"""Return the problem whose square loss is the weighted one of this problem.
+
+        ``sum_i w_i (y_i - f_i - b)^2 + gamma ||f||^2`` is, with ``r = sqrt(w)``, the square loss of the targets
+        ``r y``, the kernel matrix ``r K r`` and the vector r in place of the ones of the bias. Its coefficients are
+        ``alpha / r``, its predictions ``r f``. Without weights this is the problem itself.
+        """
+        if self.weights is None:
+            return self
+        r = self.weights.roots
+
+        def scaled() -> Dense:
+            K = self.K * r
+            K *= r[:, None]
+            return Dense(K, np.diagonal(K), None, getattr(self.matrix, "ridges", None))
+
+        matrix = self.of_kernel.once("balanced", scaled)
+        targets = None if self.targets is None else self.targets * r
+        twin = replace(self, y=self.y * r, K=matrix.K, targets=targets, factor=None, shared=matrix)
+        twin.of_targets = self.of_targets
+        return twin
+
     def drawn(self, count: int) -> Index:
         """Return ``count`` random rows, ascending; the first ones if the problem has no random order."""
         order = np.arange(self.n, dtype=np.intp) if self.order is None else self.order
         return np.sort(order[:count])
+
+    def part(self, rows: Index) -> Self:
+        """Return the problem of some rows; with ``ridge: fixed`` its ridges are those of all rows."""
+        w = self.weights
+        mass = len(rows) if w is None else float(w.values[rows].sum())
+        lams = self.lams * (self.n / mass) if self.ridge == "fixed" else self.lams
+        return replace(
+            self,
+            X=self.X[rows],
+            y=self.y[rows],
+            K=self.K[np.ix_(rows, rows)],
+            lams=lams,
+            ridge="fixed",
+            order=None,
+            targets=self.right_sides[:, rows],
+            factor=None,
+            shared=None,
+            weights=None if w is None else w.part(rows),
+        )
 
     def changed(self, *, y: Array | None = None, lams: Array | None = None) -> Self:
         """Return the problem of the same kernel with another target or other ridges; the factor is shared."""

@@ -31,7 +31,6 @@ from kselect.learners.quadratic_svr_trainer import (
     Start,
     TubeProblem,
     TubeSolution,
-    TubeSystem,
     train,
 )
 from kselect.learners.series import FrozenZoneSeries, largest_rate, perturbation
@@ -49,7 +48,7 @@ class QuadraticSVRPath(FrozenZoneSeries):
         self.eps = eps
 
     def training_problem(
-        self, ridge: int, left_out: Index | None = None, *, rows: int | None = None
+        self, ridge: int, left_out: Index | None = None, *, rows: float | None = None
     ) -> TubeProblem:
         """Return the problem at a ridge ``rows lam`` (default: n), without the rows left out."""
         p = self.problem
@@ -58,7 +57,8 @@ class QuadraticSVRPath(FrozenZoneSeries):
         if left_out is not None:
             kept[left_out] = False
         name = f"{p.kernel.name} {p.kernel.text} lam={show_number(lam)}".replace("  ", " ")
-        return TubeProblem(p.K, p.y, (rows or p.n) * lam, self.eps, kept, name)
+        weights = None if p.weights is None else p.weights.values
+        return TubeProblem(p.K, p.y, (rows or p.n) * lam, self.eps, kept, name, weights)
 
     @cached_property
     def solutions(self) -> list[TubeSolution]:
@@ -101,7 +101,7 @@ class QuadraticSVRPath(FrozenZoneSeries):
 
     def _without(self, F: Index, mode: RidgeMode) -> list[TubeSolution]:
         """Return the solution without the rows F at every ridge."""
-        rows = self.problem.n - (len(F) if mode == "per-fold" else 0)
+        rows = self.problem.rows(F) if mode == "per-fold" else self.problem.n
         return [
             # Rows within the tube do not affect the fit: without them, at the same ridge, nothing changes.
             train(self.training_problem(ridge, F, rows=rows), full.start)
@@ -126,7 +126,7 @@ class QuadraticSVRPath(FrozenZoneSeries):
         problem, A = self.training_problem(ridge), np.flatnonzero(self.solutions[ridge].zones)
         if not len(A):
             return 0.0
-        system = TubeSystem(problem.K, A, problem.gamma, problem.name)
+        system = problem.system(A)
         return largest_rate(A, folds, problem.gamma, system.block)
 
 
@@ -139,7 +139,7 @@ def taylor_series(problem: TubeProblem, full: TubeSolution, folds: Folds, order:
     A = np.flatnonzero(full.zones)
     if not len(A):
         return out  # no row is outside the tube: f = 0, and nothing determines in which direction b moves
-    system = TubeSystem(problem.K, A, problem.gamma, problem.name)
+    system = problem.system(A)
     D = perturbation(folds)[A]
     rho = (problem.gamma * full.alpha[A])[:, None]
     beta, b = np.zeros_like(D), np.zeros(len(folds.members))
@@ -152,7 +152,7 @@ def taylor_series(problem: TubeProblem, full: TubeSolution, folds: Folds, order:
     return out
 
 
-@learner("quadratic-svr", paper="icml2014", tasks=frozenset({"regression"}))
+@learner("quadratic-svr", paper="icml2014", tasks=frozenset({"regression"}), weighted=True)
 def quadratic_svr(problem: Problem, *, eps: float = 0.1) -> QuadraticSVRPath:
     r"""SVR with bias: min (1/n) sum max(0, |y - f - b| - eps)^2 + lam ||f||^2."""
     return QuadraticSVRPath(problem, eps=eps)

@@ -7,6 +7,8 @@ the square loss of the rows ``A = {s != 0}`` with the targets ``z = y - eps s``,
 
     (K_AA + gamma I) alpha_A + b 1 = z_A,   1^T alpha_A = 0,   alpha = 0 elsewhere
     optimal:  gamma alpha_i = sgn(r_i) (|r_i| - eps)_+,   1^T alpha = 0
+
+With weights w of the rows, ``gamma alpha_i = w_i sgn(r_i) (|r_i| - eps)_+`` and the diagonal gets ``gamma / w_i``.
 """
 
 from __future__ import annotations
@@ -47,6 +49,16 @@ class TubeProblem:
     eps: float
     kept: Mask
     name: str
+    weights: Array | None = None
+
+    def weigh(self, values: Array) -> Array:
+        """Return the values times the weights of their rows."""
+        return values if self.weights is None else values * self.weights
+
+    def system(self, A: Index) -> TubeSystem:
+        """Return the linear system of some rows."""
+        ridge = self.gamma if self.weights is None else self.gamma / self.weights[A]
+        return TubeSystem(self.K, A, ridge, self.name)
 
     def zones(self, residual: Array) -> Array:
         """Return -1, 0 or +1 per row; without a tube the loss is the square, and every row is in zone 1."""
@@ -107,7 +119,7 @@ class TubeSystem:
     ``G = (C C^T)^{-1}, p = G 1, P = G - p p^T / (1^T p)``: the top left block of the inverse is P.
     """
 
-    def __init__(self, K: Array, A: Index, gamma: float, name: str) -> None:
+    def __init__(self, K: Array, A: Index, gamma: float | Array, name: str) -> None:
         M = K[np.ix_(A, A)] if len(A) < len(K) else K.copy()
         M[np.diag_indices_from(M)] += gamma
         self.C, failed = dpotrf(M.T, overwrite=True, clean=True)
@@ -188,10 +200,12 @@ def newton_step(problem: TubeProblem, at: Start, zones: Array) -> TubeSolution:
     A = np.flatnonzero(zones)
     alpha, b = np.zeros_like(problem.y), at.b
     if len(A):
-        system = TubeSystem(problem.K, A, problem.gamma, problem.name)
+        system = problem.system(A)
         right = problem.y[A] - problem.eps * zones[A]
         alpha[A], closed = system.solve(right)
-        b = settled_bias(problem, A, right, alpha[A], float(closed))
+        b = float(closed)
+        if problem.weights is None:
+            b = settled_bias(problem, A, right, alpha[A], b)
     return TubeSolution(alpha, b, problem.K @ alpha, zones)
 
 
@@ -209,7 +223,7 @@ def settled_bias(problem: TubeProblem, A: Index, right: Array, alpha: Array, b: 
 def objective(problem: TubeProblem, at: Start) -> float:
     """Return ``sum V + gamma ||f||^2``: n times the primal objective."""
     excess = problem.excess(problem.y - at.values - at.b)
-    return float(excess @ excess) + problem.gamma * at.square_norm
+    return float(problem.weigh(excess) @ excess) + problem.gamma * at.square_norm
 
 
 def between(at: Start, found: TubeSolution, t: float) -> Start:
@@ -225,7 +239,7 @@ def back_track(problem: TubeProblem, at: Start, found: TubeSolution) -> Start | 
     ahead = found.values + found.b - at.values - at.b
     excess = problem.excess(problem.y - at.values - at.b)
     along = float(found.alpha @ at.values) - at.square_norm
-    slope = 2 * (problem.gamma * along - float(excess @ ahead))
+    slope = 2 * (problem.gamma * along - float(problem.weigh(excess) @ ahead))
     # Close to the minimum the decrease is below the rounding error of the objective. Equal rows with different
     # targets have huge alphas that cancel in ``gamma alpha^T K alpha`` and leave their rounding error.
     size = float(np.abs(found.alpha).sum())
@@ -241,7 +255,8 @@ def back_track(problem: TubeProblem, at: Start, found: TubeSolution) -> Start | 
 
 def violation(problem: TubeProblem, found: TubeSolution) -> float:
     """Return the error of the optimality conditions, in the units of y."""
-    off = np.abs(problem.gamma * found.alpha - problem.excess(problem.y - found.decision)).max()
+    excess = problem.weigh(problem.excess(problem.y - found.decision))
+    off = np.abs(problem.gamma * found.alpha - excess).max()
     return float(max(off, problem.gamma * abs(found.alpha.sum())))
 
 

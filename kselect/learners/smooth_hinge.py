@@ -30,10 +30,10 @@ from kselect.learners.base import Fit, Operator, Problem, RightSide, learner, me
 from kselect.learners.nystrom_series import factor_of_share, fbif_smooth_hinge
 from kselect.learners.problem import RidgeMode
 from kselect.learners.series import FrozenZoneSeries, largest_rate, perturbation
+from kselect.learners.shared_factor import SharedFactor
 from kselect.learners.smooth_hinge_trainer import (
     HingeProblem,
     HingeSolution,
-    SharedFactor,
     SignedKernel,
     Zones,
     carried_over,
@@ -62,7 +62,8 @@ class FoldTrainer:
         U = self.zones.free.nonzero()[0]
         if len(U) < WORTH_SHARING or self.folds < FOLDS_SHARING:
             return None
-        return SharedFactor(self.signed.Ky, U, 2.0 * self.signed.h * self.gamma)
+        ridges = HingeProblem(self.signed, self.gamma).ridges
+        return SharedFactor(self.signed.Ky, U, ridges)
 
     def problem(self, F: Index) -> HingeProblem:
         """Return the problem without the rows F."""
@@ -87,7 +88,7 @@ def ceiling(signed: SignedKernel, members: Sequence[Index]) -> tuple[Array, list
     """
     own, reach = np.empty_like(signed.sums), list[float]()
     for F in members:
-        others = signed.sums - signed.Ky.take(F, 0).sum(axis=0)
+        others = signed.sums - signed.sums_of(F)
         own[F] = others[F]
         others[F] = -np.inf
         reach.append(float(others.max()))
@@ -111,7 +112,8 @@ class SmoothHingePath(FrozenZoneSeries):
     def signed(self) -> SignedKernel:
         """``y_i K_ij y_j``."""
         p = self.problem
-        return SignedKernel.of(p.K, p.y, self.h, f"{p.kernel.name} {p.kernel.text}")
+        weights = None if p.weights is None else p.weights.values
+        return SignedKernel.of(p.K, p.y, self.h, f"{p.kernel.name} {p.kernel.text}", weights)
 
     def training_problem(self, ridge: int) -> HingeProblem:
         """Return the problem on all rows at a ridge."""
@@ -167,9 +169,9 @@ class SmoothHingePath(FrozenZoneSeries):
         margins = np.array([s.z for s in self.solutions])
         own, reaches = ceiling(self.signed, members)
         for ridge, full in enumerate(self.solutions):
-            trainers: dict[int, FoldTrainer] = {}
+            trainers: dict[float, FoldTrainer] = {}
             for F, reach in zip(members, reaches, strict=True):
-                rows = self.problem.n - (len(F) if mode == "per-fold" else 0)
+                rows = self.problem.rows(F) if mode == "per-fold" else self.problem.n
                 gamma = 2.0 * float(self.problem.lams[ridge]) * rows
                 if full.zones.top.all() and reach <= (1.0 - self.h) * gamma:
                     margins[ridge, F] = own[F] / gamma
@@ -192,7 +194,7 @@ class SmoothHingePath(FrozenZoneSeries):
         problem, Q = self.training_problem(ridge), self.solutions[ridge].zones.free.nonzero()[0]
         if not len(Q):
             return 0.0
-        G = dpotri(problem.factor(self.signed.Ky.take(Q, 0).take(Q, 1)), overwrite=True)
+        G = dpotri(problem.factor(self.signed.Ky.take(Q, 0).take(Q, 1), Q), overwrite=True)
         return largest_rate(Q, folds, problem.rho, lambda F: G[np.ix_(F, F)])
 
     def fbif(
@@ -219,7 +221,7 @@ def taylor_series(problem: HingeProblem, full: HingeSolution, folds: Folds, orde
     out = np.tile(full.z, (order + 1, 1))
     Q, Ky = full.zones.free.nonzero()[0], problem.signed.Ky
     D = perturbation(folds)
-    factor = problem.factor(Ky.take(Q, 0).take(Q, 1)) if len(Q) else None
+    factor = problem.factor(Ky.take(Q, 0).take(Q, 1), Q) if len(Q) else None
     a = -problem.top * D * full.zones.top[:, None]
     s = ((1.0 + problem.signed.h) - full.z.take(Q))[:, None]
     total = np.zeros_like(D)
@@ -234,7 +236,13 @@ def taylor_series(problem: HingeProblem, full: HingeSolution, folds: Folds, orde
     return out
 
 
-@learner("smooth-hinge", paper="ijcai2018", tasks=frozenset({"classification"}), loss="hinge")
+@learner(
+    "smooth-hinge",
+    paper="ijcai2018",
+    tasks=frozenset({"classification"}),
+    loss="hinge",
+    weighted=True,
+)
 def smooth_hinge(problem: Problem, *, h: float = 0.05) -> SmoothHingePath:
     r"""The smoothed-hinge SVM without bias: min (1/n) sum V_h(y f) + lam ||f||^2."""
     return SmoothHingePath(problem, h=h)

@@ -22,6 +22,9 @@ near ridge, or from the fit with a fold's rows, this takes 3 to 6 solutions. If 
 falling, Newton's method in the primal takes over; its line search makes it converge from anywhere.
 
     optimal:  gamma a = pull(z)
+
+With weights w of the rows, the box of row i ends at ``w_i C`` and its ridge is ``rho / w_i``:
+``gamma a_i = w_i pull(z_i)``.
 """
 
 from __future__ import annotations
@@ -33,7 +36,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kselect.errors import TrialError
-from kselect.numerics.lapack import dposv, dpotrf, dpotrs, dtrtri
+from kselect.learners.shared_factor import SharedFactor
+from kselect.numerics.lapack import dpotrf, dpotrs
 from kselect.numerics.linalg import EPS, Array, Index, Mask
 
 # The tolerance of the slope ``gamma a - pull(z)``.
@@ -49,7 +53,6 @@ PRIMAL_STEPS = 300
 HALVINGS = 60
 # A larger residual of the free rows' equations is refined once: a shared factor has lost digits.
 REFINED = 1e-11
-SINGULAR = "a block of K + rho I is not positive definite to rounding"
 
 
 def value(z: Array, h: float) -> Array:
@@ -71,23 +74,34 @@ def curvature(z: Array, h: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class SignedKernel:
-    """``Ky``, the same for all ridges and folds of a kernel; error messages call the kernel ``name``."""
+    """``Ky``, the same for all ridges and folds of a kernel; error messages call the kernel ``name``.
+
+    ``weights`` are those of the rows, None if all rows weigh the same.
+    """
 
     Ky: Array
     h: float
     name: str
+    weights: Array | None = None
 
     @classmethod
-    def of(cls, K: Array, y: Array, h: float, name: str) -> SignedKernel:
+    def of(
+        cls, K: Array, y: Array, h: float, name: str, weights: Array | None = None
+    ) -> SignedKernel:
         """Return the kernel with ``y_i K_ij y_j``."""
         Ky = K * y
         Ky *= y[:, None]
-        return cls(Ky, h, name)
+        return cls(Ky, h, name, weights)
 
     @cached_property
     def sums(self) -> Array:
-        """``Ky 1``: the margins of ``a = 1``."""
-        return np.asarray(self.Ky.sum(axis=1))
+        """``Ky w``: the margins of ``a = w``, which is 1 without weights."""
+        return np.asarray(self.Ky.sum(axis=1) if self.weights is None else self.Ky @ self.weights)
+
+    def sums_of(self, rows: Index) -> Array:
+        """Return the margins of ``a = w`` on some rows and 0 on the others."""
+        found = self.Ky.take(rows, 0)
+        return np.asarray(found.sum(axis=0) if self.weights is None else self.weights[rows] @ found)
 
     @cached_property
     def largest(self) -> float:
@@ -117,13 +131,29 @@ class HingeProblem:
         """``2 h gamma``."""
         return 2.0 * self.signed.h * self.gamma
 
+    def ridge(self, rows: Index) -> float | Array:
+        """Return ``rho`` of some rows: one number without weights."""
+        weights = self.signed.weights
+        return self.rho if weights is None else self.rho / weights[rows]
+
+    @cached_property
+    def ridges(self) -> float | Array:
+        """``rho`` of all rows."""
+        return self.ridge(np.arange(len(self.signed.Ky)))
+
+    @cached_property
+    def box(self) -> float | Array:
+        """The largest a of all rows."""
+        weights = self.signed.weights
+        return self.top if weights is None else self.top * weights
+
     def name(self) -> str:
         """Return the kernel and the ridge, for error messages."""
         return f"{self.signed.name} 2 lam n={self.gamma:.3g}"
 
-    def factor(self, block: Array) -> Array:
-        """Return the Cholesky factor of ``block + rho I``; the block is overwritten."""
-        block.ravel()[:: len(block) + 1] += self.rho
+    def factor(self, block: Array, rows: Index) -> Array:
+        """Return the Cholesky factor of ``block + rho I`` for the block of some rows, which is overwritten."""
+        block.ravel()[:: len(block) + 1] += self.ridge(rows)
         factor, failed = dpotrf(block.T, overwrite=True)
         if failed:
             raise TrialError(f"K + 4 h lam n I is not positive definite to rounding: {self.name()}")
@@ -154,7 +184,7 @@ def all_top(signed: SignedKernel) -> Zones:
 
 def zones_of(signed: SignedKernel, free: Mask, top: Mask) -> Zones:
     """Return zones with their sums."""
-    return Zones(free, top, signed.Ky @ top)
+    return Zones(free, top, signed.Ky @ (top if signed.weights is None else top * signed.weights))
 
 
 def zones_without(signed: SignedKernel, zones: Zones, F: Index) -> Zones:
@@ -162,7 +192,7 @@ def zones_without(signed: SignedKernel, zones: Zones, F: Index) -> Zones:
     free, top = zones.free.copy(), zones.top.copy()
     free[F], top[F] = False, False
     gone = F[zones.top[F]]
-    sums = zones.sums - signed.Ky.take(gone, 0).sum(axis=0) if len(gone) else zones.sums
+    sums = zones.sums - signed.sums_of(gone) if len(gone) else zones.sums
     return Zones(free, top, sums)
 
 
@@ -174,8 +204,9 @@ def carried_over(problem: HingeProblem, near: HingeSolution | None) -> Zones:
     """
     zones = near.zones if near else all_top(problem.signed)
     if near:
-        at_top = near.a[near.zones.top]
-        z = near.z * (problem.top / float(at_top[0]) if len(at_top) else 1.0)
+        at_top = near.zones.top.nonzero()[0][:1]
+        ends = np.broadcast_to(problem.box, near.a.shape)[at_top] / near.a[at_top]
+        z = near.z * (float(ends[0]) if len(ends) else 1.0)
     else:
         z = problem.top * zones.sums
     g = z - (1.0 + problem.signed.h)
@@ -192,70 +223,9 @@ def moved(signed: SignedKernel, zones: Zones, free: Mask, top: Mask) -> Zones:
     if 4 * len(rows) > len(top):
         return zones_of(signed, free, top)
     signs = np.where(top.take(rows), 1.0, -1.0)
+    if signed.weights is not None:
+        signs *= signed.weights[rows]
     return Zones(free, top, zones.sums + signs @ signed.Ky.take(rows, 0))
-
-
-class SharedFactor:
-    r"""One Cholesky factor ``A = K_UU + rho I = L L^T`` on the rows U that serves many other sets of rows.
-
-    The solution on ``Q = (U - D) + E`` needs no other factor of that size. With ``R = L^{-T}``, in the coordinates
-    ``v = L^{-1} (...)``, the rows D are directions ``N = R_D`` that the solution must not have. So everything is
-    projected onto their complement:
-
-        t = r_U R,  S = K_EU R;   t, S <- t, S without their parts along N;
-        (K_EE + rho I - S S^T) x_E = r_E - S t,   x_U = R (t - S^T x_E),   x_D = 0
-    """
-
-    def __init__(self, K: Array, U: Index, rho: float) -> None:
-        self.K, self.U, self.rho = K, U, rho
-        block = K.take(U, 0).take(U, 1)
-        block.ravel()[:: len(U) + 1] += rho
-        factor, failed = dpotrf(block.T, overwrite=True, clean=True)
-        if failed:
-            raise TrialError(SINGULAR)
-        self.R: Array = dtrtri(factor, overwrite=True).T
-        self.place = np.full(len(K), -1, dtype=np.intp)
-        self.place[U] = np.arange(len(U))
-        # The rows of ``K_EU R`` that have been computed.
-        self.known = np.zeros(len(K), dtype=np.bool_)
-        self.entering = np.empty((len(K), len(U)))
-
-    def solve(self, Q: Index, right: Array) -> Array:
-        """Return ``(K_QQ + rho I)^{-1} right``; Q ascends."""
-        place = self.place.take(Q)
-        inside = place >= 0
-        kept = np.zeros(len(self.U), dtype=np.bool_)
-        kept[place[inside]] = True
-        r = np.zeros(len(self.U))
-        r[kept] = right[inside]
-        E = Q[~inside]
-        new = E[~self.known.take(E)]
-        if len(new):
-            self.entering[new] = self.K.take(new, 0).take(self.U, 1) @ self.R
-            self.known[new] = True
-        B = np.empty((len(E) + 1, len(self.U)))
-        B[:-1], B[-1] = self.entering.take(E, 0), r @ self.R
-        D = (~kept).nonzero()[0]
-        if len(D):
-            N = self.R.take(D, 0)
-            B -= positive_solution(N @ N.T, N @ B.T).T @ N
-        x = np.empty(len(Q))
-        S, t = B[:-1], B[-1]
-        if len(E):
-            block = self.K.take(E, 0).take(E, 1) - S @ S.T
-            block.ravel()[:: len(E) + 1] += self.rho
-            x[~inside] = entered = positive_solution(block, right[~inside] - S @ t)
-            t = t - entered @ S
-        x[inside] = (self.R @ t)[kept]
-        return x
-
-
-def positive_solution(block: Array, right: Array) -> Array:
-    """Return ``block^{-1} right``."""
-    _, x, failed = dposv(block, right, overwrite=True)
-    if failed:
-        raise TrialError(SINGULAR)
-    return x
 
 
 def solve(problem: HingeProblem, zones: Zones, shared: SharedFactor | None = None) -> HingeSolution:
@@ -263,20 +233,20 @@ def solve(problem: HingeProblem, zones: Zones, shared: SharedFactor | None = Non
     Ky, C = problem.signed.Ky, problem.top
     Q = zones.free.nonzero()[0]
     fixed = C * zones.sums
-    a = np.where(zones.top, C, 0.0)
+    a = np.where(zones.top, problem.box, 0.0)
     if not len(Q):
         return HingeSolution(a, fixed, zones)
     right = (1.0 + problem.signed.h) - fixed.take(Q)
     if shared is not None:
         a[Q] = shared.solve(Q, right)
         z = Ky @ a
-        residual = (1.0 + problem.signed.h) - z.take(Q) - problem.rho * a.take(Q)
+        residual = (1.0 + problem.signed.h) - z.take(Q) - problem.ridge(Q) * a.take(Q)
         if np.abs(residual).max() > REFINED:
             a[Q] += shared.solve(Q, residual)
             z = Ky @ a
         return HingeSolution(a, z, zones)
     rows = Ky.take(Q, 0)
-    a[Q] = x = dpotrs(problem.factor(rows.take(Q, 1)), right)
+    a[Q] = x = dpotrs(problem.factor(rows.take(Q, 1), Q), right)
     return HingeSolution(a, fixed + x @ rows if 3 * len(Q) < len(a) else Ky @ a, zones)
 
 
@@ -303,9 +273,9 @@ def minimise(
 def turned(problem: HingeProblem, found: HingeSolution) -> tuple[Mask, Mask]:
     """Return ``(free, top)`` after every wrong row has changed its zone."""
     a, (was_free, was_top, _) = found.a, found.zones
-    rising = problem.rho * a + found.z > 1.0 + problem.signed.h
-    top = np.where(was_top, ~rising, a > problem.top)
-    free = np.where(was_free, (a >= 0.0) & (a <= problem.top), rising == was_top)
+    rising = problem.ridges * a + found.z > 1.0 + problem.signed.h
+    top = np.where(was_top, ~rising, a > problem.box)
+    free = np.where(was_free, (a >= 0.0) & (a <= problem.box), rising == was_top)
     if problem.kept is not None:
         free &= problem.kept
     return free, top
@@ -313,7 +283,11 @@ def turned(problem: HingeProblem, found: HingeSolution) -> tuple[Mask, Mask]:
 
 def violation(problem: HingeProblem, found: HingeSolution) -> float:
     """Return ``max |gamma a - pull(z)|`` over the rows kept: the error of the slope."""
-    off = np.abs(problem.gamma * found.a - pull(found.z, problem.signed.h))
+    signed = problem.signed
+    slope = problem.gamma * found.a
+    if signed.weights is not None:
+        slope /= signed.weights
+    off = np.abs(slope - pull(found.z, signed.h))
     return float(off.max() if problem.kept is None else off.max(where=problem.kept, initial=0.0))
 
 
@@ -330,7 +304,7 @@ def is_optimal(problem: HingeProblem, found: HingeSolution) -> bool:
 def descend(problem: HingeProblem, start: HingeSolution) -> HingeSolution:
     """Return the minimum by Newton's method in the primal, with a line search."""
     signed = problem.signed
-    a = np.clip(start.a, 0.0, problem.top)
+    a = np.clip(start.a, 0.0, problem.box)
     z = signed.Ky @ a
     for _ in range(PRIMAL_STEPS):
         free, top = np.abs(1.0 - z) <= signed.h, z < 1.0 - signed.h
@@ -355,10 +329,11 @@ def step_length(problem: HingeProblem, a: Array, z: Array, found: HingeSolution)
     """
     kept = slice(None) if problem.kept is None else problem.kept
     d, z, h = (found.z - z)[kept], z[kept], problem.signed.h
+    weighed = d if problem.signed.weights is None else d * problem.signed.weights[kept]
     flat, rise = problem.gamma * float(a[kept] @ d), problem.gamma * float((found.a - a)[kept] @ d)
 
     def derivative(t: float) -> float:
-        return flat + t * rise - float(pull(z + t * d, h) @ d)
+        return flat + t * rise - float(pull(z + t * d, h) @ weighed)
 
     low, high = 0.0, 1.0
     if derivative(high) <= 0:

@@ -27,6 +27,7 @@ from kselect.learners.blocks import (
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import EPS, Array, Index, symmetric_eigh
 from kselect.numerics.memory import BLOCK, Memo
+from kselect.numerics.weights import Weights
 
 # The bytes of moments that one pass over the rows may hold.
 MOST_SUMS = 2**28
@@ -45,6 +46,7 @@ class ColumnPasses:
     kernels : the kernels of the search, in the order in which they are asked for.
     y : the targets (q, n).
     n_jobs : the number of tasks into which the kernels of a block are divided.
+    weights : the weights of the rows; None if all rows weigh the same.
     watch : called with the number of kernels done and their total, which a pass over the rows raises evenly.
     """
 
@@ -55,6 +57,7 @@ class ColumnPasses:
     n_jobs: int = 1
     folds: Folds | None = None
     watch: Callable[[int, int], None] = lambda done, total: None
+    weights: Weights | None = None
     _done: int = 0
     _features: dict[Kernel, FeatureMap | str] = field(default_factory=dict)
     _sums: dict[Kernel, FoldMoments | str] = field(default_factory=dict)
@@ -113,8 +116,11 @@ class ColumnPasses:
                 self._done += 1
                 self.watch(self._done, len(self.kernels))
 
-        maps = [f for _, f in group]
-        sums = sum_blocks(*(self.rows, maps, k, shift, self.y, numbers, self.n_jobs), after_block)
+        maps, y = [f for _, f in group], self.y
+        if self.weights is not None:
+            y = np.vstack([y, self.weights.roots])
+        given = self.rows, maps, k, shift, y, numbers, self.n_jobs
+        sums = sum_blocks(*given, after_block, self.weights is not None)
         return {kernel: s for (kernel, _), s in zip(group, sums, strict=True)}
 
     def each_row(self, task: RowTask, numbers: Index | None = None) -> Array:

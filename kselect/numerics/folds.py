@@ -11,6 +11,7 @@ import numpy as np
 
 from kselect.errors import ConfigError
 from kselect.numerics.linalg import Array, Index
+from kselect.numerics.weights import Weights, mean_loss
 
 
 def stream(seed: int, *names: str | int) -> np.random.Generator:
@@ -62,15 +63,15 @@ class Folds:
         sizes = [len(F) for F in self.members]
         return {m: tuple(i for i, s in enumerate(sizes) if s == m) for m in sorted(set(sizes))}
 
-    def average(self, values: Array) -> Array:
+    def average(self, values: Array, weights: Weights | None = None) -> Array:
         r"""Return the mean over folds of the folds' means along the last axis (ecml2014, tcyb2018).
 
         The zero-one loss has whole numbers c_F as sums. Their mean is one division of two whole numbers, ``sum_F
         c_F (L / m_F) / (k L)`` with the least common multiple L of the fold sizes m_F, so that equal fractions are
         equal scores and the first of them is chosen.
         """
-        if not (values == np.rint(values)).all():
-            means = [values[..., F].mean(axis=-1) for F in self.members]
+        if weights is not None or not (values == np.rint(values)).all():
+            means = [mean_loss(values, weights, F) for F in self.members]
             return np.asarray(np.mean(means, axis=0))
         multiple = math.lcm(*self.by_size)
         whole = [

@@ -63,6 +63,13 @@ def squared_differences(X: Array, Z: Array) -> Array:
     return np.asarray(cdist(X, Z, "sqeuclidean"))
 
 
+def absolute_differences(X: Array, Z: Array) -> Array:
+    """Return ``sum_j |x_ij - z_kj|`` for all pairs of rows."""
+    from scipy.spatial.distance import cdist
+
+    return np.asarray(cdist(X, Z, "cityblock"))
+
+
 def symmetric_eigh(K: Array) -> tuple[Array, Array]:
     """Return the ascending eigenvalues and the eigenvectors of a symmetric matrix.
 

@@ -21,10 +21,12 @@ from kselect.errors import KselectError, TrialError
 from kselect.grids import show_number
 from kselect.kernels import Kernel
 from kselect.learners import LEARNERS, Fit, Path, Problem
-from kselect.numerics.folds import Folds
+from kselect.learners.refits import held_out as held_out_on
 from kselect.numerics.linalg import Array
 from kselect.numerics.memory import keep_freed_memory
+from kselect.numerics.splits import HowHeldOut, rounds_of
 from kselect.plugins import located
+from kselect.search.fold_errors import fold_errors
 from kselect.search.training_context import TrainingContext
 
 # How a candidate may fail. Memory is no property of a candidate: without enough of it the search ends.
@@ -189,7 +191,7 @@ def held_out(paths: Paths, methods: Iterable[Method]) -> dict[Method, tuple[Arra
             folds = paths.context.folds(method.folds)
             try:
                 every = paths.of(paths.context.learner, None)
-                found[method] = tuple(path.held_out(folds) for path in every)
+                found[method] = tuple(held_out_on(path, folds) for path in every)
             except NUMERICAL:  # this kernel was scored ridge by ridge
                 continue
     return found
@@ -218,10 +220,15 @@ def score(paths: Paths, method: Method) -> tuple[Array, dict[int, str]]:
     context, folds = paths.context, paths.context.folds
     learner = dict(method.scored_by).get(context.task, context.learner)
     count = len(context.lams)
-    found, reasons = ridge_by_ridge(
-        lambda ridge: np.mean([evaluate(method, p, folds) for p in paths.of(learner, ridge)], 0),
-        count,
-    )
+
+    def compute(ridge: int | None) -> Array:
+        own = paths.of(learner, ridge)
+        if method.scorer is None:
+            return np.asarray(np.mean([evaluate(method, path, folds) for path in own], axis=0))
+        held = [held_out_on(path, folds(method.folds or 0)) for path in own]
+        return np.asarray(fold_errors(context, method, held).mean(axis=-1))
+
+    found, reasons = ridge_by_ridge(compute, count)
     scores = np.full(count, np.inf)
     for ridge, values in found.items():
         scores[slice(None) if ridge is None else [ridge]] = values
@@ -234,17 +241,18 @@ def score(paths: Paths, method: Method) -> tuple[Array, dict[int, str]]:
     return scores, reasons
 
 
-def evaluate(method: Method, path: Path, folds: Callable[[int], Folds]) -> Array:
-    """Return the scores of one criterion or probe at every ridge of a path.
+def evaluate(method: Method, path: Path, folds: HowHeldOut) -> Array:
+    """Return the scores of one criterion or probe at every ridge of a path; of repeated folds, their mean.
 
     Plus infinity is a valid score: the criterion excludes the candidate. NaN and minus infinity are failures.
     """
     known = PROBES if method.criterion in PROBES else CRITERIA
-    own = () if method.folds is None else (folds(method.folds),)
+    every = ((),) if method.folds is None else [(f,) for f in rounds_of(folds(method.folds))]
     function, where = known[method.criterion].function, known.location(method.criterion)
     with np.errstate(divide="raise", invalid="raise", over="raise"):
         try:
-            scores: Array = np.asarray(function(path, *own, **dict(method.params)))
+            params = dict(method.params)
+            scores = np.asarray(np.mean([function(path, *own, **params) for own in every], axis=0))
         except (*NUMERICAL, MemoryError):
             raise
         except Exception as error:
@@ -260,15 +268,20 @@ def evaluate(method: Method, path: Path, folds: Callable[[int], Folds]) -> Array
 
 
 def excluding_guards(
-    method: Method, paths: Iterable[Path], folds: Callable[[int], Folds], count: int
+    method: Method, paths: Iterable[Path], folds: HowHeldOut, count: int
 ) -> list[str]:
     """Return the name of the first guard that excludes each ridge; without a guard the score itself is infinite."""
     criterion = None if method.at else CRITERIA[method.criterion]
     if criterion is None or criterion.guards is None:
         return [INFINITE] * count
     params = {**criterion.defaults, **dict(method.params)}
-    own = () if method.folds is None else (folds(method.folds),)
-    acts = [item for path in paths for item in criterion.guards(path, *own, **params).items()]
+    every = ((),) if method.folds is None else [(f,) for f in rounds_of(folds(method.folds))]
+    acts = [
+        item
+        for path in paths
+        for own in every
+        for item in criterion.guards(path, *own, **params).items()
+    ]
     return [next((name for name, where in acts if where[i]), INFINITE) for i in range(count)]
 
 

@@ -1,8 +1,9 @@
 """The pruned search: the minimum of exact k-fold cross-validation, without a score for every candidate.
 
 The bounds hold for k-CV with the hinge loss of the smoothed-hinge SVM and the squared loss of KRR and LSSVM. Other
-losses, learners and criteria, and a fixed ridge are searched on the grid; so are several targets of the
-smoothed-hinge SVM, and a method with a candidate that fails, because the grid names what it excludes.
+losses, learners and criteria, a fixed ridge, weights of rows, repeated folds and splits that are no partition of
+the rows are searched on the grid; so are several targets of the smoothed-hinge SVM, and a method with a candidate
+that fails, because the grid names what it excludes.
 """
 
 from __future__ import annotations
@@ -86,6 +87,9 @@ def prunes(context: TrainingContext, method: Method) -> bool:
         and context.ridges.mode == "select"
         and (len(context.targets) == 1 or context.learner.name != "smooth-hinge")
         and context.columns is None
+        and context.weights is None
+        and method.folds is not None
+        and isinstance(context.folds(method.folds), Folds)
     )
 
 
@@ -105,7 +109,7 @@ def find_minimum(
     that ``shares`` the context with others keeps the factors of its kernels for them.
     """
     assert k is not None
-    folds = context.folds(k)
+    folds = context.partition(k)
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
             chosen = select_minimum(context, folds, slack, n_jobs, watch, shares)

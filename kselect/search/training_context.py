@@ -10,6 +10,7 @@ import numpy as np
 
 from kselect.core.method import Choice, LamGrid
 from kselect.datasets.registry import Task
+from kselect.errors import ConfigError
 from kselect.kernels import Kernel, Points
 from kselect.learners import Problem
 from kselect.learners.factor import Factor
@@ -17,6 +18,8 @@ from kselect.learners.problem import RidgeMode
 from kselect.learners.streamed import ColumnPasses, Streamed
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.linalg import Array, Index
+from kselect.numerics.splits import HowHeldOut
+from kselect.numerics.weights import Weights
 
 Streams = Callable[..., np.random.Generator]
 
@@ -29,6 +32,7 @@ class TrainingContext:
     returns the random generator of a purpose. If ``columns`` are given, they stand for the kernel matrices, and X
     may be empty. With ``keeps_held_out`` the search keeps the held-out predictions of cross-validation at its best
     point.
+    ``weights`` are those of the rows, None if all rows weigh the same.
     ``given_folds`` returns the folds for a number of folds if they are not to be drawn from the stream.
 
     Attributes
@@ -51,7 +55,8 @@ class TrainingContext:
     stream: Streams
     columns: ColumnPasses | None = None
     keeps_held_out: bool = False
-    given_folds: Callable[[int], Folds] | None = None
+    given_folds: HowHeldOut | None = None
+    weights: Weights | None = None
 
     def __post_init__(self) -> None:
         self.n = self.targets.shape[1]
@@ -60,7 +65,7 @@ class TrainingContext:
         self.order: Index = self.stream("columns").permutation(self.n).astype(np.intp)
         n, stream = self.n, self.stream  # not the context, which would then refer to itself
         drawn = cache(lambda k: draw_folds(n, k, stream(f"{k} folds")))
-        self.folds: Callable[[int], Folds] = self.given_folds or drawn
+        self.folds: HowHeldOut = self.given_folds or drawn
         self.factors: dict[Kernel, Factor] = {}
 
     def problem(self, kernel: Kernel, lams: Array | None = None) -> Problem:
@@ -75,9 +80,22 @@ class TrainingContext:
             order=self.order,
             targets=self.targets,
             factor=self.factors.get(kernel),
+            weights=self.weights,
+        )
+
+    def partition(self, k: int) -> Folds:
+        """Return k folds, for what works with a partition of the rows only."""
+        folds = self.folds(k)
+        if isinstance(folds, Folds):
+            return folds
+        raise ConfigError(
+            "repeated folds and splits that are no partition of the rows do not work with this search"
         )
 
     def part(self, rows: Index, name: str) -> TrainingContext:
         """Return a training context of some of the rows, with its own random streams."""
         stream, targets = partial(self.stream, name), self.targets[:, rows]
-        return replace(self, X=self.X[rows], targets=targets, stream=stream, given_folds=None)
+        weights = self.weights and self.weights.part(rows)
+        part = replace(self, X=self.X[rows], targets=targets, stream=stream, given_folds=None)
+        part.weights = weights
+        return part

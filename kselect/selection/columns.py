@@ -19,6 +19,7 @@ from kselect.learners.blocks import MemoryRows, RowBlocks
 from kselect.learners.streamed import ColumnPasses
 from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array, Index
+from kselect.numerics.weights import Weights
 from kselect.selection.request import Request
 
 Columns = Literal["uniform", "rpcholesky"]
@@ -36,7 +37,9 @@ SHARE_OF_ROWS = 0.5
 USUAL = 1e-7
 
 
-def passes_of(X: Array | RowBlocks, targets: Array, request: Request) -> ColumnPasses | None:
+def passes_of(
+    X: Array | RowBlocks, targets: Array, request: Request, weights: Weights | None = None
+) -> ColumnPasses | None:
     """Return the passes over the rows for Nystrom columns or exact features; None for whole kernel matrices."""
     rows = MemoryRows(X, request.n_jobs) if isinstance(X, np.ndarray) else X
     make: Callable[[Kernel], FeatureMap]
@@ -47,7 +50,7 @@ def passes_of(X: Array | RowBlocks, targets: Array, request: Request) -> ColumnP
         make = exact.__getitem__
     else:
         return None
-    return ColumnPasses(rows, make, request.kernels, targets, request.n_jobs)
+    return ColumnPasses(rows, make, request.kernels, targets, request.n_jobs, weights=weights)
 
 
 def passes_for_choice(
@@ -58,7 +61,8 @@ def passes_for_choice(
         return passes
     known = passes.features(kernel)
     make = partial(column_features, support=known.support, smallest=min(USUAL, lam))
-    return ColumnPasses(passes.rows, make, (kernel,), passes.y, passes.n_jobs, passes.folds)
+    given = passes.rows, make, (kernel,), passes.y, passes.n_jobs, passes.folds
+    return ColumnPasses(*given, weights=passes.weights)
 
 
 def exact_features(rows: RowBlocks, request: Request) -> dict[Kernel, FeatureMap] | None:

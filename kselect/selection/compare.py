@@ -41,12 +41,16 @@ RequestFor = Callable[[Array], Request]
 
 @dataclass(frozen=True, eq=False)
 class ComparedCriterion:
-    """One criterion: its choice on all rows, the seconds spent on it only, and its quality on outer folds."""
+    """One criterion: its choice on all rows, the seconds spent on it only, and its quality on outer folds.
+
+    ``decisions`` (q, n) are the predictions of each row without its outer fold.
+    """
 
     method: Method
     best: BestPoint
     seconds: float
     quality: Quality
+    decisions: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +59,7 @@ class CriteriaComparison:
 
     criteria: tuple[ComparedCriterion, ...]
     shared: float
-    outer: int
+    outer: Folds
 
 
 def compare(
@@ -72,11 +76,11 @@ def compare(
     decisions = outer_decisions(data, request_for, methods, outer)
     criteria = (
         ComparedCriterion(
-            m, chosen[m], seconds[m], quality_of(f, target.values, target.task, outer)
+            m, chosen[m], seconds[m], quality_of(f, target.values, target.task, outer), f
         )
         for m, f in zip(methods, decisions, strict=True)
     )
-    return CriteriaComparison(tuple(criteria), shared, len(outer.members))
+    return CriteriaComparison(tuple(criteria), shared, outer)
 
 
 def search_all(

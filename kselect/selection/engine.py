@@ -19,10 +19,13 @@ from kselect.kernels import Kernel, Points
 from kselect.learners import LEARNERS, Fit, Path
 from kselect.learners.base import Series
 from kselect.learners.blocks import RowBlocks
+from kselect.learners.refits import held_out
 from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array
 from kselect.numerics.memory import available_memory, gib
+from kselect.numerics.splits import HowHeldOut, Splits
 from kselect.search.continuous import search_continuously
+from kselect.search.fold_errors import check_scorer
 from kselect.search.grid import NUMERICAL, Best, score_kernels
 from kselect.search.pruned import find_minimum, prunes
 from kselect.search.pruned_grid import Work
@@ -107,7 +110,7 @@ def select(
     X: Array | RowBlocks,
     targets: Array,
     request: Request,
-    folds: Folds | None,
+    folds: Folds | Splits | None,
     watch: Callable[[int, int], None] = lambda done, total: None,
 ) -> Selection:
     """Score every kernel and ridge, choose the best and fit it.
@@ -118,16 +121,21 @@ def select(
     """
     check(request, X, folds)
 
-    def given(_: int) -> Folds:
+    def given(_: int) -> Folds | Splits:
         if folds is None:
             raise ConfigError(f"{request.method.label} needs folds: draw them with make_folds")
         return folds
 
+    LEARNERS[request.learner.name].prepare()
     started = perf_counter()
     with blas().limit(limits=1):  # one BLAS thread for each of our own threads
         context = training_context(X, targets, request, given)
+        check_scorer(context, request.method)
+        if isinstance(folds, Splits) and not folds.rounds:
+            context = replace(context, columns=None, keeps_held_out=True)
         if context.columns:
-            context.columns.folds, context.columns.watch = folds, watch
+            context.columns.folds = folds if isinstance(folds, Folds) else None
+            context.columns.watch = watch
             if request.nystrom is not None:
                 return on_grid(context, request, started, watch)
             if found := on_exact_features(context, request, started, watch):
@@ -231,7 +239,7 @@ def held_out_on_columns(
     paths = (
         learner.path(problem.of_target(t, lams), **params) for t in range(len(context.targets))
     )
-    return np.array([path.held_out(folds)[0] for path in paths])
+    return np.array([held_out(path, folds)[0] for path in paths])
 
 
 def support_of(context: TrainingContext, kernel: Kernel) -> Array | None:
@@ -276,10 +284,10 @@ def decision_values(kernel: Kernel, fits: Sequence[Fit], support: Array, X: Arra
 
 
 def training_context(
-    X: Array | RowBlocks, targets: Array, request: Request, folds: Callable[[int], Folds]
+    X: Array | RowBlocks, targets: Array, request: Request, folds: HowHeldOut
 ) -> TrainingContext:
     """Return the input of a search in which every row is a training row."""
-    columns = passes_of(X, targets, request)
+    columns = passes_of(X, targets, request, request.weights)
     return TrainingContext(
         X=X if isinstance(X, np.ndarray) else np.empty((0, 0)),
         targets=targets,
@@ -292,6 +300,7 @@ def training_context(
         columns=columns,
         keeps_held_out=columns is None,
         given_folds=folds,
+        weights=request.weights,
     )
 
 
@@ -307,7 +316,7 @@ def warm(points: Points, kernels: Sequence[Kernel]) -> None:
         ) from None
 
 
-def check(request: Request, X: Array | RowBlocks, folds: Folds | None) -> None:
+def check(request: Request, X: Array | RowBlocks, folds: Folds | Splits | None) -> None:
     """Refuse a request that cannot work, before the first matrix is computed."""
     n = len(X)
     candidates = len(request.kernels) * len(request.lams)
@@ -320,8 +329,16 @@ def check(request: Request, X: Array | RowBlocks, folds: Folds | None) -> None:
     if columns and learner.low_rank is None:
         raise ConfigError(f"the learner {learner.name} does not work with Nystrom columns")
     names = [k.name for k in request.kernels]
-    for words in criterion.misfits(request.method.label, learner, names, columns):
+    given = request.method.label, learner, names, columns, request.weights is not None
+    for words in criterion.misfits(*given):
         raise ConfigError(words)
+    if isinstance(folds, Splits) and not folds.rounds and not criterion.refits:
+        raise ConfigError(f"{request.method.label} needs folds that partition the rows")
+    if isinstance(folds, Splits) and not folds.rounds and columns:
+        raise ConfigError("splits that are no partition of the rows do not work on Nystrom columns")
+    if request.method.search and (request.weights is not None or isinstance(folds, Splits)):
+        what = "weights" if request.weights is not None else "repeated or partial folds"
+        raise ConfigError(f"a kernel whose parameters are learned takes no {what}")
     if folds is not None and folds.n != n:
         raise DataError(f"the folds are for {folds.n} rows, but the data has {n}")
     if not isinstance(X, np.ndarray):

@@ -16,11 +16,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from kselect.datasets.table.target import one_against_rest
 from kselect.errors import ConfigError, KselectError, quoted
-from kselect.kernels.ard import Ard
+from kselect.kernels.ard import FeatureWidths
 from kselect.numerics.linalg import Array
+from kselect.numerics.sigmoid import codes, probabilities
 from kselect.selection.columns import USUAL_COLUMNS, check_columns
 from kselect.selection.engine import decision_values, select
-from kselect.selection.held_out import HeldOut, codes, probabilities
+from kselect.selection.held_out import HeldOut
 from kselect.selection.request import LAM, GridSpec, Request, make_folds, make_request
 from kselect.selection.sklearn_terms import (
     PRECOMPUTED,
@@ -233,7 +234,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         self.best_index_ = found.position[0] * found.scores.shape[1] + found.position[1]
         self.best_params_ = parameters_of(found, self.gamma is not None)[self.best_index_]
         self.best_score_ = float(as_scored(found.scores, self.scoring, targets)[found.position])
-        if isinstance(found.kernel, Ard):
+        if isinstance(found.kernel, FeatureWidths):
             self.feature_relevances_ = found.kernel.relevances()
         self._held_out = HeldOut(found, X, targets, folds)
 

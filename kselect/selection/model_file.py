@@ -31,8 +31,8 @@ from kselect.grids import show_number
 from kselect.kernels import KERNELS, Kernel
 from kselect.learners import Fit
 from kselect.numerics.linalg import Array
+from kselect.numerics.sigmoid import codes, probabilities
 from kselect.selection.engine import Selection, decision_values
-from kselect.selection.held_out import codes, probabilities
 
 KIND = "kselect model"
 FORMAT = 1

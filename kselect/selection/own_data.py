@@ -18,8 +18,8 @@ from kselect.datasets.table.raw_table import Frame, Missing, TableOptions
 from kselect.datasets.table.target import Target, as_target
 from kselect.errors import DataError, printable
 from kselect.numerics.linalg import Array
+from kselect.numerics.sigmoid import codes
 from kselect.selection.engine import check_memory
-from kselect.selection.held_out import codes
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any
 
@@ -22,6 +22,7 @@ from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import CLASSIFICATION_LOSSES
+from kselect.numerics.weights import Weights
 from kselect.search.continuous import LEARNER, SEARCHES
 
 GridSpec = str | int | float | Sequence[str | int | float]
@@ -39,7 +40,7 @@ class Request:
 
     ``kernels`` and ``lams`` are empty for a kernel whose parameters are learned: the search then tries all values.
     ``nystrom`` is the number of columns that approximate a kernel matrix; None computes it in full.
-    ``columns`` says how the rows of these columns are drawn.
+    ``columns`` says how the rows of these columns are drawn. ``weights`` are those of the rows.
     """
 
     learner: Choice
@@ -53,6 +54,7 @@ class Request:
     task: Task = "classification"
     search: SearchName = "grid"
     columns: str = "uniform"
+    weights: Weights | None = field(default=None, compare=False)
 
 
 def make_request(

@@ -105,7 +105,7 @@ class PaperSelection:
             parts.y_train,
             BIAS.get(learner.name, False),
             self.context.ridge,
-            None if self.method.folds is None else self.context.folds(self.method.folds),
+            None if self.method.folds is None else self.context.partition(self.method.folds),
             dict(self.method.params),
             self.context.order,
             dict(learner.params).get("h", 0.0),
@@ -146,7 +146,7 @@ def select_pruned(training: Training, method: Method) -> Array:
     """Search by bounds for the minimum of exact k-CV; return scores that are NaN except at the minimum."""
     context = training.bare()
     assert method.folds is not None
-    found = select_minimum(context, context.folds(method.folds))
+    found = select_minimum(context, context.partition(method.folds))
     scores = np.full((len(context.kernels), len(context.lams)), np.nan)
     scores[found.kernel, found.ridge] = found.score
     return scores

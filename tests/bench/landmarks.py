@@ -20,8 +20,8 @@ import numpy as np
 from kselect.datasets.prepare import fit_preparation
 from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array, Index
+from kselect.numerics.sigmoid import codes
 from kselect.selection.engine import decision_values, select
-from kselect.selection.held_out import codes
 from kselect.selection.own_data import OwnData, read_table
 from kselect.selection.request import make_folds, make_kernels, make_request
 

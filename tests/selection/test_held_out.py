@@ -19,14 +19,9 @@ from kselect.core.method import Choice
 from kselect.errors import TrialError
 from kselect.kernels import Points
 from kselect.numerics.folds import draw_folds
+from kselect.numerics.sigmoid import LEAST_SLOPE, fit_slope, probabilities
 from kselect.selection.engine import select
-from kselect.selection.held_out import (
-    LEAST_SLOPE,
-    HeldOut,
-    fit_slope,
-    probabilities,
-    quality_of,
-)
+from kselect.selection.held_out import HeldOut, quality_of
 from kselect.selection.request import Request, make_folds, make_kernels, make_lams, make_method
 
 RNG = np.random.default_rng(5)

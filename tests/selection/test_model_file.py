@@ -25,8 +25,8 @@ from kselect.datasets.table.frames import read_frame, read_like
 from kselect.datasets.table.target import as_target
 from kselect.errors import DataError
 from kselect.kernels import Points
+from kselect.numerics.sigmoid import fit_slope
 from kselect.selection.engine import Selection, select
-from kselect.selection.held_out import fit_slope
 from kselect.selection.model_file import (
     SavedModel,
     checksum,

@@ -25,7 +25,7 @@ from sklearn.preprocessing import (
 )
 
 from kselect import KernelSelectClassifierCV, KernelSelectRegressorCV, ScaleWarning
-from kselect.selection.held_out import codes
+from kselect.numerics.sigmoid import codes
 from kselect.selection.request import make_kernels
 from kselect.selection.sklearn_terms import fold_numbers, widest_feature
 

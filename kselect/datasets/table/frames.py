@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kselect.datasets.content import open_data_file
+from kselect.datasets.table.assignment import AskedKind, assign, read_roles, without_weight
 from kselect.datasets.table.column_inference import (
     EMPTY,
     ColumnText,
@@ -68,15 +68,13 @@ NUMBERED = (
 FIRST_ROWS = 1000  # of which the distinct values are counted before those of all rows
 
 
-AskedKind = Literal["number", "category"]
-
-
 def read_frame(path: Path, target: str | None, options: TableOptions | None = None) -> Frame:
     """Read the table in a file: svmlight, CSV with comma, semicolon or tab, Parquet or Feather; packed or not."""
     options = options or TableOptions()
     raw = without_empty_end(read_raw(path, partial(is_header, target=target), target is not None))
     position, asked = assign(raw, target, options)
     commas = cache(partial(file_commas, raw))
+    roles = read_roles(raw, options, position, commas)
     values, rows, said = read_target(raw, position, commas)
     features = [read_feature(raw, i, kind, commas) for i, kind in asked]
     decisions = [d for feature in features for d in feature.decisions]
@@ -88,45 +86,11 @@ def read_frame(path: Path, target: str | None, options: TableOptions | None = No
     name = "" if position is None else raw.names[position]
     schema = Schema(raw.form, raw.named, len(raw.names), name, specs)
     decisions = [*raw.decisions, *said, *decisions]
-    frame = Frame(schema, data, values, raw.place, raw.sha256, tuple(decisions))
+    frame = Frame(schema, data, values, raw.place, raw.sha256, tuple(decisions), roles)
     if len(rows) < frame.n:
         frame = frame.take(rows)
-    frame = treat_missing(frame, options.missing)
+    frame = treat_missing(without_weight(frame), options.missing)
     return frame.with_decisions(remarks(frame))
-
-
-def assign(
-    raw: RawTable, target: str | None, options: TableOptions
-) -> tuple[int | None, list[tuple[int, AskedKind | None]]]:
-    """Return the target's position (None for svmlight), and each feature's position with the kind asked for.
-
-    The target is the last column if none is named.
-    """
-    if raw.form != "columns":  # its lines begin with the target
-        goal = None
-        if target is not None:
-            what = f"svmlight begins each line with its target: no column {target!r}"
-            raise raw.place.error(what)
-    elif len(raw.names) < 2:
-        raise raw.place.error("one column only; a target and a feature are needed")
-    else:
-        goal = len(raw.names) - 1 if target is None else raw.find(target, " for the target")
-    dropped = {raw.find(name, " to drop") for name in options.drop}
-    asked: dict[int, AskedKind] = {}
-    for name in options.categorical:
-        asked[raw.find(name)] = "category"
-    for name in options.numeric:
-        i = raw.find(name)
-        if asked.setdefault(i, "number") != "number":
-            raise raw.place.error(f"column {raw.names[i]} is asked to be categorical and numeric")
-    if goal is not None and goal in dropped | set(asked):
-        raise raw.place.error(f"column {raw.names[goal]} is the target: it is no feature")
-    for i in dropped & set(asked):
-        raise raw.place.error(
-            f"column {raw.names[i]} is dropped: it is neither categorical nor numeric"
-        )
-    features = (i for i in range(len(raw.names)) if i != goal and i not in dropped)
-    return goal, [(i, asked.get(i)) for i in features]
 
 
 def treat_missing(frame: Frame, missing: Missing) -> Frame:

@@ -133,13 +133,36 @@ class ColumnSpec:
 
 @dataclass(frozen=True)
 class TableOptions:
-    """The user's instructions for a table; a column is a name, or a number from 1."""
+    """The user's instructions for a table; a column is a name, or a number from 1.
+
+    ``weights``, ``groups`` and ``time`` name columns about the rows, which are no features.
+    """
 
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
     missing: Missing = "impute"
     task: Task | None = None
+    weights: str | None = None
+    groups: str | None = None
+    time: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RowRoles:
+    """What columns that are no features say about each row: its weight, its group, its time."""
+
+    weights: Array | None = None
+    groups: Texts | None = None
+    times: Array | None = None
+
+    def take(self, rows: Index) -> RowRoles:
+        """Return those of some rows."""
+        return RowRoles(
+            None if self.weights is None else self.weights[rows],
+            None if self.groups is None else self.groups[rows],
+            None if self.times is None else self.times[rows],
+        )
 
 
 @dataclass(frozen=True)
@@ -166,6 +189,7 @@ class Frame:
     place: FilePlace
     sha256: str
     decisions: tuple[ReadingDecision, ...]
+    roles: RowRoles = RowRoles()
 
     @property
     def columns(self) -> tuple[ColumnSpec, ...]:
@@ -196,7 +220,8 @@ class Frame:
             target = [target[i] for i in rows]
         lines = [self.place.lines[i] for i in rows.tolist()] if len(self.place.lines) else ()
         data, place = tuple(values[rows] for values in self.data), replace(self.place, lines=lines)
-        return replace(self, data=data, target=target, place=place)
+        roles = self.roles.take(rows)
+        return replace(self, data=data, target=target, place=place, roles=roles)
 
     def with_decisions(self, more: Iterable[ReadingDecision]) -> Frame:
         """Return the frame with further decisions at the end."""

@@ -1,6 +1,8 @@
 r"""The learner ``svm``: the support vector machine with the hinge loss, at every C of a path (tcyb2018).
 
 min (1/n) sum max(0, 1 - y (f + b)) + lam ||f||^2,   f = K beta,   0 <= y_i beta_i <= C = 1 / (2 n lam)
+
+With weights of the rows, the box of row i ends at ``w_i C``.
 """
 
 from __future__ import annotations
@@ -27,28 +29,29 @@ R = TypeVar("R")
 class EqualRows:
     """Equal rows with the same label, which the dual joins into one row with their total weight.
 
-    ``first[i]`` is the first row that equals row i; it represents all of them.
+    ``first[i]`` is the first row that equals row i; it represents all of them. ``each`` has the weight of each row.
     """
 
     first: Index
+    each: Array
 
     @classmethod
-    def find(cls, X: Array, y: Array) -> Self:
+    def find(cls, X: Array, y: Array, each: Array | None = None) -> Self:
         """Find rows that are equal bit for bit; their kernel values may still differ by rounding errors."""
         # Adding 0 turns -0 into 0, which has other bits.
         rows = np.ascontiguousarray(np.column_stack([X, y]) + 0.0)
         as_bytes = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
         _, first, group = np.unique(as_bytes, return_index=True, return_inverse=True)
-        return cls(first[group])
+        return cls(first[group], np.ones(len(y)) if each is None else each)
 
     def weights(self, kept: Mask) -> Array:
-        """Return how many of the kept rows each row represents."""
-        return np.bincount(self.first[kept], minlength=len(self.first)).astype(np.float64)
+        """Return the weight of the kept rows that each row represents."""
+        return np.asarray(np.bincount(self.first[kept], self.each[kept], len(self.first)), float)
 
     def spread(self, beta: Array) -> Array:
-        """Divide each coefficient evenly among the equal rows."""
-        counts = np.bincount(self.first, minlength=len(self.first))
-        shares: Array = beta[self.first] / counts[self.first]
+        """Divide each coefficient among the equal rows by their weights."""
+        whole = np.bincount(self.first, self.each, len(self.first))
+        shares: Array = beta[self.first] / whole[self.first] * self.each
         return shares
 
 
@@ -68,7 +71,9 @@ class SVMPath:
     @cached_property
     def rows(self) -> EqualRows:
         """The groups of equal rows."""
-        return EqualRows.find(self.problem.X, self.problem.y)
+        weights = self.problem.weights
+        each = None if weights is None else weights.values
+        return EqualRows.find(self.problem.X, self.problem.y, each)
 
     @cached_property
     def order(self) -> Index:
@@ -91,17 +96,15 @@ class SVMPath:
             self._failures[folds] = failure
             raise
 
-    def _climb(self, kept: Mask, count: int, above: Ladder | None) -> Ladder:
+    def _climb(self, kept: Mask, count: float, above: Ladder | None) -> Ladder:
         """Solve the dual of the kept rows at ``C = 1 / (2 count lam)``.
 
         If rows are left out, ``above`` has the solutions for all rows.
         """
-        # Imported here: numba takes 0.3 s to load.
-        from kselect.learners.svm.compilation import ensure_compiled
+        compile_once()
         from kselect.learners.svm.ladder import climb, hinge_dual, leave
         from kselect.learners.svm.quadratic import kernel_matrix
 
-        ensure_compiled()
         p = self.problem
         K = p.of_kernel.once("prepared", lambda: kernel_matrix(p.K))
         q = hinge_dual(K, p.y, self.rows.weights(kept), self.bias)
@@ -141,11 +144,10 @@ class SVMPath:
     def _retrain(self, folds: Folds) -> Array:
         out = np.empty((len(self.problem.lams), self.problem.n))
         for F in folds.members:
-            count = self.problem.n - (len(F) if self.problem.ridge == "per-fold" else 0)
-            out[:, F] = self._without(F, count)[:, F]
+            out[:, F] = self._without(F, self.problem.rows(F))[:, F]
         return out
 
-    def _without(self, F: Index, count: int) -> Array:
+    def _without(self, F: Index, count: float) -> Array:
         """Train without the rows F at ``C = 1 / (2 count lam)`` and predict every row, (n_ridges, n)."""
         kept = np.ones(self.problem.n, dtype=np.bool_)
         kept[F] = False
@@ -153,8 +155,7 @@ class SVMPath:
 
     def without(self, row: int) -> Array:
         """Train without one row, at ``C = 1 / (2 m lam)`` for m rows or for all n, as in ``held_out``."""
-        count = self.problem.n - (self.problem.ridge == "per-fold")
-        return self._without(np.array([row]), count)
+        return self._without(np.array([row]), self.problem.rows(np.array([row])))
 
     def loo(self) -> Array:
         """Return the leave-one-out predictions by training again, with the ridge n lam kept."""
@@ -162,11 +163,21 @@ class SVMPath:
         return np.stack([self._without(np.array([i]), n)[:, i] for i in range(n)], axis=1)
 
 
+def compile_once() -> None:
+    """Compile the loops, unless this machine has done so."""
+    # Imported here: numba takes 0.3 s to load.
+    from kselect.learners.svm.compilation import ensure_compiled
+
+    ensure_compiled()
+
+
 @learner(
     "svm",
     paper="tcyb2018; Cortes and Vapnik 1995",
     tasks=frozenset({"classification"}),
     loss="hinge",
+    weighted=True,
+    prepare=compile_once,
 )
 def svm(problem: Problem, *, bias: bool = True) -> SVMPath:
     r"""Support vector machine: min (1/n) sum max(0, 1 - y (f + b)) + lam ||f||^2, b = 0 with bias=false."""

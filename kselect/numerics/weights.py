@@ -1,0 +1,61 @@
+r"""Weights of rows: a row of weight 2 counts as two equal rows.
+
+A weighted objective ``sum_i w_i V(y_i, f_i) + gamma ||f||^2`` with ``gamma = n lam`` takes weights of mean 1, so
+that lam means the same as without weights. Scores are weighted means of losses; they use the weights as they were
+given, so that whole numbers count exactly as repeated rows do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from kselect.numerics.linalg import Array, Index
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Positive weights of rows, as given."""
+
+    given: Array
+
+    @classmethod
+    def of(cls, given: Array | None) -> Self | None:
+        """Return the weights, or None if all rows weigh the same."""
+        if given is None or (given == given[0]).all():
+            return None
+        return cls(np.asarray(given, dtype=np.float64))
+
+    @cached_property
+    def values(self) -> Array:
+        """The weights with mean 1."""
+        return np.asarray(self.given * (len(self.given) / self.given.sum()))
+
+    @cached_property
+    def roots(self) -> Array:
+        """The square roots of the weights with mean 1."""
+        return np.sqrt(self.values)
+
+    @cached_property
+    def counts(self) -> Array:
+        """The weights as numbers of rows: as given, but no fewer than there are rows."""
+        return self.given * max(1.0, len(self.given) / float(self.given.sum()))
+
+    def mean(self, losses: Array) -> Array:
+        """Return the weighted mean along the last axis."""
+        return np.asarray(losses @ self.given / self.given.sum())
+
+    def part(self, rows: Index) -> Weights | None:
+        """Return the weights of some rows, whose mean is 1 again."""
+        return Weights.of(self.given[rows])
+
+
+def mean_loss(losses: Array, weights: Weights | None, rows: Index | None = None) -> Array:
+    """Return the mean of the losses of some rows (default: all) along the last axis, weighted if needed."""
+    if rows is not None:
+        losses = losses[..., rows]
+        weights = weights and Weights(weights.given[rows])
+    return np.asarray(losses.mean(axis=-1)) if weights is None else weights.mean(losses)
