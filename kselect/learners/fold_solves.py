@@ -154,13 +154,11 @@ def solve_all(
     factor: Factor, gammas: Array, targets: Array, bias: bool, ones: Array | None = None
 ) -> SharedFits:
     """Return the fits of all targets: ``alpha = P y`` and ``b = p^T y / (1^T p)``; ``ones`` may replace 1."""
+    alpha = np.array([factor.solve(gammas, y) for y in targets])
     if not bias:
-        alpha = factor.solve_each(gammas, targets)
         return SharedFits(gammas, alpha, np.zeros(alpha.shape[:2]), np.zeros(alpha.shape[1:]))
-    right = np.ones_like(targets[:1]) if ones is None else ones[None]
-    solved = factor.solve_each(gammas, np.vstack([targets, right]))
-    alpha, p = solved[:-1], solved[-1]
-    total = p @ right[0]
+    p = factor.solve(gammas, np.ones_like(targets[0]) if ones is None else ones)
+    total = p.sum(axis=1) if ones is None else p @ ones
     b = np.array([(p @ y) / total for y in targets])
     alpha -= b[:, :, None] * p
     return SharedFits(gammas, alpha, b, p / np.sqrt(total)[:, None])

@@ -99,10 +99,6 @@ class KernelFactor(ABC):
     def solve(self, gammas: Array, v: Array) -> Array:
         """Return ``G v`` for every ridge, (n_ridges, n); v is one vector, or one per ridge."""
 
-    def solve_each(self, gammas: Array, right: Array) -> Array:
-        """Return ``G v`` for every row v of ``right`` and every ridge, (len(right), n_ridges, n)."""
-        return np.array([self.solve(gammas, v) for v in right])
-
     @abstractmethod
     def diagonal(self, gammas: Array) -> Array:
         """Return ``diag(G)`` for every ridge, (n_ridges, n)."""
@@ -140,11 +136,6 @@ class SpectralFactor(KernelFactor):
     def solve(self, gammas: Array, v: Array) -> Array:
         """Return ``G v`` for every ridge, (n_ridges, n); v is one vector, or one per ridge."""
         return np.asarray((weights(self.s, gammas) * (v @ self.U)) @ self.U.T)
-
-    def solve_each(self, gammas: Array, right: Array) -> Array:
-        """Return ``G v`` for every row v of ``right`` and every ridge, (len(right), n_ridges, n)."""
-        scaled = weights(self.s, gammas) * (right @ self.U)[:, None]
-        return (scaled.reshape(-1, len(self.s)) @ self.U.T).reshape(len(right), len(gammas), -1)
 
     def diagonal(self, gammas: Array) -> Array:
         """Return ``diag(G)``, ``sum_j w_j U_ij^2``, for every ridge, (n_ridges, n)."""

@@ -118,23 +118,10 @@ class TridiagonalFactor(KernelFactor):
         for i, factor in enumerate(self.factors(every)):
             mine = place == i
             inner[mine] = dpttrs(*factor, inner[mine].T).T
-        return self._back(inner)
-
-    def solve_each(self, gammas: Array, right: Array) -> Array:
-        """Return ``G v`` for every row v of ``right`` and every ridge, (len(right), n_ridges, n)."""
-        if not self.answers(gammas):
-            return self.spectral.solve_each(gammas, right)
-        along = self._along(right)
-        inner = [dpttrs(*factor, along.T).T for factor in self.factors(gammas)]
-        solved = self._back(np.concatenate(inner))
-        return solved.reshape(len(gammas), len(right), self.n).swapaxes(0, 1)
-
-    def _back(self, rows: Array) -> Array:
-        """Return ``Q v`` for every row, which may be overwritten."""
         if self.blocks_expected or "across" in self.__dict__:
-            return np.asarray(rows @ self.across)
-        self.reflectors.apply(rows, back=True)
-        return rows if self.order is None else rows.take(self.order, 1)
+            return np.asarray(inner @ self.across)
+        self.reflectors.apply(inner, back=True)
+        return inner if self.order is None else inner.take(self.order, 1)
 
     def _along(self, v: Array) -> Array:
         """Return ``Q^T v`` for one vector, or for every row of v."""

@@ -240,12 +240,17 @@ class FoldSystems:
             setattr(self, name, getattr(self, name)[ridges])
 
 
-# Returns the factor of a kernel matrix; the first argument is whether blocks will be asked for.
-Maker = Callable[[bool, Array], Factor]
+def judge(
+    kernel: int,
+    K: Array,
+    grid: FoldedGrid,
+    best: BestPair,
+    make: Callable[[bool, Array], Factor],
+) -> None:
+    """Settle the ridges of one kernel that the bounds leave; K is in fold order.
 
-
-def judge(kernel: int, K: Array, grid: FoldedGrid, best: BestPair, make: Maker) -> None:
-    """Settle the ridges of one kernel that the bounds leave; K is in fold order."""
+    ``make`` returns the factor of a matrix; its first argument is whether blocks will be asked for.
+    """
     blocks = shares_blocks(grid)
     factorise = partial(make, blocks)
     found = SquareBounds(K, grid)
