@@ -9,8 +9,9 @@ that fails, because the grid names what it excludes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ from kselect.errors import ConfigError
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import LEARNERS
+from kselect.learners.base import Fit
 from kselect.learners.factor import Factor, factorise
 from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds
@@ -45,6 +47,7 @@ SAMPLED = 500
 # Bytes of factors that are kept for later searches.
 ROOM = 2**30
 Watch = Callable[[int, int], None]
+Ahead = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,15 +115,12 @@ def find_minimum(
     folds = context.partition(k)
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
-            chosen = select_minimum(context, folds, slack, n_jobs, watch, shares)
+            settle = cache(partial(settled, context, folds))
+            chosen = select_minimum(context, folds, slack, n_jobs, watch, shares, settle)
             if chosen.excluded:
                 return None
             point = GridPoint(context.kernels[chosen.kernel], context.lams[chosen.ridge])
-            problem = context.problem(point.kernel, np.array([point.lam]))
-            learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
-            each = range(len(context.targets))
-            paths = [learner.path(problem.of_target(t, problem.lams), **params) for t in each]
-            held = np.array([path.held_out(folds)[0] for path in paths])
+            held, fits = settle(chosen.kernel, chosen.ridge)
             loss = LOSSES[PRUNED_LOSSES[context.learner.name]]  # type: ignore[index]
             scores = np.full((len(context.kernels), len(context.lams)), np.nan)
             for pair, total in chosen.totals.items():
@@ -128,10 +128,21 @@ def find_minimum(
             values = zip(context.targets, held, strict=True)
             score = float(np.mean([loss(y, f).mean() for y, f in values]))
             scores[chosen.kernel, chosen.ridge] = score
-            fits = tuple(path.fit() for path in paths)
             return Minimum(BestPoint(point, score, fits), chosen.work, scores, held)
     except NUMERICAL:
         return None
+
+
+def settled(
+    context: TrainingContext, folds: Folds, kernel: int, ridge: int
+) -> tuple[Array, tuple[Fit, ...]]:
+    """Return the held-out predictions (q, n) and the fits of one candidate."""
+    problem = context.problem(context.kernels[kernel], np.array([context.lams[ridge]]))
+    learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
+    each = range(len(context.targets))
+    paths = [learner.path(problem.of_target(t, problem.lams), **params) for t in each]
+    held = np.array([path.held_out(folds)[0] for path in paths])
+    return held, tuple(path.fit() for path in paths)
 
 
 def select_minimum(
@@ -141,6 +152,7 @@ def select_minimum(
     n_jobs: int = 1,
     watch: Watch = lambda done, total: None,
     shares: bool = False,
+    ahead: Ahead | None = None,
 ) -> Pruned:
     """Sort the rows by fold, and select from the kernels outward from the most promising one."""
     learner: PrunedLearner = context.learner.name  # type: ignore[assignment]
@@ -161,6 +173,7 @@ def select_minimum(
         slack=slack,
         n_jobs=n_jobs,
         watch=watch,
+        ahead=ahead,
         **dict(context.learner.params),
     )
 
@@ -204,6 +217,7 @@ def select_exactly(
     slack: float = 0.0,
     n_jobs: int = 1,
     watch: Watch = lambda done, total: None,
+    ahead: Ahead | None = None,
 ) -> Pruned:
     """Return the kernel and ridge of the lowest k-fold error: hinge loss (smooth-hinge) or squared loss.
 
@@ -211,6 +225,8 @@ def select_exactly(
     ``grams[i]()`` is the i-th kernel matrix; it is not copied if its rows are already in fold order. The kernels
     are tried outward from ``start`` (default: the middle one); a good kernel early on drops more of the others.
     ``factors`` give the kernels' factors in fold order if other searches need them too (square loss only).
+    With several threads, ``ahead(kernel, ridge)`` is called with the best pair so far before the last kernels: what
+    follows the search is then done while a thread would wait.
     """
     if learner == "smooth-hinge" and not np.isin(targets, (-1.0, 1.0)).all():
         raise ConfigError("smooth-hinge is for two classes, labelled -1 and +1")
@@ -229,25 +245,39 @@ def select_exactly(
 
         return partial(pruned_square.judge, make=make)
 
-    def visit(kernel: int) -> None:
+    def visit(kernel: int) -> bool:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
             best.add(kernel, partial(in_fold_order, grams[kernel], folds), way_of(kernel))
+        return True
+
+    def look_ahead() -> bool:
+        if ahead and (pair := best.leader()):
+            # A failure that lasts comes up again after the search.
+            with suppress(*NUMERICAL), np.errstate(divide="raise", invalid="raise", over="raise"):
+                ahead(*pair)
+        return False
 
     every = outward(len(grams) // 2 if start is None else start, len(grams))
-    for done, _ in enumerate(in_threads(visit, every, n_jobs), 1):
-        watch(done, len(every))
+    tasks: list[Callable[[], bool]] = [partial(visit, kernel) for kernel in every]
+    if 1 < n_jobs < len(every):
+        tasks.insert(-n_jobs, look_ahead)
+    done = 0
+    for is_kernel in in_threads(tasks, n_jobs):
+        done += is_kernel
+        if is_kernel:
+            watch(done, len(every))
     return best.found()
 
 
-def in_threads(visit: Callable[[int], None], kernels: Sequence[int], n_jobs: int) -> Iterator[None]:
-    """Visit the kernels in order, each by the next free thread."""
+def in_threads(tasks: Sequence[Callable[[], bool]], n_jobs: int) -> Iterator[bool]:
+    """Do the tasks in order, each by the next free thread."""
     if n_jobs == 1:
-        yield from map(visit, kernels)
+        yield from (task() for task in tasks)
         return
     from joblib import Parallel, delayed
 
     parallel = Parallel(n_jobs, prefer="threads", return_as="generator", batch_size=1)
-    yield from parallel(delayed(visit)(kernel) for kernel in kernels)
+    yield from parallel(delayed(task)() for task in tasks)
 
 
 def outward(start: int, count: int) -> list[int]:

@@ -225,6 +225,11 @@ class BestPair:
             self.totals[kernel, ridge] = total
             self.best = min(self.best, total)
 
+    def leader(self) -> tuple[int, int] | None:
+        """Return the best pair so far."""
+        with self._lock:
+            return min(self.totals, key=lambda pair: (self.totals[pair], pair), default=None)
+
     def found(self) -> Pruned:
         """Return the best pair."""
         near = {pair: total for pair, total in self.totals.items() if total <= self.limit}
@@ -232,5 +237,6 @@ class BestPair:
         if not np.isfinite(self.best):
             why = f": {excluded[0][1]}" if excluded else ""
             raise TrialError(f"no kernel and ridge of the grid has a finite score{why}")
-        pair = min(near, key=lambda one: (near[one], one))
+        pair = self.leader()
+        assert pair is not None
         return Pruned(*pair, near[pair] / self.grid.targets.size, self.work, excluded, near)

@@ -43,7 +43,7 @@ from kselect.search.pruned import (
     search_pruned,
     select_exactly,
 )
-from kselect.search.pruned_grid import FoldedGrid
+from kselect.search.pruned_grid import BestPair, FoldedGrid
 from kselect.search.pruned_hinge import (
     HingeBounds,
     boundary,
@@ -372,6 +372,43 @@ def test_numbers_do_not_depend_on_threads(learner: PrunedLearner) -> None:
         assert other.found.point == found[0].found.point
         assert other.found.score == found[0].found.score
         np.testing.assert_array_equal(other.held_out, found[0].held_out)
+
+
+def test_the_choice_is_settled_before_the_last_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several threads settle the best pair so far before the last kernels, and once more if it changes."""
+    X, y = data("random", 40)
+    folds = numbered(np.random.default_rng(1), 40, 5, False)
+    for last, n_jobs in ((0, 2), (5, 3)):
+        seen: list[tuple[int, int]] = []
+        found = select_exactly(
+            *(grams(X, WIDTHS), y, LAMS, folds, "krr"),
+            start=last,
+            n_jobs=n_jobs,
+            ahead=lambda *pair, s=seen: s.append(pair),
+        )
+        assert seen == [(found.kernel, found.ridge)]
+    alone: list[tuple[int, int]] = []
+    select_exactly(grams(X, WIDTHS), y, LAMS, folds, "krr", ahead=lambda *pair: alone.append(pair))
+    assert not alone
+    # The wrong pair ahead of time changes nothing.
+    want = find_minimum(side("krr", n=60), 5)
+    monkeypatch.setattr(BestPair, "leader", wrong_until_the_end(BestPair.leader))
+    got = find_minimum(side("krr", n=60), 5, n_jobs=2)
+    assert want is not None
+    assert got is not None
+    assert (got.found.point, got.found.score) == (want.found.point, want.found.score)
+    np.testing.assert_array_equal(got.held_out, want.held_out)
+
+
+def wrong_until_the_end(leader: Callable[[BestPair], Any]) -> Callable[[BestPair], Any]:
+    """Return a leader that names another pair when it is first asked."""
+    asked: list[BestPair] = []
+
+    def named(best: BestPair) -> Any:
+        asked.append(best)
+        return (0, 0) if len(asked) == 1 else leader(best)
+
+    return named
 
 
 def test_outward() -> None:
