@@ -3,10 +3,10 @@
     python tests/campaigns/choices.py [--mirror DIR] [--rows 400] [-d NAME ...]
 
 Start it by hand; it takes some minutes. The data sets are all in the registry that are at hand, scikit-learn's, and
-synthetic ones; of large ones a random part. The columns are standardised. For KRR and the LSSVM, on the own grid of
-select with 5 folds, it compares the kernel and ridge that the search by bounds chooses with the lowest score of the whole
-surface. If these differ, the gap is how much higher the score of the choice is, relative to the lowest one; a gap
-above 1e-12 is marked with an exclamation mark, and the script fails.
+synthetic ones; of large ones a random part. The columns are standardised. For KRR and the LSSVM, on select's own
+grid with 5 folds, it compares the kernel and ridge that the search by bounds chooses with the lowest score of the
+whole surface. The gap is how much higher the score of the choice is, relative to the lowest one; a gap above 1e-12
+is marked with an exclamation mark, and the script fails.
 """
 
 from __future__ import annotations
