@@ -21,6 +21,7 @@ from kselect.files import read_regular, reason
 from kselect.learners import LEARNERS
 from kselect.numerics.linalg import Array, Index
 from kselect.run.workers import dask_client
+from kselect.search.pruned import SQUARED
 from kselect.selection.distributed import check_distributed, read_distributed
 from kselect.selection.engine import Selection, select
 from kselect.selection.held_out import HeldOut
@@ -124,7 +125,8 @@ def read_file(file: Path, flags: Mapping[str, Any]) -> OwnData:
     # Whether a simple kernel needs a matrix of all rows is known only with their number of features.
     exact = flags["kernel"] in ("linear", "polynomial")
     how = flags["scale"], None if exact else flags["n_jobs"], flags["nystrom"]
-    return read_own(file, flags["target"], TableOptions(*columns), *how)
+    few = flags["search"] != "grid" and flags["learner"] in SQUARED
+    return read_own(file, flags["target"], TableOptions(*columns), *how, few=few)
 
 
 def request_of(flags: Mapping[str, Any], task: Task, X: Array) -> Request:

@@ -8,29 +8,38 @@ that fails, because the grid names what it excludes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 
 from kselect.core.grid_point import BestPoint, GridPoint
-from kselect.core.method import Method
+from kselect.core.method import Choice, Method
 from kselect.errors import ConfigError
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import LEARNERS
-from kselect.learners.base import Fit
+from kselect.learners.base import Fit, Path
 from kselect.learners.factor import Factor, factorise
 from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import LOSSES
-from kselect.search import pruned_hinge, pruned_square
+from kselect.search import pruned_gradients, pruned_hinge, pruned_square
 from kselect.search.grid import NUMERICAL, Demand, Results, search_grid
-from kselect.search.pruned_grid import BestPair, FoldedGrid, Pruned, Way, Work, order_of
+from kselect.search.pruned_grid import (
+    Ahead,
+    BestPair,
+    FoldedGrid,
+    Pruned,
+    Way,
+    Work,
+    in_threads,
+    order_of,
+)
 from kselect.search.training_context import TrainingContext
 
 PrunedLearner = Literal["smooth-hinge", "krr", "lssvm"]
@@ -42,12 +51,12 @@ PRUNED_LOSSES: dict[PrunedLearner, str] = {
 }
 # The criteria that are exact cross-validation; for the square loss a Newton step is exact.
 EXACT = {"smooth-hinge": ("k-CV",), "krr": ("k-CV", "k-Newton"), "lssvm": ("k-CV",)}
+SQUARED = tuple(learner for learner, loss in PRUNED_LOSSES.items() if loss == "squared")
 # Rows whose distances give the most promising width.
 SAMPLED = 500
 # Bytes of factors that are kept for later searches.
 ROOM = 2**30
 Watch = Callable[[int, int], None]
-Ahead = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +89,9 @@ def search_pruned(context: TrainingContext, demand: Demand, n_jobs: int = 1) -> 
 
 
 def prunes(context: TrainingContext, method: Method) -> bool:
-    """Return whether the bounds hold for a method: an exact k-CV with the loss of the learner."""
-    params = dict(method.params)
+    """Return whether the bounds serve a method here: ridges to select, whole kernels, one target of a hinge."""
     return (
-        method.criterion in EXACT.get(context.learner.name, ())
-        and not method.scored_by
-        and params["loss"] == PRUNED_LOSSES.get(context.learner.name)  # type: ignore[call-overload]
-        and params["average"] == "points"
+        bounds_hold(context.learner, method)
         and context.ridges.mode == "select"
         and (len(context.targets) == 1 or context.learner.name != "smooth-hinge")
         and context.columns is None
@@ -94,6 +99,22 @@ def prunes(context: TrainingContext, method: Method) -> bool:
         and method.folds is not None
         and isinstance(context.folds(method.folds), Folds)
     )
+
+
+def bounds_hold(learner: Choice, method: Method) -> bool:
+    """Return whether the bounds hold for a method: an exact k-CV with the loss of the learner."""
+    params = dict(method.params)
+    return (
+        method.criterion in EXACT.get(learner.name, ())
+        and not method.scored_by
+        and params["loss"] == PRUNED_LOSSES.get(learner.name)  # type: ignore[call-overload]
+        and params["average"] == "points"
+    )
+
+
+def keeps_few_matrices(learner: str, n: int) -> bool:
+    """Return whether a search by bounds never has more than three n by n matrices, the distances among them."""
+    return learner in SQUARED and pruned_gradients.keeps_few_matrices(n)
 
 
 def find_minimum(
@@ -108,8 +129,9 @@ def find_minimum(
     """Return the best grid point of exact k-fold cross-validation with its fit; None if a candidate failed.
 
     Everything within a factor of ``1 + slack`` of the best keeps its exact score. The score of the choice comes
-    from its own path, so that it does not depend on the way of the search or on the number of threads. A search
-    that ``shares`` the context with others keeps the factors of its kernels for them.
+    from its own path, or from training without each of its folds if there are many rows, so that it does not depend
+    on the number of threads. A search that ``shares`` the context with others keeps the factors of its kernels for
+    them.
     """
     assert k is not None
     folds = context.partition(k)
@@ -120,11 +142,16 @@ def find_minimum(
             if chosen.excluded:
                 return None
             point = GridPoint(context.kernels[chosen.kernel], context.lams[chosen.ridge])
-            held, fits = settle(chosen.kernel, chosen.ridge)
+            if chosen.held is None:
+                held, fits = settle(chosen.kernel, chosen.ridge)
+            else:
+                held = np.empty_like(chosen.held)
+                held[:, order_of(folds)] = chosen.held
+                fits = tuple(path.fit() for path in paths_at(context, chosen.kernel, chosen.ridge))
             loss = LOSSES[PRUNED_LOSSES[context.learner.name]]  # type: ignore[index]
             scores = np.full((len(context.kernels), len(context.lams)), np.nan)
             for pair, total in chosen.totals.items():
-                scores[pair] = total / context.targets.size
+                scores[pair] = total / context.n
             values = zip(context.targets, held, strict=True)
             score = float(np.mean([loss(y, f).mean() for y, f in values]))
             scores[chosen.kernel, chosen.ridge] = score
@@ -137,12 +164,17 @@ def settled(
     context: TrainingContext, folds: Folds, kernel: int, ridge: int
 ) -> tuple[Array, tuple[Fit, ...]]:
     """Return the held-out predictions (q, n) and the fits of one candidate."""
+    paths = paths_at(context, kernel, ridge)
+    held = np.array([path.held_out(folds)[0] for path in paths])
+    return held, tuple(path.fit() for path in paths)
+
+
+def paths_at(context: TrainingContext, kernel: int, ridge: int) -> list[Path]:
+    """Return the path of each target at one candidate."""
     problem = context.problem(context.kernels[kernel], np.array([context.lams[ridge]]))
     learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
     each = range(len(context.targets))
-    paths = [learner.path(problem.of_target(t, problem.lams), **params) for t in each]
-    held = np.array([path.held_out(folds)[0] for path in paths])
-    return held, tuple(path.fit() for path in paths)
+    return [learner.path(problem.of_target(t, problem.lams), **params) for t in each]
 
 
 def select_minimum(
@@ -157,7 +189,9 @@ def select_minimum(
     """Sort the rows by fold, and select from the kernels outward from the most promising one."""
     learner: PrunedLearner = context.learner.name  # type: ignore[assignment]
     order = order_of(folds)
-    points = Points(context.X[order])
+    X = context.X[order]
+    points = Points(X[:, order] if any(kernel.pairwise for kernel in context.kernels) else X)
+    del X
     for kind in {type(kernel) for kernel in context.kernels}:
         kind.shared(points)
     factors = [partial(factor_of, context, kernel, order) for kernel in context.kernels]
@@ -170,6 +204,7 @@ def select_minimum(
         ridge=context.ridge,
         start=most_promising(context.kernels, points),
         factors=factors if shares else None,
+        unproven={i: k.name for i, k in enumerate(context.kernels) if not k.semidefinite},
         slack=slack,
         n_jobs=n_jobs,
         watch=watch,
@@ -214,6 +249,7 @@ def select_exactly(
     h: float = 0.05,
     start: int | None = None,
     factors: Sequence[Callable[[], Factor]] | None = None,
+    unproven: Mapping[int, str] = MappingProxyType({}),
     slack: float = 0.0,
     n_jobs: int = 1,
     watch: Watch = lambda done, total: None,
@@ -226,7 +262,8 @@ def select_exactly(
     are tried outward from ``start`` (default: the middle one); a good kernel early on drops more of the others.
     ``factors`` give the kernels' factors in fold order if other searches need them too (square loss only).
     With several threads, ``ahead(kernel, ridge)`` is called with the best pair so far before the last kernels: what
-    follows the search is then done while a thread would wait.
+    follows the search is then done while a thread would wait. ``unproven`` names kernels that may not be positive
+    semidefinite; these are tested if there are many rows.
     """
     if learner == "smooth-hinge" and not np.isin(targets, (-1.0, 1.0)).all():
         raise ConfigError("smooth-hinge is for two classes, labelled -1 and +1")
@@ -245,39 +282,18 @@ def select_exactly(
 
         return partial(pruned_square.judge, make=make)
 
-    def visit(kernel: int) -> bool:
+    def visit(kernel: int) -> None:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
             best.add(kernel, partial(in_fold_order, grams[kernel], folds), way_of(kernel))
-        return True
-
-    def look_ahead() -> bool:
-        if ahead and (pair := best.leader()):
-            # A failure that lasts comes up again after the search.
-            with suppress(*NUMERICAL), np.errstate(divide="raise", invalid="raise", over="raise"):
-                ahead(*pair)
-        return False
 
     every = outward(len(grams) // 2 if start is None else start, len(grams))
-    tasks: list[Callable[[], bool]] = [partial(visit, kernel) for kernel in every]
-    if 1 < n_jobs < len(every):
-        tasks.insert(-n_jobs, look_ahead)
-    done = 0
-    for is_kernel in in_threads(tasks, n_jobs):
-        done += is_kernel
-        if is_kernel:
-            watch(done, len(every))
+    if learner in SQUARED and factors is None and pruned_gradients.serves(grid.n):
+        ordered = [partial(in_fold_order, gram, folds) for gram in grams]
+        return pruned_gradients.search(ordered, every, best, unproven, n_jobs, watch, ahead)
+    tasks = [partial(visit, kernel) for kernel in every]
+    for done, _ in enumerate(in_threads(tasks, n_jobs, partial(best.look_ahead, ahead)), 1):
+        watch(done, len(every))
     return best.found()
-
-
-def in_threads(tasks: Sequence[Callable[[], bool]], n_jobs: int) -> Iterator[bool]:
-    """Do the tasks in order, each by the next free thread."""
-    if n_jobs == 1:
-        yield from (task() for task in tasks)
-        return
-    from joblib import Parallel, delayed
-
-    parallel = Parallel(n_jobs, prefer="threads", return_as="generator", batch_size=1)
-    yield from parallel(delayed(task)() for task in tasks)
 
 
 def outward(start: int, count: int) -> list[int]:

@@ -8,7 +8,8 @@ best error. The result is the minimum over the grid.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
@@ -20,6 +21,7 @@ from kselect.errors import TrialError
 from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
+from kselect.search.grid import NUMERICAL
 
 # A bound must exceed the best error by this share, so that the tolerance of the trainers cannot drop the minimum.
 SLACK = 1e-9
@@ -107,6 +109,25 @@ def order_of(folds: Folds) -> Index:
     return np.concatenate(folds.members)
 
 
+def in_threads(
+    tasks: Sequence[Callable[[], None]], n_jobs: int, aside: Callable[[], None] = lambda: None
+) -> Iterator[None]:
+    """Do the tasks in order, each by the next free thread; yield after each.
+
+    Several threads also do the work ``aside``, before the last tasks.
+    """
+    if n_jobs == 1:
+        yield from (task() for task in tasks)
+        return
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs, prefer="threads", return_as="generator", batch_size=1)
+    at = max(0, len(tasks) - n_jobs)
+    every = [*tasks[:at], aside, *tasks[at:]]
+    done = parallel(delayed(task)() for task in every)
+    yield from (one for i, one in enumerate(done) if i != at)
+
+
 def without_own_fold(A: Array, x: Array, folds: Sequence[slice]) -> Array:
     """Return ``A_{iT} x_T`` for each row i, where T are the rows of the other folds; rows are in fold order."""
     out = A @ x
@@ -126,10 +147,11 @@ class Candidate:
 
 @dataclass
 class Work:
-    """The numbers of kernels seen, kernels fitted, pairs trained and folds trained."""
+    """The numbers of kernels seen and fitted, pairs settled by conjugate gradients, pairs and folds trained."""
 
     kernels: int = 0
     kernels_fitted: int = 0
+    iterated: int = 0
     pairs: int = 0
     folds: int = 0
 
@@ -138,7 +160,8 @@ class Work:
 class Pruned:
     """The pair with the lowest error: its positions among kernels and ridges, and its mean loss.
 
-    ``totals`` has the summed loss of every pair within the slack of the best one.
+    ``totals`` has the summed loss of every pair within the slack of the best one. ``held`` are the held-out
+    predictions (targets, n) of the best pair, in fold order, if the search has formed them.
     """
 
     kernel: int
@@ -147,22 +170,28 @@ class Pruned:
     work: Work
     excluded: tuple[tuple[int, str], ...]
     totals: Mapping[tuple[int, int], float]
+    held: Array | None = None
 
 
 # Settles the ridges of one kernel: its position, its matrix in fold order, the grid, the best pair so far.
 Way = Callable[[int, Array, FoldedGrid, "BestPair"], None]
+# Does what follows the search for a kernel and a ridge.
+Ahead = Callable[[int, int], object]
 
 
 @dataclass
 class BestPair:
     """The pair with the lowest summed loss so far, for all threads; of pairs that tie the first in grid order.
 
-    Everything within a factor of ``1 + slack`` of the best keeps its exact sum in ``totals``.
+    Everything within a factor of ``1 + slack`` of the best keeps its exact sum in ``totals``. ``upper`` is the
+    lowest upper bound of a sum. ``held`` are held-out predictions of pairs with an exact sum.
     """
 
     grid: FoldedGrid
     slack: float = 0.0
     best: float = np.inf
+    upper: float = np.inf
+    held: dict[tuple[int, int], Array] = field(default_factory=dict)
     totals: dict[tuple[int, int], float] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
     excluded: list[tuple[int, str]] = field(default_factory=list)
@@ -173,7 +202,13 @@ class BestPair:
     @property
     def limit(self) -> float:
         """The sum that bounds must exceed to drop a pair."""
-        return (1.0 + self.slack) * self.best + SLACK * abs(self.best)
+        least = min(self.best, self.upper)
+        return (1.0 + self.slack) * least + SLACK * abs(least)
+
+    def bound(self, upper: float) -> None:
+        """Note an upper bound of some pair's sum."""
+        with self._lock:
+            self.upper = min(self.upper, upper)
 
     def count(self, **more: int) -> None:
         """Add to the counts of the work."""
@@ -198,8 +233,12 @@ class BestPair:
         try:
             way(kernel, gram(), self.grid, self)
         except TrialError as error:
-            with self._lock:
-                self.excluded.append((kernel, str(error)))
+            self.exclude(kernel, error)
+
+    def exclude(self, kernel: int, error: TrialError) -> None:
+        """Note that a kernel has failed."""
+        with self._lock:
+            self.excluded.append((kernel, str(error)))
 
     def try_folds(
         self,
@@ -230,8 +269,15 @@ class BestPair:
         with self._lock:
             return min(self.totals, key=lambda pair: (self.totals[pair], pair), default=None)
 
+    def look_ahead(self, ahead: Ahead | None) -> None:
+        """Call a function with the best pair so far, if there is one; a failure that lasts comes up again later."""
+        if ahead and (pair := self.leader()):
+            with suppress(*NUMERICAL), np.errstate(divide="raise", invalid="raise", over="raise"):
+                ahead(*pair)
+
     def found(self) -> Pruned:
         """Return the best pair."""
+        self.upper = self.best
         near = {pair: total for pair, total in self.totals.items() if total <= self.limit}
         excluded = tuple(sorted(self.excluded))
         if not np.isfinite(self.best):
@@ -239,4 +285,5 @@ class BestPair:
             raise TrialError(f"no kernel and ridge of the grid has a finite score{why}")
         pair = self.leader()
         assert pair is not None
-        return Pruned(*pair, near[pair] / self.grid.targets.size, self.work, excluded, near)
+        held = self.held.get(pair)
+        return Pruned(*pair, near[pair] / self.grid.n, self.work, excluded, near, held)

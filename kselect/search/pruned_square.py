@@ -83,7 +83,7 @@ class SquareBounds:
                 size, shift, bounded = np.abs(y), share[known], np.abs(y)[:, None]
             f = largest_fits(others, diagonal, grid.slices, bounded, gammas)
             error = np.maximum(0.0, size - shift[:, None] - f.T)
-            out[known] += grid.by_fold(np.square(error))
+            out[known] += grid.by_fold(np.square(error)) / len(grid.targets)
         return out
 
     def trained(self, factor: Factor, ridges: Index) -> Array:
@@ -91,9 +91,9 @@ class SquareBounds:
         grid, gammas = self.grid, self.gammas.least[ridges]
         alpha, _ = self.fit(factor, gammas)
         residual = gammas[:, None, None] * alpha
-        square_norm = np.einsum("iqj,iqj->i", alpha, grid.targets - residual)
+        square_norm = (alpha * (grid.targets - residual)).sum(axis=-1).mean(axis=1)
         spread = np.outer(grid.lams[ridges] * square_norm, grid.more_rows)
-        return np.asarray(grid.by_fold(np.square(residual)).sum(axis=1) - spread)
+        return np.asarray(grid.by_fold(np.square(residual)).mean(axis=1) - spread)
 
     def fit(self, factor: Factor, gammas: Array) -> tuple[Array, Array]:
         """Return ``alpha = P y`` (ridges, targets, n), and ``p / sqrt(1^T p)`` (ridges, n), 0 without a bias.
@@ -157,7 +157,9 @@ class SquareBounds:
             errors, _ = FoldSolver(self.K, factor, grid.bias, folds).solve(grid.targets, fits)
         except TrialError:  # a block is singular; the bounds hold as they are
             return ridges
-        squares = self._trust(factor, ridges)[:, None] * grid.by_fold(np.square(errors)).sum(axis=0)
+        squares = self._trust(factor, ridges)[:, None] * grid.by_fold(np.square(errors)).mean(
+            axis=0
+        )
         bounds[ridges] = np.maximum(bounds[ridges], squares)
         kept: Index = ridges[bounds[ridges].sum(axis=1) <= best.limit]
         return kept
@@ -170,7 +172,7 @@ class SquareBounds:
         return np.maximum(share, 0.0)
 
     def loss(self, ridge: int, fold: int) -> float:
-        """Return the summed loss on a fold of the models without it."""
+        """Return the summed loss on a fold of the models without it, the mean over the targets."""
         grid, F = self.grid, self.grid.slices[fold]
         gamma = grid.rows(fold) * float(grid.lams[ridge])
         A = without(self.K, F)
@@ -184,13 +186,13 @@ class SquareBounds:
         b = a.sum(axis=0) / p.sum() if grid.bias else np.zeros(len(grid.targets))
         a = a - b * p
         values = self.K[F, : F.start] @ a[: F.start] + self.K[F, F.stop :] @ a[F.start :] + b
-        return float(np.square(grid.targets[:, F] - values.T).sum())
+        return float(np.square(grid.targets[:, F] - values.T).sum(axis=1).mean())
 
 
 class FoldSystems:
     """Conjugate gradients for ``P_FF e = alpha_F`` at all pairs of ridge and fold together.
 
-    Vectors are (ridges, targets, folds, n) and zero off their fold; ``squares`` are the sums over targets of
+    Vectors are (ridges, targets, folds, n) and zero off their fold; ``squares`` are the means over targets of
     ``|x|^2`` (ridges, folds).
     """
 
@@ -232,7 +234,7 @@ class FoldSystems:
         self.d *= ratio[..., None]
         self.d += self.r
         self.rr = rr
-        self.squares = np.square(self.x).sum(axis=(1, -1))
+        self.squares = np.square(self.x).sum(axis=-1).mean(axis=1)
 
     def keep(self, ridges: Array) -> None:
         """Drop the other ridges."""
@@ -246,15 +248,17 @@ def judge(
     grid: FoldedGrid,
     best: BestPair,
     make: Callable[[bool, Array], Factor],
+    known: Array | None = None,
 ) -> None:
     """Settle the ridges of one kernel that the bounds leave; K is in fold order.
 
-    ``make`` returns the factor of a matrix; its first argument is whether blocks will be asked for.
+    ``make`` returns the factor of a matrix; its first argument is whether blocks will be asked for. ``known`` are
+    lower bounds (ridges, folds) that an earlier step has found.
     """
     blocks = shares_blocks(grid)
     factorise = partial(make, blocks)
     found = SquareBounds(K, grid)
-    bounds = found.untrained()
+    bounds = found.untrained() if known is None else known
     left = np.argsort(grid.lams, kind="stable")
     left = left[bounds[left].sum(axis=1) <= best.limit]
     if not len(left):

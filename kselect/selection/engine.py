@@ -27,7 +27,7 @@ from kselect.numerics.splits import HowHeldOut, Splits
 from kselect.search.continuous import search_continuously
 from kselect.search.fold_errors import check_scorer
 from kselect.search.grid import NUMERICAL, Best, score_kernels
-from kselect.search.pruned import find_minimum, prunes
+from kselect.search.pruned import bounds_hold, find_minimum, keeps_few_matrices, prunes
 from kselect.search.pruned_grid import Work
 from kselect.search.training_context import TrainingContext
 from kselect.selection.columns import features_serve, passes_for_choice, passes_of
@@ -36,6 +36,8 @@ from kselect.selection.request import Request
 # Distances, the kernel, its eigenvectors and LAPACK's workspace, in n-by-n matrices of doubles.
 MATRICES_SHARED = 1
 MATRICES_PER_WORKER = 6
+# A search of many rows by bounds has the distances, one kernel, and the factor of a fold.
+FEW_MATRICES = 3
 # With Nystrom columns, matrices of c rows and columns, and numbers per row. A series of cross-validation keeps
 # matrices of n rows and c columns as well.
 COLUMNS_PER_WORKER = 4
@@ -197,6 +199,7 @@ def on_grid(
     best = Best(SELECTED)
     scores = []
     if context.columns is None:
+        check_memory(context.n, request.n_jobs, None)
         warm(context.points, request.kernels)
     for visit in score_kernels(context, (request.method,), request.n_jobs):
         scores.append(visit.scores[request.method])
@@ -344,13 +347,21 @@ def check(request: Request, X: Array | RowBlocks, folds: Folds | Splits | None) 
     if not isinstance(X, np.ndarray):
         return  # the rows lie elsewhere
     known = request.nystrom or (1 if features_serve(X, request) else None)
-    check_memory(n, request.n_jobs, known, criterion.need is Series)
+    by_bounds = request.search != "grid" and bounds_hold(request.learner, request.method)
+    by_bounds = by_bounds and keeps_few_matrices(request.learner.name, n)
+    check_memory(n, request.n_jobs, known, criterion.need is Series, few=by_bounds)
 
 
-def check_memory(n: int, n_jobs: int, columns: int | None, series: bool = False) -> None:
-    """Refuse n rows whose matrices would not fit into memory, before allocating them."""
+def check_memory(
+    n: int, n_jobs: int, columns: int | None, series: bool = False, *, few: bool = False
+) -> None:
+    """Refuse n rows whose matrices would not fit into memory, before allocating them.
+
+    A search by bounds keeps ``few`` matrices if there are many rows.
+    """
     if columns is None:
-        needed = 8 * n**2 * (MATRICES_SHARED + MATRICES_PER_WORKER * n_jobs)
+        each = MATRICES_SHARED + MATRICES_PER_WORKER * n_jobs
+        needed = 8 * n**2 * (FEW_MATRICES if few else each)
         what = "n-by-n matrices"
         advice = "approximate the kernel by c columns: --nystrom 500 (nystrom=500)"
     else:

@@ -464,12 +464,24 @@ def test_it_finds_what_the_grid_finds(learner: str, loss: str, ridge: Any) -> No
 
 
 @pytest.mark.parametrize("learner", ["krr", "lssvm"])
-@pytest.mark.parametrize("typical", [0.0, 1e9])
+@pytest.mark.parametrize(
+    ("module", "constant"),
+    [
+        ("pruned_square", {"TYPICAL": 0.0}),
+        ("pruned_square", {"TYPICAL": 1e9}),
+        ("pruned_gradients", {"MANY": 1}),
+        ("pruned_gradients", {"MANY": 1, "FEWER": 1}),
+    ],
+)
 def test_several_targets_share_a_search(
-    typical: float, learner: PrunedLearner, monkeypatch: pytest.MonkeyPatch
+    module: str,
+    constant: dict[str, float],
+    learner: PrunedLearner,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The mean over targets is lowest where the surface is, with iterations and with blocks."""
-    monkeypatch.setattr(pruned_square, "TYPICAL", typical)
+    """The mean over targets is lowest where the surface is, by iterations, by blocks, and for many rows."""
+    for name, value in constant.items():
+        monkeypatch.setattr(f"kselect.search.{module}.{name}", value)
     X, _ = data("random", 41)
     codes = np.floor(1.5 * (1 + X[:, 0]) + 0.3 * X[:, 1]).clip(0, 2)
     targets = np.where(codes == np.arange(3)[:, None], 1.0, -1.0)
@@ -483,7 +495,7 @@ def test_several_targets_share_a_search(
         near = np.argwhere(scores <= 1.2 * scores.min())
         assert len(near) > 1
         for pair in map(tuple, near.tolist()):
-            assert found.totals[pair] / targets.size == pytest.approx(scores[pair], rel=1e-7)
+            assert found.totals[pair] / 41 == pytest.approx(scores[pair], rel=1e-7)
         assert found.work.folds < 0.5 * len(WIDTHS) * len(LAMS) * 4
 
 
