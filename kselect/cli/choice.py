@@ -15,7 +15,9 @@ from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import brief
 from kselect.grids import show_number
 from kselect.kernels.ard import FeatureWidths
+from kselect.kernels.sums import Sum
 from kselect.learners import LEARNERS
+from kselect.search.continuous import SEARCHES
 from kselect.selection.columns import USUAL_COLUMNS
 from kselect.selection.engine import Selection
 from kselect.selection.own_data import OwnData
@@ -92,8 +94,12 @@ def choice_facts(chosen: Chosen) -> dict[str, Any]:
 
 
 def relevance_facts(found: Selection) -> dict[str, Any]:
-    """Return share and width per feature number of a learned kernel, the most relevant first."""
+    """Return share and width per feature number of a learned kernel, or the weights of a sum; the largest first."""
     kernel = found.kernel
+    if isinstance(kernel, Sum):
+        heaviest = sorted(kernel.parameters.items(), key=lambda pair: -pair[1])
+        weights = [{"kernel": name, "weight": mu} for name, mu in heaviest]
+        return {"weights": weights, "state": found.best.state, **dict(found.best.point.tuned)}
     if not isinstance(kernel, FeatureWidths):
         return {}
     shares, theta = kernel.relevances().tolist(), kernel.vector().tolist()
@@ -115,9 +121,10 @@ def by_relevance(kernel: FeatureWidths) -> list[int]:
 def describe(chosen: Chosen, flags: Mapping[str, Any]) -> str:
     """Return the output of ``select``."""
     found, kernel, names = chosen.found, chosen.found.kernel, chosen.data.preparation.names
-    table = (
-        relevance_lines(kernel, names) if isinstance(kernel, FeatureWidths) else score_lines(found)
-    )
+    if isinstance(kernel, FeatureWidths):
+        table = relevance_lines(kernel, names)
+    else:
+        table = weight_lines(kernel) if isinstance(kernel, Sum) else score_lines(found)
     python = [f"  {line}" for line in python_lines(chosen, flags)]
     lines = [*data_lines(chosen.data), model_line(found), "", *table, ""]
     return "\n".join([*lines, *choice_lines(chosen), "", "fit it:", *python])
@@ -151,6 +158,9 @@ def choice_lines(chosen: Chosen) -> Iterator[str]:
     if isinstance(kernel, FeatureWidths):
         zeros = sum(value == 0.0 for value in kernel.theta)
         parts = [f"{len(kernel.theta)} widths, {zeros} of them zero"]
+    elif isinstance(kernel, Sum):
+        without = dict(found.best.point.tuned)["held"]
+        parts = [f"{len(kernel.mu)} of {len(kernel.mu) + without} kernels have a weight"]
     else:
         parts = [f"{k} = {show_number(v)}" for k, v in kernel.parameters.items()]
     lam = f"{found.lam:.6g}" if found.request.method.search else show_number(found.lam)
@@ -210,6 +220,17 @@ def relevance_lines(kernel: FeatureWidths, names: Sequence[str]) -> list[str]:
     return lines
 
 
+def weight_lines(kernel: Sum) -> list[str]:
+    """Return one line per kernel of a sum, the heaviest first: its weight and a bar."""
+    order = sorted(kernel.parameters.items(), key=lambda pair: -pair[1])
+    wide = max(map(len, (*kernel.parameters, "weight of")))
+    lines = [f"{'weight of':<{wide}}          mu"]
+    for name, mu in order[:MOST_RELEVANCES]:
+        bar = "#" * round(BAR_WIDTH * mu / order[0][1])
+        lines.append(f"{name:<{wide}}  {mu:10.4g}  {bar}".rstrip())
+    return lines
+
+
 # --- Python -----------------------------------------------------------------------------------------
 
 
@@ -242,7 +263,7 @@ def model_arguments(found: Selection, folds: Any) -> list[str]:
     lines = [
         f"learner={request.learner.name!r}",
         f"criterion={request.method.label!r}",
-        f"kernel={found.kernel.name!r}",
+        f"kernel={(request.method.kernel or found.kernel.name)!r}",
     ]
     if not found.kernel.learned:
         shown = {k: show_number(v) for k, v in found.kernel.parameters.items()}
@@ -254,6 +275,9 @@ def model_arguments(found: Selection, folds: Any) -> list[str]:
     criterion, _ = criterion_of(request.method.label)
     defaults = LEARNERS[request.learner.name].defaults | criterion.defaults
     given = dict(request.learner.params) | dict(request.method.params)
+    if search := request.method.search:
+        defaults |= SEARCHES[search.name].defaults
+        given |= dict(search.params)
     params = {name: value for name, value in given.items() if value != defaults[name]}
     loss = params.pop("loss", None)
     lines += [f"params={params!r}"] if params else []

@@ -19,6 +19,7 @@ from kselect.criteria import find_criterion
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import ConfigError
 from kselect.grids import show_number
+from kselect.kernels.sums import is_learned
 from kselect.learners import LEARNERS
 from kselect.numerics.linalg import Array
 from kselect.selection.compare import CriteriaComparison, compare
@@ -111,6 +112,11 @@ def compare_criteria(
     if flags["search"] == "pruned":
         raise ConfigError(
             "--compare chooses the search of each criterion: leave out --search pruned"
+        )
+    if is_learned(flags["kernel"]):
+        raise ConfigError(
+            f"--compare scores the same kernels by several criteria; {flags['kernel']} is learned by each: "
+            "leave out --compare"
         )
     data = read_file(file, flags)
     asked = list(flags_per_criterion(labels, flags, len(data.X)))

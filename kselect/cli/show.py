@@ -45,7 +45,7 @@ def model_lines(model: SavedModel) -> Iterator[str]:
         yield f"classes: {', '.join(map(brief, model.classes[:LISTED]))}"
     yield f"data: {choice['n']} rows, sha256 {choice['data_sha256']}"
     point = {**model.kernel_params, "lam": model.lam}
-    if len(point) > LISTED or "relevances" in choice:
+    if len(point) > LISTED or choice.keys() & {"relevances", "weights"}:
         point = {"lam": model.lam}
     values = ", ".join(f"{name} = {show_number(value)}" for name, value in point.items())
     yield f"model: {model.learner}{own}, {model.kernel_name} kernel, {values}"
@@ -72,7 +72,10 @@ def quality_lines(held_out: Mapping[str, Any]) -> Iterator[str]:
 
 
 def relevance_lines(model: SavedModel) -> Iterator[str]:
-    """Yield the share of each feature of a kernel with one width per feature, the most relevant first."""
+    """Yield the share of each feature of a kernel with one width per feature, or the weights of a sum."""
+    if weights := model.choice.get("weights", ()):
+        yield "weights:"
+        yield from (f"  {one['weight']:10.4g}  {brief(one['kernel'])}" for one in weights[:LISTED])
     found = model.choice.get("relevances", ())
     if found:
         yield "relevances:"

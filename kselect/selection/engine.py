@@ -349,19 +349,28 @@ def check(request: Request, X: Array | RowBlocks, folds: Folds | Splits | None) 
     known = request.nystrom or (1 if features_serve(X, request) else None)
     by_bounds = request.search != "grid" and bounds_hold(request.learner, request.method)
     by_bounds = by_bounds and keeps_few_matrices(request.learner.name, n)
-    check_memory(n, request.n_jobs, known, criterion.need is Series, few=by_bounds)
+    few = by_bounds and request.method.search is None
+    parts = len(request.kernels) if request.method.search else 0
+    check_memory(n, request.n_jobs, known, criterion.need is Series, few=few, parts=parts)
 
 
 def check_memory(
-    n: int, n_jobs: int, columns: int | None, series: bool = False, *, few: bool = False
+    n: int,
+    n_jobs: int,
+    columns: int | None,
+    series: bool = False,
+    *,
+    few: bool = False,
+    parts: int = 0,
 ) -> None:
     """Refuse n rows whose matrices would not fit into memory, before allocating them.
 
-    A search by bounds keeps ``few`` matrices if there are many rows.
+    A search by bounds keeps ``few`` matrices if there are many rows. ``parts`` is the number of kernels of a sum,
+    each of which keeps its matrix.
     """
     if columns is None:
         each = MATRICES_SHARED + MATRICES_PER_WORKER * n_jobs
-        needed = 8 * n**2 * (FEW_MATRICES if few else each)
+        needed = 8 * n**2 * ((FEW_MATRICES if few else each) + parts)
         what = "n-by-n matrices"
         advice = "approximate the kernel by c columns: --nystrom 500 (nystrom=500)"
     else:

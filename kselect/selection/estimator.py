@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from kselect.datasets.table.target import one_against_rest
 from kselect.errors import ConfigError, KselectError, quoted
 from kselect.kernels.ard import FeatureWidths
+from kselect.kernels.sums import Sum
 from kselect.numerics.linalg import Array
 from kselect.numerics.sigmoid import codes, probabilities
 from kselect.selection.columns import USUAL_COLUMNS, check_columns
@@ -46,8 +47,10 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         Criterion to minimise: ``"5-CV"``, ``"ELOO"``, ...; see ``kselect list criteria``.
     kernel : str
         Kernel: ``"gaussian"`` (or ``"rbf"``), ``"laplacian"``, ...; see ``kselect list kernels``. With
-        ``"precomputed"``, X is the kernel matrix. With ``"ard"``, a width per feature is learned by the criterion
-        ``"FLKL"``, ``"LOO"``, ``"5-CV"`` or ``"BR"``.
+        ``"precomputed"``, X is the kernel matrix. With ``"ard"`` (Gaussian) or ``"laplacian-ard"``, a width per
+        feature is learned by the criterion ``"FLKL"``, ``"LOO"``, ``"5-CV"``, ``"5-KS"`` or ``"BR"``. With
+        ``"sum:gaussian,linear"``, the weights of a sum of kernels are learned by ``"5-CV"``, ``"5-KS"`` or
+        ``"LOO"``; ``"sum:gaussian(tau=1,4),linear"`` names its kernels.
     tau, degree : grid
         Parameters of the Gaussian kernel (tau) and of the polynomial kernel (degree): each is a number, a list, an
         array, or text such as ``"2^-6:2^8"``. ``"auto"`` lays a grid around the median distance of the rows; None
@@ -72,7 +75,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         Folds; their number replaces the one in the criterion's name. The test parts must partition the rows.
         Default: random folds.
     nystrom : int, optional
-        Number of columns that approximate the kernel matrix. Default: the exact matrix.
+        Number of columns that approximate the kernel matrix. Default, and with fewer rows than that: the exact
+        matrix.
     columns : {"uniform", "rpcholesky"}
         How the rows of these columns are drawn: uniformly, or by what earlier ones leave of the kernel.
     random_state : int, RandomState or None
@@ -96,7 +100,9 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     kernel_ : Kernel
         The chosen kernel.
     feature_relevances_ : array of shape (features,)
-        The theta of each feature in the ARD kernel, as a share of their sum; with ``kernel="ard"`` only.
+        The theta of each feature, as a share of their sum; with ``kernel="ard"`` or ``"laplacian-ard"`` only.
+    kernel_weights_ : dict
+        The weight of each kernel of a sum that has one, the name of the kernel with its parameters as the key.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -214,7 +220,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             params=self.params or {},
             loss=loss_of(self.scoring, self.loss, classification),
             ridge=self.ridge,
-            nystrom=self.nystrom,
+            nystrom=None if self.nystrom is not None and self.nystrom > len(X) else self.nystrom,
             columns=self.columns,
             n_jobs=effective_n_jobs(self.n_jobs),
             seed=int(seed),
@@ -236,6 +242,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         self.best_score_ = float(as_scored(found.scores, self.scoring, targets)[found.position])
         if isinstance(found.kernel, FeatureWidths):
             self.feature_relevances_ = found.kernel.relevances()
+        if isinstance(found.kernel, Sum):
+            self.kernel_weights_ = dict(found.kernel.parameters)
         self._held_out = HeldOut(found, X, targets, folds)
 
     @property

@@ -13,6 +13,7 @@ import numpy as np
 from kselect.core.method import Method
 from kselect.errors import ConfigError, nearest, quoted
 from kselect.kernels import Kernel, Points
+from kselect.kernels.ard import FeatureWidths
 from kselect.numerics.linalg import Array, Index
 from kselect.selection.engine import Selection
 from kselect.selection.request import (
@@ -269,7 +270,7 @@ def warn_about(
     """
     for text in selection.edges:
         warnings.warn(text, EdgeWarning, stacklevel=stacklevel + 1)
-    if selection.kernel.name == PRECOMPUTED or selection.kernel.learned:
+    if selection.kernel.name == PRECOMPUTED or isinstance(selection.kernel, FeatureWidths):
         return
     if wide := widest_feature(X, names):
         warnings.warn(wide, ScaleWarning, stacklevel=stacklevel + 1)
