@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -9,32 +10,26 @@ from typing import Any
 import numpy as np
 
 from kselect.cli.choosing import Chosen
+from kselect.cli.snippet import python_lines
 from kselect.core.method import show
 from kselect.core.record import describe_exclusions
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import brief
 from kselect.grids import show_number
+from kselect.kernels import Kernel
 from kselect.kernels.ard import FeatureWidths
 from kselect.kernels.sums import Sum
-from kselect.learners import LEARNERS
-from kselect.search.continuous import SEARCHES
-from kselect.selection.columns import USUAL_COLUMNS
-from kselect.selection.engine import Selection
+from kselect.selection.defaults import NEAR
 from kselect.selection.own_data import OwnData
-from kselect.selection.request import criterion_of
+from kselect.selection.request import Request
+from kselect.selection.result import Member, Selection
+from kselect.selection.time_limit import not_looked_at
 
 BAR_WIDTH = 40
 MOST_RELEVANCES = 60
-# The flags about the table, with the defaults of ``kselect.read_table``.
-TABLE_DEFAULTS: Mapping[str, Any] = {
-    "target": None,
-    "task": None,
-    "drop": (),
-    "categorical": (),
-    "numeric": (),
-    "missing": "impute",
-    "scale": "zscore",
-}
+RELEVANCES_SHOWN = 8
+# A number with more characters is shown with six digits.
+LONGEST_NUMBER = 8
 
 
 # --- JSON -------------------------------------------------------------------------------------------
@@ -48,7 +43,12 @@ def as_object(chosen: Chosen) -> dict[str, Any]:
     found, data = chosen.found, chosen.data
     request = found.request
     scores = [
-        {**kernel.parameters, "lam": lam, "score": score if np.isfinite(score) else None}
+        {
+            "kernel": kernel.name,
+            **kernel.parameters,
+            "lam": lam,
+            "score": score if np.isfinite(score) else None,
+        }
         for kernel, row in zip(request.kernels, found.scores.tolist(), strict=True)
         for lam, score in zip(request.lams, row, strict=True)
         if not np.isnan(score)
@@ -56,7 +56,12 @@ def as_object(chosen: Chosen) -> dict[str, Any]:
     return {
         **choice_facts(chosen),
         "excluded": [
-            {**point.kernel.parameters, "lam": point.lam, "reason": reason}
+            {
+                "kernel": point.kernel.name,
+                **point.kernel.parameters,
+                "lam": point.lam,
+                "reason": reason,
+            }
             for point, reason in found.best.excluded
         ],
         "scores": scores,
@@ -84,18 +89,35 @@ def choice_facts(chosen: Chosen) -> dict[str, Any]:
         "search": request.method.search.name if request.method.search else search,
         "seed": request.seed,
         "n": len(data.X),
-        "best": {**found.kernel.parameters, "lam": found.lam, "score": found.score},
+        "best": point_facts(found.members[0]),
+        "members": [point_facts(one) for one in found.members],
         **relevance_facts(found),
         "held_out": asdict(chosen.held_out.quality),
         "warnings": found.edges,
+        "grown": list(found.grown),
+        "not_looked_at": not_looked_at(found),
         "decisions": decision_lines(data.frame.decisions),
         "data_sha256": data.frame.sha256,
     }
 
 
+def point_facts(member: Member) -> dict[str, Any]:
+    """Return kernel, parameters, lam and score of a candidate."""
+    point = member.point
+    return {
+        "kernel": point.kernel.name,
+        **point.kernel.parameters,
+        "lam": point.lam,
+        "score": member.score,
+    }
+
+
 def relevance_facts(found: Selection) -> dict[str, Any]:
-    """Return share and width per feature number of a learned kernel, or the weights of a sum; the largest first."""
-    kernel = found.kernel
+    """Return relevances of features, shares and widths of a learned kernel, or weights of a sum; largest first."""
+    kernel, relevant = found.kernel, found.request.relevances
+    if relevant:
+        order = sorted(range(len(relevant)), key=lambda j: -relevant[j])
+        return {"relevances": [{"feature": j + 1, "relevance": relevant[j]} for j in order]}
     if isinstance(kernel, Sum):
         heaviest = sorted(kernel.parameters.items(), key=lambda pair: -pair[1])
         weights = [{"kernel": name, "weight": mu} for name, mu in heaviest]
@@ -126,7 +148,8 @@ def describe(chosen: Chosen, flags: Mapping[str, Any]) -> str:
     else:
         table = weight_lines(kernel) if isinstance(kernel, Sum) else score_lines(found)
     python = [f"  {line}" for line in python_lines(chosen, flags)]
-    lines = [*data_lines(chosen.data), model_line(found), "", *table, ""]
+    lines = [*data_lines(chosen.data), model_line(found), "", *table]
+    lines += [*relevant_lines(chosen), ""]
     return "\n".join([*lines, *choice_lines(chosen), "", "fit it:", *python])
 
 
@@ -149,25 +172,46 @@ def model_line(found: Selection) -> str:
     own = "".join(f" {k}={show(v)}" for k, v in request.learner.params)
     method = request.method
     criterion = f"{method.label} ({method.text})" if method.params else method.label
-    return f"{request.learner.name}{own}, {found.kernel.name} kernel, {criterion}"
+    return f"{request.learner.name}{own}, {kernel_words(request)}, {criterion}"
+
+
+def kernel_words(request: Request) -> str:
+    """``gaussian kernel``, or ``32 kernels (gaussian, laplacian)``."""
+    names = request.families
+    return (
+        f"{names[0]} kernel"
+        if len(names) < 2
+        else f"{len(request.kernels)} kernels ({', '.join(names)})"
+    )
+
+
+def relevant_lines(chosen: Chosen) -> list[str]:
+    """Return the relevances of the columns in one line, the most relevant first."""
+    relevant, preparation = chosen.found.request.relevances, chosen.data.preparation
+    if not relevant:
+        return []
+    columns = dict(zip(preparation.column_of_feature.tolist(), relevant, strict=True))
+    specs = preparation.schema.columns
+    order = sorted(columns, key=lambda i: -columns[i])
+    shown = [f"{brief(specs[i].name)} {columns[i]:.2g}" for i in order[:RELEVANCES_SHOWN]]
+    more = f" and {len(order) - RELEVANCES_SHOWN} more" if len(order) > RELEVANCES_SHOWN else ""
+    return [f"relevances (R2 of each column alone): {', '.join(shown)}{more}"]
 
 
 def choice_lines(chosen: Chosen) -> Iterator[str]:
     """Yield the choice, its held-out quality, warnings, and the time."""
-    found, kernel, size = chosen.found, chosen.found.kernel, chosen.found.scores.size
-    if isinstance(kernel, FeatureWidths):
-        zeros = sum(value == 0.0 for value in kernel.theta)
-        parts = [f"{len(kernel.theta)} widths, {zeros} of them zero"]
-    elif isinstance(kernel, Sum):
-        without = dict(found.best.point.tuned)["held"]
-        parts = [f"{len(kernel.mu)} of {len(kernel.mu) + without} kernels have a weight"]
-    else:
-        parts = [f"{k} = {show_number(v)}" for k, v in kernel.parameters.items()]
-    lam = f"{found.lam:.6g}" if found.request.method.search else show_number(found.lam)
-    shown = ", ".join([*parts, f"lam = {lam}"])
+    found, size = chosen.found, chosen.found.scores.size
     ridge = f"{found.lam * len(chosen.data.X):.4g}"
-    yield f"choice: {shown} (ridge n lam = {ridge}), score {found.score:.6g}"
+    yield f"choice: {choice_words(found)} (ridge n lam = {ridge}), score {found.score:.6g}"
+    if len(found.members) > 1:
+        counts = Counter(one.point.kernel.name for one in found.members)
+        kinds = ", ".join(f"{count} {name}" for name, count in counts.items())
+        yield f"average: the mean of {len(found.members)} fits within {100 * NEAR:g} % of the best score ({kinds})"
     yield f"quality: {chosen.held_out.quality.text}"
+    if text := not_looked_at(found):
+        yield f"time limit: {text}"
+    if found.grown:
+        yield f"grid: the choice lay on its boundary; extended: {', '.join(found.grown)}"
     yield from (f"warning: {text}" for text in found.edges)
     if text := describe_exclusions(found.best):
         yield f"excluded: {text}"
@@ -175,6 +219,28 @@ def choice_lines(chosen: Chosen) -> Iterator[str]:
         yield f"warning: the search ended without converging: {found.best.state}"
     seconds = found.seconds + found.seconds_fit
     yield f"{seconds:.2f} s for {size} candidate{'' if size == 1 else 's'}, including the fit"
+
+
+def choice_words(found: Selection) -> str:
+    """Return the best candidate: ``laplacian, width = 4, lam = 0.01``; the kernel only if there are several."""
+    kernel = found.kernel
+    if isinstance(kernel, FeatureWidths):
+        zeros = sum(value == 0.0 for value in kernel.theta)
+        parts = [f"{len(kernel.theta)} widths, {zeros} of them zero"]
+    elif isinstance(kernel, Sum):
+        without = dict(found.best.point.tuned)["held"]
+        parts = [f"{len(kernel.mu)} of {len(kernel.mu) + without} kernels have a weight"]
+    else:
+        parts = [kernel.name] if len(found.request.families) > 1 else []
+        parts += [f"{k} = {show_short(v)}" for k, v in kernel.parameters.items()]
+    lam = f"{found.lam:.6g}" if found.request.method.search else show_short(found.lam)
+    return ", ".join([*parts, f"lam = {lam}"])
+
+
+def show_short(value: float) -> str:
+    """Return a number with at most six digits, or all of them if these are few."""
+    text = show_number(value)
+    return text if len(text) <= LONGEST_NUMBER else f"{value:.6g}"
 
 
 def score_lines(found: Selection) -> list[str]:
@@ -195,11 +261,18 @@ def score_lines(found: Selection) -> list[str]:
     cells = [[f"{score:.4g}" for score in row] for row in found.scores]
     row, column = found.position
     cells[row][column] = f"[{cells[row][column]}]"
-    names = [kernel.text or kernel.name for kernel in request.kernels]
+    several = len(request.families) > 1
+    names = [row_name(kernel, several) for kernel in request.kernels]
     table = [["lam", *map(show_number, request.lams)]]
     table += [[name, *line] for name, line in zip(names, cells, strict=True)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return ["  ".join(f"{c:>{w}}" for c, w in zip(line, widths, strict=True)) for line in table]
+
+
+def row_name(kernel: Kernel, several: bool) -> str:
+    """Return the parameters of a kernel, with its name if there are several."""
+    pairs = ";".join(f"{name}={show_short(value)}" for name, value in kernel.parameters.items())
+    return " ".join(filter(None, (kernel.name if several or not pairs else "", pairs)))
 
 
 def relevance_lines(kernel: FeatureWidths, names: Sequence[str]) -> list[str]:
@@ -229,61 +302,3 @@ def weight_lines(kernel: Sum) -> list[str]:
         bar = "#" * round(BAR_WIDTH * mu / order[0][1])
         lines.append(f"{name:<{wide}}  {mu:10.4g}  {bar}".rstrip())
     return lines
-
-
-# --- Python -----------------------------------------------------------------------------------------
-
-
-def python_lines(chosen: Chosen, flags: Mapping[str, Any]) -> list[str]:
-    """Return Python that reads the file, fits the choice and prints the same score.
-
-    It runs in the folder in which the command was typed.
-    """
-    task, folds = chosen.data.target.task, flags["folds"]
-    form = f"KernelSelect{'Classifier' if task == 'classification' else 'Regressor'}CV"
-    table = [
-        f"{name}={list(flags[name])!r}" if isinstance(default, tuple) else f"{name}={flags[name]!r}"
-        for name, default in TABLE_DEFAULTS.items()
-        if flags[name] != default
-    ]
-    return [
-        *(["import numpy as np"] if folds else []),
-        f"from kselect import {form}, read_table",
-        f"table = read_table({', '.join([repr(str(chosen.data.path)), *table])})",
-        f"model = {form}(",
-        *(f"    {argument}," for argument in model_arguments(chosen.found, folds)),
-        ").fit(table.X, table.y)",
-        f"print(-model.best_score_)  # {chosen.found.score:.6g}",
-    ]
-
-
-def model_arguments(found: Selection, folds: Any) -> list[str]:
-    """Return the estimator's arguments: learner, criterion, kernel, and everything that is not a default."""
-    request = found.request
-    lines = [
-        f"learner={request.learner.name!r}",
-        f"criterion={request.method.label!r}",
-        f"kernel={(request.method.kernel or found.kernel.name)!r}",
-    ]
-    if not found.kernel.learned:
-        shown = {k: show_number(v) for k, v in found.kernel.parameters.items()}
-        if set(shown) <= {"tau", "degree"}:
-            lines += [f"{k}={v}" for k, v in shown.items()]
-        else:
-            lines.append("grids={" + ", ".join(f"{k!r}: {v}" for k, v in shown.items()) + "}")
-        lines.append(f"lam={show_number(found.lam)}")
-    criterion, _ = criterion_of(request.method.label)
-    defaults = LEARNERS[request.learner.name].defaults | criterion.defaults
-    given = dict(request.learner.params) | dict(request.method.params)
-    if search := request.method.search:
-        defaults |= SEARCHES[search.name].defaults
-        given |= dict(search.params)
-    params = {name: value for name, value in given.items() if value != defaults[name]}
-    loss = params.pop("loss", None)
-    lines += [f"params={params!r}"] if params else []
-    lines += [f"loss={loss!r}"] if loss else []
-    lines += [f"ridge={request.ridge!r}"] if request.ridge != "fixed" else []
-    lines += [f"cv=np.loadtxt({str(folds)!r}, dtype=int, encoding='utf-8-sig')"] if folds else []
-    lines += [f"nystrom={request.nystrom}"] if request.nystrom else []
-    lines += [f"columns={request.columns!r}"] if request.columns != USUAL_COLUMNS else []
-    return [*lines, f"random_state={request.seed}"]

@@ -9,7 +9,7 @@ that fails, because the grid names what it excludes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from types import MappingProxyType
 from typing import Literal
@@ -20,6 +20,7 @@ from kselect.core.grid_point import BestPoint, GridPoint
 from kselect.core.method import Choice, Method
 from kselect.errors import ConfigError
 from kselect.kernels import Kernel, Points
+from kselect.kernels.base import warm
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import LEARNERS
 from kselect.learners.base import Fit, Path
@@ -56,7 +57,8 @@ SQUARED = tuple(learner for learner, loss in PRUNED_LOSSES.items() if loss == "s
 SAMPLED = 500
 # Bytes of factors that are kept for later searches.
 ROOM = 2**30
-Watch = Callable[[int, int], None]
+# Told the number of kernels done and their total; a true answer ends the search.
+Watch = Callable[[int, int], bool | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,13 +66,15 @@ class Minimum:
     """The best grid point, how much was fitted to find it, and what is known of the surface.
 
     ``scores`` (kernels, ridges) is exact for everything within the slack of the best, and not a number where a pair
-    was dropped. ``held_out`` are the predictions (q, n) of the choice without each row's fold.
+    was dropped. ``held_out`` are the predictions (q, n) of the choice without each row's fold. ``seen`` is the
+    number of kernels that were looked at, in the order of the visit.
     """
 
     found: BestPoint
     work: Work
     scores: Array
     held_out: Array
+    seen: int
 
 
 def search_pruned(context: TrainingContext, demand: Demand, n_jobs: int = 1) -> Results:
@@ -125,20 +129,22 @@ def find_minimum(
     n_jobs: int = 1,
     watch: Watch = lambda done, total: None,
     shares: bool = False,
+    start: int | None = None,
 ) -> Minimum | None:
     """Return the best grid point of exact k-fold cross-validation with its fit; None if a candidate failed.
 
     Everything within a factor of ``1 + slack`` of the best keeps its exact score. The score of the choice comes
     from its own path, or from training without each of its folds if there are many rows, so that it does not depend
     on the number of threads. A search that ``shares`` the context with others keeps the factors of its kernels for
-    them.
+    them. The kernels are tried outward from ``start`` (default: the most promising one), until ``watch`` ends the
+    search.
     """
     assert k is not None
     folds = context.partition(k)
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
             settle = cache(partial(settled, context, folds))
-            chosen = select_minimum(context, folds, slack, n_jobs, watch, shares, settle)
+            chosen = select_minimum(context, folds, slack, n_jobs, watch, shares, start, settle)
             if chosen.excluded:
                 return None
             point = GridPoint(context.kernels[chosen.kernel], context.lams[chosen.ridge])
@@ -155,7 +161,8 @@ def find_minimum(
             values = zip(context.targets, held, strict=True)
             score = float(np.mean([loss(y, f).mean() for y, f in values]))
             scores[chosen.kernel, chosen.ridge] = score
-            return Minimum(BestPoint(point, score, fits), chosen.work, scores, held)
+            best = BestPoint(point, score, fits)
+            return Minimum(best, chosen.work, scores, held, chosen.seen)
     except NUMERICAL:
         return None
 
@@ -184,6 +191,7 @@ def select_minimum(
     n_jobs: int = 1,
     watch: Watch = lambda done, total: None,
     shares: bool = False,
+    start: int | None = None,
     ahead: Ahead | None = None,
 ) -> Pruned:
     """Sort the rows by fold, and select from the kernels outward from the most promising one."""
@@ -192,8 +200,7 @@ def select_minimum(
     X = context.X[order]
     points = Points(X[:, order] if any(kernel.pairwise for kernel in context.kernels) else X)
     del X
-    for kind in {type(kernel) for kernel in context.kernels}:
-        kind.shared(points)
+    warm(points, context.kernels)
     factors = [partial(factor_of, context, kernel, order) for kernel in context.kernels]
     return select_exactly(
         [partial(kernel.gram, points) for kernel in context.kernels],
@@ -202,7 +209,7 @@ def select_minimum(
         Folds.from_numbers(folds.numbers[order]),
         learner,
         ridge=context.ridge,
-        start=most_promising(context.kernels, points),
+        start=most_promising(context.kernels, points) if start is None else start,
         factors=factors if shares else None,
         unproven={i: k.name for i, k in enumerate(context.kernels) if not k.semidefinite},
         slack=slack,
@@ -291,9 +298,11 @@ def select_exactly(
         ordered = [partial(in_fold_order, gram, folds) for gram in grams]
         return pruned_gradients.search(ordered, every, best, unproven, n_jobs, watch, ahead)
     tasks = [partial(visit, kernel) for kernel in every]
+    done = 0
     for done, _ in enumerate(in_threads(tasks, n_jobs, partial(best.look_ahead, ahead)), 1):
-        watch(done, len(every))
-    return best.found()
+        if watch(done, len(every)):
+            break
+    return replace(best.found(), seen=done)
 
 
 def outward(start: int, count: int) -> list[int]:

@@ -13,7 +13,7 @@ positive semidefinite kernel matrix.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -30,14 +30,15 @@ from kselect.search.pruned_grid import Ahead, BestPair, Candidate, FoldedGrid, P
 from kselect.search.pruned_square import without
 
 # From this number of rows on, conjugate gradients are cheaper than starting with the tridiagonal form.
-MANY = 800
+MANY = 500
 # Below this number of rows, a kernel with so many open ridges is left to the tridiagonal form, whose matrices take
 # more memory. More rows make a factorization cheaper, relative to the tridiagonal form.
 FEWER, CROWD = 3000, 2
 # A ridge is set aside when its interval is this narrow, relative to its score.
 NARROW = 1e-4
-# It is also set aside when its steps have cost this share of its factorizations, or would in all cost that share.
-SPENT, FORESEEN = 0.4, 1.0
+# It is also set aside when its steps would in all cost this multiple of its factorizations, at the present pace.
+# Factorizations of FOLDS_TRIED folds are counted, but some ridges need more.
+FORESEEN = 2.0
 # Folds that are factorised before a ridge is dropped, usually.
 FOLDS_TRIED = 3
 # A product with s vectors takes as long as this many operations of a factorization: PER_VECTOR (s + SHARED) n^2.
@@ -79,7 +80,7 @@ class Gradients:
         grid, best = self.best.grid, self.best
         best.count(kernels=1)
         K = self.grams[kernel]()
-        spread = Spread.of(K, grid)
+        spread = Spread.of(K, grid, self.crew)
         ridges = np.argsort(grid.lams, kind="stable")
         gammas = grid.fold_gammas(ridges)
         if kernel in self.unproven and not is_semidefinite(K, spread.rows, self.crew):
@@ -165,14 +166,15 @@ class Pace:
         )
         reach = np.maximum(upper - guess, guess - lower)
         self.reaches.append(reach)
-        done = (found.width() <= NARROW) | (self.spent > SPENT * whole)
+        done = found.width() <= NARROW
         if len(self.reaches) <= PACE:
             return np.asarray(done)
         margin = np.maximum(guess - np.sqrt(limit), NARROW * guess)
         with np.errstate(divide="ignore", invalid="ignore"):
             speed = np.log(self.reaches[-1 - PACE] / reach) / PACE
             steps = np.where(speed > 0, np.log(reach / margin) / speed, np.inf)
-        return np.asarray(done | (self.spent + steps * cost > FORESEEN * whole))
+        goes_on = self.spent + np.maximum(steps, 0.0) * cost <= FORESEEN * whole
+        return np.asarray(done | ~goes_on)
 
     def keep(self, ridges: Mask) -> None:
         """Drop the other ridges."""
@@ -242,7 +244,7 @@ def search(
     best: BestPair,
     unproven: Mapping[int, str],
     n_jobs: int,
-    watch: Callable[[int, int], None],
+    watch: Callable[[int, int], bool | None],
     ahead: Ahead | None = None,
 ) -> Pruned:
     """Return the best pair; visit the kernels in the given order. The matrices are in fold order.
@@ -261,9 +263,10 @@ def search(
                 best.exclude(kernel, error)
 
         threads = 1 if few else n_jobs
-        tasks = [partial(visit, gradients.narrow, kernel) for kernel in order]
+        tasks, done = [partial(visit, gradients.narrow, kernel) for kernel in order], 0
         for done, _ in enumerate(in_threads(tasks, threads), 1):
-            watch(done, len(order))
+            if watch(done, len(order)):
+                break
         for limit in (best.upper, np.inf):
             best.upper = limit
             tasks = [partial(visit, gradients.settle, kernel) for kernel in gradients.promising()]
@@ -271,4 +274,4 @@ def search(
                 pass
             if best.totals:  # else every error is within rounding of zero, below an upper end
                 break
-    return best.found()
+    return replace(best.found(), seen=done)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, partial
 from time import perf_counter
 
@@ -14,12 +14,12 @@ from kselect.core.grid_point import BestPoint, SearchFailure
 from kselect.core.method import SELECTED, LamGrid
 from kselect.criteria import CRITERIA
 from kselect.errors import ConfigError, DataError, TrialError
-from kselect.grids import LARGEST_SEARCH, show_number
+from kselect.grids import LARGEST_SEARCH
 from kselect.kernels import Kernel, Points
-from kselect.learners import LEARNERS, Fit, Path
+from kselect.kernels.base import warm
+from kselect.learners import LEARNERS, Fit
 from kselect.learners.base import Series
 from kselect.learners.blocks import RowBlocks
-from kselect.learners.refits import held_out
 from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array
 from kselect.numerics.memory import available_memory, gib
@@ -27,85 +27,33 @@ from kselect.numerics.splits import HowHeldOut, Splits
 from kselect.search.continuous import search_continuously
 from kselect.search.fold_errors import check_scorer
 from kselect.search.grid import NUMERICAL, Best, score_kernels
-from kselect.search.pruned import bounds_hold, find_minimum, keeps_few_matrices, prunes
-from kselect.search.pruned_grid import Work
+from kselect.search.pruned import (
+    Watch,
+    bounds_hold,
+    find_minimum,
+    keeps_few_matrices,
+    prunes,
+)
 from kselect.search.training_context import TrainingContext
+from kselect.selection.candidates.agop import with_agop
+from kselect.selection.candidates.extension import extended
 from kselect.selection.columns import features_serve, passes_for_choice, passes_of
+from kselect.selection.defaults import NEAR
+from kselect.selection.ensemble import form_others, held_out_of, holds_out
 from kselect.selection.request import Request
+from kselect.selection.result import Selection
+from kselect.selection.time_limit import Limit, as_asked, in_order_of_visit
 
-# Distances, the kernel, its eigenvectors and LAPACK's workspace, in n-by-n matrices of doubles.
-MATRICES_SHARED = 1
+# The kernel, its factor and LAPACK's workspace, in n-by-n matrices of doubles.
 MATRICES_PER_WORKER = 6
-# A search of many rows by bounds has the distances, one kernel, and the factor of a fold.
-FEW_MATRICES = 3
+# A search of many rows by bounds has one kernel and the factor of a fold.
+FEW_MATRICES = 2
 # With Nystrom columns, matrices of c rows and columns, and numbers per row. A series of cross-validation keeps
 # matrices of n rows and c columns as well.
 COLUMNS_PER_WORKER = 4
 SQUARES, SQUARES_PER_WORKER = 20, 10
 ROWS_KEPT = 40
-# Limits of one block of new rows against the rows of a fit: 2^25 entries are a quarter of a gigabyte.
-ROWS_AT_ONCE = 4096
-ENTRIES_AT_ONCE = 2**25
-
-
-@dataclass(frozen=True, eq=False)
-class Selection:
-    """The scores over the grid, the best candidate, and its fit: coefficients and bias per target.
-
-    ``seconds_fit`` is the time of the final fit only. A search by bounds knows only the best score, and has
-    ``work``: the small part of the candidates that it had to fit. ``held_out`` (q, n) are the predictions of the
-    criterion's own cross-validation at the choice, if the criterion made any. ``support`` are the rows of the fit's
-    coefficients, None for all rows.
-    """
-
-    request: Request
-    scores: Array
-    best: BestPoint
-    support: Array | None
-    seconds: float
-    seconds_fit: float
-    work: Work | None = None
-    held_out: Array | None = None
-
-    @property
-    def kernel(self) -> Kernel:
-        """The chosen kernel."""
-        return self.best.point.kernel
-
-    @property
-    def lam(self) -> float:
-        """The chosen lam."""
-        return self.best.point.lam
-
-    @property
-    def score(self) -> float:
-        """The value of the criterion for the choice."""
-        return self.best.score
-
-    @property
-    def position(self) -> tuple[int, int]:
-        """Index of the choice among the kernels and among the ridges."""
-        return self.request.kernels.index(self.kernel), self.request.lams.index(self.lam)
-
-    @property
-    def edges(self) -> list[str]:
-        """The edges of the grid that the choice lies on."""
-        return edges_of_choice(self.kernel, self.lam, self.request)
-
-
-def edges_of_choice(kernel: Kernel, lam: float, request: Request) -> list[str]:
-    """Return a sentence per parameter chosen at the boundary of its grid; a grid of one value has no boundary."""
-    same = [k for k in request.kernels if k.name == kernel.name]
-    chosen = [
-        (name, value, sorted({k.parameters[name] for k in same}))
-        for name, value in kernel.parameters.items()
-    ]
-    return [
-        f"{name} = {show_number(value)} is the {'smallest' if value == values[0] else 'largest'} "
-        "of its grid: widen the grid"
-        for name, value, values in [*chosen, ("lam", lam, sorted(request.lams))]
-        if len(values) > 1 and value in (values[0], values[-1])
-    ]
+NO_LIMIT = Limit(None)
 
 
 def select(
@@ -113,7 +61,7 @@ def select(
     targets: Array,
     request: Request,
     folds: Folds | Splits | None,
-    watch: Callable[[int, int], None] = lambda done, total: None,
+    watch: Watch = lambda done, total: None,
 ) -> Selection:
     """Score every kernel and ridge, choose the best and fit it.
 
@@ -129,25 +77,82 @@ def select(
         return folds
 
     LEARNERS[request.learner.name].prepare()
-    started = perf_counter()
     with blas().limit(limits=1):  # one BLAS thread for each of our own threads
-        context = training_context(X, targets, request, given)
+        limit = Limit.of(request)
+        asked = request if limit.ends is None else in_order_of_visit(request)
+        context = training_context(X, targets, asked, given)
         check_scorer(context, request.method)
-        if isinstance(folds, Splits) and not folds.rounds:
-            context = replace(context, columns=None, keeps_held_out=True)
-        if context.columns:
-            context.columns.folds = folds if isinstance(folds, Folds) else None
-            context.columns.watch = watch
-            if request.nystrom is not None:
-                return on_grid(context, request, started, watch)
-            if found := on_exact_features(context, request, started, watch):
-                return found
-            context = replace(context, columns=None, keeps_held_out=True)
-        if request.method.search:
-            return by_learning(context, request, started)
-        if found := by_bounds(context, request, started, watch):
-            return found
-        return on_grid(context, request, started, watch)
+        context, found = search(context, asked, limit.watching(watch))
+        if limit.ends is not None:
+            found = as_asked(found, request)
+        return completed(context, X, found, given, limit)
+
+
+def completed(
+    context: TrainingContext,
+    X: Array | RowBlocks,
+    found: Selection,
+    folds: HowHeldOut,
+    limit: Limit = NO_LIMIT,
+) -> Selection:
+    """Return the selection on grids that have grown as far as they need to, with the members of its average."""
+
+    def run(strip: Request) -> Selection:
+        return search(on_strip(context, X, strip, folds), strip)[1]
+
+    found = extended(with_agop(found, X, run), run, limit)
+    return averaged(grown(context, found.request), found)
+
+
+def search(
+    context: TrainingContext,
+    request: Request,
+    watch: Watch = lambda done, total: None,
+) -> tuple[TrainingContext, Selection]:
+    """Return the best candidate of a request, and the context in which it was found."""
+    started = perf_counter()
+    folds = None if request.method.folds is None else context.folds(request.method.folds)
+    if isinstance(folds, Splits) and not folds.rounds:
+        context = replace(context, columns=None, keeps_held_out=True)
+    if context.columns:
+        context.columns.watch = watch
+        context.columns.folds = folds if isinstance(folds, Folds) else None
+        if request.nystrom is not None:
+            return context, on_grid(context, request, started, watch)
+        if found := on_exact_features(context, request, started, watch):
+            return context, found
+        context = replace(context, columns=None, keeps_held_out=True)
+    if request.method.search:
+        return context, by_learning(context, request, started)
+    if found := by_bounds(context, request, started, watch):
+        return context, found
+    return context, on_grid(context, request, started, watch)
+
+
+def grown(context: TrainingContext, request: Request) -> TrainingContext:
+    """Return the context with the kernels and ridges of a request; it shares the distances between rows."""
+    ridges = LamGrid(request.lams, "select")
+    wider = replace(context, kernels=request.kernels, ridges=ridges)
+    wider.points = context.points
+    return wider
+
+
+def on_strip(
+    context: TrainingContext, X: Array | RowBlocks, request: Request, folds: HowHeldOut
+) -> TrainingContext:
+    """Return the context for further candidates; exact features are formed for these."""
+    if context.columns is None or request.nystrom is not None:
+        return grown(context, request)
+    return training_context(X, context.targets, request, folds)
+
+
+def averaged(context: TrainingContext, found: Selection) -> Selection:
+    """Return the selection with the members of its average."""
+    if found.request.ensemble == 1:
+        return found
+    started = perf_counter()
+    others = form_others(context, found.request, found.scores, found.best)
+    return replace(found, others=others, seconds_fit=found.seconds_fit + perf_counter() - started)
 
 
 @cache
@@ -165,24 +170,31 @@ def by_learning(context: TrainingContext, request: Request, started: float) -> S
 
 
 def by_bounds(
-    context: TrainingContext, request: Request, started: float, watch: Callable[[int, int], None]
+    context: TrainingContext,
+    request: Request,
+    started: float,
+    watch: Watch = lambda done, total: None,
 ) -> Selection | None:
     """Find the minimum by bounds, without the surface; None if not requested or not possible."""
     one = len(request.kernels) * len(request.lams) == 1
     if request.search == "grid" or one or not prunes(context, request.method):
         return None
-    minimum = find_minimum(context, request.method.folds, n_jobs=request.n_jobs, watch=watch)
+    slack = NEAR if request.ensemble > 1 else 0.0
+    k = request.method.folds
+    start = None if request.time_limit is None else 0
+    minimum = find_minimum(context, k, slack=slack, n_jobs=request.n_jobs, watch=watch, start=start)
     if minimum is None:
         return None
     seconds = perf_counter() - started
     return Selection(
         *(request, minimum.scores, minimum.found, None, seconds, 0.0, minimum.work),
         held_out=minimum.held_out,
+        unseen=() if start is None else request.kernels[minimum.seen :],
     )
 
 
 def on_exact_features(
-    context: TrainingContext, request: Request, started: float, watch: Callable[[int, int], None]
+    context: TrainingContext, request: Request, started: float, watch: Watch
 ) -> Selection | None:
     """Search with the features of kernels that have few; None if rounding hides a candidate in these."""
     try:
@@ -192,20 +204,20 @@ def on_exact_features(
     return None if found.best.excluded else found
 
 
-def on_grid(
-    context: TrainingContext, request: Request, started: float, watch: Callable[[int, int], None]
-) -> Selection:
+def on_grid(context: TrainingContext, request: Request, started: float, watch: Watch) -> Selection:
     """Score every candidate, then fit the best one."""
     best = Best(SELECTED)
     scores = []
     if context.columns is None:
-        check_memory(context.n, request.n_jobs, None)
-        warm(context.points, request.kernels)
+        metrics = len({kernel.metric for kernel in request.kernels})
+        check_memory(context.n, request.n_jobs, None, metrics=metrics)
+        share(context.points, request.kernels)
     for visit in score_kernels(context, (request.method,), request.n_jobs):
         scores.append(visit.scores[request.method])
         best.update(context, visit, request.method)
-        if context.columns is None:
-            watch(len(scores), len(request.kernels))
+        told = None if context.columns else watch
+        if told and told(len(scores), len(request.kernels)):
+            break
     searched = perf_counter()
     found = require(best.result())
     if context.columns:
@@ -218,6 +230,8 @@ def on_grid(
     if context.columns:
         held_out = held_out_on_columns(context, found, request)
         support = support_of(context, found.point.kernel)
+    unseen = request.kernels[len(scores) :]
+    scores += [np.full(len(request.lams), np.nan)] * len(unseen)
     return Selection(
         request,
         np.array(scores),
@@ -226,6 +240,7 @@ def on_grid(
         searched - started,
         perf_counter() - searched,
         held_out=held_out,
+        unseen=unseen,
     )
 
 
@@ -233,16 +248,13 @@ def held_out_on_columns(
     context: TrainingContext, found: BestPoint, request: Request
 ) -> Array | None:
     """Return the held-out predictions of the choice; a search on columns forms none for the candidates."""
-    method = request.method
-    if not (method.folds and CRITERIA[method.criterion].need is Path):
+    if not holds_out(request.method):
         return None
     learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
-    folds, lams = context.folds(method.folds), np.array([found.point.lam])
+    lams, targets = np.array([found.point.lam]), range(len(context.targets))
     problem = context.problem(found.point.kernel)
-    paths = (
-        learner.path(problem.of_target(t, lams), **params) for t in range(len(context.targets))
-    )
-    return np.array([held_out(path, folds)[0] for path in paths])
+    paths = [learner.path(problem.of_target(t, lams), **params) for t in targets]
+    return held_out_of(context, request.method, paths)
 
 
 def support_of(context: TrainingContext, kernel: Kernel) -> Array | None:
@@ -276,16 +288,6 @@ def fit_choice(context: TrainingContext, found: BestPoint) -> tuple[Fit, ...]:
         return found.fits
 
 
-def decision_values(kernel: Kernel, fits: Sequence[Fit], support: Array, X: Array) -> Array:
-    """Return the (rows, q) decision values of fits on ``support``, in blocks of rows to bound the memory."""
-    block = min(ROWS_AT_ONCE, max(1, ENTRIES_AT_ONCE // len(support)))
-    values = [np.empty((0, len(fits)))]
-    for start in range(0, len(X), block):
-        K = kernel.gram(Points(X[start : start + block], support))
-        values.append(np.stack([fit.decision(0, K) for fit in fits], axis=1))
-    return np.concatenate(values)
-
-
 def training_context(
     X: Array | RowBlocks, targets: Array, request: Request, folds: HowHeldOut
 ) -> TrainingContext:
@@ -307,12 +309,11 @@ def training_context(
     )
 
 
-def warm(points: Points, kernels: Sequence[Kernel]) -> None:
-    """Compute what the kernels share, once, before several threads would each compute it."""
+def share(points: Points, kernels: Sequence[Kernel]) -> None:
+    """Compute what the kernels share, once; refuse features whose products overflow."""
     try:
         with np.errstate(over="raise", invalid="raise"):
-            for kind in {type(k) for k in kernels}:
-                kind.shared(points)
+            warm(points, kernels)
     except FloatingPointError:
         raise DataError(
             "the features are too large: their products overflow; scale the features"
@@ -326,6 +327,10 @@ def check(request: Request, X: Array | RowBlocks, folds: Folds | Splits | None) 
     if candidates > LARGEST_SEARCH:
         raise ConfigError(
             f"{candidates} candidates (kernels times ridges) are too many: {LARGEST_SEARCH} at most"
+        )
+    if request.time_limit is not None and request.nystrom is not None:
+        raise ConfigError(
+            "one pass over the rows serves all kernels: leave out time limit or nystrom"
         )
     criterion, learner = CRITERIA[request.method.criterion], LEARNERS[request.learner.name]
     columns = request.nystrom is not None
@@ -347,11 +352,14 @@ def check(request: Request, X: Array | RowBlocks, folds: Folds | Splits | None) 
     if not isinstance(X, np.ndarray):
         return  # the rows lie elsewhere
     known = request.nystrom or (1 if features_serve(X, request) else None)
+    metrics = len({kernel.metric for kernel in request.kernels})
     by_bounds = request.search != "grid" and bounds_hold(request.learner, request.method)
     by_bounds = by_bounds and keeps_few_matrices(request.learner.name, n)
     few = by_bounds and request.method.search is None
     parts = len(request.kernels) if request.method.search else 0
-    check_memory(n, request.n_jobs, known, criterion.need is Series, few=few, parts=parts)
+    series = criterion.need is Series
+    how = {"metrics": metrics, "parts": parts}
+    check_memory(n, request.n_jobs, known, series, few=few, **how)
 
 
 def check_memory(
@@ -361,16 +369,17 @@ def check_memory(
     series: bool = False,
     *,
     few: bool = False,
+    metrics: int = 1,
     parts: int = 0,
 ) -> None:
     """Refuse n rows whose matrices would not fit into memory, before allocating them.
 
-    A search by bounds keeps ``few`` matrices if there are many rows. ``parts`` is the number of kernels of a sum,
-    each of which keeps its matrix.
+    A search by bounds keeps ``few`` matrices if there are many rows. ``metrics`` is the number of matrices of
+    distances, ``parts`` that of the kernels of a sum, each of which keeps its matrix.
     """
     if columns is None:
-        each = MATRICES_SHARED + MATRICES_PER_WORKER * n_jobs
-        needed = 8 * n**2 * ((FEW_MATRICES if few else each) + parts)
+        each = FEW_MATRICES if few else MATRICES_PER_WORKER * n_jobs
+        needed = 8 * n**2 * (metrics + each + parts)
         what = "n-by-n matrices"
         advice = "approximate the kernel by c columns: --nystrom 500 (nystrom=500)"
     else:

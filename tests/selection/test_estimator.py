@@ -185,7 +185,7 @@ def test_clone_and_pickle(form: Any, classes: int, nystrom: int | None) -> None:
     assert pickle.loads(pickle.dumps(model)).predict(X).tolist() == expected
     copy = clone(model)
     assert copy.get_params() == model.get_params()
-    assert not hasattr(copy, "dual_")
+    assert not hasattr(copy, "members_")
     assert copy.fit(X, y).predict(X).tolist() == expected
 
 
@@ -212,7 +212,7 @@ def test_a_wide_matrix_of_new_rows_is_taken_in_blocks(monkeypatch: pytest.Monkey
     X, y = data(3)
     model = KernelSelectClassifierCV(**SMALL).fit(X, y)
     whole = model.decision_function(X)
-    monkeypatch.setattr("kselect.selection.engine.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("kselect.selection.result.ROWS_AT_ONCE", 7)
     np.testing.assert_allclose(model.decision_function(X), whole, rtol=1e-12)
 
 

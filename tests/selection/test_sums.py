@@ -90,7 +90,7 @@ def test_three_classes_share_the_weights() -> None:
     X, y = table()
     labels = np.digitize(y, [-0.7, 0.7])
     model = KernelSelectClassifierCV(kernel=SUM).fit(X, labels)
-    assert len(model.dual_) == 3
+    assert len(model.members_[0].fits) == 3
     assert model.predict_proba(X).shape == (60, 3)
 
 
