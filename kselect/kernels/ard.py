@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from kselect.errors import ConfigError
 from kselect.grids import show_number
 from kselect.kernels.base import Kernel, Points, kernel
 from kselect.kernels.gaussian import LOWEST, NEGLIGIBLE
-from kselect.numerics.linalg import Array
+from kselect.numerics.linalg import Array, absolute_differences, squared_differences
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class Ard(FeatureWidths):
     def exponents(self, points: Points) -> Array:
         """Return minus the squared distances of the features times ``sqrt(theta)``."""
         root = np.sqrt(self.vector())
-        K: Array = cdist(points.X * root, points.Z * root, "sqeuclidean")
+        K: Array = squared_differences(points.X * root, points.Z * root)
         return np.negative(K, out=K)
 
 
@@ -99,5 +98,5 @@ class LaplacianArd(FeatureWidths):
     def exponents(self, points: Points) -> Array:
         """Return minus the L1 distances of the features times theta."""
         theta = self.vector()
-        K: Array = cdist(points.X * theta, points.Z * theta, "cityblock")
+        K: Array = absolute_differences(points.X * theta, points.Z * theta)
         return np.negative(K, out=K)

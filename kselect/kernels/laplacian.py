@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from kselect.kernels.base import Kernel, Points, kernel, median_apart, powers_around
-from kselect.numerics.linalg import Array
+from kselect.numerics.linalg import Array, absolute_differences
 
 
 def manhattan_distances(points: Points) -> Array:
     """Return ``sum_j |x_j - z_j|`` for all pairs, computed once."""
-    return points.memo.once("cityblock", lambda: np.asarray(cdist(points.X, points.Z, "cityblock")))
+    return points.memo.once("cityblock", lambda: absolute_differences(points.X, points.Z))
 
 
 @kernel("laplacian", paper="in none of the papers")

@@ -16,10 +16,9 @@ from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from kselect.numerics.lapack import dtrmm
-from kselect.numerics.linalg import Array, Index, squared_distances
+from kselect.numerics.linalg import Array, Index, absolute_differences, squared_distances
 
 # Below this exponent exp is less than 1e-100: close enough to zero, and far from the slow subnormal numbers.
 LOWEST = -230.0
@@ -54,7 +53,7 @@ class OneWidth(DistanceKernel):
     @classmethod
     def of(cls, X: Array, *, absolute: bool = False) -> OneWidth:
         """Return the width for all rows against all rows; ``absolute`` takes the L1 distance."""
-        return cls(cdist(X, X, "cityblock") if absolute else squared_distances(X, X).squared)
+        return cls(absolute_differences(X, X) if absolute else squared_distances(X, X).squared)
 
     def gram(self, theta: Array) -> Array:
         """Return ``exp(-theta D)``."""
@@ -124,7 +123,7 @@ class AbsoluteWidthPerFeature(DistanceKernel):
 
     def gram(self, theta: Array) -> Array:
         """Return ``exp(-sum_r theta_r |x_r - z_r|)``."""
-        exponents = cdist(self.X * theta, self.Z * theta, "cityblock")
+        exponents = absolute_differences(self.X * theta, self.Z * theta)
         np.negative(exponents, out=exponents)
         return exponential(exponents, -float(exponents.min(initial=0.0)))
 

@@ -91,12 +91,13 @@ class ScatteredFactor(KernelFactor):
     ``place`` is each row's position in the core, -1 for rows outside it.
     """
 
-    def __init__(self, K: Array, core: Index) -> None:
+    def __init__(self, K: Array, core: Index, *, blocks: bool = True) -> None:
         self.kappa = np.diagonal(K).copy()
         self.core = core
         self.place = np.full(len(K), -1, dtype=np.intp)
         self.place[core] = np.arange(len(core))
-        self.inner = whole_factor(K[np.ix_(core, core)]) if len(core) else None
+        inside = K[np.ix_(core, core)]
+        self.inner = whole_factor(inside, blocks=blocks) if len(core) else None
         inner = self.inner.eigenvalues if self.inner else self.kappa[:0]
         self.eigenvalues: Array = np.sort(np.concatenate([self.kappa[self.place < 0], inner]))[::-1]
 
@@ -164,31 +165,45 @@ class ScatteredFactor(KernelFactor):
 Factor = SpectralFactor | TridiagonalFactor | CholeskyFactor | ThinFactor | ScatteredFactor
 
 
-def factorise(K: Array, ridges: int | None = None) -> Factor:
+def factorise(K: Array, ridges: int | None = None, *, blocks: bool = True) -> Factor:
     """Return the cheapest factor that is exact to rounding, for a number of ridges (None: many).
+
+    Without ``blocks`` it is to serve products with vectors.
 
     Scattered: the core is the rows with a neighbour, if these are a minority, as for a narrow Gaussian kernel.
     Entries below ``eps min K_ii / n`` are dropped, which is below rounding in the 2-norm. If the first row has many
     neighbours, nothing else is counted, so that a full kernel costs nothing.
 
-    Thin: pivoted Cholesky (LAPACK's dpstrf) is exact up to ``n eps max K_ii``. A leading block of ``THIN_SHARE`` of
-    the rows is tried first: if it has full rank, K has no low rank. The test costs a fiftieth of an
-    eigendecomposition.
+    Thin: pivoted Cholesky (LAPACK's dpstrf) is exact up to ``n eps max K_ii``.
     """
     n, diagonal = len(K), np.diagonal(K)
     limit = EPS * float(diagonal.min()) / n
     if np.count_nonzero(np.abs(K[0]) > limit) <= 1 + CORE_SHARE * n:
         core = np.flatnonzero(np.count_nonzero(np.abs(K) > limit, axis=1) > 1)
         if len(core) <= CORE_SHARE * n:
-            return ScatteredFactor(K, core)
+            return ScatteredFactor(K, core, blocks=blocks)
     if ridges is not None and ridges <= FEW:
         return CholeskyFactor(K, factorise)
     most = int(THIN_SHARE * n)
-    leading = K[:most, :most]
-    if dpstrf(leading.T, EPS * float(diagonal[:most].max()))[2] < most:
+    if may_be_thin(K[:most, :most]):
         factor, pivots, rank = dpstrf(K.T, EPS * float(diagonal.max()))
         if rank <= most:
             columns = np.zeros((n, rank))
             columns[pivots] = np.tril(factor)[:, :rank]
             return ThinFactor(columns)
-    return whole_factor(K)
+    return whole_factor(K, blocks=blocks)
+
+
+def may_be_thin(leading: Array) -> bool:
+    """Return whether a leading block has low rank, without which the whole matrix has none.
+
+    Pivots fall ever more slowly on a log scale. So if those of half of the block are above the square root of the
+    tolerance, those of the block are above the tolerance, and the test costs a four-hundredth of an
+    eigendecomposition, otherwise a fiftieth. (A sudden fall beyond half of the block costs time, not digits.)
+    """
+    for rows, tolerance in ((len(leading) // 2, np.sqrt(EPS)), (len(leading), EPS)):
+        block = leading[:rows, :rows]
+        largest = float(np.diagonal(block).max(initial=0.0))
+        if dpstrf(block.T, float(tolerance) * largest)[2] == rows:
+            return False
+    return True

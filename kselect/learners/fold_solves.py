@@ -260,10 +260,12 @@ def put_errors(errors: Array, fit: SharedFits, blocks: Array, folds: Index, ridg
             out[:] = np.linalg.solve(blocks, right)
         except np.linalg.LinAlgError:
             raise TrialError("a fold block is singular") from None
-    else:
+    else:  # scipy holds the interpreter's lock in its call, which is shorter than one of ours without the lock
+        from scipy.linalg.lapack import dposv as solve
+
         parts = (blocks.reshape(-1, m, m), right.reshape(-1, m, q), out.reshape(-1, m, q))
         for block, b, x in zip(*parts, strict=True):
-            _, x[:], failed = dposv(block.T, b, overwrite=True)
+            _, x[:], failed = solve(block.T, b, lower=True, overwrite_a=True)
             if failed:
                 raise TrialError("a fold block is singular")
     errors[:, ridges[:, None, None], folds] = out.transpose(3, 1, 0, 2)

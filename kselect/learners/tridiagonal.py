@@ -37,10 +37,13 @@ from kselect.numerics.linalg import EPS, Array, Index
 
 # The reduction of n rows rounds by less than this many roundings of the largest eigenvalue per row.
 UNSURE = 4.0
-# From this number of rows on, the tridiagonal form is cheaper than the eigendecomposition.
-REDUCED = 300
+# From this number of rows on, the tridiagonal form is cheaper than the eigendecomposition: with blocks, and for
+# products with vectors only. (Blocks also take compiled code, whose import is not worth it for few rows.)
+REDUCED, REDUCED_ALONE = 300, 180
 # Reflectors of a block, and in place of the scale 0 of a reflector that does nothing.
 BLOCK, TINY = 32, 1e-290
+# 1 above the diagonal of a block, else 0.
+ABOVE = np.triu(np.ones((BLOCK, BLOCK)), 1)
 # Rows of a matrix that are mirrored at once.
 STRIP = 256
 # Steps of the power method for the norm of an inverse; it only says which predictions are in doubt.
@@ -196,9 +199,10 @@ class Reflectors:
         for start in range(0, len(scales), BLOCK):
             some = slice(start, min(start + BLOCK, len(scales)))
             V = rows[some, start + 1 :].copy()
-            V[:, : len(V)] = np.triu(V[:, : len(V)])
+            above = ABOVE[: len(V), : len(V)]
+            V[:, : len(V)] *= above
             np.fill_diagonal(V, 1.0)
-            inverse = np.triu(V @ V.T)
+            inverse = (V @ V.T) * above
             inverse.ravel()[:: len(V) + 1] = 1.0 / np.maximum(scales[some], TINY)
             self.blocks.append((V, np.linalg.inv(inverse)))
 
@@ -309,6 +313,13 @@ class CholeskyFactor(KernelFactor):
         return self._inverses[gamma]
 
 
-def whole_factor(K: Array) -> SpectralFactor | TridiagonalFactor:
-    """Return the cheaper factor of a whole matrix for all its ridges, which depends on its number of rows."""
-    return SpectralFactor.of(K) if len(K) < REDUCED else TridiagonalFactor(K)
+def whole_factor(K: Array, *, blocks: bool = True) -> SpectralFactor | TridiagonalFactor:
+    """Return the cheaper factor of a whole matrix for all its ridges, which depends on its number of rows.
+
+    Without ``blocks`` it is to serve products with vectors.
+    """
+    if len(K) < (REDUCED if blocks else REDUCED_ALONE):
+        return SpectralFactor.of(K)
+    factor = TridiagonalFactor(K)
+    factor.blocks_expected = blocks
+    return factor

@@ -24,6 +24,8 @@ from kselect.numerics.linalg import Array
 
 # Columns of workspace per row, from which on the blocked routines run at full speed.
 BLOCK = 64
+# The reduction to tridiagonal form takes as many columns at once as its workspace has; this number is the fastest.
+PANEL = 16
 NUMBERS: dict[type, Any] = {int: ctypes.c_int, float: ctypes.c_double}
 Library = Literal["blas", "lapack"]
 LOWER, LEFT, PLAIN, UNIT = (ctypes.c_char(letter) for letter in b"LLNI")
@@ -154,7 +156,7 @@ def dsytrd(A: Array, *, overwrite: bool = False) -> tuple[Array, Array, Array, A
     """Return the reflectors of Q, their scales, and the diagonals d, e of T with ``A = Q T Q^T``."""
     V, n = fortran(A, overwrite), len(A)
     d, e, scales = np.empty(n), np.empty(max(0, n - 1)), np.empty(max(0, n - 1))
-    call("dsytrd", LOWER, n, V, max(1, n), d, e, scales, np.empty(BLOCK * n), BLOCK * n)
+    call("dsytrd", LOWER, n, V, max(1, n), d, e, scales, np.empty(PANEL * n), PANEL * n)
     return V, scales, d, e
 
 

@@ -16,6 +16,8 @@ Mask = NDArray[np.bool_]
 EPS = float(np.finfo(np.float64).eps)
 # Rows are centred only if that shortens the longest row by this factor, squared; centring itself rounds.
 FAR_FROM_ZERO = 4.0
+# Up to this number of differences between entries, numpy is faster than the import of scipy's distances.
+FEW_DIFFERENCES = 1_000_000
 # Rows of a block that is transposed at once.
 BLOCK = 64
 
@@ -63,6 +65,18 @@ def squared_differences(X: Array, Z: Array) -> Array:
     from scipy.spatial.distance import cdist
 
     return np.asarray(cdist(X, Z, "sqeuclidean"))
+
+
+def absolute_differences(X: Array, Z: Array) -> Array:
+    """Return ``sum_j |x_ij - z_kj|`` for all pairs of rows; few are not worth an import."""
+    if len(X) * len(Z) * X.shape[1] <= FEW_DIFFERENCES:
+        out = np.zeros((len(X), len(Z)))
+        for x, z in zip(X.T, Z.T, strict=True):
+            out += np.abs(x[:, None] - z)
+        return out
+    from scipy.spatial.distance import cdist
+
+    return np.asarray(cdist(X, Z, "cityblock"))
 
 
 def symmetric_eigh(K: Array) -> tuple[Array, Array]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp, softmax
 
 from kselect.errors import TrialError
 from kselect.numerics.linalg import Array, Index
@@ -35,6 +34,8 @@ def codes(values: Array) -> Index:
 
 def probabilities(slope: float, decisions: Array) -> Array:
     """Return (rows, classes) probabilities from (rows, q) decision values; the first largest is the prediction."""
+    from scipy.special import softmax  # slow to import
+
     likely: Array = softmax(slope * per_class(decisions.T), axis=0).T
     predicted = codes(decisions.T)
     # Decision values may differ by less than probabilities can show: there the prediction gets the last bit.
@@ -68,6 +69,8 @@ def fit_slope(decisions: ArrayLike, targets: ArrayLike, weights: Weights | None 
 
 def minimise(F: Array, T: Array, weights: Weights | None = None) -> float:
     """Minimise the cross-entropy against targets T by Newton's method, from slope 0."""
+    from scipy.special import softmax  # slow to import
+
     a, value = 0.0, cross_entropy(0.0, F, T, weights)
     for _ in range(STEPS):
         p = softmax(a * F, axis=0)
@@ -90,5 +93,7 @@ def minimise(F: Array, T: Array, weights: Weights | None = None) -> float:
 
 def cross_entropy(a: float, F: Array, T: Array, weights: Weights | None = None) -> float:
     """Return ``-mean_i sum_c T_ci log p_c(f_i)``."""
+    from scipy.special import logsumexp  # slow to import
+
     z = a * F
     return float(mean_loss(logsumexp(z, axis=0) - (T * z).sum(axis=0), weights))

@@ -97,7 +97,7 @@ class CertifiedSystems:
     ) -> None:
         self.K, self.grid, self.gammas, self.spread = K, grid, gammas, spread
         self.columns, self.crew = columns, crew
-        self.y = np.atleast_2d(grid.y)
+        self.y = grid.targets
         self.steps = 0
         shape = *gammas.shape, *self.y.shape
         self.r = self.project(np.broadcast_to(self.y, shape).copy())

@@ -1,16 +1,16 @@
 """The pruned search: the minimum of exact k-fold cross-validation, without a score for every candidate.
 
 The bounds hold for k-CV with the hinge loss of the smoothed-hinge SVM and the squared loss of KRR and LSSVM. Other
-losses, learners and criteria, a fixed ridge, several targets, weights of rows, repeated folds and splits that are
-no partition of the rows are searched on the grid. So is a method with a candidate that fails, because the grid
-names the candidates that it excludes.
+losses, learners and criteria, a fixed ridge, weights of rows, repeated folds and splits that are no partition of
+the rows are searched on the grid; so are several targets of the smoothed-hinge SVM, and a method with a candidate
+that fails, because the grid names what it excludes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Literal
 
@@ -23,6 +23,7 @@ from kselect.kernels import Kernel, Points
 from kselect.kernels.base import warm
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import LEARNERS
+from kselect.learners.base import Fit, Path
 from kselect.learners.factor import Factor, factorise
 from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds
@@ -30,7 +31,16 @@ from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import LOSSES
 from kselect.search import pruned_gradients, pruned_hinge, pruned_square
 from kselect.search.grid import NUMERICAL, Demand, Results, search_grid
-from kselect.search.pruned_grid import BestPair, FoldedGrid, Pruned, Way, Work, in_threads, order_of
+from kselect.search.pruned_grid import (
+    Ahead,
+    BestPair,
+    FoldedGrid,
+    Pruned,
+    Way,
+    Work,
+    in_threads,
+    order_of,
+)
 from kselect.search.training_context import TrainingContext
 
 PrunedLearner = Literal["smooth-hinge", "krr", "lssvm"]
@@ -56,7 +66,7 @@ class Minimum:
     """The best grid point, how much was fitted to find it, and what is known of the surface.
 
     ``scores`` (kernels, ridges) is exact for everything within the slack of the best, and not a number where a pair
-    was dropped. ``held_out`` are the predictions (1, n) of the choice without each row's fold. ``seen`` is the
+    was dropped. ``held_out`` are the predictions (q, n) of the choice without each row's fold. ``seen`` is the
     number of kernels that were looked at, in the order of the visit.
     """
 
@@ -83,11 +93,11 @@ def search_pruned(context: TrainingContext, demand: Demand, n_jobs: int = 1) -> 
 
 
 def prunes(context: TrainingContext, method: Method) -> bool:
-    """Return whether the bounds serve a method in this context: one target, ridges to select, whole kernels."""
+    """Return whether the bounds serve a method here: ridges to select, whole kernels, one target of a hinge."""
     return (
         bounds_hold(context.learner, method)
         and context.ridges.mode == "select"
-        and len(context.targets) == 1
+        and (len(context.targets) == 1 or context.learner.name != "smooth-hinge")
         and context.columns is None
         and context.weights is None
         and method.folds is not None
@@ -133,26 +143,45 @@ def find_minimum(
     folds = context.partition(k)
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
-            chosen = select_minimum(context, folds, slack, n_jobs, watch, shares, start)
+            settle = cache(partial(settled, context, folds))
+            chosen = select_minimum(context, folds, slack, n_jobs, watch, shares, start, settle)
             if chosen.excluded:
                 return None
             point = GridPoint(context.kernels[chosen.kernel], context.lams[chosen.ridge])
-            problem = context.problem(point.kernel, np.array([point.lam]))
-            path = LEARNERS[context.learner.name].path(problem, **dict(context.learner.params))
-            held = path.held_out(folds) if chosen.held is None else np.empty_like(chosen.held)
-            if chosen.held is not None:
+            if chosen.held is None:
+                held, fits = settle(chosen.kernel, chosen.ridge)
+            else:
+                held = np.empty_like(chosen.held)
                 held[:, order_of(folds)] = chosen.held
+                fits = tuple(path.fit() for path in paths_at(context, chosen.kernel, chosen.ridge))
             loss = LOSSES[PRUNED_LOSSES[context.learner.name]]  # type: ignore[index]
             scores = np.full((len(context.kernels), len(context.lams)), np.nan)
             for pair, total in chosen.totals.items():
                 scores[pair] = total / context.n
-            score = float(loss(context.targets[0], held[0]).mean())
+            values = zip(context.targets, held, strict=True)
+            score = float(np.mean([loss(y, f).mean() for y, f in values]))
             scores[chosen.kernel, chosen.ridge] = score
-            return Minimum(
-                BestPoint(point, score, (path.fit(),)), chosen.work, scores, held, chosen.seen
-            )
+            best = BestPoint(point, score, fits)
+            return Minimum(best, chosen.work, scores, held, chosen.seen)
     except NUMERICAL:
         return None
+
+
+def settled(
+    context: TrainingContext, folds: Folds, kernel: int, ridge: int
+) -> tuple[Array, tuple[Fit, ...]]:
+    """Return the held-out predictions (q, n) and the fits of one candidate."""
+    paths = paths_at(context, kernel, ridge)
+    held = np.array([path.held_out(folds)[0] for path in paths])
+    return held, tuple(path.fit() for path in paths)
+
+
+def paths_at(context: TrainingContext, kernel: int, ridge: int) -> list[Path]:
+    """Return the path of each target at one candidate."""
+    problem = context.problem(context.kernels[kernel], np.array([context.lams[ridge]]))
+    learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
+    each = range(len(context.targets))
+    return [learner.path(problem.of_target(t, problem.lams), **params) for t in each]
 
 
 def select_minimum(
@@ -163,6 +192,7 @@ def select_minimum(
     watch: Watch = lambda done, total: None,
     shares: bool = False,
     start: int | None = None,
+    ahead: Ahead | None = None,
 ) -> Pruned:
     """Sort the rows by fold, and select from the kernels outward from the most promising one."""
     learner: PrunedLearner = context.learner.name  # type: ignore[assignment]
@@ -174,7 +204,7 @@ def select_minimum(
     factors = [partial(factor_of, context, kernel, order) for kernel in context.kernels]
     return select_exactly(
         [partial(kernel.gram, points) for kernel in context.kernels],
-        context.targets[0][order],
+        context.targets[:, order],
         np.array(context.lams),
         Folds.from_numbers(folds.numbers[order]),
         learner,
@@ -185,6 +215,7 @@ def select_minimum(
         slack=slack,
         n_jobs=n_jobs,
         watch=watch,
+        ahead=ahead,
         **dict(context.learner.params),
     )
 
@@ -216,7 +247,7 @@ def most_promising(kernels: Sequence[Kernel], points: Points) -> int:
 
 def select_exactly(
     grams: Sequence[Callable[[], Array]],
-    y: Array,
+    targets: Array,
     lams: Array,
     folds: Folds,
     learner: PrunedLearner,
@@ -229,18 +260,22 @@ def select_exactly(
     slack: float = 0.0,
     n_jobs: int = 1,
     watch: Watch = lambda done, total: None,
+    ahead: Ahead | None = None,
 ) -> Pruned:
     """Return the kernel and ridge of the lowest k-fold error: hinge loss (smooth-hinge) or squared loss.
 
+    ``targets`` is one target (n,), or several (q, n) with the squared loss, whose errors are averaged.
     ``grams[i]()`` is the i-th kernel matrix; it is not copied if its rows are already in fold order. The kernels
     are tried outward from ``start`` (default: the middle one); a good kernel early on drops more of the others.
     ``factors`` give the kernels' factors in fold order if other searches need them too (square loss only).
-    ``unproven`` names kernels that may not be positive semidefinite; these are tested if there are many rows.
+    With several threads, ``ahead(kernel, ridge)`` is called with the best pair so far before the last kernels: what
+    follows the search is then done while a thread would wait. ``unproven`` names kernels that may not be positive
+    semidefinite; these are tested if there are many rows.
     """
-    if learner == "smooth-hinge" and not np.isin(y, (-1.0, 1.0)).all():
+    if learner == "smooth-hinge" and not np.isin(targets, (-1.0, 1.0)).all():
         raise ConfigError("smooth-hinge is for two classes, labelled -1 and +1")
     lams = np.asarray(lams, dtype=np.float64)
-    grid = FoldedGrid.of(y, lams, folds, ridge, bias=learner == "lssvm")
+    grid = FoldedGrid.of(targets, lams, folds, ridge, bias=learner == "lssvm")
     best = BestPair(grid, slack)
 
     def way_of(kernel: int) -> Way:
@@ -248,7 +283,11 @@ def select_exactly(
         if learner == "smooth-hinge":
             return partial(pruned_hinge.judge, h=h)
         known = factors and factors[kernel]
-        return partial(pruned_square.judge, factorise=(lambda _: known()) if known else factorise)
+
+        def make(blocks: bool, K: Array) -> Factor:
+            return known() if known else factorise(K, blocks=blocks)
+
+        return partial(pruned_square.judge, make=make)
 
     def visit(kernel: int) -> None:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
@@ -257,9 +296,10 @@ def select_exactly(
     every = outward(len(grams) // 2 if start is None else start, len(grams))
     if learner in SQUARED and factors is None and pruned_gradients.serves(grid.n):
         ordered = [partial(in_fold_order, gram, folds) for gram in grams]
-        return pruned_gradients.search(ordered, every, best, unproven, n_jobs, watch)
+        return pruned_gradients.search(ordered, every, best, unproven, n_jobs, watch, ahead)
+    tasks = [partial(visit, kernel) for kernel in every]
     done = 0
-    for done, _ in enumerate(in_threads(visit, every, n_jobs), 1):
+    for done, _ in enumerate(in_threads(tasks, n_jobs, partial(best.look_ahead, ahead)), 1):
         if watch(done, len(every)):
             break
     return replace(best.found(), seen=done)

@@ -19,14 +19,14 @@ from functools import partial
 import numpy as np
 
 from kselect.errors import DataError, TrialError
-from kselect.learners.factor import factorise
+from kselect.learners.factor import Factor, factorise
 from kselect.numerics.lapack import dpotrs
 from kselect.numerics.linalg import EPS, Array, Mask
 from kselect.numerics.tiles import Crew
 from kselect.search import pruned_square
 from kselect.search.certified import CertifiedSystems, Intervals, Spread
 from kselect.search.column_preconditioner import ColumnBases
-from kselect.search.pruned_grid import BestPair, Candidate, FoldedGrid, Pruned, in_threads
+from kselect.search.pruned_grid import Ahead, BestPair, Candidate, FoldedGrid, Pruned, in_threads
 from kselect.search.pruned_square import without
 
 # From this number of rows on, conjugate gradients are cheaper than starting with the tridiagonal form.
@@ -89,7 +89,7 @@ class Gradients:
                 "squares with it has no minimum: choose another kernel"
             )
         if not gammas.min() > hidden(grid.n, spread.rows):
-            pruned_square.judge(kernel, K, grid, best, factorise)
+            pruned_square.judge(kernel, K, grid, best, make)
             return
         columns = ColumnBases.of(K, grid, self.crew)
         systems = CertifiedSystems(K, grid, gammas, spread, columns, self.crew)
@@ -124,7 +124,7 @@ class Gradients:
             known = np.full((len(grid.lams), len(grid.sizes)), np.inf)
             for one in mine:
                 known[one.ridge] = one.bounds
-            pruned_square.judge(kernel, K, grid, best, factorise, known)
+            pruned_square.judge(kernel, K, grid, best, make, known)
             return
         best.count(kernels_fitted=1)
         fits = Retraining(K, grid, self.crew)
@@ -187,7 +187,7 @@ class Retraining:
 
     def __init__(self, K: Array, grid: FoldedGrid, crew: Crew) -> None:
         self.K, self.grid, self.crew = K, grid, crew
-        self.y = np.atleast_2d(grid.y)
+        self.y = grid.targets
         self.held: dict[int, Array] = {}
 
     def loss(self, ridge: int, fold: int) -> float:
@@ -209,6 +209,11 @@ class Retraining:
         values += b[:, None]
         self.held.setdefault(ridge, np.empty_like(self.y))[:, F] = values
         return float(np.square(self.y[:, F] - values).sum(axis=1).mean())
+
+
+def make(blocks: bool, K: Array) -> Factor:
+    """Return the cheapest factor, with blocks or for products with vectors only."""
+    return factorise(K, blocks=blocks)
 
 
 def is_semidefinite(K: Array, rows: float, crew: Crew) -> bool:
@@ -240,6 +245,7 @@ def search(
     unproven: Mapping[int, str],
     n_jobs: int,
     watch: Callable[[int, int], bool | None],
+    ahead: Ahead | None = None,
 ) -> Pruned:
     """Return the best pair; visit the kernels in the given order. The matrices are in fold order.
 
@@ -257,13 +263,14 @@ def search(
                 best.exclude(kernel, error)
 
         threads = 1 if few else n_jobs
-        visits, done = in_threads(partial(visit, gradients.narrow), order, threads), 0
-        for done, _ in enumerate(visits, 1):
+        tasks, done = [partial(visit, gradients.narrow, kernel) for kernel in order], 0
+        for done, _ in enumerate(in_threads(tasks, threads), 1):
             if watch(done, len(order)):
                 break
         for limit in (best.upper, np.inf):
             best.upper = limit
-            for _ in in_threads(partial(visit, gradients.settle), gradients.promising(), threads):
+            tasks = [partial(visit, gradients.settle, kernel) for kernel in gradients.promising()]
+            for _ in in_threads(tasks, threads, partial(best.look_ahead, ahead)):
                 pass
             if best.totals:  # else every error is within rounding of zero, below an upper end
                 break

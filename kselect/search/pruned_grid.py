@@ -9,6 +9,7 @@ best error. The result is the minimum over the grid.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
@@ -20,6 +21,7 @@ from kselect.errors import TrialError
 from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
+from kselect.search.grid import NUMERICAL
 
 # A bound must exceed the best error by this share, so that the tolerance of the trainers cannot drop the minimum.
 SLACK = 1e-9
@@ -40,9 +42,9 @@ class GammaRange:
 
 @dataclass(frozen=True, eq=False)
 class FoldedGrid:
-    """The data that all kernels share: the targets in fold order, the ridges and the fold sizes."""
+    """The data that all kernels share: the targets (q, n) in fold order, the ridges and the fold sizes."""
 
-    y: Array
+    targets: Array
     lams: Array
     sizes: Index
     ridge: RidgeMode
@@ -50,11 +52,16 @@ class FoldedGrid:
 
     @classmethod
     def of(
-        cls, y: Array, lams: Array, folds: Folds, ridge: RidgeMode, *, bias: bool = False
+        cls, targets: Array, lams: Array, folds: Folds, ridge: RidgeMode, *, bias: bool = False
     ) -> FoldedGrid:
-        """Sort the rows: first fold 0, then fold 1, ..."""
+        """Sort the rows of one target (n,) or several: first fold 0, then fold 1, ..."""
         sizes = np.array([len(F) for F in folds.members], dtype=np.intp)
-        return cls(y[order_of(folds)], lams, sizes, ridge, bias)
+        return cls(np.atleast_2d(targets)[:, order_of(folds)], lams, sizes, ridge, bias)
+
+    @property
+    def y(self) -> Array:
+        """The first target."""
+        return np.asarray(self.targets[0])
 
     @property
     def n(self) -> int:
@@ -102,15 +109,23 @@ def order_of(folds: Folds) -> Index:
     return np.concatenate(folds.members)
 
 
-def in_threads(visit: Callable[[int], None], kernels: Sequence[int], n_jobs: int) -> Iterator[None]:
-    """Visit the kernels in order, each by the next free thread."""
+def in_threads(
+    tasks: Sequence[Callable[[], None]], n_jobs: int, aside: Callable[[], None] = lambda: None
+) -> Iterator[None]:
+    """Do the tasks in order, each by the next free thread; yield after each.
+
+    Several threads also do the work ``aside``, before the last tasks.
+    """
     if n_jobs == 1:
-        yield from map(visit, kernels)
+        yield from (task() for task in tasks)
         return
     from joblib import Parallel, delayed
 
     parallel = Parallel(n_jobs, prefer="threads", return_as="generator", batch_size=1)
-    yield from parallel(delayed(visit)(kernel) for kernel in kernels)
+    at = max(0, len(tasks) - n_jobs)
+    every = [*tasks[:at], aside, *tasks[at:]]
+    done = parallel(delayed(task)() for task in every)
+    yield from (one for i, one in enumerate(done) if i != at)
 
 
 def without_own_fold(A: Array, x: Array, folds: Sequence[slice]) -> Array:
@@ -143,7 +158,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Pruned:
-    """The pair with the lowest error: its positions among kernels and ridges, and the mean loss over rows.
+    """The pair with the lowest error: its positions among kernels and ridges, and its mean loss.
 
     ``totals`` has the summed loss of every pair within the slack of the best one, ``seen`` the number of kernels
     that were looked at. ``held`` are the held-out predictions (targets, n) of the best pair, in fold order, if the
@@ -162,6 +177,8 @@ class Pruned:
 
 # Settles the ridges of one kernel: its position, its matrix in fold order, the grid, the best pair so far.
 Way = Callable[[int, Array, FoldedGrid, "BestPair"], None]
+# Does what follows the search for a kernel and a ridge.
+Ahead = Callable[[int, int], object]
 
 
 @dataclass
@@ -249,6 +266,17 @@ class BestPair:
             self.totals[kernel, ridge] = total
             self.best = min(self.best, total)
 
+    def leader(self) -> tuple[int, int] | None:
+        """Return the best pair so far."""
+        with self._lock:
+            return min(self.totals, key=lambda pair: (self.totals[pair], pair), default=None)
+
+    def look_ahead(self, ahead: Ahead | None) -> None:
+        """Call a function with the best pair so far, if there is one; a failure that lasts comes up again later."""
+        if ahead and (pair := self.leader()):
+            with suppress(*NUMERICAL), np.errstate(divide="raise", invalid="raise", over="raise"):
+                ahead(*pair)
+
     def found(self) -> Pruned:
         """Return the best pair."""
         self.upper = self.best
@@ -257,6 +285,7 @@ class BestPair:
         if not np.isfinite(self.best):
             why = f": {excluded[0][1]}" if excluded else ""
             raise TrialError(f"no kernel and ridge of the grid has a finite score{why}")
-        pair = min(near, key=lambda one: (near[one], one))
+        pair = self.leader()
+        assert pair is not None
         held = self.held.get(pair)
         return Pruned(*pair, near[pair] / self.grid.n, self.work, excluded, near, held)

@@ -19,12 +19,15 @@ an arithmetic that depend on nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
 from kselect.errors import TrialError
 from kselect.learners.factor import Factor
+from kselect.learners.fold_solves import FoldSolver, solve_all
 from kselect.learners.tridiagonal import CholeskyFactor
+from kselect.numerics.folds import Folds
 from kselect.numerics.lapack import dpotrf, dpotrs
 from kselect.numerics.linalg import EPS, Array, Index
 from kselect.search.pruned_grid import (
@@ -45,6 +48,8 @@ ROUNDING, STEPS = 1e-9, 64.0
 FEW = 4
 # Conjugate gradients end after this many steps, or where a step raises a bound by less than this share.
 MOST, AT_END = 12, 0.01
+# The number of iterations that settle most pairs.
+TYPICAL = 4.0
 
 
 class SquareBounds:
@@ -58,49 +63,47 @@ class SquareBounds:
     def untrained(self) -> Array:
         """Return ``sum_F max(0, |y - b| - |f - b|)^2`` (ridges, folds), with ``|f - b|`` bounded above.
 
-        A bias b is known up to ``shift``: it is near the mean of the training rows.
+        A bias b is known up to a shift: it is near the mean of the training rows.
         """
         grid, least = self.grid, self.gammas.least
-        if not grid.bias:
-            size, shift, bounded = np.abs(grid.y), np.zeros(len(least)), np.abs(grid.y)[:, None]
-        else:
-            shift, spread = bias_shifts(self.K, grid, least)
-            if not np.isfinite(shift).any():
-                return np.zeros((len(grid.lams), len(grid.sizes)))
-            own = np.repeat(np.arange(len(grid.sizes)), grid.sizes)
-            size, bounded = spread[own, np.arange(grid.n)], spread.max(axis=0)[:, None] + shift
-        known = np.isfinite(shift)
+        share = unevenness(self.K, least) if grid.bias else np.zeros(len(least))
+        out, known = np.zeros((len(grid.lams), len(grid.sizes))), np.isfinite(share)
+        if not known.any():
+            return out
+        others, diagonal = np.abs(self.K), np.diagonal(self.K)
+        np.fill_diagonal(others, 0.0)
         gammas = GammaRange(least[known], self.gammas.most[known])
-        inside = bounded if not grid.bias else bounded[:, known]
-        f = largest_fits(self.K, grid.slices, inside, gammas)
-        out = np.zeros((len(grid.lams), len(grid.sizes)))
-        error = np.maximum(0.0, size - shift[known, None] - f.T)
-        out[known] = grid.by_fold(np.square(error))
+        for y in grid.targets:
+            if grid.bias:
+                spread, deviation = around_means(y, grid)
+                shift = share[known] * deviation
+                own = np.repeat(np.arange(len(grid.sizes)), grid.sizes)
+                size, bounded = spread[own, np.arange(grid.n)], spread.max(axis=0)[:, None] + shift
+            else:
+                size, shift, bounded = np.abs(y), share[known], np.abs(y)[:, None]
+            f = largest_fits(others, diagonal, grid.slices, bounded, gammas)
+            error = np.maximum(0.0, size - shift[:, None] - f.T)
+            out[known] += grid.by_fold(np.square(error)) / len(grid.targets)
         return out
 
     def trained(self, factor: Factor, ridges: Index) -> Array:
         """Return lower bounds (ridges, folds) from the fit on all rows."""
         grid, gammas = self.grid, self.gammas.least[ridges]
         alpha, _ = self.fit(factor, gammas)
-        residual = gammas[:, None] * alpha
-        square_norm = np.einsum("ij,ij->i", alpha, grid.y - residual)
+        residual = gammas[:, None, None] * alpha
+        square_norm = (alpha * (grid.targets - residual)).sum(axis=-1).mean(axis=1)
         spread = np.outer(grid.lams[ridges] * square_norm, grid.more_rows)
-        return np.asarray(grid.by_fold(np.square(residual)) - spread)
+        return np.asarray(grid.by_fold(np.square(residual)).mean(axis=1) - spread)
 
     def fit(self, factor: Factor, gammas: Array) -> tuple[Array, Array]:
-        """Return ``alpha = P y`` and ``p / sqrt(1^T p)``, which is 0 without a bias, for every ridge.
+        """Return ``alpha = P y`` (ridges, targets, n), and ``p / sqrt(1^T p)`` (ridges, n), 0 without a bias.
 
         Solutions are kept by ridge, and new ones are found together.
         """
         new = np.array(sorted({*gammas.tolist()} - self.known.keys()))
         if len(new):
-            right = [self.grid.y, np.ones(self.grid.n)][: 1 + self.grid.bias]
-            rows = np.repeat(right, len(new), axis=0)
-            parts = np.split(factor.solve(np.tile(new, len(right)), rows), len(right))
-            alpha, along = parts[0], np.zeros_like(parts[0])
-            if self.grid.bias:
-                along = parts[1] / np.sqrt(parts[1].sum(axis=1))[:, None]
-                alpha -= along * (along @ self.grid.y)[:, None]
+            fits = solve_all(factor, new, self.grid.targets, self.grid.bias)
+            alpha, along = fits.alpha.swapaxes(0, 1), fits.q
             self.known |= dict(zip(new.tolist(), zip(alpha, along, strict=True), strict=True))
         found = [self.known[gamma] for gamma in gammas.tolist()]
         return np.array([one for one, _ in found]), np.array([one for _, one in found])
@@ -125,13 +128,10 @@ class SquareBounds:
         """Raise bounds (ridges, folds) by conjugate gradients, and return the ridges that they leave."""
         gammas = self.grid.fold_gammas(ridges)
         systems = FoldSystems.of(self, factor, gammas)
-        least = gammas.min(axis=1)
-        condition = (factor.largest + least) / (factor.least + least)
-        trust = 1.0 - ROUNDING - STEPS * EPS * self.grid.n * condition
-        left = np.arange(len(ridges))
+        trust, left = self._trust(factor, ridges), np.arange(len(ridges))
         for _ in range(MOST):
             systems.step()
-            squares = np.maximum(trust, 0.0)[left, None] * systems.squares
+            squares = trust[left, None] * systems.squares
             before = bounds[ridges[left]]
             bounds[ridges[left]] = np.maximum(before, squares)
             total = bounds[ridges[left]].sum(axis=1)
@@ -145,8 +145,34 @@ class SquareBounds:
         kept: Index = ridges[left]
         return kept
 
+    def solve_blocks(self, factor: Factor, ridges: Index, bounds: Array, best: BestPair) -> Index:
+        """Raise bounds (ridges, folds) to the losses themselves, from blocks that all targets share."""
+        grid, lams = self.grid, self.grid.lams[ridges]
+        folds = Folds.from_numbers(np.repeat(np.arange(len(grid.sizes)), grid.sizes))
+        fits = {
+            m: solve_all(factor, grid.rows(at[0]) * lams, grid.targets, grid.bias)
+            for m, at in folds.by_size.items()
+        }
+        try:
+            errors, _ = FoldSolver(self.K, factor, grid.bias, folds).solve(grid.targets, fits)
+        except TrialError:  # a block is singular; the bounds hold as they are
+            return ridges
+        squares = self._trust(factor, ridges)[:, None] * grid.by_fold(np.square(errors)).mean(
+            axis=0
+        )
+        bounds[ridges] = np.maximum(bounds[ridges], squares)
+        kept: Index = ridges[bounds[ridges].sum(axis=1) <= best.limit]
+        return kept
+
+    def _trust(self, factor: Factor, ridges: Index) -> Array:
+        """Return the share of a computed square, per ridge, that rounding cannot have added."""
+        least = self.grid.fold_gammas(ridges).min(axis=1)
+        condition = (factor.largest + least) / (factor.least + least)
+        share: Array = 1.0 - ROUNDING - STEPS * EPS * self.grid.n * condition
+        return np.maximum(share, 0.0)
+
     def loss(self, ridge: int, fold: int) -> float:
-        """Return the summed loss on a fold of the model without it."""
+        """Return the summed loss on a fold of the models without it, the mean over the targets."""
         grid, F = self.grid, self.grid.slices[fold]
         gamma = grid.rows(fold) * float(grid.lams[ridge])
         A = without(self.K, F)
@@ -154,18 +180,20 @@ class SquareBounds:
         L, failed = dpotrf(A.T, overwrite=True)
         if failed:
             raise TrialError("K + n lam I is not positive definite to rounding")
-        right = np.column_stack([np.delete(grid.y, F), np.ones(len(A))])
-        a, p = dpotrs(L, right).T
-        b = a.sum() / p.sum() if grid.bias else 0.0
+        right = np.vstack([np.delete(grid.targets, F, axis=1), np.ones((1, len(A)))])
+        solved = dpotrs(L, right.T)
+        a, p = solved[:, :-1], solved[:, -1:]
+        b = a.sum(axis=0) / p.sum() if grid.bias else np.zeros(len(grid.targets))
         a = a - b * p
         values = self.K[F, : F.start] @ a[: F.start] + self.K[F, F.stop :] @ a[F.start :] + b
-        return float(np.square(grid.y[F] - values).sum())
+        return float(np.square(grid.targets[:, F] - values.T).sum(axis=1).mean())
 
 
 class FoldSystems:
     """Conjugate gradients for ``P_FF e = alpha_F`` at all pairs of ridge and fold together.
 
-    Vectors are (ridges, folds, n) and zero off their fold; ``squares`` are ``|x|^2`` (ridges, folds).
+    Vectors are (ridges, targets, folds, n) and zero off their fold; ``squares`` are the means over targets of
+    ``|x|^2`` (ridges, folds).
     """
 
     def __init__(
@@ -174,7 +202,7 @@ class FoldSystems:
         self.factor, self.inside, self.gammas, self.along = factor, inside, gammas, along
         self.r, self.d, self.x = r, r.copy(), np.zeros_like(r)
         self.rr = np.square(r).sum(axis=-1)
-        self.squares = np.zeros_like(self.rr)
+        self.squares = np.zeros(gammas.shape)
 
     @classmethod
     def of(cls, bounds: SquareBounds, factor: Factor, gammas: Array) -> FoldSystems:
@@ -185,23 +213,19 @@ class FoldSystems:
             one[F] = 1.0
         every, place = np.unique(gammas.ravel(), return_inverse=True)
         alpha, along = bounds.fit(factor, every)
-        shape = ridges, folds, grid.n
-        return cls(
-            factor,
-            inside,
-            gammas,
-            along[place].reshape(shape),
-            alpha[place].reshape(shape) * inside,
-        )
+        start = alpha[place].reshape(ridges, folds, -1, grid.n).swapaxes(1, 2) * inside
+        along = along[place].reshape(ridges, 1, folds, grid.n)
+        return cls(factor, inside, gammas, along, start)
 
     def step(self) -> None:
         """Take one step for every pair; a pair that has arrived stays."""
         shape = self.d.shape
         rows = self.d.reshape(-1, shape[-1])
-        Ad = self.factor.solve(self.gammas.ravel(), rows).reshape(shape)
-        Ad -= self.along * np.einsum("rfn,rfn->rf", self.along, self.d)[..., None]
+        gammas = np.broadcast_to(self.gammas[:, None], shape[:-1]).ravel()
+        Ad = self.factor.solve(gammas, rows).reshape(shape)
+        Ad -= self.along * (self.along * self.d).sum(axis=-1, keepdims=True)
         Ad *= self.inside
-        curvature = np.einsum("rfn,rfn->rf", self.d, Ad)
+        curvature = np.einsum("rqfn,rqfn->rqf", self.d, Ad)
         length = np.divide(self.rr, curvature, out=np.zeros_like(curvature), where=curvature > 0)
         self.x += length[..., None] * self.d
         self.r -= length[..., None] * Ad
@@ -210,7 +234,7 @@ class FoldSystems:
         self.d *= ratio[..., None]
         self.d += self.r
         self.rr = rr
-        self.squares = np.square(self.x).sum(axis=-1)
+        self.squares = np.square(self.x).sum(axis=-1).mean(axis=1)
 
     def keep(self, ridges: Array) -> None:
         """Drop the other ridges."""
@@ -223,13 +247,16 @@ def judge(
     K: Array,
     grid: FoldedGrid,
     best: BestPair,
-    factorise: Callable[[Array], Factor],
+    make: Callable[[bool, Array], Factor],
     known: Array | None = None,
 ) -> None:
     """Settle the ridges of one kernel that the bounds leave; K is in fold order.
 
-    ``known`` are lower bounds (ridges, folds) that an earlier step has found.
+    ``make`` returns the factor of a matrix; its first argument is whether blocks will be asked for. ``known`` are
+    lower bounds (ridges, folds) that an earlier step has found.
     """
+    blocks = shares_blocks(grid)
+    factorise = partial(make, blocks)
     found = SquareBounds(K, grid)
     bounds = found.untrained() if known is None else known
     left = np.argsort(grid.lams, kind="stable")
@@ -243,16 +270,29 @@ def judge(
     kept = found.smallest(factor, left, bounds, best) if few else None
     if kept is None:  # there are more than a few
         factor = factorise(K) if few else factor
-        factor.blocks_expected = False
+        factor.blocks_expected = blocks
         found.fit(factor, np.append(found.gammas.least[left], grid.fold_gammas(left)))
         bounds[left] = np.maximum(bounds[left], found.trained(factor, left))
         kept = left[bounds[left].sum(axis=1) <= best.limit]
     best.leave(kernel, len(kept))
     if len(kept):
-        kept = found.raise_bounds(factor, kept, bounds, best)
+        way = found.solve_blocks if blocks else found.raise_bounds
+        kept = way(factor, kept, bounds, best)
     del factor
     for ridge in sorted(kept.tolist(), key=lambda i: (float(bounds[i].sum()), i)):
         best.try_folds(kernel, Candidate(ridge, bounds[ridge], bounds[ridge]), found.loss)
+
+
+def shares_blocks(grid: FoldedGrid) -> bool:
+    """Return whether blocks, which all targets share, are cheaper than iterations, which each target needs.
+
+    The operations of both, per n^2 and per ridge: two products with Q for every fold and target in each of a few
+    iterations; or blocks of all folds, and forming Q.
+    """
+    iterations = 4.0 * TYPICAL * len(grid.sizes) * len(grid.targets)
+    return len(grid.targets) > 1 and iterations > grid.n * (
+        1.0 / len(grid.sizes) + 4.0 / 3.0 / len(grid.lams)
+    )
 
 
 def without(K: Array, F: slice) -> Array:
@@ -264,45 +304,50 @@ def without(K: Array, F: slice) -> Array:
     return A
 
 
-def bias_shifts(K: Array, grid: FoldedGrid, gammas: Array) -> tuple[Array, Array]:
-    r"""Return how far a bias may be from the mean of its training rows (ridges,), and ``|y - mean|`` (folds, n).
+def around_means(y: Array, grid: FoldedGrid) -> tuple[Array, float]:
+    """Return ``|y - mean|`` (folds, n), the mean of the training rows, and its largest mean over these rows."""
+    means = (y.sum() - grid.by_fold(y)) / (grid.n - grid.sizes)
+    spread = np.abs(y - means[:, None])
+    return spread, float(spread.mean(axis=1).max()) * grid.n / (grid.n - int(grid.sizes.max()))
+
+
+def unevenness(K: Array, gammas: Array) -> Array:
+    r"""Return how far a bias may be from the mean of its training rows, in mean deviations (ridges,).
 
     ``b = p^T y / (p^T 1)`` with ``(K_TT + gamma I) p = 1``. If every diagonal entry d_j exceeds the sum R_j of its
     row, ``p_j <= hi = 1 / min(d - R)`` and ``p_j >= (1 - R_j hi) / d_j``. Positive weights within a share e of each
-    other move a mean by at most ``e / (1 - e)`` of the mean deviation. Without such weights a shift is infinite.
+    other move a mean by at most ``e / (1 - e)`` of the mean deviation. Without such weights this is infinite.
     """
-    means = (grid.y.sum() - grid.by_fold(grid.y)) / (grid.n - grid.sizes)
-    spread = np.abs(grid.y - means[:, None])
-    deviation = float(spread.mean(axis=1).max()) * grid.n / (grid.n - int(grid.sizes.max()))
     diagonal = np.diagonal(K) + gammas[:, None]
     sums = np.abs(K).sum(axis=1) - np.abs(np.diagonal(K))
-    shift = np.full(len(gammas), np.inf)
-    for i, d in enumerate(diagonal):
-        least = float((d - sums).min())
-        low = float(((1.0 - sums / least) / d).min()) if least > 0 else 0.0
-        if low > 0:
-            e = (1.0 - least * low) / (1.0 + least * low)
-            shift[i] = e / (1.0 - e) * deviation
-    return shift, spread
+    least = (diagonal - sums).min(axis=1)
+    known = np.flatnonzero(least > 0)
+    low = ((1.0 - sums / least[known, None]) / diagonal[known]).min(axis=1)
+    known, low = known[low > 0], low[low > 0]
+    e = (1.0 - least[known] * low) / (1.0 + least[known] * low)
+    share = np.full(len(gammas), np.inf)
+    share[known] = e / (1.0 - e)
+    return share
 
 
-def largest_fits(K: Array, folds: Sequence[slice], size: Array, gammas: GammaRange) -> Array:
+def largest_fits(
+    others: Array, diagonal: Array, folds: Sequence[slice], size: Array, gammas: GammaRange
+) -> Array:
     r"""Return upper bounds (n, ridges) of ``|f_i|`` at held-out rows, without the bias.
 
-    ``size`` (n, ridges or 1) bounds ``|y|``, less the bias. ``(K_TT + gamma I) alpha = y`` gives
-    ``|alpha_j| <= |y| / gamma``. With b an upper bound of ``|alpha|``,
+    ``others`` is ``|K|`` with zeros in place of its ``diagonal``; ``size`` (n, ridges or 1) bounds ``|y|``, less
+    the bias. ``(K_TT + gamma I) alpha = y`` gives ``|alpha_j| <= |y| / gamma``. With b an upper bound of
+    ``|alpha|``,
 
         b_j = (|y_j| + sum_{l != j} |K_jl| b_l) / (K_jj + gamma),   |f_i| <= sum_{j in T} |K_ij| b_j
 
     A few rounds tighten b if the kernel matrix is nearly diagonal.
     """
-    others = np.abs(K)
-    diagonal = np.diagonal(K)[:, None] + gammas.least
-    np.fill_diagonal(others, 0.0)
-    bound = np.tile(np.linalg.norm(size, axis=0) / gammas.least, (len(K), 1))
-    if others.sum() <= FAR * len(K):
+    bound = np.tile(np.linalg.norm(size, axis=0) / gammas.least, (len(others), 1))
+    if others.sum() <= FAR * len(others):
+        own = diagonal[:, None] + gammas.least
         for _ in range(ROUNDS):
-            tighter = (size + others @ bound) / diagonal
+            tighter = (size + others @ bound) / own
             still = bool((bound - tighter <= AT_REST * bound).all())
             bound = np.minimum(bound, tighter)
             if still:

@@ -511,7 +511,7 @@ def test_a_file_too_large_for_memory(here: Here, tmp_path: Path) -> None:
 
 LOADED = """
 import atexit, sys
-heavy = ("numpy", "scipy", "pandas", "matplotlib", "sklearn", "pydantic", "requests")
+heavy = ("numpy", "scipy", "pandas", "matplotlib", "sklearn", "pydantic", "requests", "scipy.special", "numba")
 atexit.register(lambda: print(*[m for m in heavy if m in sys.modules], file=sys.stderr))
 """
 

@@ -67,6 +67,19 @@ def inverses(K: Array) -> Array:
     return np.array([np.linalg.inv(K + g * np.eye(len(K))) for g in GAMMAS])
 
 
+def test_the_choice_depends_on_what_is_asked_for() -> None:
+    """For products with vectors only, the tridiagonal form serves smaller matrices."""
+    K = Gaussian(4.0).gram(Points(rows(200, 6)))
+    assert type(factorise(K)) is SpectralFactor
+    alone = factorise(K, blocks=False)
+    assert type(alone) is TridiagonalFactor
+    assert not alone.blocks_expected
+    assert type(factorise(K[:60, :60], blocks=False)) is SpectralFactor
+    scattered = factorise(Gaussian(1.0).gram(Points(with_close_pairs())), blocks=False)
+    assert isinstance(scattered, ScatteredFactor)
+    assert scattered.inner is not None
+
+
 def test_solve_and_diagonal_are_those_of_the_inverse(case: tuple[Array, Factor]) -> None:
     K, factor = case
     v = stream(0, "v").normal(size=len(K))

@@ -16,11 +16,24 @@ from kselect.errors import TrialError
 from kselect.numerics.linalg import (
     FAR_FROM_ZERO,
     Array,
+    absolute_differences,
     mirrored,
     squared_differences,
     squared_distances,
     symmetric_eigh,
 )
+
+
+@pytest.mark.parametrize("few", [0, 10**6])
+def test_absolute_differences(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways sum over the features in their order, so that they agree in every bit."""
+    monkeypatch.setattr("kselect.numerics.linalg.FEW_DIFFERENCES", few)
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(7, 5)), rng.normal(size=(4, 5))
+    want = np.zeros((7, 4))
+    for j in range(5):
+        want += np.abs(X[:, j, None] - Z[:, j])
+    np.testing.assert_array_equal(absolute_differences(X, Z), want)
 
 
 def exact_distances(X: Array, Z: Array) -> Array:

@@ -43,7 +43,7 @@ from kselect.search.pruned import (
     search_pruned,
     select_exactly,
 )
-from kselect.search.pruned_grid import FoldedGrid
+from kselect.search.pruned_grid import BestPair, FoldedGrid
 from kselect.search.pruned_hinge import (
     HingeBounds,
     boundary,
@@ -374,6 +374,43 @@ def test_numbers_do_not_depend_on_threads(learner: PrunedLearner) -> None:
         np.testing.assert_array_equal(other.held_out, found[0].held_out)
 
 
+def test_the_choice_is_settled_before_the_last_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several threads settle the best pair so far before the last kernels, and once more if it changes."""
+    X, y = data("random", 40)
+    folds = numbered(np.random.default_rng(1), 40, 5, False)
+    for last, n_jobs in ((0, 2), (5, 3)):
+        seen: list[tuple[int, int]] = []
+        found = select_exactly(
+            *(grams(X, WIDTHS), y, LAMS, folds, "krr"),
+            start=last,
+            n_jobs=n_jobs,
+            ahead=lambda *pair, s=seen: s.append(pair),
+        )
+        assert seen == [(found.kernel, found.ridge)]
+    alone: list[tuple[int, int]] = []
+    select_exactly(grams(X, WIDTHS), y, LAMS, folds, "krr", ahead=lambda *pair: alone.append(pair))
+    assert not alone
+    # The wrong pair ahead of time changes nothing.
+    want = find_minimum(side("krr", n=60), 5)
+    monkeypatch.setattr(BestPair, "leader", wrong_until_the_end(BestPair.leader))
+    got = find_minimum(side("krr", n=60), 5, n_jobs=2)
+    assert want is not None
+    assert got is not None
+    assert (got.found.point, got.found.score) == (want.found.point, want.found.score)
+    np.testing.assert_array_equal(got.held_out, want.held_out)
+
+
+def wrong_until_the_end(leader: Callable[[BestPair], Any]) -> Callable[[BestPair], Any]:
+    """Return a leader that names another pair when it is first asked."""
+    asked: list[BestPair] = []
+
+    def named(best: BestPair) -> Any:
+        asked.append(best)
+        return (0, 0) if len(asked) == 1 else leader(best)
+
+    return named
+
+
 def test_outward() -> None:
     """The walk goes outward from the start, to both sides in turn."""
     assert outward(3, 6) == [3, 2, 4, 1, 5, 0]
@@ -426,6 +463,60 @@ def test_it_finds_what_the_grid_finds(learner: str, loss: str, ridge: Any) -> No
         np.testing.assert_allclose(a.fits[0].alpha, b.fits[0].alpha, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("learner", ["krr", "lssvm"])
+@pytest.mark.parametrize(
+    ("module", "constant"),
+    [
+        ("pruned_square", {"TYPICAL": 0.0}),
+        ("pruned_square", {"TYPICAL": 1e9}),
+        ("pruned_gradients", {"MANY": 1}),
+        ("pruned_gradients", {"MANY": 1, "FEWER": 1}),
+    ],
+)
+def test_several_targets_share_a_search(
+    module: str,
+    constant: dict[str, float],
+    learner: PrunedLearner,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The mean over targets is lowest where the surface is, by iterations, by blocks, and for many rows."""
+    for name, value in constant.items():
+        monkeypatch.setattr(f"kselect.search.{module}.{name}", value)
+    X, _ = data("random", 41)
+    codes = np.floor(1.5 * (1 + X[:, 0]) + 0.3 * X[:, 1]).clip(0, 2)
+    targets = np.where(codes == np.arange(3)[:, None], 1.0, -1.0)
+    folds = numbered(np.random.default_rng(1), 41, 4, False)
+    for ridge in RIDGES:
+        scores = np.mean([surface(X, y, WIDTHS, folds, learner, ridge) for y in targets], axis=0)
+        found = select_exactly(
+            grams(X, WIDTHS), targets, LAMS, folds, learner, ridge=ridge, slack=0.2
+        )
+        assert_lowest(found, scores)
+        near = np.argwhere(scores <= 1.2 * scores.min())
+        assert len(near) > 1
+        for pair in map(tuple, near.tolist()):
+            assert found.totals[pair] / 41 == pytest.approx(scores[pair], rel=1e-7)
+        assert found.work.folds < 0.5 * len(WIDTHS) * len(LAMS) * 4
+
+
+@pytest.mark.parametrize("learner", ["krr", "lssvm"])
+def test_several_classes_as_on_the_grid(learner: str) -> None:
+    """The choice, the score and the fits of three classes equal those of the grid search."""
+    X, _ = rows(45)
+    codes = np.argsort(np.argsort(X[:, 0])) // 15
+    one = side(learner, n=45, y=np.where(codes == np.arange(3)[:, None], 1.0, -1.0))
+    method = k_cv("squared", 5)
+    a = best_in(search_pruned(one, {method: (SELECTED,)}), method)
+    b = best_in(OVER_GRID["grid"](one, {method: (SELECTED,)}), method)
+    assert (a.point, len(a.fits)) == (b.point, 3)
+    assert a.score == pytest.approx(b.score, rel=1e-12)
+    for mine, other in zip(a.fits, b.fits, strict=True):
+        np.testing.assert_allclose(mine.alpha, other.alpha, rtol=1e-8, atol=1e-9)
+    minimum = find_minimum(one, 5)
+    assert minimum is not None
+    assert minimum.held_out.shape == one.targets.shape
+
+
 def test_the_score_is_that_of_retraining() -> None:
     """The score of KRR is that of models retrained from scratch."""
     one, method = side("krr"), k_cv("squared")
@@ -452,14 +543,14 @@ def test_kernels_without_a_width_start_in_the_middle() -> None:
         ({}, replace(k_cv("hinge"), scored_by=(("classification", Choice("krr")),))),
         ({"ridges": LamGrid(LAMS_SEARCH, "fixed")}, k_cv("hinge")),
         ({"learner": "lssvm"}, k_cv("hinge")),
-        ({"learner": "krr", "y": np.ones((2, 30))}, k_cv("squared")),
+        ({"y": np.ones((2, 30))}, k_cv("hinge")),
         ({"learner": "krr", "columns": object()}, k_cv("squared")),
     ],
 )
 def test_unsupported_methods_are_not_searched_by_bounds(
     changed: dict[str, Any], method: Method
 ) -> None:
-    """No other loss, average, criterion or learner, fixed ridge, several targets, or columns."""
+    """No other loss, average, criterion or learner, fixed ridge, several targets of a hinge, or columns."""
     assert not prunes(side(**changed), method)
 
 
