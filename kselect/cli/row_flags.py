@@ -1,0 +1,111 @@
+"""The flags about rows: their weights, and how they are held out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+import numpy as np
+
+from kselect.errors import ConfigError
+from kselect.numerics.sigmoid import codes
+from kselect.selection.holding_out import HoldOut
+from kselect.selection.own_data import OwnData
+from kselect.selection.row_rules import RowRules
+from kselect.selection.weighting import Weighting, class_weights
+
+ROW_FLAGS = (
+    click.option(
+        "--weights",
+        metavar="COLUMN",
+        help="Weigh the rows by this column, which is no feature: a row of weight 2 counts as two rows, "
+        "a row of weight 0 is dropped. [default: all rows weigh the same]",
+    ),
+    click.option(
+        "--class-weight",
+        metavar="WEIGHTS",
+        help="Weigh the classes: balanced, or a weight per class, as in a=1,b=5. [default: none]",
+    ),
+    click.option(
+        "--groups",
+        metavar="COLUMN",
+        help="Keep rows with the same value of this column, which is no feature, in one fold. [default: none]",
+    ),
+    click.option(
+        "--time",
+        metavar="COLUMN",
+        help="Test rows by fits on earlier rows only, in order of this column of numbers or dates, which is no "
+        "feature. [default: none]",
+    ),
+    click.option(
+        "--repeats",
+        metavar="N",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Average the criterion over this many partitions into folds.",
+    ),
+    click.option(
+        "--stratify", is_flag=True, help="Give every fold the same share of each class."
+    ),
+)
+NAMES = ("weights", "class_weight", "groups", "time", "repeats", "stratify")
+
+
+def asked(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the flags about rows that are not left at their defaults."""
+    return {name: flags[name] for name in NAMES if flags[name] not in (None, False, 1)}
+
+
+def flag_of(name: str) -> str:
+    """Return a flag as it is typed."""
+    return "--" + name.replace("_", "-")
+
+
+def check_row_flags(flags: Mapping[str, Any]) -> None:
+    """Refuse flags that exclude each other, before the file is read."""
+    given = [name for name in asked(flags) if name not in ("weights", "class_weight")]
+    if flags["folds"] is not None and given:
+        raise ConfigError(f"--folds says which rows are held out: leave out {flag_of(given[0])}")
+    others = [name for name in given if name != "time"]
+    if "time" in given and others:
+        raise ConfigError(f"--time orders the rows: leave out {flag_of(others[0])}")
+    if flags["backend"] == "dask" and asked(flags):
+        name = flag_of(next(iter(asked(flags))))
+        raise ConfigError(f"--backend dask draws random folds of equal rows: leave out {name}")
+
+
+def rules_of(flags: Mapping[str, Any], data: OwnData) -> RowRules:
+    """Return the rules that the flags make for the rows of a table."""
+    roles, target = data.frame.roles, data.target
+    weighting = Weighting(roles.weights, class_weights(flags["class_weight"], target.classes))
+    classes = None
+    if flags["stratify"]:
+        if not target.classes:
+            raise ConfigError("--stratify shares out classes; this is a regression")
+        classes = codes(target.values)
+    groups = None
+    if roles.groups is not None:
+        groups = np.unique(roles.groups.astype(str), return_inverse=True)[1]
+    hold_out = HoldOut(groups, roles.times, classes, flags["repeats"])
+    return RowRules(weighting, hold_out, asked(flags))
+
+
+def rule_lines(rules: RowRules) -> list[str]:
+    """Return a line for each rule that is not the usual one."""
+    facts, found = rules.facts, []
+    if "weights" in facts:
+        found.append(f"rows weigh as column {facts['weights']} says")
+    if "class_weight" in facts:
+        how = facts["class_weight"]
+        found.append(f"class weights: {how}, from the training rows" if how == "balanced" else f"class weights: {how}")
+    if "groups" in facts:
+        found.append(f"rows with the same {facts['groups']} stay in one fold")
+    if "time" in facts:
+        found.append(f"rows are tested by fits on rows with an earlier {facts['time']}")
+    if "stratify" in facts:
+        found.append("every fold has the same share of each class")
+    if "repeats" in facts:
+        found.append(f"the criterion is the mean over {facts['repeats']} partitions into folds")
+    return found
