@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from kselect.cli.choosing import Chosen
+from kselect.cli.choosing import Chosen, grids_of
 from kselect.core.method import show
 from kselect.core.record import describe_exclusions
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import brief
 from kselect.grids import show_number
+from kselect.kernels import Kernel
 from kselect.kernels.ard import Ard
 from kselect.learners import LEARNERS
 from kselect.selection.columns import USUAL_COLUMNS
-from kselect.selection.engine import Selection
+from kselect.selection.defaults import AUTO, ENSEMBLE, NEAR
 from kselect.selection.own_data import OwnData
-from kselect.selection.request import criterion_of
+from kselect.selection.request import Request, criterion_of
+from kselect.selection.result import Member, Selection
 
 BAR_WIDTH = 40
 MOST_RELEVANCES = 60
+RELEVANCES_SHOWN = 8
+# A number with more characters is shown with six digits.
+LONGEST_NUMBER = 8
 # The flags about the table, with the defaults of ``kselect.read_table``.
 TABLE_DEFAULTS: Mapping[str, Any] = {
     "target": None,
@@ -46,7 +52,12 @@ def as_object(chosen: Chosen) -> dict[str, Any]:
     found, data = chosen.found, chosen.data
     request = found.request
     scores = [
-        {**kernel.parameters, "lam": lam, "score": score if np.isfinite(score) else None}
+        {
+            "kernel": kernel.name,
+            **kernel.parameters,
+            "lam": lam,
+            "score": score if np.isfinite(score) else None,
+        }
         for kernel, row in zip(request.kernels, found.scores.tolist(), strict=True)
         for lam, score in zip(request.lams, row, strict=True)
         if not np.isnan(score)
@@ -54,7 +65,12 @@ def as_object(chosen: Chosen) -> dict[str, Any]:
     return {
         **choice_facts(chosen),
         "excluded": [
-            {**point.kernel.parameters, "lam": point.lam, "reason": reason}
+            {
+                "kernel": point.kernel.name,
+                **point.kernel.parameters,
+                "lam": point.lam,
+                "reason": reason,
+            }
             for point, reason in found.best.excluded
         ],
         "scores": scores,
@@ -82,18 +98,34 @@ def choice_facts(chosen: Chosen) -> dict[str, Any]:
         "search": request.method.search.name if request.method.search else search,
         "seed": request.seed,
         "n": len(data.X),
-        "best": {**found.kernel.parameters, "lam": found.lam, "score": found.score},
+        "best": point_facts(found.members[0]),
+        "members": [point_facts(one) for one in found.members],
         **relevance_facts(found),
         "held_out": asdict(chosen.held_out.quality),
         "warnings": found.edges,
+        "grown": list(found.grown),
         "decisions": decision_lines(data.frame.decisions),
         "data_sha256": data.frame.sha256,
     }
 
 
+def point_facts(member: Member) -> dict[str, Any]:
+    """Return kernel, parameters, lam and score of a candidate."""
+    point = member.point
+    return {
+        "kernel": point.kernel.name,
+        **point.kernel.parameters,
+        "lam": point.lam,
+        "score": member.score,
+    }
+
+
 def relevance_facts(found: Selection) -> dict[str, Any]:
-    """Return share and width per feature number of a learned kernel, the most relevant first."""
-    kernel = found.kernel
+    """Return the relevances of the features, or share and width per feature of a learned kernel, largest first."""
+    kernel, relevant = found.kernel, found.request.relevances
+    if relevant:
+        order = sorted(range(len(relevant)), key=lambda j: -relevant[j])
+        return {"relevances": [{"feature": j + 1, "relevance": relevant[j]} for j in order]}
     if not isinstance(kernel, Ard):
         return {}
     shares, theta = kernel.relevances().tolist(), kernel.vector().tolist()
@@ -117,7 +149,8 @@ def describe(chosen: Chosen, flags: Mapping[str, Any]) -> str:
     found, kernel, names = chosen.found, chosen.found.kernel, chosen.data.preparation.names
     table = relevance_lines(kernel, names) if isinstance(kernel, Ard) else score_lines(found)
     python = [f"  {line}" for line in python_lines(chosen, flags)]
-    lines = [*data_lines(chosen.data), model_line(found), "", *table, ""]
+    lines = [*data_lines(chosen.data), model_line(found), "", *table]
+    lines += [*relevant_lines(chosen), ""]
     return "\n".join([*lines, *choice_lines(chosen), "", "fit it:", *python])
 
 
@@ -140,22 +173,44 @@ def model_line(found: Selection) -> str:
     own = "".join(f" {k}={show(v)}" for k, v in request.learner.params)
     method = request.method
     criterion = f"{method.label} ({method.text})" if method.params else method.label
-    return f"{request.learner.name}{own}, {found.kernel.name} kernel, {criterion}"
+    return f"{request.learner.name}{own}, {kernel_words(request)}, {criterion}"
+
+
+def kernel_words(request: Request) -> str:
+    """``gaussian kernel``, or ``32 kernels (gaussian, laplacian)``."""
+    names = request.families
+    return (
+        f"{names[0]} kernel"
+        if len(names) < 2
+        else f"{len(request.kernels)} kernels ({', '.join(names)})"
+    )
+
+
+def relevant_lines(chosen: Chosen) -> list[str]:
+    """Return the relevances of the columns in one line, the most relevant first."""
+    relevant, preparation = chosen.found.request.relevances, chosen.data.preparation
+    if not relevant:
+        return []
+    columns = dict(zip(preparation.column_of_feature.tolist(), relevant, strict=True))
+    specs = preparation.schema.columns
+    order = sorted(columns, key=lambda i: -columns[i])
+    shown = [f"{brief(specs[i].name)} {columns[i]:.2g}" for i in order[:RELEVANCES_SHOWN]]
+    more = f" and {len(order) - RELEVANCES_SHOWN} more" if len(order) > RELEVANCES_SHOWN else ""
+    return [f"relevances (R2 of each column alone): {', '.join(shown)}{more}"]
 
 
 def choice_lines(chosen: Chosen) -> Iterator[str]:
     """Yield the choice, its held-out quality, warnings, and the time."""
-    found, kernel, size = chosen.found, chosen.found.kernel, chosen.found.scores.size
-    if isinstance(kernel, Ard):
-        zeros = sum(value == 0.0 for value in kernel.theta)
-        parts = [f"{len(kernel.theta)} widths, {zeros} of them zero"]
-    else:
-        parts = [f"{k} = {show_number(v)}" for k, v in kernel.parameters.items()]
-    lam = f"{found.lam:.6g}" if found.request.method.search else show_number(found.lam)
-    shown = ", ".join([*parts, f"lam = {lam}"])
+    found, size = chosen.found, chosen.found.scores.size
     ridge = f"{found.lam * len(chosen.data.X):.4g}"
-    yield f"choice: {shown} (ridge n lam = {ridge}), score {found.score:.6g}"
+    yield f"choice: {choice_words(found)} (ridge n lam = {ridge}), score {found.score:.6g}"
+    if len(found.members) > 1:
+        counts = Counter(one.point.kernel.name for one in found.members)
+        kinds = ", ".join(f"{count} {name}" for name, count in counts.items())
+        yield f"average: the mean of {len(found.members)} fits within {100 * NEAR:g} % of the best score ({kinds})"
     yield f"quality: {chosen.held_out.quality.text}"
+    if found.grown:
+        yield f"grid: the choice lay on its boundary; extended: {', '.join(found.grown)}"
     yield from (f"warning: {text}" for text in found.edges)
     if text := describe_exclusions(found.best):
         yield f"excluded: {text}"
@@ -163,6 +218,25 @@ def choice_lines(chosen: Chosen) -> Iterator[str]:
         yield f"warning: the search ended without converging: {found.best.state}"
     seconds = found.seconds + found.seconds_fit
     yield f"{seconds:.2f} s for {size} candidate{'' if size == 1 else 's'}, including the fit"
+
+
+def choice_words(found: Selection) -> str:
+    """Return the best candidate: ``laplacian, width = 4, lam = 0.01``; the kernel only if there are several."""
+    kernel = found.kernel
+    if isinstance(kernel, Ard):
+        zeros = sum(value == 0.0 for value in kernel.theta)
+        parts = [f"{len(kernel.theta)} widths, {zeros} of them zero"]
+    else:
+        parts = [kernel.name] if len(found.request.families) > 1 else []
+        parts += [f"{k} = {show_short(v)}" for k, v in kernel.parameters.items()]
+    lam = f"{found.lam:.6g}" if found.request.method.search else show_short(found.lam)
+    return ", ".join([*parts, f"lam = {lam}"])
+
+
+def show_short(value: float) -> str:
+    """Return a number with at most six digits, or all of them if these are few."""
+    text = show_number(value)
+    return text if len(text) <= LONGEST_NUMBER else f"{value:.6g}"
 
 
 def score_lines(found: Selection) -> list[str]:
@@ -180,11 +254,18 @@ def score_lines(found: Selection) -> list[str]:
     cells = [[f"{score:.4g}" for score in row] for row in found.scores]
     row, column = found.position
     cells[row][column] = f"[{cells[row][column]}]"
-    names = [kernel.text or kernel.name for kernel in request.kernels]
+    several = len(request.families) > 1
+    names = [row_name(kernel, several) for kernel in request.kernels]
     table = [["lam", *map(show_number, request.lams)]]
     table += [[name, *line] for name, line in zip(names, cells, strict=True)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return ["  ".join(f"{c:>{w}}" for c, w in zip(line, widths, strict=True)) for line in table]
+
+
+def row_name(kernel: Kernel, several: bool) -> str:
+    """Return the parameters of a kernel, with its name if there are several."""
+    pairs = ";".join(f"{name}={show_short(value)}" for name, value in kernel.parameters.items())
+    return " ".join(filter(None, (kernel.name if several or not pairs else "", pairs)))
 
 
 def relevance_lines(kernel: Ard, names: Sequence[str]) -> list[str]:
@@ -213,7 +294,8 @@ def python_lines(chosen: Chosen, flags: Mapping[str, Any]) -> list[str]:
 
     It runs in the folder in which the command was typed.
     """
-    task, folds = chosen.data.target.task, flags["folds"]
+    data, found = chosen.data, chosen.found
+    task, folds = data.target.task, flags["folds"]
     form = f"KernelSelect{'Classifier' if task == 'classification' else 'Regressor'}CV"
     table = [
         f"{name}={list(flags[name])!r}" if isinstance(default, tuple) else f"{name}={flags[name]!r}"
@@ -223,29 +305,53 @@ def python_lines(chosen: Chosen, flags: Mapping[str, Any]) -> list[str]:
     return [
         *(["import numpy as np"] if folds else []),
         f"from kselect import {form}, read_table",
-        f"table = read_table({', '.join([repr(str(chosen.data.path)), *table])})",
+        f"table = read_table({', '.join([repr(str(data.path)), *table])})",
         f"model = {form}(",
-        *(f"    {argument}," for argument in model_arguments(chosen.found, folds)),
+        *(f"    {argument}," for argument in model_arguments(found, flags)),
+        *column_arguments(found, data),
         ").fit(table.X, table.y)",
-        f"print(-model.best_score_)  # {chosen.found.score:.6g}",
+        f"print(-model.best_score_)  # {found.score:.6g}",
     ]
 
 
-def model_arguments(found: Selection, folds: Any) -> list[str]:
+def column_arguments(found: Selection, data: OwnData) -> list[str]:
+    """Return the argument that says which features share a relevance, if some do."""
+    numbers = data.preparation.column_of_feature
+    if not found.request.relevances or len(np.unique(numbers)) == len(numbers):
+        return []
+    return ["    feature_columns=table.preparation.column_of_feature,"]
+
+
+def candidate_arguments(found: Selection, flags: Mapping[str, Any]) -> list[str]:
+    """Return the arguments of the one candidate, or of the whole search if an average has to be formed again."""
+    if len(found.members) == 1:
+        kernel = f"kernel={found.kernel.name!r}"
+        if found.kernel.learned:
+            return [kernel]
+        grids = {k: show_number(v) for k, v in found.kernel.parameters.items()}
+        return [kernel, *grid_arguments(grids), f"lam={show_number(found.lam)}", "ensemble=1"]
+    grids = {name: repr(grid) for name, grid in grids_of(flags).items() if grid is not None}
+    lines = [f"kernel={flags['kernel']!r}", *grid_arguments(grids)]
+    lines += [f"lam={flags['lam']!r}"] if flags["lam"] != AUTO else []
+    size = str(flags["ensemble"])
+    return lines if size == ENSEMBLE else [*lines, f"ensemble={size}"]
+
+
+def grid_arguments(grids: Mapping[str, str]) -> list[str]:
+    """Return the arguments that give the grids of kernel parameters."""
+    if set(grids) <= {"tau", "degree"}:
+        return [f"{name}={grid}" for name, grid in grids.items()]
+    return ["grids={" + ", ".join(f"{name!r}: {grid}" for name, grid in grids.items()) + "}"]
+
+
+def model_arguments(found: Selection, flags: Mapping[str, Any]) -> list[str]:
     """Return the estimator's arguments: learner, criterion, kernel, and everything that is not a default."""
-    request = found.request
+    request, folds = found.request, flags["folds"]
     lines = [
         f"learner={request.learner.name!r}",
         f"criterion={request.method.label!r}",
-        f"kernel={found.kernel.name!r}",
+        *candidate_arguments(found, flags),
     ]
-    if not found.kernel.learned:
-        shown = {k: show_number(v) for k, v in found.kernel.parameters.items()}
-        if set(shown) <= {"tau", "degree"}:
-            lines += [f"{k}={v}" for k, v in shown.items()]
-        else:
-            lines.append("grids={" + ", ".join(f"{k!r}: {v}" for k, v in shown.items()) + "}")
-        lines.append(f"lam={show_number(found.lam)}")
     criterion, _ = criterion_of(request.method.label)
     defaults = LEARNERS[request.learner.name].defaults | criterion.defaults
     given = dict(request.learner.params) | dict(request.method.params)

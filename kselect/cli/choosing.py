@@ -19,24 +19,20 @@ from kselect.datasets.table.raw_table import TableOptions
 from kselect.errors import ConfigError, DataError, printable, quoted
 from kselect.files import read_regular, reason
 from kselect.learners import LEARNERS
-from kselect.numerics.linalg import Array, Index
+from kselect.numerics.linalg import Index
 from kselect.run.workers import dask_client
 from kselect.selection.distributed import check_distributed, read_distributed
-from kselect.selection.engine import Selection, select
+from kselect.selection.engine import select
+from kselect.selection.families import POWER, Rows, family_names, make_candidates
 from kselect.selection.held_out import HeldOut
 from kselect.selection.own_data import OwnData, read_own
-from kselect.selection.request import (
-    Request,
-    kernel_grids,
-    make_folds,
-    make_kernels,
-    make_request,
-)
+from kselect.selection.request import Request, kernel_grids, make_folds, make_request
+from kselect.selection.result import Selection
 
 if TYPE_CHECKING:
     from distributed import Client
 
-REQUEST_FLAGS = ("loss", "ridge", "nystrom", "n_jobs", "seed", "search", "columns")
+REQUEST_FLAGS = ("loss", "ridge", "nystrom", "n_jobs", "seed", "search", "columns", "ensemble")
 FOLD = re.compile(r"[0-9]{1,12}")
 
 
@@ -71,7 +67,7 @@ def choose(file: Path, flags: Mapping[str, Any]) -> Chosen:
 
 def chosen_from(file: Path, flags: Mapping[str, Any], data: OwnData) -> Chosen:
     """Search as the flags ask, on rows in memory or on a cluster."""
-    request = request_of(flags, data.target.task, data.X)
+    request = request_of(flags, data.target.task, data.rows)
     remote = flags["backend"] == "dask"
     if remote:
         check_distributed(request)
@@ -121,19 +117,33 @@ def read_file(file: Path, flags: Mapping[str, Any]) -> OwnData:
     """Read and prepare the file as the flags ask."""
     columns = (flags[name] for name in ("drop", "categorical", "numeric", "missing", "task"))
     # Whether a simple kernel needs a matrix of all rows is known only with their number of features.
-    exact = flags["kernel"] in ("linear", "polynomial")
+    exact = names_of(flags) in (("linear",), ("polynomial",))
     how = flags["scale"], None if exact else flags["n_jobs"], flags["nystrom"]
     return read_own(file, flags["target"], TableOptions(*columns), *how)
 
 
-def request_of(flags: Mapping[str, Any], task: Task, X: Array) -> Request:
-    """Return the request that the flags make for the rows X."""
+def grids_of(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the grid that the flags give for each kernel parameter, or None."""
+    return {name: flags[name] for name in (*kernel_grids(), POWER)}
+
+
+def names_of(flags: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the kernels that the flags ask for."""
+    return family_names(flags["kernel"], grids_of(flags))
+
+
+def request_of(flags: Mapping[str, Any], task: Task, rows: Rows) -> Request:
+    """Return the request that the flags make for some rows."""
+    names = names_of(flags)
+    found = make_candidates(names, grids_of(flags), rows)
     return make_request(
         flags["learner"],
         flags["criterion"],
-        flags["kernel"],
-        make_kernels(flags["kernel"], {name: flags[name] for name in kernel_grids()}, X),
+        names[0],
+        found.kernels,
         flags["lam"],
+        growing=found.growing,
+        relevances=found.relevances,
         task=task,
         params=dict(split_parameter(text) for text in flags["params"]),
         **{name: flags[name] for name in REQUEST_FLAGS},

@@ -16,7 +16,8 @@ from kselect.datasets.table.raw_table import Frame, decision_lines
 from kselect.errors import printable
 from kselect.numerics.linalg import Array
 from kselect.selection.evaluation import Evaluation, Predicted, evaluate
-from kselect.selection.model_file import SavedModel, predict, read_model
+from kselect.selection.model_file import read_model
+from kselect.selection.saved_model import SavedModel, predict
 
 EPILOG = """\b
 Examples:

@@ -18,15 +18,8 @@ from kselect.datasets.table.raw_table import decision_lines
 from kselect.datasets.table.written_values import is_finite
 from kselect.errors import DataError, printable
 from kselect.files import require_writable, write_named
-from kselect.selection.model_file import (
-    Prediction,
-    SavedModel,
-    agreement,
-    model_of,
-    predict,
-    read_model,
-    write_model,
-)
+from kselect.selection.model_file import read_model, write_model
+from kselect.selection.saved_model import Prediction, SavedModel, agreement, model_of, predict
 
 # What the names of output files may end in.
 MODEL_NAMES = (".npz", "")

@@ -17,7 +17,9 @@ from kselect.kernels import KERNELS
 from kselect.packaged import find_config
 from kselect.plugins import load_plugin
 from kselect.selection.columns import COLUMNS, USUAL_COLUMNS
-from kselect.selection.request import LAM, kernel_grids
+from kselect.selection.defaults import AUTO, CRITERION, ENSEMBLE, KERNEL, LAM, LEARNER
+from kselect.selection.families import POWER
+from kselect.selection.request import kernel_grids
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -48,11 +50,6 @@ def one_target(
             f"--target {given}: name one column, and leave the others out with --drop"
         )
     return names[0] if names else None
-
-
-def kernel_name(context: click.Context, option: click.Parameter, name: str) -> str:
-    """Return the name of a kernel: ``rbf`` is another name of the Gaussian one."""
-    return "gaussian" if name == "rbf" else name
 
 
 PLACE_FLAGS = (
@@ -109,27 +106,44 @@ TABLE_FLAGS = (
         help="Scale the features.",
     ),
 )
-PART_FLAGS = tuple(
+PART_FLAGS = (
+    *(
+        click.option(
+            f"--{part}",
+            default=default,
+            show_default=True,
+            help=f"Use this {part}; see kselect list {parts}.",
+        )
+        for part, parts, default in (
+            ("learner", "learners", LEARNER),
+            ("criterion", "criteria", CRITERION),
+        )
+    ),
     click.option(
-        f"--{part}",
-        default=default,
+        "--kernel",
+        metavar="NAMES",
+        default=KERNEL,
         show_default=True,
-        callback=callback,
-        help=f"Use this {part}; see kselect list {parts}.",
-    )
-    for part, parts, default, callback in (
-        ("learner", "learners", "lssvm", None),
-        ("criterion", "criteria", "5-CV", None),
-        ("kernel", "kernels", "gaussian", kernel_name),
-    )
+        help="Select among these kernels, with commas; see kselect list kernels. weighted-gaussian multiplies the "
+        "features by powers of their relevance; auto is gaussian, laplacian and both weighted, or the kernel whose "
+        "grid another flag gives.",
+    ),
+    click.option(
+        "--ensemble",
+        metavar="N",
+        default=ENSEMBLE,
+        show_default=True,
+        help="Average the fits of the N best candidates within 5 % of the best score; auto is 10 for a regression, "
+        "1 for a classification.",
+    ),
 )
 SEARCH_FLAGS = (
     click.option(
         "--lam",
         metavar="GRID",
-        default=LAM,
-        show_default=True,
-        help="Search this grid of lam; the ridge is n lam.",
+        default=AUTO,
+        help=f"Search this grid of lam; the ridge is n lam. [default: auto, {LAM} and beyond if the choice lies on "
+        "its boundary]",
     ),
     click.option(
         "--param",
@@ -194,6 +208,12 @@ SEARCH_FLAGS = (
     click.option(
         "-j", "--n-jobs", default=1, show_default=True, type=COUNT, help="Use this many threads."
     ),
+)
+POWER_FLAG = click.option(
+    f"--{POWER}",
+    metavar="GRID",
+    help="Raise the relevances to these powers (weighted kernels). [default: weighted-gaussian 0.5, "
+    "weighted-laplacian 0.5,1]",
 )
 PLUGIN = click.option(
     "--plugin",
@@ -309,5 +329,5 @@ def selection_options(function: F) -> F:
         click.option(f"--{parameter}", metavar="GRID", help=kernel_help(parameter, grids))
         for parameter, grids in kernel_grids().items()
     ]
-    flags = (*TABLE_FLAGS, *PART_FLAGS, *kernel_flags, *SEARCH_FLAGS, LOADED_PLUGIN)
+    flags = (*TABLE_FLAGS, *PART_FLAGS, *kernel_flags, POWER_FLAG, *SEARCH_FLAGS, LOADED_PLUGIN)
     return click.argument("file", type=PATH)(decorated(function, *flags))

@@ -46,9 +46,7 @@ ROW_FLAGS = (
         show_default=True,
         help="Average the criterion over this many partitions into folds.",
     ),
-    click.option(
-        "--stratify", is_flag=True, help="Give every fold the same share of each class."
-    ),
+    click.option("--stratify", is_flag=True, help="Give every fold the same share of each class."),
 )
 NAMES = ("weights", "class_weight", "groups", "time", "repeats", "stratify")
 
@@ -99,7 +97,11 @@ def rule_lines(rules: RowRules) -> list[str]:
         found.append(f"rows weigh as column {facts['weights']} says")
     if "class_weight" in facts:
         how = facts["class_weight"]
-        found.append(f"class weights: {how}, from the training rows" if how == "balanced" else f"class weights: {how}")
+        found.append(
+            f"class weights: {how}, from the training rows"
+            if how == "balanced"
+            else f"class weights: {how}"
+        )
     if "groups" in facts:
         found.append(f"rows with the same {facts['groups']} stay in one fold")
     if "time" in facts:

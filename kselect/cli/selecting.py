@@ -11,17 +11,22 @@ from typing import Any
 
 import click
 
-from kselect.cli.choice import as_object, data_lines, describe
-from kselect.cli.choosing import choose, read_file, request_of, search_flag, split_parameter
+from kselect.cli.choice import as_object, data_lines, describe, kernel_words, show_short
+from kselect.cli.choosing import (
+    choose,
+    names_of,
+    read_file,
+    request_of,
+    search_flag,
+    split_parameter,
+)
 from kselect.cli.flags import PATH, SelectionCommand, selection_options
 from kselect.criteria import find_criterion
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import ConfigError
-from kselect.grids import show_number
 from kselect.learners import LEARNERS
-from kselect.numerics.linalg import Array
 from kselect.selection.compare import CriteriaComparison, compare
-from kselect.selection.engine import edges_of_choice
+from kselect.selection.families import Rows
 from kselect.selection.own_data import OwnData
 from kselect.selection.request import Request
 
@@ -103,10 +108,10 @@ def compare_criteria(file: Path, labels: str, flags: Mapping[str, Any], as_json:
             f"from kselect list criteria"
         )
 
-    def request_for(one: Mapping[str, Any], X: Array) -> Request:
-        return request_of(one, data.target.task, X)
+    def request_for(one: Mapping[str, Any], rows: Rows) -> Request:
+        return request_of(one, data.target.task, rows)
 
-    requests = [request_for(one, data.X) for one in asked]
+    requests = [request_for(one, data.rows) for one in asked]
     found = compare(data, partial(request_for, asked[0]), [r.method for r in requests])
     if as_json:
         return json.dumps(comparison_object(found, data))
@@ -118,7 +123,7 @@ def flags_per_criterion(labels: str, flags: Mapping[str, Any], n: int) -> Iterat
     learner, columns = LEARNERS.find(flags["learner"]), flags["nystrom"] is not None
     for label in dict.fromkeys(part.strip() for part in labels.split(",")):
         criterion, folds = find_criterion(label)
-        unfit = any(criterion.misfits(label, learner, [flags["kernel"]], columns))
+        unfit = any(criterion.misfits(label, learner, names_of(flags), columns))
         if labels == USUAL and (unfit or (folds or 0) > n // 2):
             continue
         known = {p.name for p in (*criterion.parameters, *learner.parameters)}
@@ -132,7 +137,7 @@ def flags_per_criterion(labels: str, flags: Mapping[str, Any], n: int) -> Iterat
 def comparison_lines(found: CriteriaComparison, data: OwnData, request: Request) -> Iterator[str]:
     """Yield the lines of the table."""
     yield from data_lines(data)
-    yield f"{request.learner.name}, {request.kernels[0].name} kernel"
+    yield f"{request.learner.name}, {kernel_words(request)}"
     yield ""
     quality = found.criteria[0].quality
     measure = f"{quality.measure} ({found.outer} outer folds)"
@@ -140,7 +145,11 @@ def comparison_lines(found: CriteriaComparison, data: OwnData, request: Request)
     for line in found.criteria:
         point, quality = line.best.point, line.quality
         values = {**point.kernel.parameters, "lam": point.lam}
-        choice = ", ".join(f"{name} = {show_number(value)}" for name, value in values.items())
+        choice = ", ".join(f"{name} = {show_short(value)}" for name, value in values.items())
+        if len(request.families) > 1:
+            choice = f"{point.kernel.name}, {choice}"
+        if line.members > 1:
+            choice += f", mean of {line.members}"
         score, spread = f"{line.best.score:.6g}", f"{quality.value:.4f} +- {quality.spread:.4f}"
         table.append((line.method.label, choice, score, spread, f"{line.seconds:.2f}"))
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
@@ -150,9 +159,7 @@ def comparison_lines(found: CriteriaComparison, data: OwnData, request: Request)
         yield "  ".join([*words, *numbers])
     yield ""
     for line in found.criteria:
-        at = line.best.point
-        for text in edges_of_choice(at.kernel, at.lam, request):
-            yield f"warning: {line.method.label}: {text}"
+        yield from (f"warning: {line.method.label}: {text}" for text in line.edges)
     yield f"{quality.measure} of always predicting {quality.trivial_name}: {quality.trivial:.4g}"
     yield (
         f"seconds: time for one criterion only, on all rows; {found.shared:.2f} s of work serve all criteria. "
@@ -168,10 +175,12 @@ def comparison_object(found: CriteriaComparison, data: OwnData) -> dict[str, Any
                 "criterion": line.method.label,
                 "params": dict(line.method.params),
                 "best": {
+                    "kernel": line.best.point.kernel.name,
                     **line.best.point.kernel.parameters,
                     "lam": line.best.point.lam,
                     "score": line.best.score,
                 },
+                "members": line.members,
                 "outer": asdict(line.quality),
                 "seconds": line.seconds,
             }

@@ -11,7 +11,8 @@ import click
 from kselect.cli.flags import LOADED_PLUGIN, PATH
 from kselect.errors import DataError, brief, printable
 from kselect.grids import show_number
-from kselect.selection.model_file import SavedModel, read_model
+from kselect.selection.model_file import read_model
+from kselect.selection.saved_model import SavedFit, SavedModel
 
 LISTED = 60
 EPILOG = """\b
@@ -44,16 +45,16 @@ def model_lines(model: SavedModel) -> Iterator[str]:
     if model.classes:
         yield f"classes: {', '.join(map(brief, model.classes[:LISTED]))}"
     yield f"data: {choice['n']} rows, sha256 {choice['data_sha256']}"
-    point = {**model.kernel_params, "lam": model.lam}
-    if len(point) > LISTED or "relevances" in choice:
-        point = {"lam": model.lam}
-    values = ", ".join(f"{name} = {show_number(value)}" for name, value in point.items())
-    yield f"model: {model.learner}{own}, {model.kernel_name} kernel, {values}"
+    yield f"model: {model.learner}{own}, {candidate(model.fitted[0])}"
+    if len(model.fitted) > 1:
+        yield f"predicts by the mean of {len(model.fitted)} fits:"
+        yield from (f"  {candidate(one)}" for one in model.fitted)
     params = "".join(f" {name}={value}" for name, value in choice["params"].items())
     yield f"chosen by {choice['criterion']}{params}, score {choice['best']['score']:.6g}, seed {choice['seed']}"
     yield from quality_lines(choice["held_out"])
     yield from (f"warning: {text}" for text in choice["warnings"])
-    yield f"coefficients: {model.alpha.size} on {len(model.support)} rows"
+    size = sum(one.alpha.size for one in model.fitted)
+    yield f"coefficients: {size} on {len(model.support)} rows"
     yield f"columns ({len(schema.columns)}), as {len(model.preparation.names)} features:"
     for spec in schema.columns[:LISTED]:
         yield f"  {brief(spec.name)}: {spec.kind}{f' ({spec.form})' if spec.form else ''}"
@@ -61,6 +62,13 @@ def model_lines(model: SavedModel) -> Iterator[str]:
         yield f"  ... and {len(more)} more"
     yield from relevance_lines(model)
     yield from (f"read: {text}" for text in choice["decisions"])
+
+
+def candidate(one: SavedFit) -> str:
+    """Return ``gaussian kernel, tau = 4, lam = 0.01``; of a learned kernel lam only."""
+    own = {} if one.kernel.learned else one.kernel.parameters
+    values = {**own, "lam": one.lam}.items()
+    return f"{one.kernel.name} kernel, {', '.join(f'{k} = {show_number(v)}' for k, v in values)}"
 
 
 def quality_lines(held_out: Mapping[str, Any]) -> Iterator[str]:
@@ -72,10 +80,11 @@ def quality_lines(held_out: Mapping[str, Any]) -> Iterator[str]:
 
 
 def relevance_lines(model: SavedModel) -> Iterator[str]:
-    """Yield the share of each feature of a kernel with one width per feature, the most relevant first."""
+    """Yield the relevance of each feature, the most relevant first: R2 alone, or its share of all widths."""
     found = model.choice.get("relevances", ())
     if found:
         yield "relevances:"
     for one in found[:LISTED]:
         name = brief(model.preparation.names[one["feature"] - 1])
-        yield f"  {100 * one['share']:5.1f} %  {name}"
+        value = f"{100 * one['share']:5.1f} %" if "share" in one else f"{one['relevance']:7.2g}"
+        yield f"  {value}  {name}"

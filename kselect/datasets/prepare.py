@@ -137,6 +137,12 @@ class Preparation:
             found += [spec.name] if spec.numeric else values
         return tuple(found)
 
+    @property
+    def column_of_feature(self) -> Index:
+        """The number of the column that each feature comes from."""
+        widths = [1 if len(levels) in (0, 2) else len(levels) for levels in self.levels]
+        return np.repeat(np.arange(len(widths), dtype=np.intp), widths)
+
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Preparation:
         """Return the preparation of a dict; raise KeyError, TypeError or ValueError if it is invalid."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import ClassVar, Self, TypeVar
@@ -35,6 +35,16 @@ class Points:
     def inner_products(self) -> Array:
         """``x.z`` for all pairs."""
         return np.asarray(self.X @ self.Z.T)
+
+    def scaled(self, scale: tuple[float, ...]) -> Points:
+        """Return the points with feature j multiplied by ``scale[j]``, the same object for the same scale."""
+
+        def compute() -> Points:
+            u = np.array(scale)
+            return Points(self.X * u, None if self.Z is self.X else self.Z * u)
+
+        found: Points = self.memo.once(("scaled", scale), compute)
+        return found
 
 
 @dataclass(frozen=True)
@@ -84,9 +94,27 @@ class Kernel:
         return {}
 
     @staticmethod
+    def typical(points: Points) -> Mapping[str, float]:
+        """Return the median distance between these points for each parameter that is compared with distances."""
+        return {}
+
+    @staticmethod
     def shared(points: Points) -> object:
         """Compute the matrices that all kernels of this class share, before several threads need them."""
         return points
+
+    @property
+    def metric(self) -> object:
+        """What kernels that share their distances have in common."""
+        return type(self)
+
+    def warm(self, points: Points) -> None:
+        """Compute the matrices that this kernel shares with others."""
+        type(self).shared(points)
+
+    def changed(self, parameter: str, value: float) -> Kernel:
+        """Return the kernel with another value of one parameter."""
+        return type(self).of({**self.parameters, parameter: value})
 
     def gram(self, points: Points) -> Array:
         """Return ``K_ij = k(x_i, z_j)`` as a new array that the caller may change."""
@@ -109,11 +137,22 @@ KERNELS: Registry[type[Kernel]] = Registry(
 K = TypeVar("K", bound=type[Kernel])
 
 
-def powers_around(distances: Array, below: int, above: int) -> str:
-    """Return a grid of powers of two around the median distance of different rows: ``2^-4:2^10``."""
+def warm(points: Points, kernels: Iterable[Kernel]) -> None:
+    """Compute what the kernels share, once for each metric, before several threads would each compute it."""
+    for kernel in {kernel.metric: kernel for kernel in kernels}.values():
+        kernel.warm(points)
+
+
+def median_apart(distances: Array) -> float:
+    """Return the median distance of different rows; 1 if there are none."""
     apart = distances[np.triu_indices_from(distances, 1)]
     apart = apart[(apart > 0) & np.isfinite(apart)]
-    centre = round(float(np.log2(np.median(apart)))) if apart.size else 0
+    return float(np.median(apart)) if apart.size else 1.0
+
+
+def powers_around(distances: Array, below: int, above: int) -> str:
+    """Return a grid of powers of two around the median distance of different rows: ``2^-4:2^10``."""
+    centre = round(float(np.log2(median_apart(distances))))
     centre = min(max(centre, SMALLEST_POWER + below), LARGEST_POWER - above)
     return f"2^{centre - below}:2^{centre + above}"
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kselect.kernels.base import Kernel, Points, kernel, powers_around
+from kselect.kernels.base import Kernel, Points, kernel, median_apart, powers_around
 from kselect.numerics.linalg import Array, squared_differences
 
 NEGLIGIBLE = 1e-100
@@ -30,6 +30,11 @@ class Gaussian(Kernel):
     def around(points: Points) -> Mapping[str, str]:
         """Return tau from 2^-8 to 2^6 times the median squared distance."""
         return {"tau": powers_around(points.distances.squared, 8, 6)}
+
+    @staticmethod
+    def typical(points: Points) -> Mapping[str, float]:
+        """Return the median squared distance, with which tau is compared."""
+        return {"tau": median_apart(points.distances.squared)}
 
     @staticmethod
     def shared(points: Points) -> object:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from kselect.kernels.base import Kernel, Points, kernel, powers_around
+from kselect.kernels.base import Kernel, Points, kernel, median_apart, powers_around
 from kselect.numerics.linalg import Array
 
 
@@ -30,6 +30,11 @@ class Laplacian(Kernel):
     def around(points: Points) -> Mapping[str, str]:
         """Return the width from 2^-4 to 2^8 times the median distance."""
         return {"width": powers_around(manhattan_distances(points), 4, 8)}
+
+    @staticmethod
+    def typical(points: Points) -> Mapping[str, float]:
+        """Return the median L1 distance, with which the width is compared."""
+        return {"width": median_apart(manhattan_distances(points))}
 
     @staticmethod
     def shared(points: Points) -> object:

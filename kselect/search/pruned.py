@@ -19,6 +19,7 @@ from kselect.core.grid_point import BestPoint, GridPoint
 from kselect.core.method import Method
 from kselect.errors import ConfigError
 from kselect.kernels import Kernel, Points
+from kselect.kernels.base import warm
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import LEARNERS
 from kselect.learners.factor import Factor, factorise
@@ -142,8 +143,7 @@ def select_minimum(
     learner: PrunedLearner = context.learner.name  # type: ignore[assignment]
     order = order_of(folds)
     points = Points(context.X[order])
-    for kind in {type(kernel) for kernel in context.kernels}:
-        kind.shared(points)
+    warm(points, context.kernels)
     factors = [partial(factor_of, context, kernel, order) for kernel in context.kernels]
     return select_exactly(
         [partial(kernel.gram, points) for kernel in context.kernels],

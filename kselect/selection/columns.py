@@ -74,6 +74,8 @@ def exact_features(rows: RowBlocks, request: Request) -> dict[Kernel, FeatureMap
         HatMatrix,
     ):
         return None
+    if len({type(kernel) for kernel in request.kernels}) > 1:
+        return None  # the fits of an average have the same support
     found: dict[Kernel, FeatureMap] = {}
     for kernel in request.kernels:
         features = monomials(kernel, rows.width)

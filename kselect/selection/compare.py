@@ -1,15 +1,15 @@
 """Several criteria on the same rows: the choice of each, and its quality on rows that the choice has not seen.
 
 All criteria share the same paths, so that each kernel is factorised only once; a minimum that bounds can find has a
-search of its own. The outer cross-validation imputes, encodes, scales, lays the grid and chooses using the
-training part of each fold only.
+search of its own, and so have the values beyond a grid. The outer cross-validation imputes, encodes, scales, finds
+relevances, lays the grid, chooses and averages using the training part of each fold only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from time import perf_counter
 
 import numpy as np
@@ -21,32 +21,40 @@ from kselect.datasets.prepare import fit_preparation
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array
 from kselect.search.grid import Best, score_kernels
-from kselect.search.pruned import find_minimum, prunes
+from kselect.search.training_context import TrainingContext
 from kselect.selection.engine import (
+    by_bounds,
     check,
-    decision_values,
+    completed,
     require,
+    share,
     support_of,
     training_context,
-    warm,
 )
+from kselect.selection.families import Rows
 from kselect.selection.held_out import Quality, quality_of
 from kselect.selection.own_data import OwnData
 from kselect.selection.request import Request, make_folds
+from kselect.selection.result import Selection, mean_values
 
 OUTER = 5
-# Makes the request for given rows: "auto" grids depend on the distances of these rows only.
-RequestFor = Callable[[Array], Request]
+# Makes the request for given rows: relevances and "auto" grids depend on these rows only.
+RequestFor = Callable[[Rows], Request]
 
 
 @dataclass(frozen=True, eq=False)
 class ComparedCriterion:
-    """One criterion: its choice on all rows, the seconds spent on it only, and its quality on outer folds."""
+    """One criterion: its choice on all rows, the seconds spent on it only, and its quality on outer folds.
+
+    ``members`` is the number of fits that are averaged.
+    """
 
     method: Method
     best: BestPoint
     seconds: float
     quality: Quality
+    members: int
+    edges: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,17 +70,18 @@ def compare(
     data: OwnData, request_for: RequestFor, methods: Sequence[Method]
 ) -> CriteriaComparison:
     """Apply every method to all rows, then to the training part of each outer fold."""
-    n, target, request = len(data.X), data.target, request_for(data.X)
+    n, target, request = len(data.X), data.target, request_for(data.rows)
     for method in methods:
         check(replace(request, method=method), data.X, make_folds(method, n, request.seed, None))
     started = perf_counter()
-    chosen, seconds, _ = search_all(data.X, target.values, request, methods)
+    chosen, seconds = search_all(data.X, target.values, request, methods)
     shared = perf_counter() - started - sum(seconds.values())
     outer = draw_folds(n, min(OUTER, n), stream(request.seed, "outer folds"))
     decisions = outer_decisions(data, request_for, methods, outer)
     criteria = (
         ComparedCriterion(
-            m, chosen[m], seconds[m], quality_of(f, target.values, target.task, outer)
+            *(m, chosen[m].best, seconds[m], quality_of(f, target.values, target.task, outer)),
+            *(len(chosen[m].members), tuple(chosen[m].edges)),
         )
         for m, f in zip(methods, decisions, strict=True)
     )
@@ -81,30 +90,60 @@ def compare(
 
 def search_all(
     X: Array, targets: Array, request: Request, methods: Sequence[Method]
-) -> tuple[dict[Method, BestPoint], dict[Method, float], Array | None]:
-    """Return the choice of every method, the seconds spent on each method only, and the fits' rows if not all."""
+) -> tuple[dict[Method, Selection], dict[Method, float]]:
+    """Return the choice of every method, and the seconds spent on each method only."""
     folds = cache(lambda k: draw_folds(len(X), k, stream(request.seed, "folds")))
-    context = replace(training_context(X, targets, request, folds), keeps_held_out=False)
+    context = training_context(X, targets, request, folds)
     if request.nystrom is None:
         context.columns = None  # exact features may not serve every method
-    seconds, found = dict.fromkeys(methods, 0.0), dict[Method, BestPoint]()
+    seconds, found = dict.fromkeys(methods, 0.0), dict[Method, Selection]()
     with threadpool_limits(1):
         if context.columns is None:
-            warm(context.points, request.kernels)
-        for method in filter(partial(prunes, context), methods):
+            share(context.points, request.kernels)
+        for method in methods:
             started = perf_counter()
-            if minimum := find_minimum(context, method.folds, n_jobs=request.n_jobs):
-                found[method] = minimum.found
+            asked = replace(request, method=method, search="pruned")
+            if alone := by_bounds(context, asked, started):
+                found[method] = alone
             seconds[method] = perf_counter() - started
         rest = tuple(m for m in methods if m not in found)
-        best = {m: Best(SELECTED) for m in rest}
-        for visit in score_kernels(context, rest, request.n_jobs) if rest else ():
-            for method in rest:
-                best[method].update(context, visit, method)
-                seconds[method] += visit.seconds[method]
-    found |= {m: require(best[m].result()) for m in rest}
+        found |= on_shared_grid(context, request, rest, seconds)
+        for method, one in found.items():
+            started = perf_counter()
+            found[method] = completed(context, X, one, folds)
+            seconds[method] += perf_counter() - started
+    return found, seconds
+
+
+def on_shared_grid(
+    context: TrainingContext,
+    request: Request,
+    methods: Sequence[Method],
+    seconds: dict[Method, float],
+) -> dict[Method, Selection]:
+    """Return the choice of several methods that score the same paths; add to the seconds of each."""
+    if not methods:
+        return {}
+    best = {m: Best(SELECTED) for m in methods}
+    scores: dict[Method, list[Array]] = {m: [] for m in methods}
+    for visit in score_kernels(context, methods, request.n_jobs):
+        for method in methods:
+            best[method].update(context, visit, method)
+            scores[method].append(visit.scores[method])
+            seconds[method] += visit.seconds[method]
     support = None if context.columns is None else support_of(context, request.kernels[0])
-    return found, seconds, support
+    return {
+        m: Selection(
+            request=replace(request, method=m),
+            scores=np.array(scores[m]),
+            best=require(best[m].result()),
+            support=support,
+            seconds=0.0,
+            seconds_fit=0.0,
+            held_out=best[m].held_out,
+        )
+        for m in methods
+    }
 
 
 def outer_decisions(
@@ -115,11 +154,13 @@ def outer_decisions(
     decisions = np.zeros((len(methods), *targets.shape))
     for F in outer.members:
         train = np.setdiff1d(np.arange(len(data.X)), F)
-        X, _ = fit_preparation(data.frame, data.preparation.scale, train).transform(data.frame)
-        request = request_for(X[train])
-        chosen, _, own = search_all(X[train], targets[:, train], request, methods)
-        support = X[train] if own is None else own
+        preparation = fit_preparation(data.frame, data.preparation.scale, train)
+        X, _ = preparation.transform(data.frame)
+        rows = Rows(X[train], targets[:, train], preparation.column_of_feature)
+        chosen, _ = search_all(X[train], rows.targets, request_for(rows), methods)
         for i, method in enumerate(methods):
             found = chosen[method]
-            decisions[i][:, F] = decision_values(found.point.kernel, found.fits, support, X[F]).T
+            support = X[train] if found.support is None else found.support
+            members = [(one.point.kernel, one.fits) for one in found.members]
+            decisions[i][:, F] = mean_values(members, support, X[F]).T
     return decisions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from time import perf_counter
 
@@ -14,12 +14,12 @@ from kselect.core.grid_point import BestPoint, SearchFailure
 from kselect.core.method import SELECTED, LamGrid
 from kselect.criteria import CRITERIA
 from kselect.errors import ConfigError, DataError, TrialError
-from kselect.grids import LARGEST_SEARCH, show_number
+from kselect.grids import LARGEST_SEARCH
 from kselect.kernels import Kernel, Points
-from kselect.learners import LEARNERS, Fit, Path
+from kselect.kernels.base import warm
+from kselect.learners import LEARNERS, Fit
 from kselect.learners.base import Series
 from kselect.learners.blocks import RowBlocks
-from kselect.learners.refits import held_out
 from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array
 from kselect.numerics.memory import available_memory, gib
@@ -28,82 +28,21 @@ from kselect.search.continuous import search_continuously
 from kselect.search.fold_errors import check_scorer
 from kselect.search.grid import NUMERICAL, Best, score_kernels
 from kselect.search.pruned import find_minimum, prunes
-from kselect.search.pruned_grid import Work
 from kselect.search.training_context import TrainingContext
 from kselect.selection.columns import features_serve, passes_for_choice, passes_of
+from kselect.selection.defaults import NEAR
+from kselect.selection.ensemble import form_others, held_out_of, holds_out
+from kselect.selection.extension import extended
 from kselect.selection.request import Request
+from kselect.selection.result import Selection
 
-# Distances, the kernel, its eigenvectors and LAPACK's workspace, in n-by-n matrices of doubles.
-MATRICES_SHARED = 1
+# The kernel, its factor and LAPACK's workspace, in n-by-n matrices of doubles.
 MATRICES_PER_WORKER = 6
 # With Nystrom columns, matrices of c rows and columns, and numbers per row. A series of cross-validation keeps
 # matrices of n rows and c columns as well.
 COLUMNS_PER_WORKER = 4
 SQUARES, SQUARES_PER_WORKER = 20, 10
 ROWS_KEPT = 40
-# Limits of one block of new rows against the rows of a fit: 2^25 entries are a quarter of a gigabyte.
-ROWS_AT_ONCE = 4096
-ENTRIES_AT_ONCE = 2**25
-
-
-@dataclass(frozen=True, eq=False)
-class Selection:
-    """The scores over the grid, the best candidate, and its fit: coefficients and bias per target.
-
-    ``seconds_fit`` is the time of the final fit only. A search by bounds knows only the best score, and has
-    ``work``: the small part of the candidates that it had to fit. ``held_out`` (q, n) are the predictions of the
-    criterion's own cross-validation at the choice, if the criterion made any. ``support`` are the rows of the fit's
-    coefficients, None for all rows.
-    """
-
-    request: Request
-    scores: Array
-    best: BestPoint
-    support: Array | None
-    seconds: float
-    seconds_fit: float
-    work: Work | None = None
-    held_out: Array | None = None
-
-    @property
-    def kernel(self) -> Kernel:
-        """The chosen kernel."""
-        return self.best.point.kernel
-
-    @property
-    def lam(self) -> float:
-        """The chosen lam."""
-        return self.best.point.lam
-
-    @property
-    def score(self) -> float:
-        """The value of the criterion for the choice."""
-        return self.best.score
-
-    @property
-    def position(self) -> tuple[int, int]:
-        """Index of the choice among the kernels and among the ridges."""
-        return self.request.kernels.index(self.kernel), self.request.lams.index(self.lam)
-
-    @property
-    def edges(self) -> list[str]:
-        """The edges of the grid that the choice lies on."""
-        return edges_of_choice(self.kernel, self.lam, self.request)
-
-
-def edges_of_choice(kernel: Kernel, lam: float, request: Request) -> list[str]:
-    """Return a sentence per parameter chosen at the boundary of its grid; a grid of one value has no boundary."""
-    same = [k for k in request.kernels if k.name == kernel.name]
-    chosen = [
-        (name, value, sorted({k.parameters[name] for k in same}))
-        for name, value in kernel.parameters.items()
-    ]
-    return [
-        f"{name} = {show_number(value)} is the {'smallest' if value == values[0] else 'largest'} "
-        "of its grid: widen the grid"
-        for name, value, values in [*chosen, ("lam", lam, sorted(request.lams))]
-        if len(values) > 1 and value in (values[0], values[-1])
-    ]
 
 
 def select(
@@ -126,25 +65,74 @@ def select(
             raise ConfigError(f"{request.method.label} needs folds: draw them with make_folds")
         return folds
 
-    started = perf_counter()
     with blas().limit(limits=1):  # one BLAS thread for each of our own threads
         context = training_context(X, targets, request, given)
         check_scorer(context, request.method)
-        if isinstance(folds, Splits) and not folds.rounds:
-            context = replace(context, columns=None, keeps_held_out=True)
-        if context.columns:
-            context.columns.folds = folds if isinstance(folds, Folds) else None
-            context.columns.watch = watch
-            if request.nystrom is not None:
-                return on_grid(context, request, started, watch)
-            if found := on_exact_features(context, request, started, watch):
-                return found
-            context = replace(context, columns=None, keeps_held_out=True)
-        if request.method.search:
-            return by_learning(context, request, started)
-        if found := by_bounds(context, request, started, watch):
-            return found
-        return on_grid(context, request, started, watch)
+        context, found = search(context, request, watch)
+        return completed(context, X, found, given)
+
+
+def completed(
+    context: TrainingContext, X: Array | RowBlocks, found: Selection, folds: HowHeldOut
+) -> Selection:
+    """Return the selection on grids that have grown as far as they need to, with the members of its average."""
+
+    def run(strip: Request) -> Selection:
+        return search(on_strip(context, X, strip, folds), strip)[1]
+
+    found = extended(found, run)
+    return averaged(grown(context, found.request), found)
+
+
+def search(
+    context: TrainingContext,
+    request: Request,
+    watch: Callable[[int, int], None] = lambda done, total: None,
+) -> tuple[TrainingContext, Selection]:
+    """Return the best candidate of a request, and the context in which it was found."""
+    started = perf_counter()
+    folds = context.folds(request.method.folds) if request.method.folds else None
+    if isinstance(folds, Splits) and not folds.rounds:  # these need slices of whole matrices
+        context = replace(context, columns=None, keeps_held_out=True)
+    if context.columns:
+        context.columns.watch = watch
+        context.columns.folds = folds if isinstance(folds, Folds) else None
+        if request.nystrom is not None:
+            return context, on_grid(context, request, started, watch)
+        if found := on_exact_features(context, request, started, watch):
+            return context, found
+        context = replace(context, columns=None, keeps_held_out=True)
+    if request.method.search:
+        return context, by_learning(context, request, started)
+    if found := by_bounds(context, request, started, watch):
+        return context, found
+    return context, on_grid(context, request, started, watch)
+
+
+def grown(context: TrainingContext, request: Request) -> TrainingContext:
+    """Return the context with the kernels and ridges of a request; it shares the distances between rows."""
+    ridges = LamGrid(request.lams, "select")
+    wider = replace(context, kernels=request.kernels, ridges=ridges)
+    wider.points = context.points
+    return wider
+
+
+def on_strip(
+    context: TrainingContext, X: Array | RowBlocks, request: Request, folds: HowHeldOut
+) -> TrainingContext:
+    """Return the context for further candidates; exact features are formed for these."""
+    if context.columns is None or request.nystrom is not None:
+        return grown(context, request)
+    return training_context(X, context.targets, request, folds)
+
+
+def averaged(context: TrainingContext, found: Selection) -> Selection:
+    """Return the selection with the members of its average."""
+    if found.request.ensemble == 1:
+        return found
+    started = perf_counter()
+    others = form_others(context, found.request, found.scores, found.best)
+    return replace(found, others=others, seconds_fit=found.seconds_fit + perf_counter() - started)
 
 
 @cache
@@ -162,13 +150,18 @@ def by_learning(context: TrainingContext, request: Request, started: float) -> S
 
 
 def by_bounds(
-    context: TrainingContext, request: Request, started: float, watch: Callable[[int, int], None]
+    context: TrainingContext,
+    request: Request,
+    started: float,
+    watch: Callable[[int, int], None] = lambda done, total: None,
 ) -> Selection | None:
     """Find the minimum by bounds, without the surface; None if not requested or not possible."""
     one = len(request.kernels) * len(request.lams) == 1
     if request.search == "grid" or one or not prunes(context, request.method):
         return None
-    minimum = find_minimum(context, request.method.folds, n_jobs=request.n_jobs, watch=watch)
+    slack = NEAR if request.ensemble > 1 else 0.0
+    k = request.method.folds
+    minimum = find_minimum(context, k, slack=slack, n_jobs=request.n_jobs, watch=watch)
     if minimum is None:
         return None
     seconds = perf_counter() - started
@@ -196,7 +189,7 @@ def on_grid(
     best = Best(SELECTED)
     scores = []
     if context.columns is None:
-        warm(context.points, request.kernels)
+        share(context.points, request.kernels)
     for visit in score_kernels(context, (request.method,), request.n_jobs):
         scores.append(visit.scores[request.method])
         best.update(context, visit, request.method)
@@ -229,16 +222,13 @@ def held_out_on_columns(
     context: TrainingContext, found: BestPoint, request: Request
 ) -> Array | None:
     """Return the held-out predictions of the choice; a search on columns forms none for the candidates."""
-    method = request.method
-    if not (method.folds and CRITERIA[method.criterion].need is Path):
+    if not holds_out(request.method):
         return None
     learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
-    folds, lams = context.folds(method.folds), np.array([found.point.lam])
+    lams, targets = np.array([found.point.lam]), range(len(context.targets))
     problem = context.problem(found.point.kernel)
-    paths = (
-        learner.path(problem.of_target(t, lams), **params) for t in range(len(context.targets))
-    )
-    return np.array([held_out(path, folds)[0] for path in paths])
+    paths = [learner.path(problem.of_target(t, lams), **params) for t in targets]
+    return held_out_of(context, request.method, paths)
 
 
 def support_of(context: TrainingContext, kernel: Kernel) -> Array | None:
@@ -272,16 +262,6 @@ def fit_choice(context: TrainingContext, found: BestPoint) -> tuple[Fit, ...]:
         return found.fits
 
 
-def decision_values(kernel: Kernel, fits: Sequence[Fit], support: Array, X: Array) -> Array:
-    """Return the (rows, q) decision values of fits on ``support``, in blocks of rows to bound the memory."""
-    block = min(ROWS_AT_ONCE, max(1, ENTRIES_AT_ONCE // len(support)))
-    values = [np.empty((0, len(fits)))]
-    for start in range(0, len(X), block):
-        K = kernel.gram(Points(X[start : start + block], support))
-        values.append(np.stack([fit.decision(0, K) for fit in fits], axis=1))
-    return np.concatenate(values)
-
-
 def training_context(
     X: Array | RowBlocks, targets: Array, request: Request, folds: HowHeldOut
 ) -> TrainingContext:
@@ -303,12 +283,11 @@ def training_context(
     )
 
 
-def warm(points: Points, kernels: Sequence[Kernel]) -> None:
-    """Compute what the kernels share, once, before several threads would each compute it."""
+def share(points: Points, kernels: Sequence[Kernel]) -> None:
+    """Compute what the kernels share, once; refuse features whose products overflow."""
     try:
         with np.errstate(over="raise", invalid="raise"):
-            for kind in {type(k) for k in kernels}:
-                kind.shared(points)
+            warm(points, kernels)
     except FloatingPointError:
         raise DataError(
             "the features are too large: their products overflow; scale the features"
@@ -343,13 +322,19 @@ def check(request: Request, X: Array | RowBlocks, folds: Folds | Splits | None) 
     if not isinstance(X, np.ndarray):
         return  # the rows lie elsewhere
     known = request.nystrom or (1 if features_serve(X, request) else None)
-    check_memory(n, request.n_jobs, known, criterion.need is Series)
+    shared = len({kernel.metric for kernel in request.kernels})
+    check_memory(n, request.n_jobs, known, criterion.need is Series, shared)
 
 
-def check_memory(n: int, n_jobs: int, columns: int | None, series: bool = False) -> None:
-    """Refuse n rows whose matrices would not fit into memory, before allocating them."""
+def check_memory(
+    n: int, n_jobs: int, columns: int | None, series: bool = False, metrics: int = 1
+) -> None:
+    """Refuse n rows whose matrices would not fit into memory, before allocating them.
+
+    ``metrics`` is the number of matrices of distances.
+    """
     if columns is None:
-        needed = 8 * n**2 * (MATRICES_SHARED + MATRICES_PER_WORKER * n_jobs)
+        needed = 8 * n**2 * (metrics + MATRICES_PER_WORKER * n_jobs)
         what = "n-by-n matrices"
         advice = "approximate the kernel by c columns: --nystrom 500 (nystrom=500)"
     else:

@@ -20,16 +20,19 @@ from kselect.kernels.ard import Ard
 from kselect.numerics.linalg import Array
 from kselect.numerics.sigmoid import codes, probabilities
 from kselect.selection.columns import USUAL_COLUMNS, check_columns
-from kselect.selection.engine import decision_values, select
+from kselect.selection.defaults import AUTO, CRITERION, ENSEMBLE, KERNEL, LEARNER
+from kselect.selection.engine import select
 from kselect.selection.held_out import HeldOut
-from kselect.selection.request import LAM, GridSpec, Request, make_folds, make_request
+from kselect.selection.request import GridSpec, Request, make_folds, make_request
+from kselect.selection.result import mean_values
 from kselect.selection.sklearn_terms import (
     PRECOMPUTED,
     as_scored,
+    column_numbers,
     cv_results,
     folds_of_cv,
     loss_of,
-    make_named_kernels,
+    make_named_candidates,
     parameters_of,
     warn_about,
 )
@@ -45,15 +48,21 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     criterion : str
         Criterion to minimise: ``"5-CV"``, ``"ELOO"``, ...; see ``kselect list criteria``.
     kernel : str
-        Kernel: ``"gaussian"`` (or ``"rbf"``), ``"laplacian"``, ...; see ``kselect list kernels``. With
-        ``"precomputed"``, X is the kernel matrix. With ``"ard"``, a width per feature is learned by the criterion
-        ``"FLKL"``, ``"LOO"``, ``"5-CV"`` or ``"BR"``.
-    tau, degree : grid
+        Kernels among which the criterion selects, with commas: ``"gaussian"`` (or ``"rbf"``), ``"laplacian"``, ...;
+        see ``kselect list kernels``. ``"weighted-gaussian"`` multiplies the features by powers of their relevance.
+        ``"auto"`` are Gaussian and Laplacian kernels, each also weighted; a grid for one kernel, such as tau, then
+        chooses that kernel. With ``"precomputed"``, X is the kernel matrix. With ``"ard"``, a width per feature is
+        learned by the criterion ``"FLKL"``, ``"LOO"``, ``"5-CV"`` or ``"BR"``.
+    tau, degree : grid, optional
         Parameters of the Gaussian kernel (tau) and of the polynomial kernel (degree): each is a number, a list, an
-        array, or text such as ``"2^-6:2^8"``. ``"auto"`` lays a grid around the median distance of the rows; None
-        stands for the kernel's default grid.
+        array, or text such as ``"2^-6:2^8"``. ``"auto"``, like None, lays a grid around the median distance of the
+        rows, and extends it by up to four values where the choice lies on its boundary.
     lam : grid
-        Regularisation parameter; ``n lam`` is added to the diagonal of the kernel matrix.
+        Regularisation parameter; ``n lam`` is added to the diagonal of the kernel matrix. ``"auto"`` is
+        ``"10^-7:10^1"``, extended in the same way.
+    ensemble : "auto" or int
+        Number of candidates whose fits are averaged at most: the best ones, with scores within 5 % of the best.
+        ``"auto"`` averages up to 10 for a regression, and none (1) for a classification.
     gamma : grid, "scale" or "auto", optional
         Replaces tau, as in ``SVC(gamma=...)``: ``tau = 1 / (2 gamma)``. The width of the Laplacian kernel is
         ``1 / gamma``.
@@ -75,6 +84,9 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         Number of columns that approximate the kernel matrix. Default: the exact matrix.
     columns : {"uniform", "rpcholesky"}
         How the rows of these columns are drawn: uniformly, or by what earlier ones leave of the kernel.
+    feature_columns : array of shape (features,), optional
+        Number of the column of the original table that each feature comes from: features of one column, such as
+        the indicators of a category, share one relevance. Default: every feature is a column of its own.
     random_state : int, RandomState or None
         Seed of the folds and columns.
     n_jobs : int or None
@@ -83,9 +95,11 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     best_params_ : dict
-        The chosen kernel parameters and lam.
+        Parameters of the best candidate: its kernel (if there are several), the kernel's parameters, and lam.
     best_score_ : float
-        Score of the choice: the negative criterion, or the value of ``scoring``. Greater is better.
+        Score of the best candidate: the negative criterion, or the value of ``scoring``. Greater is better.
+    members_ : tuple of Member
+        The candidates whose fits are averaged, the best one first.
     best_index_ : int
         Index of the choice in ``cv_results_``.
     cv_results_ : dict
@@ -96,7 +110,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     kernel_ : Kernel
         The chosen kernel.
     feature_relevances_ : array of shape (features,)
-        The theta of each feature in the ARD kernel, as a share of their sum; with ``kernel="ard"`` only.
+        The relevance of each feature, between 0 and 1, if there are weighted kernels; with ``kernel="ard"``, the
+        theta of each feature as a share of their sum.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -110,12 +125,12 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        learner: str = "lssvm",
-        criterion: str = "5-CV",
-        kernel: str = "gaussian",
-        tau: GridSpec | None = "auto",
+        learner: str = LEARNER,
+        criterion: str = CRITERION,
+        kernel: str = KERNEL,
+        tau: GridSpec | None = None,
         degree: GridSpec | None = None,
-        lam: GridSpec = LAM,
+        lam: GridSpec = AUTO,
         gamma: GridSpec | None = None,
         grids: Mapping[str, GridSpec] | None = None,
         params: Mapping[str, Any] | None = None,
@@ -125,6 +140,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         cv: Any = None,
         nystrom: int | None = None,
         columns: str = USUAL_COLUMNS,
+        ensemble: int | str = ENSEMBLE,
+        feature_columns: Any = None,
         random_state: Any = 0,
         n_jobs: int | None = 1,
     ) -> None:
@@ -143,6 +160,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         self.cv = cv
         self.nystrom = nystrom
         self.columns = columns
+        self.ensemble = ensemble
+        self.feature_columns = feature_columns
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -181,7 +200,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         """Return the (q, n) targets."""
         raise TypeError("use KernelSelectClassifierCV or KernelSelectRegressorCV")
 
-    def _request(self, X: Array) -> Request:
+    def _request(self, X: Array, targets: Array) -> Request:
         """Check the parameters and return them as a request."""
         for name in ("learner", "criterion", "kernel"):
             if isinstance(value := getattr(self, name), str):
@@ -204,12 +223,17 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             seed = int(check_random_state(seed).randint(2**31 - 1))
         classification = hasattr(self, "classes_")
         grids = {"tau": self.tau, "degree": self.degree, **(self.grids or {})}
+        columns = column_numbers(self.feature_columns, X)
+        found = make_named_candidates(self.kernel, grids, self.gamma, X, targets, columns)
         return make_request(
             self.learner,
             self.criterion,
             self.kernel,
-            make_named_kernels(self.kernel, grids, self.gamma, X),
+            found.kernels,
             self.lam,
+            growing=found.growing,
+            relevances=found.relevances,
+            ensemble=self.ensemble,
             task="classification" if classification else "regression",
             params=self.params or {},
             loss=loss_of(self.scoring, self.loss, classification),
@@ -223,25 +247,27 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
 
     def _select(self, X: Array, targets: Array, y: Any, groups: Any) -> None:
         """Select, warn, and set the fitted attributes."""
-        request = self._request(X)
+        request = self._request(X, targets)
         method, numbers = folds_of_cv(self.cv, groups, X, y, request.method)
         folds = make_folds(method, len(X), request.seed, numbers)
         found = select(X, targets, replace(request, method=method), folds)
         warn_about(found, X, getattr(self, "feature_names_in_", None), stacklevel=3)
         self.kernel_ = found.kernel
-        self.dual_ = found.best.fits
+        self.members_ = found.members
         self.support_ = X if found.support is None else found.support
         self.best_index_ = found.position[0] * found.scores.shape[1] + found.position[1]
         self.best_params_ = parameters_of(found, self.gamma is not None)[self.best_index_]
         self.best_score_ = float(as_scored(found.scores, self.scoring, targets)[found.position])
         if isinstance(found.kernel, Ard):
             self.feature_relevances_ = found.kernel.relevances()
+        elif found.request.relevances:
+            self.feature_relevances_ = np.array(found.request.relevances)
         self._held_out = HeldOut(found, X, targets, folds)
 
     @property
     def criterion_path_(self) -> Array:
         """The criterion of every candidate; the search by bounds has not computed it."""
-        check_is_fitted(self, "dual_")
+        check_is_fitted(self, "members_")
         return self._held_out.surface
 
     @property
@@ -258,9 +284,10 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
 
     def _decision(self, X: Any) -> Array:
         """Return the (rows, q) decision values."""
-        check_is_fitted(self, "dual_")
+        check_is_fitted(self, "members_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return decision_values(self.kernel_, self.dual_, self.support_, X)
+        members = [(one.point.kernel, one.fits) for one in self.members_]
+        return mean_values(members, self.support_, X)
 
 
 class KernelSelectClassifierCV(ClassifierMixin, KernelSelectCV):  # type: ignore[misc]
@@ -342,18 +369,6 @@ class KernelSelectRegressorCV(RegressorMixin, KernelSelectCV):  # type: ignore[m
         """Return the predictions: (rows,), or (rows, targets) if there were several columns of targets."""
         values = self._decision(X)
         return values.reshape(len(values), *self._outputs)
-
-    @property
-    def criterion_path_(self) -> Array:
-        """The criterion of every candidate; the search by bounds has not computed it."""
-        check_is_fitted(self, "dual_")
-        return self._held_out.surface
-
-    @property
-    def cv_results_(self) -> dict[str, Any]:
-        """The candidates and their scores, as in scikit-learn's searches."""
-        scores = as_scored(self.criterion_path_, self.scoring, self._held_out.targets)
-        return cv_results(self._held_out.selection, scores.ravel(), self.gamma is not None)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that several targets are supported."""

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from kselect.core.grid_point import GridPoint
 from kselect.datasets.registry import Task
 from kselect.learners import LEARNERS
 from kselect.learners.blocks import RowBlocks
@@ -23,7 +24,9 @@ from kselect.numerics.linalg import Array
 from kselect.numerics.sigmoid import codes, fit_slope
 from kselect.numerics.splits import Splits, tested_rows, weights_of
 from kselect.numerics.weights import Weights, mean_loss
-from kselect.selection.engine import Selection, select, training_context
+from kselect.search.training_context import TrainingContext
+from kselect.selection.engine import select, training_context
+from kselect.selection.result import Selection
 
 QualityMeasure = Literal["accuracy", "R2"]
 FOLDS = 5
@@ -58,7 +61,7 @@ class Quality:
 
 
 class HeldOut:
-    """Held-out predictions for a selection, and what follows from them, computed on first use.
+    """Held-out predictions for a selection or its average, and what follows from them, computed on first use.
 
     The folds are the criterion's own, or seeded random ones if it has none.
     """
@@ -76,17 +79,25 @@ class HeldOut:
 
     @cached_property
     def decisions(self) -> Array:
-        """Decision values (q, tested) of each held-out row by the fit without it, for the chosen candidate."""
-        selection, folds, count = self.selection, self.folds, len(self.targets)
-        if selection.held_out is not None:
-            return selection.held_out
-        context = training_context(self.X, self.targets, selection.request, lambda _: folds)
-        lams = np.array([selection.lam])
-        problem = context.problem(selection.kernel, lams)
-        learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
+        """Decision values (q, tested) of each held-out row by the fits without it: the mean of the members'."""
+        if (known := self.selection.averaged) is not None:
+            return known
+        context = training_context(
+            self.X, self.targets, self.selection.request, lambda _: self.folds
+        )
         with threadpool_limits(1):
-            paths = (learner.path(problem.of_target(t, lams), **params) for t in range(count))
-            return np.array([held_out(path, folds)[0] for path in paths])
+            every = [self.held_out_at(context, one.point) for one in self.selection.members]
+        return np.asarray(np.mean(every, axis=0))
+
+    def held_out_at(self, context: TrainingContext, point: GridPoint) -> Array:
+        """Return the decision values (q, tested) of one candidate."""
+        lams = np.array([point.lam])
+        problem = context.problem(point.kernel, lams)
+        learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
+        paths = (
+            learner.path(problem.of_target(t, lams), **params) for t in range(len(self.targets))
+        )
+        return np.array([held_out(path, self.folds)[0] for path in paths])
 
     @cached_property
     def surface(self) -> Array:
@@ -94,7 +105,7 @@ class HeldOut:
         selection = self.selection
         if selection.work is None:
             return selection.scores
-        request = replace(selection.request, search="grid")
+        request = replace(selection.request, search="grid", ensemble=1, growing=frozenset())
         scores = select(self.X, self.targets, request, self.folds).scores
         scores[selection.position] = selection.score
         return scores

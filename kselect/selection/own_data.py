@@ -20,6 +20,7 @@ from kselect.errors import DataError, printable
 from kselect.numerics.linalg import Array
 from kselect.numerics.sigmoid import codes
 from kselect.selection.engine import check_memory
+from kselect.selection.families import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,11 @@ class OwnData:
         if target.task == "regression":
             return np.asarray(target.values[0])
         return np.asarray(np.array(target.classes)[codes(target.values)])
+
+    @property
+    def rows(self) -> Rows:
+        """The features with the target and their columns, from which a selection lays its grids."""
+        return Rows(self.X, self.target.values, self.preparation.column_of_feature)
 
     @property
     def size(self) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from kselect.core.method import Choice, Method, SearchName
 from kselect.criteria import Criterion, find_criterion
 from kselect.datasets.registry import Task
-from kselect.errors import ConfigError, nearest
+from kselect.errors import ConfigError, nearest, quoted
 from kselect.grids import parse_grid
 from kselect.kernels import KERNELS, Kernel, Points
 from kselect.learners import LEARNERS, Learner
@@ -24,11 +24,10 @@ from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import CLASSIFICATION_LOSSES
 from kselect.numerics.weights import Weights
 from kselect.search.continuous import LEARNER, SEARCHES
+from kselect.selection.defaults import AUTO, LAM, MOST_MEMBERS
 
 GridSpec = str | int | float | Sequence[str | int | float]
-AUTO = "auto"
 SAMPLED = 500  # rows whose distances give the scale of the data
-LAM = "10^-7:10^1"
 # Kernel parameters learned with the model (first level of inference): FLKL, or 7-FLKL for seven folds.
 FLKL = re.compile(r"(?:([1-9][0-9]{0,8})-)?FLKL")
 FLKL_FOLDS = 5
@@ -40,7 +39,9 @@ class Request:
 
     ``kernels`` and ``lams`` are empty for a kernel whose parameters are learned: the search then tries all values.
     ``nystrom`` is the number of columns that approximate a kernel matrix; None computes it in full.
-    ``columns`` says how the rows of these columns are drawn. ``weights`` are those of the rows.
+    ``columns`` says how the rows of these columns are drawn. ``ensemble`` is the largest number of fits that are
+    averaged. ``growing`` names the parameters whose grid is extended if the choice lies on its boundary.
+    ``relevances`` are those of the features, if a kernel uses them. ``weights`` are those of the rows.
     """
 
     learner: Choice
@@ -54,7 +55,15 @@ class Request:
     task: Task = "classification"
     search: SearchName = "grid"
     columns: str = "uniform"
+    ensemble: int = 1
+    growing: frozenset[str] = frozenset()
+    relevances: tuple[float, ...] = ()
     weights: Weights | None = field(default=None, compare=False)
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The names of the kernels, each once."""
+        return tuple(dict.fromkeys(kernel.name for kernel in self.kernels))
 
 
 def make_request(
@@ -67,12 +76,14 @@ def make_request(
     task: Task,
     params: Mapping[str, Any],
     loss: str | None,
+    ensemble: int | str = 1,
+    growing: frozenset[str] = frozenset(),
     **how: Any,
 ) -> Request:
     """Return the request for a learner, a criterion and a kernel, each given as its name.
 
     ``params`` holds parameters of the learner and of the criterion. ``how`` holds the remaining fields of
-    ``Request``. ``kernels`` are the candidates of the kernel named ``kernel``.
+    ``Request``. ``kernels`` are the candidates of the kernel named ``kernel``, which is looked at if it is learned.
     """
     named = LEARNERS.find(learner)
     if task not in named.tasks:
@@ -82,8 +93,21 @@ def make_request(
     if not loss and named.loss != "squared" and averages_loss:
         loss = named.loss
     method = make_method(criterion, loss, rest, task == "classification")
+    how["ensemble"] = ensemble_size(ensemble, task)
+    how["growing"] = growing | ({"lam"} if as_plain(lam) == AUTO else set())
     request = Request(choice, kernels, make_lams(lam), method, task=task, **how)
     return learned_request(request, kernel)
+
+
+def ensemble_size(ensemble: int | str, task: Task) -> int:
+    """Return the largest number of fits to average: ``auto`` averages for a regression only."""
+    plain = as_plain(ensemble)
+    if plain == AUTO:
+        return MOST_MEMBERS if task == "regression" else 1
+    text = str(plain)
+    if isinstance(plain, bool) or not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ConfigError(f"ensemble: {quoted(ensemble)}; write auto, or a whole number from 1 on")
+    return int(text)
 
 
 # --- kernels and ridges -----------------------------------------------------------------------------
@@ -117,16 +141,26 @@ def make_kernels(
         return ()
     own = dict(cls.grids)
     if X is not None and len(X) and set(given) < set(names):
-        rows = stream(0, "scale").permutation(len(X))[:SAMPLED]
         with np.errstate(over="ignore", invalid="ignore"):  # the search reports overflows
-            own |= cls.around(Points(X[rows] if isinstance(X, np.ndarray) else X.gather(rows)))
+            own |= cls.around(sampled_points(X))
     values = (parse_named_grid(key, given.get(key, own.get(key))) for key in names)
     return tuple(cls(*point) for point in product(*values))
 
 
+def sampled_points(X: Array | RowBlocks) -> Points:
+    """Return some random rows, whose distances give the scale of the data."""
+    return Points(take_rows(X, stream(0, "scale").permutation(len(X))[:SAMPLED]))
+
+
+def take_rows(X: Array | RowBlocks, rows: Index) -> Array:
+    """Return some rows, wherever they lie."""
+    return X[rows] if isinstance(X, np.ndarray) else X.gather(rows)
+
+
 def make_lams(grid: GridSpec) -> tuple[float, ...]:
-    """Return the values of lam in a grid, all of which must be positive."""
-    return positive("lam", parse_named_grid("lam", grid))
+    """Return the values of lam in a grid, all of which must be positive; ``auto`` is the default grid."""
+    plain = as_plain(grid)
+    return positive("lam", parse_named_grid("lam", LAM if plain == AUTO else plain))
 
 
 def positive(name: str, values: tuple[float, ...]) -> tuple[float, ...]:
@@ -241,7 +275,7 @@ def learned_request(request: Request, kernel: str) -> Request:
         reasons.append(f"{what} together with lam, over all its values: leave lam out")
     for why in filter(None, reasons):
         raise ConfigError(why)
-    return replace(request, method=method, kernels=(), lams=())
+    return replace(request, method=method, kernels=(), lams=(), ensemble=1, growing=frozenset())
 
 
 # --- folds ------------------------------------------------------------------------------------------

@@ -14,17 +14,11 @@ from kselect.core.method import Method
 from kselect.errors import ConfigError, nearest, quoted
 from kselect.kernels import Kernel, Points
 from kselect.numerics.linalg import Array, Index
-from kselect.selection.engine import Selection
-from kselect.selection.request import (
-    AUTO,
-    GridSpec,
-    as_plain,
-    make_kernels,
-    parse_named_grid,
-    positive,
-)
+from kselect.selection.defaults import AUTO
+from kselect.selection.families import Candidates, Rows, family_names, make_candidates
+from kselect.selection.request import GridSpec, as_plain, parse_named_grid, positive
+from kselect.selection.result import Selection
 
-ALIASES = {"rbf": "gaussian", "poly": "polynomial"}
 PRECOMPUTED = "precomputed"
 # gamma of exp(-gamma ||x - z||^2) and of exp(-gamma ||x - z||_1) -> our parameter of the same kernel.
 OF_GAMMA = {"gaussian": ("tau", 0.5), "laplacian": ("width", 1.0)}
@@ -56,24 +50,31 @@ class Precomputed(Kernel):
         return points.X.copy()
 
 
-def make_named_kernels(
-    name: str, grids: Mapping[str, GridSpec | None], gamma: Any, X: Array
-) -> tuple[Kernel, ...]:
-    """Return the kernels of a name, ours or scikit-learn's, over the grids of their parameters."""
-    if name == PRECOMPUTED:
+def make_named_candidates(
+    kernel: str,
+    grids: Mapping[str, GridSpec | None],
+    gamma: Any,
+    X: Array,
+    targets: Array,
+    columns: Index | None,
+) -> Candidates:
+    """Return the kernels of a name or several, ours or scikit-learn's, over the grids of their parameters."""
+    rows = Rows(X, targets, columns)
+    if kernel == PRECOMPUTED:
         if X.shape[0] != X.shape[1]:
             raise ConfigError(f"kernel='precomputed' needs a square matrix, not {X.shape}")
         if not np.allclose(X, X.T, rtol=1e-8, atol=1e-8 * float(np.abs(X).max())):
             raise ConfigError("kernel='precomputed' needs a symmetric matrix")
         if gamma is not None or any(as_plain(g) not in (None, AUTO) for g in grids.values()):
             raise ConfigError("kernel='precomputed' has no parameters: leave them out")
-        return (Precomputed(),)
-    ours = ALIASES.get(name, name)
+        return Candidates((Precomputed(),), frozenset())
     if gamma is None:
-        return make_kernels(ours, grids, X)
-    if ours not in OF_GAMMA:
-        raise ConfigError(f"the {ours} kernel has no gamma; {' and '.join(OF_GAMMA)} have")
-    key, factor = OF_GAMMA[ours]
+        return make_candidates(family_names(kernel, grids), grids, rows)
+    names = ("gaussian",) if kernel == AUTO else family_names(kernel, {})
+    if len(names) > 1 or names[0] not in OF_GAMMA:
+        several = "several kernels have" if len(names) > 1 else f"the {names[0]} kernel has"
+        raise ConfigError(f"{several} no gamma; {' and '.join(OF_GAMMA)} have")
+    key, factor = OF_GAMMA[names[0]]
     if as_plain(grids.get(key)) not in (None, AUTO):
         raise ConfigError(f"gamma and {key} set the same parameter: leave one of them out")
     if isinstance(gamma, str) and gamma in ("scale", "auto"):  # as SVC defines them
@@ -81,7 +82,17 @@ def make_named_kernels(
         gammas: tuple[float, ...] = (1.0 / (X.shape[1] * (spread or 1.0)),)
     else:
         gammas = positive("gamma", parse_named_grid("gamma", gamma))
-    return make_kernels(ours, {**grids, key: tuple(factor / value for value in gammas)}, X)
+    return make_candidates(names, {**grids, key: tuple(factor / v for v in gammas)}, rows)
+
+
+def column_numbers(given: Any, X: Array) -> Index | None:
+    """Return the number of each feature's column; None if every feature is a column of its own."""
+    if given is None:
+        return None
+    numbers = np.asarray(given)
+    if numbers.shape != X.shape[1:] or numbers.dtype.kind not in "iu":
+        raise ConfigError(f"feature_columns: write one whole number per feature ({X.shape[1]})")
+    return numbers.astype(np.intp)
 
 
 # --- scores -----------------------------------------------------------------------------------------
@@ -115,28 +126,40 @@ def as_scored(scores: Array, scoring: str | None, targets: Array) -> Array:
     return -scores
 
 
-def parameters_of(selection: Selection, in_gamma: bool) -> list[dict[str, float]]:
+def parameters_of(selection: Selection, in_gamma: bool) -> list[dict[str, Any]]:
     """Return the parameters of the candidates: kernels in the outer loop, ridges in the inner one.
 
-    ``in_gamma`` names the kernel's parameter as scikit-learn does.
+    The kernel is named if there are several. ``in_gamma`` names its parameter as scikit-learn does.
     """
+    request = selection.request
+    several = len(request.families) > 1
 
-    def parameters(kernel: Kernel) -> dict[str, float]:
+    def parameters(kernel: Kernel) -> dict[str, Any]:
+        name = {"kernel": kernel.name} if several else {}
         if not in_gamma:
-            return kernel.parameters
+            return {**name, **kernel.parameters}
         key, factor = OF_GAMMA[kernel.name]
         return {"gamma": factor / kernel.parameters[key]}
 
-    request = selection.request
     return [
         {**parameters(kernel), "lam": lam} for kernel in request.kernels for lam in request.lams
     ]
 
 
 def cv_results(selection: Selection, scores: Array, in_gamma: bool) -> dict[str, Any]:
-    """Return the candidates in the form of ``cv_results_``; ``scores`` has one entry per candidate."""
+    """Return the candidates in the form of ``cv_results_``; ``scores`` has one entry per candidate.
+
+    A parameter that the kernel of a candidate does not have is masked, as scikit-learn does.
+    """
     params = parameters_of(selection, in_gamma)
-    columns = {f"param_{name}": np.ma.array([p[name] for p in params]) for name in params[0]}
+    names = dict.fromkeys(name for p in params for name in p)
+    columns = {
+        f"param_{name}": np.ma.array(
+            [p.get(name, "" if name == "kernel" else np.nan) for p in params],
+            mask=[name not in p for p in params],
+        )
+        for name in names
+    }
     ranks = np.array([1 + (scores > score).sum() for score in scores], dtype=np.int32)
     return {**columns, "params": params, "mean_test_score": scores, "rank_test_score": ranks}
 

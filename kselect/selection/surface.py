@@ -12,11 +12,12 @@ import numpy as np
 from kselect.errors import ConfigError, brief
 from kselect.files import require_writable, write_named
 from kselect.grids import show_number
+from kselect.kernels import Kernel
 from kselect.kernels.ard import Ard
 from kselect.numerics.linalg import Array
 
 if TYPE_CHECKING:
-    from kselect.selection.engine import Selection
+    from kselect.selection.result import Selection
 
 INCHES_PER_CELL = 0.42
 KINDS = ("png", "pdf", "svg")
@@ -80,18 +81,27 @@ def draw_cells(figure: Any, axes: Any, found: Selection, data: str) -> None:
     bar.minorticks_off()
     draw_border(axes, nearly_best(scores))
     request = found.request
-    names = [";".join(map(show_number, k.parameters.values())) or k.name for k in request.kernels]
+    several = len(request.families) > 1
+    names = [row_name(k, several) for k in request.kernels]
     axes.set_xticks(range(len(request.lams)), map(show_number, request.lams), rotation=90)
     axes.set_yticks(range(len(names)), names)
     axes.tick_params(labelsize=8)
     axes.set_xlabel("lam")
-    axes.set_ylabel(", ".join(found.kernel.parameters) or "kernel")
+    named = "" if several else ", ".join(found.kernel.parameters)
+    axes.set_ylabel(named or "kernel")
     row, column = found.position
     axes.plot([column], [row], "o", ms=11, mfc="none", mec=CHOICE, mew=2.2, label="the choice")
     add_legend(figure, axes, missing=bool(np.isnan(scores).any()))
-    best = ", ".join(filter(None, (found.kernel.text, f"lam={show_number(found.lam)}")))
+    name = found.kernel.name if several else ""
+    best = ", ".join(filter(None, (name, found.kernel.text, f"lam={show_number(found.lam)}")))
     heading = f"{found.request.method.label}, {found.request.learner.name}: {best}"
     axes.set_title("\n".join(filter(None, (data, heading))), fontsize=10, parse_math=False)
+
+
+def row_name(kernel: Kernel, several: bool) -> str:
+    """Return the values of a kernel's parameters, with its name if there are several kernels."""
+    values = ";".join(f"{v:.4g}" for v in kernel.parameters.values())
+    return " ".join(filter(None, (kernel.name if several or not values else "", values)))
 
 
 def colour_scale(scores: Array) -> tuple[Any, bool]:

@@ -21,9 +21,10 @@ from kselect.datasets.prepare import fit_preparation
 from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.sigmoid import codes
-from kselect.selection.engine import decision_values, select
+from kselect.selection.engine import select
 from kselect.selection.own_data import OwnData, read_table
 from kselect.selection.request import make_folds, make_kernels, make_request
+from kselect.selection.result import decision_values
 
 COUNTS = (50, 100, 300)
 WAYS = ("uniform", "rpcholesky")

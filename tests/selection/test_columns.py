@@ -18,9 +18,10 @@ from kselect.learners import blocks
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.selection.columns import check_columns, rpcholesky
-from kselect.selection.engine import Selection, decision_values, select
+from kselect.selection.engine import select
 from kselect.selection.held_out import HeldOut
 from kselect.selection.request import Request, make_folds, make_kernels, make_request
+from kselect.selection.result import Selection, decision_values
 
 TIGHT = {"rtol": 1e-7, "atol": 1e-9}
 

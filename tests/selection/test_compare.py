@@ -18,9 +18,10 @@ from kselect.datasets.prepare import fit_preparation
 from kselect.datasets.table.raw_table import TableOptions
 from kselect.kernels import Points
 from kselect.numerics.folds import draw_folds, stream
-from kselect.numerics.linalg import Array, squared_distances
+from kselect.numerics.linalg import squared_distances
 from kselect.selection.compare import RequestFor, compare, outer_decisions
 from kselect.selection.engine import select
+from kselect.selection.families import Rows
 from kselect.selection.own_data import OwnData, read_own
 from kselect.selection.request import Request, make_folds, make_kernels, make_lams, make_method
 
@@ -95,9 +96,9 @@ def first_fold(data: OwnData, outer: Any, ask: RequestFor) -> np.ndarray:
     return np.asarray(outer_decisions(data, ask, METHODS, outer))
 
 
-def around(X: Array) -> Request:
+def around(rows: Rows) -> Request:
     """Return few candidates around the median distance of the rows."""
-    middle = np.median(squared_distances(X, X).squared)
+    middle = np.median(squared_distances(rows.X, rows.X).squared)
     kernels = make_kernels("gaussian", {"tau": [middle / 8, middle]})
     return Request(Choice("lssvm"), kernels, make_lams("0.01,0.1"), METHODS[0])
 
@@ -125,9 +126,9 @@ def test_the_command_builds_a_grid_for_each_part(
     sizes: list[int] = []
     real = command.request_of
 
-    def counted(flags: Any, task: Any, X: Array) -> Any:
-        sizes.append(len(X))
-        return real(flags, task, X)
+    def counted(flags: Any, task: Any, rows: Rows) -> Any:
+        sizes.append(len(rows.X))
+        return real(flags, task, rows)
 
     monkeypatch.setattr(command, "request_of", counted)
     assert typed("--compare", "ELOO").exit_code == 0

@@ -197,7 +197,7 @@ def test_a_wide_matrix_of_new_rows_is_taken_in_blocks(monkeypatch: pytest.Monkey
     X, y = data(3)
     model = KernelSelectClassifierCV(**SMALL).fit(X, y)
     whole = model.decision_function(X)
-    monkeypatch.setattr("kselect.selection.engine.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("kselect.selection.result.ROWS_AT_ONCE", 7)
     np.testing.assert_allclose(model.decision_function(X), whole, rtol=1e-12)
 
 

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import kselect.selection.engine as engine
+import kselect.selection.result as result
 from kselect.core.method import Choice
 from kselect.datasets.prepare import fit_preparation
 from kselect.datasets.table.frames import read_frame, read_like
@@ -26,18 +26,17 @@ from kselect.datasets.table.target import as_target
 from kselect.errors import DataError
 from kselect.kernels import Points
 from kselect.numerics.sigmoid import fit_slope
-from kselect.selection.engine import Selection, select
-from kselect.selection.model_file import (
+from kselect.selection.engine import select
+from kselect.selection.model_file import checksum, read_model, write_model
+from kselect.selection.request import Request, make_folds, make_kernels, make_lams, make_method
+from kselect.selection.result import Selection
+from kselect.selection.saved_model import (
     SavedModel,
-    checksum,
     decision,
     model_of,
     predict,
     predicted_classes,
-    read_model,
-    write_model,
 )
-from kselect.selection.request import Request, make_folds, make_kernels, make_lams, make_method
 
 GRIDS: dict[str, Any] = {"gaussian": {"tau": "1,4"}, "polynomial": {"degree": "1,2"}}
 
@@ -96,8 +95,13 @@ def test_a_saved_model_is_read_back_unchanged(
     write_model(path, model)
     back = read_model(path)
     for name in SavedModel.__dataclass_fields__:
-        if name in ("alpha", "bias", "support"):
-            assert getattr(back, name).tobytes() == getattr(model, name).tobytes()
+        if name == "support":
+            assert back.support.tobytes() == model.support.tobytes()
+        elif name == "fitted":
+            for mine, other in zip(back.fitted, model.fitted, strict=True):
+                assert (mine.kernel, mine.lam) == (other.kernel, other.lam)
+                assert mine.alpha.tobytes() == other.alpha.tobytes()
+                assert mine.bias.tobytes() == other.bias.tobytes()
         elif name != "preparation":
             assert getattr(back, name) == getattr(model, name)
     assert decision(back, X).tobytes() == decision(model, X).tobytes()
@@ -127,7 +131,7 @@ def test_block_size_does_not_change_predictions(
     X = np.random.default_rng(1).normal(size=(23, 4))
     whole = decision(model, X)
     for entries in (1, 90):
-        monkeypatch.setattr(engine, "ENTRIES_AT_ONCE", entries)
+        monkeypatch.setattr(result, "ENTRIES_AT_ONCE", entries)
         np.testing.assert_allclose(decision(model, X), whole, rtol=1e-12, atol=1e-13)
     assert decision(model, X[:0]).shape == (0, 1)
 
@@ -253,9 +257,9 @@ def nothing(facts: dict[str, Any]) -> None:
 
 def test_a_newer_format_is_refused_by_its_version(saved: tuple[Path, SavedModel]) -> None:
     path, _ = saved
-    altered(path, lambda facts: facts.update(format=2, kselect_version="9.9"))
+    altered(path, lambda facts: facts.update(format=3, kselect_version="9.9"))
     assert one_line(path).startswith(
-        "a model file of format '2', written by kselect '9.9'; kselect "
+        "a model file of format '3', written by kselect '9.9'; kselect "
     )
     altered(path, lambda facts: facts.update(kind="another model"))
     assert one_line(path) == "not a model file of kselect"
@@ -265,10 +269,10 @@ def test_the_checksum_covers_all(saved: tuple[Path, SavedModel]) -> None:
     path, model = saved
     whole = path.read_bytes()
     changes: list[tuple[Change, dict[str, Any]]] = [
-        (lambda facts: facts.update(lam=2.0), {}),
-        (lambda facts: facts["kernel_params"].update(tau=2.0), {}),
-        (nothing, {"alpha": model.alpha + 1e-300 + 1e-3}),
-        (nothing, {"bias": -model.bias}),
+        (lambda facts: facts["fits"][0].update(lam=2.0), {}),
+        (lambda facts: facts["fits"][0]["params"].update(tau=2.0), {}),
+        (nothing, {"alpha": model.fitted[0].alpha[None] + 1e-300 + 1e-3}),
+        (nothing, {"bias": -model.fitted[0].bias[None]}),
         (nothing, {"support": model.support[:, ::-1].copy()}),
         (nothing, {"shift": model.preparation.shift + 1}),
     ]
@@ -285,18 +289,20 @@ def test_the_checksum_covers_all(saved: tuple[Path, SavedModel]) -> None:
     ("change", "said"),
     [
         (lambda f: f.update(task="ranking"), "unknown task 'ranking'"),
-        (lambda f: f.update(kernel_name="os.system"), "unknown kernel 'os.system'"),
-        (lambda f: f.update(kernel_params={"tau": -1.0}), "tau must be positive, not -1"),
-        (lambda f: f.update(kernel_params={"tau": "red"}), "could not convert"),
-        (lambda f: f.update(kernel_params={"sigma": 1.0}), "unexpected keyword"),
+        (lambda f: f["fits"][0].update(kernel="os.system"), "unknown kernel 'os.system'"),
+        (lambda f: f["fits"][0].update(params={"tau": -1.0}), "tau must be positive, not -1"),
+        (lambda f: f["fits"][0].update(params={"tau": "red"}), "could not convert"),
+        (lambda f: f["fits"][0].update(params={"sigma": 1.0}), "unexpected keyword"),
         (lambda f: f.update(classes=["u"]), "1 classes in a classification"),
         (lambda f: f.update(classes=[]), "0 classes in a classification"),
         (lambda f: f.update(classes=["u", "v", "w"]), "coefficients of 40 rows for 3 targets"),
         (lambda f: f.update(classes=[1, 2]), "1 is not a text"),
         (lambda f: f.update(slope=-1.0), "a slope of -1.0 in a classification"),
         (lambda f: f.update(slope="steep"), "could not convert"),
-        (lambda f: f.pop("lam"), "'lam'"),
-        (lambda f: f.update(lam=-1.0), "a regularisation parameter of -1.0"),
+        (lambda f: f["fits"][0].pop("lam"), "'lam'"),
+        (lambda f: f["fits"].clear(), "is longer than"),
+        (lambda f: f["fits"][0].update(scale=0, power=1.0, origin="weighted"), "out of bounds"),
+        (lambda f: f["fits"][0].update(lam=-1.0), "a regularisation parameter of -1.0"),
         (lambda f: f["preparation"].update(scale="log"), "no scale 'log'"),
         (lambda f: f["preparation"].update(levels=[[], ["S", "M"]]), "not one shift"),
         (lambda f: f["preparation"]["schema"]["columns"].pop(), "not one median"),
@@ -314,11 +320,11 @@ def test_inconsistent_facts_are_refused(
 @pytest.mark.parametrize(
     ("arrays", "said"),
     [
-        ({"alpha": np.zeros((1, 7))}, "(1, 7) coefficients of 40 rows for 1 targets"),
-        ({"bias": np.zeros(2)}, "coefficients of 40 rows"),
+        ({"alpha": np.zeros((1, 1, 7))}, "(1, 7) coefficients of 40 rows for 1 targets"),
+        ({"bias": np.zeros((1, 2))}, "coefficients of 40 rows"),
         ({"support": np.zeros((40, 3))}, "rows of 3 features; the preparation makes 4"),
         ({"support": np.zeros(40)}, "not enough values"),
-        ({"bias": np.array([np.nan])}, "a coefficient is not finite"),
+        ({"bias": np.array([[np.nan]])}, "a coefficient is not finite"),
         ({"shift": np.zeros(3)}, "not one shift and one divisor per feature"),
         ({"shift": np.array([0, np.inf, 0, 0])}, "a shift that is not finite"),
         ({"divisor": np.zeros(4)}, "a divisor that is not positive"),
@@ -399,7 +405,8 @@ import sys
 from pathlib import Path
 import numpy as np
 from kselect.datasets.table.frames import read_like
-from kselect.selection.model_file import decision, read_model
+from kselect.selection.model_file import read_model
+from kselect.selection.saved_model import decision
 model = read_model(Path(sys.argv[1]))
 X, _ = model.preparation.transform(read_like(Path(sys.argv[2]), model.preparation.schema))
 print(decision(model, X).tobytes().hex())

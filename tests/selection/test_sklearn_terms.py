@@ -53,7 +53,8 @@ def test_grids_of_any_kind(tau: Any) -> None:
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_auto_follows_the_data(scale: float) -> None:
     """Rescaled features get rescaled widths and the same choice."""
-    model = KernelSelectRegressorCV(lam=[0.01, 0.1]).fit(scale * X, Y)
+    grid = {"kernel": "gaussian", "lam": [0.01, 0.1], "ensemble": 1}
+    model = KernelSelectRegressorCV(**grid).fit(scale * X, Y)
     assert model.criterion_path_.shape == (15, 2)
     powers = np.log2([p["tau"] for p in model.cv_results_["params"][::2]])
     centre = round(np.log2(np.median([d for d in pairwise(scale * X) if d > 0])))

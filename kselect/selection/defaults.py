@@ -1,0 +1,13 @@
+"""What a selection does unless it is told otherwise: the command line, the estimators and ``init`` share it."""
+
+from __future__ import annotations
+
+AUTO = "auto"
+LEARNER = "lssvm"
+CRITERION = "5-CV"
+KERNEL = AUTO
+LAM = "10^-7:10^1"
+ENSEMBLE = AUTO
+# The fits that ``auto`` averages at most, and how far above the best their scores may lie.
+MOST_MEMBERS = 10
+NEAR = 0.05

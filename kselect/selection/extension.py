@@ -1,0 +1,140 @@
+"""Grids that grow: where the choice lies on the boundary of a grid that nobody has given, look beyond it.
+
+A grid grows by one value at a time, up to four in each direction, and only while the best candidate lies on its
+boundary. A value of a kernel parameter is tried with every ridge, a value of lam with every kernel, so that the
+scores stay a rectangle.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kselect.errors import ConfigError, TrialError
+from kselect.grids import show_number
+from kselect.kernels import Kernel
+from kselect.numerics.linalg import Array
+from kselect.search.pruned_grid import Work
+from kselect.selection.request import Request
+from kselect.selection.result import Selection, axes_of
+
+STEPS = 4
+LAM_AXIS = "lam"
+# The digits of a new value, so that 1e-8 is not 1.0000000000000002e-08.
+DIGITS = 12
+# What shares a grid, the parameter, and whether it grows downwards.
+Direction = tuple[object, str, bool]
+Run = Callable[[Request], Selection]
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """A value one step beyond the end of a parameter's grid; ``kernel`` is the one at the end, None for lam."""
+
+    kernel: Kernel | None
+    parameter: str
+    low: bool
+    value: float
+
+    @property
+    def direction(self) -> Direction:
+        """The grid, and the direction in which it grows."""
+        return self.kernel and self.kernel.metric, self.parameter, self.low
+
+    @property
+    def words(self) -> str:
+        """``width of laplacian up to 64``."""
+        whose = f"{self.parameter} of {self.kernel.name}" if self.kernel else self.parameter
+        return f"{whose} {'down' if self.low else 'up'} to {show_number(self.value)}"
+
+
+def extended(found: Selection, run: Run) -> Selection:
+    """Return the selection on grids that grow while the choice lies on their boundary."""
+    taken: Counter[Direction] = Counter()
+    reached: dict[Direction, str] = {}
+    while step := next((b for b in beyond(found) if taken[b.direction] < STEPS), None):
+        taken[step.direction] += 1
+        grown = grow(found, step, run)
+        if grown is None:
+            taken[step.direction] = STEPS
+            continue
+        found, reached[step.direction] = grown, step.words
+    return replace(found, grown=tuple(reached.values()))
+
+
+def beyond(found: Selection) -> Iterator[Beyond]:
+    """Yield the next value of each growing grid at whose end the choice lies."""
+    kernel, request = found.kernel, found.request
+    for parameter, value, grid in axes_of(kernel, found.lam, request):
+        if parameter not in request.growing or len(grid) < 2 or value not in (grid[0], grid[-1]):
+            continue
+        low = value == grid[0]
+        near = grid[1] if low else grid[-2]
+        whole = parameter in getattr(kernel, "whole", ())
+        following = value + (value - near) if whole else value * (value / near)
+        at = None if parameter == LAM_AXIS else kernel
+        if 0.0 < following < np.inf:
+            yield Beyond(at, parameter, low, float(f"{following:.{DIGITS}g}"))
+
+
+def grow(found: Selection, step: Beyond, run: Run) -> Selection | None:
+    """Return the selection with one more value of a parameter; None if no candidate there has a score."""
+    request = found.request
+    try:
+        if step.kernel:
+            new = list(changed_kernels(request, step.kernel, step))
+            strip = run(replace(request, kernels=tuple(kernel for _, kernel in new)))
+            return merged(found, strip, *with_kernels(found, strip, new, step.low))
+        strip = run(replace(request, lams=(step.value,)))
+    except (ConfigError, TrialError):
+        return None
+    lams = (step.value, *request.lams) if step.low else (*request.lams, step.value)
+    order = np.argsort(lams) if list(request.lams) == sorted(request.lams) else np.arange(len(lams))
+    parts = [strip.scores, found.scores] if step.low else [found.scores, strip.scores]
+    scores = np.hstack(parts)[:, order]
+    return merged(found, strip, replace(request, lams=tuple(lams[i] for i in order)), scores)
+
+
+def changed_kernels(request: Request, end: Kernel, step: Beyond) -> Iterator[tuple[int, Kernel]]:
+    """Yield the kernels at the end of a grid with the next value, and their positions."""
+    for i, kernel in enumerate(request.kernels):
+        same = kernel.metric == end.metric
+        if same and kernel.parameters[step.parameter] == end.parameters[step.parameter]:
+            yield i, kernel.changed(step.parameter, step.value)
+
+
+def with_kernels(
+    found: Selection, strip: Selection, new: list[tuple[int, Kernel]], low: bool
+) -> tuple[Request, Array]:
+    """Return the request and the scores with new kernels next to those at the end of the grid."""
+    kernels, scores = list(found.request.kernels), found.scores
+    for (at, kernel), row in reversed(list(zip(new, strip.scores, strict=True))):
+        place = at if low else at + 1
+        kernels.insert(place, kernel)
+        scores = np.insert(scores, place, row, axis=0)
+    return replace(found.request, kernels=tuple(kernels)), scores
+
+
+def merged(found: Selection, strip: Selection, request: Request, scores: Array) -> Selection:
+    """Return the selection on both grids; of equal scores the earlier one stays."""
+    better = strip if strip.score < found.score else found
+    excluded = (*found.best.excluded, *strip.best.excluded)
+    return replace(
+        better,
+        request=request,
+        scores=scores,
+        best=replace(better.best, excluded=excluded),
+        seconds=found.seconds + strip.seconds,
+        seconds_fit=found.seconds_fit + strip.seconds_fit,
+        work=both(found.work, strip.work),
+    )
+
+
+def both(first: Work | None, second: Work | None) -> Work | None:
+    """Return the work of two searches; None if one has scored every candidate."""
+    if first is None or second is None:
+        return None
+    return Work(*(a + b for a, b in zip(vars(first).values(), vars(second).values(), strict=True)))

@@ -1,0 +1,193 @@
+"""The kernels that a selection chooses among: families by name, each with its grid, or the default families.
+
+A family is a kernel over the grid of its parameters: ``gaussian``, or ``weighted-gaussian`` on features that are
+multiplied by powers of their relevance. The default, ``auto``, are the Gaussian and the Laplacian kernel, each on
+features as they are and on weighted ones; a study on 57 real tables found it. A table with one feature, or with
+features of equal relevance, needs no weighted ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from kselect.errors import ConfigError, nearest
+from kselect.kernels import KERNELS, Kernel, Points
+from kselect.kernels.weighted import WEIGHTED, Weighted
+from kselect.learners.blocks import RowBlocks
+from kselect.numerics.folds import stream
+from kselect.numerics.linalg import Array, Index
+from kselect.selection.defaults import AUTO
+from kselect.selection.relevances import relevances, scale_of
+from kselect.selection.request import (
+    GridSpec,
+    as_plain,
+    kernel_grids,
+    make_kernels,
+    parse_named_grid,
+    positive,
+    sampled_points,
+    take_rows,
+)
+
+PREFIX = f"{WEIGHTED}-"
+ALIASES = {"rbf": "gaussian", "poly": "polynomial"}
+POWER = "power"
+# The relevances of a larger table come from this many random rows of it.
+MOST_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class Family:
+    """The default grid of a kernel: powers of two times the median distance, for each power of the relevances."""
+
+    kernel: str
+    below: int
+    above: int
+    powers: tuple[float, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name, as in ``weighted-gaussian``."""
+        return f"{PREFIX}{self.kernel}" if self.powers else self.kernel
+
+    def kernels(self, points: Points) -> Iterator[Kernel]:
+        """Yield the kernels around the median distance of some rows."""
+        cls = KERNELS.find(self.kernel)
+        for name, median in cls.typical(points).items():
+            for exponent in range(-self.below, self.above + 1):
+                yield cls.of({name: median * 2.0**exponent})
+
+
+DEFAULT = (
+    Family("gaussian", 4, 2),
+    Family("laplacian", 1, 4),
+    Family("laplacian", 1, 4, (0.5, 1.0)),
+    Family("gaussian", 3, 3, (0.5,)),
+)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The kernels of a selection, the parameters whose grids may grow, and the relevances if there are any."""
+
+    kernels: tuple[Kernel, ...]
+    growing: frozenset[str]
+    relevances: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Training rows, which grids and relevances come from; ``columns`` has the number of each feature's column."""
+
+    X: Array | RowBlocks
+    targets: Array
+    columns: Index | None = None
+
+    def relevances(self) -> tuple[float, ...]:
+        """Return the relevance of each feature, from some of the rows if there are many."""
+        n = self.targets.shape[1]
+        if n <= MOST_ROWS and isinstance(self.X, np.ndarray):
+            return relevances(self.X, self.targets, self.columns)
+        some = np.sort(stream(0, "rows").permutation(n)[:MOST_ROWS])
+        return relevances(take_rows(self.X, some), self.targets[:, some], self.columns)
+
+
+def family_names(kernel: str | Sequence[str], given: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the names of the families that ``kernel`` asks for, without repetition.
+
+    With ``auto``, a grid that is given for a parameter chooses the kernels that have it.
+    """
+    parts = kernel.split(",") if isinstance(kernel, str) else list(kernel)
+    names = tuple(dict.fromkeys(ALIASES.get(p, p) for p in (str(part).strip() for part in parts)))
+    if names == (AUTO,):
+        owners = kernel_grids()
+        asked = (
+            owners[name] for name, grid in given.items() if grid is not None and name in owners
+        )
+        return tuple(dict.fromkeys(kernel for own in asked for kernel in own)) or names
+    for name in names:
+        check_name(name, alone=len(names) == 1)
+    return names
+
+
+def check_name(name: str, alone: bool) -> None:
+    """Refuse a name that is no family's."""
+    inner = name.removeprefix(PREFIX)
+    if inner not in KERNELS:
+        KERNELS.find(name)  # raises with a hint
+    if KERNELS[inner].learned and not (alone and name == inner):
+        raise ConfigError(f"the kernel {inner} is learned: use it alone, and not weighted")
+
+
+def make_candidates(
+    names: Sequence[str], grids: Mapping[str, GridSpec | None], rows: Rows
+) -> Candidates:
+    """Return the kernels of all families; a parameter's grid is that of every family which has the parameter."""
+    given = {k: g for k, grid in grids.items() if (g := as_plain(grid)) is not None and g != AUTO}
+    if len(names) == 1 and names[0] in KERNELS:
+        kernels = make_kernels(names[0], grids, rows.X)
+        return Candidates(kernels, growing(kernels, given))
+    relevant = rows.relevances() if any(n == AUTO or n.startswith(PREFIX) for n in names) else ()
+    points = sampled_points(rows.X)
+    found: list[Kernel] = []
+    with np.errstate(over="ignore", invalid="ignore"):  # the search reports overflows
+        for name in names:
+            found += default_kernels(points, relevant) if name == AUTO else []
+            found += family(name, given, points, relevant) if name != AUTO else []
+    known = [POWER, *(p for kernel in found for p in kernel.parameters)]
+    for unknown in given.keys() - set(known):
+        hint = nearest(unknown, known)
+        raise ConfigError(f"none of these kernels has a parameter {unknown!r}{hint}")
+    return Candidates(tuple(found), growing(found, given), relevant)
+
+
+def growing(kernels: Sequence[Kernel], given: Mapping[str, object]) -> frozenset[str]:
+    """Return the parameters of kernels whose grid nobody has given."""
+    return frozenset(p for k in kernels for p in k.parameters if p not in given) - {POWER}
+
+
+def default_kernels(points: Points, relevant: tuple[float, ...]) -> Iterator[Kernel]:
+    """Yield the kernels of the default families around the distances of some rows."""
+    for one in DEFAULT:
+        if not one.powers:
+            yield from one.kernels(points)
+        elif len(set(relevant)) > 1:
+            for power in one.powers:
+                scale = scale_of(relevant, power)
+                for inner in one.kernels(points.scaled(scale)):
+                    yield Weighted(inner, scale, power)
+
+
+def family(
+    name: str, given: Mapping[str, Any], points: Points, relevant: tuple[float, ...]
+) -> Iterator[Kernel]:
+    """Yield the kernels of one named family, over the grids that are given or its own."""
+    inner = KERNELS[name.removeprefix(PREFIX)]
+    if name == inner.name:
+        yield from kernels_of(inner, given, points, None)
+        return
+    default = next((f for f in DEFAULT if f.name == name), None)
+    usual = default.powers if default else (0.5,)
+    for power in positive(POWER, parse_named_grid(POWER, given.get(POWER, usual))):
+        scale = scale_of(relevant, power)
+        for kernel in kernels_of(inner, given, points.scaled(scale), default):
+            yield Weighted(kernel, scale, power)
+
+
+def kernels_of(
+    inner: type[Kernel], given: Mapping[str, Any], points: Points, default: Family | None
+) -> Iterator[Kernel]:
+    """Yield the kernels of one class on some points."""
+    names = [field.name for field in fields(inner)]
+    if default and not set(names) & given.keys():
+        yield from default.kernels(points)
+        return
+    own = {**inner.grids, **inner.around(points), **given}
+    yield from (
+        inner(*values) for values in product(*(parse_named_grid(n, own.get(n)) for n in names))
+    )

@@ -1,0 +1,140 @@
+"""The result of a selection: the scores, the best candidate, and the candidates whose fits are averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kselect.core.grid_point import BestPoint, GridPoint
+from kselect.grids import show_number
+from kselect.kernels import Kernel, Points
+from kselect.learners import Fit
+from kselect.numerics.linalg import Array
+from kselect.search.pruned_grid import Work
+from kselect.selection.request import Request
+
+# Limits of one block of new rows against the rows of a fit: 2^25 entries are a quarter of a gigabyte.
+ROWS_AT_ONCE = 4096
+ENTRIES_AT_ONCE = 2**25
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One candidate of an average: its score, its fit for each target, its held-out predictions (q, n) if any."""
+
+    point: GridPoint
+    score: float
+    fits: tuple[Fit, ...]
+    held_out: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The scores over the grid, the best candidate, and the ``others`` whose fits are averaged with its own.
+
+    ``seconds_fit`` is the time of the final fits only. A search by bounds knows only the scores near the best one,
+    and has ``work``: the small part of the candidates that it had to fit. ``held_out`` (q, n) are the best
+    candidate's predictions by the criterion's own cross-validation, if the criterion made any. ``support`` are the
+    rows of the fits' coefficients, None for all rows. ``grown`` says which grids were extended.
+    """
+
+    request: Request
+    scores: Array
+    best: BestPoint
+    support: Array | None
+    seconds: float
+    seconds_fit: float
+    work: Work | None = None
+    held_out: Array | None = None
+    others: tuple[Member, ...] = ()
+    grown: tuple[str, ...] = ()
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """The candidates whose mean predicts, the best one first."""
+        best = Member(self.best.point, self.best.score, self.best.fits, self.held_out)
+        return best, *self.others
+
+    @property
+    def kernel(self) -> Kernel:
+        """The best candidate's kernel."""
+        return self.best.point.kernel
+
+    @property
+    def lam(self) -> float:
+        """The best candidate's lam."""
+        return self.best.point.lam
+
+    @property
+    def score(self) -> float:
+        """The value of the criterion for the best candidate."""
+        return self.best.score
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """Index of the best candidate among the kernels and among the ridges."""
+        return self.request.kernels.index(self.kernel), self.request.lams.index(self.lam)
+
+    @property
+    def edges(self) -> list[str]:
+        """The edges of the grid that the best candidate lies on."""
+        return edges_of_choice(self.kernel, self.lam, self.request)
+
+    @property
+    def averaged(self) -> Array | None:
+        """The mean of the members' held-out predictions (q, n); None if a member has none."""
+        if not self.others:
+            return self.held_out
+        known = [one.held_out for one in self.members if one.held_out is not None]
+        return np.mean(known, axis=0) if len(known) == len(self.members) else None
+
+
+def edges_of_choice(kernel: Kernel, lam: float, request: Request) -> list[str]:
+    """Return a sentence per parameter chosen at the boundary of its grid; a grid of one value has no boundary."""
+    return [
+        f"{name} = {show_number(value)} is the {'smallest' if value == values[0] else 'largest'} "
+        "of its grid: widen the grid"
+        for name, value, values in axes_of(kernel, lam, request)
+        if len(values) > 1 and value in (values[0], values[-1])
+    ]
+
+
+def axes_of(kernel: Kernel, lam: float, request: Request) -> list[tuple[str, float, list[float]]]:
+    """Return name, chosen value and ascending grid of each parameter that has a grid, lam last.
+
+    The power of the relevances has no boundary.
+    """
+    same = [one for one in request.kernels if one.metric == kernel.metric]
+    return [
+        *(
+            (name, value, sorted({one.parameters[name] for one in same}))
+            for name, value in kernel.parameters.items()
+            if name != "power"
+        ),
+        ("lam", lam, sorted(request.lams)),
+    ]
+
+
+# --- predictions --------------------------------------------------------------------------------------
+
+
+def decision_values(kernel: Kernel, fits: Sequence[Fit], support: Array, X: Array) -> Array:
+    """Return the (rows, q) decision values of fits on ``support``, in blocks of rows to bound the memory."""
+    return mean_values([(kernel, fits)], support, X)
+
+
+def mean_values(members: Iterable[tuple[Kernel, Sequence[Fit]]], support: Array, X: Array) -> Array:
+    """Return the (rows, q) mean of the decision values of several kernels' fits on ``support``."""
+    members = list(members)
+    block = min(ROWS_AT_ONCE, max(1, ENTRIES_AT_ONCE // len(support)))
+    values = [np.empty((0, len(members[0][1])))]
+    for start in range(0, len(X), block):
+        points = Points(X[start : start + block], support)
+        total = np.zeros((len(points.X), len(members[0][1])))
+        for kernel, fits in members:
+            K = kernel.gram(points)
+            total += np.stack([fit.decision(0, K) for fit in fits], axis=1)
+        values.append(total / len(members))
+    return np.concatenate(values)
