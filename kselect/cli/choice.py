@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kselect.cli.choosing import Chosen, grids_of
+from kselect.cli.row_flags import rule_lines
 from kselect.core.method import show
 from kselect.core.record import describe_exclusions
 from kselect.datasets.table.raw_table import decision_lines
@@ -38,6 +39,9 @@ TABLE_DEFAULTS: Mapping[str, Any] = {
     "numeric": (),
     "missing": "impute",
     "scale": "zscore",
+    "weights": None,
+    "groups": None,
+    "time": None,
 }
 
 
@@ -98,6 +102,8 @@ def choice_facts(chosen: Chosen) -> dict[str, Any]:
         "search": request.method.search.name if request.method.search else search,
         "seed": request.seed,
         "n": len(data.X),
+        "rows": dict(chosen.rules.facts),
+        **({"test": chosen.test.facts} if chosen.test else {}),
         "best": point_facts(found.members[0]),
         "members": [point_facts(one) for one in found.members],
         **relevance_facts(found),
@@ -149,7 +155,7 @@ def describe(chosen: Chosen, flags: Mapping[str, Any]) -> str:
     found, kernel, names = chosen.found, chosen.found.kernel, chosen.data.preparation.names
     table = relevance_lines(kernel, names) if isinstance(kernel, Ard) else score_lines(found)
     python = [f"  {line}" for line in python_lines(chosen, flags)]
-    lines = [*data_lines(chosen.data), model_line(found), "", *table]
+    lines = [*all_data_lines(chosen), model_line(found), "", *table]
     lines += [*relevant_lines(chosen), ""]
     return "\n".join([*lines, *choice_lines(chosen), "", "fit it:", *python])
 
@@ -165,6 +171,11 @@ def data_lines(data: OwnData) -> list[str]:
         names = ", ".join(map(brief, target.classes[:6]))
         first += f"; classes {names}{', ...' if len(target.classes) > 6 else ''}"
     return [first, *(f"  {line}" for line in decision_lines(data.frame.decisions))]
+
+
+def all_data_lines(chosen: Chosen) -> list[str]:
+    """Return the lines about the table, and the rules of its rows."""
+    return [*data_lines(chosen.data), *(f"  {line}" for line in rule_lines(chosen.rules.facts))]
 
 
 def model_line(found: Selection) -> str:
@@ -209,6 +220,8 @@ def choice_lines(chosen: Chosen) -> Iterator[str]:
         kinds = ", ".join(f"{count} {name}" for name, count in counts.items())
         yield f"average: the mean of {len(found.members)} fits within {100 * NEAR:g} % of the best score ({kinds})"
     yield f"quality: {chosen.held_out.quality.text}"
+    if chosen.test:
+        yield f"test: {chosen.test.text}"
     if found.grown:
         yield f"grid: the choice lay on its boundary; extended: {', '.join(found.grown)}"
     yield from (f"warning: {text}" for text in found.edges)
@@ -309,7 +322,9 @@ def python_lines(chosen: Chosen, flags: Mapping[str, Any]) -> list[str]:
         f"model = {form}(",
         *(f"    {argument}," for argument in model_arguments(found, flags)),
         *column_arguments(found, data),
-        ").fit(table.X, table.y)",
+        ").fit(table.X, table.y)"
+        if flags["weights"] is None
+        else ").fit(table.X, table.y, sample_weight=table.weights)",
         f"print(-model.best_score_)  # {found.score:.6g}",
     ]
 
@@ -344,6 +359,16 @@ def grid_arguments(grids: Mapping[str, str]) -> list[str]:
     return ["grids={" + ", ".join(f"{name!r}: {grid}" for name, grid in grids.items()) + "}"]
 
 
+def cv_arguments(request: Request, flags: Mapping[str, Any]) -> list[str]:
+    """Return the argument that holds rows out in the same way, if it is not the usual one."""
+    given = {"repeats": flags["repeats"], "stratify": flags["stratify"]}
+    more = [f"{name}={value!r}" for name, value in given.items() if value not in (1, False)]
+    if not more and flags["groups"] is None and flags["time"] is None:
+        return []
+    seed = [f"random_state={request.seed}"] if request.seed else []
+    return [f"cv=table.splits({', '.join([str(request.method.folds), *more, *seed])})"]
+
+
 def model_arguments(found: Selection, flags: Mapping[str, Any]) -> list[str]:
     """Return the estimator's arguments: learner, criterion, kernel, and everything that is not a default."""
     request, folds = found.request, flags["folds"]
@@ -361,6 +386,9 @@ def model_arguments(found: Selection, flags: Mapping[str, Any]) -> list[str]:
     lines += [f"loss={loss!r}"] if loss else []
     lines += [f"ridge={request.ridge!r}"] if request.ridge != "fixed" else []
     lines += [f"cv=np.loadtxt({str(folds)!r}, dtype=int, encoding='utf-8-sig')"] if folds else []
+    lines += cv_arguments(request, flags)
+    weight = flags["class_weight"]
+    lines += [f"class_weight={weight!r}"] if weight else []
     lines += [f"nystrom={request.nystrom}"] if request.nystrom else []
     lines += [f"columns={request.columns!r}"] if request.columns != USUAL_COLUMNS else []
     return [*lines, f"random_state={request.seed}"]

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
-import numpy as np
 
 from kselect.cli.flags import LOADED_PLUGIN, PATH
 from kselect.datasets.table.frames import read_like, read_weighted
-from kselect.datasets.table.raw_table import Frame, decision_lines
 from kselect.errors import printable
 from kselect.numerics.linalg import Array
-from kselect.selection.evaluation import Evaluation, Predicted, evaluate
+from kselect.selection.evaluation import evaluated
 from kselect.selection.model_file import read_model
-from kselect.selection.saved_model import SavedModel, predict
 
 EPILOG = """\b
 Examples:
@@ -50,37 +45,9 @@ def evaluate_command(model: Path, file: Path, column: str | None, as_json: bool)
         frame, weights = read_weighted(file, schema, column)
     found, notes = evaluated(saved, frame, weights)
     if as_json:
-        click.echo(json.dumps(evaluation_object(found)))
+        click.echo(json.dumps(found.facts))
         return
     for line in notes:
         click.echo(f"note: {line}", err=True)
     for line in found.lines:
         click.echo(printable(line))
-
-
-def evaluated(
-    saved: SavedModel, frame: Frame, weights: Array | None = None
-) -> tuple[Evaluation, list[str]]:
-    """Return the measures of a model on a table, and notes on the columns of the table."""
-    said = predict(saved, frame)
-    form = object if saved.classes else np.float64
-    given = np.array(said.predictions, dtype=form), said.values, said.probabilities
-    found = evaluate(frame, Predicted(saved.task, tuple(saved.classes), *given), weights)
-    return found, decision_lines((*frame.decisions, *said.notes))
-
-
-def evaluation_object(found: Evaluation) -> dict[str, Any]:
-    """Return the measures as JSON values, by names without spaces."""
-    values = {json_name(name): value for name, value in found.measures}
-    return {"rows": found.rows, "unknown_classes": found.unknown, **values}
-
-
-def json_name(name: str) -> str:
-    """Return the name of a measure as a key: ``root_mean_square_error``."""
-    return name.lower().replace(",", "").replace(" ", "_")
-
-
-def test_lines(found: Evaluation, path: Path) -> Iterator[str]:
-    """Yield the measures on a file of test rows in one line."""
-    values = ", ".join(f"{name} {value:.4g}" for name, value in found.measures)
-    yield f"test rows of {printable(path)}: {found.rows}; {values}"

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from kselect.errors import ConfigError
-from kselect.numerics.sigmoid import codes
-from kselect.selection.holding_out import HoldOut
-from kselect.selection.own_data import OwnData
-from kselect.selection.row_rules import RowRules
-from kselect.selection.weighting import Weighting, class_weights
 
 ROW_FLAGS = (
     click.option(
@@ -46,12 +41,19 @@ ROW_FLAGS = (
         show_default=True,
         help="Average the criterion over this many partitions into folds.",
     ),
+    click.option(
+        "--test",
+        "test_file",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="Keep the rows of FILE out of everything, and score the model on them. [default: none]",
+    ),
     click.option("--stratify", is_flag=True, help="Give every fold the same share of each class."),
 )
 NAMES = ("weights", "class_weight", "groups", "time", "repeats", "stratify")
 
 
-def asked(flags: Mapping[str, Any]) -> dict[str, Any]:
+def asked_of_rows(flags: Mapping[str, Any]) -> dict[str, Any]:
     """Return the flags about rows that are not left at their defaults."""
     return {name: flags[name] for name in NAMES if flags[name] not in (None, False, 1)}
 
@@ -63,36 +65,20 @@ def flag_of(name: str) -> str:
 
 def check_row_flags(flags: Mapping[str, Any]) -> None:
     """Refuse flags that exclude each other, before the file is read."""
-    given = [name for name in asked(flags) if name not in ("weights", "class_weight")]
+    given = [name for name in asked_of_rows(flags) if name not in ("weights", "class_weight")]
     if flags["folds"] is not None and given:
         raise ConfigError(f"--folds says which rows are held out: leave out {flag_of(given[0])}")
     others = [name for name in given if name != "time"]
     if "time" in given and others:
         raise ConfigError(f"--time orders the rows: leave out {flag_of(others[0])}")
-    if flags["backend"] == "dask" and asked(flags):
-        name = flag_of(next(iter(asked(flags))))
+    if flags["backend"] == "dask" and asked_of_rows(flags):
+        name = flag_of(next(iter(asked_of_rows(flags))))
         raise ConfigError(f"--backend dask draws random folds of equal rows: leave out {name}")
 
 
-def rules_of(flags: Mapping[str, Any], data: OwnData) -> RowRules:
-    """Return the rules that the flags make for the rows of a table."""
-    roles, target = data.frame.roles, data.target
-    weighting = Weighting(roles.weights, class_weights(flags["class_weight"], target.classes))
-    classes = None
-    if flags["stratify"]:
-        if not target.classes:
-            raise ConfigError("--stratify shares out classes; this is a regression")
-        classes = codes(target.values)
-    groups = None
-    if roles.groups is not None:
-        groups = np.unique(roles.groups.astype(str), return_inverse=True)[1]
-    hold_out = HoldOut(groups, roles.times, classes, flags["repeats"])
-    return RowRules(weighting, hold_out, asked(flags))
-
-
-def rule_lines(rules: RowRules) -> list[str]:
-    """Return a line for each rule that is not the usual one."""
-    facts, found = rules.facts, []
+def rule_lines(facts: Mapping[str, Any]) -> list[str]:
+    """Return a line for each rule of the rows that is not the usual one, from the flags that were asked."""
+    found = []
     if "weights" in facts:
         found.append(f"rows weigh as column {facts['weights']} says")
     if "class_weight" in facts:

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from kselect.datasets.registry import Task
 from kselect.datasets.table.column_inference import canonical
-from kselect.datasets.table.raw_table import Frame
+from kselect.datasets.table.raw_table import Frame, decision_lines
 from kselect.datasets.table.written_values import MISSING, is_finite
 from kselect.grids import show_number
 from kselect.numerics.linalg import Array
+from kselect.selection.saved_model import SavedModel, predict
 
 Measures = tuple[tuple[str, float], ...]
 
@@ -53,6 +54,20 @@ class Evaluation:
         width = max(len(name) for name, _ in self.measures)
         for name, value in self.measures:
             yield f"{name:<{width}}  {value:.4g}"
+
+    @property
+    def text(self) -> str:
+        """All measures in one line."""
+        values = ", ".join(f"{name} {value:.4g}" for name, value in self.measures)
+        return f"{values} ({self.rows} rows)"
+
+    @property
+    def facts(self) -> dict[str, float]:
+        """The measures as JSON values, by names such as ``root_mean_square_error``."""
+        names = (name.lower().replace(",", "").replace(" ", "_") for name, _ in self.measures)
+        values = (value for _, value in self.measures)
+        found = {"rows": self.rows, "unknown_classes": self.unknown}
+        return {**found, **dict(zip(names, values, strict=True))}
 
 
 def known_targets(frame: Frame) -> list[str]:
@@ -124,3 +139,14 @@ def of_classes(truth: NDArray[np.object_], predicted: Predicted, w: Array) -> Me
     every = list(range(len(classes)))
     found.append(("log loss", float(log_loss(codes, likely, labels=every, sample_weight=w))))
     return tuple(found)
+
+
+def evaluated(
+    saved: SavedModel, frame: Frame, weights: Array | None = None
+) -> tuple[Evaluation, list[str]]:
+    """Return the measures of a model on a table, and notes on the columns of the table."""
+    said = predict(saved, frame)
+    form = object if saved.classes else np.float64
+    given = np.array(said.predictions, dtype=form), said.values, said.probabilities
+    found = evaluate(frame, Predicted(saved.task, tuple(saved.classes), *given), weights)
+    return found, decision_lines((*frame.decisions, *said.notes))

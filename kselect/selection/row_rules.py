@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from kselect.core.method import Method
+from kselect.errors import ConfigError
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.splits import HowHeldOut, Splits
@@ -40,18 +42,18 @@ class RowRules:
         """Return how n rows are held out for any number of folds."""
         return cache(lambda k: self.hold_out.split(n, k, seed))
 
+    def folds_of(self, method: Method, n: int, seed: int) -> Folds | Splits | None:
+        """Return how a criterion holds n rows out; None for one without folds, which takes no rule about them."""
+        if method.folds is not None:
+            return self.hold_out.split(n, method.folds, seed)
+        if self.hold_out:
+            raise ConfigError(
+                f"{method.label} has no folds: leave out groups, time, repeats and stratify"
+            )
+        return None
+
     def outer(self, n: int, k: int, seed: int) -> Folds | Splits:
         """Return the outer folds of a nested cross-validation; repeats are for the inner ones."""
         groups = self.hold_out.groups
         most = n if groups is None else len(np.unique(groups))
         return self.hold_out.once().split(n, min(k, most), seed, "outer folds")
-
-
-def pairs_of(folds: Folds | Splits) -> Iterator[tuple[Index, Index, Index]]:
-    """Yield the training rows, the test rows and the positions of their predictions of each split."""
-    if isinstance(folds, Splits):
-        for (train, test), at in zip(folds.pairs, folds.members, strict=True):
-            yield np.sort(train), test, at
-        return
-    for F in folds.members:
-        yield np.setdiff1d(np.arange(folds.n), F), F, F
