@@ -362,7 +362,8 @@ def grid_arguments(grids: Mapping[str, str]) -> list[str]:
 def cv_arguments(request: Request, flags: Mapping[str, Any]) -> list[str]:
     """Return the argument that holds rows out in the same way, if it is not the usual one."""
     given = {"repeats": flags["repeats"], "stratify": flags["stratify"]}
-    more = [f"{name}={value!r}" for name, value in given.items() if value not in (1, False)]
+    usual = {"repeats": 1, "stratify": False}
+    more = [f"{name}={value!r}" for name, value in given.items() if value != usual[name]]
     if not more and flags["groups"] is None and flags["time"] is None:
         return []
     seed = [f"random_state={request.seed}"] if request.seed else []

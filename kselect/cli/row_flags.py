@@ -55,7 +55,8 @@ NAMES = ("weights", "class_weight", "groups", "time", "repeats", "stratify")
 
 def asked_of_rows(flags: Mapping[str, Any]) -> dict[str, Any]:
     """Return the flags about rows that are not left at their defaults."""
-    return {name: flags[name] for name in NAMES if flags[name] not in (None, False, 1)}
+    usual = {"repeats": 1, "stratify": False}
+    return {name: flags[name] for name in NAMES if flags[name] != usual.get(name)}
 
 
 def flag_of(name: str) -> str:

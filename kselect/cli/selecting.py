@@ -17,10 +17,12 @@ from kselect.cli.choosing import (
     names_of,
     read_file,
     request_of,
+    rules_of,
     search_flag,
     split_parameter,
 )
 from kselect.cli.flags import PATH, SelectionCommand, selection_options
+from kselect.cli.row_flags import check_row_flags, rule_lines
 from kselect.criteria import find_criterion
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import ConfigError
@@ -100,7 +102,11 @@ def compare_criteria(file: Path, labels: str, flags: Mapping[str, Any], as_json:
         raise ConfigError(
             "--compare chooses the search of each criterion: leave out --search pruned"
         )
+    if flags["test_file"] is not None:
+        raise ConfigError("--compare scores on outer folds: leave out --test")
+    check_row_flags(flags)
     data = read_file(file, flags)
+    rules = rules_of(flags, data)
     asked = list(flags_per_criterion(labels, flags, len(data.X)))
     if not asked:
         raise ConfigError(
@@ -112,10 +118,13 @@ def compare_criteria(file: Path, labels: str, flags: Mapping[str, Any], as_json:
         return request_of(one, data.target.task, rows)
 
     requests = [request_for(one, data.rows) for one in asked]
-    found = compare(data, partial(request_for, asked[0]), [r.method for r in requests])
+    methods = [r.method for r in requests]
+    found = compare(data, partial(request_for, asked[0]), methods, rules)
     if as_json:
-        return json.dumps(comparison_object(found, data))
-    return "\n".join(comparison_lines(found, data, requests[0]))
+        return json.dumps({"rows": dict(rules.facts), **comparison_object(found, data)})
+    lines = list(comparison_lines(found, data, requests[0]))
+    about = len(data_lines(data))
+    return "\n".join([*lines[:about], *(f"  {t}" for t in rule_lines(rules.facts)), *lines[about:]])
 
 
 def flags_per_criterion(labels: str, flags: Mapping[str, Any], n: int) -> Iterator[dict[str, Any]]:
@@ -123,7 +132,9 @@ def flags_per_criterion(labels: str, flags: Mapping[str, Any], n: int) -> Iterat
     learner, columns = LEARNERS.find(flags["learner"]), flags["nystrom"] is not None
     for label in dict.fromkeys(part.strip() for part in labels.split(",")):
         criterion, folds = find_criterion(label)
-        unfit = any(criterion.misfits(label, learner, names_of(flags), columns))
+        weights = flags["weights"] is not None or flags["class_weight"] is not None
+        unfit = any(criterion.misfits(label, learner, names_of(flags), columns, weights))
+        unfit |= folds is not None and flags["time"] is not None and not criterion.refits
         if labels == USUAL and (unfit or (folds or 0) > n // 2):
             continue
         known = {p.name for p in (*criterion.parameters, *learner.parameters)}

@@ -37,7 +37,7 @@ class Quality:
     """Accuracy or R2 of the held-out predictions, its spread over folds, and the value of a trivial predictor.
 
     The trivial predictor knows only the targets of all rows: it predicts the most frequent class, or the mean,
-    whose R2 is 0.
+    whose R2 is 0. ``balanced`` is the mean accuracy of the classes, if these have weights.
     """
 
     measure: QualityMeasure
@@ -45,6 +45,7 @@ class Quality:
     trivial: float
     spread: float
     folds: int
+    balanced: float | None = None
 
     @property
     def trivial_name(self) -> str:
@@ -54,9 +55,10 @@ class Quality:
     @property
     def text(self) -> str:
         """The measure, its spread and the trivial value: ``accuracy 0.97 held out (5 folds, ...); 0.63 by ...``."""
+        more = "" if self.balanced is None else f", balanced accuracy {self.balanced:.4g}"
         return (
             f"{self.measure} {self.value:.4g} held out ({self.folds} folds, standard deviation "
-            f"{self.spread:.2g}); {self.trivial:.4g} by always predicting {self.trivial_name}"
+            f"{self.spread:.2g}){more}; {self.trivial:.4g} by always predicting {self.trivial_name}"
         )
 
 
@@ -135,10 +137,13 @@ def quality_of(
 ) -> Quality:
     """Return the accuracy or R2 of (q, tested) held-out decision values.
 
-    R2 is the mean over rows of ``1 - (y_i - f_i)^2 / var(y)``, averaged over the targets. With weights, all means
-    are weighted.
+    R2 is the mean over rows of ``1 - (y_i - f_i)^2 / var(y)``, averaged over the targets. All means are weighted by
+    the weights of rows, but not by those of classes; with these, the accuracy of each class counts the same in
+    ``balanced``.
     """
-    targets, weights = targets[:, tested_rows(folds)], weights_of(folds, weights)
+    by_class = weights is not None and weights.by_class
+    weights = weights_of(folds, weights and weights.reported)
+    targets, balanced = targets[:, tested_rows(folds)], None
     if task == "regression":
         centred = targets - mean_loss(targets, weights)[:, None]
         variance = mean_loss(np.square(centred), weights)[:, None]
@@ -148,6 +153,9 @@ def quality_of(
         truth = codes(targets)
         rows = (codes(decisions) == truth).astype(np.float64)
         trivial = max(float(mean_loss(truth == c, weights)) for c in np.unique(truth))
+        if by_class:
+            each_class = [np.flatnonzero(truth == c) for c in np.unique(truth)]
+            balanced = float(np.mean([mean_loss(rows, weights, own) for own in each_class]))
     each = [float(mean_loss(rows, weights, F)) for F in folds.members]
     return Quality(
         "R2" if task == "regression" else "accuracy",
@@ -155,4 +163,5 @@ def quality_of(
         trivial,
         float(np.std(each, ddof=1)),
         len(each),
+        balanced,
     )

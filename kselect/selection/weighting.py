@@ -57,7 +57,7 @@ class Weighting:
         """Return the weights of the rows with these targets."""
         if self.classes is None:
             return Weights.of(self.given)
-        return Weights.of(self.classes.of_rows(targets, self.given))
+        return Weights.of(self.classes.of_rows(targets, self.given), self.given, True)
 
     def part(self, rows: Any) -> Weighting:
         """Return the same for some rows."""
