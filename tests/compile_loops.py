@@ -1,6 +1,6 @@
 """Compile the SVM's loops into the cache next to them, so that test processes do not each compile them.
 
-This takes half a minute of one core if the cache is empty, and no time otherwise. ``conftest`` starts it.
+This takes some ten seconds of one core if the cache is empty, and no time otherwise. ``conftest`` starts it.
 """
 
 from __future__ import annotations

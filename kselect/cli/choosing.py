@@ -97,6 +97,7 @@ def chosen_from(file: Path, flags: Mapping[str, Any], data: OwnData) -> Chosen:
         path = file if numbers is None else flags["folds"]
         raise type(error)(f"{printable(path)}: {error}") from None
     X = data.X
+    LEARNERS.find(flags["learner"]).prepare()
     with watched(len(request.kernels), partial(time_hint, X, targets, request)) as watch:
         found = select(X, targets, request, folds, watch)
     held_out = HeldOut(found, X, targets, folds)

@@ -22,7 +22,7 @@ from kselect.store.environment import blas_libraries, cpu_flags, faster_blas
 
 QUIET_SECONDS = 2.0
 LONG_SECONDS = 60.0
-COMPILATION = 30.0  # seconds that the first kernel may take longer than the others
+WARMING = 5.0  # seconds that the first kernel may take longer than the others: it loads modules
 FEWER = "fewer candidates take less time: --tau, --lam"
 COLUMNS, SAMPLED = 500, 1000
 BAR = "{bar} {n_fmt}/{total_fmt} kernels, {elapsed} elapsed, {remaining} left"
@@ -33,9 +33,9 @@ def watched(kernels: int, hint: Callable[[], str]) -> Iterator[Callable[[int, in
     """Show the progress of a selection on stderr; yield the function to call after each kernel.
 
     In a terminal, a bar appears after two seconds and is removed at the end. If the first kernels show that the
-    selection takes more than a minute, the hint is printed once. The time of the first may include compilation.
+    selection takes more than a minute, the hint is printed once.
     """
-    compiled = time.monotonic() + COMPILATION
+    warm = time.monotonic() + WARMING
     hinted = False
     with tqdm(
         total=kernels,
@@ -48,12 +48,12 @@ def watched(kernels: int, hint: Callable[[], str]) -> Iterator[Callable[[int, in
     ) as bar:
 
         def step(done: int, total: int) -> None:
-            nonlocal compiled, hinted
+            nonlocal warm, hinted
             bar.update()
             now = time.monotonic()
-            seconds = max(now - compiled, 0.0) / max(done - 1, 1) * total
+            seconds = max(now - warm, 0.0) / max(done - 1, 1) * total
             if done == 1:
-                compiled = now
+                warm = now
             if seconds > LONG_SECONDS and not hinted:
                 hinted = True
                 tqdm.write(f"about {clock(seconds)} in all; {hint()}", file=sys.stderr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from kselect.cli.choosing import (
     search_flag,
     split_parameter,
 )
+from kselect.cli.contenders import contender_lines, contender_objects
 from kselect.cli.flags import PATH, SelectionCommand, selection_options
 from kselect.cli.row_flags import check_row_flags, rule_lines
 from kselect.criteria import find_criterion
@@ -28,9 +29,11 @@ from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import ConfigError
 from kselect.learners import LEARNERS
 from kselect.selection.compare import CriteriaComparison, compare
+from kselect.selection.contenders import Contender, FailedContender, contend
 from kselect.selection.families import Rows
 from kselect.selection.own_data import OwnData
 from kselect.selection.request import Request
+from kselect.selection.row_rules import RowRules
 
 USUAL = "5-CV,10-CV,ELOO,GCV,5-KS,BR"
 EPILOG = """\b
@@ -38,6 +41,7 @@ Examples:
   kselect select my.csv --target price
   kselect select my.csv --drop id --categorical zip --missing drop
   kselect select my.csv --compare
+  kselect select my.csv --compare 5-CV --contenders
   kselect select my.svm.bz2 --learner krr --criterion ELOO --tau 2^-4:2^10 --lam 10^-6:10^0
   kselect select my.csv --learner smooth-hinge --tau 2^-15:2^15 --lam 2^-15:2^15:2
   kselect select my.csv --kernel ard --criterion FLKL --plot relevances.png
@@ -62,9 +66,19 @@ A GRID is 0.5,1,2 or 2^-6:2^8 (every power) or 2^-15:2^15:2 (every second) or 1e
     flag_value=USUAL,
     help=f"Compare criteria with an outer cross-validation. [without CRITERIA: {USUAL}]",
 )
+@click.option(
+    "--contenders",
+    is_flag=True,
+    help="With --compare: also linear models, SVC or SVR, random forest and gradient boosting.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def select_command(
-    file: Path, plot: Path | None, as_json: bool, compare: str | None, **flags: Any
+    file: Path,
+    plot: Path | None,
+    as_json: bool,
+    compare: str | None,
+    contenders: bool,
+    **flags: Any,
 ) -> None:
     """Choose the kernel and the ridge for the rows of FILE.
 
@@ -72,8 +86,10 @@ def select_command(
     (.gz, .bz2, .xz, .zip); - is the standard input.
     """
     if compare:
-        click.echo(compare_criteria(file, compare, flags, as_json))
+        click.echo(compare_criteria(file, compare, flags, as_json, contenders))
         return
+    if contenders:
+        raise ConfigError("--contenders sets other learners next to criteria: add --compare")
     flags["search"] = search_flag(flags, plot, as_json)
     if plot:
         from kselect.selection.surface import check_plot
@@ -90,8 +106,10 @@ def select_command(
 # --- comparing criteria -------------------------------------------------------------------------------
 
 
-def compare_criteria(file: Path, labels: str, flags: Mapping[str, Any], as_json: bool) -> str:
-    """Return the comparison as a table, or as a JSON object."""
+def compare_criteria(
+    file: Path, labels: str, flags: Mapping[str, Any], as_json: bool, contenders: bool
+) -> str:
+    """Return the comparison as a table, or as a JSON object, with other learners if asked for."""
     if flags["folds"] is not None:
         raise ConfigError("--compare draws its own folds: leave out --folds")
     if flags["backend"] == "dask":
@@ -105,6 +123,10 @@ def compare_criteria(file: Path, labels: str, flags: Mapping[str, Any], as_json:
     if flags["test_file"] is not None:
         raise ConfigError("--compare scores on outer folds: leave out --test")
     check_row_flags(flags)
+    if contenders and (flags["weights"] is not None or flags["class_weight"] is not None):
+        raise ConfigError(
+            "--contenders are learners of equal rows: leave out --weights and --class-weight"
+        )
     data = read_file(file, flags)
     rules = rules_of(flags, data)
     asked = list(flags_per_criterion(labels, flags, len(data.X)))
@@ -120,11 +142,17 @@ def compare_criteria(file: Path, labels: str, flags: Mapping[str, Any], as_json:
     requests = [request_for(one, data.rows) for one in asked]
     methods = [r.method for r in requests]
     found = compare(data, partial(request_for, asked[0]), methods, rules)
+    ours = found.criteria[0]
+    others: Sequence[Contender | FailedContender] = ()
+    if contenders:
+        given = ours.decisions, found.outer, flags["seed"], flags["n_jobs"]
+        others = contend(data, *given, rules.hold_out)
     if as_json:
-        return json.dumps({"rows": dict(rules.facts), **comparison_object(found, data)})
-    lines = list(comparison_lines(found, data, requests[0]))
-    about = len(data_lines(data))
-    return "\n".join([*lines[:about], *(f"  {t}" for t in rule_lines(rules.facts)), *lines[about:]])
+        more = {"contenders": contender_objects(others)} if contenders else {}
+        own = comparison_object(found, data)
+        return json.dumps({"rows": dict(rules.facts), **own, **more})
+    lines = [*comparison_lines(found, data, requests[0], rules)]
+    return "\n".join([*lines, "", *contender_lines(others, ours)] if contenders else lines)
 
 
 def flags_per_criterion(labels: str, flags: Mapping[str, Any], n: int) -> Iterator[dict[str, Any]]:
@@ -145,13 +173,16 @@ def flags_per_criterion(labels: str, flags: Mapping[str, Any], n: int) -> Iterat
         yield asked
 
 
-def comparison_lines(found: CriteriaComparison, data: OwnData, request: Request) -> Iterator[str]:
+def comparison_lines(
+    found: CriteriaComparison, data: OwnData, request: Request, rules: RowRules
+) -> Iterator[str]:
     """Yield the lines of the table."""
     yield from data_lines(data)
+    yield from (f"  {text}" for text in rule_lines(rules.facts))
     yield f"{request.learner.name}, {kernel_words(request)}"
     yield ""
     quality = found.criteria[0].quality
-    measure = f"{quality.measure} ({found.outer} outer folds)"
+    measure = f"{quality.measure} ({len(found.outer.members)} outer folds)"
     table = [("criterion", "choice", "score", measure, "seconds")]
     for line in found.criteria:
         point, quality = line.best.point, line.quality

@@ -172,18 +172,24 @@ def memoised(method: M) -> M:
     return cast(M, cached)
 
 
+def nothing() -> None:
+    """Prepare nothing."""
+
+
 @dataclass(frozen=True)
 class Learner(Part):
     """A registered learner.
 
     ``low_rank`` makes its paths from the columns of an approximated kernel. ``loss`` is the learner's own,
     which cross-validation averages by default. ``weighted`` says whether its paths use the weights of a problem.
+    ``prepare`` does what its paths would do once per machine; call it before anything is timed.
     """
 
     tasks: frozenset[str]
     low_rank: Callable[..., Path] | None
     loss: Loss = "squared"
     weighted: bool = False
+    prepare: Callable[[], None] = nothing
 
     def path(self, problem: Problem, **params: Any) -> Path:
         """Return the path of a problem."""
@@ -240,17 +246,18 @@ def learner(
     low_rank: Callable[..., Path] | None = None,
     loss: Loss = "squared",
     weighted: bool = False,
+    prepare: Callable[[], None] = nothing,
 ) -> Callable[[F], F]:
     """Register ``function(problem, *, parameter=default...) -> its class of paths`` as a learner.
 
     The annotation of the result tells which protocols the paths offer. ``low_rank`` is the same for the columns
     of an approximated kernel, or a partial class of paths; a learner without it refuses them. ``weighted`` says
-    that its paths use the weights of a problem.
+    that its paths use the weights of a problem. ``prepare`` does what is done once per machine, such as compiling.
     """
 
     def register(function: F) -> F:
         parameters = read_parameters(function)
-        found = Learner(name, function, paper, parameters, tasks, low_rank, loss, weighted)
+        found = Learner(name, function, paper, parameters, tasks, low_rank, loss, weighted, prepare)
         LEARNERS.add(name, found)
         return function
 

@@ -133,11 +133,11 @@ class TridiagonalFactor(KernelFactor):
         """Return ``diag(G)``, the column sums of squares of W, for every ridge, (n_ridges, n)."""
         if not self.answers(gammas):
             return self.spectral.diagonal(gammas)
-        from kselect.numerics.bidiagonal import column_squares
+        from kselect.numerics.bidiagonal import STRIP, column_squares
 
         D, below = (np.array(each) for each in zip(*self.factors(gammas), strict=True))
         out = np.empty((len(gammas), self.n))
-        column_squares(self.across, below, 1.0 / D, out)
+        column_squares(self.across, below, 1.0 / D, out, np.empty((len(gammas), STRIP)))
         return out
 
     def blocks(self, F: Index, gammas: Array) -> Iterator[Array]:
@@ -153,9 +153,9 @@ class TridiagonalFactor(KernelFactor):
         from kselect.numerics.bidiagonal import half_solve
 
         across = self.across.take(rows, 1)
-        W = np.empty_like(across)
+        W, row = np.empty_like(across), np.empty(len(rows))
         for gamma, (D, below) in zip(gammas.tolist(), self.factors(gammas), strict=True):
-            half_solve(across, below, np.sqrt(gamma / D), W)
+            half_solve(across, below, np.sqrt(gamma / D), W, row)
             yield W
 
     def stack(self, folds: Index, gammas: Array) -> Array:

@@ -12,6 +12,7 @@ from functools import partial
 
 from kselect.core.experiment import Experiment
 from kselect.core.job import Job, Jobs, Trial
+from kselect.learners import LEARNERS
 from kselect.plan import Plan, still_pending
 from kselect.run.locks import FolderLocks
 from kselect.run.progress import Progress
@@ -168,9 +169,22 @@ def run_plan(
     """Run the trials of a plan and return the number of jobs with a failed record."""
     cost = partial(plan.cost, experiment)
     total = sum(map(cost, plan.trials))
+    for name in learners_of(experiment, plan):
+        LEARNERS.find(name).prepare()
     with closing(Progress(len(plan.trials), total, options.quiet)) as progress:
         bare = replace(experiment, figures=())  # workers need no figures
         run = Run(bare, store, environment, options, executor_of, progress, cost, locks)
         run.waiting.extend(plan.trials)
         run.work()
     return run.failed
+
+
+def learners_of(experiment: Experiment, plan: Plan) -> set[str]:
+    """Return the names of the learners that the trials of a plan train or score."""
+    names = set()
+    for trial in plan.trials:
+        task = experiment.info(trial.dataset).task
+        names.add(dict(experiment.learners)[task].name)
+        scored = (dict(method.scored_by).get(task) for method in trial.methods)
+        names |= {choice.name for choice in scored if choice}
+    return names

@@ -48,13 +48,15 @@ RequestFor = Callable[[Rows], Request]
 class ComparedCriterion:
     """One criterion: its choice on all rows, the seconds spent on it only, and its quality on outer folds.
 
-    ``members`` is the number of fits that are averaged.
+    ``members`` is the number of fits that are averaged. ``decisions`` (q, tested) are the predictions of each outer
+    test row without its outer fold.
     """
 
     method: Method
     best: BestPoint
     seconds: float
     quality: Quality
+    decisions: Array
     members: int
     edges: tuple[str, ...]
 
@@ -65,7 +67,7 @@ class CriteriaComparison:
 
     criteria: tuple[ComparedCriterion, ...]
     shared: float
-    outer: int
+    outer: Folds | Splits
 
 
 def compare(
@@ -89,12 +91,12 @@ def compare(
     given = target.values, target.task, outer, request.weights
     criteria = (
         ComparedCriterion(
-            *(m, chosen[m].best, seconds[m], quality_of(f, *given)),
+            *(m, chosen[m].best, seconds[m], quality_of(f, *given), f),
             *(len(chosen[m].members), tuple(chosen[m].edges)),
         )
         for m, f in zip(methods, decisions, strict=True)
     )
-    return CriteriaComparison(tuple(criteria), shared, len(outer.members))
+    return CriteriaComparison(tuple(criteria), shared, outer)
 
 
 def search_all(

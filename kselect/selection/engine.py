@@ -65,6 +65,7 @@ def select(
             raise ConfigError(f"{request.method.label} needs folds: draw them with make_folds")
         return folds
 
+    LEARNERS[request.learner.name].prepare()
     with blas().limit(limits=1):  # one BLAS thread for each of our own threads
         context = training_context(X, targets, request, given)
         check_scorer(context, request.method)

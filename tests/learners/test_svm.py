@@ -62,7 +62,7 @@ def folds_of(n: int, k: int, seed: int = 3) -> Folds:
     return numbered(np.random.default_rng(seed), n, k, False)
 
 
-def nowhere(q: object, Cs: object, at: int, *_: object) -> int:
+def nowhere(q: object, space: object, Cs: object, at: int, *_: object) -> int:
     """Replace the compiled path by one that stops where it starts."""
     return at
 
@@ -275,7 +275,7 @@ def test_coefficients_that_rounding_hides_on_the_way() -> None:
 def test_an_iteration_limit_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error names the kernel and C."""
     monkeypatch.setattr(ladder, "stride", nowhere)
-    monkeypatch.setattr(smo_fallback, "VIOLATIONS", ())
+    monkeypatch.setattr(smo_fallback, "search_down", lambda *_: np.nan)
     with pytest.raises(TrialError, match=r"iteration limit: gaussian tau=0.25 C="):
         svm(problem("noise", Gaussian(0.25))).decision()
 

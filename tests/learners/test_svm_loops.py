@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -16,7 +15,7 @@ import pytest
 
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
-from kselect.learners.svm import compilation, compiled, ladder, smo_fallback, working_set
+from kselect.learners.svm import compilation, ladder, smo_fallback, working_set
 from kselect.learners.svm.active_set import follow_path
 from kselect.learners.svm.bias_interval import statuses
 from kselect.learners.svm.free_rows import (
@@ -43,8 +42,17 @@ from kselect.learners.svm.quadratic import (
     subtract,
     wrongs,
 )
-from kselect.learners.svm.stride import search, stride
-from kselect.learners.svm.working_set import descend, gather, pairs, singles
+from kselect.learners.svm.stride import search, space_for, stride
+from kselect.learners.svm.working_set import (
+    ROWS,
+    WorkingSet,
+    descend,
+    gather,
+    no_working_set,
+    pairs,
+    singles,
+)
+from kselect.numerics import compiled
 from kselect.numerics.linalg import Array
 
 N = 150
@@ -134,7 +142,7 @@ def test_rows_subtracted_one_by_one_and_by_a_product(count: int) -> None:
 def climbed(q: BoxQP, Cs: Array) -> tuple[Array, Array, Array]:
     """Return beta, bias and slack at every C."""
     beta, bias, slack = np.zeros((len(Cs), N)), np.zeros(len(Cs)), np.zeros((len(Cs), N))
-    assert stride(q, Cs, 0, np.zeros(N), beta, bias, slack) == len(Cs)
+    assert stride(q, space_for(N), Cs, 0, np.zeros(N), beta, bias, slack) == len(Cs)
     return beta, bias, slack
 
 
@@ -158,7 +166,9 @@ def test_following_the_path_ends_at_the_same_solution(tau: float, bias: bool) ->
         if not (status == 0).any():
             continue
         x, free = beta[k].copy(), no_free_rows(N)
-        b = follow_path(q, free, status, x, h, float(biases[k]), CS[k], CS[k + 1], 1000)
+        b = follow_path(
+            q, free, status, x, h, float(biases[k]), CS[k], CS[k + 1], 1000, np.empty((5, N))
+        )
         allowed = 10 * allowance(q, x, CS[k + 1])
         assert residual(status, h, b) <= allowed
         assert wrongs(q, status, x, h, b, CS[k + 1], allowed) == 0
@@ -172,8 +182,17 @@ def test_too_many_events_give_nan() -> None:
     q = made(1.0)
     beta, biases, _ = climbed(q, CS)
     status, h = at(q, beta[0], CS[0])
-    b = follow_path(q, no_free_rows(N), status, beta[0], h, float(biases[0]), CS[0], CS[-1], 3)
+    first = beta[0], h, float(biases[0])
+    b = follow_path(q, no_free_rows(N), status, *first, CS[0], CS[-1], 3, np.empty((5, N)))
     assert np.isnan(b)
+
+
+def whole(q: BoxQP, C: float) -> WorkingSet:
+    """Return a working set of all rows, at zero."""
+    block = no_working_set(N)
+    block.sizes[ROWS], block.W[:] = N, np.arange(N)
+    gather(q, block, np.zeros(N), q.target.copy(), C, 1e-12)
+    return block
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -181,8 +200,7 @@ def test_a_block_is_brought_to_its_optimum(bias: bool) -> None:
     """With all rows in one working set, the descent from zero finds the ladder's solution."""
     q, C = made(2.0**4, bias), 1.0
     expected = climbed(q, np.array([C]))[2][0]
-    beta, h = np.zeros(N), q.target.copy()
-    block = gather(q, np.arange(N), beta, h, C, 1e-12)
+    block = whole(q, C)
     for _ in range(10):
         descend(q, block, 1e-10)
     status, found = at(q, block.beta[:N].copy(), C)
@@ -197,8 +215,7 @@ def test_steps_within_a_block_end_near_its_optimum(bias: bool) -> None:
     """Pairs (with a bias) or single rows reach the optimum, and stop at once there."""
     q, C = made(2.0**-4, bias), 1.0
     expected = climbed(q, np.array([C]))[2][0]
-    beta, h = np.zeros(N), q.target.copy()
-    block, steps = gather(q, np.arange(N), beta, h, C, 1e-12), pairs if bias else singles
+    block, steps = whole(q, C), pairs if bias else singles
     assert 0 < steps(block, 1e-9, 100_000) < 100_000
     assert steps(block, 1e-9, 100_000) == 0
     status, found = at(q, block.beta[:N].copy(), C)
@@ -211,7 +228,7 @@ def test_a_search_from_zero(bias: bool) -> None:
     """For K near I most rows are free, no status is wrong and free slacks are zero."""
     q, C = made(2.0**-9, bias), 2.0
     status, beta, h = np.zeros(N, np.int8), np.zeros(N), q.target.copy()
-    b = search(q, no_free_rows(N), status, beta, h, C, 10 * N)
+    b = search(q, space_for(N), status, beta, h, C, 10 * N)
     allowed = allowance(q, beta, C)
     assert (status == 0).sum() > 0.8 * N
     assert wrongs(q, status, beta, h, b, C, allowed) == 0
@@ -256,11 +273,17 @@ def test_many_free_rows_are_searched_in_small_blocks(monkeypatch: pytest.MonkeyP
     """Beyond a limit, the working set holds only violating rows."""
     q = made(1.0)
     beta, h = 0.5 * (q.low + q.high), np.random.default_rng(0).normal(size=N)
-    choose = working_set.choose.py_func  # type: ignore[attr-defined]
-    assert len(choose(q, beta, h, 1.0, h.max(), h.min())) == N
+
+    def chosen() -> list[int]:
+        block = no_working_set(N)
+        bounds = h.max(), h.min()
+        working_set.choose.py_func(q, block, beta, h, 1.0, *bounds)  # type: ignore[attr-defined]
+        return block.W[: block.sizes[ROWS]].tolist()
+
+    assert len(chosen()) == N
     monkeypatch.setattr(working_set, "MOST_FREE", 10)
     monkeypatch.setattr(working_set, "SIDE", 8)
-    few = choose(q, beta, h, 1.0, h.max(), h.min())
+    few = chosen()
     assert h.argmax() in few
     assert h.argmin() in few
     assert len(few) <= 4 * 8
@@ -279,11 +302,11 @@ def test_equal_rows_are_found() -> None:
 
 def test_the_stamp_covers_all_sources() -> None:
     """A change of any module recompiles every function."""
-    kept = compiled.compiled(newton.py_func)  # type: ignore[attr-defined]
-    folder = Path(compiled.__file__).parent
-    sources = b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))
-    assert hashlib.sha256(sources).hexdigest() == compiled.STAMP
-    assert kept._cache._cache_file._source_stamp == compiled.STAMP  # type: ignore[attr-defined]
+    kept = compiled.with_cache(newton.py_func, wrapped=False)  # type: ignore[attr-defined]
+    folder = Path(ladder.__file__).parent
+    sources = [*sorted(folder.glob("*.py")), Path(compiled.__file__)]
+    expected = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+    assert kept._cache._cache_file._source_stamp == expected  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -293,7 +316,7 @@ def test_the_fallback_finds_the_solutions_of_the_path(tau: float, bias: bool) ->
     q = made(tau, bias)
     _, _, slack = climbed(q, CS)
     for k, C in enumerate(CS.tolist()):
-        beta, b, found = smo_fallback.solve_by_smo(q, C, np.zeros(N), "test")
+        beta, b, found = smo_fallback.solve_by_smo(q, space_for(N), C, np.zeros(N), "test")
         status, _ = at(q, beta, C)
         assert wrongs(q, status, beta, found, 0.0, C, 2 * allowance(q, beta, C)) == 0
         if (status == 0).any():
@@ -306,8 +329,10 @@ def test_steps_finish_where_active_sets_do_not(monkeypatch: pytest.MonkeyPatch) 
     q, C = made(2.0**-1), 1.0
     expected = climbed(q, np.array([C]))[2][0]
     monkeypatch.setattr(smo_fallback, "flip_until_right", lambda *_: np.nan)
+    interpreted = smo_fallback.search_down.py_func  # type: ignore[attr-defined]
+    monkeypatch.setattr(smo_fallback, "search_down", interpreted)
     np.testing.assert_allclose(
-        smo_fallback.solve_by_smo(q, C, np.zeros(N), "test")[2], expected, atol=1e-6
+        smo_fallback.solve_by_smo(q, space_for(N), C, np.zeros(N), "test")[2], expected, atol=1e-6
     )
 
 
@@ -316,8 +341,11 @@ def test_a_row_within_rounding_of_an_end_is_not_free(C: float) -> None:
     """For a large C one rounding of C exceeds the looseness; a free row would lose its slack."""
     q = made(1.0)._replace(inverse_diagonal=np.full(N, 1e-3))
     ends = C * (q.low + q.high)
-    np.testing.assert_array_equal(statuses(q, C, np.nextafter(ends, 0.0)), np.sign(ends))
-    assert (statuses(q, C, 0.5 * ends) == 0).all()
+    status = np.empty(N, np.int8)
+    statuses(q, C, np.nextafter(ends, 0.0), status)
+    np.testing.assert_array_equal(status, np.sign(ends))
+    statuses(q, C, 0.5 * ends, status)
+    assert (status == 0).all()
 
 
 def test_a_private_folder_holds_the_code_if_no_other_can(
@@ -335,7 +363,7 @@ def test_a_private_folder_holds_the_code_if_no_other_can(
     compiled.private_folder.cache_clear()
     assert compiled.private_folder() == shared
     before = numba.config.CACHE_DIR
-    kept = compiled.compiled(newton.py_func)  # type: ignore[attr-defined]
+    kept = compiled.with_cache(newton.py_func, wrapped=False)  # type: ignore[attr-defined]
     assert shared in Path(kept._cache.cache_path).parents  # type: ignore[attr-defined]
     assert before == numba.config.CACHE_DIR
     # Others can write there: their code is not loaded.
@@ -351,19 +379,17 @@ def test_one_process_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     terminal = io.StringIO()
     terminal.isatty = lambda: True  # type: ignore[method-assign]
     monkeypatch.setattr(compilation, "compile_loops", lambda: done.append(1))
-    monkeypatch.setattr(
-        compilation, "stride", SimpleNamespace(_cache=SimpleNamespace(cache_path=tmp_path))
-    )
+    monkeypatch.setattr(compilation, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr("sys.stderr", terminal)
     for _ in range(2):
         compilation.ensure_compiled.__wrapped__()
     assert (done, terminal.getvalue()) == ([1], f"{compilation.NOTE}\n")
-    monkeypatch.setattr(compilation, "STAMP", "of other sources")
+    monkeypatch.setattr(compilation, "stamp", lambda _: "of other sources")
     terminal.isatty = lambda: False  # type: ignore[method-assign]
     compilation.ensure_compiled.__wrapped__()
     assert (done, terminal.getvalue().count("\n")) == ([1, 1], 1)
     # While another process compiles, this one waits, and finds the loops compiled.
-    monkeypatch.setattr(compilation, "STAMP", "of a third version")
+    monkeypatch.setattr(compilation, "stamp", lambda _: "of a third version")
     script = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, 2); print(flush=True); input()"
     command = [sys.executable, "-c", script, str(tmp_path / "svm.lock")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kselect.numerics import lapack
-from kselect.numerics.bidiagonal import column_squares, half_solve
+from kselect.numerics.bidiagonal import STRIP, column_squares, half_solve
 from kselect.numerics.linalg import Array
 
 N = 70
@@ -86,10 +86,10 @@ def test_the_tridiagonal_form(n: int) -> None:
     assert not failed
     close(lapack.dpttrs(D, below, b), np.linalg.solve(T, b))
     W, across = np.empty((n, n)), np.ascontiguousarray(Q.T)
-    half_solve(across, below, 1.0 / np.sqrt(D), W)
+    half_solve(across, below, 1.0 / np.sqrt(D), W, np.empty(n))
     close(W.T @ W, np.linalg.inv(A))
     out = np.empty((1, n))
-    column_squares(across, below[None], 1.0 / D[None], out)
+    column_squares(across, below[None], 1.0 / D[None], out, np.empty((1, STRIP)))
     close(out[0], np.diagonal(np.linalg.inv(A)))
 
 
@@ -97,7 +97,7 @@ def test_strips_of_columns_do_not_touch() -> None:
     """More columns than a strip holds."""
     B, below = RNG.normal(size=(4, 600)), RNG.normal(size=(2, 3))
     weight, out = RNG.uniform(1.0, 2.0, size=(2, 4)), np.empty((2, 600))
-    column_squares(B, below, weight, out)
+    column_squares(B, below, weight, out, np.empty((2, STRIP)))
     for i in range(2):
         inverse = np.linalg.inv(np.eye(4) + np.diag(below[i], -1))
         close(out[i], (weight[i][:, None] * np.square(inverse @ B)).sum(axis=0))

@@ -20,6 +20,7 @@ from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Polynomial
 from kselect.learners.svm import ladder, smo_fallback
 from kselect.learners.svm.quadratic import BoxQP
+from kselect.learners.svm.stride import Space
 from kselect.numerics.linalg import Array
 from kselect.run import trial as trial_module
 from kselect.run.trial import run_trial
@@ -77,7 +78,7 @@ def noise() -> tuple[Array, Array]:
     return rng.uniform(-1, 1, size=(60, 3)), rng.choice([-1.0, 1.0], size=60)
 
 
-def stopped(q: BoxQP, Cs: Array, at: int, *places: Array) -> int:
+def stopped(q: BoxQP, space: Space, Cs: Array, at: int, *places: Array) -> int:
     """Replace the compiled path by one that finds nothing, so that the fallback solves each C."""
     return at
 
@@ -98,7 +99,7 @@ def test_an_iteration_limit_everywhere_is_a_failure(
 ) -> None:
     """The failure names the kernel and C."""
     monkeypatch.setattr(ladder, "stride", stopped)
-    monkeypatch.setattr(smo_fallback, "VIOLATIONS", ())
+    monkeypatch.setattr(smo_fallback, "search_down", lambda *_: np.nan)
     records = run("heart", *noise(), (Gaussian(1.0),), LARGE)
     assert {r.status for r in records} == {"failed"}
     assert all("iteration limit: gaussian tau=1 C=" in r.reason for r in records)
@@ -108,10 +109,12 @@ def test_an_iteration_limit_excludes_its_kernel(run: Run, monkeypatch: pytest.Mo
     """The kernel is excluded by name, and another is chosen."""
     solve_by_smo = ladder.solve_by_smo
 
-    def limited(q: BoxQP, C: float, start: Array, name: str) -> tuple[Array, float, Array]:
+    def limited(
+        q: BoxQP, space: Space, C: float, start: Array, name: str
+    ) -> tuple[Array, float, Array]:
         if "tau=1" in name:
             raise TrialError(f"the SVM's solver reached its iteration limit: {name}")
-        return solve_by_smo(q, C, start, name)
+        return solve_by_smo(q, space, C, start, name)
 
     monkeypatch.setattr(ladder, "stride", stopped)
     monkeypatch.setattr(ladder, "solve_by_smo", limited)

@@ -78,7 +78,7 @@ def test_each_criterion_chooses_independently(tmp_path: Path) -> None:
             decisions = np.array([fit.decision(0, K) for fit in part.best.fits])
             right += int((decisions.argmax(axis=0) == targets[:, F].argmax(axis=0)).sum())
         assert line.quality.value == pytest.approx(right / 50)
-    assert found.outer == 5
+    assert len(found.outer.members) == 5
 
 
 def leaks(folder: Path, ask: RequestFor = lambda _: request()) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from kselect.learners.svm.compiled import compiled
 from kselect.learners.svm.free_rows import ALL, FreeRows, find_free, newton
 from kselect.learners.svm.quadratic import (
     TOLERANCE,
@@ -20,8 +19,10 @@ from kselect.learners.svm.quadratic import (
     refresh,
     residual,
     subtract,
+    total,
     wrongs,
 )
+from kselect.numerics.compiled import RowMajor, compiled, inner
 from kselect.numerics.linalg import Array
 
 # The largest number of Newton steps with flips. They continue only while the number of wrong rows falls to at most
@@ -32,13 +33,13 @@ STEPS, SLOWEST, FEW = 20, 0.6, 1.0 / 16.0
 REFINEMENTS, EXACT = 8, 0.1
 
 
-@compiled
-def advance(q: BoxQP, free: FreeRows, beta: Array, h: Array, right: Array) -> float:
+@inner
+def advance(q: BoxQP, free: FreeRows, beta: Array, h: Array) -> float:
     """Move the free rows to the optimum for the current statuses and return b."""
-    f = free.sizes[ALL]
+    f, right = free.sizes[ALL], free.right
     for a in range(f):
         right[a] = h[free.F[a]]
-    b = newton(q, free, right, beta.sum())
+    b = newton(q, free, right, total(beta))
     for a in range(f):
         beta[free.F[a]] += right[a]
     subtract(q, free.F, right, f, h)
@@ -53,11 +54,10 @@ def flip_until_right(
 
     ``wrong`` is the number of wrong statuses at the start, or an upper bound on it.
     """
-    right = np.empty(2 * len(h))
     for _ in range(STEPS):
         if not find_free(q, free, status) or free.sizes[ALL] == 0:
             return np.nan
-        b = advance(q, free, beta, h, right)
+        b = advance(q, free, beta, h)
         before = wrong
         wrong = flip(q, status, beta, h, b, C, allowance(q, beta, C))
         if wrong == 0:
@@ -75,19 +75,18 @@ def refine(
 
     ``free`` must have been found from the same statuses.
     """
-    right = np.empty(2 * len(h))
     for left in range(REFINEMENTS, -1, -1):
         refresh(q, beta, h)
         allowed = allowance(q, beta, C)
         if free.sizes[ALL] == 0:
             break
         off = residual(status, h, b)
-        even = not q.bias or abs(beta.sum()) <= EXACT * TOLERANCE * C
+        even = not q.bias or abs(total(beta)) <= EXACT * TOLERANCE * C
         if (off <= EXACT * allowed and even) or (left == 0 and off <= allowed):
             break
         if left == 0:
             return np.nan
-        b = advance(q, free, beta, h, right)
+        b = advance(q, free, beta, h)
     return b if wrongs(q, status, beta, h, b, C, allowed) == 0 else np.nan
 
 
@@ -103,15 +102,17 @@ def origin(
     load: Array,
 ) -> float:
     """Return b_0 for the statuses of a solution; write beta_0 into ``beta_0`` and ``K beta_0`` into ``load``."""
-    f, right = free.sizes[ALL], np.empty(2 * len(beta))
+    f, right, n = free.sizes[ALL], free.right, len(beta)
     at_ends, nonzero = 0, False
     for t in range(len(status)):
         at_ends += (status[t] == 1 or status[t] == -1) and beta[t] != 0.0
     if at_ends == 0:
         # The solution is the same for every larger C.
-        beta_0[:], load[:] = beta, q.target - h
+        for t in range(n):
+            beta_0[t], load[t] = beta[t], q.target[t] - h[t]
         return b
-    beta_0[:], load[:] = 0.0, 0.0
+    for t in range(n):
+        beta_0[t] = load[t] = 0.0
     for a in range(f):
         right[a] = q.target[free.F[a]]
         nonzero = nonzero or right[a] != 0.0
@@ -120,14 +121,13 @@ def origin(
         return 0.0
     b_0 = newton(q, free, right, 0.0)
     for a in range(f):
-        beta_0[free.F[a]] = -right[a]
+        beta_0[free.F[a]] = right[a]
         right[a] = -right[a]
     subtract(q, free.F, right, f, load)
-    beta_0[:] = -beta_0
     return b_0
 
 
-@compiled
+@inner
 def first_event(
     q: BoxQP, status: Status, beta: Array, slack: Array, rates: Array, falls: Array, C: float
 ) -> tuple[float, int, int]:
@@ -166,11 +166,14 @@ def follow_path(
     C: float,
     to: float,
     most: int,
+    room: RowMajor,
 ) -> float:
-    """Move the solution at C to a larger C in place; return b, or NaN after ``most`` changes of a status."""
+    """Move the solution at C to a larger C in place; return b, or NaN after ``most`` changes of a status.
+
+    ``room`` (5, n) is memory for derivatives.
+    """
     n = len(h)
-    beta_0, load, rates, falls = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    slack = np.empty(n)
+    beta_0, load, rates, falls, slack = room[0], room[1], room[2], room[3], room[4]
     for _ in range(most):
         if not find_free(q, free, status):
             return np.nan

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import isinf, isnan
+
 import numpy as np
 
-from kselect.learners.svm.compiled import compiled
 from kselect.learners.svm.quadratic import EPS, TOLERANCE, BoxQP, Status, ends, looseness
+from kselect.numerics.compiled import compiled, inner
 from kselect.numerics.linalg import Array
 
 # A sum is better than a difference from y if its terms are at most this; within so many roundings of them it is 0.
@@ -20,12 +22,12 @@ def middle(q: BoxQP, beta: Array, h: Array, C: float) -> float:
     if not q.bias:
         return 0.0
     top, bottom = ends(q, beta, h, C)
-    if np.isinf(top) or np.isinf(bottom):
-        return float(bottom if np.isinf(top) else top)
+    if isinf(top) or isinf(bottom):
+        return float(bottom if isinf(top) else top)
     return 0.5 * (top + bottom)
 
 
-@compiled
+@inner
 def fix_signs(status: Status, slack: Array) -> None:
     """Set the slack to 0 in free rows and to the sign that optimality requires in others, except held-out rows.
 
@@ -42,9 +44,8 @@ def fix_signs(status: Status, slack: Array) -> None:
 
 
 @compiled
-def statuses(q: BoxQP, C: float, beta: Array) -> Status:
-    """Return the status of each row; a row is free if it is off the ends of its box by more than rounding."""
-    status = np.zeros(len(beta), np.int8)
+def statuses(q: BoxQP, C: float, beta: Array, status: Status) -> None:
+    """Write the status of each row; a row is free if it is off the ends of its box by more than rounding."""
     for t in range(len(beta)):
         low, high = C * q.low[t], C * q.high[t]
         # An end of the box is rounded, too: for large C by more than the looseness.
@@ -55,10 +56,11 @@ def statuses(q: BoxQP, C: float, beta: Array) -> Status:
             status[t] = -1
         elif beta[t] >= high - loose:
             status[t] = 1
-    return status
+        else:
+            status[t] = 0
 
 
-@compiled
+@inner
 def correction(status: Status, slack: Array, bias: float) -> float:
     """Return what to add to the bias to reach the middle of its interval; 0 if a row is free.
 
@@ -72,26 +74,23 @@ def correction(status: Status, slack: Array, bias: float) -> float:
             least = max(least, slack[t])
         elif status[t] == 1:
             most = min(most, slack[t])
-    if np.isinf(least) or np.isinf(most):
+    if isinf(least) or isinf(most):
         return float(min(max(-bias, least), most))
     return 0.5 * (least + most)
 
 
-@compiled
-def other_terms(q: BoxQP, beta: Array, kappa: float) -> tuple[Array, Array]:
-    """Return ``(K - kappa I) beta``, and the sums of the absolute values of its terms."""
-    n = len(beta)
-    value, size = np.zeros(n), np.zeros(n)
-    for t in range(n):
-        row = q.K[t]
-        for s in range(n):
+@inner
+def other_terms(q: BoxQP, beta: Array, kappa: float, value: Array, size: Array) -> None:
+    """Write ``(K - kappa I) beta``, and the sums of the absolute values of its terms."""
+    for t in range(len(beta)):
+        row, value[t], size[t] = q.K[t], 0.0, 0.0
+        for s in range(len(beta)):
             term = (row[s] - kappa if s == t else row[s]) * beta[s]
             value[t] += term
             size[t] += abs(term)
-    return value, size
 
 
-@compiled
+@inner
 def end_row(status: Status, own: Array, value: Array, side: int) -> int:
     """Return the row whose ``own - value`` is largest (side -1) or smallest (1) of that status, or -1."""
     best = -1
@@ -115,33 +114,44 @@ def tiny_bias(q: BoxQP, C: float, status: Status, value: Array, size: Array, kap
     Near ``K = I`` the first two terms are whole multiples of 1 and C, which cancel exactly in balanced classes.
     A sum within a few roundings of its terms is 0.
     """
-    own, bound = q.target + q.shift, 0.0
+    own, bound, count = q.numbers[2], 0.0, 0
     for t in range(len(status)):
+        own[t] = q.target[t] + q.shift
         if status[t] == -1 or status[t] == 1:
             end = C * (q.low[t] if status[t] == -1 else q.high[t])
             own[t] -= kappa * end
             bound += end
-    rows, whole = np.flatnonzero(status == 0), kappa * bound
-    if len(rows) == 0:
-        rows, whole = np.array([end_row(status, own, value, side) for side in (-1, 1)]), 0.0
-        if rows.min() < 0:
+        elif status[t] == 0:
+            q.rows[count] = t
+            count += 1
+    whole = kappa * bound
+    if count == 0:
+        lower, upper = end_row(status, own, value, -1), end_row(status, own, value, 1)
+        if lower < 0 or upper < 0:
             return np.nan
-    whole += own[rows].sum()
-    small, terms = value[rows].sum(), abs(whole) + size[rows].sum()
-    if terms > SMALL * len(rows):
+        q.rows[0], q.rows[1], count, whole = lower, upper, 2, 0.0
+    added = small = sizes = 0.0
+    for a in range(count):
+        t = q.rows[a]
+        added, small, sizes = added + own[t], small + value[t], sizes + size[t]
+    whole += added
+    terms = abs(whole) + sizes
+    if terms > SMALL * count:
         return np.nan
-    return 0.0 if abs(whole - small) <= ZERO * EPS * terms else (whole - small) / len(rows)
+    return 0.0 if abs(whole - small) <= ZERO * EPS * terms else (whole - small) / count
 
 
 @compiled
-def settle(q: BoxQP, C: float, beta: Array, slack: Array, bias: float, decision: Array) -> float:
-    """Correct the slack in place, write the decision values and return the corrected bias.
+def settle(
+    q: BoxQP, C: float, beta: Array, status: Status, slack: Array, bias: float, decision: Array
+) -> float:
+    """Correct the slack in place, write statuses and decision values, and return the corrected bias.
 
     The bias belongs to the shifted labels, the corrected one to the labels. If the latter is within the tolerance,
     it is computed again, with the decision values of held-out rows: near ``K = I`` the rounding error of y would
     choose their signs.
     """
-    status = statuses(q, C, beta)
+    statuses(q, C, beta, status)
     off = correction(status, slack, bias + q.shift) if q.bias else 0.0
     b = bias + off + q.shift
     for t in range(len(slack)):
@@ -151,9 +161,10 @@ def settle(q: BoxQP, C: float, beta: Array, slack: Array, bias: float, decision:
         decision[t] = q.target[t] + q.shift - slack[t]
     if q.bias and abs(b) <= TOLERANCE:
         kappa = q.K[0, 0]
-        value, size = other_terms(q, beta, kappa)
+        value, size = q.numbers[0], q.numbers[1]
+        other_terms(q, beta, kappa, value, size)
         tiny = tiny_bias(q, C, status, value, size, kappa)
-        if not np.isnan(tiny):
+        if not isnan(tiny):
             b = tiny
             for t in range(len(slack)):
                 if status[t] == 2:

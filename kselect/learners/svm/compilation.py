@@ -13,25 +13,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numba
-import numpy as np
 from llvmlite import binding
 
-from kselect.learners.svm.compiled import STAMP
-from kselect.learners.svm.ladder import climb, hinge_dual
-from kselect.learners.svm.quadratic import kernel_matrix
-from kselect.learners.svm.smo_fallback import solve_by_smo
+from kselect.learners.svm.bias_interval import settle
+from kselect.learners.svm.quadratic import find_isolated
+from kselect.learners.svm.smo_fallback import lost, search_down
 from kselect.learners.svm.stride import stride
+from kselect.numerics.compiled import stamp, with_cache
 
-NOTE = "compiling the SVM's loops, once per machine (about half a minute)"
-TINY = 50  # rows of the problem that needs every loop
+NOTE = "compiling the SVM's loops, once per machine (some ten seconds)"
 
 
 @cache
 def ensure_compiled() -> None:
     """Compile every loop, unless this was done on this machine or is being done by another process."""
-    folder = Path(stride._cache.cache_path)  # type: ignore[attr-defined]
+    folder = cache_folder()
     mark = folder / f"svm-{identity()}.compiled"
     if mark.exists():
         return
@@ -45,9 +44,17 @@ def ensure_compiled() -> None:
             mark.touch()
 
 
+def cache_folder() -> Path:
+    """Return the folder of the compiled code, which exists."""
+    cached = with_cache(stride.py_func, wrapped=False)  # type: ignore[attr-defined]
+    cached._cache._impl.locator.ensure_cache_path()
+    return Path(cached._cache.cache_path)
+
+
 def identity() -> str:
     """Return a checksum of all that the compiled code depends on."""
-    facts = (STAMP, numba.__version__, sys.version, binding.get_host_cpu_name())
+    sources = stamp(Path(__file__).parent)
+    facts = (sources, numba.__version__, sys.version, binding.get_host_cpu_name())
     features = binding.get_host_cpu_features().flatten()
     return hashlib.sha256("\n".join((*facts, features)).encode()).hexdigest()[:20]
 
@@ -64,10 +71,7 @@ def one_at_a_time(path: Path) -> Iterator[None]:
 
 
 def compile_loops() -> None:
-    """Solve a tiny problem by the path and by its fallback, which together call every loop."""
-    rng = np.random.default_rng(0)
-    X, y = rng.uniform(-1, 1, size=(TINY, 2)), np.where(rng.random(TINY) < 0.5, 1.0, -1.0)
-    K = np.exp(-np.square(X[:, None] - X).sum(axis=-1))
-    q = hinge_dual(kernel_matrix(K), y, np.ones(TINY), True)
-    climb(q, np.array([0.1, 1.0, 10.0]), "to be compiled")
-    solve_by_smo(q, 1.0, np.zeros(TINY), "to be compiled")
+    """Compile the functions that Python calls, and all that they call."""
+    loops: tuple[Any, ...] = (find_isolated, stride, settle, lost, search_down)
+    for one in loops:
+        one.prepare()

@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kselect.learners.svm.compiled import compiled, factorise, half_solve, solve
+from kselect.learners.svm.fortran import PLAIN, TRANSPOSED, dot, factorise, half_solve, solve
 from kselect.learners.svm.quadratic import BoxQP, Status
+from kselect.numerics.compiled import compiled, inner
 from kselect.numerics.linalg import Array, Index
 
 # A factor of at least LEAST rows is used again if at most this share of its rows has changed.
@@ -29,7 +30,7 @@ class FreeRows(NamedTuple):
     """The free rows and their factor.
 
     ``F`` are the free rows, isolated ones last; ``B`` the rows of L; ``G`` positions in B; ``N`` rows;
-    ``place`` is the position of a row in B, or -1.
+    ``place`` is the position of a row in B, or -1. ``right`` (2n) and ``inside`` are memory for Newton steps.
     """
 
     sizes: Index
@@ -41,44 +42,43 @@ class FreeRows(NamedTuple):
     L: Array
     V: Array
     M: Array
+    right: Array
+    inside: Array
 
 
-@compiled
 def no_free_rows(n: int) -> FreeRows:
     """Allocate space for at most n free rows."""
     most = int(CHANGED * n) + 1
-    r = np.empty((5, n), np.intp)
-    return FreeRows(
-        np.zeros(6, np.intp),
-        *(r[0], r[1], r[2], r[3], r[4]),
-        np.empty(n * n),
-        np.empty(n * most),
-        np.empty(most * most),
-    )
+    F, B, G, N, place = np.empty((5, n), np.intp)
+    sizes = n * n, n * most, most * most, 2 * n, 2 * (n + most)
+    L, V, M, right, inside = (np.empty(size) for size in sizes)
+    return FreeRows(np.zeros(6, np.intp), F, B, G, N, place, L, V, M, right, inside)
 
 
 @compiled
 def find_free(q: BoxQP, free: FreeRows, status: Status) -> bool:
     """Set the free rows and their factor from the statuses; return False if their block is singular."""
     s, n = free.sizes, len(status)
-    count = 0
-    for isolated in (False, True):
-        for t in range(n):
-            if status[t] == 0 and q.isolated[t] == isolated:
-                free.F[count] = t
-                count += 1
-        if not isolated:
-            inner = count
-    s[ALL], s[ISOLATED] = count, count - inner
-    if s[KNOWN] and compare(free, status, inner):
+    inside = 0
+    for t in range(n):
+        if status[t] == 0 and not q.isolated[t]:
+            free.F[inside] = t
+            inside += 1
+    count = inside
+    for t in range(n):
+        if status[t] == 0 and q.isolated[t]:
+            free.F[count] = t
+            count += 1
+    s[ALL], s[ISOLATED] = count, count - inside
+    if s[KNOWN] and compare(free, status, inside):
         s[KNOWN] = s[OUT] + s[NEW] == 0 or border(q, free)
         if s[KNOWN]:
             return True
-    return factorise_again(q, free, inner)
+    return factorise_again(q, free, inside)
 
 
 @compiled
-def compare(free: FreeRows, status: Status, inner: int) -> bool:
+def compare(free: FreeRows, status: Status, inside: int) -> bool:
     """Find G and N; return whether they are small enough to keep the factor."""
     s, most = free.sizes, int(CHANGED * free.sizes[BASE])
     if s[BASE] < LEAST:
@@ -90,7 +90,7 @@ def compare(free: FreeRows, status: Status, inner: int) -> bool:
                 return False
             free.G[s[OUT]] = at
             s[OUT] += 1
-    for a in range(inner):
+    for a in range(inside):
         if free.place[free.F[a]] < 0:
             if s[OUT] + s[NEW] == most:
                 return False
@@ -100,113 +100,113 @@ def compare(free: FreeRows, status: Status, inner: int) -> bool:
 
 
 @compiled
-def factorise_again(q: BoxQP, free: FreeRows, inner: int) -> bool:
+def factorise_again(q: BoxQP, free: FreeRows, inside: int) -> bool:
     """Compute L for the free rows that are not isolated."""
     s, F, L = free.sizes, free.F, free.L
-    free.place[:] = -1
-    for a in range(inner):
+    for t in range(len(free.place)):
+        free.place[t] = -1
+    for a in range(inside):
         row = q.K[F[a]]
         free.B[a], free.place[F[a]] = F[a], a
-        for b in range(a, inner):
-            L[a * inner + b] = row[F[b]]
-        L[a * inner + a] += q.ridge[F[a]]
-    s[BASE], s[OUT], s[NEW] = inner, 0, 0
-    s[KNOWN] = inner == 0 or factorise(q.routines, L, inner)
+        for b in range(a, inside):
+            L[a * inside + b] = row[F[b]]
+        L[a * inside + a] += q.ridge[F[a]]
+    s[BASE], s[OUT], s[NEW] = inside, 0, 0
+    s[KNOWN] = inside == 0 or factorise(q.routines, L, inside)
     return bool(s[KNOWN])
 
 
 @compiled
 def border(q: BoxQP, free: FreeRows) -> bool:
     """Compute V and the factor of the bordering system; return False if that is singular."""
-    s, k = free.sizes, free.sizes[BASE]
+    s, k, V, M = free.sizes, free.sizes[BASE], free.V, free.M
     out, m = s[OUT], s[OUT] + s[NEW]
-    V, M = free.V[: m * k].reshape(m, k), free.M[: m * m].reshape(m, m)
-    for c in range(m):
-        if c < out:
-            V[c] = 0.0
-            V[c, free.G[c]] = 1.0
-        else:
-            row = q.K[free.N[c - out]]
-            for a in range(k):
-                V[c, a] = row[free.B[a]]
-    half_solve(q.routines, free.L, k, free.V, m, False)
+    for c in range(out):
+        for a in range(k):
+            V[c * k + a] = 0.0
+        V[c * k + free.G[c]] = 1.0
+    for c in range(out, m):
+        row = q.K[free.N[c - out]]
+        for a in range(k):
+            V[c * k + a] = row[free.B[a]]
+    half_solve(q.routines, free.L, k, V, m, PLAIN)
     for c in range(m):
         for d in range(c + 1):
-            M[c, d] = -np.dot(V[c], V[d])
+            M[c * m + d] = -dot(q.routines, V[c * k :], V[d * k :], k)
             if d >= out:
-                M[c, d] += q.K[free.N[c - out], free.N[d - out]]
+                M[c * m + d] += q.K[free.N[c - out], free.N[d - out]]
         if c >= out:
-            M[c, c] += q.ridge[free.N[c - out]]
-    return factorise_signed(M, out)
+            M[c * m + c] += q.ridge[free.N[c - out]]
+    return factorise_signed(M, m, out)
 
 
-@compiled
-def factorise_signed(M: Array, out: int) -> bool:
+@inner
+def factorise_signed(M: Array, m: int, out: int) -> bool:
     """Overwrite M with its unit lower factor, and its diagonal with D, whose first ``out`` entries are negative."""
-    m = len(M)
     for c in range(m):
-        if not (M[c, c] < 0.0 if c < out else M[c, c] > 0.0):
+        pivot = M[c * m + c]
+        if not (pivot < 0.0 if c < out else pivot > 0.0):
             return False
         for a in range(c + 1, m):
-            part = M[a, c] / M[c, c]
+            part = M[a * m + c] / pivot
             for b in range(a, m):
-                M[b, a] -= part * M[b, c]
+                M[b * m + a] -= part * M[b * m + c]
         for a in range(c + 1, m):
-            M[a, c] /= M[c, c]
+            M[a * m + c] /= pivot
     return True
 
 
-@compiled
-def solve_signed(M: Array, w: Array) -> None:
+@inner
+def solve_signed(M: Array, m: int, w: Array) -> None:
     """Overwrite w by ``(M D M^T)^{-1} w``."""
-    m = len(M)
     for c in range(m):
         for a in range(c + 1, m):
-            w[a] -= M[a, c] * w[c]
+            w[a] -= M[a * m + c] * w[c]
     for c in range(m - 1, -1, -1):
-        w[c] /= M[c, c]
+        w[c] /= M[c * m + c]
         for a in range(c + 1, m):
-            w[c] -= M[a, c] * w[a]
+            w[c] -= M[a * m + c] * w[a]
 
 
 @compiled
-def solve_inner(q: BoxQP, free: FreeRows, right: Array, columns: int) -> None:
+def solve_inside(q: BoxQP, free: FreeRows, right: Array, columns: int) -> None:
     """Solve for the free rows that are not isolated; ``right`` has columns of the length of F."""
-    s = free.sizes
+    s, V = free.sizes, free.V
     f, k, out = s[ALL], s[BASE], s[OUT]
-    inner, m = f - s[ISOLATED], out + s[NEW]
-    z = np.zeros((columns, k))
-    w = np.zeros((columns, m))
+    inside, m = f - s[ISOLATED], out + s[NEW]
+    z = free.inside
+    w = z[columns * k :]
+    for a in range(columns * (k + m)):
+        z[a] = 0.0
     for c in range(columns):
-        added = 0
-        for a in range(inner):
+        added = out
+        for a in range(inside):
             at = free.place[free.F[a]]
             if at >= 0:
-                z[c, at] = right[c * f + a]
+                z[c * k + at] = right[c * f + a]
             else:
-                w[c, out + added] = right[c * f + a]
+                w[c * m + added] = right[c * f + a]
                 added += 1
     if m == 0:
-        solve(q.routines, free.L, k, z.ravel(), columns)
+        solve(q.routines, free.L, k, z, columns)
     else:
-        V, M = free.V[: m * k].reshape(m, k), free.M[: m * m].reshape(m, m)
-        half_solve(q.routines, free.L, k, z.ravel(), columns, False)
+        half_solve(q.routines, free.L, k, z, columns, PLAIN)
         for c in range(columns):
             for a in range(m):
-                w[c, a] -= np.dot(V[a], z[c])
-            solve_signed(M, w[c])
+                w[c * m + a] -= dot(q.routines, V[a * k :], z[c * k :], k)
+            solve_signed(free.M, m, w[c * m :])
             for a in range(m):
                 for t in range(k):
-                    z[c, t] -= w[c, a] * V[a, t]
-        half_solve(q.routines, free.L, k, z.ravel(), columns, True)
+                    z[c * k + t] -= w[c * m + a] * V[a * k + t]
+        half_solve(q.routines, free.L, k, z, columns, TRANSPOSED)
     for c in range(columns):
-        added = 0
-        for a in range(inner):
+        added = out
+        for a in range(inside):
             at = free.place[free.F[a]]
             if at >= 0:
-                right[c * f + a] = z[c, at]
+                right[c * f + a] = z[c * k + at]
             else:
-                right[c * f + a] = w[c, out + added]
+                right[c * f + a] = w[c * m + added]
                 added += 1
 
 
@@ -226,7 +226,7 @@ def newton(q: BoxQP, free: FreeRows, right: Array, excess: float) -> float:
         right[a] /= scale
         right[f + a] /= scale
     if s[BASE] > 0:
-        solve_inner(q, free, right, columns)
+        solve_inside(q, free, right, columns)
     if not q.bias:
         return 0.0
     x = p = 0.0

@@ -101,12 +101,10 @@ class SVMPath:
 
         If rows are left out, ``above`` has the solutions for all rows.
         """
-        # Imported here: numba takes 0.3 s to load.
-        from kselect.learners.svm.compilation import ensure_compiled
+        compile_once()
         from kselect.learners.svm.ladder import climb, hinge_dual, leave
         from kselect.learners.svm.quadratic import kernel_matrix
 
-        ensure_compiled()
         p = self.problem
         K = p.of_kernel.once("prepared", lambda: kernel_matrix(p.K))
         q = hinge_dual(K, p.y, self.rows.weights(kept), self.bias)
@@ -165,12 +163,21 @@ class SVMPath:
         return np.stack([self._without(np.array([i]), n)[:, i] for i in range(n)], axis=1)
 
 
+def compile_once() -> None:
+    """Compile the loops, unless this machine has done so."""
+    # Imported here: numba takes 0.3 s to load.
+    from kselect.learners.svm.compilation import ensure_compiled
+
+    ensure_compiled()
+
+
 @learner(
     "svm",
     paper="tcyb2018; Cortes and Vapnik 1995",
     tasks=frozenset({"classification"}),
     loss="hinge",
     weighted=True,
+    prepare=compile_once,
 )
 def svm(problem: Problem, *, bias: bool = True) -> SVMPath:
     r"""Support vector machine: min (1/n) sum max(0, 1 - y (f + b)) + lam ||f||^2, b = 0 with bias=false."""

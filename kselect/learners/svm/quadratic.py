@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kselect.learners.svm.compiled import Addresses, addresses, compiled, product
+from kselect.learners.svm.fortran import Addresses, addresses, product
+from kselect.numerics.compiled import RowMajor, compiled, inner
 from kselect.numerics.linalg import Array, Index, Mask
 
 Status = NDArray[np.int8]
@@ -42,7 +43,7 @@ class KernelMatrix(NamedTuple):
     """
 
     routines: Addresses
-    K: Array
+    K: RowMajor
     ridge: Array
     inverse_diagonal: Array
     isolated: Mask
@@ -52,11 +53,12 @@ class KernelMatrix(NamedTuple):
 class BoxQP(NamedTuple):
     """The quadratic programme of the module's docstring: a kernel matrix, r (``target``), the box and the bias.
 
-    ``shift`` has been subtracted from the labels.
+    ``shift`` has been subtracted from the labels. ``rows`` (n,) and ``numbers`` (3, n) are memory for the loops,
+    which ``flip``, ``update``, ``subtract``, ``choose`` and ``settle`` overwrite.
     """
 
     routines: Addresses
-    K: Array
+    K: RowMajor
     ridge: Array
     inverse_diagonal: Array
     isolated: Mask
@@ -66,29 +68,30 @@ class BoxQP(NamedTuple):
     high: Array
     bias: bool
     shift: float
+    rows: Index
+    numbers: RowMajor
 
 
 @compiled
-def isolated_rows(K: Array, roots: Array) -> Mask:
-    """Return which rows of a narrow kernel have no neighbour: no large ``|K_ij|``."""
-    isolated = np.ones(len(K), np.bool_)
+def find_isolated(K: RowMajor, roots: Array, isolated: Mask) -> None:
+    """Write which rows of a narrow kernel have no neighbour: no large ``|K_ij|``."""
     for i in range(len(K)):
-        row = K[i]
+        row, isolated[i] = K[i], True
         for j in range(len(K)):
             if j != i and abs(row[j]) > ISOLATED * roots[i] * roots[j]:
                 isolated[i] = False
                 break
-    return isolated
 
 
-def kernel_matrix(K: Array) -> KernelMatrix:
+def kernel_matrix(K: RowMajor) -> KernelMatrix:
     """Prepare a kernel matrix for compiled loops."""
     K = np.ascontiguousarray(K)
     diagonal = np.diagonal(K).copy()
     largest = float(diagonal.max()) or 1.0
     inverse = np.divide(1.0, diagonal, out=np.full(len(K), np.inf), where=diagonal > 0)
     ridge = RIDGE * np.where(diagonal > 0, diagonal, largest)
-    isolated = isolated_rows(K, np.sqrt(np.maximum(diagonal, 0.0)))
+    isolated = np.empty(len(K), np.bool_)
+    find_isolated(K, np.sqrt(np.maximum(diagonal, 0.0)), isolated)
     return KernelMatrix(addresses(), K, ridge, inverse, isolated, largest)
 
 
@@ -97,7 +100,9 @@ def subtract(q: BoxQP, rows: Index, moves: Array, count: int, h: Array) -> None:
     """Update ``h <- h - sum_a moves_a K[rows_a]``, four rows at once, or with one product for many rows."""
     K, n, a = q.K, len(h), 0
     if count > MOST_ROWS * n:
-        x, out = np.zeros(n), np.empty(n)
+        x, out = q.numbers[0], q.numbers[1]
+        for t in range(n):
+            x[t] = 0.0
         for a in range(count):
             x[rows[a]] += moves[a]
         product(q.routines, K, x, out)
@@ -153,7 +158,7 @@ def allowance(q: BoxQP, beta: Array, C: float) -> float:
     return float(TOLERANCE * min(1.0, C * q.largest) + min(rounding(q, beta), LOOSEST))
 
 
-@compiled
+@inner
 def looseness(q: BoxQP, C: float, t: int) -> float:
     """Return how far a row may lie outside its box."""
     return float(TOLERANCE * min(C, q.inverse_diagonal[t]))
@@ -176,13 +181,13 @@ def read_status(q: BoxQP, beta: Array, C: float, status: Status) -> int:
     return free
 
 
-@compiled
+@inner
 def flip(
     q: BoxQP, status: Status, beta: Array, h: Array, b: float, C: float, allowed: float
 ) -> int:
     """Correct all wrong statuses at once and return their number; rows outside their box move to its end."""
     wrong, moved, n = 0, 0, len(h)
-    rows, moves = np.empty(n, np.intp), np.empty(n)
+    rows, moves = q.rows, q.numbers[2]
     for t in range(n):
         if status[t] == 0:
             low, high, loose = C * q.low[t], C * q.high[t], looseness(q, C, t)
@@ -247,21 +252,50 @@ def balance(q: BoxQP, beta: Array, C: float) -> None:
 
     A sum that is only rounding stays: removing it would move rows away from the ends of their boxes.
     """
-    weights, free = np.zeros(2), np.zeros(2)
+    up = down = free_up = free_down = 0.0
     for t in range(len(beta)):
         low, high = C * q.low[t], C * q.high[t]
         beta[t] = min(max(beta[t], low), high)
-        side = 1 if beta[t] > 0.0 else 0
-        weights[side] += abs(beta[t])
-        if low < beta[t] < high:
-            free[side] += abs(beta[t])
-    heavy = 1 if weights[1] > weights[0] else 0
-    excess = weights[heavy] - weights[1 - heavy]
-    if not q.bias or excess <= EPS * len(beta) * weights[heavy]:
+        inside = abs(beta[t]) if low < beta[t] < high else 0.0
+        if beta[t] > 0.0:
+            up += abs(beta[t])
+            free_up += inside
+        else:
+            down += abs(beta[t])
+            free_down += inside
+    rises = up > down
+    heavy, free = (up, free_up) if rises else (down, free_down)
+    excess = heavy - (down if rises else up)
+    if not q.bias or excess <= EPS * len(beta) * heavy:
         return
-    some = excess < free[heavy]
-    factor = 1.0 - excess / (free[heavy] if some else weights[heavy])
+    some = excess < free
+    factor = 1.0 - excess / (free if some else heavy)
     for t in range(len(beta)):
         free_row = C * q.low[t] < beta[t] < C * q.high[t]
-        if (beta[t] > 0.0) == (heavy == 1) and (free_row or not some):
+        if (beta[t] > 0.0) == rises and (free_row or not some):
             beta[t] *= factor
+
+
+@inner
+def count_free(status: Status) -> int:
+    """Return the number of free rows."""
+    free = 0
+    for t in range(len(status)):
+        free += status[t] == 0
+    return free
+
+
+@inner
+def total(beta: Array) -> float:
+    """Return the sum."""
+    whole = 0.0
+    for t in range(len(beta)):
+        whole += beta[t]
+    return whole
+
+
+@inner
+def copy(x: Array, out: Array) -> None:
+    """Overwrite ``out`` by x."""
+    for t in range(len(out)):
+        out[t] = x[t]

@@ -4,22 +4,25 @@ While the statuses of one C hold, the solution is affine: ``beta(C) = beta_0 + C
 next C, they are flipped all at once. If that fails, the path is followed one status at a time, or a search starts
 from that point, moved into the box.
 
-Constant arguments are wrapped in ``np.int64`` or ``np.bool_``: numba compiles a function again for each literal.
 """
 
 from __future__ import annotations
+
+from math import isnan
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from kselect.learners.svm.active_set import flip_until_right, follow_path, origin, refine
 from kselect.learners.svm.bias_interval import middle
-from kselect.learners.svm.compiled import compiled
-from kselect.learners.svm.free_rows import ALL, FreeRows, find_free, no_free_rows
+from kselect.learners.svm.free_rows import ALL, KNOWN, FreeRows, find_free, no_free_rows
 from kselect.learners.svm.quadratic import (
     BoxQP,
     Status,
     allowance,
     balance,
+    copy,
+    count_free,
     ends,
     flip,
     read_status,
@@ -28,13 +31,21 @@ from kselect.learners.svm.quadratic import (
     subtract,
     wrongs,
 )
-from kselect.learners.svm.working_set import choose, descend, gather, pairs, singles
+from kselect.learners.svm.working_set import (
+    ROWS,
+    WorkingSet,
+    choose,
+    descend,
+    gather,
+    no_working_set,
+    pairs,
+    singles,
+)
+from kselect.numerics.compiled import RowMajor, compiled, inner
 from kselect.numerics.linalg import Array, Index
 
 PathPoint = tuple[Status, Array, Array]  # statuses, beta, h
-Count = int | np.int64
-Flag = bool | np.bool_
-Solved = tuple[Array, Array, float, float]  # beta, h, b and C of the solution before
+Solved = tuple[Array, Array, float, float]  # beta, slack, b and C of the solution before
 # With fewer free rows than MANY, or more wrong rows than AHEAD times the free rows, flips are not tried along C.
 MANY, AHEAD = 40, 1.25
 # Up to this product of free and wrong rows, the path is followed at once, for at most so many changes of a status.
@@ -56,11 +67,31 @@ STEPS, LEFT = 8, 0.1
 LEAST_CURVATURE = 1e-12
 
 
-@compiled
-def update(q: BoxQP, rows: Index, values: Array, beta: Array, h: Array) -> None:
+class Space(NamedTuple):
+    """Memory for the loops: free rows, a working set, and vectors.
+
+    ``path`` (5, n) is for ``follow_path``. ``numbers`` (9, n) and ``statuses`` (3, n) hold the point, a spare one
+    and the one that a search tries, and then beta_0, K beta_0 and a feasible beta.
+    """
+
+    free: FreeRows
+    block: WorkingSet
+    path: RowMajor
+    numbers: RowMajor
+    statuses: Annotated[Status, 2]
+
+
+def space_for(n: int) -> Space:
+    """Allocate space for n rows."""
+    vectors = np.empty((5, n)), np.empty((9, n)), np.empty((3, n), np.int8)
+    return Space(no_free_rows(n), no_working_set(n), *vectors)
+
+
+@inner
+def update(q: BoxQP, rows: Index, count: int, values: Array, beta: Array, h: Array) -> None:
     """Set beta of some rows to new values and update h."""
-    changed, moves, moved = np.empty(len(rows), np.intp), np.empty(len(rows)), 0
-    for a in range(len(rows)):
+    changed, moves, moved = q.rows, q.numbers[2], 0
+    for a in range(count):
         t = rows[a]
         if values[a] != beta[t]:
             changed[moved], moves[moved] = t, values[a] - beta[t]
@@ -71,21 +102,29 @@ def update(q: BoxQP, rows: Index, values: Array, beta: Array, h: Array) -> None:
 
 @compiled
 def reduce_violation(
-    q: BoxQP, beta: Array, h: Array, C: float, tolerance: float, exact: Flag, left: Count
-) -> Count:
+    q: BoxQP,
+    k: WorkingSet,
+    beta: Array,
+    h: Array,
+    C: float,
+    tolerance: float,
+    exact: bool,
+    left: int,
+) -> int:
     """Solve working sets until no pair violates more than the tolerance; return the steps left, or -1."""
     floor = LEAST_CURVATURE * q.largest
     for _ in range(EXACT_SETS if exact else SETS):
         top, bottom = ends(q, beta, h, C)
         if top - bottom <= tolerance:
             return left
-        k = gather(q, choose(q, beta, h, C, top, bottom), beta, h, C, floor)
+        choose(q, k, beta, h, C, top, bottom)
+        gather(q, k, beta, h, C, floor)
         within = max(LEFT * (top - bottom), 0.5 * tolerance)
-        most = min(left, STEPS * len(k.W))
+        most = min(left, STEPS * k.sizes[ROWS])
         left -= pairs(k, within, most) if q.bias else singles(k, within, most)
         if exact:
             descend(q, k, 0.25 * tolerance)
-        update(q, k.W, k.beta, beta, h)
+        update(q, k.W, k.sizes[ROWS], k.beta, beta, h)
         if left <= 0:
             return -1
     return -1
@@ -93,27 +132,28 @@ def reduce_violation(
 
 @compiled
 def search(
-    q: BoxQP, free: FreeRows, status: Status, beta: Array, h: Array, C: float, left: Count
+    q: BoxQP, space: Space, status: Status, beta: Array, h: Array, C: float, left: int
 ) -> float:
     """Alternate SMO and active sets from a feasible point, in place; return b, or NaN after ``left`` steps."""
     violation = FIRST * min(1.0, C * q.largest)
-    status_2, beta_2, h_2 = np.empty_like(status), np.empty_like(beta), np.empty_like(h)
+    free, k, here = space.free, space.block, (status, beta, h)
+    tried = space.statuses[2], space.numbers[4], space.numbers[5]
     for _ in range(TRIES):
-        left = reduce_violation(q, beta, h, C, violation, np.bool_(False), left)
+        left = reduce_violation(q, k, beta, h, C, violation, False, left)
         count = read_status(q, beta, C, status)
         if count >= MANY or not q.bias:
-            status_2[:], beta_2[:], h_2[:] = status, beta, h
-            b = flip_until_right(q, free, status_2, beta_2, h_2, C, len(h))
-            if not np.isnan(b):
-                status[:], beta[:], h[:] = status_2, beta_2, h_2
+            copy_point(here, tried)
+            b = flip_until_right(q, free, tried[0], tried[1], tried[2], C, len(h))
+            if not isnan(b):
+                copy_point(tried, here)
                 return b
         if count <= FEW:
             allowed = allowance(q, beta, C)
-            done = reduce_violation(q, beta, h, C, allowed, np.bool_(True), left) >= 0
+            done = reduce_violation(q, k, beta, h, C, allowed, True, left) >= 0
             read_status(q, beta, C, status)
             if done:
                 find_free(q, free, status)
-                return float(middle(q, beta, h, C))
+                return middle(q, beta, h, C)
         if left < 0:
             break
         violation *= LESS
@@ -125,49 +165,51 @@ def accept(
     q: BoxQP, free: FreeRows, status: Status, beta: Array, h: Array, b: float, C: float
 ) -> float:
     """Refine a candidate in place; return b, or NaN if it is not optimal."""
-    if np.isnan(b) or not find_free(q, free, status):
+    if isnan(b) or not find_free(q, free, status):
         return np.nan
     if free.sizes[ALL] == 0:
         refresh(q, beta, h)
         b = middle(q, beta, h, C)
-    return float(refine(q, free, status, beta, h, b, C))
+    return refine(q, free, status, beta, h, b, C)
 
 
 @compiled
-def searched(
-    q: BoxQP, free: FreeRows, status: Status, beta: Array, h: Array, C: float, steps: Count
-) -> float:
+def searched(q: BoxQP, space: Space, at: PathPoint, C: float, steps: int) -> float:
     """Search from a feasible point and refine the result."""
-    return float(accept(q, free, status, beta, h, search(q, free, status, beta, h, C, steps), C))
+    status, beta, h = at
+    b = search(q, space, status, beta, h, C, steps)
+    return accept(q, space.free, status, beta, h, b, C)
 
 
 @compiled
-def followed(
-    q: BoxQP,
-    free: FreeRows,
-    status: Status,
-    beta: Array,
-    h: Array,
-    last: Solved,
-    C: float,
-    most: int,
-) -> float:
+def followed(q: BoxQP, space: Space, at: PathPoint, last: Solved, C: float, most: int) -> float:
     """Follow the path from the last solution, whose statuses are given, and refine the result."""
-    beta[:], h[:] = last[0], last[1]
-    b = follow_path(q, free, status, beta, h, last[2], last[3], C, most)
-    return float(accept(q, free, status, beta, h, b, C))
+    status, beta, h = at
+    for t in range(len(h)):
+        beta[t], h[t] = last[0][t], last[1][t] + last[2]
+    b = follow_path(q, space.free, status, beta, h, last[2], last[3], C, most, space.path)
+    return accept(q, space.free, status, beta, h, b, C)
 
 
-@compiled
-def copy(here: PathPoint, there: PathPoint) -> None:
+@inner
+def copy_point(here: PathPoint, there: PathPoint) -> None:
     """Overwrite ``there`` by ``here``."""
-    there[0][:], there[1][:], there[2][:] = here
+    copy_status(here[0], there[0])
+    copy(here[1], there[1])
+    copy(here[2], there[2])
+
+
+@inner
+def copy_status(status: Status, out: Status) -> None:
+    """Overwrite ``out`` by the statuses."""
+    for t in range(len(out)):
+        out[t] = status[t]
 
 
 @compiled
 def correct(
     q: BoxQP,
-    free: FreeRows,
+    space: Space,
     at: PathPoint,
     spare: PathPoint,
     last: Solved,
@@ -179,57 +221,76 @@ def correct(
 
     Return b, or NaN and keep ``at``.
     """
-    count, found = np.count_nonzero(at[0] == 0), np.nan
-    copy(at, spare)
+    count, found = count_free(at[0]), np.nan
+    copy_point(at, spare)
     if count >= MANY and wrong <= AHEAD * count:
         status, beta, h = spare
         flip(q, status, beta, h, b, C, allowance(q, beta, C))
-        found = flip_until_right(q, free, status, beta, h, C, wrong)
-        found = accept(q, free, status, beta, h, found, C)
-    if np.isnan(found) and wrong * count <= QUICK:
-        spare[0][:] = at[0]
-        found = followed(q, free, *spare, last, C, QUICK_EVENTS)
-    if not np.isnan(found):
-        copy(spare, at)
-    return float(found)
+        found = flip_until_right(q, space.free, status, beta, h, C, wrong)
+        found = accept(q, space.free, status, beta, h, found, C)
+    if isnan(found) and wrong * count <= QUICK:
+        copy_status(at[0], spare[0])
+        found = followed(q, space, spare, last, C, QUICK_EVENTS)
+    if not isnan(found):
+        copy_point(spare, at)
+    return found
 
 
 @compiled
 def search_along(
-    q: BoxQP, free: FreeRows, at: PathPoint, spare: PathPoint, last: Solved, C: float
+    q: BoxQP, space: Space, at: PathPoint, spare: PathPoint, last: Solved, C: float
 ) -> float:
     """Search from a point in the box: briefly, then along the path if few rows are free, then for longer."""
-    count = np.count_nonzero(at[0] == 0)
-    spare[0][:] = at[0]
-    found = searched(q, free, *at, C, np.int64(QUICK_STEPS))
-    if np.isnan(found) and count <= MOST_FREE:
-        found = followed(q, free, *spare, last, C, EVENTS)
-        if not np.isnan(found):
-            copy(spare, at)
-    if np.isnan(found):
-        found = searched(q, free, *at, C, np.int64(SMO_STEPS))
-    return float(found)
+    count = count_free(at[0])
+    copy_status(at[0], spare[0])
+    found = searched(q, space, at, C, QUICK_STEPS)
+    if isnan(found) and count <= MOST_FREE:
+        found = followed(q, space, spare, last, C, EVENTS)
+        if not isnan(found):
+            copy_point(spare, at)
+    if isnan(found):
+        found = searched(q, space, at, C, SMO_STEPS)
+    return found
+
+
+@inner
+def move_into_box(q: BoxQP, space: Space, beta: Array, h: Array, C: float) -> None:
+    """Move a point to a feasible one in place."""
+    feasible, rows = space.numbers[8], space.block.W
+    for t in range(len(h)):
+        feasible[t], rows[t] = beta[t], t
+    balance(q, feasible, C)
+    update(q, rows, len(h), feasible, beta, h)
 
 
 @compiled
 def stride(
-    q: BoxQP, Cs: Array, at: int, start: Array, betas: Array, biases: Array, slacks: Array
+    q: BoxQP,
+    space: Space,
+    Cs: Array,
+    at: int,
+    start: Array,
+    betas: RowMajor,
+    biases: Array,
+    slacks: RowMajor,
 ) -> int:
     """Solve at Cs[at] from ``start`` and at all larger C; return the index of the first C without a solution.
 
     ``slacks`` are ``h - b``.
     """
-    n = len(start)
-    free, status = no_free_rows(n), np.empty(n, np.int8)
-    beta, h, beta_0, load = start.copy(), np.empty(n), np.zeros(n), np.zeros(n)
-    here, spare = (status, beta, h), (np.empty(n, np.int8), np.empty(n), np.empty(n))
+    n, free, v = len(start), space.free, space.numbers
+    status, beta, h, beta_0, load = space.statuses[0], v[0], v[1], v[6], v[7]
+    here, spare = (status, beta, h), (space.statuses[1], v[2], v[3])
+    copy(start, beta)
+    free.sizes[KNOWN] = 0
     b = b_0 = 0.0
     known, anchor = False, 0.0
     for k in range(at, len(Cs)):
-        C, found, last = Cs[k], np.nan, (beta, h, b, Cs[k])
+        before = max(k - 1, 0)
+        C, found = Cs[k], np.nan
+        last = betas[before], slacks[before], biases[before], Cs[before]
         if k > at:
-            last = (betas[k - 1], slacks[k - 1] + biases[k - 1], biases[k - 1], Cs[k - 1])
-            times = C / Cs[k - 1]
+            times = C / Cs[before]
             if not known:
                 b_0 = origin(q, free, status, beta, h, b, beta_0, load)
             for t in range(n):
@@ -244,20 +305,19 @@ def stride(
             elif known:
                 found = accept(q, free, status, beta, h, b, C)
             else:
-                found = correct(q, free, here, spare, last, C, b, wrong)
+                found = correct(q, space, here, spare, last, C, b, wrong)
             anchor = anchor if trusted else C
-        if np.isnan(found):
+        if isnan(found):
             known, anchor = False, C
-            feasible = beta.copy()
-            balance(q, feasible, C)
-            update(q, np.arange(n), feasible, beta, h)
+            move_into_box(q, space, beta, h, C)
             if k > at:
-                found = search_along(q, free, here, spare, last, C)
+                found = search_along(q, space, here, spare, last, C)
             else:
                 refresh(q, beta, h)
-                found = searched(q, free, status, beta, h, C, np.int64(SMO_STEPS))
-        if np.isnan(found):
+                found = searched(q, space, here, C, SMO_STEPS)
+        if isnan(found):
             return k
-        b = found
-        betas[k], biases[k], slacks[k] = beta, b, h - b
+        b, biases[k] = found, found
+        for t in range(n):
+            betas[k, t], slacks[k, t] = beta[t], h[t] - b
     return len(Cs)

@@ -1,0 +1,240 @@
+r"""What else one might use on the same rows: other learners of scikit-learn, next to the choice of kselect.
+
+Each contender sees what a criterion of ``--compare`` sees: the imputed, encoded and scaled training rows of the
+same outer folds. It tunes itself on these rows only, as its usual user would. A row counts 1 for the right class,
+or ``1 - (y - f)^2 / var(y)``. With d_i what row i counts for kselect minus what it counts for the contender,
+
+    mean d +- se,  se = sd(d) / sqrt(n);  a difference is clear beyond two standard errors
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from kselect.datasets.prepare import fit_preparation
+from kselect.datasets.registry import Task
+from kselect.datasets.table.target import Target
+from kselect.estimators import describe_warnings, first_line
+from kselect.numerics.folds import Folds, stream
+from kselect.numerics.linalg import Array, Index, squared_distances
+from kselect.numerics.sigmoid import codes
+from kselect.numerics.splits import Splits, tested_rows
+from kselect.selection.held_out import Quality, quality_of
+from kselect.selection.holding_out import HoldOut, pairs_of
+from kselect.selection.own_data import OwnData
+
+BOOSTING = "gradient boosting"
+TREES = 300
+INNER = 5
+# The grid of the SVM: C, and the width around the median distance of the rows.
+PENALTIES = tuple(4.0**i for i in range(-2, 5))
+WIDTHS = tuple(4.0**i for i in range(-2, 3))
+SAMPLED = 500
+RIDGES = [10.0**i for i in range(-4, 5)]
+# Standard errors beyond which a difference counts.
+CLEAR = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """Another learner: its quality on the outer folds, the seconds of one fit to all rows, and the comparison.
+
+    ``difference`` is the quality of kselect minus the contender's, with its standard error; ``warnings`` counts
+    what scikit-learn warned of.
+    """
+
+    name: str
+    quality: Quality
+    seconds: float
+    difference: float
+    error: float
+    warnings: str
+
+    @property
+    def verdict(self) -> Literal["better", "worse", "no clear difference"]:
+        """Whether kselect is better or worse by more than two standard errors."""
+        if abs(self.difference) <= CLEAR * self.error:
+            return "no clear difference"
+        return "better" if self.difference > 0 else "worse"
+
+
+@dataclass(frozen=True)
+class FailedContender:
+    """A learner that could not be fitted to these rows, and why."""
+
+    name: str
+    reason: str
+
+
+def contend(
+    data: OwnData,
+    decisions: Array,
+    outer: Folds | Splits,
+    seed: int,
+    n_jobs: int = 1,
+    hold_out: HoldOut | None = None,
+) -> tuple[Contender | FailedContender, ...]:
+    """Fit every contender to all rows and without each outer fold; ``decisions`` (q, tested) are kselect's.
+
+    A contender that tunes itself by cross-validation holds rows out as ``hold_out`` says.
+    """
+    found: list[Contender | FailedContender] = []
+    for name, make in makers(data.target.task).items():
+        own_seed = int(stream(seed, "contender", name).integers(2**31))
+        made = partial(make, seed=own_seed, jobs=n_jobs)
+        try:
+            with threadpool_limits(1):
+                found.append(one_contender(name, made, data, decisions, outer, hold_out))
+        except MemoryError:
+            raise
+        except Exception as error:  # the code of another package
+            found.append(FailedContender(name, first_line(error)))
+    return tuple(found)
+
+
+def one_contender(
+    name: str,
+    make: Callable[..., Any],
+    data: OwnData,
+    decisions: Array,
+    outer: Folds | Splits,
+    hold_out: HoldOut | None,
+) -> Contender:
+    """Return the comparison with one contender."""
+    target = data.target
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fresh = make(data.X, **inner_of(hold_out, len(data.X)))  # imports its module
+        started = perf_counter()
+        fresh.fit(data.X, labels_of(target))
+        seconds = perf_counter() - started
+        held_out = held_out_decisions(data, outer, make, hold_out)
+    told = describe_warnings(f"{w.category.__name__}: {w.message}" for w in caught)
+    truth, task = target.values[:, tested_rows(outer)], target.task
+    gain = row_qualities(decisions, truth, task) - row_qualities(held_out, truth, task)
+    error = float(gain.std(ddof=1)) / float(np.sqrt(len(gain)))
+    quality = quality_of(held_out, target.values, target.task, outer)
+    return Contender(name, quality, seconds, float(gain.mean()), error, told)
+
+
+def inner_of(hold_out: HoldOut | None, n: int) -> dict[str, list[tuple[Index, Index]]]:
+    """Return how a contender holds n training rows out while it tunes itself; nothing: in its usual way."""
+    if not hold_out:
+        return {}
+    return {"cv": [(train, test) for train, test, _ in pairs_of(hold_out.split(n, INNER, 0))]}
+
+
+def held_out_decisions(
+    data: OwnData, outer: Folds | Splits, make: Callable[..., Any], hold_out: HoldOut | None = None
+) -> Array:
+    """Return decision values (q, tested): each test row's by a contender that has not seen its outer fold."""
+    target, labels = data.target, labels_of(data.target)
+    out = np.empty((len(target.values), sum(len(at) for at in outer.members)))
+    for train, F, at in pairs_of(outer):
+        X, _ = fit_preparation(data.frame, data.preparation.scale, train).transform(data.frame)
+        fresh = make(X[train], **inner_of(hold_out and hold_out.part(train), len(train)))
+        predicted = np.asarray(fresh.fit(X[train], labels[train]).predict(X[F]))
+        if target.task == "regression":
+            out[:, at] = predicted
+        elif len(target.values) == 1:
+            out[0, at] = 2.0 * predicted - 1.0
+        else:
+            out[:, at] = np.arange(len(target.values))[:, None] == predicted
+    return out
+
+
+def row_qualities(decisions: Array, values: Array, task: Task) -> Array:
+    """Return what each row contributes to the quality: 1 for the right class, or ``1 - (y - f)^2 / var(y)``."""
+    if task == "regression":
+        variance = values.var(axis=1, keepdims=True)
+        return np.asarray((1.0 - np.square(values - decisions) / variance).mean(axis=0))
+    return np.asarray(codes(decisions) == codes(values), dtype=np.float64)
+
+
+def labels_of(target: Target) -> Array | Index:
+    """Return numbers, or the classes as 0, 1, 2, ..."""
+    return target.values[0] if target.task == "regression" else codes(target.values)
+
+
+class Maker(Protocol):
+    """Make a contender for training rows, with a seed, a number of threads and its own cross-validation."""
+
+    def __call__(self, X: Array, *, seed: int, jobs: int, cv: Any = None) -> Any: ...
+
+
+def makers(task: Task) -> Mapping[str, Maker]:
+    """Return the contenders for a task by name."""
+    if task == "regression":
+        return {
+            "ridge regression": ridge_regression,
+            "SVR over a grid": support_vector_regression,
+            "random forest": partial(of_trees, name="RandomForestRegressor"),
+            BOOSTING: partial(of_trees, name="HistGradientBoostingRegressor"),
+        }
+    return {
+        "logistic regression": logistic_regression,
+        "SVC over a grid": support_vector_classification,
+        "random forest": partial(of_trees, name="RandomForestClassifier"),
+        BOOSTING: partial(of_trees, name="HistGradientBoostingClassifier"),
+    }
+
+
+def of_trees(X: Array, *, seed: int, jobs: int, name: str, cv: Any = None) -> Any:
+    """Return a forest of many trees, or boosting with its defaults."""
+    from sklearn import ensemble
+
+    more = {"n_estimators": TREES, "n_jobs": jobs} if name.startswith("RandomForest") else {}
+    return getattr(ensemble, name)(random_state=seed, **more)
+
+
+def ridge_regression(X: Array, *, seed: int, jobs: int, cv: Any = None) -> Any:
+    """Return a linear model whose ridge is chosen by leave-one-out."""
+    from sklearn.linear_model import RidgeCV
+
+    return RidgeCV(alphas=RIDGES, cv=cv)
+
+
+def logistic_regression(X: Array, *, seed: int, jobs: int, cv: Any = None) -> Any:
+    """Return a linear classifier whose penalty is chosen by cross-validation."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV
+
+    grid = {"C": RIDGES}
+    return GridSearchCV(LogisticRegression(max_iter=1000), grid, cv=cv or INNER, n_jobs=jobs)
+
+
+def support_vector_classification(X: Array, *, seed: int, jobs: int, cv: Any = None) -> Any:
+    """Return a grid search over an SVM for classes."""
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.svm import SVC
+
+    grid = {"C": PENALTIES, "gamma": gammas_around(X)}
+    return GridSearchCV(SVC(), grid, cv=cv or INNER, n_jobs=jobs)
+
+
+def support_vector_regression(X: Array, *, seed: int, jobs: int, cv: Any = None) -> Any:
+    """Return a grid search over an SVM for numbers, which are scaled for it."""
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVR
+
+    scaled = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
+    grid = {"regressor__C": PENALTIES, "regressor__gamma": gammas_around(X)}
+    return GridSearchCV(scaled, grid, cv=cv or INNER, n_jobs=jobs)
+
+
+def gammas_around(X: Array) -> list[float]:
+    """Return values of gamma around the inverse of the median squared distance of the rows."""
+    some = X[:: -(-len(X) // SAMPLED)]
+    distances = squared_distances(some, some).squared[np.triu_indices(len(some), 1)]
+    median = float(np.median(distances)) or 1.0
+    return [1.0 / (width * median) for width in WIDTHS]
