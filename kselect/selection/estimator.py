@@ -23,19 +23,20 @@ from kselect.selection.columns import USUAL_COLUMNS, check_columns
 from kselect.selection.defaults import AUTO, CRITERION, ENSEMBLE, KERNEL, LEARNER
 from kselect.selection.engine import select
 from kselect.selection.held_out import HeldOut
-from kselect.selection.request import GridSpec, Request, make_folds, make_request
+from kselect.selection.request import GridSpec, Request, make_request
 from kselect.selection.result import mean_values
+from kselect.selection.row_terms import GivenRows, folds_of_cv
 from kselect.selection.sklearn_terms import (
     PRECOMPUTED,
     as_scored,
     column_numbers,
     cv_results,
-    folds_of_cv,
     loss_of,
     make_named_candidates,
     parameters_of,
     warn_about,
 )
+from kselect.selection.weighting import Weighting, class_weights
 
 
 class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
@@ -78,7 +79,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         Replaces ``loss``; the scores are then in the units of ``scoring``. With more than two classes, the accuracy
         is the average over the classes, each against the rest.
     cv : int, splitter, list of (train, test) pairs, or array of fold numbers, optional
-        Folds; their number replaces the one in the criterion's name. The test parts must partition the rows.
+        Folds; their number replaces the one in the criterion's name. Any splitter of scikit-learn will do: if its
+        training parts are not the rest of the rows, as for ``TimeSeriesSplit``, each is trained by itself.
         Default: random folds.
     nystrom : int, optional
         Number of columns that approximate the kernel matrix. Default: the exact matrix.
@@ -87,6 +89,9 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     feature_columns : array of shape (features,), optional
         Number of the column of the original table that each feature comes from: features of one column, such as
         the indicators of a category, share one relevance. Default: every feature is a column of its own.
+    class_weight : "balanced", dict or str, optional
+        Weights of classes, for classification only: ``"balanced"``, or a weight per class, as in
+        ``{"a": 1, "b": 5}`` or ``"a=1,b=5"``. Default: all classes weigh the same.
     random_state : int, RandomState or None
         Seed of the folds and columns.
     n_jobs : int or None
@@ -142,6 +147,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         columns: str = USUAL_COLUMNS,
         ensemble: int | str = ENSEMBLE,
         feature_columns: Any = None,
+        class_weight: Any = None,
         random_state: Any = 0,
         n_jobs: int | None = 1,
     ) -> None:
@@ -162,10 +168,13 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         self.columns = columns
         self.ensemble = ensemble
         self.feature_columns = feature_columns
+        self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, groups: Any = None, **refused: Any) -> Self:
+    def fit(
+        self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None, **refused: Any
+    ) -> Self:
         """Choose a kernel and a ridge for the rows, and fit them.
 
         Parameters
@@ -177,6 +186,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             Classes or numbers.
         groups : array of shape (rows,), optional
             Rows of one group stay in one fold.
+        sample_weight : array of shape (rows,), optional
+            Weight of each row: a row of weight 2 counts as two rows, a row of weight 0 is dropped.
 
         Returns
         -------
@@ -184,14 +195,14 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         """
         if refused:
             raise TypeError(
-                f"{type(self).__name__}.fit takes X, y and groups, not {', '.join(refused)}: "
-                "its closed forms weigh all rows equally"
+                f"{type(self).__name__}.fit takes X, y, groups and sample_weight, not {', '.join(refused)}"
             )
         X, y = validate_data(
             self, X, y, dtype=np.float64, y_numeric=False, multi_output=True, ensure_min_samples=2
         )
         try:
-            self._select(X, self._targets(y), y, groups)
+            columns = np.arange(len(X)) if self.kernel == PRECOMPUTED else None
+            self._select(GivenRows(X, y, groups, self.cv, sample_weight, columns).kept)
         except KselectError as error:
             raise ValueError(str(error)) from error
         return self
@@ -245,24 +256,28 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             search="pruned",
         )
 
-    def _select(self, X: Array, targets: Array, y: Any, groups: Any) -> None:
+    def _select(self, given: GivenRows) -> None:
         """Select, warn, and set the fitted attributes."""
+        X, targets = given.X, self._targets(given.y)
         request = self._request(X, targets)
-        method, numbers = folds_of_cv(self.cv, groups, X, y, request.method)
-        folds = make_folds(method, len(X), request.seed, numbers)
-        found = select(X, targets, replace(request, method=method), folds)
+        method, folds = folds_of_cv(given, request.method, request.seed)
+        classes = class_weights(self.class_weight, list(getattr(self, "classes_", ())))
+        weights = Weighting(given.weights, classes).of(targets)
+        found = select(X, targets, replace(request, method=method, weights=weights), folds)
         warn_about(found, X, getattr(self, "feature_names_in_", None), stacklevel=3)
         self.kernel_ = found.kernel
         self.members_ = found.members
         self.support_ = X if found.support is None else found.support
         self.best_index_ = found.position[0] * found.scores.shape[1] + found.position[1]
         self.best_params_ = parameters_of(found, self.gamma is not None)[self.best_index_]
-        self.best_score_ = float(as_scored(found.scores, self.scoring, targets)[found.position])
+        scores = as_scored(found.scores, self.scoring, targets, weights)
+        self.best_score_ = float(scores[found.position])
         if isinstance(found.kernel, Ard):
             self.feature_relevances_ = found.kernel.relevances()
         elif found.request.relevances:
             self.feature_relevances_ = np.array(found.request.relevances)
         self._held_out = HeldOut(found, X, targets, folds)
+        self._columns = given.columns
 
     @property
     def criterion_path_(self) -> Array:
@@ -273,7 +288,9 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     @property
     def cv_results_(self) -> dict[str, Any]:
         """The candidates and their scores, as in scikit-learn's searches."""
-        scores = as_scored(self.criterion_path_, self.scoring, self._held_out.targets)
+        held = self._held_out
+        weights = held.selection.request.weights
+        scores = as_scored(self.criterion_path_, self.scoring, held.targets, weights)
         return cv_results(self._held_out.selection, scores.ravel(), self.gamma is not None)
 
     def __sklearn_tags__(self) -> Any:
@@ -286,6 +303,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         """Return the (rows, q) decision values."""
         check_is_fitted(self, "members_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = X if self._columns is None else X[:, self._columns]
         members = [(one.point.kernel, one.fits) for one in self.members_]
         return mean_values(members, self.support_, X)
 

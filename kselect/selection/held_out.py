@@ -161,7 +161,7 @@ def quality_of(
         "R2" if task == "regression" else "accuracy",
         float(mean_loss(rows, weights)),
         trivial,
-        float(np.std(each, ddof=1)),
+        float(np.std(each, ddof=1)) if len(each) > 1 else 0.0,
         len(each),
         balanced,
     )

@@ -130,5 +130,7 @@ def check_weights(values: Any, n: int) -> Array:
             f"sample_weight: a weight is finite and not negative, not {show_number(bad)}"
         )
     if np.count_nonzero(found) < 2:
-        raise ConfigError("sample_weight: fewer than two rows have a positive weight")
+        raise ConfigError(
+            f"sample_weight: all weights but {np.count_nonzero(found)} are zero; two rows need a positive one"
+        )
     return found
