@@ -23,9 +23,10 @@ def ard(theta: Sequence[float]) -> Callable[[Array, Array], float]:
     )
 
 
-def differences(X: Array, Z: Array, *, one: bool) -> Array:
-    """Return ``D_r,ij``: squared differences (features, rows, columns), or their sum (1, rows, columns)."""
-    D = np.array([(x[:, None] - z[None, :]) ** 2 for x, z in zip(X.T, Z.T, strict=True)])
+def differences(X: Array, Z: Array, *, one: bool, absolute: bool = False) -> Array:
+    """Return ``D_r,ij``: squared or absolute differences (features, rows, columns), or their sum."""
+    power = 1 if absolute else 2
+    D = np.array([np.abs(x[:, None] - z[None, :]) ** power for x, z in zip(X.T, Z.T, strict=True)])
     return D.sum(axis=0, keepdims=True) if one else D
 
 
@@ -60,6 +61,16 @@ def held_out_errors(K: Array, y: Array, lam: float, members: Sequence[Index]) ->
         alpha, b = fit(K[np.ix_(rest, rest)], y[rest], lam)
         errors[F] = y[F] - K[np.ix_(F, rest)] @ alpha - b
     return errors
+
+
+def kernel_stability(K: Array) -> float:
+    """Return ``max_i ||K - K^i||_2``, K^i with row and column i at zero, from singular values."""
+    found = []
+    for i in range(len(K)):
+        without = K.copy()
+        without[i], without[:, i] = 0.0, 0.0
+        found.append(float(np.linalg.norm(K - without, 2)))
+    return max(found)
 
 
 def derivative(f: Callable[[float], float | Array], x: float, step: float) -> float | Array:

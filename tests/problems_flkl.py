@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from oracles_flkl import Array, differences, fit, kernel
+from oracles_flkl import Array, Index, differences, fit, kernel
 
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.search.continuous import Solution, Unit
@@ -43,18 +43,33 @@ def solved(
     return by(OuterProblem.of(X, y, folds, start, ard=ard))
 
 
-def outer(X: Array, y: Array, folds: Folds, at: Array, start: Array, *, ard: bool) -> float:
-    """Return the mean squared error of retrained models whose widths are searched again in every fold."""
-    unit = Unit.of(X, y)
-    widths = unit.widths(ard=ard)
-    errors = np.empty_like(y)
+def outer(
+    X: Array,
+    y: Array,
+    folds: Folds,
+    at: Array,
+    start: Array,
+    *,
+    ard: bool,
+    absolute: bool = False,
+) -> float:
+    """Return the mean squared error of retrained models whose widths are searched again in every fold.
+
+    Several targets (n, q) share the widths of a fold.
+    """
+    unit = Unit.of(X, y, absolute=absolute)
+    widths, Y = unit.widths(ard=ard), y.reshape(len(y), -1)
+    errors = np.empty_like(Y)
+
+    def gram(rows: Index, columns: Index, theta: Array) -> Array:
+        how = {"one": not ard, "absolute": absolute}
+        return kernel(differences(unit.X[rows], unit.X[columns], **how), theta)
+
     for F in folds.members:
         rest = np.setdiff1d(np.arange(len(y)), F)
         lam, mu = np.exp(at).tolist()
         theta = settle(Inner(widths.part(rest, rest), y[rest], lam, mu), start).theta
-        alpha, b = fit(
-            kernel(differences(unit.X[rest], unit.X[rest], one=not ard), theta), y[rest], lam
-        )
-        K = kernel(differences(unit.X[F], unit.X[rest], one=not ard), theta)
-        errors[F] = y[F] - K @ alpha - b
+        for t, target in enumerate(Y.T):
+            alpha, b = fit(gram(rest, rest, theta), target[rest], lam)
+            errors[F, t] = target[F] - gram(F, rest, theta) @ alpha - b
     return float(np.mean(errors**2))

@@ -17,7 +17,7 @@ from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import brief
 from kselect.grids import show_number
 from kselect.kernels import Kernel
-from kselect.kernels.ard import Ard
+from kselect.kernels.ard import FeatureWidths
 from kselect.learners import LEARNERS
 from kselect.selection.columns import USUAL_COLUMNS
 from kselect.selection.defaults import AUTO, ENSEMBLE, NEAR
@@ -132,7 +132,7 @@ def relevance_facts(found: Selection) -> dict[str, Any]:
     if relevant:
         order = sorted(range(len(relevant)), key=lambda j: -relevant[j])
         return {"relevances": [{"feature": j + 1, "relevance": relevant[j]} for j in order]}
-    if not isinstance(kernel, Ard):
+    if not isinstance(kernel, FeatureWidths):
         return {}
     shares, theta = kernel.relevances().tolist(), kernel.vector().tolist()
     every = [
@@ -141,7 +141,7 @@ def relevance_facts(found: Selection) -> dict[str, Any]:
     return {"relevances": every, "state": found.best.state, **dict(found.best.point.tuned)}
 
 
-def by_relevance(kernel: Ard) -> list[int]:
+def by_relevance(kernel: FeatureWidths) -> list[int]:
     """Return the indices of the features, the most relevant first."""
     shares = kernel.relevances()
     return sorted(range(len(shares)), key=lambda j: -shares[j])
@@ -153,7 +153,9 @@ def by_relevance(kernel: Ard) -> list[int]:
 def describe(chosen: Chosen, flags: Mapping[str, Any]) -> str:
     """Return the output of ``select``."""
     found, kernel, names = chosen.found, chosen.found.kernel, chosen.data.preparation.names
-    table = relevance_lines(kernel, names) if isinstance(kernel, Ard) else score_lines(found)
+    table = (
+        relevance_lines(kernel, names) if isinstance(kernel, FeatureWidths) else score_lines(found)
+    )
     python = [f"  {line}" for line in python_lines(chosen, flags)]
     lines = [*all_data_lines(chosen), model_line(found), "", *table]
     lines += [*relevant_lines(chosen), ""]
@@ -236,7 +238,7 @@ def choice_lines(chosen: Chosen) -> Iterator[str]:
 def choice_words(found: Selection) -> str:
     """Return the best candidate: ``laplacian, width = 4, lam = 0.01``; the kernel only if there are several."""
     kernel = found.kernel
-    if isinstance(kernel, Ard):
+    if isinstance(kernel, FeatureWidths):
         zeros = sum(value == 0.0 for value in kernel.theta)
         parts = [f"{len(kernel.theta)} widths, {zeros} of them zero"]
     else:
@@ -281,7 +283,7 @@ def row_name(kernel: Kernel, several: bool) -> str:
     return " ".join(filter(None, (kernel.name if several or not pairs else "", pairs)))
 
 
-def relevance_lines(kernel: Ard, names: Sequence[str]) -> list[str]:
+def relevance_lines(kernel: FeatureWidths, names: Sequence[str]) -> list[str]:
     """Return one line per feature, the most relevant first: its share of all widths, its width, a bar."""
     shares, theta = kernel.relevances(), kernel.vector()
     order = by_relevance(kernel)

@@ -24,6 +24,7 @@ from kselect.datasets.table.target import Target, as_target
 from kselect.errors import ConfigError, DataError, printable, quoted
 from kselect.files import reason, write_named
 from kselect.packaged import packaged
+from kselect.selection.defaults import LAM, LEARNER
 
 EPILOG = """\b
 Examples:
@@ -45,7 +46,7 @@ CONFIG = """\
 
 name: {name}                    # the results go to {results}/
 
-learner: {learner}
+learner: {learner}                  # least-squares SVM with a bias, for classes and numbers; or krr, svm, ...
 scale: zscore                   # features to mean 0, standard deviation 1; or minmax, none
 scale-on: train                 # learn imputation, encoding and scaling from the training rows of each split only
 
@@ -57,7 +58,8 @@ seed: 0                         # same seed, same splits and folds
 # The candidates are all pairs of a kernel and a lam from these grids.
 kernels:
   gaussian: {{tau: 2^-4:2^10}}    # exp(-||x - x'||^2 / (2 tau))
-lam: {{select: 10^-6:10^0}}       # the ridge is n lam; {{fixed: ...}} reports each lam instead of selecting one
+  laplacian: {{width: 2^-1:2^8}}  # exp(-||x - x'||_1 / width)
+lam: {{select: {lam}}}       # the ridge is n lam; {{fixed: ...}} reports each lam instead of selecting one
 
 loss: squared                   # the loss that the criteria average: squared, zero-one or hinge
 
@@ -70,16 +72,9 @@ criteria: [5-CV, 10-CV, ELOO, GCV, 5-KS]
 datasets:
 {datasets}
 """
-LEARNERS = {
-    frozenset({"classification"}): "lssvm                  # least-squares SVM with a bias",
-    frozenset(
-        {"regression"}
-    ): "krr                    # kernel ridge regression; or lssvm, with a bias",
-}
 # The example of a paper, which has this name, and its files.
 EXAMPLE = "my-paper"
 PAPER = (f"{EXAMPLE}.yaml", f"{FOLDER}/{EXAMPLE}.yaml", f"{FOLDER}/{EXAMPLE}.csv")
-BOTH = "{classification: lssvm, regression: krr}   # one for each task"
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +209,8 @@ def config_text(inspected: Sequence[InspectedFile], output: Path) -> str:
         file=output,
         name=name,
         results=f"results/{name}",
-        learner=LEARNERS.get(tasks, BOTH),
+        learner=LEARNER,
+        lam=LAM,
         stratify="true " if tasks == {"classification"} else "false",
         datasets="\n".join(f"  {line}" for line in entries),
     )

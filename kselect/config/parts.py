@@ -78,8 +78,8 @@ def kernel_grid(name: str, grids: object) -> tuple[list[Kernel], list[KeyProblem
     if cls is None:
         return [], [((name,), wrong)]
     if cls.learned:
-        how = f"{{5-CV: {{search: flkl, kernel: {name}}}}} under criteria"
-        words = f"has one parameter per feature, which is learned, not searched on a grid: {how}"
+        how = "{5-CV: {search: quasi-newton, kernel: NAME}} under criteria"
+        words = f"has parameters that are learned, not searched on a grid: {how}"
         return [], [((name,), words)]
     if not isinstance(grids, dict):
         return [], [((name,), f"must be a mapping of its parameters, not {describe(grids)}")]

@@ -34,9 +34,10 @@ from kselect.core.method import Choice, LamGrid, Method, SearchName, show
 from kselect.criteria.base import Aggregation
 from kselect.datasets.prepare import Scale
 from kselect.datasets.registry import Task
-from kselect.errors import nearest
+from kselect.errors import ConfigError, nearest
 from kselect.grids import LARGEST_SEARCH
 from kselect.kernels import Kernel
+from kselect.kernels.sums import default_family, is_sum, parts_of
 from kselect.learners import LEARNERS
 from kselect.learners.problem import RidgeMode
 from kselect.numerics.losses import CLASSIFICATION_LOSSES, Loss
@@ -249,6 +250,13 @@ def search_misfits(search: Choice, method: Method, config: ConfigFile) -> Iterat
     for _, choice in config.learner:
         if choice.name != LEARNER:
             yield f"{search.name} learns kernels of the learner {LEARNER}, not of {choice.name}"
+    if is_sum(method.kernel):
+        try:
+            parts_of(method.kernel, default_family)
+        except ConfigError as error:
+            yield str(error)
+        if not config.lam.values:
+            yield "a sum of kernels needs lam: its search starts from the best ridge of that grid"
     if config.ridge != "fixed":
         yield f"{search.name} keeps the ridge in every fold: ridge must be fixed"
     if method.tuned or method.scored_by:

@@ -19,6 +19,7 @@ from kselect.core.record import Record, record_keys
 from kselect.datasets.content import sha256_of
 from kselect.datasets.dataset import Source
 from kselect.grids import show_number
+from kselect.kernels.sums import families_of, is_sum
 from kselect.registry import REGISTRIES
 
 # Raise it whenever a change makes the same config give other numbers: old results are then not mixed in.
@@ -168,7 +169,7 @@ def parts_of(experiment: Experiment, dataset: str, method: Method) -> Iterator[t
         yield "learner", dict(experiment.learners)[task].name
         if one.search:
             yield "search", one.search.name
-            yield "kernel", one.kernel
+            yield from (("kernel", name) for name in families_of(one.kernel))
         elif one.fixed:
             yield "kernel", one.fixed.name
         else:
@@ -188,6 +189,8 @@ def needed_facts(experiment: Experiment, dataset: str, method: Method) -> frozen
         if one.estimator:
             continue
         moves = one.search is not None
+        if is_sum(one.kernel):  # its families, and its starts
+            found |= {"kernels"} | ({"lam"} if experiment.lam.mode == "select" else set())
         if not (moves or one.at or one.everywhere or one.fixed):
             found |= {"kernels", "search"}
         # At a fixed lam the setting says all; the other values of the grid change nothing.

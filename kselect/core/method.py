@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
@@ -20,7 +21,7 @@ LamUnit = Literal["lam", "n lam", "C"]
 SearchName = Literal["grid", "pruned"]
 Params = tuple[tuple[str, Any], ...]
 # Parameters that are newer than stored records, which have their defaults: records leave those out.
-LATER = {"operator": "corrected"}
+LATER: Mapping[str, object] = {"operator": "corrected", "p": 1}
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Choice:
     @property
     def text(self) -> str:
         """Return name and parameters, as in ``quasi-newton(steps=10)``."""
-        own = ",".join(f"{k}={show(v)}" for k, v in self.params)
+        own = ",".join(f"{k}={show(v)}" for k, v in self.params if LATER.get(k) != v)
         return f"{self.name}({own})" if own else self.name
 
 

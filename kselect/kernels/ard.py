@@ -1,10 +1,10 @@
-"""The Gaussian kernel with one width per feature (automatic relevance determination)."""
+"""Gaussian and Laplacian kernels with one width per feature (automatic relevance determination)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -16,13 +16,11 @@ from kselect.kernels.gaussian import LOWEST, NEGLIGIBLE
 from kselect.numerics.linalg import Array
 
 
-@kernel("ard", paper="flkl2014, equation 3")
 @dataclass(frozen=True)
-class Ard(Kernel):
-    r"""ARD kernel ``exp(-sum_j theta_j (x_j - z_j)^2)``; ``theta_j = 0`` ignores feature j.
+class FeatureWidths(Kernel):
+    """The base class of kernels with one width per feature; ``theta_j = 0`` ignores feature j.
 
-    Its parameters are named ``theta1``, ``theta2``, ... in the order of the features.
-    If all theta are equal it is the Gaussian kernel of ``tau = 1 / (2 theta)``.
+    The parameters are named ``theta1``, ``theta2``, ... in the order of the features.
     """
 
     theta: tuple[float, ...]
@@ -39,7 +37,7 @@ class Ard(Kernel):
                 )
 
     @classmethod
-    def of(cls, parameters: Mapping[str, float]) -> Ard:
+    def of(cls, parameters: Mapping[str, float]) -> Self:
         """Return the kernel of ``theta1``, ``theta2``, ..."""
         names = [f"theta{j}" for j in range(1, len(parameters) + 1)]
         if set(names) != set(parameters):
@@ -56,18 +54,49 @@ class Ard(Kernel):
         total = float(theta.sum())
         return theta / total if total > 0.0 else theta
 
+    def exponents(self, points: Points) -> Array:
+        """Return ``-sum_j theta_j D_j`` as a new array, from differences of the features."""
+        raise NotImplementedError
+
     def gram(self, points: Points) -> Array:
         """Return the kernel matrix from differences, so that features of any scale and offset keep all digits.
 
         Values up to 2e-100 are zero, as in the Gaussian kernel and for the same reasons.
         """
-        theta = self.vector()
-        if points.X.shape[1] != len(theta):
-            raise ConfigError(f"{len(theta)} thetas for rows of {points.X.shape[1]} features")
-        root = np.sqrt(theta)
-        K: Array = cdist(points.X * root, points.Z * root, "sqeuclidean")
-        np.negative(K, out=K)
+        if points.X.shape[1] != len(self.theta):
+            raise ConfigError(f"{len(self.theta)} thetas for rows of {points.X.shape[1]} features")
+        K = self.exponents(points)
         np.maximum(K, LOWEST, out=K)
         np.exp(K, out=K)
         K *= K > 2.0 * NEGLIGIBLE
         return K
+
+
+@kernel("ard", paper="flkl2014, equation 3")
+@dataclass(frozen=True)
+class Ard(FeatureWidths):
+    r"""ARD kernel ``exp(-sum_j theta_j (x_j - z_j)^2)``; ``theta_j = 0`` ignores feature j.
+
+    If all theta are equal it is the Gaussian kernel of ``tau = 1 / (2 theta)``.
+    """
+
+    def exponents(self, points: Points) -> Array:
+        """Return minus the squared distances of the features times ``sqrt(theta)``."""
+        root = np.sqrt(self.vector())
+        K: Array = cdist(points.X * root, points.Z * root, "sqeuclidean")
+        return np.negative(K, out=K)
+
+
+@kernel("laplacian-ard", paper="in none of the papers")
+@dataclass(frozen=True)
+class LaplacianArd(FeatureWidths):
+    r"""Laplacian kernel ``exp(-sum_j theta_j |x_j - z_j|)``; ``theta_j = 0`` ignores feature j.
+
+    If all theta are equal it is the Laplacian kernel of ``width = 1 / theta``.
+    """
+
+    def exponents(self, points: Points) -> Array:
+        """Return minus the L1 distances of the features times theta."""
+        theta = self.vector()
+        K: Array = cdist(points.X * theta, points.Z * theta, "cityblock")
+        return np.negative(K, out=K)

@@ -63,7 +63,7 @@ class Kernel:
     """The default grid of each parameter."""
     whole: ClassVar[frozenset[str]] = frozenset()
     learned: ClassVar[bool] = False
-    """Whether a continuous search finds its parameters, one per feature; such a kernel has no grids."""
+    """Whether a continuous search finds its parameters; such a kernel has no grids."""
 
     # Each kernel has its own; only a class variable is no field of the dataclass.
     parameters: ClassVar[dict[str, float]] = {}
@@ -126,8 +126,11 @@ class Kernel:
 
 
 def read_parameters(text: str) -> dict[str, float]:
-    """Return the parameters of a text such as ``tau=4``, the inverse of ``Kernel.text``."""
-    pairs = (part.partition("=") for part in text.split(";") if part)
+    """Return the parameters of a text such as ``tau=4``, the inverse of ``Kernel.text``.
+
+    In the text of a sum, as in ``gaussian(tau=4)=0.3``, the last sign of equality ends the name.
+    """
+    pairs = (part.rpartition("=") for part in text.split(";") if part)
     return {name: float(value) for name, _, value in pairs}
 
 

@@ -1,7 +1,8 @@
-r"""Derivatives of the Gaussian kernels with respect to their widths, without an n-by-n-by-d array.
+r"""Derivatives of Gaussian and Laplacian kernels with respect to their widths, without an n-by-n-by-d array.
 
 ``k = exp(-sum_r theta_r D_r)`` has ``dK/dtheta_r = -K o D_r`` and ``d2K/dtheta_r dtheta_s = K o D_r o D_s``.
-``D_r`` holds one number per pair of rows: ``(x_r - z_r)^2`` (ARD) or ``||x - z||^2`` (RBF, one theta). A search
+``D_r`` holds one number per pair of rows. With a width per feature (ARD) it is ``(x_r - z_r)^2`` for a Gaussian
+and ``|x_r - z_r|`` for a Laplacian kernel; with one theta it is their sum over the features. A search
 needs only three sums over these derivatives. For a matrix W and a vector a:
 
     totals   sum_ij W_ij D_r,ij for every r
@@ -11,9 +12,11 @@ needs only three sums over these derivatives. For a matrix W and a vector a:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from kselect.numerics.lapack import dtrmm
 from kselect.numerics.linalg import Array, Index, squared_distances
@@ -22,10 +25,25 @@ from kselect.numerics.linalg import Array, Index, squared_distances
 LOWEST = -230.0
 # Columns of products of two features that are multiplied at a time.
 COLUMNS = 512
+# Distances between rows by feature that are formed at a time.
+DISTANCES = 2**21
 
 
-class OneWidth:
-    """RBF: one theta for the squared distance, which is computed once for all thetas."""
+class DistanceKernel:
+    """The base class of kernels of distances: how a sum over K changes with their widths."""
+
+    def totals(self, W: Array) -> Array:
+        """Return ``sum_ij W_ij D_r,ij`` for every r."""
+        raise NotImplementedError
+
+    def slopes(self, M: Array, K: Array) -> Array:
+        """Return ``sum_ij M_ij dK_ij / dtheta_r = -sum_ij M_ij K_ij D_r,ij`` for every r; M is overwritten."""
+        np.multiply(M, K, out=M)
+        return -self.totals(M)
+
+
+class OneWidth(DistanceKernel):
+    """One theta for a distance (RBF: the squared one), which is computed once for all thetas."""
 
     size = 1
 
@@ -34,9 +52,9 @@ class OneWidth:
         self._largest = float(distances.max(initial=0.0))
 
     @classmethod
-    def of(cls, X: Array) -> OneWidth:
-        """Return the width for all rows against all rows."""
-        return cls(squared_distances(X, X).squared)
+    def of(cls, X: Array, *, absolute: bool = False) -> OneWidth:
+        """Return the width for all rows against all rows; ``absolute`` takes the L1 distance."""
+        return cls(cdist(X, X, "cityblock") if absolute else squared_distances(X, X).squared)
 
     def gram(self, theta: Array) -> Array:
         """Return ``exp(-theta D)``."""
@@ -56,7 +74,7 @@ class OneWidth:
         return OneWidth(self.distances.take(rows, axis=0).take(columns, axis=1))
 
 
-class WidthPerFeature:
+class WidthPerFeature(DistanceKernel):
     """ARD: matrix products, after ``(x - z)^2 = x^2 - 2 x z + z^2``; the rows should be centred."""
 
     def __init__(self, X: Array, Z: Array | None = None) -> None:
@@ -90,6 +108,50 @@ class WidthPerFeature:
         """Return the same for some rows against some columns."""
         X = self.X[rows]
         return WidthPerFeature(X, None if rows is columns else self.Z[columns])
+
+
+class AbsoluteWidthPerFeature(DistanceKernel):
+    """The Laplacian kernel with a width per feature: ``|x - z|`` has no products; all sums are over pairs."""
+
+    def __init__(self, X: Array, Z: Array | None = None) -> None:
+        self.X = X
+        self.Z = X if Z is None else Z
+
+    @property
+    def size(self) -> int:
+        """The number of features."""
+        return int(self.X.shape[1])
+
+    def gram(self, theta: Array) -> Array:
+        """Return ``exp(-sum_r theta_r |x_r - z_r|)``."""
+        exponents = cdist(self.X * theta, self.Z * theta, "cityblock")
+        np.negative(exponents, out=exponents)
+        return exponential(exponents, -float(exponents.min(initial=0.0)))
+
+    def totals(self, W: Array) -> Array:
+        """Return ``sum_ij W_ij |x_ir - z_jr|``: O(n^2 d)."""
+        found = np.zeros(self.size)
+        for rows, D in distances_in_blocks(self.X, self.Z):
+            found += W[rows].ravel() @ D.reshape(-1, self.size)
+        return found
+
+    def moments(self, W: Array, a: Array) -> AbsoluteMoments:
+        """Return the sums for a matrix and a vector."""
+        return AbsoluteMoments(self.X, self.Z, W, a)
+
+    def part(self, rows: Index, columns: Index) -> AbsoluteWidthPerFeature:
+        """Return the same for some rows against some columns."""
+        X = self.X[rows]
+        return AbsoluteWidthPerFeature(X, None if rows is columns else self.Z[columns])
+
+
+def distances_in_blocks(X: Array, Z: Array) -> Iterator[tuple[slice, Array]]:
+    """Yield blocks of rows of X with ``|x_ir - z_jr|``, (rows, rows of Z, features)."""
+    step = max(1, DISTANCES // max(1, Z.size))
+    for start in range(0, len(X), step):
+        rows = slice(start, start + step)
+        D = X[rows, None, :] - Z
+        yield rows, np.abs(D, out=D)
 
 
 class DistanceMoments:
@@ -138,8 +200,30 @@ class FeatureMoments:
         return 2.0 * sums - 4.0 * (mixed + mixed.T) + 4.0 * last
 
 
-Moments = DistanceMoments | FeatureMoments
-KernelWidths = OneWidth | WidthPerFeature
+class AbsoluteMoments:
+    """The sums for one absolute difference per feature, over blocks of rows."""
+
+    def __init__(self, X: Array, Z: Array, W: Array, a: Array) -> None:
+        self.X, self.Z, self.W, self.a = X, Z, W, a
+
+    @cached_property
+    def applied(self) -> Array:
+        """``(W o D_r) a``: O(n^2 d) for all features."""
+        blocks = distances_in_blocks(self.X, self.Z)
+        return np.concatenate([np.einsum("ijr,ij->ir", D, self.W[i] * self.a) for i, D in blocks])
+
+    def pairs(self, among: Index) -> Array:
+        """Return ``a' (W o D_r o D_s) a`` in O(n^2 d^2), from matrix products over the pairs of rows."""
+        found = np.zeros((len(among), len(among)))
+        for rows, D in distances_in_blocks(self.X[:, among], self.Z[:, among]):
+            weights = self.a[rows, None] * self.W[rows] * self.a
+            flat = D.reshape(-1, len(among))
+            found += flat.T @ (weights.reshape(-1, 1) * flat)
+        return found
+
+
+Moments = DistanceMoments | FeatureMoments | AbsoluteMoments
+KernelWidths = OneWidth | WidthPerFeature | AbsoluteWidthPerFeature
 
 
 def products(columns: Array, W: Array, a: Array) -> Array:

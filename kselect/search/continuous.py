@@ -6,21 +6,29 @@ unit of the features in which they work, and the conversion of their solutions t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from kselect.core.grid_point import BestPoint, GridPoint, SearchFailure
-from kselect.core.method import Method
+from kselect.core.method import Method, Setting
 from kselect.errors import TrialError
 from kselect.kernels import Kernel
-from kselect.kernels.ard import Ard
+from kselect.kernels.ard import Ard, LaplacianArd
 from kselect.kernels.gaussian import Gaussian
-from kselect.kernels.widths import KernelWidths, OneWidth, WidthPerFeature
+from kselect.kernels.laplacian import Laplacian
+from kselect.kernels.sums import SUM, Sum, default_family, is_sum, parts_of
+from kselect.kernels.widths import (
+    AbsoluteWidthPerFeature,
+    KernelWidths,
+    OneWidth,
+    WidthPerFeature,
+)
 from kselect.learners import Fit
-from kselect.learners.lssvm_errors import LSSVMSolution
+from kselect.learners.lssvm_errors import LSSVMSolution, as_columns
+from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Mask
 from kselect.numerics.memory import Memo, keep_freed_memory
 from kselect.registry import Part, Registry, read_parameters
@@ -29,7 +37,10 @@ from kselect.search.training_context import TrainingContext
 
 State = Literal["converged", "iteration limit", "no further descent", "branch change"]
 
-KERNELS = ("gaussian", "ard")
+# The kernels with widths: one width, or one per feature.
+SINGLE = {"ard": "gaussian", "laplacian-ard": "laplacian"}
+WIDTHS = (*SINGLE.values(), *SINGLE)
+LAPLACIAN = ("laplacian", "laplacian-ard")
 LEARNER = "lssvm"
 # The forms of the criteria whose gradients are known here.
 FORMS: Mapping[str, Any] = {"loss": "squared", "form": "press", "average": "points"}
@@ -44,21 +55,22 @@ class Unit:
     """The varying features, centred and divided with one common number, so that their mean variance is one.
 
     For z-scored features that number is 1 and nothing changes. The unit gives the starts and bounds of a search the
-    same meaning for features of any scale; the problem itself is the same in every unit (theta times ``square``, mu
-    over ``square^2``). Constant features are left out, because their widths change nothing.
+    same meaning for features of any scale; the problem itself is the same in every unit (theta times ``factor``, mu
+    over ``factor^2``). ``factor`` is the square of that number, or the number itself for a Laplacian kernel
+    (``absolute``). Constant features are left out, because their widths change nothing.
     """
 
     X: Array
-    square: float
+    factor: float
     varying: Mask
+    absolute: bool = False
 
     @classmethod
-    def of(cls, X: Array, y: Array) -> Unit:
+    def of(cls, X: Array, y: Array, *, absolute: bool = False) -> Unit:
         """Return the unit of a training set; a TrialError if no search is possible on these rows and targets."""
         if len(X) != len(y):
             raise TrialError(f"{len(X)} rows, {len(y)} targets")
-        if not np.isfinite(y).all() or np.ptp(y) == 0.0:
-            raise TrialError("the targets are all equal, or not finite")
+        check_targets(y)
         if not np.isfinite(X).all():
             raise TrialError("a feature is not a finite number")
         varying = np.ptp(X, axis=0) > 0.0
@@ -74,30 +86,38 @@ class Unit:
             raise TrialError(
                 f"features of size {size:.3g}: a width for them is no number; scale them"
             )
-        return cls(centred / scale, size**2, varying)
+        return cls(centred / scale, size if absolute else size**2, varying, absolute)
 
     def widths(self, *, ard: bool) -> KernelWidths:
         """Return one width, or one per varying feature."""
-        return WidthPerFeature(self.X) if ard else OneWidth.of(self.X)
+        if not ard:
+            return OneWidth.of(self.X, absolute=self.absolute)
+        return AbsoluteWidthPerFeature(self.X) if self.absolute else WidthPerFeature(self.X)
 
     def inside(self, theta: Array, size: int) -> Array:
         """Return a user's theta as ``size`` widths in this unit: one for all features, or one per feature."""
         return (
-            np.broadcast_to(theta if len(theta) == 1 else theta[self.varying], size) * self.square
+            np.broadcast_to(theta if len(theta) == 1 else theta[self.varying], size) * self.factor
         )
 
     def outside(self, theta: Array, *, ard: bool) -> Array:
         """Return widths of this unit as a user's theta, zero for constant features."""
         if not ard:
-            return theta / self.square
+            return theta / self.factor
         found = np.zeros(len(self.varying))
-        found[self.varying] = theta / self.square
+        found[self.varying] = theta / self.factor
         return found
+
+
+def check_targets(y: Array) -> None:
+    """Raise a TrialError if a target is constant or not finite."""
+    if not np.isfinite(y).all() or (np.ptp(y, axis=0) == 0.0).any():
+        raise TrialError("the targets are all equal, or not finite")
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The minimum that a continuous search found, with one theta (RBF) or one per feature (ARD).
+    """The minimum that a continuous search found: one theta (RBF), one per feature (ARD), or the weights of a sum.
 
     ``lam`` is the ridge of ``sum 0.5 (y - f)^2 + (lam / 2) ||w||^2``, n times the lam of a grid search. ``value``
     is the mean squared held-out error, or the criterion BR. ``evaluations`` counts Cholesky factors. ``held``
@@ -124,31 +144,54 @@ class KnownSolutions(Memo):
 
     @property
     def y(self) -> Array:
-        """The target; more than two classes have several targets and no common kernel."""
-        if len(self.context.targets) != 1:
-            raise TrialError(
-                "this search learns one kernel for one target, two classes or numbers; here are "
-                f"{len(self.context.targets)} classes"
-            )
-        target: Array = self.context.targets[0]
-        return target
+        """The target (n,), or the targets (n, q) of several classes, which share one kernel."""
+        targets = self.context.targets
+        found: Array = targets[0] if len(targets) == 1 else np.ascontiguousarray(targets.T)
+        return found
+
+    def folds(self, method: Method) -> Folds | None:
+        """Return the folds of a method, None if its criterion has none."""
+        return None if method.folds is None else self.context.partition(method.folds)
+
+    def parts(self, name: str) -> tuple[Kernel, ...]:
+        """Return the kernels of a sum; a family without brackets is that of the grid, or has its default grid."""
+
+        def family(of: str) -> tuple[Kernel, ...]:
+            return tuple(k for k in self.context.kernels if k.name == of) or default_family(of)
+
+        return parts_of(name, family)
 
 
 @dataclass(frozen=True)
 class ContinuousSearch(Part):
-    """A registered search; ``criteria`` names the criteria that it can minimise."""
+    """A registered search; ``criteria`` names the criteria that it can minimise, ``kernels`` the kernels it moves.
+
+    ``forms`` are the forms of the criteria whose gradients it knows.
+    """
 
     criteria: tuple[str, ...]
+    kernels: tuple[str, ...] = WIDTHS
+    forms: Mapping[str, Any] = field(default_factory=lambda: FORMS)
 
     def misfit(self, method: Method) -> str:
         """Return why it cannot search for a method; empty if it can."""
+        summed = is_sum(method.kernel)
         if method.criterion not in self.criteria:
             return f"{self.name} minimises {' or '.join(self.criteria)}, not {method.criterion}"
-        if method.kernel not in KERNELS:
-            return f"{self.name} moves the kernel {' or '.join(KERNELS)}, not {method.kernel!r}"
-        wrong = {k: v for k, v in method.params if FORMS.get(k, v) != v}
+        if (SUM if summed else method.kernel) not in self.kernels:
+            return (
+                f"{self.name} moves the kernel {' or '.join(self.kernels)}, not {method.kernel!r}"
+            )
+        p = dict(method.search.params).get("p", 1) if method.search else 1
+        if summed and method.criterion == "BR":
+            return "BR regularises widths, which a sum of kernels does not have: minimise k-CV, k-KS or ELOO"
+        if p not in (1, 2):
+            return f"p, the norm of the weights of a sum, is 1 or 2, not {p}"
+        if p != 1 and not summed:
+            return f"p is the norm of the weights of a sum of kernels; {method.kernel} has none"
+        wrong = {k: v for k, v in method.params if self.forms.get(k, v) != v}
         return " and ".join(
-            f"{self.name} takes {k} {FORMS[k]} only, not {v}" for k, v in wrong.items()
+            f"{self.name} takes {k} {self.forms[k]} only, not {v}" for k, v in wrong.items()
         )
 
 
@@ -158,11 +201,18 @@ SEARCHES: Registry[ContinuousSearch] = Registry(
 F = TypeVar("F", bound=Callable[..., Solution])
 
 
-def continuous_search(name: str, *, paper: str, criteria: tuple[str, ...]) -> Callable[[F], F]:
+def continuous_search(
+    name: str,
+    *,
+    paper: str,
+    criteria: tuple[str, ...],
+    kernels: tuple[str, ...] = WIDTHS,
+    forms: Mapping[str, Any] = FORMS,
+) -> Callable[[F], F]:
     """Register ``function(known, method, *, parameter=default...) -> Solution`` as a search."""
 
     def register(function: F) -> F:
-        own = (name, function, paper, read_parameters(function), criteria)
+        own = (name, function, paper, read_parameters(function), criteria, kernels, forms)
         SEARCHES.add(name, ContinuousSearch(*own))
         return function
 
@@ -170,34 +220,64 @@ def continuous_search(name: str, *, paper: str, criteria: tuple[str, ...]) -> Ca
 
 
 def search_continuously(context: TrainingContext, demand: Demand) -> Results:
-    """Run the search of every method; searches with one width come first, because the others start from them."""
+    """Run the search of every method; searches with one width come first, because the others start from them.
+
+    A search of widths moves the ridge too, whatever the setting. The weights of a sum are learned at a fixed ridge
+    where the setting has one.
+    """
     keep_freed_memory()
     known = KnownSolutions(context)
     found: Results = {}
-    for method in sorted(demand, key=lambda m: m.kernel == "ard"):
-        assert method.search is not None
-        function = SEARCHES[method.search.name].function
-        result: BestPoint | SearchFailure
-        try:
-            solution = function(known, method, **dict(method.search.params))
-            kernel = kernel_of(method.kernel, solution.theta)
-            with np.errstate(over="raise", invalid="raise", divide="raise"):
-                final = LSSVMSolution(kernel.gram(context.points), known.y, solution.lam)
-            extra = ("held", solution.held) if solution.mu is None else ("mu", solution.mu)
-            point = GridPoint(
-                kernel, solution.lam / context.n, (extra,)
-            )  # the lam of a grid search
-            fit = Fit(final.alpha[None], np.array([final.bias]))
-            result = BestPoint(point, solution.value, (fit,), state=solution.state)
-        except NUMERICAL as error:
-            result = SearchFailure(reason(error))
-        found |= {(method, setting): result for setting in demand[method]}
+    for method in sorted(demand, key=lambda m: m.kernel in SINGLE):
+        groups: dict[float | None, list[Setting]] = {}
+        for setting in demand[method]:
+            held = setting.position if is_sum(method.kernel) else None
+            lam = None if held is None else context.lams[held]
+            groups.setdefault(lam, []).append(setting)
+        for lam, settings in groups.items():
+            result = search_once(known, replace(method, lam=lam))
+            found |= {(method, setting): result for setting in settings}
     return found
 
 
-def kernel_of(name: str, theta: Array) -> Kernel:
-    """Return the kernel of rounded widths: Gaussian with ``tau = 1 / (2 theta)``, or one theta per feature."""
-    ard = name == "ard"
-    values = theta.tolist() if ard else [0.5 / float(theta[0]) if theta[0] else np.inf]
+def search_once(known: KnownSolutions, method: Method) -> BestPoint | SearchFailure:
+    """Run one search, and fit the kernel and the ridge that it found."""
+    assert method.search is not None
+    context, function = known.context, SEARCHES[method.search.name].function
+    if context.weights is not None:
+        return SearchFailure(f"the kernel {method.kernel} is learned from rows of equal weight")
+    if method.scorer is not None:
+        return SearchFailure(f"the kernel {method.kernel} is learned without a scorer")
+    try:
+        solution = function(known, method, **dict(method.search.params))
+        kernel = kernel_of(method.kernel, solution.theta, known)
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            final = LSSVMSolution(kernel.gram(context.points), known.y, solution.lam)
+    except NUMERICAL as error:
+        return SearchFailure(reason(error))
+    extra = ("held", solution.held) if solution.mu is None else ("mu", solution.mu)
+    point = GridPoint(kernel, solution.lam / context.n, (extra,))  # the lam of a grid search
+    pairs = zip(as_columns(final.alpha).T, final.bias.ravel(), strict=True)
+    fits = tuple(Fit(alpha[None], np.array([bias])) for alpha, bias in pairs)
+    return BestPoint(point, solution.value, fits, state=solution.state)
+
+
+def kernel_of(name: str, theta: Array, known: KnownSolutions | None = None) -> Kernel:
+    """Return the kernel of rounded parameters: a width, one theta per feature, or the weights of a sum."""
+    if name in SINGLE.values():
+        width = 1.0 if name in LAPLACIAN else 0.5
+        values = [width / float(theta[0]) if theta[0] else np.inf]
+    else:
+        values = theta.tolist()
     rounded = tuple(float(f"{value:.{DIGITS}g}") for value in values)
-    return Ard(rounded) if ard else Gaussian(*rounded)
+    if known is not None and is_sum(name):
+        return weighted(known.parts(name), rounded)
+    if name in SINGLE:
+        return LaplacianArd(rounded) if name in LAPLACIAN else Ard(rounded)
+    return Laplacian(*rounded) if name in LAPLACIAN else Gaussian(*rounded)
+
+
+def weighted(parts: Sequence[Kernel], mu: Sequence[float]) -> Sum:
+    """Return the sum of the kernels that have a weight."""
+    used = [(part, weight) for part, weight in zip(parts, mu, strict=True) if weight > 0.0]
+    return Sum(*map(tuple, zip(*used, strict=True)))

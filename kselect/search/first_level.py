@@ -9,7 +9,7 @@ parameters are solved exactly, so that ``L = (lam/2) y^T alpha + (mu/2) ||theta|
 
 Projected Newton uses the exact Hessian with its eigenvalues in absolute value, keeps the bounds inside the
 quadratic model, and adds a Levenberg shift if a step fails. L is not convex: the search finds the minimum that its
-start leads to.
+start leads to. With several targets on one kernel, L is the sum of theirs; alpha and U are stacked by target.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from kselect.kernels.widths import KernelWidths, Moments
-from kselect.learners.lssvm_errors import LSSVMSolution
+from kselect.learners.lssvm_errors import LSSVMSolution, as_columns
 from kselect.numerics.linalg import Array, Index
 from kselect.search.continuous import State
 
@@ -72,23 +72,29 @@ class InnerPoint:
     @cached_property
     def value(self) -> float:
         """``L``."""
-        data = 0.5 * self.problem.lam * float(self.problem.y @ self.solution.alpha)
+        data = 0.5 * self.problem.lam * float(np.vdot(self.problem.y, self.solution.alpha))
         return data + 0.5 * self.problem.mu * float(self.theta @ self.theta)
 
     @cached_property
-    def moments(self) -> Moments:
-        """The sums that form the derivatives."""
-        return self.problem.widths.moments(self.K, self.solution.alpha)
+    def alpha(self) -> Array:
+        """``alpha``, (q n,)."""
+        return as_columns(self.solution.alpha).T.ravel()
+
+    @cached_property
+    def moments(self) -> tuple[Moments, ...]:
+        """The sums that form the derivatives, for each target."""
+        alphas = as_columns(self.solution.alpha).T
+        return tuple(self.problem.widths.moments(self.K, alpha) for alpha in alphas)
 
     @cached_property
     def U(self) -> Array:
-        """``(dK/dtheta_r) alpha`` as columns."""
-        return -self.moments.applied
+        """``(dK/dtheta_r) alpha`` as columns, (q n, widths)."""
+        return -np.concatenate([one.applied for one in self.moments])
 
     @cached_property
     def data_gradient(self) -> Array:
         """The gradient without the penalty of theta."""
-        return np.asarray(-0.5 * self.problem.lam * (self.solution.alpha @ self.U))
+        return np.asarray(-0.5 * self.problem.lam * (self.alpha @ self.U))
 
     @cached_property
     def gradient(self) -> Array:
@@ -103,16 +109,17 @@ class InnerPoint:
     @cached_property
     def pulled(self) -> Array:
         """``P [alpha, U]`` of the free widths: up to signs, how lam and theta move the dual parameters."""
-        n = len(self.solution.alpha)
-        right = np.empty((n, 1 + len(self.free)), order="F")
-        right[:, 0], right[:, 1:] = self.solution.alpha, self.U[:, self.free]
-        return self.solution.projected(right)
+        right = np.empty((len(self.alpha), 1 + len(self.free)), order="F")
+        right[:, 0], right[:, 1:] = self.alpha, self.U[:, self.free]
+        blocks = np.split(right, len(self.moments))
+        return np.concatenate([self.solution.projected(block) for block in blocks])
 
     @cached_property
     def hessian(self) -> Array:
         """``H`` of the free widths: O(n^2 f^2)."""
         lam, U = self.problem.lam, self.U[:, self.free]
-        H = lam * (U.T @ self.pulled[:, 1:] - 0.5 * self.moments.pairs(self.free))
+        pairs = sum(one.pairs(self.free) for one in self.moments)
+        H = lam * (U.T @ self.pulled[:, 1:] - 0.5 * pairs)
         H.flat[:: len(H) + 1] += self.problem.mu
         return 0.5 * (H + H.T)
 

@@ -18,7 +18,15 @@ from kselect.core.method import Method
 from kselect.kernels.widths import KernelWidths
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
-from kselect.search.continuous import KnownSolutions, Solution, State, Unit, continuous_search
+from kselect.search.continuous import (
+    LAPLACIAN,
+    SINGLE,
+    KnownSolutions,
+    Solution,
+    State,
+    Unit,
+    continuous_search,
+)
 from kselect.search.first_level import Inner, InnerPoint, Settled, settle
 from kselect.search.fold_fits import NEAR, FoldFits, FoldProblem, Follower
 from kselect.search.levenberg_marquardt import Ended, least_squares
@@ -49,12 +57,21 @@ class OuterProblem:
     theta: Array
 
     @classmethod
-    def of(cls, X: Array, y: Array, folds: Folds, start: Solution, *, ard: bool) -> OuterProblem:
+    def of(
+        cls,
+        X: Array,
+        y: Array,
+        folds: Folds,
+        start: Solution,
+        *,
+        ard: bool,
+        absolute: bool = False,
+    ) -> OuterProblem:
         """Return the problem with one width, or one per feature (ARD).
 
         ``start`` is the solution of RBF-FLKL, or of RBF-XVAL, which has no mu.
         """
-        unit = Unit.of(X, y)
+        unit = Unit.of(X, y, absolute=absolute)
         widths = unit.widths(ard=ard)
         u, theta = beginning(unit, widths, y, start)
         parts = tuple(FoldProblem.of(widths, y, F) for F in folds.members)
@@ -68,7 +85,7 @@ class OuterProblem:
         self, final: InnerPoint, theta: Array, value: float, evaluations: int, state: State
     ) -> Solution:
         """Return a solution in the unit of the original features."""
-        problem, mu = final.problem, final.problem.mu * self.unit.square**2
+        problem, mu = final.problem, final.problem.mu * self.unit.factor**2
         theta = self.unit.outside(theta, ard=self.ard)
         return Solution(theta, problem.lam, value, evaluations, state, mu=mu)
 
@@ -82,7 +99,7 @@ def beginning(unit: Unit, widths: KernelWidths, y: Array, rbf: Solution) -> tupl
     """
     theta, lam = float(unit.inside(rbf.theta, 1)[0]), rbf.lam
     if rbf.mu is not None:
-        u = np.log([lam, rbf.mu / unit.square**2])
+        u = np.log([lam, rbf.mu / unit.factor**2])
         return np.clip(u, *LIMITS.T), np.full(widths.size, max(theta, THETA_LIMITS[0]))
     u = stationary(widths, y, np.full(widths.size, theta), lam)
     while u[1] > LIMITS[1, 1] and 10.0 * theta * widths.size <= 1.0:
@@ -100,27 +117,26 @@ def stationary(widths: KernelWidths, y: Array, theta: Array, lam: float) -> Arra
 
 def outer_problem(known: KnownSolutions, method: Method) -> OuterProblem:
     """Return the outer problem of a method; RBF starts from RBF-XVAL, ARD from RBF-FLKL."""
-    assert method.folds is not None
-    ard, find = method.kernel == "ard", rbf_flkl if method.kernel == "ard" else rbf
-    folds = known.context.partition(method.folds)
-    return OuterProblem.of(known.context.X, known.y, folds, find(known, method.folds), ard=ard)
+    ard, find = method.kernel in SINGLE, rbf_flkl if method.kernel in SINGLE else rbf
+    folds, absolute = known.folds(method), method.kernel in LAPLACIAN
+    assert folds is not None
+    start = find(known, method)
+    return OuterProblem.of(known.context.X, known.y, folds, start, ard=ard, absolute=absolute)
 
 
-def rbf_flkl(known: KnownSolutions, k: int) -> Solution:
-    """Return the solution of RBF-FLKL with k folds, from which ARD-FLKL starts."""
-    X, y, folds = known.context.X, known.y, known.context.partition(k)
-    return known.once(
-        ("RBF-FLKL", k), lambda: flkl(OuterProblem.of(X, y, folds, rbf(known, k), ard=False))
-    )
+def rbf_flkl(known: KnownSolutions, method: Method) -> Solution:
+    """Return the solution of RBF-FLKL, from which ARD-FLKL starts."""
+    single = replace(method, kernel=SINGLE.get(method.kernel, method.kernel))
+    key = ("RBF-FLKL", method.folds, single.kernel)
+    return known.once(key, lambda: flkl(outer_problem(known, single)))
 
 
 @continuous_search("flkl", paper="flkl2014", criteria=("k-CV",))
 def first_level(known: KnownSolutions, method: Method) -> Solution:
     """The first level: widths by projected Newton with the exact Hessian, (lam, mu) by Levenberg-Marquardt."""
-    assert method.folds is not None
-    if method.kernel == "gaussian":
-        return rbf_flkl(known, method.folds)
-    return flkl(outer_problem(known, method))
+    return (
+        flkl(outer_problem(known, method)) if method.kernel in SINGLE else rbf_flkl(known, method)
+    )
 
 
 @continuous_search("flkl-at", paper="flkl2014", criteria=("k-CV",))
@@ -129,7 +145,7 @@ def at_hyper_parameters(
 ) -> Solution:
     """The widths at one given (lam, mu): a point of the surface that flkl minimises."""
     problem, follower = outer_problem(known, method), Follower()
-    u = np.log([lam, mu / problem.unit.square**2])
+    u = np.log([lam, mu / problem.unit.factor**2])
     found = follower.first(problem.folds, u, problem.theta)
     ended: Ended[FoldFits] = Ended(u, found, (), 0, "converged")
     return summary(problem, ended, found.theta, follower)

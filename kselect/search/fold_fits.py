@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from kselect.kernels.widths import KernelWidths
+from kselect.learners.lssvm_errors import as_columns
 from kselect.numerics.linalg import Array, Index
 from kselect.search.continuous import State
 from kselect.search.first_level import Inner, InnerPoint, settle
@@ -107,17 +108,24 @@ class FoldFit:
 def held_out(fold: FoldProblem, point: InnerPoint, moves: Array) -> tuple[Array, Array]:
     """Return the errors at a point, and their change with log lam, with log mu and with the last move, as columns.
 
-    ``moves`` are the three moves of the widths; only free widths move.
+    ``moves`` are the three moves of the widths; only free widths move. The errors are stacked target by target.
     """
     solution, free, lam = point.solution, moves[point.free], point.problem.lam
     dual = point.pulled[:, 1:] @ free
     dual[:, 0] += lam * point.pulled[:, 0]
     change = point.U[:, point.free] @ free
-    change[:, 0] += lam * solution.alpha
+    change[:, 0] += lam * point.alpha
     across = fold.across.gram(point.theta)
-    by_kernel = fold.across.moments(across, solution.alpha).applied @ moves
     errors = fold.targets - across @ solution.alpha - solution.bias
-    return errors, across @ dual + solution.biases(change) + by_kernel
+    alphas = as_columns(solution.alpha).T
+    parts = zip(alphas, *(np.split(A, len(alphas)) for A in (dual, change)), strict=True)
+    moving = [
+        across @ by_dual
+        + solution.biases(by_bias)
+        + fold.across.moments(across, alpha).applied @ moves
+        for alpha, by_dual, by_bias in parts
+    ]
+    return as_columns(errors).T.ravel(), np.concatenate(moving)
 
 
 def tangent(point: InnerPoint) -> Array:

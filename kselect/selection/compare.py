@@ -91,8 +91,8 @@ def compare(
     given = target.values, target.task, outer, request.weights
     criteria = (
         ComparedCriterion(
-            *(m, chosen[m].best, seconds[m], quality_of(f, *given), f),
-            *(len(chosen[m].members), tuple(chosen[m].edges)),
+            *(m, chosen[m].best, seconds[m], quality_of(f, *given)),
+            *(f, len(chosen[m].members), tuple(chosen[m].edges)),
         )
         for m, f in zip(methods, decisions, strict=True)
     )

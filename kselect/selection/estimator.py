@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from kselect.datasets.table.target import one_against_rest
 from kselect.errors import ConfigError, KselectError, quoted
-from kselect.kernels.ard import Ard
+from kselect.kernels.ard import FeatureWidths
 from kselect.numerics.linalg import Array
 from kselect.numerics.sigmoid import codes, probabilities
 from kselect.selection.columns import USUAL_COLUMNS, check_columns
@@ -272,7 +272,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         self.best_params_ = parameters_of(found, self.gamma is not None)[self.best_index_]
         scores = as_scored(found.scores, self.scoring, targets, weights)
         self.best_score_ = float(scores[found.position])
-        if isinstance(found.kernel, Ard):
+        if isinstance(found.kernel, FeatureWidths):
             self.feature_relevances_ = found.kernel.relevances()
         elif found.request.relevances:
             self.feature_relevances_ = np.array(found.request.relevances)

@@ -51,6 +51,7 @@ def bins_of(values: Array) -> Index:
 
 def explained(bins: Index, y: Array, folds: Index) -> float:
     """Return the R2 of predicting y by the mean of its bin in the other folds; 0 if it is negative."""
+    y = y / (float(np.abs(y).max()) or 1.0)  # so that no square overflows
     shape = int(bins.max()) + 1, int(folds.max()) + 1
     cell, size = bins * shape[1] + folds, shape[0] * shape[1]
     sums = np.bincount(cell, weights=y, minlength=size).reshape(shape)

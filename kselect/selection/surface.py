@@ -13,7 +13,7 @@ from kselect.errors import ConfigError, brief
 from kselect.files import require_writable, write_named
 from kselect.grids import show_number
 from kselect.kernels import Kernel
-from kselect.kernels.ard import Ard
+from kselect.kernels.ard import FeatureWidths
 from kselect.numerics.linalg import Array
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def draw_surface(found: Selection, path: Path, data: str = "", names: Sequence[s
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    if isinstance(found.kernel, Ard):
+    if isinstance(found.kernel, FeatureWidths):
         draw_bars(axes, found, found.kernel, data, names)
     else:
         draw_cells(figure, axes, found, data)
@@ -168,7 +168,9 @@ def add_legend(figure: Any, axes: Any, missing: bool) -> None:
 # --- relevances -------------------------------------------------------------------------------------
 
 
-def draw_bars(axes: Any, found: Selection, kernel: Ard, data: str, names: Sequence[str]) -> None:
+def draw_bars(
+    axes: Any, found: Selection, kernel: FeatureWidths, data: str, names: Sequence[str]
+) -> None:
     """Draw the relevance of each feature as a bar, the most relevant on top."""
     shares = 100.0 * kernel.relevances()
     order = sorted(range(len(shares)), key=lambda j: -shares[j])[:MOST_BARS]

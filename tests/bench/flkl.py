@@ -96,7 +96,7 @@ def exact(problem: Problem, at: Solution, start: Solution, *, ard: bool) -> floa
     """Return FLKL's objective at (lam, mu), with every fold's widths at a minimum."""
     X, y, folds = problem
     outer = OuterProblem.of(X, y, folds, start, ard=ard)
-    u = np.log([at.lam, at.mu / outer.unit.square**2])
+    u = np.log([at.lam, at.mu / outer.unit.factor**2])
     fits = Follower().first(outer.folds, u, outer.theta)
     return float(fits.errors @ fits.errors) / len(y)
 

@@ -247,7 +247,7 @@ def second_level(
         make = criterion if name == "LOO" else partial(KFoldErrors, folds=folds)
         expected = held_out_errors(K, y, lam, left_out)
         yield name, over(make(widths.gram(theta), y, lam).errors - expected, expected)
-        _, found = slope(make, widths, y, theta, lam)
+        *_, found = slope(make, widths, y, theta, lam)
         # in units of the steps, so that no component is hidden by the unit of another
         gradient = found * far
         value = half_squares(errors, D, y)

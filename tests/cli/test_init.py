@@ -15,6 +15,7 @@ from kselect.config.load import load_config
 from kselect.core.claim import KEYS
 from kselect.report import style
 from kselect.report.sections import FIGURES
+from kselect.selection.defaults import LEARNER
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +43,8 @@ def test_the_config_is_valid(tmp_path: Path) -> None:
     assert experiment.datasets == ("my-prices", "heart-2")
     assert [info.task for info in experiment.own] == ["regression", "classification"]
     assert experiment.scale_on == "train"
-    assert dict(experiment.learners)["regression"].name == "krr"
+    assert {learner.name for _, learner in experiment.learners} == {LEARNER}
+    assert {kernel.name for kernel in experiment.kernels} == {"gaussian", "laplacian"}
 
 
 def test_every_key_has_a_comment(tmp_path: Path) -> None:

@@ -189,7 +189,7 @@ def test_show_prints_the_model() -> None:
     lines = text.splitlines()
     assert lines[:2] == [f"regression, written by kselect {__version__}", "target: y"]
     assert f"data: 60 rows, sha256 {saved.choice['data_sha256']}" in lines
-    tau = f"tau = {show_number(saved.kernel_params['tau'])}, lam = {show_number(saved.lam)}"
+    tau = f"tau = {show_number(saved.kernel.parameters['tau'])}, lam = {show_number(saved.lam)}"
     assert f"model: lssvm, gaussian kernel, {tau}" in lines
     assert f"score {saved.choice['best']['score']:.6g}" in text
     assert next(s for s in lines if s.startswith("quality: R2 ")).split(";")[0] in fitted

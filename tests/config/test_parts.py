@@ -41,9 +41,13 @@ def test_a_search_needs_no_grid(tmp_path: Path) -> None:
 def test_options_of_a_search(tmp_path: Path) -> None:
     """Options of a search have defaults, and the default kernel is the Gaussian."""
     (method,) = read(tmp_path, "criteria: [ELOO: {search: {quasi-newton: {steps: 10}}}]").table
-    assert (method.kernel, method.search) == ("gaussian", Choice("quasi-newton", (("steps", 10),)))
+    assert (method.kernel, method.search) == (
+        "gaussian",
+        Choice("quasi-newton", (("p", 1), ("steps", 10))),
+    )
     (usual,) = read(tmp_path, "criteria: [ELOO: {search: quasi-newton}]").table
-    assert usual.search == Choice("quasi-newton", (("steps", 200),))
+    assert usual.search == Choice("quasi-newton", (("p", 1), ("steps", 200)))
+    assert "search=quasi-newton(steps=200);" in usual.text  # as in records from before p
 
 
 def test_a_search_next_to_a_grid(tmp_path: Path) -> None:
@@ -61,7 +65,10 @@ def test_a_search_next_to_a_grid(tmp_path: Path) -> None:
         (["criteria: [ELOO: {search: flkl}]"], "flkl minimises k-CV, not ELOO"),
         (["criteria: [5-CV: {search: fkl}]"], "unknown search 'fkl'; did you mean 'flkl'"),
         (["criteria: [5-CV: {search: {flkl: {steps: 3}}}]"], "unknown parameter of search"),
-        (["criteria: [5-CV: {search: flkl, kernel: linear}]"], "moves the kernel gaussian or ard"),
+        (
+            ["criteria: [5-CV: {search: flkl, kernel: linear}]"],
+            "moves the kernel gaussian or laplacian",
+        ),
         (["criteria: [5-CV: {kernel: ard}]"], "goes with a search"),
         (["criteria: [5-CV: {search: flkl, label: 3}]"], "must be text, not the number 3"),
         (["criteria: [5-CV: {search: flkl}]", "ridge: per-fold"], "ridge must be fixed"),
@@ -70,7 +77,7 @@ def test_a_search_next_to_a_grid(tmp_path: Path) -> None:
         (["criteria: [5-CV: {search: flkl}, 5-CV: {search: flkl}]"], "5-CV is already criteria[0]"),
         (
             ["criteria: [5-CV]", "lam: {select: 1}", "kernels: {ard: {theta: 1}}"],
-            "has one parameter per feature, which is learned",
+            "has parameters that are learned, not searched on a grid",
         ),
     ],
 )

@@ -10,9 +10,10 @@ from oracles import gram
 from oracles_flkl import ard
 
 from kselect.errors import ConfigError
-from kselect.kernels.ard import Ard
+from kselect.kernels.ard import Ard, LaplacianArd
 from kselect.kernels.base import KERNELS, Points
 from kselect.kernels.gaussian import Gaussian
+from kselect.kernels.laplacian import Laplacian
 
 
 @given(st.integers(1, 5), st.integers(0, 2**32 - 1))
@@ -30,6 +31,19 @@ def test_equal_thetas_are_the_gaussian_kernel() -> None:
     X = np.random.default_rng(0).normal(size=(9, 3))
     expected = Gaussian(2.0).gram(Points(X))
     np.testing.assert_allclose(Ard((0.25,) * 3).gram(Points(X)), expected, rtol=1e-12)
+
+
+@given(st.integers(1, 4), st.integers(0, 2**32 - 1))
+def test_laplacian_definition(d: int, seed: int) -> None:
+    """The Laplacian with a width per feature is its definition entry by entry; equal thetas are ``1 / width``."""
+    rng = np.random.default_rng(seed)
+    X, Z = rng.normal(size=(6, d)), rng.normal(size=(4, d))
+    theta = rng.exponential(size=d) * rng.integers(0, 2, size=d)
+    K = LaplacianArd(tuple(theta)).gram(Points(X, Z))
+    expected = gram(lambda x, z: float(np.exp(-np.sum(theta * np.abs(x - z)))), X, Z)
+    np.testing.assert_allclose(K, expected, rtol=1e-13)
+    equal = LaplacianArd((0.25,) * d).gram(Points(X, Z))
+    np.testing.assert_allclose(equal, Laplacian(4.0).gram(Points(X, Z)), rtol=1e-12)
 
 
 def test_zero_ignores_a_feature_of_any_size() -> None:

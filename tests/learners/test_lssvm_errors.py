@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles_flkl import Array, derivative, differences, fit, gradient, held_out_errors, kernel
+from oracles_flkl import (
+    Array,
+    derivative,
+    differences,
+    fit,
+    gradient,
+    held_out_errors,
+    kernel,
+    kernel_stability,
+)
 
 from kselect.errors import TrialError
 from kselect.kernels.widths import OneWidth, WidthPerFeature
@@ -18,6 +27,7 @@ from kselect.learners.lssvm_errors import (
     LeaveOneOutErrors,
     LSSVMSolution,
     slope,
+    stability_slope,
 )
 from kselect.numerics.folds import Folds, draw_folds
 
@@ -105,9 +115,9 @@ def test_slope(n: int, d: int, one: bool, kind: str) -> None:
         return 0.5 * float(np.sum(criterion(kernel(D, t), y, ridge).errors ** 2))
 
     widths = OneWidth.of(X) if one else WidthPerFeature(X)
-    found, slopes = slope(criterion, widths, y, theta, lam)
+    found, _, slopes = slope(criterion, widths, y, theta, lam)
     expected = gradient(lambda t: value(t, lam), theta, 1e-4 / d)
-    assert found == pytest.approx(value(theta, lam), rel=1e-11)
+    assert found[0] == pytest.approx(value(theta, lam), rel=1e-11)
     np.testing.assert_allclose(slopes[:-1], expected, rtol=0, atol=1e-6 * np.abs(expected).max())
     expected_lam = derivative(lambda ridge: value(theta, ridge), lam, 1e-3)
     assert slopes[-1] == pytest.approx(float(expected_lam), rel=1e-6)
@@ -121,9 +131,65 @@ def test_slope_of_the_definition() -> None:
     def value(t: Array) -> float:
         return 0.5 * float(np.sum(held_out_errors(kernel(D, t), y, lam, folds.members) ** 2))
 
-    _, slopes = slope(partial(KFoldErrors, folds=folds), WidthPerFeature(X), y, theta, lam)
+    *_, slopes = slope(partial(KFoldErrors, folds=folds), WidthPerFeature(X), y, theta, lam)
     expected = gradient(value, theta, 3e-5)
     np.testing.assert_allclose(slopes[:-1], expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+@pytest.mark.parametrize("kind", ["LOO", "folds", "mean of folds"])
+def test_slope_with_a_penalty_and_several_targets(kind: str, balanced: bool) -> None:
+    """Q, the stability of the kernel and their slopes are those of retraining, for targets of different sizes."""
+    X, y, folds = problem(33, 3, 4)
+    Y = np.column_stack([y, 3.0 * X[:, 1], X[:, 0] ** 2])
+    theta, lam, eta, D = np.array([0.3, 0.1, 0.2]), 0.4, 0.7, differences(X, X, one=False)
+    members = [np.array([i]) for i in range(33)] if kind == "LOO" else folds.members
+    mean, count = kind == "mean of folds", len(folds.members)
+    shares = np.ones(33)
+    for F in folds.members if mean else ():
+        shares[F] = 33 / (count * len(F))
+
+    def squares(t: Array, ridge: float) -> Array:
+        errors = [held_out_errors(kernel(D, t), one, ridge, members) for one in Y.T]
+        return 0.5 * np.sum(shares * np.square(errors), axis=1)
+
+    def value(t: Array, ridge: float) -> float:
+        Q = squares(t, ridge)
+        whole = here.sum() * np.mean(np.log(Q)) if balanced else Q.sum()
+        return float(whole + 0.5 * eta * 3 * kernel_stability(kernel(D, t)))
+
+    here = squares(theta, lam)
+    errors: ErrorFunction = (
+        LeaveOneOutErrors if kind == "LOO" else partial(KFoldErrors, folds=folds, by_folds=mean)
+    )
+    Q, penalty, slopes = slope(
+        errors, WidthPerFeature(X), Y, theta, lam, eta=eta, balanced=balanced
+    )
+    np.testing.assert_allclose(Q, here, rtol=1e-10)
+    assert penalty == pytest.approx(1.5 * eta * kernel_stability(kernel(D, theta)))
+    expected = gradient(lambda t: value(t, lam), theta, 1e-4)
+    np.testing.assert_allclose(slopes[:-1], expected, rtol=1e-6)
+    by_lam = derivative(lambda ridge: value(theta, ridge), lam, 1e-4)
+    assert slopes[-1] == pytest.approx(float(by_lam), rel=1e-6)
+
+
+@pytest.mark.parametrize("order", [np.inf, 30.0, 1e5])
+def test_slope_of_the_stability(order: float) -> None:
+    """The stability is the largest norm of a difference, or near it for a finite order; S is its slope."""
+    rng = np.random.default_rng(4)
+    A, B = rng.normal(size=(2, 9, 4))
+
+    def matrix(t: float) -> Array:
+        return np.asarray(A @ A.T + t * (B @ B.T))
+
+    beta, S = stability_slope(matrix(0.3), order)
+    largest = kernel_stability(matrix(0.3))
+    assert largest * (1.0 - 1e-12) <= beta <= largest * 9.0 ** (1.0 / order) * (1.0 + 1e-12)
+    expected = derivative(lambda t: stability_slope(matrix(t), order)[0], 0.3, 1e-5)
+    assert np.sum(S * (B @ B.T)) == pytest.approx(float(expected), rel=1e-7)
+    nothing, flat = stability_slope(np.zeros((3, 3)), order)
+    assert nothing == 0.0
+    assert np.isfinite(flat).all()
 
 
 def test_two_rows() -> None:

@@ -6,16 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from oracles_flkl import Array, differences, fit, held_out_errors, kernel
+from oracles_flkl import Array, differences, fit, held_out_errors, kernel, kernel_stability
 from problems import best_in
 from problems_flkl import outer, rows
 
 from kselect.core.grid_point import BestPoint, SearchFailure
 from kselect.core.method import SELECTED, Choice, LamGrid, Method
 from kselect.kernels import Points
-from kselect.kernels.ard import Ard
+from kselect.kernels.ard import Ard, LaplacianArd
 from kselect.kernels.gaussian import Gaussian
+from kselect.kernels.laplacian import Laplacian
 from kselect.numerics.folds import Folds, draw_folds
+from kselect.numerics.scorers import find_scorer
+from kselect.numerics.weights import Weights
 from kselect.search import search
 from kselect.search.continuous import (
     SEARCHES,
@@ -55,8 +58,9 @@ def problem() -> TrainingContext:
 
 
 def method(criterion: str, search_name: str, kernel_name: str, **params: object) -> Method:
-    own = {"k-CV": {"loss": "squared", "average": "points"}, "ELOO": {"form": "press"}, "BR": {}}
-    folds = 5 if criterion == "k-CV" else None
+    k_cv = {"loss": "squared", "average": "points"}
+    own = {"k-CV": k_cv, "ELOO": {"form": "press"}, "BR": {}, "k-KS": {**k_cv, "eta": 0.5}}
+    folds = 5 if criterion in ("k-CV", "k-KS") else None
     given = tuple(sorted({**own[criterion], **params}.items()))
     choice = Choice(search_name, tuple(sorted(SEARCHES[search_name].defaults.items())))
     label = f"{kernel_name}-{criterion}-{search_name}"
@@ -150,9 +154,11 @@ def test_solutions_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return found
 
     monkeypatch.setitem(rbf.__globals__, "minimise", counted)
-    known = KnownSolutions(problem())
-    assert rbf(known, 5) is rbf(known, 5)
+    known, one = KnownSolutions(problem()), method("k-CV", "quasi-newton", "ard")
+    assert rbf(known, one) is rbf(known, replace(one, kernel="gaussian"))
     assert len(calls) == 1
+    rbf(known, replace(one, kernel="laplacian"))
+    assert len(calls) == 2
 
 
 def test_a_grid_and_a_search_side_by_side() -> None:
@@ -166,12 +172,70 @@ def test_a_grid_and_a_search_side_by_side() -> None:
     assert other.score < one.score
 
 
-def test_more_classes_have_no_kernel_in_common() -> None:
+def three_targets() -> TrainingContext:
+    """Return rows with three targets of different sizes."""
     X, y = rows(N, D)
-    one = method("k-CV", "flkl", "ard")
-    found = search_continuously(side(X, np.stack([y, -y, y])), {one: (SELECTED,)})[one, SELECTED]
-    assert isinstance(found, SearchFailure)
-    assert "one target, two classes or numbers; here are 3 classes" in found.reason
+    noise = np.random.default_rng(3).normal(size=(3, N))
+    targets = np.stack([y, 2.0 * X[:, 1], np.cos(X[:, 0])]) + 0.3 * noise
+    return side(X / X.std(axis=0, ddof=1), targets)
+
+
+@pytest.mark.parametrize("kernel_name", ["ard", "laplacian-ard", "laplacian"])
+@pytest.mark.parametrize("criterion", ["k-CV", "ELOO", "k-KS", "BR"])
+def test_several_targets_share_one_kernel(criterion: str, kernel_name: str) -> None:
+    """The score is the mean over targets of the criterion of models retrained at one kernel and ridge."""
+    at = three_targets()
+    found = find(at, method(criterion, "quasi-newton", kernel_name))
+    K = found.point.kernel.gram(Points(at.X))
+    folds = criterion in ("k-CV", "k-KS")
+    members = at.folds(5).members if folds else [np.array([i]) for i in range(N)]
+    lam = N * found.point.lam
+    errors = np.stack([held_out_errors(K, y, lam, members) for y in at.targets])
+    expected = float(np.mean(errors**2))
+    if criterion == "k-KS":
+        expected += 0.5 / N * kernel_stability(K)
+    if criterion == "BR":
+        eta = np.array(list(found.point.kernel.parameters.values()))
+        eta = 1.0 / eta if kernel_name == "laplacian" else eta
+        halves = 0.5 * N * np.mean(np.log(0.5 * np.sum(errors**2, axis=1)))
+        expected = halves + 0.5 * len(eta) * np.log(0.5 * eta @ eta)
+    assert found.score == pytest.approx(expected, rel=1e-6)
+    for fit_of, y in zip(found.fits, at.targets, strict=True):
+        alpha, bias = fit(K, y, lam)
+        fitted = K @ fit_of.alpha[0] + fit_of.bias[0]
+        np.testing.assert_allclose(fitted, K @ alpha + bias, rtol=0, atol=1e-6)
+
+
+def test_weights_and_scorers_are_refused() -> None:
+    """A search without a formula for weights of rows, or for a scorer, says so in one line."""
+    at, one = problem(), method("k-CV", "quasi-newton", "ard")
+    weighted = replace(at, weights=Weights.of(np.arange(1.0, N + 1.0)))
+    found = search_continuously(weighted, {one: (SELECTED,)})[one, SELECTED]
+    assert found == SearchFailure("the kernel ard is learned from rows of equal weight")
+    scored = replace(one, scorer=find_scorer("r2"))
+    found = search_continuously(at, {scored: (SELECTED,)})[scored, SELECTED]
+    assert found == SearchFailure("the kernel ard is learned without a scorer")
+
+
+def test_a_repeated_target_changes_nothing() -> None:
+    """The search of the same target three times over ends where the search of one ends."""
+    X, y = rows(N, D)
+    one = method("k-CV", "quasi-newton", "ard")
+    single, triple = (find(side(X, np.stack([y] * q)), one) for q in (1, 3))
+    assert triple.score == pytest.approx(single.score, rel=1e-5)
+    np.testing.assert_allclose(widths(triple), widths(single), rtol=0.05, atol=1e-3)
+
+
+@pytest.mark.parametrize("kernel_name", ["ard", "laplacian-ard"])
+def test_the_first_level_of_several_targets(kernel_name: str) -> None:
+    """FLKL's score for several targets is the error of models that learn one kernel for all in each fold."""
+    at = three_targets()
+    found = find(at, method("k-CV", "flkl", kernel_name))
+    u = np.log([N * found.point.lam, found.point.tuned[0][1]])
+    theta = np.array(list(found.point.kernel.parameters.values()))
+    absolute = kernel_name == "laplacian-ard"
+    error = outer(at.X, at.targets.T, at.folds(5), u, theta, ard=True, absolute=absolute)
+    assert found.score == pytest.approx(error, rel=1e-3)
 
 
 def bad(kind: str) -> TrainingContext:
@@ -239,7 +303,10 @@ def test_unsupported_problems_are_explained() -> None:
     assert "loss squared only, not hinge" in kind.misfit(
         method("k-CV", "flkl", "ard", loss="hinge")
     )
-    assert "moves the kernel gaussian or ard" in kind.misfit(method("k-CV", "flkl", "linear"))
+    assert "moves the kernel gaussian or laplacian or ard" in kind.misfit(
+        method("k-CV", "flkl", "linear")
+    )
+    assert "not 'sum:linear'" in kind.misfit(method("k-CV", "flkl", "sum:linear"))
 
 
 def test_kernels_of_a_width() -> None:
@@ -248,6 +315,8 @@ def test_kernels_of_a_width() -> None:
     flat = kernel_of("gaussian", np.array([0.0]))
     np.testing.assert_array_equal(flat.gram(Points(np.eye(3))), np.ones((3, 3)))
     assert kernel_of("ard", np.array([0.0, 1 / 3])) == Ard((0.0, 0.33333333))
+    assert kernel_of("laplacian", np.array([0.125])) == Laplacian(8.0)
+    assert kernel_of("laplacian-ard", np.array([0.0, 1 / 3])) == LaplacianArd((0.0, 0.33333333))
 
 
 def test_z_scored_features_stay_as_they_are() -> None:
@@ -256,7 +325,7 @@ def test_z_scored_features_stay_as_they_are() -> None:
     X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     unit = Unit.of(X, X[:, 0])
     np.testing.assert_allclose(unit.X, X, rtol=1e-12, atol=1e-14)
-    assert abs(unit.square - 1.0) < 1e-12
+    assert abs(unit.factor - 1.0) < 1e-12
 
 
 def test_constant_features_are_left_out() -> None:
@@ -266,7 +335,7 @@ def test_constant_features_are_left_out() -> None:
     unit = Unit.of(X, X[:, 0])
     assert unit.X.shape[1] == unit.widths(ard=True).size == 2
     theta = unit.outside(np.array([1.0, 2.0]), ard=True)
-    np.testing.assert_allclose(theta * unit.square, [1.0, 0.0, 2.0])
+    np.testing.assert_allclose(theta * unit.factor, [1.0, 0.0, 2.0])
     np.testing.assert_allclose(unit.inside(theta, 2), [1.0, 2.0])
 
 
@@ -274,8 +343,8 @@ def test_one_width_for_all() -> None:
     """A common width is spread over the varying features and reported as one number."""
     X = np.random.default_rng(0).normal(size=(30, 3))
     unit = Unit.of(X, X[:, 0])
-    np.testing.assert_allclose(unit.inside(np.array([0.5]), 3), np.full(3, 0.5 * unit.square))
-    np.testing.assert_allclose(unit.outside(np.array([0.5]), ard=False), [0.5 / unit.square])
+    np.testing.assert_allclose(unit.inside(np.array([0.5]), 3), np.full(3, 0.5 * unit.factor))
+    np.testing.assert_allclose(unit.outside(np.array([0.5]), ard=False), [0.5 / unit.factor])
 
 
 @pytest.mark.parametrize("criterion", ["k-CV", "ELOO"])
@@ -306,7 +375,7 @@ def test_ard_starts_from_the_first_level_of_rbf() -> None:
     assert np.exp(start.u).tolist() == pytest.approx([single.lam, single.mu])
     assert start.theta == pytest.approx(np.full(D, single.theta[0]))
     begun = outer_problem(known, method("k-CV", "flkl", "gaussian"))
-    assert np.exp(begun.u[0]) == pytest.approx(rbf(known, 5).lam)
+    assert np.exp(begun.u[0]) == pytest.approx(rbf(known, ard).lam)
     flat = replace(single, theta=np.zeros(1))
     unit = Unit.of(at.X, at.targets[0])
     _, theta = beginning(unit, unit.widths(ard=True), at.targets[0], flat)

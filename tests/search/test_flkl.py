@@ -121,7 +121,7 @@ def test_starts_inside_the_limits() -> None:
     u, theta = beginning(unit, unit.widths(ard=True), y, linear)
     assert (u > LIMITS[:, 0]).all()
     assert (u < LIMITS[:, 1]).all()
-    assert theta[0] / np.exp(u[0]) == pytest.approx(1e-7 * unit.square / 1e-5)
+    assert theta[0] / np.exp(u[0]) == pytest.approx(1e-7 * unit.factor / 1e-5)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6])

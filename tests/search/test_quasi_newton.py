@@ -13,7 +13,8 @@ from kselect.kernels.widths import OneWidth, WidthPerFeature
 from kselect.learners.lssvm_errors import KFoldErrors, LeaveOneOutErrors
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.search.continuous import Solution
-from kselect.search.quasi_newton import Objective, best_start, minimise, minimise_regularised
+from kselect.search.descent import Objective
+from kselect.search.quasi_newton import best_start, minimise, minimise_regularised
 
 N, D = 60, 4
 

@@ -192,7 +192,7 @@ def test_clone_and_pickle(form: Any, classes: int, nystrom: int | None) -> None:
     assert pickle.loads(pickle.dumps(model)).predict(X).tolist() == expected
     copy = clone(model)
     assert copy.get_params() == model.get_params()
-    assert not hasattr(copy, "dual_")
+    assert not hasattr(copy, "members_")
     assert copy.fit(X, y).predict(X).tolist() == expected
 
 

@@ -251,7 +251,10 @@ def test_other_kernels_have_no_relevances() -> None:
     ("given", "words"),
     [
         ({"criterion": "FLKL"}, "use it with the kernel ard"),
-        ({"kernel": "ard", "criterion": "5-KS"}, "quasi-newton minimises k-CV or ELOO or BR"),
+        (
+            {"kernel": "ard", "criterion": "GCV"},
+            "quasi-newton minimises k-CV or ELOO or BR or k-KS",
+        ),
         ({"kernel": "ard", "learner": "krr"}, "learned with the learner lssvm, not with krr"),
         ({"kernel": "ard", "ridge": "per-fold"}, "ridge must be fixed"),
         ({"kernel": "ard", "nystrom": 10}, "on all rows: leave out nystrom"),
@@ -266,10 +269,24 @@ def test_refused(given: dict[str, object], words: str) -> None:
         KernelSelectClassifierCV(**given).fit(X, y)
 
 
-def test_three_classes_are_refused_by_name() -> None:
+@pytest.mark.parametrize("kernel", ["ard", "laplacian-ard"])
+@pytest.mark.parametrize("criterion", ["FLKL", "5-CV", "5-KS"])
+def test_three_classes_share_one_kernel(criterion: str, kernel: str) -> None:
+    """One kernel serves all classes; the feature that decides has the largest share."""
     X, y = problem()
-    with pytest.raises(ValueError, match="two classes or numbers; here are 3 classes"):
-        KernelSelectClassifierCV(kernel="ard", criterion="FLKL").fit(X, np.where(X[:, 1] > 1, 2, y))
+    y = np.digitize(X[:, 1], [-0.5, 0.5])
+    model = KernelSelectClassifierCV(kernel=kernel, criterion=criterion).fit(X, y)
+    assert len(model.dual_) == 3
+    assert model.feature_relevances_.argmax() == 1
+    assert model.score(X, y) > 0.9
+
+
+def test_several_targets_share_one_kernel() -> None:
+    X, _ = problem()
+    model = KernelSelectRegressorCV(kernel="ard", criterion="LOO")
+    Y = np.column_stack([np.sin(X[:, 1]), np.cos(X[:, 1])])
+    assert model.fit(X, Y).predict(X).shape == Y.shape
+    assert model.feature_relevances_.argmax() == 1
 
 
 @pytest.mark.parametrize(
