@@ -28,7 +28,7 @@ from kselect.criteria import find_criterion
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import ConfigError
 from kselect.learners import LEARNERS
-from kselect.selection.compare import CriteriaComparison, compare
+from kselect.selection.compare import OUTER, CriteriaComparison, compare
 from kselect.selection.contenders import Contender, FailedContender, contend
 from kselect.selection.families import Rows
 from kselect.selection.own_data import OwnData
@@ -163,7 +163,8 @@ def flags_per_criterion(labels: str, flags: Mapping[str, Any], n: int) -> Iterat
         weights = flags["weights"] is not None or flags["class_weight"] is not None
         unfit = any(criterion.misfits(label, learner, names_of(flags), columns, weights))
         unfit |= folds is not None and flags["time"] is not None and not criterion.refits
-        if labels == USUAL and (unfit or (folds or 0) > n // 2):
+        least = n if flags["time"] is None else n // (OUTER + 1)  # the rows of the first window
+        if labels == USUAL and (unfit or (folds or 0) > least // 2):
             continue
         known = {p.name for p in (*criterion.parameters, *learner.parameters)}
         params = [text for text in flags["params"] if split_parameter(text)[0] in known]
