@@ -22,7 +22,19 @@ pytestmark = pytest.mark.filterwarnings("ignore::kselect.EdgeWarning")
 N = 45
 GRID = ("--lam", "0.01,0.1")
 TAU = ("--tau", "1,4")
-NOT_PRINTED = {"plot", "as_json", "n_jobs", "file", "compare", "backend", "scheduler", "plugin"}
+NOT_PRINTED = {
+    *(
+        "plot",
+        "as_json",
+        "n_jobs",
+        "file",
+        "compare",
+        "contenders",
+        "backend",
+        "scheduler",
+        "plugin",
+    ),
+}
 
 FLAGS = [
     "",
