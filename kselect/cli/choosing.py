@@ -31,9 +31,9 @@ from kselect.selection.held_out import HeldOut
 from kselect.selection.own_data import OwnData, read_own
 from kselect.selection.request import Request, kernel_grids, make_folds, make_request
 from kselect.selection.result import Selection
-from kselect.selection.row_rules import RowRules
+from kselect.selection.rows.rules import RowRules
+from kselect.selection.rows.weighting import Weighting, class_weights
 from kselect.selection.saved_model import model_of
-from kselect.selection.weighting import Weighting, class_weights
 
 if TYPE_CHECKING:
     from distributed import Client

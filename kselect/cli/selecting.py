@@ -33,7 +33,7 @@ from kselect.selection.contenders import Contender, FailedContender, contend
 from kselect.selection.families import Rows
 from kselect.selection.own_data import OwnData
 from kselect.selection.request import Request
-from kselect.selection.row_rules import RowRules
+from kselect.selection.rows.rules import RowRules
 
 USUAL = "5-CV,10-CV,ELOO,GCV,5-KS,BR"
 EPILOG = """\b

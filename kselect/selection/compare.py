@@ -33,11 +33,11 @@ from kselect.selection.engine import (
 )
 from kselect.selection.families import Rows
 from kselect.selection.held_out import Quality, quality_of
-from kselect.selection.holding_out import pairs_of
 from kselect.selection.own_data import OwnData
 from kselect.selection.request import Request
 from kselect.selection.result import Selection, mean_values
-from kselect.selection.row_rules import RowRules
+from kselect.selection.rows.holding_out import pairs_of
+from kselect.selection.rows.rules import RowRules
 
 OUTER = 5
 # Makes the request for given rows: relevances and "auto" grids depend on these rows only.

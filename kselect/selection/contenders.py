@@ -28,8 +28,8 @@ from kselect.numerics.linalg import Array, Index, squared_distances
 from kselect.numerics.sigmoid import codes
 from kselect.numerics.splits import Splits, tested_rows
 from kselect.selection.held_out import Quality, quality_of
-from kselect.selection.holding_out import HoldOut, pairs_of
 from kselect.selection.own_data import OwnData
+from kselect.selection.rows.holding_out import HoldOut, pairs_of
 
 BOOSTING = "gradient boosting"
 TREES = 300

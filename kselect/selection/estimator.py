@@ -25,7 +25,8 @@ from kselect.selection.engine import select
 from kselect.selection.held_out import HeldOut
 from kselect.selection.request import GridSpec, Request, make_request
 from kselect.selection.result import mean_values
-from kselect.selection.row_terms import GivenRows, folds_of_cv
+from kselect.selection.rows.terms import GivenRows, folds_of_cv
+from kselect.selection.rows.weighting import Weighting, class_weights
 from kselect.selection.sklearn_terms import (
     PRECOMPUTED,
     as_scored,
@@ -36,7 +37,6 @@ from kselect.selection.sklearn_terms import (
     parameters_of,
     warn_about,
 )
-from kselect.selection.weighting import Weighting, class_weights
 
 
 class KernelSelectCV(BaseEstimator):  # type: ignore[misc]

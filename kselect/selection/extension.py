@@ -27,7 +27,7 @@ LAM_AXIS = "lam"
 DIGITS = 12
 # What shares a grid, the parameter, and whether it grows downwards.
 Direction = tuple[object, str, bool]
-Run = Callable[[Request], Selection]
+Rescore = Callable[[Request], Selection]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Beyond:
         return f"{whose} {'down' if self.low else 'up'} to {show_number(self.value)}"
 
 
-def extended(found: Selection, run: Run) -> Selection:
+def extended(found: Selection, run: Rescore) -> Selection:
     """Return the selection on grids that grow while the choice lies on their boundary."""
     taken: Counter[Direction] = Counter()
     reached: dict[Direction, str] = {}
@@ -80,7 +80,7 @@ def beyond(found: Selection) -> Iterator[Beyond]:
             yield Beyond(at, parameter, low, float(f"{following:.{DIGITS}g}"))
 
 
-def grow(found: Selection, step: Beyond, run: Run) -> Selection | None:
+def grow(found: Selection, step: Beyond, run: Rescore) -> Selection | None:
     """Return the selection with one more value of a parameter; None if no candidate there has a score."""
     request = found.request
     try:

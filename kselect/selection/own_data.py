@@ -21,7 +21,7 @@ from kselect.numerics.linalg import Array, Index
 from kselect.numerics.sigmoid import codes
 from kselect.selection.engine import check_memory
 from kselect.selection.families import Rows
-from kselect.selection.holding_out import HoldOut, pairs_of
+from kselect.selection.rows.holding_out import HoldOut, pairs_of
 
 
 @dataclass(frozen=True, eq=False)

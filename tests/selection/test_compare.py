@@ -26,11 +26,11 @@ from kselect.numerics.weights import Weights
 from kselect.selection.compare import RequestFor, compare, outer_decisions
 from kselect.selection.engine import select
 from kselect.selection.families import Rows
-from kselect.selection.holding_out import HoldOut, pairs_of
 from kselect.selection.own_data import OwnData, read_own
 from kselect.selection.request import Request, make_folds, make_kernels, make_lams, make_method
-from kselect.selection.row_rules import RowRules
-from kselect.selection.weighting import ClassWeights, Weighting
+from kselect.selection.rows.holding_out import HoldOut, pairs_of
+from kselect.selection.rows.rules import RowRules
+from kselect.selection.rows.weighting import ClassWeights, Weighting
 
 METHODS = [make_method(label, None, {}, True) for label in ("5-CV", "ELOO", "4-KS")]
 

@@ -9,9 +9,9 @@ from sklearn.model_selection import GroupKFold, TimeSeriesSplit
 from kselect.errors import ConfigError
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.splits import Splits
-from kselect.selection.holding_out import HoldOut
 from kselect.selection.request import make_method
-from kselect.selection.row_rules import RowRules
+from kselect.selection.rows.holding_out import HoldOut
+from kselect.selection.rows.rules import RowRules
 
 N = 30
 GROUPS = np.array(list("abcdefghij") * 3, dtype=object)

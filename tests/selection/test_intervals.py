@@ -18,7 +18,7 @@ from kselect.kernels.laplacian import Laplacian
 from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.learners import LEARNERS
 from kselect.numerics.folds import Folds
-from kselect.selection.engine import decision_values, support_of, training_context
+from kselect.selection.engine import support_of, training_context
 from kselect.selection.intervals import (
     JACKKNIFE_BELOW,
     FoldModels,
@@ -28,6 +28,7 @@ from kselect.selection.intervals import (
     rank,
 )
 from kselect.selection.request import Request, make_method
+from kselect.selection.result import decision_values
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(41, 3))

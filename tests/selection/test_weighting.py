@@ -17,7 +17,7 @@ from kselect.numerics.weights import Weights
 from kselect.selection.engine import select
 from kselect.selection.held_out import HeldOut
 from kselect.selection.request import Request, make_kernels, make_request
-from kselect.selection.weighting import Weighting, check_weights, class_weights
+from kselect.selection.rows.weighting import Weighting, check_weights, class_weights
 
 N = 36
 X, Y = rows(N, seed=5)

@@ -14,9 +14,9 @@ from kselect.errors import ConfigError
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.splits import HowHeldOut, Splits
-from kselect.selection.holding_out import HoldOut
 from kselect.selection.request import Request
-from kselect.selection.weighting import Weighting
+from kselect.selection.rows.holding_out import HoldOut
+from kselect.selection.rows.weighting import Weighting
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.splits import Splits, as_folds, rounds_of
 from kselect.selection.request import make_folds
-from kselect.selection.weighting import check_weights
+from kselect.selection.rows.weighting import check_weights
 
 CV_FORMS = "an int, a splitter, a list of (train, test) pairs, or one whole fold number per row"
 FOLD_COUNT = re.compile(r"[0-9]+-")
