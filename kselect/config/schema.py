@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
 from pydantic_core import ErrorDetails
@@ -25,6 +25,7 @@ from kselect.config.validators import (
     folder_name,
     read_fewer_splits,
     read_lam,
+    read_loss,
     read_splits,
     read_train,
     whole_number,
@@ -40,8 +41,11 @@ from kselect.kernels import Kernel
 from kselect.kernels.sums import default_family, is_sum, parts_of
 from kselect.learners import LEARNERS
 from kselect.learners.problem import RidgeMode
-from kselect.numerics.losses import CLASSIFICATION_LOSSES, Loss
+from kselect.numerics.losses import CLASSIFICATION_LOSSES, LOSSES, Loss
 from kselect.search.continuous import LEARNER, SEARCHES
+
+if TYPE_CHECKING:
+    from kselect.numerics.scorers import Scorer
 
 FolderName = Annotated[str, PlainValidator(field(folder_name))]
 DataSetName = Annotated[str, PlainValidator(dataset_name)]
@@ -63,6 +67,8 @@ NEEDS_LABELS = {
     "form": frozenset({"error", "smoothed"}),
     "operator": frozenset({"printed"}),
 }
+# The criterion whose held-out predictions scikit-learn's scorers score.
+SCORED_CRITERION = "k-CV"
 # The learners with a C.
 HAVE_C = ("svm", "smooth-hinge")
 # Limits. They stay below the number of values that a document may hold, so that the config that a results folder
@@ -99,7 +105,7 @@ class ConfigFile(BaseModel):
     kernels: Annotated[tuple[Kernel, ...], PlainValidator(field(read_kernels))] = ()
     lam: Annotated[LamGrid, PlainValidator(field(read_lam))] = NO_GRID
     ridge: RidgeMode = "fixed"
-    loss: Loss = "squared"
+    loss: Annotated[str, PlainValidator(field(read_loss))] = "squared"
     also_loss: list[Loss] = []
     average: Aggregation | None = None
     tune_folds: Annotated[int, PlainValidator(whole_number(2))] = 3
@@ -117,7 +123,10 @@ class ConfigFile(BaseModel):
 
         Their label is the item's own, or ``5-KS(eta=2)`` with the parameters that differ from the usual ones.
         """
-        shared = {"loss": self.loss, "average": self.average}
+        scorer = self.scorer_of(item)
+        loss = item.criterion.defaults.get("loss") if item.search and self.scored else self.loss
+        average = "folds" if scorer else self.average
+        shared = {"loss": loss, "average": average}
         usual = {name: shared.get(name) or v for name, v in item.criterion.defaults.items()}
         other = [f"{k}={show(v)}" for k, v in sorted(item.own.items()) if v != usual[k]]
         first = Method(
@@ -129,10 +138,26 @@ class ConfigFile(BaseModel):
             scored_by=item.scored_by,
             search=item.search,
             kernel=item.kernel,
+            scorer=scorer,
         )
         if "loss" not in usual or "loss" in item.own or item.search:
             return (first,)
         return (first, *(first.with_params(loss=loss) for loss in self.also_loss))
+
+    @property
+    def scored(self) -> bool:
+        """Whether the loss is one of scikit-learn's scorers."""
+        return self.loss not in LOSSES
+
+    def scorer_of(self, item: CriterionItem) -> Scorer | None:
+        """Return the scorer by which an item chooses: cross-validation on a grid, without a loss of its own."""
+        if not self.scored or item.criterion.name != SCORED_CRITERION:
+            return None
+        if item.search or "loss" in item.own:
+            return None
+        from kselect.numerics.scorers import find_scorer
+
+        return find_scorer(self.loss)
 
 
 KEYS = tuple(name.replace("_", "-") for name in ConfigFile.model_fields)
@@ -181,6 +206,7 @@ def read_config(document: Document) -> ConfigFile:
     check_criteria(config, document)
     check_datasets(config, document)
     check_targets(config, document)
+    check_scorer(config, document)
     document.check()
     return config
 
@@ -236,6 +262,10 @@ def misfits(
         if task in tasks:
             scoring = LEARNERS.find(dict(item.scored_by).get(task, choice).name)
             yield from criterion.misfits(name, scoring, [k.name for k in config.kernels])
+    if methods[0].scorer:
+        if item.own.get("average", config.average) == "points":
+            yield f"{config.loss} is averaged over folds: leave out average: points"
+        methods = methods[1:]
     shared = [("loss", method.loss) for method in methods] + [("average", config.average)]
     for key, value in shared:
         parameter = criterion.parameter(key)
@@ -261,6 +291,25 @@ def search_misfits(search: Choice, method: Method, config: ConfigFile) -> Iterat
         yield f"{search.name} keeps the ridge in every fold: ridge must be fixed"
     if method.tuned or method.scored_by:
         yield f"{search.name} neither tunes parameters nor scores another learner"
+
+
+def check_scorer(config: ConfigFile, document: Document) -> None:
+    """Note what does not go with a loss that is one of scikit-learn's scorers, which is the test error too."""
+    if not config.scored:
+        return
+    from kselect.numerics.scorers import REGRESSION, find_scorer
+
+    loss, here = config.loss, ("loss",)
+    task = "regression" if loss in REGRESSION else "classification"
+    for name in config.datasets:
+        if document.dataset(name).task != task:
+            document.wrong(here, f"{loss} is for {task}; {name} is not")
+    if config.paper:
+        what = "is the test error too, which the numbers of a paper are not: leave out paper"
+        document.wrong(here, f"{loss} {what}")
+    if config.estimators and find_scorer(loss).asks != "predictions":
+        asked = find_scorer(loss).asks
+        document.wrong(here, f"{loss} takes {asked}; of estimators only predictions are known")
 
 
 def check_targets(config: ConfigFile, document: Document) -> None:

@@ -17,6 +17,7 @@ from kselect.core.method import LamGrid, LamMode, LamUnit
 from kselect.datasets.registry import Task, find_dataset
 from kselect.errors import ConfigError, nearest, quoted
 from kselect.grids import LARGEST_GRID, parse_grid
+from kselect.numerics.losses import LOSSES
 
 TASKS: tuple[Task, ...] = ("classification", "regression")
 SPLITS = re.compile(r"[0-9]{1,9}|[0-9]{1,9}-[0-9]{1,9}(,[0-9]{1,9}-[0-9]{1,9})*")
@@ -67,6 +68,22 @@ def only_item(value: object) -> tuple[Any, Any]:
     if isinstance(value, dict) and len(value) == 1:
         return next(iter(value.items()))
     return value, None
+
+
+def read_loss(value: object) -> str:
+    """Return the name of a loss of a row, or of one of scikit-learn's scorers whose best score is known."""
+    if isinstance(value, str) and value in LOSSES:
+        return value
+    from kselect.numerics.scorers import UNBOUNDED, scorer_names
+
+    known = [*LOSSES, *scorer_names()]
+    if not isinstance(value, str):
+        raise ConfigError(f"must be one of {', '.join(LOSSES)} or a scorer, not {describe(value)}")
+    if value not in known:
+        raise ConfigError(f"unknown value {quoted(value)}{nearest(value, known)}")
+    if value in UNBOUNDED:
+        raise ConfigError(f"{value} has no best score, so that no error follows from it")
+    return value
 
 
 def as_text(value: object) -> str:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from kselect.core.claim import Claim, Paper
 from kselect.core.method import SELECTED, TABLE, Choice, LamGrid, Method, SearchName, Setting
 from kselect.datasets.registry import DataSetInfo, Task, find_dataset
 from kselect.datasets.splits import count_train
 from kselect.kernels import Kernel
-from kselect.numerics.losses import Loss
+from kselect.numerics.losses import LOSSES
+
+if TYPE_CHECKING:
+    from kselect.numerics.scorers import Scorer
 
 ScaleTarget = Literal["zscore", "none"]
 
@@ -72,7 +75,7 @@ class Experiment:
     kernels: tuple[Kernel, ...]
     lam: LamGrid
     ridge: Literal["fixed", "per-fold"]
-    loss: Loss
+    loss: str
     methods: tuple[Method, ...]
     datasets: tuple[str, ...]
     figures: tuple[Figure, ...] = ()
@@ -106,6 +109,15 @@ class Experiment:
         object.__setattr__(self, "losses", tuple(losses))
         families = dict.fromkeys(kernel.name for kernel in self.kernels)
         object.__setattr__(self, "families", tuple(families))
+
+    @property
+    def scorer(self) -> Scorer | None:
+        """The scorer that the loss names, whose error is that of the test rows too; None for a loss of a row."""
+        if self.loss in LOSSES:
+            return None
+        from kselect.numerics.scorers import find_scorer
+
+        return find_scorer(self.loss)
 
     @property
     def criteria(self) -> tuple[str, ...]:

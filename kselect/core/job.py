@@ -132,6 +132,8 @@ def protocol_facts(experiment: Experiment, dataset: str, data_sha256: str) -> di
         facts["reading"] = info.reading
     if experiment.scale_target != "none" and info.task == "regression":
         facts["scale-target"] = experiment.scale_target
+    if experiment.scorer:
+        facts["metric"] = experiment.scorer.error_name
     if experiment.search != "grid":  # the pruned search equals the grid up to rounding only
         facts["search"] = experiment.search
     return facts

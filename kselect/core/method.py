@@ -202,6 +202,8 @@ class Method:
         """Return the method for data sets of a task; in a regression its loss is the squared one."""
         scored_by = tuple((t, choice) for t, choice in self.scored_by if t == task)
         mine = replace(self, scored_by=scored_by)
+        if self.scorer:
+            return mine
         has_loss = "loss" in dict(self.params)
         return mine.with_params(loss=REGRESSION_LOSS) if task == "regression" and has_loss else mine
 

@@ -15,8 +15,7 @@ from kselect.datasets.registry import Task
 from kselect.errors import quoted
 
 RecordKey = tuple[str, str, str, str]
-Metric = Literal["zero-one", "mse"]
-METRICS: dict[Task, Metric] = {"classification": "zero-one", "regression": "mse"}
+METRICS: dict[Task, str] = {"classification": "zero-one", "regression": "mse"}
 Status = Literal["ok", "failed"]
 DIGITS = 12
 LARGEST_ERROR = 1e150  # deviations and t-tests need the square of an error
@@ -28,7 +27,8 @@ MOST_NAMES = 3
 class Record:
     """One line of records.csv.
 
-    ``error`` is the share of wrong labels (metric zero-one) or the mean squared error (mse). The value of a probe
+    ``error`` is the share of wrong labels (metric zero-one), the mean squared error (mse), or the error of a scorer
+    that the metric names, such as ``1 - roc_auc``. The value of a probe
     stands in ``score``, and it has no error. ``excluded`` counts the candidates that could not be chosen, and
     ``exclusions`` names the reasons. ``state`` says how a continuous search ended, or what an estimator warned of.
     Numbers have twelve significant digits: further digits are rounding errors that differ between machines.
@@ -48,7 +48,7 @@ class Record:
     score: float | None
     error: float | None
     excluded: int
-    metric: Metric
+    metric: str
     n_train: int
     n_test: int
     status: Status
@@ -65,7 +65,7 @@ class Record:
 
 def check_values(record: Record) -> None:
     """Raise a ValueError if a number or a name of a record is impossible."""
-    if record.metric not in METRICS.values():
+    if not is_metric(record.metric):
         raise ValueError(f"unknown metric {quoted(record.metric)}")
     if record.status not in get_args(Status):
         raise ValueError(f"unknown status {quoted(record.status)}")
@@ -80,6 +80,20 @@ def check_values(record: Record) -> None:
     for name, least in (("split", 0), ("excluded", 0), ("n_train", tested), ("n_test", tested)):
         if not least <= getattr(record, name) <= LARGEST_COUNT:
             raise ValueError(f"{name} is {quoted(getattr(record, name))}")
+
+
+def metric_of(experiment: Experiment, task: Task) -> str:
+    """Return the name of the error on the test rows of an experiment's data sets."""
+    return experiment.scorer.error_name if experiment.scorer else METRICS[task]
+
+
+def is_metric(name: str) -> bool:
+    """Return whether a name is that of a metric of ours or of an error of scikit-learn's scorers."""
+    if name in METRICS.values():
+        return True
+    from kselect.numerics.scorers import error_names
+
+    return name in error_names()
 
 
 COLUMNS = tuple(f.name for f in fields(Record))
@@ -103,7 +117,7 @@ class RecordMaker:
 
     dataset: str
     split: int
-    metric: Metric
+    metric: str
     n_train: int
     n_test: int
 

@@ -10,6 +10,7 @@ error is minus the score. Every other scorer of scikit-learn is 1 at its best: t
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -43,6 +44,8 @@ REGRESSION = frozenset(
 )
 # Scorers without a largest value, which no error of 0 belongs to.
 UNBOUNDED = frozenset({"positive_likelihood_ratio", "mutual_info_score"})
+Asked = Literal["predictions", "decision values", "probabilities"]
+RESPONSES: dict[Any, Asked] = {"predict": "predictions", "predict_proba": "probabilities"}
 LONGEST = 60  # characters of a function's name
 
 
@@ -62,6 +65,13 @@ class Scorer:
     def best(self) -> float:
         """The score whose error is 0."""
         return 0.0 if self.own or self.name.startswith("neg_") else 1.0
+
+    @property
+    def asks(self) -> Asked:
+        """What it scores; a function may ask for anything."""
+        # A tuple such as ("decision_function", "predict_proba") takes what the estimator has first.
+        found = getattr(self.own or named(self.name), "_response_method", "predict")
+        return RESPONSES.get(found, "decision values")
 
     @property
     def error_name(self) -> str:
@@ -87,8 +97,7 @@ class Scorer:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")  # a score that is not defined is refused below
                 score = self.own or named(self.name)
-                more = {} if rows.weights is None else {"sample_weight": rows.weights.given[F]}
-                value = float(score(rows.stand_in(F), rows.X[F], y, **more))
+                value = float(score(rows.stand_in(F), rows.X[F], y, **self.weights_of(rows, F)))
         except (AttributeError, TypeError, LookupError, NotImplementedError) as error:
             raise ConfigError(self.refusal(error)) from error
         except ValueError as error:
@@ -98,6 +107,12 @@ class Scorer:
             why = "its rows are all of one class" if alone else f"it has {len(F)} rows"
             raise TrialError(f"{self.name} is not defined on {where}: {why}")
         return value
+
+    def weights_of(self, rows: HeldOutRows, F: Index) -> dict[str, Array]:
+        """Return the weights of the rows F as a scorer takes them; a function without the argument gets none."""
+        if rows.weights is None or (self.own and "sample_weight" not in arguments(self.own)):
+            return {}
+        return {"sample_weight": rows.weights.given[F]}
 
     def refusal(self, error: Exception) -> str:
         """Return why the score cannot be computed, in one line."""
@@ -114,12 +129,22 @@ class Scorer:
             raise ConfigError(str(error)) from error
 
 
+def scorer_names() -> list[str]:
+    """Return the names of scikit-learn's scorers."""
+    return list(get_scorer_names())
+
+
+def error_names() -> frozenset[str]:
+    """Return the names of the errors of all named scorers."""
+    return frozenset(Scorer(name).error_name for name in scorer_names())
+
+
 def find_scorer(scoring: str | ScoreFunction, labels: Labels = ()) -> Scorer:
     """Return the scorer of a name or a function; an unknown name is a ConfigError that suggests the nearest."""
     if callable(scoring):
         name = getattr(scoring, "__name__", "") or " ".join(repr(scoring).split())
         return Scorer(name[:LONGEST], scoring, labels)
-    names = get_scorer_names()
+    names = scorer_names()
     if scoring not in names:
         hint = nearest(str(scoring), names)
         raise ConfigError(f"unknown scorer {quoted(scoring)}{hint}: write a name of scikit-learn's")
@@ -133,6 +158,14 @@ def named(name: str) -> ScoreFunction:
     return found
 
 
+def arguments(function: ScoreFunction) -> frozenset[str]:
+    """Return the names of a function's arguments; none if they cannot be known."""
+    try:
+        return frozenset(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return frozenset()
+
+
 # --- what a scorer gets -----------------------------------------------------------------------------
 
 
@@ -141,6 +174,7 @@ class HeldOutRows:
     """The targets (q, n) of all rows and their held-out decision values (q, n), as scorers take them.
 
     ``X`` are the rows, or what stands for them. ``labels`` are those of the scorer, ``weights`` those of the rows.
+    ``calibrated`` is the slope of the probabilities, if it is not to be fitted to these rows.
     """
 
     X: Any
@@ -149,6 +183,7 @@ class HeldOutRows:
     task: Literal["classification", "regression"]
     labels: Labels = ()
     weights: Weights | None = None
+    calibrated: float | None = None
 
     @cached_property
     def truth(self) -> NDArray[Any]:
@@ -166,6 +201,8 @@ class HeldOutRows:
     @cached_property
     def slope(self) -> float:
         """The slope of the probabilities, from all held-out rows."""
+        if self.calibrated is not None:
+            return self.calibrated
         return fit_slope(self.decisions, self.targets, self.weights)
 
     def stand_in(self, F: Index) -> HeldOutClassifier | HeldOutRegressor:

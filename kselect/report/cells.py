@@ -20,6 +20,7 @@ from kselect.stats.study import Study
 FOLDER = "report-data"
 # Digits of an error on the page; the records have all of them.
 DIGITS = 6
+UNIT_WORDS = {"%": "test error in %", "MSE": "mean squared error"}
 NOTHING = CellDetail(0, (), (), None, ())
 Place = tuple[Setting, str, str]
 
@@ -86,7 +87,7 @@ def describe_cell(
     unit, sample = errors
     shown: dict[str, Any] = {
         "title": ", ".join(filter(None, (f"{method} on {dataset}", title_setting(setting)))),
-        "unit": "test error in %" if unit == "%" else "mean squared error",
+        "unit": UNIT_WORDS.get(unit, unit),
         "errors": [[split, float(f"{e:.{DIGITS}g}")] for split, e in sample.errors.items()],
         "mean": summarise(sample.mean, sample.sd),
         "runs": describe_runs(sample),

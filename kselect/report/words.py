@@ -109,9 +109,18 @@ def describe_protocol(experiment: Experiment, loss: str) -> str:
     ridge = f"{LAM} fixed" if experiment.lam.mode == "fixed" else f"{LAM} selected with the kernel"
     tasks = [experiment.info(name).task for name in experiment.datasets]
     other = loss != REGRESSION_LOSS and "regression" in tasks
-    return (
+    start = (
         f"{describe_learners(experiment.learners, tasks)}, {scale}{where}, {splits}, "
-        f"{describe_kernels(experiment)}, {ridge}; criteria that average a loss use the {loss} loss"
+        f"{describe_kernels(experiment)}, {ridge}"
+    )
+    if experiment.scorer:
+        name = experiment.scorer.error_name
+        by = f"cross-validation chooses by {loss} of scikit-learn, as the error {name}, averaged over folds"
+        if loss != experiment.loss:
+            by = f"criteria that average a loss use the {loss} loss"
+        return f"{start}; {by}; errors on the test part are {name}."
+    return (
+        f"{start}; criteria that average a loss use the {loss} loss"
         f"{f', for regression the {REGRESSION_LOSS} loss' if other else ''}."
     )
 

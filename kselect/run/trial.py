@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from kselect.core.experiment import Experiment
 from kselect.core.grid_point import BestPoint, EstimatorFit, GridPoint, SearchFailure
 from kselect.core.job import Job, Trial, as_cells
 from kselect.core.method import SELECTED, Method, Setting
-from kselect.core.record import LARGEST_ERROR, METRICS, Record, RecordMaker
+from kselect.core.record import LARGEST_ERROR, Record, RecordMaker, metric_of
 from kselect.criteria import CRITERIA
 from kselect.datasets.content import sha256_of
 from kselect.datasets.dataset import DataSet, read_dataset
@@ -24,11 +26,17 @@ from kselect.estimators import run_estimator
 from kselect.kernels import Points
 from kselect.learners import LEARNERS, Fit
 from kselect.numerics.folds import stream
-from kselect.numerics.linalg import Array
+from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import LOSSES, TEST_LOSSES
+from kselect.numerics.sigmoid import fit_slope
 from kselect.search import OVER_GRID, Results, TrainingContext, search
-from kselect.search.grid import Best, Demand, evaluate_probes, reason, score_kernels
+from kselect.search.grid import NUMERICAL, Best, Demand, evaluate_probes, reason, score_kernels
 
+if TYPE_CHECKING:
+    from kselect.numerics.scorers import Scorer
+
+# The folds whose held-out decision values give the slope of the probabilities.
+CALIBRATION_FOLDS = 5
 # Each worker reads a data set only once.
 load = lru_cache(maxsize=4)(read_dataset)
 
@@ -37,7 +45,8 @@ load = lru_cache(maxsize=4)(read_dataset)
 class PreparedSplit:
     """A split with its training context, and its scaled test rows with their targets (q, rows).
 
-    ``unit`` is what numbers of the data are divided by in the targets; errors are in the unit of the data.
+    Numbers of the data are ``centre + unit * target``; errors are in the unit of the data. ``scorer`` replaces the
+    loss on the test rows.
     """
 
     rows: Split
@@ -46,14 +55,41 @@ class PreparedSplit:
     test: Array
     targets: Array
     unit: float = 1.0
+    centre: float = 0.0
+    scorer: Scorer | None = None
 
-    def error(self, decisions: Array) -> float:
-        """Return the mean test loss; for several classes, the share of rows with another at least as strong."""
+    def error(self, decisions: Array, slope: float | None = None) -> float:
+        """Return the mean test loss; for several classes, the share of rows with another at least as strong.
+
+        ``slope`` is that of the probabilities, which some scorers take.
+        """
+        if self.scorer:
+            return self._scored(self.scorer, decisions, slope)
         if len(decisions) > 1:
             own = decisions[self.targets.argmax(axis=0), np.arange(len(self.test))]
             return float(np.mean((decisions >= own).sum(axis=0) > 1))
         loss = LOSSES[TEST_LOSSES[self.context.task]]
         return float(loss(self.targets[0], decisions[0]).mean()) * self.unit**2
+
+    def _scored(self, scorer: Scorer, decisions: Array, slope: float | None) -> float:
+        """Return the error of a scorer on the test rows; one that is not defined is a TrialError."""
+        from kselect.numerics.scorers import HeldOutRows
+
+        every: Index = np.arange(len(self.test), dtype=np.intp)
+        truth, values = (self.centre + self.unit * part for part in (self.targets, decisions))
+        rows = HeldOutRows(self.test, truth, values, self.context.task, calibrated=slope)
+        return max(scorer.best - scorer.score(rows, every, "the test rows"), 0.0)
+
+    def slope(self, point: GridPoint) -> float | None:
+        """Return the slope of the probabilities at a grid point, from training rows; None if nobody asks for it."""
+        if self.scorer is None or self.scorer.asks != "probabilities":
+            return None
+        context, folds = self.context, self.context.partition(CALIBRATION_FOLDS)
+        problem = context.problem(point.kernel, np.array([point.lam]))
+        learner, params = LEARNERS.find(context.learner.name), dict(context.learner.params)
+        targets = (problem.of_target(i, problem.lams) for i in range(len(context.targets)))
+        held = [learner.path(target, **params).held_out(folds)[0] for target in targets]
+        return fit_slope(held, context.targets)
 
 
 def run_trial(experiment: Experiment, trial: Trial) -> Job:
@@ -79,7 +115,8 @@ def run_trial(experiment: Experiment, trial: Trial) -> Job:
     found = search(context, demand, experiment.tune_folds, OVER_GRID[experiment.search])
     done = perf_counter()
     sizes = context.n, len(parts.test)
-    maker = RecordMaker(trial.dataset, trial.split, METRICS[data.task], *sizes)
+    metric = metric_of(experiment, data.task)
+    maker = RecordMaker(trial.dataset, trial.split, metric, *sizes)
     wanted = {key: best for key, best in found.items() if key[0] in mine}
     records = [*tested(maker, parts, wanted)]
     if probes:
@@ -132,7 +169,8 @@ def prepare(experiment: Experiment, data: DataSet, number: int) -> PreparedSplit
     else:
         fit_rows = data.X if experiment.scale_on == "all" else data.X[split.train]
         X = apply_scale(data.X, *fit_scale(fit_rows, experiment.scale))
-    targets, unit = data.y[None] if data.several is None else data.several, 1.0
+    targets = data.y[None] if data.several is None else data.several
+    centre, unit = 0.0, 1.0
     if experiment.scale_target == "zscore" and data.task == "regression":
         centre, spread = float(y_train.mean()), float(y_train.std(ddof=1))
         if not spread > 0.0:
@@ -148,7 +186,8 @@ def prepare(experiment: Experiment, data: DataSet, number: int) -> PreparedSplit
         ridge=experiment.ridge,
         stream=streams,
     )
-    return PreparedSplit(split, y_train, context, X[split.test], targets[:, split.test], unit)
+    tested = X[split.test], targets[:, split.test]
+    return PreparedSplit(split, y_train, context, *tested, unit, centre, experiment.scorer)
 
 
 def tested(maker: RecordMaker, parts: PreparedSplit, found: Results) -> Iterator[Record]:
@@ -174,11 +213,11 @@ def tested(maker: RecordMaker, parts: PreparedSplit, found: Results) -> Iterator
                 if best.point.kernel != kernel:
                     kernel, K = best.point.kernel, best.point.kernel.gram(points)
                 decisions = np.array([fit.decision(0, K) for fit in best.fits])
-                error = parts.error(decisions)
+                error = parts.error(decisions, parts.slope(best.point))
             if error > LARGEST_ERROR:
                 raise FloatingPointError(f"a test error of {error:g} is too large to be squared")
-        except FloatingPointError as overflow:
-            failure = SearchFailure(f"at {best.point.text}: {reason(overflow)}")
+        except NUMERICAL as problem:
+            failure = SearchFailure(f"at {best.point.text}: {reason(problem)}")
             yield maker.record(method, setting, failure)
         else:
             yield maker.record(method, setting, best, error)
@@ -193,8 +232,11 @@ def estimated(maker: RecordMaker, parts: PreparedSplit, method: Method) -> Recor
     except KselectError as problem:  # a worker elsewhere may lack the package
         found = SearchFailure(str(problem))
     if isinstance(found, EstimatorFit):
-        with np.errstate(over="ignore"):
-            error = parts.error(found.decisions)
+        try:
+            with np.errstate(over="ignore"):
+                error = parts.error(found.decisions)
+        except TrialError as problem:
+            return maker.record(method, SELECTED, SearchFailure(str(problem)))
         if error <= LARGEST_ERROR:
             return maker.estimator_record(method, found, error)
         found = SearchFailure(f"a test error of {error:g} is too large to be squared")
@@ -258,9 +300,10 @@ def lowest_on_test(parts: PreparedSplit, demand: Demand) -> Results:
         for ridge in range(len(scores)):
             if not any(fit.alpha[ridge].any() or fit.bias[ridge] for fit in visit.fits):
                 continue  # there is no fit at this ridge
-            with np.errstate(over="ignore", invalid="ignore"):
-                error = parts.error(np.array([fit.decision(ridge, K) for fit in visit.fits]))
-            scores[ridge] = error if error <= LARGEST_ERROR else np.inf
+            decisions = np.array([fit.decision(ridge, K) for fit in visit.fits])
+            with np.errstate(over="ignore", invalid="ignore"), suppress(TrialError):
+                error = parts.error(decisions)
+                scores[ridge] = error if error <= LARGEST_ERROR else np.inf
         nothing: dict[Method, dict[int, str]] = {method: {} for method in demand}
         shown = replace(visit, scores=dict.fromkeys(demand, scores), reasons=nothing)
         for (method, _), cell in best.items():
@@ -283,9 +326,8 @@ def surveyed(
 
 def failed_job(experiment: Experiment, trial: Trial, why: str, traceback: str = "") -> Job:
     """Return the job of a trial that gave no numbers: a failed record for each that it should have made."""
-    maker = RecordMaker(
-        trial.dataset, trial.split, METRICS[experiment.info(trial.dataset).task], 0, 0
-    )
+    metric = metric_of(experiment, experiment.info(trial.dataset).task)
+    maker = RecordMaker(trial.dataset, trial.split, metric, 0, 0)
     records = tuple(
         maker.record(method, setting, SearchFailure(why))
         for method in trial.methods

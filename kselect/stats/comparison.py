@@ -17,12 +17,12 @@ from kselect.numerics.linalg import Array
 from kselect.stats.ranks import Ranks, holm_adjusted, rank, wilcoxon
 from kselect.stats.samples import (
     LEVEL,
-    UNITS,
     SplitErrors,
     match,
     read_samples,
     t_test,
     table_records,
+    unit_of,
 )
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def compare(experiment: Experiment, records: pd.DataFrame, loss: str) -> Compari
         }
         ranks[setting] = rank_complete(found, ranked, methods)
     known = records.drop_duplicates("dataset")
-    units = {str(d): UNITS[m] for d, m in zip(known["dataset"], known["metric"], strict=True)}
+    units = {str(d): unit_of(m) for d, m in zip(known["dataset"], known["metric"], strict=True)}
     others = experiment.estimators
     return Comparison(loss, methods, splits, units, cells, ranks, tuple(ranked), others)
 

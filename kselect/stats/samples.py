@@ -13,16 +13,24 @@ from scipy.special import stdtr, stdtrit
 
 from kselect.core.experiment import Experiment
 from kselect.core.method import TABLE, Setting
-from kselect.core.record import Metric
 from kselect.errors import StoreError
 from kselect.numerics.linalg import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
-UNITS: dict[Metric, str] = {"zero-one": "%", "mse": "MSE"}
-FACTORS: dict[Metric, float] = {"zero-one": 100.0, "mse": 1.0}
+UNITS = {"zero-one": "%", "mse": "MSE"}
 LEVEL = 0.05
+
+
+def unit_of(metric: str) -> str:
+    """Return the unit of a metric in tables: %, MSE, or the name of another error."""
+    return UNITS.get(metric, metric)
+
+
+def factor_of(metric: str) -> float:
+    """Return what the errors of records are multiplied by in tables."""
+    return 100.0 if metric == "zero-one" else 1.0
 
 
 @dataclass(frozen=True)
@@ -42,7 +50,7 @@ class TTest:
 
 @dataclass(frozen=True)
 class SplitErrors:
-    """Errors by split (percentage of wrong labels, or mean squared error), with ``n_test/n_train`` and failures.
+    """Errors by split with ``n_test/n_train`` and failures: a percentage of wrong labels, or another mean error.
 
     ``shares`` are the shares of wrong labels as fractions, so that equal counts are exact ties; empty for squared
     errors. In a comparison, ``planned`` is the number of planned splits, ``best`` marks the lowest means of the
@@ -213,7 +221,7 @@ def sample(rows: pd.DataFrame) -> SplitErrors:
     ):
         wrong = zip(counts.tolist(), tested.tolist(), strict=True)
         shares = dict(zip(splits, (Fraction(round(c), int(n)) for c, n in wrong), strict=True))
-    scaled = errors * good["metric"].map(FACTORS).to_numpy(float)
+    scaled = errors * good["metric"].map(factor_of).to_numpy(float)
     return SplitErrors(
         dict(zip(splits, scaled.tolist(), strict=True)),
         dict(zip(splits, ratios.tolist(), strict=True)),

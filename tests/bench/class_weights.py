@@ -1,7 +1,7 @@
 """What class weights gain in balanced accuracy, and what they cost in accuracy, on tables with a rare class.
 
-The select page of the guide quotes these numbers. Five stratified outer folds, lssvm, Gaussian kernel; two tables keep few rows
-of one class.
+The select page of the guide quotes these numbers. Five stratified outer folds, lssvm, Gaussian kernel; two tables
+keep few rows of one class.
 """
 
 from __future__ import annotations

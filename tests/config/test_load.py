@@ -948,3 +948,18 @@ def test_the_printed_operator_is_for_classification() -> None:
     lines = ("learner: krr", "lam: {select: [0.1]}", "criteria: [{5-FBIF: {operator: printed}}]")
     words = "mpg is a regression data set; operator 'printed' of 5-FBIF is for classification only"
     assert words in complaint(*lines, "datasets: [mpg]")
+
+
+def test_a_scorer_as_the_loss_belongs_to_cross_validation() -> None:
+    """5-CV chooses by it and averages over folds; a criterion without a loss, or with its own, does not."""
+    found = load("loss: roc_auc", "criteria: [5-CV, ELOO, {5-CV: {loss: squared, label: plain}}]")
+    by_cv, eloo, plain = found.methods
+    assert by_cv.scorer is not None
+    assert by_cv.scorer.name == by_cv.loss == found.loss == "roc_auc"
+    assert by_cv.text == "average=folds;loss=roc_auc"
+    assert (eloo.scorer, plain.scorer, plain.loss) == (None, None, "squared")
+    assert found.losses == ("roc_auc", "squared")
+    assert found.scorer == by_cv.scorer
+    (method, *_) = found.methods_on("heart")
+    assert method.scorer == by_cv.scorer
+    assert load("loss: zero-one").scorer is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.metrics import (
     make_scorer,
     mean_absolute_error,
     precision_score,
+    roc_auc_score,
     top_k_accuracy_score,
 )
 
@@ -21,6 +23,7 @@ from kselect.errors import ConfigError
 from kselect.numerics.folds import Folds
 from kselect.numerics.scorers import REGRESSION, HeldOutRows, find_scorer, named
 from kselect.numerics.sigmoid import probabilities
+from kselect.numerics.weights import Weights
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 2))
@@ -89,6 +92,24 @@ def test_functions_get_rows_and_labels_and_are_turned_by_their_sign() -> None:
     assert set(found) <= {"a", "b", "c"}
     assert classes.tolist() == ["a", "b", "c"]
     assert (scorer.name, scorer.error_name) == ("mine", "-mine")
+
+
+def test_weights_count_as_repeated_rows() -> None:
+    """A function of one's own gets them only if it has the argument."""
+    counts = RNG.integers(1, 4, size=40)
+    held = replace(rows(True), weights=Weights(counts.astype(np.float64)))
+    errors = find_scorer("roc_auc").errors(held, FOLDS)
+    for error, F in zip(errors, FOLDS.members, strict=True):
+        again = np.repeat(F, counts[F])
+        wanted = 1 - roc_auc_score(held.truth[again], held.decisions[0, again])
+        assert error == pytest.approx(wanted, rel=1e-12)
+    assert find_scorer(lambda estimator, X, y: 1.0).errors(held, FOLDS).tolist() == [-1.0] * 4
+
+    def summed(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
+        return float(sample_weight.sum())
+
+    total = -find_scorer(summed).errors(held, FOLDS).sum()
+    assert total == counts.sum()
 
 
 def test_errors_turn_back_into_scores() -> None:

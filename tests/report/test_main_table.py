@@ -3,9 +3,10 @@
 import math
 
 import pytest
+from synthetic import experiment, method, sample_records, study
 
 from kselect.core.table import Measure, Values
-from kselect.report.sections.main_table import show_row
+from kselect.report.sections.main_table import main_table, show_row
 from kselect.report.words import describe_fewer, show_p
 from kselect.stats.samples import SplitErrors, TTest
 
@@ -108,3 +109,19 @@ def test_a_method_without_runs_does_not_count_as_fewer_splits() -> None:
     assert show_row("d", "%", [tried, nothing], 10)[0] == "d (3 splits)"
     assert show_row("d", "%", [nothing], 10)[0] == "d"
     assert measures(show_row("d", "%", [tried], 10))[0].hint == "2 runs; 1 failed; 7 not run"
+
+
+def test_the_error_of_a_scorer_is_named_with_its_score() -> None:
+    """The caption says how the score is turned; the numbers are not percentages."""
+    methods = (method("5-CV", "k-CV", 5, loss="roc_auc"),)
+    spec = experiment(paper="", loss="roc_auc", methods=methods, datasets=("heart",))
+    errors = {("heart", "5-CV"): [0.08, 0.1, 0.12]}
+    records = sample_records(errors, metric="1 - roc_auc", loss="roc_auc")
+    found = study(spec, records)
+    comparison = found.comparison("roc_auc")
+    assert comparison.units == {"heart": "1 - roc_auc"}
+    table = main_table(found, comparison)
+    assert table.caption[0].startswith("The error 1 - roc_auc on the test part")
+    assert "chooses by roc_auc of scikit-learn, as the error 1 - roc_auc" in table.caption[0]
+    (row,) = table.groups[0].rows
+    assert (row[0], texts(row)) == (f"heart (3 splits) ({TIMES} 10⁻¹)", ["1.00 0.20"])

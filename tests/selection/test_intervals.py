@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from kselect.kernels.laplacian import Laplacian
 from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.learners import LEARNERS
 from kselect.numerics.folds import Folds
+from kselect.numerics.weights import Weights
+from kselect.selection.columns import passes_of
 from kselect.selection.engine import support_of, training_context
 from kselect.selection.intervals import (
     JACKKNIFE_BELOW,
@@ -119,6 +122,35 @@ def test_fits_of_the_quadratic_svr_without_a_fold_predict_the_fold() -> None:
                 own = kernel.gram(Points(X[F], X)) @ fit.alpha[0] + fit.bias[0]
                 assert np.abs(own - held[F]).max() < 1e-7
                 assert not fit.alpha[0, F].any()
+
+
+@pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
+@pytest.mark.parametrize(
+    ("learner", "kernel", "nystrom"),
+    [
+        ("krr", Gaussian(2.0), None),
+        ("lssvm", Gaussian(2.0), None),
+        ("lssvm", Gaussian(2.0), 12),
+        ("lssvm", Polynomial(2.0), None),
+        ("quadratic-svr", Gaussian(2.0), None),
+    ],
+)
+def test_weighted_fits_without_a_fold_predict_the_fold(
+    learner: str, kernel: Kernel, nystrom: int | None, ridge: str
+) -> None:
+    """Held-out predictions with weights are those of weighted retraining, which other tests compare."""
+    weights = Weights.of(RNG.uniform(0.2, 3.0, size=len(X)))
+    asked = request(learner, kernel, ridge=ridge, nystrom=nystrom)
+    context = training_context(X, Y, asked, lambda _: FOLDS)
+    context = replace(context, weights=weights)
+    if context.columns:
+        context.columns = passes_of(X, Y, asked, weights)
+    found = leave_out(context, kernel, 0.01, FOLDS)
+    own = support_of(context, kernel) if context.columns else None
+    K = kernel.gram(Points(X, X if own is None else own))
+    for fits, held in zip(found.fits, found.held_out, strict=True):
+        for F, fit in zip(FOLDS.members, fits, strict=True):
+            assert np.abs(K[F] @ fit.alpha[0] + fit.bias[0] - held[F]).max() < 1e-7
 
 
 @pytest.mark.parametrize("folds", [FOLDS, EACH], ids=["CV+", "Jackknife+"])

@@ -192,7 +192,7 @@ def target_scale(column: pd.DataFrame) -> float:
     good = column[column["status"] == "ok"]
     if not len(good):
         return math.nan
-    if (good["metric"] == "zero-one").all():
+    if not (good["metric"] == "mse").any():
         return 1.0
     return math.sqrt(float(good["score"].mean()))
 

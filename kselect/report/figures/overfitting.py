@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from kselect.report import style
 from kselect.report.elements import File, Passage
 from kselect.report.figures.base import FigureBase, FigureReader, good_records
-from kselect.stats.samples import FACTORS, UNITS
+from kselect.stats.samples import factor_of, unit_of
 from kselect.stats.study import Study
 
 if TYPE_CHECKING:
@@ -62,10 +62,10 @@ def scores_and_errors(
     found = {}
     for i, label in enumerate(figure.criteria):
         rows = here[(here["method"] == label) & here["score"].notna() & here["error"].notna()]
-        errors = FACTORS[metric] * rows["error"].to_numpy(float)  # type: ignore[index]
+        errors = factor_of(metric) * rows["error"].to_numpy(float)
         if len(rows):
             found[i] = (rows["score"].to_numpy(float).tolist(), errors.tolist())
-    return UNITS[metric], found  # type: ignore[index]
+    return unit_of(metric), found
 
 
 # Drawing

@@ -239,7 +239,7 @@ def draw_gaps(
         if abs(furthest) > limit:
             say_furthest(ax, f"up to {furthest:+.3g}", above=furthest > 0)
     reference_of = {found.methods[i]: label for label, i in found.references}
-    unit = UNITS.get(found.unit, "in each data set's own unit")
+    unit = UNITS.get(found.unit, found.unit or "in each data set's own unit")
     up = f"better  \N{LEFTWARDS ARROW}  test error minus k-CV's ({unit})  \N{RIGHTWARDS ARROW}  worse"
     labels = [
         f"{mark_label(a, names)} minus {mark_label(b, names)}" for a, b in reference_of.items()
@@ -297,7 +297,7 @@ def draw_errors(found: SweepNumbers, names: Mapping[str, str], width: float) -> 
         if sd and highest > top:
             ax.set_ylim(top=top)
             say_furthest(ax, f"up to {highest:.3g}", above=True)
-    unit = AXES.get(found.unit, "test error (% or mean squared error)")
+    unit = AXES.get(found.unit, found.unit or "test error (% or mean squared error)")
     labels = [mark_label(m, names) for m in (*found.methods, *(r for r, _ in found.references))]
     lines = [style.look(i) for i, _ in enumerate(found.methods)]
     lines += [{**style.look(i), "linestyle": "--", "marker": ""} for _, i in found.references]

@@ -122,6 +122,7 @@ def main_table(study: Study, comparison: Comparison) -> Table:
     units = set(comparison.units.values())
     kinds = ["Test error in %"] if "%" in units or not units else []
     kinds += ["mean squared error on the test part"] if "MSE" in units else []
+    kinds += [f"the error {unit} on the test part" for unit in sorted(units - {"%", "MSE"})]
     numbers = " or, for regression, ".join(kinds)
     notes = (
         describe_coverage(comparison.coverage()),
