@@ -170,6 +170,8 @@ def test_the_output_says_what_holds_for_the_rows() -> None:
         "balanced accuracy",
     ):
         assert said in lines
+    run("fit", "late.csv", *GRID, *dropped("count"), "--weights", "count", "-o", "model.npz")
+    assert "rows weigh as column count says" in run("show", "model.npz").output
     timed = run("select", "shops.csv", *GRID, *dropped("day"), "--time", "day").output
     assert "rows are tested by fits on rows with an earlier day" in timed
 
