@@ -14,7 +14,7 @@ ROW_FLAGS = (
     click.option(
         "--weights",
         metavar="COLUMN",
-        help="Weigh the rows by this column, which is no feature: a row of weight 2 counts as two rows, "
+        help="Weigh the rows by this column, which is then not a feature: a row of weight 2 counts as two rows, "
         "a row of weight 0 is dropped. [default: all rows weigh the same]",
     ),
     click.option(
@@ -25,13 +25,14 @@ ROW_FLAGS = (
     click.option(
         "--groups",
         metavar="COLUMN",
-        help="Keep rows with the same value of this column, which is no feature, in one fold. [default: none]",
+        help="Keep rows with the same value of this column, which is then not a feature, in one fold. "
+        "[default: none]",
     ),
     click.option(
         "--time",
         metavar="COLUMN",
-        help="Test rows by fits on earlier rows only, in order of this column of numbers or dates, which is no "
-        "feature. [default: none]",
+        help="Test rows by fits on earlier rows only, in the order of this column of numbers or dates, which is "
+        "then not a feature. [default: none]",
     ),
     click.option(
         "--repeats",

@@ -41,6 +41,7 @@ Examples:
   kselect select my.csv --target price
   kselect select my.csv --drop id --categorical zip --missing drop
   kselect select my.csv --compare
+  kselect select my.csv --groups patient --class-weight balanced --test later.csv
   kselect select my.csv --compare 5-CV --contenders
   kselect select my.svm.bz2 --learner krr --criterion ELOO --tau 2^-4:2^10 --lam 10^-6:10^0
   kselect select my.csv --learner smooth-hinge --tau 2^-15:2^15 --lam 2^-15:2^15:2
