@@ -262,9 +262,12 @@ def score_lines(found: Selection) -> list[str]:
     request = found.request
     if work := found.work:
         fits = found.scores.size * (request.method.folds or 1)
+        dropped = found.scores.size - work.iterated - work.pairs
         return [
             f"the exact minimum by bounds: fitted {work.kernels_fitted} of {len(request.kernels)} kernels and "
-            f"{work.folds} of {fits} folds (--search grid scores every candidate)"
+            f"{work.folds} of {fits} folds (--search grid scores every candidate)",
+            f"candidates settled by bounds: {dropped}, by conjugate gradients: {work.iterated}, "
+            f"by factorizations: {work.pairs}",
         ]
     cells = [[f"{score:.4g}" for score in row] for row in found.scores]
     row, column = found.position

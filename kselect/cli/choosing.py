@@ -23,6 +23,7 @@ from kselect.files import read_regular, reason
 from kselect.learners import LEARNERS
 from kselect.numerics.linalg import Index
 from kselect.run.workers import dask_client
+from kselect.search.pruned import SQUARED
 from kselect.selection.distributed import check_distributed, read_distributed
 from kselect.selection.engine import select
 from kselect.selection.evaluation import Evaluation, evaluated
@@ -158,7 +159,8 @@ def read_file(file: Path, flags: Mapping[str, Any]) -> OwnData:
     # Whether a simple kernel needs a matrix of all rows is known only with their number of features.
     exact = names_of(flags) in (("linear",), ("polynomial",))
     how = flags["scale"], None if exact else flags["n_jobs"], flags["nystrom"]
-    return read_own(file, flags["target"], TableOptions(*columns), *how)
+    few = flags["search"] != "grid" and flags["learner"] in SQUARED
+    return read_own(file, flags["target"], TableOptions(*columns), *how, few=few)
 
 
 def grids_of(flags: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ class FeatureWidths(Kernel):
 
     theta: tuple[float, ...]
     learned: ClassVar[bool] = True
+    semidefinite: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.theta:

@@ -64,6 +64,10 @@ class Kernel:
     whole: ClassVar[frozenset[str]] = frozenset()
     learned: ClassVar[bool] = False
     """Whether a continuous search finds its parameters; such a kernel has no grids."""
+    semidefinite: ClassVar[bool] = False
+    """Whether every Gram matrix is known to be positive semidefinite; large ones of other kernels are tested."""
+    pairwise: ClassVar[bool] = False
+    """Whether a row of points already holds its kernel values against all training rows."""
 
     # Each kernel has its own; only a class variable is no field of the dataclass.
     parameters: ClassVar[dict[str, float]] = {}

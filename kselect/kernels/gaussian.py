@@ -25,6 +25,7 @@ class Gaussian(Kernel):
 
     tau: float
     grids: ClassVar[Mapping[str, str]] = {"tau": "2^-6:2^8"}
+    semidefinite: ClassVar[bool] = True
 
     @staticmethod
     def around(points: Points) -> Mapping[str, str]:

@@ -25,6 +25,7 @@ class Laplacian(Kernel):
 
     width: float
     grids: ClassVar[Mapping[str, str]] = {"width": "2^-3:2^9"}
+    semidefinite: ClassVar[bool] = True
 
     @staticmethod
     def around(points: Points) -> Mapping[str, str]:
@@ -43,9 +44,11 @@ class Laplacian(Kernel):
 
     def gram(self, points: Points) -> Array:
         """Return the kernel matrix; values below 1e-100 are zero, as in the Gaussian kernel."""
-        K = np.exp(np.maximum(manhattan_distances(points) / -self.width, -300.0))
+        K: Array = manhattan_distances(points) / -self.width
+        np.maximum(K, -300.0, out=K)
+        np.exp(K, out=K)
         K *= K > 1e-100
-        return np.asarray(K)
+        return K
 
     def regularised(self) -> tuple[float, ...]:
         r"""Return ``eta = 1 / width``, the factor of the distance."""

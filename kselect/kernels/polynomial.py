@@ -15,6 +15,8 @@ from kselect.numerics.linalg import Array
 class Linear(Kernel):
     r"""Linear kernel ``x.z``; it has no parameter, only the ridge is chosen."""
 
+    semidefinite: ClassVar[bool] = True
+
     @staticmethod
     def shared(points: Points) -> object:
         """Compute the inner products."""
@@ -33,6 +35,7 @@ class Polynomial(Kernel):
     degree: float
     grids: ClassVar[Mapping[str, str]] = {"degree": "1:5"}
     whole: ClassVar[frozenset[str]] = frozenset({"degree"})
+    semidefinite: ClassVar[bool] = True
 
     @staticmethod
     def shared(points: Points) -> object:
@@ -41,5 +44,6 @@ class Polynomial(Kernel):
 
     def gram(self, points: Points) -> Array:
         """Return the powers of the shared inner products."""
-        K: Array = (1.0 + points.inner_products) ** int(self.degree)
+        K: Array = 1.0 + points.inner_products
+        K **= int(self.degree)
         return K

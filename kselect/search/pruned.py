@@ -8,15 +8,16 @@ names the candidates that it excludes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 
 from kselect.core.grid_point import BestPoint, GridPoint
-from kselect.core.method import Method
+from kselect.core.method import Choice, Method
 from kselect.errors import ConfigError
 from kselect.kernels import Kernel, Points
 from kselect.kernels.base import warm
@@ -27,9 +28,9 @@ from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import LOSSES
-from kselect.search import pruned_hinge, pruned_square
+from kselect.search import pruned_gradients, pruned_hinge, pruned_square
 from kselect.search.grid import NUMERICAL, Demand, Results, search_grid
-from kselect.search.pruned_grid import BestPair, FoldedGrid, Pruned, Way, Work, order_of
+from kselect.search.pruned_grid import BestPair, FoldedGrid, Pruned, Way, Work, in_threads, order_of
 from kselect.search.training_context import TrainingContext
 
 PrunedLearner = Literal["smooth-hinge", "krr", "lssvm"]
@@ -41,6 +42,7 @@ PRUNED_LOSSES: dict[PrunedLearner, str] = {
 }
 # The criteria that are exact cross-validation; for the square loss a Newton step is exact.
 EXACT = {"smooth-hinge": ("k-CV",), "krr": ("k-CV", "k-Newton"), "lssvm": ("k-CV",)}
+SQUARED = tuple(learner for learner, loss in PRUNED_LOSSES.items() if loss == "squared")
 # Rows whose distances give the most promising width.
 SAMPLED = 500
 # Bytes of factors that are kept for later searches.
@@ -78,13 +80,9 @@ def search_pruned(context: TrainingContext, demand: Demand, n_jobs: int = 1) -> 
 
 
 def prunes(context: TrainingContext, method: Method) -> bool:
-    """Return whether the bounds hold for a method: an exact k-CV with the loss of the learner."""
-    params = dict(method.params)
+    """Return whether the bounds serve a method in this context: one target, ridges to select, whole kernels."""
     return (
-        method.criterion in EXACT.get(context.learner.name, ())
-        and not method.scored_by
-        and params["loss"] == PRUNED_LOSSES.get(context.learner.name)  # type: ignore[call-overload]
-        and params["average"] == "points"
+        bounds_hold(context.learner, method)
         and context.ridges.mode == "select"
         and len(context.targets) == 1
         and context.columns is None
@@ -92,6 +90,22 @@ def prunes(context: TrainingContext, method: Method) -> bool:
         and method.folds is not None
         and isinstance(context.folds(method.folds), Folds)
     )
+
+
+def bounds_hold(learner: Choice, method: Method) -> bool:
+    """Return whether the bounds hold for a method: an exact k-CV with the loss of the learner."""
+    params = dict(method.params)
+    return (
+        method.criterion in EXACT.get(learner.name, ())
+        and not method.scored_by
+        and params["loss"] == PRUNED_LOSSES.get(learner.name)  # type: ignore[call-overload]
+        and params["average"] == "points"
+    )
+
+
+def keeps_few_matrices(learner: str, n: int) -> bool:
+    """Return whether a search by bounds never has more than three n by n matrices, the distances among them."""
+    return learner in SQUARED and pruned_gradients.keeps_few_matrices(n)
 
 
 def find_minimum(
@@ -106,8 +120,9 @@ def find_minimum(
     """Return the best grid point of exact k-fold cross-validation with its fit; None if a candidate failed.
 
     Everything within a factor of ``1 + slack`` of the best keeps its exact score. The score of the choice comes
-    from its own path, so that it does not depend on the way of the search or on the number of threads. A search
-    that ``shares`` the context with others keeps the factors of its kernels for them.
+    from its own path, or from training without each of its folds if there are many rows, so that it does not depend
+    on the number of threads. A search that ``shares`` the context with others keeps the factors of its kernels for
+    them.
     """
     assert k is not None
     folds = context.partition(k)
@@ -119,7 +134,9 @@ def find_minimum(
             point = GridPoint(context.kernels[chosen.kernel], context.lams[chosen.ridge])
             problem = context.problem(point.kernel, np.array([point.lam]))
             path = LEARNERS[context.learner.name].path(problem, **dict(context.learner.params))
-            held = path.held_out(folds)
+            held = path.held_out(folds) if chosen.held is None else np.empty_like(chosen.held)
+            if chosen.held is not None:
+                held[:, order_of(folds)] = chosen.held
             loss = LOSSES[PRUNED_LOSSES[context.learner.name]]  # type: ignore[index]
             scores = np.full((len(context.kernels), len(context.lams)), np.nan)
             for pair, total in chosen.totals.items():
@@ -142,7 +159,9 @@ def select_minimum(
     """Sort the rows by fold, and select from the kernels outward from the most promising one."""
     learner: PrunedLearner = context.learner.name  # type: ignore[assignment]
     order = order_of(folds)
-    points = Points(context.X[order])
+    X = context.X[order]
+    points = Points(X[:, order] if any(kernel.pairwise for kernel in context.kernels) else X)
+    del X
     warm(points, context.kernels)
     factors = [partial(factor_of, context, kernel, order) for kernel in context.kernels]
     return select_exactly(
@@ -154,6 +173,7 @@ def select_minimum(
         ridge=context.ridge,
         start=most_promising(context.kernels, points),
         factors=factors if shares else None,
+        unproven={i: k.name for i, k in enumerate(context.kernels) if not k.semidefinite},
         slack=slack,
         n_jobs=n_jobs,
         watch=watch,
@@ -197,6 +217,7 @@ def select_exactly(
     h: float = 0.05,
     start: int | None = None,
     factors: Sequence[Callable[[], Factor]] | None = None,
+    unproven: Mapping[int, str] = MappingProxyType({}),
     slack: float = 0.0,
     n_jobs: int = 1,
     watch: Watch = lambda done, total: None,
@@ -206,6 +227,7 @@ def select_exactly(
     ``grams[i]()`` is the i-th kernel matrix; it is not copied if its rows are already in fold order. The kernels
     are tried outward from ``start`` (default: the middle one); a good kernel early on drops more of the others.
     ``factors`` give the kernels' factors in fold order if other searches need them too (square loss only).
+    ``unproven`` names kernels that may not be positive semidefinite; these are tested if there are many rows.
     """
     if learner == "smooth-hinge" and not np.isin(y, (-1.0, 1.0)).all():
         raise ConfigError("smooth-hinge is for two classes, labelled -1 and +1")
@@ -225,20 +247,12 @@ def select_exactly(
             best.add(kernel, partial(in_fold_order, grams[kernel], folds), way_of(kernel))
 
     every = outward(len(grams) // 2 if start is None else start, len(grams))
+    if learner in SQUARED and factors is None and pruned_gradients.serves(grid.n):
+        ordered = [partial(in_fold_order, gram, folds) for gram in grams]
+        return pruned_gradients.search(ordered, every, best, unproven, n_jobs, watch)
     for done, _ in enumerate(in_threads(visit, every, n_jobs), 1):
         watch(done, len(every))
     return best.found()
-
-
-def in_threads(visit: Callable[[int], None], kernels: Sequence[int], n_jobs: int) -> Iterator[None]:
-    """Visit the kernels in order, each by the next free thread."""
-    if n_jobs == 1:
-        yield from map(visit, kernels)
-        return
-    from joblib import Parallel, delayed
-
-    parallel = Parallel(n_jobs, prefer="threads", return_as="generator", batch_size=1)
-    yield from parallel(delayed(visit)(kernel) for kernel in kernels)
 
 
 def outward(start: int, count: int) -> list[int]:

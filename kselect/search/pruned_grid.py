@@ -8,7 +8,7 @@ best error. The result is the minimum over the grid.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
@@ -102,6 +102,17 @@ def order_of(folds: Folds) -> Index:
     return np.concatenate(folds.members)
 
 
+def in_threads(visit: Callable[[int], None], kernels: Sequence[int], n_jobs: int) -> Iterator[None]:
+    """Visit the kernels in order, each by the next free thread."""
+    if n_jobs == 1:
+        yield from map(visit, kernels)
+        return
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs, prefer="threads", return_as="generator", batch_size=1)
+    yield from parallel(delayed(visit)(kernel) for kernel in kernels)
+
+
 def without_own_fold(A: Array, x: Array, folds: Sequence[slice]) -> Array:
     """Return ``A_{iT} x_T`` for each row i, where T are the rows of the other folds; rows are in fold order."""
     out = A @ x
@@ -121,10 +132,11 @@ class Candidate:
 
 @dataclass
 class Work:
-    """The numbers of kernels seen, kernels fitted, pairs trained and folds trained."""
+    """The numbers of kernels seen and fitted, pairs settled by conjugate gradients, pairs and folds trained."""
 
     kernels: int = 0
     kernels_fitted: int = 0
+    iterated: int = 0
     pairs: int = 0
     folds: int = 0
 
@@ -133,7 +145,8 @@ class Work:
 class Pruned:
     """The pair with the lowest error: its positions among kernels and ridges, and the mean loss over rows.
 
-    ``totals`` has the summed loss of every pair within the slack of the best one.
+    ``totals`` has the summed loss of every pair within the slack of the best one. ``held`` are the held-out
+    predictions (targets, n) of the best pair, in fold order, if the search has formed them.
     """
 
     kernel: int
@@ -142,6 +155,7 @@ class Pruned:
     work: Work
     excluded: tuple[tuple[int, str], ...]
     totals: Mapping[tuple[int, int], float]
+    held: Array | None = None
 
 
 # Settles the ridges of one kernel: its position, its matrix in fold order, the grid, the best pair so far.
@@ -152,12 +166,15 @@ Way = Callable[[int, Array, FoldedGrid, "BestPair"], None]
 class BestPair:
     """The pair with the lowest summed loss so far, for all threads; of pairs that tie the first in grid order.
 
-    Everything within a factor of ``1 + slack`` of the best keeps its exact sum in ``totals``.
+    Everything within a factor of ``1 + slack`` of the best keeps its exact sum in ``totals``. ``upper`` is the
+    lowest upper bound of a sum. ``held`` are held-out predictions of pairs with an exact sum.
     """
 
     grid: FoldedGrid
     slack: float = 0.0
     best: float = np.inf
+    upper: float = np.inf
+    held: dict[tuple[int, int], Array] = field(default_factory=dict)
     totals: dict[tuple[int, int], float] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
     excluded: list[tuple[int, str]] = field(default_factory=list)
@@ -168,7 +185,13 @@ class BestPair:
     @property
     def limit(self) -> float:
         """The sum that bounds must exceed to drop a pair."""
-        return (1.0 + self.slack) * self.best + SLACK * abs(self.best)
+        least = min(self.best, self.upper)
+        return (1.0 + self.slack) * least + SLACK * abs(least)
+
+    def bound(self, upper: float) -> None:
+        """Note an upper bound of some pair's sum."""
+        with self._lock:
+            self.upper = min(self.upper, upper)
 
     def count(self, **more: int) -> None:
         """Add to the counts of the work."""
@@ -193,8 +216,12 @@ class BestPair:
         try:
             way(kernel, gram(), self.grid, self)
         except TrialError as error:
-            with self._lock:
-                self.excluded.append((kernel, str(error)))
+            self.exclude(kernel, error)
+
+    def exclude(self, kernel: int, error: TrialError) -> None:
+        """Note that a kernel has failed."""
+        with self._lock:
+            self.excluded.append((kernel, str(error)))
 
     def try_folds(
         self,
@@ -222,10 +249,12 @@ class BestPair:
 
     def found(self) -> Pruned:
         """Return the best pair."""
+        self.upper = self.best
         near = {pair: total for pair, total in self.totals.items() if total <= self.limit}
         excluded = tuple(sorted(self.excluded))
         if not np.isfinite(self.best):
             why = f": {excluded[0][1]}" if excluded else ""
             raise TrialError(f"no kernel and ridge of the grid has a finite score{why}")
         pair = min(near, key=lambda one: (near[one], one))
-        return Pruned(*pair, near[pair] / self.grid.n, self.work, excluded, near)
+        held = self.held.get(pair)
+        return Pruned(*pair, near[pair] / self.grid.n, self.work, excluded, near, held)

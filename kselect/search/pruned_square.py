@@ -219,11 +219,19 @@ class FoldSystems:
 
 
 def judge(
-    kernel: int, K: Array, grid: FoldedGrid, best: BestPair, factorise: Callable[[Array], Factor]
+    kernel: int,
+    K: Array,
+    grid: FoldedGrid,
+    best: BestPair,
+    factorise: Callable[[Array], Factor],
+    known: Array | None = None,
 ) -> None:
-    """Settle the ridges of one kernel that the bounds leave; K is in fold order."""
+    """Settle the ridges of one kernel that the bounds leave; K is in fold order.
+
+    ``known`` are lower bounds (ridges, folds) that an earlier step has found.
+    """
     found = SquareBounds(K, grid)
-    bounds = found.untrained()
+    bounds = found.untrained() if known is None else known
     left = np.argsort(grid.lams, kind="stable")
     left = left[bounds[left].sum(axis=1) <= best.limit]
     if not len(left):

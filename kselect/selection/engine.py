@@ -27,7 +27,7 @@ from kselect.numerics.splits import HowHeldOut, Splits
 from kselect.search.continuous import search_continuously
 from kselect.search.fold_errors import check_scorer
 from kselect.search.grid import NUMERICAL, Best, score_kernels
-from kselect.search.pruned import find_minimum, prunes
+from kselect.search.pruned import bounds_hold, find_minimum, keeps_few_matrices, prunes
 from kselect.search.training_context import TrainingContext
 from kselect.selection.columns import features_serve, passes_for_choice, passes_of
 from kselect.selection.defaults import NEAR
@@ -38,6 +38,8 @@ from kselect.selection.result import Selection
 
 # The kernel, its factor and LAPACK's workspace, in n-by-n matrices of doubles.
 MATRICES_PER_WORKER = 6
+# A search of many rows by bounds has the distances, one kernel, and the factor of a fold.
+FEW_MATRICES = 3
 # With Nystrom columns, matrices of c rows and columns, and numbers per row. A series of cross-validation keeps
 # matrices of n rows and c columns as well.
 COLUMNS_PER_WORKER = 4
@@ -190,6 +192,8 @@ def on_grid(
     best = Best(SELECTED)
     scores = []
     if context.columns is None:
+        metrics = len({kernel.metric for kernel in request.kernels})
+        check_memory(context.n, request.n_jobs, None, metrics=metrics)
         share(context.points, request.kernels)
     for visit in score_kernels(context, (request.method,), request.n_jobs):
         scores.append(visit.scores[request.method])
@@ -324,18 +328,29 @@ def check(request: Request, X: Array | RowBlocks, folds: Folds | Splits | None) 
         return  # the rows lie elsewhere
     known = request.nystrom or (1 if features_serve(X, request) else None)
     shared = len({kernel.metric for kernel in request.kernels})
-    check_memory(n, request.n_jobs, known, criterion.need is Series, shared)
+    by_bounds = request.search != "grid" and bounds_hold(request.learner, request.method)
+    by_bounds = by_bounds and keeps_few_matrices(request.learner.name, n)
+    by_bounds = by_bounds and request.weights is None and isinstance(folds, Folds)
+    check_memory(n, request.n_jobs, known, criterion.need is Series, shared, few=by_bounds)
 
 
 def check_memory(
-    n: int, n_jobs: int, columns: int | None, series: bool = False, metrics: int = 1
+    n: int,
+    n_jobs: int,
+    columns: int | None,
+    series: bool = False,
+    metrics: int = 1,
+    *,
+    few: bool = False,
 ) -> None:
     """Refuse n rows whose matrices would not fit into memory, before allocating them.
 
-    ``metrics`` is the number of matrices of distances.
+    ``metrics`` is the number of matrices of distances. A search by bounds keeps ``few`` matrices if there are many
+    rows.
     """
     if columns is None:
-        needed = 8 * n**2 * (metrics + MATRICES_PER_WORKER * n_jobs)
+        each = MATRICES_PER_WORKER * n_jobs
+        needed = 8 * n**2 * (metrics + (FEW_MATRICES - 1 if few else each))
         what = "n-by-n matrices"
         advice = "approximate the kernel by c columns: --nystrom 500 (nystrom=500)"
     else:

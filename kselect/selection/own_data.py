@@ -19,6 +19,7 @@ from kselect.datasets.table.target import Target, as_target
 from kselect.errors import ConfigError, DataError, printable
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.sigmoid import codes
+from kselect.search.pruned_gradients import keeps_few_matrices as many_rows
 from kselect.selection.engine import check_memory
 from kselect.selection.families import Rows
 from kselect.selection.rows.holding_out import HoldOut, pairs_of
@@ -126,15 +127,18 @@ def read_own(
     scale: Scale,
     workers: int | None,
     columns: int | None = None,
+    *,
+    few: bool = False,
 ) -> OwnData:
     """Read and prepare a file; ``workers`` is None if no search follows, ``columns`` if it is exact.
 
+    A search that may keep ``few`` matrices is refused here only if these are too large.
     Rows whose matrices would not fit into memory are refused as soon as they are counted.
     """
     frame = read_frame(path, target, options)
     if workers is not None:
         try:
-            check_memory(frame.n, workers, columns)
+            check_memory(frame.n, workers, columns, few=few and many_rows(frame.n))
         except DataError as error:
             raise DataError(f"{printable(path)}: {error}") from None
     values = as_target(frame, options.task)

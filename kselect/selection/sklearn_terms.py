@@ -41,6 +41,7 @@ class Precomputed(Kernel):
     """A kernel matrix computed by the user: each row holds its kernel values against the training rows."""
 
     name = PRECOMPUTED
+    pairwise = True
 
     def gram(self, points: Points) -> Array:
         """Return the rows as they are."""
