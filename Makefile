@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 EXPERIMENTS := $(filter-out quickstart,$(basename $(notdir $(wildcard configs/*.yaml))))
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev quickstart test test-browser test-latex test-lowest coverage check format bench bench-experiment reproduce-all clean $(EXPERIMENTS:%=reproduce-%)
+.PHONY: help install dev quickstart test test-browser test-latex test-lowest coverage check format bench bench-experiment reproduce-all clean $(EXPERIMENTS:%=run-%) $(EXPERIMENTS:%=reproduce-%)
 
 help:  ## show this list
 	@echo "make quickstart          three small data sets, seven criteria, a report; downloads packages only"
@@ -47,11 +47,14 @@ quickstart: $(VENV)/installed
 	$(BIN)/kselect report results/quickstart
 	@echo "open results/quickstart/report.html; the tables are in results/quickstart/tables"
 
-$(EXPERIMENTS:%=reproduce-%): reproduce-%: $(VENV)/installed
+$(EXPERIMENTS:%=run-%): run-%: $(VENV)/installed
 	$(BIN)/kselect run configs/$*.yaml -j $(JOBS) $(FLAGS)
+
+$(EXPERIMENTS:%=reproduce-%): reproduce-%: run-%
 	$(BIN)/kselect report results/$*
 
-reproduce-all: $(EXPERIMENTS:%=reproduce-%)
+# One report over all of them draws each page once, with its link to the page over all.
+reproduce-all: $(EXPERIMENTS:%=run-%)
 	$(BIN)/kselect report results/
 
 # The tests start kselect about a hundred times; compiling the package first saves doing so in each process.

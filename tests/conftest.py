@@ -19,6 +19,8 @@ os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM
 import pytest
 from hypothesis import settings
 
+from kselect.report.second_process import SecondProcess
+
 if TYPE_CHECKING:
     from problems import Case
 
@@ -27,6 +29,8 @@ settings.register_profile(
 )
 settings.load_profile("kselect")
 
+# The reports of tests are small: a process takes longer to start than they take to draw.
+SecondProcess.LEAST = 1000
 
 COMPILER = pytest.StashKey[subprocess.Popen[bytes]]()
 COMPILED = ("svm", "test_excluded_trial")

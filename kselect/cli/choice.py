@@ -24,6 +24,7 @@ from kselect.selection.defaults import AUTO, ENSEMBLE, NEAR
 from kselect.selection.own_data import OwnData
 from kselect.selection.request import Request, criterion_of
 from kselect.selection.result import Member, Selection
+from kselect.selection.time_limit import not_looked_at
 
 BAR_WIDTH = 40
 MOST_RELEVANCES = 60
@@ -110,6 +111,7 @@ def choice_facts(chosen: Chosen) -> dict[str, Any]:
         "held_out": asdict(chosen.held_out.quality),
         "warnings": found.edges,
         "grown": list(found.grown),
+        "not_looked_at": not_looked_at(found),
         "decisions": decision_lines(data.frame.decisions),
         "data_sha256": data.frame.sha256,
     }
@@ -224,6 +226,8 @@ def choice_lines(chosen: Chosen) -> Iterator[str]:
     yield f"quality: {chosen.held_out.quality.text}"
     if chosen.test:
         yield f"test: {chosen.test.text}"
+    if text := not_looked_at(found):
+        yield f"time limit: {text}"
     if found.grown:
         yield f"grid: the choice lay on its boundary; extended: {', '.join(found.grown)}"
     yield from (f"warning: {text}" for text in found.edges)
@@ -343,8 +347,10 @@ def column_arguments(found: Selection, data: OwnData) -> list[str]:
 
 
 def candidate_arguments(found: Selection, flags: Mapping[str, Any]) -> list[str]:
-    """Return the arguments of the one candidate, or of the whole search if an average has to be formed again."""
-    if len(found.members) == 1:
+    """Return the arguments of the best candidate, or of the whole search if an average has to be formed again."""
+    if (
+        len(found.members) == 1 or found.unseen
+    ):  # without the time limit, another search would differ
         kernel = f"kernel={found.kernel.name!r}"
         if found.kernel.learned:
             return [kernel]

@@ -39,7 +39,17 @@ from kselect.selection.saved_model import model_of
 if TYPE_CHECKING:
     from distributed import Client
 
-REQUEST_FLAGS = ("loss", "ridge", "nystrom", "n_jobs", "seed", "search", "columns", "ensemble")
+REQUEST_FLAGS = (
+    "loss",
+    "ridge",
+    "nystrom",
+    "n_jobs",
+    "seed",
+    "search",
+    "columns",
+    "ensemble",
+    "time_limit",
+)
 # The flags about columns, in the order of the options of a table.
 TABLE_NAMES = (
     *("drop", "categorical", "numeric", "missing", "task"),

@@ -204,6 +204,12 @@ SEARCH_FLAGS = (
         help="Use a running dask scheduler, as in tcp://host:8786. [default: start one]",
     ),
     click.option(
+        "--time-limit",
+        metavar="SECONDS",
+        type=click.FloatRange(min=0.0, min_open=True),
+        help="Look at no further kernel after this time, and say what was not looked at. [default: none]",
+    ),
+    click.option(
         "--seed", default=0, show_default=True, type=int, help="Seed the folds and columns."
     ),
     click.option(

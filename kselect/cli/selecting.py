@@ -117,6 +117,8 @@ def compare_criteria(
         raise ConfigError(
             "--compare reads the whole file on this machine: leave out --backend dask"
         )
+    if flags["time_limit"] is not None:
+        raise ConfigError("--compare looks at every kernel: leave out --time-limit")
     if flags["search"] == "pruned":
         raise ConfigError(
             "--compare chooses the search of each criterion: leave out --search pruned"

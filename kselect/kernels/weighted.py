@@ -29,6 +29,7 @@ class Weighted(Kernel):
         if not (self.scale and all(0.0 <= u < np.inf for u in self.scale)):
             raise ConfigError("a scale must hold one number per feature, none of them negative")
         object.__setattr__(self, "name", f"{self.origin}-{self.inner.name}")
+        object.__setattr__(self, "semidefinite", self.inner.semidefinite)
         power = {} if self.power is None else {"power": float(self.power)}
         self.describe({**self.inner.parameters, **power})
 

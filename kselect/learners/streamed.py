@@ -56,7 +56,7 @@ class ColumnPasses:
     y: Array
     n_jobs: int = 1
     folds: Folds | None = None
-    watch: Callable[[int, int], None] = lambda done, total: None
+    watch: Callable[[int, int], object] = lambda done, total: None
     weights: Weights | None = None
     _done: int = 0
     _features: dict[Kernel, FeatureMap | str] = field(default_factory=dict)

@@ -84,3 +84,7 @@ class Passage:
     chapter: str
     elements: tuple[Element, ...]
     file: str = ""
+
+
+# Yielded before something that another process is doing: come back when there is nothing else to do.
+LATER = Passage("", ())

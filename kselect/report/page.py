@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from kselect.files import write_whole
 from kselect.report.cells import FOLDER
-from kselect.report.elements import Element, Passage
+from kselect.report.elements import LATER, Element, File, Passage
 from kselect.report.head import Head, make_head
 from kselect.report.sections import FIGURES, SECTIONS
 from kselect.report.template import Links, render
@@ -20,6 +21,7 @@ PAGE, STANDALONE = "report.html", "standalone.html"
 NO_LINKS = Links()
 # Called with the number of parts that are done, and of all parts.
 Step = Callable[[int, int], None]
+Shown = File | Passage
 
 # Anchor -> its name in the navigation, and its heading, in the order of the page.
 CHAPTERS = {
@@ -57,16 +59,14 @@ def write_report(
     parts += [
         partial(FIGURES[figure.kind].show, figure, study) for figure in study.experiment.figures
     ]
-    for done, part in enumerate(parts, start=1):
-        for item in part():
-            if isinstance(item, Passage):
-                passages.append(item)
-                continue
-            write_whole(folder / item.name, item.content)
-            paths.append(folder / item.name)
-            if item.name.startswith(f"{FOLDER}/"):
-                data.append(str(item.content))
-        step(done, len(parts))
+    for item in in_order(parts, step):
+        if isinstance(item, Passage):
+            passages.append(item)
+            continue
+        write_whole(folder / item.name, item.content)
+        paths.append(folder / item.name)
+        if item.name.startswith(f"{FOLDER}/"):
+            data.append(str(item.content))
     passages += more
     texts: dict[str, list[str]] = {}
     for passage in passages:
@@ -82,6 +82,33 @@ def write_report(
     for name, text in pages.items():
         write_whole(folder / name, text)
     return [*paths, *(folder / name for name in (*files, *pages))]
+
+
+def in_order(parts: Sequence[Callable[[], Iterable[Shown]]], step: Step) -> Iterator[Shown]:
+    """Yield what the parts give, in their order; parts that wait for another process are finished last."""
+    found: list[list[Shown]] = [[] for _ in parts]
+    waiting: list[tuple[Iterator[Shown], list[Shown]]] = []
+    done = 0
+    for part, items in zip(parts, found, strict=True):
+        run = iter(part())
+        if advance(run, items):
+            waiting.append((run, items))
+            continue
+        step(done := done + 1, len(parts))
+    for run, items in reversed(waiting):  # the other process begins with the first
+        while advance(run, items):
+            pass
+        step(done := done + 1, len(parts))
+    yield from chain.from_iterable(found)
+
+
+def advance(run: Iterator[Shown], items: list[Shown]) -> bool:
+    """Append what a part gives; return whether it has to wait."""
+    for item in run:
+        if item is LATER:
+            return True
+        items.append(item)
+    return False
 
 
 def write_page(

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kselect.report.elements import Details, File, Passage, Picture
+from kselect.report.elements import LATER, Details, File, Passage, Picture
 from kselect.report.unchanged import DRAWN
 
 if TYPE_CHECKING:
@@ -92,17 +92,22 @@ def show_figure(
     table with the numbers, by default the table of the same name.
     """
 
-    def rendered() -> dict[str, bytes]:
-        narrow = render(lambda: draw(NARROW), ("svg",))["svg"]
-        return render(lambda: draw(WIDE), METADATA) | {"narrow": narrow}
-
-    files = DRAWN.get().files(draw, rendered)
+    drawing = DRAWN.get().begin(draw, render_figure)
+    if drawing.waits:
+        yield LATER
+    files = drawing.files()
     for kind in ("pdf", "png", "svg"):
         yield File(f"figures/{name}.{kind}", files[kind])
     yield File(f"figures/{name}-narrow.svg", files["narrow"])
     table = f"tables/{numbers or name}.csv"
     picture = Picture(files["svg"], files["narrow"], alt, caption, name, table)
     yield Passage(chapter, (Details(folded, (picture,)) if folded else picture,))
+
+
+def render_figure(draw: Callable[[float], Canvas]) -> dict[str, bytes]:
+    """Return the files of a figure, among them the SVG for a narrow screen."""
+    narrow = render(lambda: draw(NARROW), ("svg",))["svg"]
+    return render(lambda: draw(WIDE), METADATA) | {"narrow": narrow}
 
 
 def render(
@@ -122,17 +127,29 @@ def render(
         # Lay out once: all files show the same arrangement, and this takes longer than drawing.
         canvas.draw_without_rendering()
         canvas.set_layout_engine("none")
-        streams = {kind: io.BytesIO() for kind in kinds}
-        for kind, stream in streams.items():
-            # An SVG has no background, so that it fits light and dark pages.
-            back, facts = "none" if kind == "svg" else PAPER, METADATA[kind]
-            canvas.savefig(stream, format=kind, dpi=150, facecolor=back, metadata=facts)
-    files = {kind: stream.getvalue() for kind, stream in streams.items()}
+        files = {kind: print_file(canvas, kind) for kind in kinds}
     if "svg" in files:
         svg = POSITIONS.sub(lambda found: DIGITS.sub(rb"\1", found[0]), files["svg"])
         end = svg.index(b">", svg.index(b"<svg ")) + 1
         files["svg"] = svg[:end] + SHEET + svg[end:]
     return files
+
+
+def print_file(canvas: Canvas, kind: str) -> bytes:
+    """Return a file of a canvas that has been laid out; ``savefig`` would lay it out again for each file."""
+    from matplotlib.backends import backend_agg, backend_pdf, backend_svg
+
+    printers: dict[str, Any] = {
+        "pdf": backend_pdf.FigureCanvasPdf,
+        "png": backend_agg.FigureCanvasAgg,
+        "svg": backend_svg.FigureCanvasSVG,
+    }
+    # An SVG has no background, so that it fits light and dark pages.
+    canvas.set_dpi(150)  # printing changes it
+    canvas.set_facecolor("none" if kind == "svg" else PAPER)
+    stream = io.BytesIO()
+    getattr(printers[kind](canvas), f"print_{kind}")(stream, metadata=METADATA[kind])
+    return stream.getvalue()
 
 
 def lay_out(

@@ -15,8 +15,10 @@ import os
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -26,6 +28,7 @@ from typing import Any
 import kselect
 from kselect.files import write_whole
 from kselect.packaged import packaged
+from kselect.report.second_process import Draw, Files, SecondProcess
 from kselect.stats.study import Study
 
 FOLDER = ".report-cache"
@@ -34,10 +37,10 @@ STATE = "state.json"
 PASSING = (".lock", ".tmp")
 LIBRARIES = ("matplotlib", "numpy", "scipy", "pandas", "jinja2", "pyyaml")
 SOURCES = (".py", ".j2", ".css", ".js", ".yaml", ".csv", ".md", ".json")
-Files = dict[str, str]
+Checksums = dict[str, str]
 
 
-def files_below(folder: Path) -> Files:
+def files_below(folder: Path) -> Checksums:
     """Return the checksum of every file below a folder by its path; passing files are left out."""
     found = {}
     for path in sorted(folder.rglob("*")):
@@ -81,7 +84,7 @@ def kept_facts(folder: Path) -> Mapping[str, Any] | None:
     return facts if isinstance(facts, dict) else None
 
 
-def keep_facts(folder: Path, before: Files, written: Iterable[str], facts: Any) -> None:
+def keep_facts(folder: Path, before: Checksums, written: Iterable[str], facts: Any) -> None:
     """Keep that a report is complete; ``before`` are the files at its start, ``written`` those it has written.
 
     If another file has changed meanwhile, nothing is kept: the report may not show the change.
@@ -123,6 +126,37 @@ def keep_front(index: Path, folders: Iterable[Path]) -> None:
     write_whole(state, json.dumps(facts, indent=1) + "\n")
 
 
+@dataclass
+class Drawing:
+    """The files of a figure: found, or rendered here or ahead, by the second process, and then kept at a path."""
+
+    draw: Draw
+    render: Callable[[Draw], Files]
+    found: Files | None = None
+    path: Path | None = None
+    ahead: Future[Files] | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether other work should come first, because a second process may render the figure meanwhile."""
+        return self.found is None and self.path is not None
+
+    def files(self) -> Files:
+        """Return the files; the figure is rendered here if the second process has not begun it or fails."""
+        if self.found is None:
+            self.found = self.rendered_ahead() or self.render(self.draw)
+            if self.path:
+                write_whole(self.path, write_parts(self.found))
+        return self.found
+
+    def rendered_ahead(self) -> Files | None:
+        """Return the files of the second process, or None; rendering here then shows what is wrong."""
+        if self.ahead is not None and not self.ahead.cancel():
+            with suppress(Exception):
+                return self.ahead.result()
+        return None
+
+
 class DrawnFigures:
     """The files of figures by a checksum of the function that draws them and of all that it uses.
 
@@ -132,22 +166,19 @@ class DrawnFigures:
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder / FOLDER / "figures" if folder else None
         self.used: set[str] = set()
+        self.second = SecondProcess()
 
-    def files(
-        self, draw: Callable[..., Any], make: Callable[[], Mapping[str, bytes]]
-    ) -> Mapping[str, bytes]:
-        """Return the kept files of a figure, or those that ``make`` returns."""
+    def begin(self, draw: Draw, render: Callable[[Draw], Files]) -> Drawing:
+        """Find the kept files of a figure, or begin to render it if there is a second process."""
         key = checksum(draw) if self.folder else None
         if key is None or self.folder is None:
-            return make()
+            return Drawing(draw, render)
         self.used.add(key)
-        kept = self.folder / key
+        path = self.folder / key
         try:
-            found: dict[str, bytes] = read_parts(kept.read_bytes())
+            return Drawing(draw, render, read_parts(path.read_bytes()))
         except (OSError, ValueError):
-            found = dict(make())
-            write_whole(kept, write_parts(found))
-        return found
+            return Drawing(draw, render, None, path, self.second.begin(draw, render))
 
     def drop_unused(self) -> None:
         """Remove the figures that this report does not show."""
@@ -170,6 +201,7 @@ def figures_kept_in(folder: Path) -> Iterator[None]:
         yield
         drawn.drop_unused()
     finally:
+        drawn.second.close()
         DRAWN.reset(token)
 
 

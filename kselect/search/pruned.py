@@ -9,7 +9,7 @@ names the candidates that it excludes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Literal
@@ -47,7 +47,8 @@ SQUARED = tuple(learner for learner, loss in PRUNED_LOSSES.items() if loss == "s
 SAMPLED = 500
 # Bytes of factors that are kept for later searches.
 ROOM = 2**30
-Watch = Callable[[int, int], None]
+# Told the number of kernels done and their total; a true answer ends the search.
+Watch = Callable[[int, int], bool | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +56,15 @@ class Minimum:
     """The best grid point, how much was fitted to find it, and what is known of the surface.
 
     ``scores`` (kernels, ridges) is exact for everything within the slack of the best, and not a number where a pair
-    was dropped. ``held_out`` are the predictions (1, n) of the choice without each row's fold.
+    was dropped. ``held_out`` are the predictions (1, n) of the choice without each row's fold. ``seen`` is the
+    number of kernels that were looked at, in the order of the visit.
     """
 
     found: BestPoint
     work: Work
     scores: Array
     held_out: Array
+    seen: int
 
 
 def search_pruned(context: TrainingContext, demand: Demand, n_jobs: int = 1) -> Results:
@@ -116,19 +119,21 @@ def find_minimum(
     n_jobs: int = 1,
     watch: Watch = lambda done, total: None,
     shares: bool = False,
+    start: int | None = None,
 ) -> Minimum | None:
     """Return the best grid point of exact k-fold cross-validation with its fit; None if a candidate failed.
 
     Everything within a factor of ``1 + slack`` of the best keeps its exact score. The score of the choice comes
     from its own path, or from training without each of its folds if there are many rows, so that it does not depend
     on the number of threads. A search that ``shares`` the context with others keeps the factors of its kernels for
-    them.
+    them. The kernels are tried outward from ``start`` (default: the most promising one), until ``watch`` ends the
+    search.
     """
     assert k is not None
     folds = context.partition(k)
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
-            chosen = select_minimum(context, folds, slack, n_jobs, watch, shares)
+            chosen = select_minimum(context, folds, slack, n_jobs, watch, shares, start)
             if chosen.excluded:
                 return None
             point = GridPoint(context.kernels[chosen.kernel], context.lams[chosen.ridge])
@@ -143,7 +148,9 @@ def find_minimum(
                 scores[pair] = total / context.n
             score = float(loss(context.targets[0], held[0]).mean())
             scores[chosen.kernel, chosen.ridge] = score
-            return Minimum(BestPoint(point, score, (path.fit(),)), chosen.work, scores, held)
+            return Minimum(
+                BestPoint(point, score, (path.fit(),)), chosen.work, scores, held, chosen.seen
+            )
     except NUMERICAL:
         return None
 
@@ -155,6 +162,7 @@ def select_minimum(
     n_jobs: int = 1,
     watch: Watch = lambda done, total: None,
     shares: bool = False,
+    start: int | None = None,
 ) -> Pruned:
     """Sort the rows by fold, and select from the kernels outward from the most promising one."""
     learner: PrunedLearner = context.learner.name  # type: ignore[assignment]
@@ -171,7 +179,7 @@ def select_minimum(
         Folds.from_numbers(folds.numbers[order]),
         learner,
         ridge=context.ridge,
-        start=most_promising(context.kernels, points),
+        start=most_promising(context.kernels, points) if start is None else start,
         factors=factors if shares else None,
         unproven={i: k.name for i, k in enumerate(context.kernels) if not k.semidefinite},
         slack=slack,
@@ -250,9 +258,11 @@ def select_exactly(
     if learner in SQUARED and factors is None and pruned_gradients.serves(grid.n):
         ordered = [partial(in_fold_order, gram, folds) for gram in grams]
         return pruned_gradients.search(ordered, every, best, unproven, n_jobs, watch)
+    done = 0
     for done, _ in enumerate(in_threads(visit, every, n_jobs), 1):
-        watch(done, len(every))
-    return best.found()
+        if watch(done, len(every)):
+            break
+    return replace(best.found(), seen=done)
 
 
 def outward(start: int, count: int) -> list[int]:

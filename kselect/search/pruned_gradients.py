@@ -13,7 +13,7 @@ positive semidefinite kernel matrix.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -237,7 +237,7 @@ def search(
     best: BestPair,
     unproven: Mapping[int, str],
     n_jobs: int,
-    watch: Callable[[int, int], None],
+    watch: Callable[[int, int], bool | None],
 ) -> Pruned:
     """Return the best pair; visit the kernels in the given order. The matrices are in fold order.
 
@@ -255,13 +255,14 @@ def search(
                 best.exclude(kernel, error)
 
         threads = 1 if few else n_jobs
-        visits = in_threads(partial(visit, gradients.narrow), order, threads)
+        visits, done = in_threads(partial(visit, gradients.narrow), order, threads), 0
         for done, _ in enumerate(visits, 1):
-            watch(done, len(order))
+            if watch(done, len(order)):
+                break
         for limit in (best.upper, np.inf):
             best.upper = limit
             for _ in in_threads(partial(visit, gradients.settle), gradients.promising(), threads):
                 pass
             if best.totals:  # else every error is within rounding of zero, below an upper end
                 break
-    return best.found()
+    return replace(best.found(), seen=done)

@@ -145,8 +145,9 @@ class Work:
 class Pruned:
     """The pair with the lowest error: its positions among kernels and ridges, and the mean loss over rows.
 
-    ``totals`` has the summed loss of every pair within the slack of the best one. ``held`` are the held-out
-    predictions (targets, n) of the best pair, in fold order, if the search has formed them.
+    ``totals`` has the summed loss of every pair within the slack of the best one, ``seen`` the number of kernels
+    that were looked at. ``held`` are the held-out predictions (targets, n) of the best pair, in fold order, if the
+    search has formed them.
     """
 
     kernel: int
@@ -156,6 +157,7 @@ class Pruned:
     excluded: tuple[tuple[int, str], ...]
     totals: Mapping[tuple[int, int], float]
     held: Array | None = None
+    seen: int = 0
 
 
 # Settles the ridges of one kernel: its position, its matrix in fold order, the grid, the best pair so far.

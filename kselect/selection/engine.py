@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
 from time import perf_counter
@@ -27,7 +27,13 @@ from kselect.numerics.splits import HowHeldOut, Splits
 from kselect.search.continuous import search_continuously
 from kselect.search.fold_errors import check_scorer
 from kselect.search.grid import NUMERICAL, Best, score_kernels
-from kselect.search.pruned import bounds_hold, find_minimum, keeps_few_matrices, prunes
+from kselect.search.pruned import (
+    Watch,
+    bounds_hold,
+    find_minimum,
+    keeps_few_matrices,
+    prunes,
+)
 from kselect.search.training_context import TrainingContext
 from kselect.selection.columns import features_serve, passes_for_choice, passes_of
 from kselect.selection.defaults import NEAR
@@ -35,16 +41,18 @@ from kselect.selection.ensemble import form_others, held_out_of, holds_out
 from kselect.selection.extension import extended
 from kselect.selection.request import Request
 from kselect.selection.result import Selection
+from kselect.selection.time_limit import Limit, as_asked, in_order_of_visit
 
 # The kernel, its factor and LAPACK's workspace, in n-by-n matrices of doubles.
 MATRICES_PER_WORKER = 6
-# A search of many rows by bounds has the distances, one kernel, and the factor of a fold.
-FEW_MATRICES = 3
+# A search of many rows by bounds has one kernel and the factor of a fold.
+FEW_MATRICES = 2
 # With Nystrom columns, matrices of c rows and columns, and numbers per row. A series of cross-validation keeps
 # matrices of n rows and c columns as well.
 COLUMNS_PER_WORKER = 4
 SQUARES, SQUARES_PER_WORKER = 20, 10
 ROWS_KEPT = 40
+NO_LIMIT = Limit(None)
 
 
 def select(
@@ -52,7 +60,7 @@ def select(
     targets: Array,
     request: Request,
     folds: Folds | Splits | None,
-    watch: Callable[[int, int], None] = lambda done, total: None,
+    watch: Watch = lambda done, total: None,
 ) -> Selection:
     """Score every kernel and ridge, choose the best and fit it.
 
@@ -69,28 +77,36 @@ def select(
 
     LEARNERS[request.learner.name].prepare()
     with blas().limit(limits=1):  # one BLAS thread for each of our own threads
-        context = training_context(X, targets, request, given)
+        limit = Limit.of(request)
+        asked = request if limit.ends is None else in_order_of_visit(request)
+        context = training_context(X, targets, asked, given)
         check_scorer(context, request.method)
-        context, found = search(context, request, watch)
-        return completed(context, X, found, given)
+        context, found = search(context, asked, limit.watching(watch))
+        if limit.ends is not None:
+            found = as_asked(found, request)
+        return completed(context, X, found, given, limit)
 
 
 def completed(
-    context: TrainingContext, X: Array | RowBlocks, found: Selection, folds: HowHeldOut
+    context: TrainingContext,
+    X: Array | RowBlocks,
+    found: Selection,
+    folds: HowHeldOut,
+    limit: Limit = NO_LIMIT,
 ) -> Selection:
     """Return the selection on grids that have grown as far as they need to, with the members of its average."""
 
     def run(strip: Request) -> Selection:
         return search(on_strip(context, X, strip, folds), strip)[1]
 
-    found = extended(found, run)
+    found = extended(found, run, limit)
     return averaged(grown(context, found.request), found)
 
 
 def search(
     context: TrainingContext,
     request: Request,
-    watch: Callable[[int, int], None] = lambda done, total: None,
+    watch: Watch = lambda done, total: None,
 ) -> tuple[TrainingContext, Selection]:
     """Return the best candidate of a request, and the context in which it was found."""
     started = perf_counter()
@@ -156,7 +172,7 @@ def by_bounds(
     context: TrainingContext,
     request: Request,
     started: float,
-    watch: Callable[[int, int], None] = lambda done, total: None,
+    watch: Watch = lambda done, total: None,
 ) -> Selection | None:
     """Find the minimum by bounds, without the surface; None if not requested or not possible."""
     one = len(request.kernels) * len(request.lams) == 1
@@ -164,18 +180,20 @@ def by_bounds(
         return None
     slack = NEAR if request.ensemble > 1 else 0.0
     k = request.method.folds
-    minimum = find_minimum(context, k, slack=slack, n_jobs=request.n_jobs, watch=watch)
+    start = None if request.time_limit is None else 0
+    minimum = find_minimum(context, k, slack=slack, n_jobs=request.n_jobs, watch=watch, start=start)
     if minimum is None:
         return None
     seconds = perf_counter() - started
     return Selection(
         *(request, minimum.scores, minimum.found, None, seconds, 0.0, minimum.work),
         held_out=minimum.held_out,
+        unseen=() if start is None else request.kernels[minimum.seen :],
     )
 
 
 def on_exact_features(
-    context: TrainingContext, request: Request, started: float, watch: Callable[[int, int], None]
+    context: TrainingContext, request: Request, started: float, watch: Watch
 ) -> Selection | None:
     """Search with the features of kernels that have few; None if rounding hides a candidate in these."""
     try:
@@ -185,9 +203,7 @@ def on_exact_features(
     return None if found.best.excluded else found
 
 
-def on_grid(
-    context: TrainingContext, request: Request, started: float, watch: Callable[[int, int], None]
-) -> Selection:
+def on_grid(context: TrainingContext, request: Request, started: float, watch: Watch) -> Selection:
     """Score every candidate, then fit the best one."""
     best = Best(SELECTED)
     scores = []
@@ -198,8 +214,9 @@ def on_grid(
     for visit in score_kernels(context, (request.method,), request.n_jobs):
         scores.append(visit.scores[request.method])
         best.update(context, visit, request.method)
-        if context.columns is None:
-            watch(len(scores), len(request.kernels))
+        told = None if context.columns else watch
+        if told and told(len(scores), len(request.kernels)):
+            break
     searched = perf_counter()
     found = require(best.result())
     if context.columns:
@@ -212,6 +229,8 @@ def on_grid(
     if context.columns:
         held_out = held_out_on_columns(context, found, request)
         support = support_of(context, found.point.kernel)
+    unseen = request.kernels[len(scores) :]
+    scores += [np.full(len(request.lams), np.nan)] * len(unseen)
     return Selection(
         request,
         np.array(scores),
@@ -220,6 +239,7 @@ def on_grid(
         searched - started,
         perf_counter() - searched,
         held_out=held_out,
+        unseen=unseen,
     )
 
 
@@ -307,6 +327,10 @@ def check(request: Request, X: Array | RowBlocks, folds: Folds | Splits | None) 
         raise ConfigError(
             f"{candidates} candidates (kernels times ridges) are too many: {LARGEST_SEARCH} at most"
         )
+    if request.time_limit is not None and request.nystrom is not None:
+        raise ConfigError(
+            "one pass over the rows serves all kernels: leave out time limit or nystrom"
+        )
     criterion, learner = CRITERIA[request.method.criterion], LEARNERS[request.learner.name]
     columns = request.nystrom is not None
     if columns and learner.low_rank is None:
@@ -327,11 +351,11 @@ def check(request: Request, X: Array | RowBlocks, folds: Folds | Splits | None) 
     if not isinstance(X, np.ndarray):
         return  # the rows lie elsewhere
     known = request.nystrom or (1 if features_serve(X, request) else None)
-    shared = len({kernel.metric for kernel in request.kernels})
+    metrics = len({kernel.metric for kernel in request.kernels})
     by_bounds = request.search != "grid" and bounds_hold(request.learner, request.method)
     by_bounds = by_bounds and keeps_few_matrices(request.learner.name, n)
     by_bounds = by_bounds and request.weights is None and isinstance(folds, Folds)
-    check_memory(n, request.n_jobs, known, criterion.need is Series, shared, few=by_bounds)
+    check_memory(n, request.n_jobs, known, criterion.need is Series, few=by_bounds, metrics=metrics)
 
 
 def check_memory(
@@ -339,18 +363,18 @@ def check_memory(
     n_jobs: int,
     columns: int | None,
     series: bool = False,
-    metrics: int = 1,
     *,
     few: bool = False,
+    metrics: int = 1,
 ) -> None:
     """Refuse n rows whose matrices would not fit into memory, before allocating them.
 
-    ``metrics`` is the number of matrices of distances. A search by bounds keeps ``few`` matrices if there are many
-    rows.
+    A search by bounds keeps ``few`` matrices if there are many rows. ``metrics`` is the number of
+    matrices of distances.
     """
     if columns is None:
-        each = MATRICES_PER_WORKER * n_jobs
-        needed = 8 * n**2 * (metrics + (FEW_MATRICES - 1 if few else each))
+        each = FEW_MATRICES if few else MATRICES_PER_WORKER * n_jobs
+        needed = 8 * n**2 * (metrics + each)
         what = "n-by-n matrices"
         advice = "approximate the kernel by c columns: --nystrom 500 (nystrom=500)"
     else:

@@ -20,6 +20,7 @@ from kselect.numerics.linalg import Array
 from kselect.search.pruned_grid import Work
 from kselect.selection.request import Request
 from kselect.selection.result import Selection, axes_of
+from kselect.selection.time_limit import Limit
 
 STEPS = 4
 LAM_AXIS = "lam"
@@ -51,11 +52,13 @@ class Beyond:
         return f"{whose} {'down' if self.low else 'up'} to {show_number(self.value)}"
 
 
-def extended(found: Selection, run: Rescore) -> Selection:
-    """Return the selection on grids that grow while the choice lies on their boundary."""
+def extended(found: Selection, run: Rescore, limit: Limit) -> Selection:
+    """Return the selection on grids that grow while the choice lies on their boundary and there is time."""
     taken: Counter[Direction] = Counter()
     reached: dict[Direction, str] = {}
-    while step := next((b for b in beyond(found) if taken[b.direction] < STEPS), None):
+    while not limit.over and (
+        step := next((b for b in beyond(found) if taken[b.direction] < STEPS), None)
+    ):
         taken[step.direction] += 1
         grown = grow(found, step, run)
         if grown is None:
@@ -86,9 +89,10 @@ def grow(found: Selection, step: Beyond, run: Rescore) -> Selection | None:
     try:
         if step.kernel:
             new = list(changed_kernels(request, step.kernel, step))
-            strip = run(replace(request, kernels=tuple(kernel for _, kernel in new)))
+            kernels = tuple(kernel for _, kernel in new)
+            strip = run(replace(request, kernels=kernels, time_limit=None))
             return merged(found, strip, *with_kernels(found, strip, new, step.low))
-        strip = run(replace(request, lams=(step.value,)))
+        strip = run(replace(request, lams=(step.value,), time_limit=None))
     except (ConfigError, TrialError):
         return None
     lams = (step.value, *request.lams) if step.low else (*request.lams, step.value)
@@ -130,6 +134,7 @@ def merged(found: Selection, strip: Selection, request: Request, scores: Array) 
         seconds=found.seconds + strip.seconds,
         seconds_fit=found.seconds_fit + strip.seconds_fit,
         work=both(found.work, strip.work),
+        unseen=found.unseen,
     )
 
 

@@ -107,7 +107,9 @@ class HeldOut:
         selection = self.selection
         if selection.work is None:
             return selection.scores
-        request = replace(selection.request, search="grid", ensemble=1, growing=frozenset())
+        request = replace(
+            selection.request, search="grid", ensemble=1, growing=frozenset(), time_limit=None
+        )
         scores = select(self.X, self.targets, request, self.folds).scores
         scores[selection.position] = selection.score
         return scores

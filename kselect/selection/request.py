@@ -42,6 +42,7 @@ class Request:
     ``columns`` says how the rows of these columns are drawn. ``ensemble`` is the largest number of fits that are
     averaged. ``growing`` names the parameters whose grid is extended if the choice lies on its boundary.
     ``relevances`` are those of the features, if a kernel uses them. ``weights`` are those of the rows.
+    ``time_limit`` are the seconds after which no further kernel is looked at.
     """
 
     learner: Choice
@@ -58,6 +59,7 @@ class Request:
     ensemble: int = 1
     growing: frozenset[str] = frozenset()
     relevances: tuple[float, ...] = ()
+    time_limit: float | None = None
     weights: Weights | None = field(default=None, compare=False)
 
     @property
@@ -265,6 +267,8 @@ def learned_request(request: Request, kernel: str) -> Request:
     method = replace(request.method, search=search, kernel=kernel)
     what = f"the kernel {kernel} is learned"
     reasons = [kind.misfit(method)]
+    if request.time_limit is not None:
+        reasons.append(f"{what} in one search: leave out the time limit")
     if request.learner.name != LEARNER:
         reasons.append(f"{what} with the learner {LEARNER}, not with {request.learner.name}")
     if request.ridge != "fixed":

@@ -37,7 +37,8 @@ class Selection:
     ``seconds_fit`` is the time of the final fits only. A search by bounds knows only the scores near the best one,
     and has ``work``: the small part of the candidates that it had to fit. ``held_out`` (q, n) are the best
     candidate's predictions by the criterion's own cross-validation, if the criterion made any. ``support`` are the
-    rows of the fits' coefficients, None for all rows. ``grown`` says which grids were extended.
+    rows of the fits' coefficients, None for all rows. ``grown`` says which grids were extended, ``unseen`` are the
+    kernels that a time limit has left out.
     """
 
     request: Request
@@ -50,6 +51,7 @@ class Selection:
     held_out: Array | None = None
     others: tuple[Member, ...] = ()
     grown: tuple[str, ...] = ()
+    unseen: tuple[Kernel, ...] = ()
 
     @property
     def members(self) -> tuple[Member, ...]:

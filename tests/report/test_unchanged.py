@@ -155,25 +155,25 @@ def test_a_figure_is_drawn_again_if_something_that_it_uses_has_changed(tmp_path:
     drawn: list[str] = []
 
     def make(text: str) -> Any:
-        def files() -> dict[str, bytes]:
+        def files(_: object) -> dict[str, bytes]:
             drawn.append(text)
             return {"svg": text.encode(), "pdf": b"\n\n\x00" * 3}
 
         return files
 
     figures = DrawnFigures(tmp_path)
-    first = figures.files(drawing([1.0], {"a": "b"}), make("first"))
-    again = DrawnFigures(tmp_path).files(drawing([1.0], {"a": "b"}), make("again"))
+    first = figures.begin(drawing([1.0], {"a": "b"}), make("first")).files()
+    again = DrawnFigures(tmp_path).begin(drawing([1.0], {"a": "b"}), make("again")).files()
     assert (again, drawn) == (first, ["first"])
     for numbers, names in (([1.0, 2.0], {"a": "b"}), ([1.0], {"a": "c"})):
-        assert figures.files(drawing(numbers, names), make("other"))["svg"] == b"other"
+        assert figures.begin(drawing(numbers, names), make("other")).files()["svg"] == b"other"
     assert drawn == ["first", "other", "other"]
     kept = sorted((tmp_path / FOLDER / "figures").iterdir())
     assert len(kept) == 3
     for path in kept:  # damaged files are drawn again
         path.write_bytes(path.read_bytes()[:-1] + b"!")
     last = DrawnFigures(tmp_path)
-    assert last.files(drawing([1.0], {"a": "b"}), make("mended")) != first
+    assert last.begin(drawing([1.0], {"a": "b"}), make("mended")).files() != first
     last.drop_unused()
     assert len(list((tmp_path / FOLDER / "figures").iterdir())) == 1
 
