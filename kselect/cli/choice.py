@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kselect.cli.choosing import Chosen, grids_of
+from kselect.cli.choosing import Chosen
+from kselect.cli.printed_python import python_lines
 from kselect.cli.row_flags import rule_lines
 from kselect.core.method import show
 from kselect.core.record import describe_exclusions
@@ -18,11 +19,10 @@ from kselect.errors import brief
 from kselect.grids import show_number
 from kselect.kernels import Kernel
 from kselect.kernels.ard import FeatureWidths
-from kselect.learners import LEARNERS
-from kselect.selection.columns import USUAL_COLUMNS
-from kselect.selection.defaults import AUTO, ENSEMBLE, NEAR
+from kselect.kernels.sums import Sum
+from kselect.selection.defaults import NEAR
 from kselect.selection.own_data import OwnData
-from kselect.selection.request import Request, criterion_of
+from kselect.selection.request import Request
 from kselect.selection.result import Member, Selection
 from kselect.selection.time_limit import not_looked_at
 
@@ -31,19 +31,6 @@ MOST_RELEVANCES = 60
 RELEVANCES_SHOWN = 8
 # A number with more characters is shown with six digits.
 LONGEST_NUMBER = 8
-# The flags about the table, with the defaults of ``kselect.read_table``.
-TABLE_DEFAULTS: Mapping[str, Any] = {
-    "target": None,
-    "task": None,
-    "drop": (),
-    "categorical": (),
-    "numeric": (),
-    "missing": "impute",
-    "scale": "zscore",
-    "weights": None,
-    "groups": None,
-    "time": None,
-}
 
 
 # --- JSON -------------------------------------------------------------------------------------------
@@ -129,11 +116,15 @@ def point_facts(member: Member) -> dict[str, Any]:
 
 
 def relevance_facts(found: Selection) -> dict[str, Any]:
-    """Return the relevances of the features, or share and width per feature of a learned kernel, largest first."""
+    """Return the relevances of features, the widths of a learned kernel, or the weights of a sum, largest first."""
     kernel, relevant = found.kernel, found.request.relevances
     if relevant:
         order = sorted(range(len(relevant)), key=lambda j: -relevant[j])
         return {"relevances": [{"feature": j + 1, "relevance": relevant[j]} for j in order]}
+    if isinstance(kernel, Sum):
+        heaviest = sorted(kernel.parameters.items(), key=lambda pair: -pair[1])
+        weights = [{"kernel": name, "weight": mu} for name, mu in heaviest]
+        return {"weights": weights, "state": found.best.state, **dict(found.best.point.tuned)}
     if not isinstance(kernel, FeatureWidths):
         return {}
     shares, theta = kernel.relevances().tolist(), kernel.vector().tolist()
@@ -155,9 +146,10 @@ def by_relevance(kernel: FeatureWidths) -> list[int]:
 def describe(chosen: Chosen, flags: Mapping[str, Any]) -> str:
     """Return the output of ``select``."""
     found, kernel, names = chosen.found, chosen.found.kernel, chosen.data.preparation.names
-    table = (
-        relevance_lines(kernel, names) if isinstance(kernel, FeatureWidths) else score_lines(found)
-    )
+    if isinstance(kernel, FeatureWidths):
+        table = relevance_lines(kernel, names)
+    else:
+        table = weight_lines(kernel) if isinstance(kernel, Sum) else score_lines(found)
     python = [f"  {line}" for line in python_lines(chosen, flags)]
     lines = [*all_data_lines(chosen), model_line(found), "", *table]
     lines += [*relevant_lines(chosen), ""]
@@ -245,6 +237,9 @@ def choice_words(found: Selection) -> str:
     if isinstance(kernel, FeatureWidths):
         zeros = sum(value == 0.0 for value in kernel.theta)
         parts = [f"{len(kernel.theta)} widths, {zeros} of them zero"]
+    elif isinstance(kernel, Sum):
+        without = dict(found.best.point.tuned)["held"]
+        parts = [f"{len(kernel.mu)} of {len(kernel.mu) + without} kernels have a weight"]
     else:
         parts = [kernel.name] if len(found.request.families) > 1 else []
         parts += [f"{k} = {show_short(v)}" for k, v in kernel.parameters.items()]
@@ -308,99 +303,12 @@ def relevance_lines(kernel: FeatureWidths, names: Sequence[str]) -> list[str]:
     return lines
 
 
-# --- Python -----------------------------------------------------------------------------------------
-
-
-def python_lines(chosen: Chosen, flags: Mapping[str, Any]) -> list[str]:
-    """Return Python that reads the file, fits the choice and prints the same score.
-
-    It runs in the folder in which the command was typed.
-    """
-    data, found = chosen.data, chosen.found
-    task, folds = data.target.task, flags["folds"]
-    form = f"KernelSelect{'Classifier' if task == 'classification' else 'Regressor'}CV"
-    table = [
-        f"{name}={list(flags[name])!r}" if isinstance(default, tuple) else f"{name}={flags[name]!r}"
-        for name, default in TABLE_DEFAULTS.items()
-        if flags[name] != default
-    ]
-    return [
-        *(["import numpy as np"] if folds else []),
-        f"from kselect import {form}, read_table",
-        f"table = read_table({', '.join([repr(str(data.path)), *table])})",
-        f"model = {form}(",
-        *(f"    {argument}," for argument in model_arguments(found, flags)),
-        *column_arguments(found, data),
-        ").fit(table.X, table.y)"
-        if flags["weights"] is None
-        else ").fit(table.X, table.y, sample_weight=table.weights)",
-        f"print(-model.best_score_)  # {found.score:.6g}",
-    ]
-
-
-def column_arguments(found: Selection, data: OwnData) -> list[str]:
-    """Return the argument that says which features share a relevance, if some do."""
-    numbers = data.preparation.column_of_feature
-    if not found.request.relevances or len(np.unique(numbers)) == len(numbers):
-        return []
-    return ["    feature_columns=table.preparation.column_of_feature,"]
-
-
-def candidate_arguments(found: Selection, flags: Mapping[str, Any]) -> list[str]:
-    """Return the arguments of the best candidate, or of the whole search if an average has to be formed again."""
-    if (
-        len(found.members) == 1 or found.unseen
-    ):  # without the time limit, another search would differ
-        kernel = f"kernel={found.kernel.name!r}"
-        if found.kernel.learned:
-            return [kernel]
-        grids = {k: show_number(v) for k, v in found.kernel.parameters.items()}
-        return [kernel, *grid_arguments(grids), f"lam={show_number(found.lam)}", "ensemble=1"]
-    grids = {name: repr(grid) for name, grid in grids_of(flags).items() if grid is not None}
-    lines = [f"kernel={flags['kernel']!r}", *grid_arguments(grids)]
-    lines += [f"lam={flags['lam']!r}"] if flags["lam"] != AUTO else []
-    size = str(flags["ensemble"])
-    return lines if size == ENSEMBLE else [*lines, f"ensemble={size}"]
-
-
-def grid_arguments(grids: Mapping[str, str]) -> list[str]:
-    """Return the arguments that give the grids of kernel parameters."""
-    if set(grids) <= {"tau", "degree"}:
-        return [f"{name}={grid}" for name, grid in grids.items()]
-    return ["grids={" + ", ".join(f"{name!r}: {grid}" for name, grid in grids.items()) + "}"]
-
-
-def cv_arguments(request: Request, flags: Mapping[str, Any]) -> list[str]:
-    """Return the argument that holds rows out in the same way, if it is not the usual one."""
-    given = {"repeats": flags["repeats"], "stratify": flags["stratify"]}
-    usual = {"repeats": 1, "stratify": False}
-    more = [f"{name}={value!r}" for name, value in given.items() if value != usual[name]]
-    if not more and flags["groups"] is None and flags["time"] is None:
-        return []
-    seed = [f"random_state={request.seed}"] if request.seed else []
-    return [f"cv=table.splits({', '.join([str(request.method.folds), *more, *seed])})"]
-
-
-def model_arguments(found: Selection, flags: Mapping[str, Any]) -> list[str]:
-    """Return the estimator's arguments: learner, criterion, kernel, and everything that is not a default."""
-    request, folds = found.request, flags["folds"]
-    lines = [
-        f"learner={request.learner.name!r}",
-        f"criterion={request.method.label!r}",
-        *candidate_arguments(found, flags),
-    ]
-    criterion, _ = criterion_of(request.method.label)
-    defaults = LEARNERS[request.learner.name].defaults | criterion.defaults
-    given = dict(request.learner.params) | dict(request.method.params)
-    params = {name: value for name, value in given.items() if value != defaults[name]}
-    loss = params.pop("loss", None)
-    lines += [f"params={params!r}"] if params else []
-    lines += [f"loss={loss!r}"] if loss else []
-    lines += [f"ridge={request.ridge!r}"] if request.ridge != "fixed" else []
-    lines += [f"cv=np.loadtxt({str(folds)!r}, dtype=int, encoding='utf-8-sig')"] if folds else []
-    lines += cv_arguments(request, flags)
-    weight = flags["class_weight"]
-    lines += [f"class_weight={weight!r}"] if weight else []
-    lines += [f"nystrom={request.nystrom}"] if request.nystrom else []
-    lines += [f"columns={request.columns!r}"] if request.columns != USUAL_COLUMNS else []
-    return [*lines, f"random_state={request.seed}"]
+def weight_lines(kernel: Sum) -> list[str]:
+    """Return one line per kernel of a sum, the heaviest first: its weight and a bar."""
+    order = sorted(kernel.parameters.items(), key=lambda pair: -pair[1])
+    wide = max(map(len, (*kernel.parameters, "weight of")))
+    lines = [f"{'weight of':<{wide}}          mu"]
+    for name, mu in order[:MOST_RELEVANCES]:
+        bar = "#" * round(BAR_WIDTH * mu / order[0][1])
+        lines.append(f"{name:<{wide}}  {mu:10.4g}  {bar}".rstrip())
+    return lines

@@ -27,6 +27,7 @@ from kselect.cli.row_flags import check_row_flags, rule_lines
 from kselect.criteria import find_criterion
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import ConfigError
+from kselect.kernels.sums import is_learned
 from kselect.learners import LEARNERS
 from kselect.selection.compare import OUTER, CriteriaComparison, compare
 from kselect.selection.contenders import Contender, FailedContender, contend
@@ -122,6 +123,11 @@ def compare_criteria(
     if flags["search"] == "pruned":
         raise ConfigError(
             "--compare chooses the search of each criterion: leave out --search pruned"
+        )
+    if is_learned(flags["kernel"]):
+        raise ConfigError(
+            f"--compare scores the same kernels by several criteria; {flags['kernel']} is learned by each: "
+            "leave out --compare"
         )
     if flags["test_file"] is not None:
         raise ConfigError("--compare scores on outer folds: leave out --test")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
 from typing import ClassVar
@@ -95,9 +95,9 @@ def is_sum(name: str) -> bool:
     return name == SUM or name.startswith(f"{SUM}:")
 
 
-def kernel_class(name: str) -> type[Kernel]:
-    """Return the class of a kernel's name, which may be a sum with its parts."""
-    return KERNELS.find(SUM if is_sum(name) else name)
+def is_learned(name: str) -> bool:
+    """Return whether a search learns the parameters of the kernel of a name; False for a name of no kernel."""
+    return is_sum(name) or (name in KERNELS and KERNELS[name].learned)
 
 
 def part_name(part: Kernel) -> str:
@@ -111,6 +111,19 @@ def families_of(name: str) -> tuple[str, ...]:
         return (name,)
     matches = map(PART.fullmatch, BETWEEN.split(name.partition(":")[2]))
     return (SUM, *dict.fromkeys(match[1] for match in matches if match))
+
+
+def sum_name(kernels: Iterable[Kernel]) -> str:
+    """Return the name of a sum of these kernels, grids in brackets: ``sum:gaussian(tau=1,4),linear``."""
+    written: list[str] = []
+    for one in kernels:
+        name = part_name(one)
+        head, equals, value = name.partition("=")
+        if len(one.parameters) == 1 and written and written[-1].startswith(f"{head}{equals}"):
+            written[-1] = f"{written[-1][:-1]},{value}"
+        else:
+            written.append(name)
+    return f"{SUM}:{','.join(written)}"
 
 
 def parts_of(name: str, family: Callable[[str], tuple[Kernel, ...]]) -> tuple[Kernel, ...]:

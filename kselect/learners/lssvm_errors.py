@@ -21,7 +21,7 @@ import numpy as np
 from kselect.errors import TrialError
 from kselect.numerics.folds import Folds
 from kselect.numerics.lapack import dposv, dpotrf, dpotri, dpotrs, dtrtrs
-from kselect.numerics.linalg import Array
+from kselect.numerics.linalg import BLOCK, Array, mirrored
 
 # A row with a smaller share of the slope of the stability is left out.
 NEGLIGIBLE = 1e-12
@@ -68,11 +68,10 @@ class LSSVMSolution:
     @cached_property
     def P(self) -> Array:
         """The whole matrix, O(n^3)."""
-        inverse = dpotri(self._factor)
-        P: Array = np.tril(inverse, -1)
-        P += P.T
-        P.flat[:: len(P) + 1] = np.diagonal(inverse)
-        P -= np.outer(self._p / self._sum, self._p)
+        P, share = mirrored(dpotri(self._factor)).T, self._p / self._sum
+        for start in range(0, len(share), BLOCK):
+            rows = slice(start, start + BLOCK)
+            P[rows] -= np.outer(share[rows], self._p)
         return P
 
 
@@ -90,7 +89,7 @@ class LeaveOneOutErrors:
     @property
     def squares(self) -> Array:
         """``Q`` of each target, (q,)."""
-        return np.asarray(0.5 * np.square(self._errors).sum(axis=0))
+        return np.array([0.5 * float(e @ e) for e in self._errors.T])
 
     def sensitivity(self, weights: Array | float = 1.0) -> Array:
         """Return ``M = P diag(v o e) P - (P v) alpha^T``, ``v = e / diag P``, the weighted sum over targets.
@@ -131,7 +130,7 @@ class KFoldErrors:
     @property
     def squares(self) -> Array:
         """``Q`` of each target, (q,)."""
-        return 0.5 * (self._shares @ np.square(self._errors))
+        return np.array([0.5 * float((self._shares * e) @ e) for e in self._errors.T])
 
     def sensitivity(self, weights: Array | float = 1.0) -> Array:
         """Return ``M = sum_F (P_:F v_F) (P_:F e_F)^T - (P v) alpha^T``, the weighted sum over targets.

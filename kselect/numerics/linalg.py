@@ -16,6 +16,8 @@ Mask = NDArray[np.bool_]
 EPS = float(np.finfo(np.float64).eps)
 # Rows are centred only if that shortens the longest row by this factor, squared; centring itself rounds.
 FAR_FROM_ZERO = 4.0
+# Rows of a block that is transposed at once.
+BLOCK = 64
 
 
 class Distances(NamedTuple):
@@ -80,3 +82,14 @@ def symmetric_eigh(K: Array) -> tuple[Array, Array]:
     if not np.isfinite(s).all():
         raise TrialError("no eigendecomposition: the kernel matrix is not finite")
     return s, U
+
+
+def mirrored(lower: Array) -> Array:
+    """Write the lower half of a matrix over its upper half, in place, by blocks that fit the cache."""
+    n = len(lower)
+    for start in range(0, n, BLOCK):
+        end = min(start + BLOCK, n)
+        lower[start:end, end:] = lower[end:, start:end].T
+        block = lower[start:end, start:end]
+        block[:] = np.where(np.tri(end - start, dtype=bool), block, block.T)
+    return lower

@@ -29,7 +29,7 @@ from kselect.search.grid import score_kernels
 from kselect.search.training_context import TrainingContext
 
 # The limits of n lam, relative to the mean diagonal of the kernels: the ridge of a kernel with a diagonal of one.
-LAM_LIMITS = (1e-8, 1e6)
+LAM_LIMITS = (1e-7, 1e5)
 # The largest weight relative to the held one, and how often another weight may become the held one.
 LARGEST = 1e6
 CHANGES = 4

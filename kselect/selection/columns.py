@@ -67,6 +67,8 @@ def passes_for_choice(
 
 def exact_features(rows: RowBlocks, request: Request) -> dict[Kernel, FeatureMap] | None:
     """Return the features of kernels that have few of them, if learner and criterion can work with features."""
+    if request.method.search:  # the search of a learned kernel needs its matrices
+        return None
     need = CRITERIA[request.method.criterion].need
     if LEARNERS[request.learner.name].low_rank is None or need not in (
         Path,

@@ -355,7 +355,10 @@ def check(request: Request, X: Array | RowBlocks, folds: Folds | Splits | None) 
     by_bounds = request.search != "grid" and bounds_hold(request.learner, request.method)
     by_bounds = by_bounds and keeps_few_matrices(request.learner.name, n)
     by_bounds = by_bounds and request.weights is None and isinstance(folds, Folds)
-    check_memory(n, request.n_jobs, known, criterion.need is Series, few=by_bounds, metrics=metrics)
+    few = by_bounds and request.method.search is None
+    parts = len(request.kernels) if request.method.search else 0
+    series = criterion.need is Series
+    check_memory(n, request.n_jobs, known, series, few=few, metrics=metrics, parts=parts)
 
 
 def check_memory(
@@ -366,15 +369,16 @@ def check_memory(
     *,
     few: bool = False,
     metrics: int = 1,
+    parts: int = 0,
 ) -> None:
     """Refuse n rows whose matrices would not fit into memory, before allocating them.
 
-    A search by bounds keeps ``few`` matrices if there are many rows. ``metrics`` is the number of
-    matrices of distances.
+    A search by bounds keeps ``few`` matrices if there are many rows. ``metrics`` is the number of matrices of
+    distances, ``parts`` that of the kernels of a sum, each of which keeps its matrix.
     """
     if columns is None:
         each = FEW_MATRICES if few else MATRICES_PER_WORKER * n_jobs
-        needed = 8 * n**2 * (metrics + each)
+        needed = 8 * n**2 * (metrics + each + parts)
         what = "n-by-n matrices"
         advice = "approximate the kernel by c columns: --nystrom 500 (nystrom=500)"
     else:

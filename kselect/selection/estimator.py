@@ -15,8 +15,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from kselect.datasets.table.target import one_against_rest
-from kselect.errors import ConfigError, KselectError, quoted
+from kselect.errors import ConfigError, KselectError
 from kselect.kernels.ard import FeatureWidths
+from kselect.kernels.sums import Sum
 from kselect.numerics.linalg import Array
 from kselect.numerics.sigmoid import codes, probabilities
 from kselect.selection.columns import USUAL_COLUMNS, check_columns
@@ -30,6 +31,7 @@ from kselect.selection.rows.weighting import Weighting, class_weights
 from kselect.selection.sklearn_terms import (
     PRECOMPUTED,
     as_scored,
+    check_names,
     column_numbers,
     cv_results,
     loss_of,
@@ -52,8 +54,11 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         Kernels among which the criterion selects, with commas: ``"gaussian"`` (or ``"rbf"``), ``"laplacian"``, ...;
         see ``kselect list kernels``. ``"weighted-gaussian"`` multiplies the features by powers of their relevance.
         ``"auto"`` are Gaussian and Laplacian kernels, each also weighted; a grid for one kernel, such as tau, then
-        chooses that kernel. With ``"precomputed"``, X is the kernel matrix. With ``"ard"``, a width per feature is
-        learned by the criterion ``"FLKL"``, ``"LOO"``, ``"5-CV"`` or ``"BR"``.
+        chooses that kernel. With ``"precomputed"``, X is the kernel matrix. With ``"ard"`` (Gaussian) or
+        ``"laplacian-ard"``, a width per feature is learned by ``"FLKL"``, ``"LOO"``, ``"5-CV"``, ``"5-KS"`` or
+        ``"BR"``.
+        With ``"sum:gaussian,linear"``, the weights of a sum of kernels are learned by ``"5-CV"``, ``"5-KS"`` or
+        ``"LOO"``; ``"sum:gaussian(tau=1,4),linear"`` names its kernels.
     tau, degree : grid, optional
         Parameters of the Gaussian kernel (tau) and of the polynomial kernel (degree): each is a number, a list, an
         array, or text such as ``"2^-6:2^8"``. ``"auto"``, like None, lays a grid around the median distance of the
@@ -83,7 +88,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         training parts are not the rest of the rows, as for ``TimeSeriesSplit``, each is trained by itself.
         Default: random folds.
     nystrom : int, optional
-        Number of columns that approximate the kernel matrix. Default: the exact matrix.
+        Number of columns that approximate the kernel matrix. Default, and with fewer rows than that: the exact
+        matrix.
     columns : {"uniform", "rpcholesky"}
         How the rows of these columns are drawn: uniformly, or by what earlier ones leave of the kernel.
     feature_columns : array of shape (features,), optional
@@ -115,8 +121,10 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     kernel_ : Kernel
         The chosen kernel.
     feature_relevances_ : array of shape (features,)
-        The relevance of each feature, between 0 and 1, if there are weighted kernels; with ``kernel="ard"``, the
+        The relevance of each feature, between 0 and 1, if there are weighted kernels; with a learned kernel, the
         theta of each feature as a share of their sum.
+    kernel_weights_ : dict
+        The weight of each kernel of a sum that has one, the name of the kernel with its parameters as the key.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -213,15 +221,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
 
     def _request(self, X: Array, targets: Array) -> Request:
         """Check the parameters and return them as a request."""
-        for name in ("learner", "criterion", "kernel"):
-            if isinstance(value := getattr(self, name), str):
-                continue
-            shown = "a function" if callable(value) else quoted(value)
-            hint = "; compute the matrix and pass kernel='precomputed'" if callable(value) else ""
-            raise ConfigError(f"{name} must be a name as text, not {shown}{hint}")
-        for name in ("params", "grids"):
-            if not isinstance(value := getattr(self, name), Mapping | None):
-                raise ConfigError(f"{name} must be a dict, not {quoted(value)}")
+        check_names(self)
         if self.ridge not in ("fixed", "per-fold"):
             raise ConfigError(f"ridge: {self.ridge!r}; valid: fixed, per-fold")
         if self.nystrom is not None and self.kernel == PRECOMPUTED:
@@ -249,7 +249,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             params=self.params or {},
             loss=loss_of(self.scoring, self.loss, classification),
             ridge=self.ridge,
-            nystrom=self.nystrom,
+            nystrom=None if self.nystrom is not None and self.nystrom > len(X) else self.nystrom,
             columns=self.columns,
             n_jobs=effective_n_jobs(self.n_jobs),
             seed=int(seed),
@@ -276,6 +276,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             self.feature_relevances_ = found.kernel.relevances()
         elif found.request.relevances:
             self.feature_relevances_ = np.array(found.request.relevances)
+        if isinstance(found.kernel, Sum):
+            self.kernel_weights_ = dict(found.kernel.parameters)
         self._held_out = HeldOut(found, X, targets, folds)
         self._columns = given.columns
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from kselect.errors import ConfigError, nearest
 from kselect.kernels import KERNELS, Kernel, Points
+from kselect.kernels.sums import is_sum
 from kselect.kernels.weighted import WEIGHTED, Weighted
 from kselect.learners.blocks import RowBlocks
 from kselect.numerics.folds import stream
@@ -102,6 +103,8 @@ def family_names(kernel: str | Sequence[str], given: Mapping[str, object]) -> tu
 
     With ``auto``, a grid that is given for a parameter chooses the kernels that have it.
     """
+    if isinstance(kernel, str) and is_sum(kernel.strip()):
+        return (kernel.strip(),)
     parts = kernel.split(",") if isinstance(kernel, str) else list(kernel)
     names = tuple(dict.fromkeys(ALIASES.get(p, p) for p in (str(part).strip() for part in parts)))
     if names == (AUTO,):
@@ -129,6 +132,8 @@ def make_candidates(
 ) -> Candidates:
     """Return the kernels of all families; a parameter's grid is that of every family which has the parameter."""
     given = {k: g for k, grid in grids.items() if (g := as_plain(grid)) is not None and g != AUTO}
+    if len(names) == 1 and is_sum(names[0]):
+        return Candidates(make_kernels(names[0], grids, rows.X), frozenset())
     if len(names) == 1 and names[0] in KERNELS:
         kernels = make_kernels(names[0], grids, rows.X)
         return Candidates(kernels, growing(kernels, given))

@@ -16,6 +16,7 @@ from kselect.datasets.registry import Task
 from kselect.errors import ConfigError, nearest, quoted
 from kselect.grids import parse_grid
 from kselect.kernels import KERNELS, Kernel, Points
+from kselect.kernels.sums import is_learned, is_sum, parts_of, sum_name
 from kselect.learners import LEARNERS, Learner
 from kselect.learners.blocks import RowBlocks
 from kselect.learners.problem import RidgeMode
@@ -23,7 +24,7 @@ from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import CLASSIFICATION_LOSSES
 from kselect.numerics.weights import Weights
-from kselect.search.continuous import LEARNER, SEARCHES
+from kselect.search.continuous import LEARNER, SEARCHES, ContinuousSearch
 from kselect.selection.defaults import AUTO, LAM, MOST_MEMBERS
 
 GridSpec = str | int | float | Sequence[str | int | float]
@@ -90,6 +91,9 @@ def make_request(
     named = LEARNERS.find(learner)
     if task not in named.tasks:
         raise ConfigError(f"the learner {learner} is for {' and '.join(named.tasks)}, not {task}")
+    kind = learned_by(kernel, criterion)
+    own = {} if kind is None else {k: v for k, v in params.items() if kind.parameter(k)}
+    params = {k: v for k, v in params.items() if k not in own}
     rest, choice = split_parameters(named, criterion, params)
     averages_loss = criterion_of(criterion)[0].parameter("loss") is not None
     if not loss and named.loss != "squared" and averages_loss:
@@ -98,7 +102,7 @@ def make_request(
     how["ensemble"] = ensemble_size(ensemble, task)
     how["growing"] = growing | ({"lam"} if as_plain(lam) == AUTO else set())
     request = Request(choice, kernels, make_lams(lam), method, task=task, **how)
-    return learned_request(request, kernel)
+    return request if kind is None else learned_request(request, kernel, kind, own)
 
 
 def ensemble_size(ensemble: int | str, task: Task) -> int:
@@ -132,6 +136,8 @@ def make_kernels(
     A grid that is missing, None or "auto" is laid around the scale of the data X if the kernel defines a scale,
     and is the kernel's default grid otherwise.
     """
+    if is_sum(name):
+        return make_parts(name, grids, X)
     cls = KERNELS.find(name)
     given = {k: g for k, grid in grids.items() if (g := as_plain(grid)) is not None and g != AUTO}
     names = [] if cls.learned else [field.name for field in fields(cls)]
@@ -157,6 +163,24 @@ def sampled_points(X: Array | RowBlocks) -> Points:
 def take_rows(X: Array | RowBlocks, rows: Index) -> Array:
     """Return some rows, wherever they lie."""
     return X[rows] if isinstance(X, np.ndarray) else X.gather(rows)
+
+
+def make_parts(
+    name: str, grids: Mapping[str, GridSpec | None], X: Array | RowBlocks | None
+) -> tuple[Kernel, ...]:
+    """Return the kernels of a sum; a family without brackets has all of its grid, given or laid around X."""
+    used: set[str] = set()
+
+    def family(of: str) -> tuple[Kernel, ...]:
+        own = {field.name: grids.get(field.name) for field in fields(KERNELS.find(of))}
+        used.update(own)
+        return make_kernels(of, own, X)
+
+    parts = parts_of(name, family)
+    for key, grid in grids.items():
+        if key not in used and as_plain(grid) not in (None, AUTO):
+            raise ConfigError(f"{name} has no family without brackets with the parameter {key!r}")
+    return parts
 
 
 def make_lams(grid: GridSpec) -> tuple[float, ...]:
@@ -246,26 +270,34 @@ def split_parameters(
 # --- kernels whose parameters are learned -----------------------------------------------------------
 
 
-def learned_request(request: Request, kernel: str) -> Request:
-    """Replace the grid by a continuous search if the kernel's parameters are learned, one per feature.
+def learned_by(kernel: str, label: str) -> ContinuousSearch | None:
+    """Return the search that learns a kernel's parameters; None for a kernel that has a grid.
 
     ``FLKL`` learns them with the model (first level of inference). Every other criterion is minimised over
     them (second level of inference; flkl2014).
     """
-    label = request.method.label
     by_flkl = FLKL.fullmatch(label) is not None
-    if (
-        kernel not in KERNELS or not KERNELS[kernel].learned
-    ):  # rbf and precomputed are not in KERNELS
-        if by_flkl:
-            raise ConfigError(
-                f"{label} learns the parameters of a kernel: use it with the kernel ard"
-            )
-        return request
-    kind = SEARCHES["flkl" if by_flkl else "quasi-newton"]
-    search = Choice(kind.name, tuple(sorted(kind.defaults.items())))
-    method = replace(request.method, search=search, kernel=kernel)
+    if is_learned(kernel):
+        return SEARCHES["flkl" if by_flkl else "quasi-newton"]
+    if by_flkl:
+        raise ConfigError(f"{label} learns the parameters of a kernel: use it with the kernel ard")
+    return None
+
+
+def learned_request(
+    request: Request, kernel: str, kind: ContinuousSearch, own: Mapping[str, Any]
+) -> Request:
+    """Replace the grid by a search over all values of a kernel's parameters, with parameters of its ``own``.
+
+    A sum of kernels keeps its kernels and the ridges, from which its search starts.
+    """
+    parsed = {p.name: p.parse(own[p.name]) for p in kind.parameters if p.name in own}
+    search = Choice(kind.name, tuple(sorted((kind.defaults | parsed).items())))
     what = f"the kernel {kernel} is learned"
+    summed = is_sum(kernel)
+    if summed:
+        kernel = sum_name(request.kernels)
+    method = replace(request.method, search=search, kernel=kernel)
     reasons = [kind.misfit(method)]
     if request.time_limit is not None:
         reasons.append(f"{what} in one search: leave out the time limit")
@@ -279,7 +311,8 @@ def learned_request(request: Request, kernel: str) -> Request:
         reasons.append(f"{what} together with lam, over all its values: leave lam out")
     for why in filter(None, reasons):
         raise ConfigError(why)
-    return replace(request, method=method, kernels=(), lams=(), ensemble=1, growing=frozenset())
+    alone = replace(request, method=method, ensemble=1, growing=frozenset())
+    return alone if summed else replace(alone, kernels=(), lams=())
 
 
 # --- folds ------------------------------------------------------------------------------------------

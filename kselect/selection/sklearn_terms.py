@@ -11,6 +11,7 @@ import numpy as np
 
 from kselect.errors import ConfigError, nearest, quoted
 from kselect.kernels import Kernel, Points
+from kselect.kernels.ard import FeatureWidths
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.weights import Weights, mean_loss
 from kselect.selection.defaults import AUTO
@@ -91,6 +92,19 @@ def column_numbers(given: Any, X: Array) -> Index | None:
     if numbers.shape != X.shape[1:] or numbers.dtype.kind not in "iu":
         raise ConfigError(f"feature_columns: write one whole number per feature ({X.shape[1]})")
     return numbers.astype(np.intp)
+
+
+def check_names(estimator: Any) -> None:
+    """Refuse names that are no text, and options that are no dictionary."""
+    for name in ("learner", "criterion", "kernel"):
+        if isinstance(value := getattr(estimator, name), str):
+            continue
+        shown = "a function" if callable(value) else quoted(value)
+        hint = "; compute the matrix and pass kernel='precomputed'" if callable(value) else ""
+        raise ConfigError(f"{name} must be a name as text, not {shown}{hint}")
+    for name in ("params", "grids"):
+        if not isinstance(value := getattr(estimator, name), Mapping | None):
+            raise ConfigError(f"{name} must be a dict, not {quoted(value)}")
 
 
 # --- scores -----------------------------------------------------------------------------------------
@@ -209,7 +223,7 @@ def warn_about(
     """
     for text in selection.edges:
         warnings.warn(text, EdgeWarning, stacklevel=stacklevel + 1)
-    if selection.kernel.name == PRECOMPUTED or selection.kernel.learned:
+    if selection.kernel.name == PRECOMPUTED or isinstance(selection.kernel, FeatureWidths):
         return
     if wide := widest_feature(X, names):
         warnings.warn(wide, ScaleWarning, stacklevel=stacklevel + 1)

@@ -45,8 +45,8 @@ def draw_surface(found: Selection, path: Path, data: str = "", names: Sequence[s
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    if isinstance(found.kernel, FeatureWidths):
-        draw_bars(axes, found, found.kernel, data, names)
+    if found.kernel.learned:
+        draw_bars(axes, found, data, names)
     else:
         draw_cells(figure, axes, found, data)
     target = io.BytesIO()
@@ -168,20 +168,24 @@ def add_legend(figure: Any, axes: Any, missing: bool) -> None:
 # --- relevances -------------------------------------------------------------------------------------
 
 
-def draw_bars(
-    axes: Any, found: Selection, kernel: FeatureWidths, data: str, names: Sequence[str]
-) -> None:
-    """Draw the relevance of each feature as a bar, the most relevant on top."""
-    shares = 100.0 * kernel.relevances()
+def draw_bars(axes: Any, found: Selection, data: str, names: Sequence[str]) -> None:
+    """Draw the relevance of each feature, or the weight of each kernel of a sum, as a bar, the largest on top."""
+    kernel, what = found.kernel, "share of all widths (%)"
+    if isinstance(kernel, FeatureWidths):
+        shares = 100.0 * kernel.relevances()
+        every = [brief(names[j]) if names else f"feature {j + 1}" for j in range(len(shares))]
+    else:
+        shares, what = np.array(list(kernel.parameters.values())), "weight"
+        every = [brief(name) for name in kernel.parameters]
     order = sorted(range(len(shares)), key=lambda j: -shares[j])[:MOST_BARS]
     axes.barh(range(len(order)), shares[order], color="#0072B2", height=0.7)
-    labels = [brief(names[j]) if names else f"feature {j + 1}" for j in order]
+    labels = [every[j] for j in order]
     # Names are plain text: a dollar sign must not start a formula.
     axes.set_yticks(range(len(order)), labels, parse_math=False)
     axes.set_ylim(len(order) - 0.4, -0.6)
     axes.tick_params(labelsize=8)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.set_xlabel("share of all widths (%)")
+    axes.set_xlabel(what)
     more = f", the first {MOST_BARS} of {len(shares)}" if len(shares) > MOST_BARS else ""
     heading = f"{found.request.method.label}, {kernel.name} kernel{more}"
     axes.set_title("\n".join(filter(None, (data, heading))), fontsize=10, parse_math=False)

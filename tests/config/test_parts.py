@@ -9,6 +9,7 @@ from experiments import message_of
 
 from kselect.config.load import load, load_config
 from kselect.core.experiment import Experiment
+from kselect.core.job import needed_facts
 from kselect.core.method import Choice
 from kselect.errors import ConfigError
 from kselect.report.sections import FIGURES
@@ -59,6 +60,9 @@ def test_a_search_next_to_a_grid(tmp_path: Path) -> None:
     assert "lam: this key is missing" in said
 
 
+SUM = "kernel: 'sum:gaussian,linear', label: MKL"
+
+
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
@@ -79,10 +83,45 @@ def test_a_search_next_to_a_grid(tmp_path: Path) -> None:
             ["criteria: [5-CV]", "lam: {select: 1}", "kernels: {ard: {theta: 1}}"],
             "has parameters that are learned, not searched on a grid",
         ),
+        ([f"criteria: [5-CV: {{search: flkl, {SUM}}}]"], "flkl moves the kernel gaussian"),
+        ([f"criteria: [BR: {{search: quasi-newton, {SUM}}}]"], "BR regularises widths"),
+        ([f"criteria: [5-CV: {{search: quasi-newton, {SUM}}}]"], "a sum of kernels needs lam"),
+        (
+            ["criteria: [5-CV: {search: quasi-newton, kernel: 'sum:gausian'}]"],
+            "unknown kernel 'gausian'; did you mean 'gaussian'",
+        ),
+        (["criteria: [5-CV: {search: {quasi-newton: {p: 3}}, kernel: 'sum:linear'}]"], "1 or 2"),
+        (["criteria: [5-CV: {search: {quasi-newton: {p: 2}}}]"], "p is the norm of the weights"),
     ],
 )
 def test_refused(lines: list[str], words: str, tmp_path: Path) -> None:
     assert words in complaint(tmp_path, *lines)
+
+
+def test_a_sum_of_kernels(tmp_path: Path) -> None:
+    """The name of a sum is kept as it is written; its norm is an option that records show unless it is 1."""
+    grid = ("kernels: {gaussian: {tau: 1}}", "lam: {select: 0.1}")
+    one, two = (
+        read(tmp_path, f"criteria: [5-KS: {{search: {search}, {SUM}}}]", *grid).table[0]
+        for search in ("quasi-newton", "{quasi-newton: {p: 2}}")
+    )
+    assert (one.kernel, one.label) == ("sum:gaussian,linear", "MKL")
+    assert "search=quasi-newton(steps=200)" in one.text
+    assert "search=quasi-newton(p=2,steps=200)" in two.text
+
+
+def test_a_sum_depends_on_the_grid_that_it_takes(tmp_path: Path) -> None:
+    """The identity of a sum has the kernels and the ridges of the config; that of learned widths has neither."""
+    lines = (
+        "kernels: {gaussian: {tau: 1}}",
+        "lam: {select: 0.1}",
+        f"criteria: [5-KS: {{search: quasi-newton, {SUM}}}, 5-CV: {{search: flkl, kernel: ard}}]",
+    )
+    experiment = read(tmp_path, *lines)
+    summed, ard = (needed_facts(experiment, "heart", method) for method in experiment.table)
+    assert {"kernels", "lam"} <= summed
+    assert not {"kernels", "lam"} & ard
+    assert {"kernel sum", "kernel gaussian", "kernel linear"} <= summed
 
 
 def test_another_learner_is_refused(tmp_path: Path) -> None:

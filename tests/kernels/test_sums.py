@@ -7,7 +7,6 @@ import pytest
 from oracles import gram
 
 from kselect.errors import ConfigError
-from kselect.kernels.ard import Ard
 from kselect.kernels.base import Kernel, Points, read_parameters
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.laplacian import Laplacian
@@ -16,10 +15,11 @@ from kselect.kernels.sums import (
     Sum,
     WeightedMatrices,
     default_family,
+    is_learned,
     is_sum,
-    kernel_class,
     part_name,
     parts_of,
+    sum_name,
 )
 
 PARTS: tuple[Kernel, ...] = (Gaussian(0.5), Laplacian(3.0), Polynomial(2.0), Linear())
@@ -78,8 +78,20 @@ def test_parts_by_grids_and_by_families() -> None:
     assert len(default_family("gaussian")) == 15
     assert is_sum("sum:linear")
     assert not is_sum("summed")
-    assert kernel_class("sum:linear") is Sum
-    assert kernel_class("ard") is Ard
+    assert [is_learned(n) for n in ("sum:linear", "ard", "gaussian", "rbf")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_the_name_of_a_sum_is_short_and_reads_back() -> None:
+    """Kernels of one parameter share brackets; the name gives the same kernels."""
+    kernels = (*PARTS[:2], Gaussian(1.0), Gaussian(0.25), Linear())
+    name = sum_name(kernels)
+    assert name == "sum:gaussian(tau=0.5),laplacian(width=3),gaussian(tau=1,0.25),linear"
+    assert parts_of(name, default_family) == kernels
 
 
 @pytest.mark.parametrize(

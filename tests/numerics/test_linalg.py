@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from kselect.errors import TrialError
 from kselect.numerics.linalg import (
     FAR_FROM_ZERO,
     Array,
+    mirrored,
     squared_differences,
     squared_distances,
     symmetric_eigh,
@@ -131,3 +133,15 @@ def test_eigh_refuses_nan(value: float) -> None:
     K[3, 4] = K[4, 3] = value
     with pytest.raises(TrialError, match="no eigendecomposition"):
         symmetric_eigh(K)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("n", [1, 63, 64, 150])
+def test_mirrored(n: int, order: Literal["C", "F"]) -> None:
+    """The upper half, whatever it holds, becomes the lower one, in place."""
+    A = np.array(np.random.default_rng(n).normal(size=(n, n)), order=order)
+    A[np.triu_indices(n, 1)] = np.nan
+    expected = np.tril(A) + np.tril(A, -1).T
+    expected[np.triu_indices(n, 1)] = np.tril(A, -1).T[np.triu_indices(n, 1)]
+    assert mirrored(A) is A
+    np.testing.assert_array_equal(A, expected)

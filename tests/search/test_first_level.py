@@ -19,7 +19,7 @@ from oracles_flkl import (
 from problems_flkl import rows
 from scipy.optimize import minimize
 
-from kselect.kernels.widths import OneWidth, WidthPerFeature
+from kselect.kernels.widths import AbsoluteWidthPerFeature, OneWidth, WidthPerFeature
 from kselect.search import first_level
 from kselect.search.first_level import ConvexModel, Inner, bounded, settle
 
@@ -79,6 +79,30 @@ def test_hessian(n: int, d: int, one: bool) -> None:
     np.testing.assert_allclose(
         H[np.ix_(known, known)], reference, rtol=0, atol=1e-6 * np.abs(reference).max()
     )
+
+
+@pytest.mark.parametrize("absolute", [True, False])
+def test_several_targets(absolute: bool) -> None:
+    """L is the sum over the targets, which share theta and one penalty; its derivatives are differences."""
+    X, y = rows(40, 3)
+    Y = np.column_stack([y, 2.0 * X[:, 1], X[:, 0] * X[:, 2]])
+    theta, lam, mu = np.array([0.3, 0.1, 0.2]), 0.3, 2.0
+    D = differences(X, X, one=False, absolute=absolute)
+
+    def value(t: Array) -> float:
+        penalty = 0.5 * mu * float(t @ t)
+        return sum(objective(kernel(D, t), one, lam, mu, t) - penalty for one in Y.T) + penalty
+
+    widths_of = AbsoluteWidthPerFeature(X) if absolute else WidthPerFeature(X)
+    problem = Inner(widths_of, Y, lam, mu)
+    point = problem.at(theta)
+    assert point.value == pytest.approx(value(theta), rel=1e-11)
+    expected = gradient(value, theta, 1e-4)
+    atol = 1e-6 * np.abs(expected).max()
+    np.testing.assert_allclose(point.gradient, expected, rtol=0, atol=atol)
+    expected = gradient(lambda t: problem.at(t).gradient, theta, 1e-4)
+    atol = 1e-6 * np.abs(expected).max()
+    np.testing.assert_allclose(point.hessian, expected, rtol=0, atol=atol)
 
 
 def test_hessian_at_zero_widths() -> None:

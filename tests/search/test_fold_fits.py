@@ -57,6 +57,24 @@ def test_tangent_and_jacobian(n: int, d: int, one: bool) -> None:
     np.testing.assert_allclose(here.jacobian, by_error, atol=1e-5 * np.abs(by_error).max(), **close)
 
 
+def test_tangent_and_jacobian_of_several_targets() -> None:
+    """With several targets the errors are stacked target by target; their derivatives are differences."""
+    one, X, y = fold(60, 4, one=False)
+    Y = np.column_stack([y, 2.0 * X[:, 1]])
+    part = FoldProblem.of(WidthPerFeature(X), Y, np.arange(0, 60, 5))
+    u = np.log([0.5, 3.0])
+    here = part.fit(u, start(4, one=False), near=0.0)
+    assert here.errors.shape == (2 * len(one.targets),)
+
+    def again(at: Array) -> FoldFit:
+        return part.fit(at, here.theta, near=0.0)
+
+    by_theta = gradient(lambda at: again(at).theta, u, 1e-3)
+    by_error = gradient(lambda at: again(at).errors, u, 1e-3)
+    for found, expected in ((here.tangent, by_theta), (here.jacobian, by_error)):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+
+
 def test_last_move_is_made_in_the_errors() -> None:
     """The errors include the last Newton move: they are off by the square of its length."""
     part, _, _ = fold(100, 6, one=False)

@@ -58,6 +58,8 @@ def test_default_grids() -> None:
         "degree": {"polynomial": "1:5"},
     }
     for name, cls in KERNELS.items():
+        if name == "sum":  # it has the grids of the kernels that follow it
+            continue
         assert (len(make_kernels(name, {})) >= 1) != cls.learned, name
         assert cls.learned or set(cls.grids) == {f.name for f in fields(cls)}
 

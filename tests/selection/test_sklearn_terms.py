@@ -99,6 +99,23 @@ def test_gamma_by_name(gamma: str, value: float) -> None:
     assert model.best_params_["gamma"] == pytest.approx(value)
 
 
+@pytest.mark.parametrize("learner", ["lssvm", "krr", "smooth-hinge"])
+def test_precomputed_is_searched_by_bounds_like_its_kernel(learner: str) -> None:
+    """The search by bounds sorts the rows by fold; a kernel matrix is sorted along both axes.
+
+    The choice is the lowest of the whole surface, and that of the kernel itself.
+    """
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(60, 3))
+    y = np.where(rows @ [1.0, -2.0, 0.5] + 0.5 * rng.normal(size=60) > 0, "a", "b")
+    K = np.exp(-((rows[:, None] - rows[None]) ** 2).sum(axis=-1) / 64.0)
+    model = KernelSelectClassifierCV(kernel="precomputed", learner=learner).fit(K, y)
+    assert -model.best_score_ == pytest.approx(model.criterion_path_.min(), rel=1e-9)
+    same = KernelSelectClassifierCV(kernel="gaussian", tau=32, learner=learner).fit(rows, y)
+    assert model.best_params_["lam"] == same.best_params_["lam"]
+    assert model.best_score_ == pytest.approx(same.best_score_, rel=1e-8)
+
+
 @pytest.mark.parametrize("learner", ["krr", "lssvm"])
 def test_precomputed(learner: str) -> None:
     more = {"learner": learner, "lam": [0.001, 0.1]}

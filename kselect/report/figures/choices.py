@@ -161,7 +161,9 @@ def describe(
             axes.append((f"{family.name}, {count} kernel{'s' * (count != 1)}", []))
     texts = []
     for name, values in (*axes, (grid.unit.replace("lam", LAM), sorted(grid.values))):
-        ends = " to ".join(show_power(values[i]) for i in ((0, -1) if values[1:] else (0,)))
+        ends = " to ".join(
+            show_power(value) for value in dict.fromkeys((*values[:1], *values[-1:]))
+        )
         ends += f" ({len(values)} values)" if values[1:] else ""
         texts.append(f"{name} = {ends}" if values else name)
     drawn, beyond = {m.method for m in maps}, sum(m.beyond for m in maps)

@@ -13,12 +13,13 @@ from kselect.core.experiment import Experiment
 from kselect.core.method import LamGrid
 from kselect.core.record import Record, significant
 from kselect.kernels.gaussian import Gaussian
-from kselect.kernels.polynomial import Polynomial
+from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.report.figures.choices import (
     EDGE,
     INSIDE,
     ChoiceMap,
     choice_maps,
+    describe,
     draw_choices,
     families_of,
 )
@@ -50,6 +51,15 @@ def test_under_a_fixed_ridge_each_has_its_own_shares() -> None:
     rows.append(choice("5-CV", 0, TAUS[4], 1.0, setting="lam=1"))
     (found,) = maps(spec, *rows)
     assert (found.shares, found.edges) == ({(4, 0): 0.5, (4, 1): 1.0, (5, 0): 0.5}, frozenset())
+
+
+def test_a_kernel_without_a_parameter_is_counted() -> None:
+    """The text below the maps counts the kernels of a family without one parameter, and needs no values."""
+    spec = experiment(kernels=(Gaussian(1.0), Linear()), lam=SELECT)
+    found = study(spec, [choice("5-CV", 0, Linear(), 1.0)])
+    families = families_of(spec.kernels)
+    _, below = describe(found, "squared", found.once(choice_maps, "squared"), families)
+    assert below.startswith("across gaussian, tau = 1, then linear, 1 kernel; upwards")
 
 
 def test_kinds_of_kernels_are_side_by_side_and_ascending() -> None:
