@@ -27,7 +27,7 @@ def pack(root: Path, target: Path) -> int:
             continue
         for name in FILES:
             content = (root / "results" / config.stem / name).read_bytes()
-            packed = lzma.compress(content, preset=9 | lzma.PRESET_EXTREME)
+            packed = lzma.compress(content)
             file = target / config.stem / f"{name}.xz"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(packed)

@@ -16,6 +16,8 @@ from typing import Any
 from kselect.errors import ConfigError, quoted
 
 POWER = re.compile(r"(\d+(?:\.\d+)?)\^(-?\d+)")
+# A number after an equals sign.
+VALUE = re.compile(r"(?<==)\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\d.^])")
 DECIMAL = re.compile(r"[+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 LARGEST_GRID = 10_000
 LARGEST_SEARCH = 1_000_000  # candidates: kernels times ridges
@@ -146,7 +148,11 @@ def show_number(value: float) -> str:
 
 
 def show_power(value: float) -> str:
-    """Return a power of two with many digits as ``2^-15``; any other number as ``show_number``."""
-    short = show_number(value)
+    """Return a power of two as ``2^-15``; ``0.5``, ``1``, ``2`` and any other number as ``show_number``."""
     mantissa, exponent = math.frexp(value)
-    return f"2^{exponent - 1}" if mantissa == 0.5 and len(short) > 6 else short
+    return f"2^{exponent - 1}" if mantissa == 0.5 and abs(exponent - 1) > 1 else show_number(value)
+
+
+def show_powers_in(text: str) -> str:
+    """Return a text with the powers of two after an equals sign as such: ``tau=2^-6;lam=0.001``."""
+    return VALUE.sub(lambda found: show_power(float(found[0])), text)

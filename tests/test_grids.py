@@ -13,7 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kselect.errors import ConfigError
-from kselect.grids import LARGEST_GRID, parse_grid, parse_number, show_grid, show_number, show_power
+from kselect.grids import (
+    LARGEST_GRID,
+    parse_grid,
+    parse_number,
+    show_grid,
+    show_number,
+    show_power,
+    show_powers_in,
+)
 
 
 @pytest.mark.parametrize(
@@ -215,12 +223,22 @@ def test_grids_as_short_as_they_can_be_written(text: str) -> None:
     [
         (2**-15, "2^-15"),
         (2**-5, "2^-5"),
-        (1024.0, "1024"),
+        (1024.0, "2^10"),
+        (4.0, "2^2"),
+        (2.0, "2"),
+        (1.0, "1"),
         (2.0**40, "2^40"),
         (1e-5, "1e-05"),
         (0.5, "0.5"),
     ],
 )
-def test_a_long_power_of_two_is_shown_as_one(value: float, text: str) -> None:
+def test_a_power_of_two_is_shown_as_one(value: float, text: str) -> None:
     assert show_power(value) == text
     assert parse_number(text) == value
+
+
+def test_powers_of_two_within_a_text() -> None:
+    text = "near the identity (tau=0.015625;lam=0.001, tau=3.0517578125e-05;lam=1024, degree=2)"
+    shown = "near the identity (tau=2^-6;lam=0.001, tau=2^-15;lam=2^10, degree=2)"
+    assert show_powers_in(text) == shown
+    assert show_powers_in("x=10.24 y=2^10 1024") == "x=10.24 y=2^10 1024"

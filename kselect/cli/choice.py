@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from kselect.cli.choosing import Chosen
-from kselect.cli.printed_python import python_lines
 from kselect.cli.row_flags import rule_lines
+from kselect.cli.snippet import python_lines
 from kselect.core.method import show
 from kselect.core.record import describe_exclusions
 from kselect.datasets.table.raw_table import decision_lines
@@ -116,7 +116,7 @@ def point_facts(member: Member) -> dict[str, Any]:
 
 
 def relevance_facts(found: Selection) -> dict[str, Any]:
-    """Return the relevances of features, the widths of a learned kernel, or the weights of a sum, largest first."""
+    """Return relevances of features, shares and widths of a learned kernel, or weights of a sum; largest first."""
     kernel, relevant = found.kernel, found.request.relevances
     if relevant:
         order = sorted(range(len(relevant)), key=lambda j: -relevant[j])

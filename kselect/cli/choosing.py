@@ -24,10 +24,10 @@ from kselect.learners import LEARNERS
 from kselect.numerics.linalg import Index
 from kselect.run.workers import dask_client
 from kselect.search.pruned import SQUARED
+from kselect.selection.candidates.families import POWER, Rows, family_names, make_candidates
 from kselect.selection.distributed import check_distributed, read_distributed
 from kselect.selection.engine import select
 from kselect.selection.evaluation import Evaluation, evaluated
-from kselect.selection.families import POWER, Rows, family_names, make_candidates
 from kselect.selection.held_out import HeldOut
 from kselect.selection.own_data import OwnData, read_own
 from kselect.selection.request import Request, kernel_grids, make_folds, make_request
@@ -49,6 +49,7 @@ REQUEST_FLAGS = (
     "columns",
     "ensemble",
     "time_limit",
+    "metric",
 )
 # The flags about columns, in the order of the options of a table.
 TABLE_NAMES = (

@@ -17,9 +17,10 @@ from kselect.errors import ConfigError, brief
 from kselect.kernels import KERNELS
 from kselect.packaged import find_config
 from kselect.plugins import load_plugin
+from kselect.selection.candidates.agop import METRICS
+from kselect.selection.candidates.families import POWER
 from kselect.selection.columns import COLUMNS, USUAL_COLUMNS
 from kselect.selection.defaults import AUTO, CRITERION, ENSEMBLE, KERNEL, LAM, LEARNER
-from kselect.selection.families import POWER
 from kselect.selection.request import kernel_grids
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -202,6 +203,13 @@ SEARCH_FLAGS = (
         "--scheduler",
         metavar="ADDRESS",
         help="Use a running dask scheduler, as in tcp://host:8786. [default: start one]",
+    ),
+    click.option(
+        "--metric",
+        type=click.Choice(METRICS),
+        default="none",
+        show_default=True,
+        help="Add kernels whose metric is learned from the gradients of a first fit (agop).",
     ),
     click.option(
         "--time-limit",

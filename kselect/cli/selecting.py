@@ -29,9 +29,9 @@ from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import ConfigError
 from kselect.kernels.sums import is_learned
 from kselect.learners import LEARNERS
+from kselect.selection.candidates.families import Rows
 from kselect.selection.compare import OUTER, CriteriaComparison, compare
 from kselect.selection.contenders import Contender, FailedContender, contend
-from kselect.selection.families import Rows
 from kselect.selection.own_data import OwnData
 from kselect.selection.request import Request
 from kselect.selection.rows.rules import RowRules

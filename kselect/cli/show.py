@@ -12,6 +12,7 @@ from kselect.cli.flags import LOADED_PLUGIN, PATH
 from kselect.cli.row_flags import rule_lines
 from kselect.errors import DataError, brief, printable
 from kselect.grids import show_number
+from kselect.kernels.ard import FeatureWidths
 from kselect.kernels.sums import Sum
 from kselect.selection.model_file import read_model
 from kselect.selection.saved_model import SavedFit, SavedModel
@@ -69,8 +70,7 @@ def model_lines(model: SavedModel) -> Iterator[str]:
 
 def candidate(one: SavedFit) -> str:
     """Return ``gaussian kernel, tau = 4, lam = 0.01``; of a learned kernel lam only."""
-    learned = one.kernel.learned or isinstance(one.kernel, Sum)
-    own = {} if learned else one.kernel.parameters
+    own = {} if isinstance(one.kernel, FeatureWidths | Sum) else one.kernel.parameters
     values = {**own, "lam": one.lam}.items()
     return f"{one.kernel.name} kernel, {', '.join(f'{k} = {show_number(v)}' for k, v in values)}"
 
@@ -84,7 +84,7 @@ def quality_lines(held_out: Mapping[str, Any]) -> Iterator[str]:
 
 
 def relevance_lines(model: SavedModel) -> Iterator[str]:
-    """Yield the relevance of each feature, or the weights of a sum, the largest first."""
+    """Yield the relevance of each feature (R2 alone, or its share of all widths), or the weights of a sum."""
     if weights := model.choice.get("weights", ()):
         yield "weights:"
         yield from (f"  {one['weight']:10.4g}  {brief(one['kernel'])}" for one in weights[:LISTED])

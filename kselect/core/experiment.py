@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from kselect.core.claim import Claim, Paper
@@ -130,7 +131,7 @@ class Experiment:
         If splits are drawn, the file that comes with given splits is not used.
         """
         found = next((d for d in self.own if d.name == dataset), None) or find_dataset(dataset)
-        return found if self.train is None else replace(found, original=None, given=None)
+        return found if self.train is None else without_splits(found)
 
     def train_rows(self, dataset: str) -> int:
         """Return the number of training rows, as expected before any data is read."""
@@ -179,6 +180,12 @@ class Experiment:
         if self.lam.mode == "select" or method.lam is None:
             return self.lam.settings()
         return tuple(s for s in self.lam.settings() if s.value == method.lam)
+
+
+@cache
+def without_splits(info: DataSetInfo) -> DataSetInfo:
+    """Return the facts without the file that comes with given splits."""
+    return replace(info, original=None, given=None)
 
 
 @dataclass(frozen=True)

@@ -201,7 +201,7 @@ class Method:
     def on(self, task: Task) -> Method:
         """Return the method for data sets of a task; in a regression its loss is the squared one."""
         scored_by = tuple((t, choice) for t, choice in self.scored_by if t == task)
-        mine = replace(self, scored_by=scored_by)
+        mine = self if scored_by == self.scored_by else replace(self, scored_by=scored_by)
         if self.scorer:
             return mine
         has_loss = "loss" in dict(self.params)

@@ -14,7 +14,7 @@ from kselect.judge.claims import JudgedClaim
 from kselect.judge.words import equal, level, noun, paragraph, references, rope_text
 from kselect.report import style
 from kselect.report.elements import Details, Element, File, Heading, Notes, Paragraph, Passage
-from kselect.report.figures.rank_diagram import draw_posteriors, draw_ranks
+from kselect.report.figures.rank_diagram import draw_posteriors, show_ranks, sum_up_posteriors
 from kselect.report.latex import escape_latex
 from kselect.report.page import render_page
 from kselect.report.sections.main_table import show_row
@@ -122,7 +122,7 @@ def make_page(found: Analysis, passages: Sequence[Passage], links: Links) -> str
 def show_all(found: Analysis) -> Iterator[File | Passage]:
     """Yield the tables and figures of the tests."""
     yield from show_errors(found)
-    yield from show_ranks(found)
+    yield from show_mean_ranks(found)
     yield from show_pairs(found)
     yield from show_tests(found)
     how = (*found.table.notes, *explain(found), *(f"Reference: {r}." for r in references(found)))
@@ -206,7 +206,7 @@ def show_errors(found: Analysis) -> Iterator[File | Passage]:
     yield Passage("tables", (main,))
 
 
-def show_ranks(found: Analysis) -> Iterator[File | Passage]:
+def show_mean_ranks(found: Analysis) -> Iterator[File | Passage]:
     """Yield the rank diagram, for two or more data sets."""
     methods, ranks = found.table.methods, found.ranks
     if ranks.friedman is None:
@@ -223,13 +223,14 @@ def show_ranks(found: Analysis) -> Iterator[File | Passage]:
             ),
         ),
     )
-    yield from style.show_figure(
+    yield from show_ranks(
         "ranks",
-        lambda width: draw_ranks(methods, {"mean ranks": ranks}, width, found.alpha),
-        f"Mean ranks of {', '.join(methods)} with the critical difference",
+        methods,
+        {"mean ranks": ranks},
         f"Critical-difference diagram: mean ranks over {len(ranks.datasets)} data sets, 1 is best. A bar "
         f"joins methods "
         f"that Nemenyi's test at {level(found)} does not tell apart. Mean ranks change when a method is added.",
+        found.alpha,
         chapter="ranks",
     )
 
@@ -260,6 +261,7 @@ def show_pairs(found: Analysis) -> Iterator[File | Passage]:
         f"more than {rope_text(found)}, that both are the same up to that difference, and that the right "
         f"method "
         "is better. It can find two methods to be the same; a significance test cannot.",
+        sum_up_posteriors(posteriors, same),
         chapter="pairs",
     )
 

@@ -7,6 +7,10 @@ allocate nothing: callers give them memory, and numba need not count references.
 A function that is called from Python is compiled for that, too, with code that takes Python's objects apart. For
 types with many arrays, that code takes longer to compile than the function.
 
+Why numba is a dependency: on diabetes (768 rows), with 31 widths, 16 C and 5 folds, the SVM's algorithm with numpy
+instead of these loops takes 6.8 times as long, which is longer than LIBSVM. numba adds 208 MB to an installation
+of 640 MB, and 0.3 s of import. Only what compiles something imports it, never the command line.
+
 The code is kept next to the source, or else in the user's cache, or else in a folder for temporary files.
 ``NUMBA_CACHE_DIR`` names another folder.
 """

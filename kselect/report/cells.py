@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kselect.core.method import Setting
-from kselect.grids import show_number
+from kselect.grids import show_number, show_power
 from kselect.report.elements import File
 from kselect.report.words import show_p, title_setting
 from kselect.stats.cell_details import CellDetail, cell_details
@@ -137,10 +137,8 @@ def summarise(mean: float, sd: float) -> str:
 
 def show_short(value: float) -> str:
     """Return a power of two as ``2^-15``, and any other number with four digits."""
-    power = math.log2(value) if value > 0 else 0.5
-    if power == round(power) and abs(power) > 1:
-        return f"2^{round(power)}"
-    return show_number(float(f"{value:.4g}"))
+    power = show_power(value)
+    return power if "^" in power else show_number(float(f"{value:.4g}"))
 
 
 def command(dataset: str, method: str) -> str:

@@ -10,6 +10,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from kselect.report.elements import LATER, Details, File, Passage, Picture
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-# Inches: a page or sheet of paper, and the screen of a telephone (390 pixels wide).
-WIDE, NARROW = 9.6, 3.7
+# Inches: a page of text, and a column of a page with two, which also fits the screen of a telephone.
+WIDE, NARROW = 6.9, 3.3
+# The size of all texts in points, and the inches of a line of text and of a letter of a title.
+SIZE, LINE_HEIGHT, LETTER = 8.0, 0.155, 0.07
 INK, SOFT, LINE, PAPER = "#1b1f24", "#59636e", "#d5dae0", "#ffffff"
 # The palette of Okabe and Ito, which everyone can tell apart; the dark page has the same hues, lighter.
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
@@ -45,6 +48,9 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 # The parameters that an axis names by their Greek letters.
 SYMBOLS = {name: rf"$\{name}$" for name in ("alpha", "beta", "delta", "eta", "tau")}
 SYMBOLS["lam"] = r"$\lambda$"
+# The marks of one curve, and the style of one of them.
+MARKS = re.compile(rb'(<g(?: clip-path="[^"]*")?)>((?:\s*<use [^>]*/>){2,})')
+STYLED = re.compile(rb' style="([^"]*)"/>')
 # The attributes that hold positions. The scale of a letter is a small number and keeps all its digits.
 POSITIONS, DIGITS = re.compile(rb' (?:d|x|y)="[^"]+"'), re.compile(rb"(\.\d\d)\d+")
 # One rule per colour, for fills and strokes.
@@ -61,7 +67,14 @@ METADATA: Mapping[str, dict[str, Any]] = {
     "svg": {"Creator": None, "Date": None, "Format": None, "Type": None},
 }
 STYLE: Any = {
-    "font.size": 9.0,
+    "font.size": SIZE,
+    "axes.titlesize": SIZE,
+    "axes.labelsize": SIZE,
+    "xtick.labelsize": SIZE,
+    "ytick.labelsize": SIZE,
+    "legend.fontsize": SIZE,
+    "figure.titlesize": SIZE,
+    "figure.labelsize": SIZE,
     "pdf.fonttype": 42,
     "svg.hashsalt": "kselect",
     "text.color": INK,
@@ -81,33 +94,65 @@ def show_figure(
     draw: Callable[[float], Canvas],
     alt: str,
     caption: str,
+    title: str = "",
     folded: str = "",
     chapter: str = "figures",
     numbers: str = "",
 ) -> Iterator[File | Passage]:
-    """Yield the PDF, PNG and SVG files of a figure, and its picture in a chapter of the page.
+    """Yield the files of a figure in the widths of a page and of a column, and its picture in a chapter.
 
-    ``draw`` makes the canvas for a width in inches: a narrow screen shows the panels below each other, not
-    smaller. If ``folded`` is given, the page shows only that line until the reader opens it. ``numbers`` is the
-    table with the numbers, by default the table of the same name.
+    ``draw`` makes the canvas for a width in inches: a narrow one shows the panels below each other, not
+    smaller. ``title`` stands above the panels and says what the figure shows. If ``folded`` is given, the page
+    shows only that line until the reader opens it. ``numbers`` is the table with the numbers, by default the
+    table of the same name.
     """
 
-    drawing = DRAWN.get().begin(draw, render_figure)
+    def titled(width: float) -> Canvas:
+        return add_title(draw(width), title)
+
+    drawing = DRAWN.get().begin(titled, render_figure)
     if drawing.waits:
         yield LATER
     files = drawing.files()
     for kind in ("pdf", "png", "svg"):
         yield File(f"figures/{name}.{kind}", files[kind])
-    yield File(f"figures/{name}-narrow.svg", files["narrow"])
+    for kind in ("pdf", "svg"):
+        yield File(f"figures/{name}-narrow.{kind}", files[f"narrow.{kind}"])
     table = f"tables/{numbers or name}.csv"
-    picture = Picture(files["svg"], files["narrow"], alt, caption, name, table)
+    words = f"{title}. {alt}" if title else alt
+    picture = Picture(files["svg"], files["narrow.svg"], words, caption, name, table)
     yield Passage(chapter, (Details(folded, (picture,)) if folded else picture,))
 
 
 def render_figure(draw: Callable[[float], Canvas]) -> dict[str, bytes]:
-    """Return the files of a figure, among them the SVG for a narrow screen."""
-    narrow = render(lambda: draw(NARROW), ("svg",))["svg"]
-    return render(lambda: draw(WIDE), METADATA) | {"narrow": narrow}
+    """Return the files of a figure, among them the PDF and the SVG in the width of a column."""
+    narrow = render(lambda: draw(NARROW), ("pdf", "svg"))
+    wide = render(lambda: draw(WIDE), METADATA)
+    return wide | {f"narrow.{kind}": content for kind, content in narrow.items()}
+
+
+def add_title(canvas: Canvas, title: str) -> Canvas:
+    """Add room above a canvas that has not been laid out yet, and write a title there, in lines of its width."""
+    if not title:
+        return canvas
+    width, height = canvas.get_size_inches()
+    lines = wrap(title.replace(" %", "\N{NO-BREAK SPACE}%"), int(width / LETTER))
+    whole = height + LINE_HEIGHT * (len(lines) + 0.4)
+    share = height / whole
+    canvas.set_size_inches(width, whole)
+    engine: Any = canvas.get_layout_engine()
+    if engine is not None:
+        left, bottom, across, up = engine.get()["rect"]
+        engine.set(rect=(left, bottom * share, across, up * share))
+    else:
+        for ax in canvas.axes:
+            left, bottom, across, up = ax.get_position().bounds
+            ax.set_position((left, bottom * share, across, up * share))
+        for text in canvas.texts:
+            text.set_y(text.get_position()[1] * share)
+    place = (0.03 / width, 1.0 - 0.03 / whole)
+    canvas.text(*place, "\n".join(lines), fontweight="bold", va="top", linespacing=1.2)
+    return canvas
 
 
 def render(
@@ -124,15 +169,35 @@ def render(
     with rc_context(STYLE):
         canvas = make_canvas()
         FigureCanvasAgg(canvas)
-        # Lay out once: all files show the same arrangement, and this takes longer than drawing.
-        canvas.draw_without_rendering()
-        canvas.set_layout_engine("none")
+        settle(canvas)
         files = {kind: print_file(canvas, kind) for kind in kinds}
     if "svg" in files:
         svg = POSITIONS.sub(lambda found: DIGITS.sub(rb"\1", found[0]), files["svg"])
+        svg = MARKS.sub(share_style, svg)
         end = svg.index(b">", svg.index(b"<svg ")) + 1
         files["svg"] = svg[:end] + SHEET + svg[end:]
     return files
+
+
+def settle(canvas: Canvas) -> None:
+    """Lay out a canvas once: all files show the same arrangement, and this takes longer than drawing."""
+    engine: Any = canvas.get_layout_engine()
+    canvas.draw_without_rendering()
+    if engine is not None:
+        _, bottom, _, up = engine.get()["rect"]
+        # A legend moves below the title; the layout leaves room only for one without an anchor.
+        for legend in canvas.legends:
+            legend.set_bbox_to_anchor((0.0, 0.0, 1.0, bottom + up), canvas.transFigure)
+    canvas.set_layout_engine("none")
+
+
+def share_style(found: re.Match[bytes]) -> bytes:
+    """Return a group of equal marks with their style written once, at the group."""
+    styles = STYLED.findall(found[2])
+    if len(set(styles)) != 1 or len(styles) < found[2].count(b"<use "):
+        return bytes(found[0])
+    marks = re.sub(rb"\n +", b"\n", STYLED.sub(b"/>", found[2]))
+    return b"".join((found[1], b' style="', styles[0], b'">', marks))
 
 
 def print_file(canvas: Canvas, kind: str) -> bytes:
@@ -145,7 +210,7 @@ def print_file(canvas: Canvas, kind: str) -> bytes:
         "svg": backend_svg.FigureCanvasSVG,
     }
     # An SVG has no background, so that it fits light and dark pages.
-    canvas.set_dpi(150)  # printing changes it
+    canvas.set_dpi(200)  # printing changes it
     canvas.set_facecolor("none" if kind == "svg" else PAPER)
     stream = io.BytesIO()
     getattr(printers[kind](canvas), f"print_{kind}")(stream, metadata=METADATA[kind])
@@ -197,7 +262,6 @@ def tidy_up(ax: Axes) -> None:
     ax.grid(axis="y", linewidth=0.5, color=LINE)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=8)
 
 
 def label_canvas(
@@ -212,8 +276,8 @@ def label_canvas(
     from matplotlib.lines import Line2D
 
     if across or up:
-        canvas.supxlabel(across, fontsize=10)
-        canvas.supylabel(up, fontsize=10)
+        canvas.supxlabel(across)
+        canvas.supylabel("\n".join(wrap(up, int(canvas.get_figheight() / LETTER))))
     if labels:
         canvas.legend(
             [Line2D([], [], **{"markersize": 4, "linewidth": 1.2, **look}) for look in looks],
@@ -222,6 +286,17 @@ def label_canvas(
             ncols=max(1, min(len(labels), columns)),
             frameon=False,
         )
+
+
+def add_boxes(ax: Axes, boxes: Sequence[tuple[float, float, float, float]], **look: Any) -> None:
+    """Add boxes (left, lower end, width, height) of one look as one path, which keeps a file small."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    outlines = [
+        Path([(x, y), (x + w, y), (x + w, y + h), (x, y + h), (x, y)]) for x, y, w, h in boxes
+    ]
+    ax.add_patch(PathPatch(Path.make_compound_path(*outlines), **look))
 
 
 def look(i: int) -> dict[str, Any]:

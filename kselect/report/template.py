@@ -63,7 +63,13 @@ class Links:
     def downloads(self, names: Iterable[str]) -> list[tuple[str, str, str]]:
         """Return the kind, the file name and the address of each file that exists."""
         found = ((Path(name), self.url(name)) for name in names)
-        return [(KINDS[path.suffix[1:]], path.name, address) for path, address in found if address]
+        return [(describe_file(path), path.name, address) for path, address in found if address]
+
+
+def describe_file(path: Path) -> str:
+    """Return the words of a link to a file: its format, and the width of a narrow figure."""
+    narrow = " for one column" if path.stem.endswith("-narrow") else ""
+    return KINDS[path.suffix[1:]] + narrow
 
 
 def media_type(name: str) -> str:

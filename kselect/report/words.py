@@ -162,7 +162,7 @@ def dagger_notes(study: Study, loss: str) -> Iterator[str]:
 
     That is what is reconstructed, which columns are other packages' classes, what is tuned, which learner scores,
     and remarks on the criterion; for example
-    ``RKS: eta is chosen from 1, 32 by 3-fold cross-validation on the training rows.``
+    ``RKS: eta is chosen from 1, 2^5 by 3-fold cross-validation on the training rows.``
     """
     experiment, labels = study.experiment, study.comparison(loss).methods
     for label in labels:

@@ -11,7 +11,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 
-from kselect.core.table import DASH, Group, Measure, Table
+from kselect.core.table import DASH, Column, Group, Measure, Table, Values
 from kselect.report.elements import Details, Element, File, Heading, Notes, Paragraph
 from kselect.report.latex import write_latex
 
@@ -38,6 +38,12 @@ def table_files(
         File(f"{stem}.md", write_markdown(elements) + "\n"),
         File(f"{stem}.tex", write_latex(table, *more, of=of)),
     ]
+
+
+def numbers_file(name: str, names: Iterable[str], rows: Iterable[Values], digits: int = 10) -> File:
+    """Return the CSV file with the numbers of a figure that has no table, under the names of their columns."""
+    columns = tuple(Column(csv=column, csv_format=f".{digits}g") for column in names)
+    return File(f"tables/{name}.csv", write_csv(Table(name, columns, (Group(tuple(rows)),))))
 
 
 def write_csv(table: Table) -> str:

@@ -24,6 +24,9 @@ from kselect.numerics.tiles import Crew, tiles
 from kselect.search.column_preconditioner import ColumnBases
 from kselect.search.pruned_grid import FoldedGrid
 
+# A system has arrived when its residual, squared, is this share of the first one: far below rounding.
+ARRIVED = 1e-40
+
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
@@ -53,10 +56,16 @@ class Spread:
     rows: float
 
     @classmethod
-    def of(cls, K: Array, grid: FoldedGrid) -> Spread:
+    def of(cls, K: Array, grid: FoldedGrid, crew: Crew) -> Spread:
         """Return the bounds; the cost is that of reading K twice."""
-        sums, sizes = K.sum(axis=1), grid.n - grid.sizes
-        absolute = np.concatenate([np.abs(K[some]).sum(axis=1) for some in tiles(0, grid.n)])
+        sizes = grid.n - grid.sizes
+        sums, absolute = np.empty((2, grid.n))
+
+        def add(some: slice) -> None:
+            sums[some] = K[some].sum(axis=1)
+            absolute[some] = np.abs(K[some]).sum(axis=1)
+
+        crew.each(add, tiles(0, grid.n))
         if not np.isfinite(absolute).all():
             raise TrialError("the kernel matrix is not finite")
         largest = []
@@ -95,6 +104,7 @@ class CertifiedSystems:
         self.x, self.Kx = np.zeros(shape), np.zeros(shape)
         self.d = self.solve(self.r)
         self.rz = np.einsum("...n,...n", self.r, self.d)
+        self.least = ARRIVED * self.rz
 
     @property
     def systems(self) -> int:
@@ -115,7 +125,7 @@ class CertifiedSystems:
     def solve(self, V: Array) -> Array:
         """Return ``P M^{-1} v``."""
         if self.columns is None:
-            return np.asarray(V / self.gammas[:, :, None, None])
+            return self.project(np.asarray(V / self.gammas[:, :, None, None]))
         return self.project(self.columns.solve(V, self.gammas))
 
     def step(self) -> None:
@@ -125,7 +135,8 @@ class CertifiedSystems:
         Ad = self.project(Kd.copy())
         Ad += gammas * self.d
         curvature = np.einsum("...n,...n", self.d, Ad)
-        length = np.divide(self.rz, curvature, out=np.zeros_like(curvature), where=curvature > 0)
+        moves = (curvature > 0) & (self.rz > self.least)
+        length = np.divide(self.rz, curvature, out=np.zeros_like(curvature), where=moves)
         for sum_, part in ((self.x, self.d), (self.Kx, Kd)):
             part = np.multiply(part, length[..., None], out=Kd if part is Kd else None)
             sum_ += part
@@ -133,15 +144,16 @@ class CertifiedSystems:
         self.r -= Ad
         z = self.solve(self.r)
         rz = np.einsum("...n,...n", self.r, z)
-        ratio = np.divide(rz, self.rz, out=np.zeros_like(rz), where=self.rz > 0)
+        ratio = np.divide(rz, self.rz, out=np.zeros_like(rz), where=moves)
         self.d *= ratio[..., None]
         self.d += z
+        self.project(self.d)  # the mean of a direction would grow, and no residual would show it
         self.rz = rz
         self.steps += 1
 
     def keep(self, ridges: Mask) -> None:
         """Drop the other ridges."""
-        for name in ("gammas", "r", "x", "Kx", "d", "rz"):
+        for name in ("gammas", "r", "x", "Kx", "d", "rz", "least"):
             setattr(self, name, getattr(self, name)[ridges])
 
     def intervals(self) -> Intervals:

@@ -1,4 +1,4 @@
-r"""ColumnBases of a kernel matrix as a preconditioner for conjugate gradients on all folds and ridges.
+r"""Columns of a kernel matrix as a preconditioner for conjugate gradients on all folds and ridges.
 
 ``K`` is close to ``B^T B`` with the r rows ``B = L^{-1} K_S:`` of r uniform columns S, ``L L^T = K_SS``. With the
 training rows T of a fold, less their mean P if there is a bias, one eigendecomposition ``B_T P B_T^T = U diag(s)
@@ -23,7 +23,7 @@ from kselect.search.pruned_grid import FoldedGrid
 # At most this share of the columns is taken; the share of the diagonal that they leave is measured on other rows.
 MOST_COLUMNS = 1 / 8
 MEASURED = 256
-# ColumnBases that leave more than this share of the diagonal are of no use.
+# Columns that leave more than this share of the diagonal are of no use.
 USELESS = 0.7
 # Enough columns leave less than this multiple of the smallest ridge, summed over the diagonal.
 ENOUGH = 10.0

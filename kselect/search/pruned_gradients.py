@@ -30,14 +30,15 @@ from kselect.search.pruned_grid import BestPair, Candidate, FoldedGrid, Pruned, 
 from kselect.search.pruned_square import without
 
 # From this number of rows on, conjugate gradients are cheaper than starting with the tridiagonal form.
-MANY = 800
+MANY = 500
 # Below this number of rows, a kernel with so many open ridges is left to the tridiagonal form, whose matrices take
 # more memory. More rows make a factorization cheaper, relative to the tridiagonal form.
 FEWER, CROWD = 3000, 2
 # A ridge is set aside when its interval is this narrow, relative to its score.
 NARROW = 1e-4
-# It is also set aside when its steps have cost this share of its factorizations, or would in all cost that share.
-SPENT, FORESEEN = 0.4, 1.0
+# It is also set aside when its steps would in all cost this multiple of its factorizations, at the present pace.
+# Factorizations of FOLDS_TRIED folds are counted, but some ridges need more.
+FORESEEN = 2.0
 # Folds that are factorised before a ridge is dropped, usually.
 FOLDS_TRIED = 3
 # A product with s vectors takes as long as this many operations of a factorization: PER_VECTOR (s + SHARED) n^2.
@@ -79,7 +80,7 @@ class Gradients:
         grid, best = self.best.grid, self.best
         best.count(kernels=1)
         K = self.grams[kernel]()
-        spread = Spread.of(K, grid)
+        spread = Spread.of(K, grid, self.crew)
         ridges = np.argsort(grid.lams, kind="stable")
         gammas = grid.fold_gammas(ridges)
         if kernel in self.unproven and not is_semidefinite(K, spread.rows, self.crew):
@@ -165,14 +166,15 @@ class Pace:
         )
         reach = np.maximum(upper - guess, guess - lower)
         self.reaches.append(reach)
-        done = (found.width() <= NARROW) | (self.spent > SPENT * whole)
+        done = found.width() <= NARROW
         if len(self.reaches) <= PACE:
             return np.asarray(done)
         margin = np.maximum(guess - np.sqrt(limit), NARROW * guess)
         with np.errstate(divide="ignore", invalid="ignore"):
             speed = np.log(self.reaches[-1 - PACE] / reach) / PACE
             steps = np.where(speed > 0, np.log(reach / margin) / speed, np.inf)
-        return np.asarray(done | (self.spent + steps * cost > FORESEEN * whole))
+        goes_on = self.spent + np.maximum(steps, 0.0) * cost <= FORESEEN * whole
+        return np.asarray(done | ~goes_on)
 
     def keep(self, ridges: Mask) -> None:
         """Drop the other ridges."""

@@ -22,6 +22,7 @@ from kselect.numerics.linalg import Array
 from kselect.numerics.splits import HowHeldOut, Splits
 from kselect.search.grid import Best, score_kernels
 from kselect.search.training_context import TrainingContext
+from kselect.selection.candidates.families import Rows
 from kselect.selection.engine import (
     by_bounds,
     check,
@@ -31,7 +32,6 @@ from kselect.selection.engine import (
     support_of,
     training_context,
 )
-from kselect.selection.families import Rows
 from kselect.selection.held_out import Quality, quality_of
 from kselect.selection.own_data import OwnData
 from kselect.selection.request import Request

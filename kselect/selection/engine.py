@@ -35,10 +35,11 @@ from kselect.search.pruned import (
     prunes,
 )
 from kselect.search.training_context import TrainingContext
+from kselect.selection.candidates.agop import with_agop
+from kselect.selection.candidates.extension import extended
 from kselect.selection.columns import features_serve, passes_for_choice, passes_of
 from kselect.selection.defaults import NEAR
 from kselect.selection.ensemble import form_others, held_out_of, holds_out
-from kselect.selection.extension import extended
 from kselect.selection.request import Request
 from kselect.selection.result import Selection
 from kselect.selection.time_limit import Limit, as_asked, in_order_of_visit
@@ -99,7 +100,7 @@ def completed(
     def run(strip: Request) -> Selection:
         return search(on_strip(context, X, strip, folds), strip)[1]
 
-    found = extended(found, run, limit)
+    found = extended(with_agop(found, X, run), run, limit)
     return averaged(grown(context, found.request), found)
 
 

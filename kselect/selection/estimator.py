@@ -20,6 +20,7 @@ from kselect.kernels.ard import FeatureWidths
 from kselect.kernels.sums import Sum
 from kselect.numerics.linalg import Array
 from kselect.numerics.sigmoid import codes, probabilities
+from kselect.selection.candidates.agop import METRICS
 from kselect.selection.columns import USUAL_COLUMNS, check_columns
 from kselect.selection.defaults import AUTO, CRITERION, ENSEMBLE, KERNEL, LEARNER
 from kselect.selection.engine import select
@@ -55,10 +56,9 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         see ``kselect list kernels``. ``"weighted-gaussian"`` multiplies the features by powers of their relevance.
         ``"auto"`` are Gaussian and Laplacian kernels, each also weighted; a grid for one kernel, such as tau, then
         chooses that kernel. With ``"precomputed"``, X is the kernel matrix. With ``"ard"`` (Gaussian) or
-        ``"laplacian-ard"``, a width per feature is learned by ``"FLKL"``, ``"LOO"``, ``"5-CV"``, ``"5-KS"`` or
-        ``"BR"``.
-        With ``"sum:gaussian,linear"``, the weights of a sum of kernels are learned by ``"5-CV"``, ``"5-KS"`` or
-        ``"LOO"``; ``"sum:gaussian(tau=1,4),linear"`` names its kernels.
+        ``"laplacian-ard"``, a width per feature is learned by the criterion ``"FLKL"``, ``"LOO"``, ``"5-CV"``,
+        ``"5-KS"`` or ``"BR"``. With ``"sum:gaussian,linear"``, the weights of a sum of kernels are learned by
+        ``"5-CV"``, ``"5-KS"`` or ``"LOO"``; ``"sum:gaussian(tau=1,4),linear"`` names its kernels.
     tau, degree : grid, optional
         Parameters of the Gaussian kernel (tau) and of the polynomial kernel (degree): each is a number, a list, an
         array, or text such as ``"2^-6:2^8"``. ``"auto"``, like None, lays a grid around the median distance of the
@@ -92,6 +92,9 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         matrix.
     columns : {"uniform", "rpcholesky"}
         How the rows of these columns are drawn: uniformly, or by what earlier ones leave of the kernel.
+    metric : {"none", "agop"}
+        With ``"agop"``, kernels whose weights of features are learned from the gradients of a first fit join the
+        candidates.
     feature_columns : array of shape (features,), optional
         Number of the column of the original table that each feature comes from: features of one column, such as
         the indicators of a category, share one relevance. Default: every feature is a column of its own.
@@ -121,8 +124,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     kernel_ : Kernel
         The chosen kernel.
     feature_relevances_ : array of shape (features,)
-        The relevance of each feature, between 0 and 1, if there are weighted kernels; with a learned kernel, the
-        theta of each feature as a share of their sum.
+        The relevance of each feature, between 0 and 1, if there are weighted kernels; with ``kernel="ard"`` or
+        ``"laplacian-ard"``, the theta of each feature as a share of their sum.
     kernel_weights_ : dict
         The weight of each kernel of a sum that has one, the name of the kernel with its parameters as the key.
     """
@@ -154,6 +157,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         nystrom: int | None = None,
         columns: str = USUAL_COLUMNS,
         ensemble: int | str = ENSEMBLE,
+        metric: str = "none",
         feature_columns: Any = None,
         class_weight: Any = None,
         random_state: Any = 0,
@@ -175,6 +179,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         self.nystrom = nystrom
         self.columns = columns
         self.ensemble = ensemble
+        self.metric = metric
         self.feature_columns = feature_columns
         self.class_weight = class_weight
         self.random_state = random_state
@@ -229,6 +234,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
                 "nystrom computes kernel columns from the rows: it cannot be used with kernel='precomputed'"
             )
         check_columns(self.columns)
+        if self.metric not in METRICS:
+            raise ConfigError(f"metric: {self.metric!r}; valid: {', '.join(METRICS)}")
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = int(check_random_state(seed).randint(2**31 - 1))
@@ -245,6 +252,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             growing=found.growing,
             relevances=found.relevances,
             ensemble=self.ensemble,
+            metric=self.metric,
             task="classification" if classification else "regression",
             params=self.params or {},
             loss=loss_of(self.scoring, self.loss, classification),

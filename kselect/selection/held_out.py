@@ -108,7 +108,12 @@ class HeldOut:
         if selection.work is None:
             return selection.scores
         request = replace(
-            selection.request, search="grid", ensemble=1, growing=frozenset(), time_limit=None
+            selection.request,
+            search="grid",
+            ensemble=1,
+            growing=frozenset(),
+            time_limit=None,
+            metric="none",
         )
         scores = select(self.X, self.targets, request, self.folds).scores
         scores[selection.position] = selection.score

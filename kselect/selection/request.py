@@ -43,7 +43,8 @@ class Request:
     ``columns`` says how the rows of these columns are drawn. ``ensemble`` is the largest number of fits that are
     averaged. ``growing`` names the parameters whose grid is extended if the choice lies on its boundary.
     ``relevances`` are those of the features, if a kernel uses them. ``weights`` are those of the rows.
-    ``time_limit`` are the seconds after which no further kernel is looked at.
+    ``metric`` is none, or agop: kernels of a metric learned from a fit join the candidates. ``time_limit`` are the
+    seconds after which no further kernel is looked at.
     """
 
     learner: Choice
@@ -61,6 +62,7 @@ class Request:
     growing: frozenset[str] = frozenset()
     relevances: tuple[float, ...] = ()
     time_limit: float | None = None
+    metric: str = "none"
     weights: Weights | None = field(default=None, compare=False)
 
     @property
@@ -155,16 +157,6 @@ def make_kernels(
     return tuple(cls(*point) for point in product(*values))
 
 
-def sampled_points(X: Array | RowBlocks) -> Points:
-    """Return some random rows, whose distances give the scale of the data."""
-    return Points(take_rows(X, stream(0, "scale").permutation(len(X))[:SAMPLED]))
-
-
-def take_rows(X: Array | RowBlocks, rows: Index) -> Array:
-    """Return some rows, wherever they lie."""
-    return X[rows] if isinstance(X, np.ndarray) else X.gather(rows)
-
-
 def make_parts(
     name: str, grids: Mapping[str, GridSpec | None], X: Array | RowBlocks | None
 ) -> tuple[Kernel, ...]:
@@ -181,6 +173,16 @@ def make_parts(
         if key not in used and as_plain(grid) not in (None, AUTO):
             raise ConfigError(f"{name} has no family without brackets with the parameter {key!r}")
     return parts
+
+
+def sampled_points(X: Array | RowBlocks) -> Points:
+    """Return some random rows, whose distances give the scale of the data."""
+    return Points(take_rows(X, stream(0, "scale").permutation(len(X))[:SAMPLED]))
+
+
+def take_rows(X: Array | RowBlocks, rows: Index) -> Array:
+    """Return some rows, wherever they lie."""
+    return X[rows] if isinstance(X, np.ndarray) else X.gather(rows)
 
 
 def make_lams(grid: GridSpec) -> tuple[float, ...]:
@@ -299,6 +301,8 @@ def learned_request(
         kernel = sum_name(request.kernels)
     method = replace(request.method, search=search, kernel=kernel)
     reasons = [kind.misfit(method)]
+    if request.metric != "none":
+        reasons.append(f"{what} with its own metric: leave the metric out")
     if request.time_limit is not None:
         reasons.append(f"{what} in one search: leave out the time limit")
     if request.learner.name != LEARNER:
@@ -311,8 +315,8 @@ def learned_request(
         reasons.append(f"{what} together with lam, over all its values: leave lam out")
     for why in filter(None, reasons):
         raise ConfigError(why)
-    alone = replace(request, method=method, ensemble=1, growing=frozenset())
-    return alone if summed else replace(alone, kernels=(), lams=())
+    request = replace(request, method=method, ensemble=1, growing=frozenset())
+    return request if summed else replace(request, kernels=(), lams=())
 
 
 # --- folds ------------------------------------------------------------------------------------------

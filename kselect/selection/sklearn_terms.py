@@ -14,8 +14,8 @@ from kselect.kernels import Kernel, Points
 from kselect.kernels.ard import FeatureWidths
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.weights import Weights, mean_loss
+from kselect.selection.candidates.families import Candidates, Rows, family_names, make_candidates
 from kselect.selection.defaults import AUTO
-from kselect.selection.families import Candidates, Rows, family_names, make_candidates
 from kselect.selection.request import GridSpec, as_plain, parse_named_grid, positive
 from kselect.selection.result import Selection
 

@@ -14,7 +14,7 @@ from itertools import chain, zip_longest
 from math import ceil
 
 from kselect.core.experiment import Experiment
-from kselect.core.job import fact_hashes, identities, own_cells
+from kselect.core.job import Cell, fact_hashes, identities, own_cells
 from kselect.core.record import Record
 from kselect.datasets.content import sha256_of
 from kselect.errors import ConfigError, StoreError, nearest
@@ -79,9 +79,12 @@ def read_committed(experiment: Experiment) -> Committed:
     found = parse_records(content["records.csv"], folder / "records.csv")
     records = ordered_records(experiment, found)
     files = {name: entry["sha256"] for name, entry in manifest["data"].items()}
+    of_data: dict[str, list[Cell]] = {name: [] for name in files}
+    for cell in identified(experiment, records, manifest):
+        of_data[cell.record.dataset].append(cell)
     for name, sha256 in files.items():
         now = identities(experiment, name, fact_hashes(experiment, name, sha256))
-        cells = identified(experiment, (r for r in records if r.dataset == name), manifest)
+        cells = of_data[name]
         if len(cells) > len(list(own_cells(now, cells))):
             raise ConfigError(f"{experiment.name}: {name}: {OTHER_CONFIG}")
     machines = manifest["environments"].values()

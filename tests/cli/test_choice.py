@@ -66,6 +66,7 @@ FLAGS = [
     "--nystrom 8 --columns rpcholesky",
     "--seed 3",
     "--ensemble 3",
+    "--kernel gaussian,weighted-laplacian --target b --metric agop",
     "--ensemble 1 --target b",
     "--kernel gaussian,weighted-gaussian --power 1 --target b",
 ]

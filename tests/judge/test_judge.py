@@ -58,9 +58,15 @@ def test_files_page_and_verdicts(judge: Judge) -> None:
     figures = {
         f"figures/{f}{e}"
         for f in ("ranks", "pairs")
-        for e in (".pdf", ".png", ".svg", "-narrow.svg")
+        for e in (".pdf", ".png", ".svg", "-narrow.pdf", "-narrow.svg")
     }
-    others = {"tables/t-tests.csv", "paragraph.md", "paragraph.tex", "report.html"}
+    others = {
+        "tables/t-tests.csv",
+        "tables/ranks.csv",
+        "paragraph.md",
+        "paragraph.tex",
+        "report.html",
+    }
     assert names == tables | figures | others
     page = (folder / "report.html").read_text(encoding="utf-8")
     for chapter in ("words", "claims", "tables", "ranks", "pairs", "splits", "made"):

@@ -65,7 +65,8 @@ def test_the_files(full: Path) -> None:
     assert found == {
         *(f"tables/{t}.{kind}" for t in tables for kind in ("csv", "tex", "md")),
         *(f"figures/{name}.{kind}" for name in FIGURES for kind in ("pdf", "png", "svg")),
-        *(f"figures/{name}-narrow.svg" for name in FIGURES),
+        *(f"figures/{name}-narrow.{kind}" for name in FIGURES for kind in ("pdf", "svg")),
+        *(f"tables/{name}.csv" for name in ("choices", "choices-zero-one", "eta-sweep")),
         *(f"report-data/{name}.js" for name in data_names()),
         *(f"tables/claims.{kind}" for kind in ("csv", "tex", "md")),
         *("tables/table1-pairs.csv", "tables/table1-zero-one-pairs.csv", "report.html"),
@@ -88,13 +89,14 @@ def test_an_experiment_without_a_paper_has_no_chapters_about_one(tmp_path: Path)
     assert "Published and ours" not in page
 
 
+@pytest.mark.usefixtures("pictures_alone")
 def test_two_reports_are_the_same_bytes_and_the_paths_are_returned(tmp_path: Path) -> None:
     spec = full_experiment(**FEW)
     records = full_records(spec)
     first, second = (report(tmp_path / name, spec, records) for name in "ab")
     for a, b in zip(first, second, strict=True):
         assert a.read_bytes() == b.read_bytes(), a.name
-    assert len(first) == 34 + 10 + 4
+    assert len(first) == 34 + 10 + 4 + 5 + 3
 
 
 def test_figure_files_have_one_page_and_no_date(full: Path) -> None:
@@ -264,6 +266,7 @@ def fields(r: Record) -> dict[str, object]:
     return {k: getattr(r, k) for k in ("part", "criterion", "params", "loss", "setting", "metric")}
 
 
+@pytest.mark.usefixtures("pictures_alone")
 def test_some_of_the_records_give_a_report(tmp_path: Path) -> None:
     spec = full_experiment(**FEW)
     records = full_records(spec)

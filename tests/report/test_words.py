@@ -65,7 +65,7 @@ def test_captions_name_tuned_parameters_and_scoring_learners() -> None:
     learners = (("classification", Choice("svm", (("bias", True),))),)
     spec = experiment(methods=(tuned, scored), tune_folds=5, learners=learners)
     assert tuple(dagger_notes(study(spec, []), "squared")) == (
-        "RKS: eta is chosen from 1, 32 by 5-fold cross-validation on the training rows.",
+        "RKS: eta is chosen from 1, 2^5 by 5-fold cross-validation on the training rows.",
         "ELOO: for classification scored by LSSVM, then SVM (bias=true) is trained (reconstructed: the paper does "
         "not state it).",
     )

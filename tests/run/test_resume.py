@@ -50,7 +50,7 @@ def test_killed_again_and_again(tmp_path: Path, expected: bytes) -> None:
     write_config(tmp_path)
     out = tmp_path / "out"
     finished: dict[str, tuple[int, int]] = {}
-    for enough in (1, 3, 6):
+    for enough in (2, 5):
         with start(tmp_path, "run", "small.yaml", "-o", "out", "-j", "2", hook=SLOW) as run:
             until(lambda n=enough: len(job_files(out)) >= n, f"{enough} jobs")
             workers = workers_of(run.pid)
@@ -91,12 +91,12 @@ def test_interrupted(tmp_path: Path, expected: bytes, number: signal.Signals) ->
     assert records(out) == expected
 
 
-@pytest.mark.parametrize("attempt", range(3))
+@pytest.mark.parametrize("attempt", [0, 2])
 def test_interrupted_while_workers_start(tmp_path: Path, attempt: int) -> None:
     write_config(tmp_path)
     with start(tmp_path, "run", "small.yaml", "-o", "out", "-j", "2", hook=SLOW) as run:
         until(lambda: workers_of(run.pid), "a worker")
-        # Python has begun in them by the second and third attempt, their imports have not ended.
+        # Python has begun in them by the second attempt, their imports have not ended.
         until(lambda: run.poll() is None, "running", 1)
         if attempt:
             pids = workers_of(run.pid)
@@ -116,7 +116,7 @@ def mapped(pid: int) -> int:
         return 10**6
 
 
-@pytest.mark.parametrize("pause", [0.0, 0.01, 0.03])
+@pytest.mark.parametrize("pause", [0.0, 0.02])
 def test_two_interrupts(tmp_path: Path, pause: float) -> None:
     write_config(tmp_path)
     with start(tmp_path, "run", "small.yaml", "-o", "out", hook=SLOW) as run:

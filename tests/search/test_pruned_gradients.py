@@ -90,7 +90,7 @@ def exact_ends(
     one_class=st.booleans(),
     ridge=st.sampled_from(["fixed", "per-fold"]),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_every_interval_holds_the_error_of_retraining(
     kind: str,
     seed: int,
@@ -116,7 +116,7 @@ def test_every_interval_holds_the_error_of_retraining(
         patch.setattr(column_preconditioner, "MOST_COLUMNS", 0.4)
         columns = ColumnBases.of(K, grid, crew)
         gammas = grid.fold_gammas(np.arange(2))
-        systems = CertifiedSystems(K, grid, gammas, Spread.of(K, grid), columns, crew)
+        systems = CertifiedSystems(K, grid, gammas, Spread.of(K, grid, crew), columns, crew)
         for _ in range(steps):
             systems.step()
         found = systems.intervals()
@@ -124,6 +124,32 @@ def test_every_interval_holds_the_error_of_retraining(
         least, most = exact_ends(K, y, folds, lam, bias, ridge)
         assert (found.lower[i] <= most * (1 + 1e-12)).all()
         assert (found.upper[i] >= least * (1 - 1e-12)).all()
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("kind", ["near-singular", "near-identity", "low rank", "other"])
+def test_bounds_of_eigenvalues(kind: str, bias: bool) -> None:
+    """They hold for the centred block of each fold and for the whole matrix; an interval is never empty."""
+    rng = np.random.default_rng(3)
+    K = matrix(kind, 30, rng)
+    folds = Folds.from_numbers(np.sort(rng.permutation(np.arange(30) % 4)))
+    grid = FoldedGrid.of(rng.normal(size=30), np.array([1e-9, 1.0]), folds, "fixed", bias=bias)
+    with Crew() as crew:
+        spread = Spread.of(K, grid, crew)
+    assert spread.least <= np.linalg.eigvalsh(K)[0] + 1e-12
+    for F, largest in zip(folds.members, spread.largest, strict=True):
+        out = np.setdiff1d(np.arange(30), F)
+        centred = np.eye(30)
+        centred[:, out] -= bias / len(out)
+        block = (centred @ K @ centred.T)[np.ix_(F, F)]
+        assert np.linalg.eigvalsh(block)[-1] <= largest + 1e-12
+    with Crew() as crew:
+        systems = CertifiedSystems(K, grid, grid.fold_gammas(np.arange(2)), spread, None, crew)
+        for _ in range(200):
+            systems.step()
+        found = systems.intervals()
+    assert (found.lower < found.guess).all()
+    assert (found.guess < found.upper).all()
 
 
 KERNELS: dict[str, list[Kernel]] = {
@@ -206,7 +232,9 @@ def test_numbers_do_not_depend_on_threads(shared: bool, monkeypatch: pytest.Monk
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_a_kernel_that_is_not_positive_semidefinite_is_refused() -> None:
+def test_a_kernel_that_is_not_positive_semidefinite_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """In one line with the kernel's name, from a plug-in and from a precomputed matrix; others are not tested."""
     X, y = rows(60)
     K = np.tanh(X @ X.T - 1.0)
@@ -222,6 +250,8 @@ def test_a_kernel_that_is_not_positive_semidefinite_is_refused() -> None:
     with Crew() as crew:
         assert is_semidefinite(wide, 60.0, crew)
         assert not is_semidefinite(wide - 1e-9 * np.eye(60), 60.0, crew)
+    monkeypatch.setattr(pruned_gradients, "is_semidefinite", lambda *_: False)
+    assert find_minimum(side(), 4) is not None
 
 
 @pytest.mark.usefixtures("everywhere")
@@ -340,6 +370,6 @@ def test_columns_invert_a_matrix_of_low_rank(monkeypatch: pytest.MonkeyPatch) ->
             assert len(columns.B) == 3
             assert ColumnBases.of(np.eye(40), grid, crew) is None
             gammas = grid.fold_gammas(np.arange(len(LAMS)))
-            systems = CertifiedSystems(K, grid, gammas, Spread.of(K, grid), columns, crew)
+            systems = CertifiedSystems(K, grid, gammas, Spread.of(K, grid, crew), columns, crew)
             systems.step()
             assert (systems.intervals().width() < 1e-4).all()

@@ -23,9 +23,9 @@ from kselect.numerics.linalg import squared_distances
 from kselect.numerics.sigmoid import codes
 from kselect.numerics.splits import Splits
 from kselect.numerics.weights import Weights
+from kselect.selection.candidates.families import Rows
 from kselect.selection.compare import RequestFor, compare, outer_decisions
 from kselect.selection.engine import select
-from kselect.selection.families import Rows
 from kselect.selection.own_data import OwnData, read_own
 from kselect.selection.request import Request, make_folds, make_kernels, make_lams, make_method
 from kselect.selection.rows.holding_out import HoldOut, pairs_of

@@ -15,8 +15,8 @@ import oracles_defaults as oracles
 import pytest
 from click.testing import CliRunner
 
+import kselect.selection.candidates.families as families
 import kselect.selection.compare as comparing
-import kselect.selection.families as families
 from kselect import KernelSelectClassifierCV, KernelSelectRegressorCV
 from kselect.cli.main import cli
 from kselect.datasets.prepare import fit_preparation
@@ -27,13 +27,13 @@ from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.weighted import Weighted
 from kselect.numerics.folds import draw_folds, stream
 from kselect.numerics.linalg import Array
+from kselect.selection.candidates.families import Rows, family_names, make_candidates
+from kselect.selection.candidates.relevances import relevances, scale_of
 from kselect.selection.compare import outer_decisions
 from kselect.selection.engine import select
-from kselect.selection.families import Rows, family_names, make_candidates
 from kselect.selection.held_out import HeldOut
 from kselect.selection.model_file import checksum, read_model
 from kselect.selection.own_data import OwnData, read_own
-from kselect.selection.relevances import relevances, scale_of
 from kselect.selection.request import Request, make_folds, make_request
 from kselect.selection.result import mean_values
 

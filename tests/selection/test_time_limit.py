@@ -18,8 +18,8 @@ from kselect.kernels.laplacian import Laplacian
 from kselect.kernels.weighted import Weighted
 from kselect.numerics.folds import draw_folds, stream
 from kselect.numerics.linalg import Array
+from kselect.selection.candidates.families import Rows, make_candidates
 from kselect.selection.engine import select
-from kselect.selection.families import Rows, make_candidates
 from kselect.selection.request import Request, make_request
 from kselect.selection.time_limit import by_turns
 

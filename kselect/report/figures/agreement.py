@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-# Verdict -> colour and legend; the points of later verdicts are drawn on top.
-VERDICTS: dict[Agreement, tuple[str, str]] = {
-    "within 2": (style.GOOD, "within 2 standard errors"),
-    "2 to 4": (style.FAIR, "2 to 4"),
-    "beyond 4": (style.BAD, "beyond 4"),
-    "no spread": (style.SOFT, "no spread to judge by"),
+# Verdict -> colour, marker and legend; the points of later verdicts are drawn on top.
+VERDICTS: dict[Agreement, tuple[str, str, str]] = {
+    "within 2": (style.GOOD, "o", "within 2 standard errors"),
+    "2 to 4": (style.FAIR, "s", "2 to 4"),
+    "beyond 4": (style.BAD, "D", "beyond 4"),
+    "no spread": (style.SOFT, "P", "no spread to judge by"),
 }
 TITLES = {"%": "published error (%)", "MSE": "published mean squared error"}
 TICKS = (0.25, 0.33, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
@@ -44,15 +44,17 @@ def show(study: Study) -> Iterator[File | Passage]:
     points = study.once(ratios, experiment.loss)
     loss = f" with the {experiment.loss} loss" if len(experiment.losses) > 1 else ""
     if points:
+        near = sum(point.verdict == "within 2" for point in points)
         yield from style.show_figure(
             "published-and-ours",
             lambda width: draw_agreement(points, reconstructed, width),
             "Our test errors over the published ones, one point per cell of the paper's table",
             f"Every cell of {experiment.paper}'s table is a point: across, the published error; upwards, "
-            f"ours{loss} divided by it. On the line at 1 both are equal; below it, ours is lower. The colour is "
-            "the distance in standard errors of the two means: on a small data set, a large ratio may be within "
-            "the noise. Every data set with a cell beyond 4 is named, with the ratio of its most distant cell; a "
-            f"triangle marks a ratio beyond a factor of {FURTHEST:g}.",
+            f"ours{loss} divided by it. On the line at 1 both are equal; below it, ours is lower. Colour and shape "
+            "show the distance in standard errors of the two means: on a small data set, a large ratio may be "
+            "within the noise. Each data set with a cell beyond 4 is named, with the ratio of its furthest cell. "
+            f"A triangle marks a ratio beyond a factor of {FURTHEST:g}.",
+            f"{near} of {len(points)} published cells are within two standard errors of ours",
             chapter="published",
             numbers="published",
         )
@@ -123,12 +125,12 @@ def draw_agreement(points: Sequence[CellRatio], names: Mapping[str, str], width:
         draw_panel(ax, [p for p in points if p.unit == unit], limit, names)
         ax.set_xlabel(TITLES[unit])
     axes[0].set_ylabel("ours / published")
-    look: dict[str, Any] = {"linestyle": "", "marker": "o", "markersize": 4.5}
+    look: dict[str, Any] = {"linestyle": "", "markersize": 4.0}
     shown = [VERDICTS[v] for v in VERDICTS if any(p.verdict == v for p in points)]
-    handles = [{"color": shade, **look} for shade, _ in shown]
-    labels = [label for _, label in shown]
+    handles = [{"color": shade, "marker": mark, **look} for shade, mark, _ in shown]
+    labels = [label for *_, label in shown]
     if any(p.method in names for p in points):
-        handles.append({"color": style.INK, "markerfacecolor": "none", **look})
+        handles.append({"color": style.INK, "marker": "o", "markerfacecolor": "none", **look})
         labels.append("hollow: reconstructed criterion")
     columns = 4 if width >= style.WIDE else 1
     style.label_canvas(canvas, looks=handles, labels=labels, columns=columns)
@@ -155,12 +157,12 @@ def draw_panel(
     ax.minorticks_off()
     ax.axhline(1.0, color=style.INK, linewidth=0.8)
     for point in sorted(points, key=lambda p: list(VERDICTS).index(p.verdict)):
-        shade, _ = VERDICTS[point.verdict]
+        shade, mark, _ = VERDICTS[point.verdict]
         inside = 1 / limit < point.ratio < limit
         ax.plot(
             *([point.published], [min(max(point.ratio, 1 / limit), limit)]),
-            marker="o" if inside else "^" if point.ratio > 1 else "v",
-            markersize=4.5,
+            marker=mark if inside else "^" if point.ratio > 1 else "v",
+            markersize=4.0,
             linestyle="",
             color=shade,
             markerfacecolor=style.PAPER if point.method in names else shade,
@@ -187,7 +189,6 @@ def name_outliers(
             (one.published, place),
             (1.03, y),
             textcoords="axes fraction",
-            fontsize=7.5,
             va="center",
             annotation_clip=False,
             arrowprops={
@@ -199,7 +200,7 @@ def name_outliers(
         )
     if len(found) > len(shown):
         more = f"and {len(found) - len(shown)} more data sets"
-        ax.text(1.03, -0.03, more, transform=ax.transAxes, fontsize=7.5, color=style.SOFT)
+        ax.text(1.03, -0.03, more, transform=ax.transAxes, color=style.SOFT)
 
 
 def spread_out(wanted: Sequence[float]) -> list[float]:

@@ -1,6 +1,6 @@
-"""Where the choices fell on the grid of kernels and lams: a small map for every data set and method.
+"""Where the choices fell on the grid of kernels and lams: one map per method, which counts over all data sets.
 
-All maps are drawn in inches on one pair of axes, as matplotlib needs a minute to lay out hundreds of small axes.
+The panels are placed in inches: the size of a cell decides which counts have room.
 """
 
 from __future__ import annotations
@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
-from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from math import ceil, sqrt
+from typing import TYPE_CHECKING
 
-from kselect.grids import show_power
+from kselect.core.table import Values
 from kselect.kernels import Kernel
 from kselect.report import style
-from kselect.report.elements import Element, File, Heading, Passage
+from kselect.report.elements import File, Heading, Passage
 from kselect.report.sections import section
+from kselect.report.ticks import label_values, spread
 from kselect.report.words import LAM, mark_label, stem
+from kselect.report.writers import numbers_file
 from kselect.stats.diagnostics import count_choices
 from kselect.stats.study import Study
 
@@ -26,20 +27,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 INSIDE, EDGE = style.SERIES[0], style.SERIES[1]
-# Inches: the gap between maps, and the largest and smallest width of a map.
-GAP, MOST, LEAST = 0.14, 1.3, 0.62
-# Inches per letter of a name, so that no name runs into the next.
-LETTER = 0.075
-HEAD, LINE_OF_TEXT, BETWEEN = 0.22, 0.17, 0.12
-# The opacity of the smallest share that is drawn.
-FAINTEST = 0.35
-# Letters per inch in the text below the maps.
-CHARACTERS = 15
+# The opacities of a cell: text stays legible on the darkest one. They have a few steps only.
+FAINTEST, DARKEST, SHADES = 0.12, 0.6, 8
+# A count is written if it is at least this share of the method's choices, at an edge of the grid and inside.
+WRITTEN_AT_EDGE, WRITTEN = 0.01, 0.03
 # Cells between two families of kernels.
-BETWEEN_FAMILIES = 1.0
+BETWEEN_FAMILIES = 2
+# Inches: a digit, a letter, the room of a tick, and the gaps between panels.
+DIGIT, LETTER, TICK, GAP = 0.075, 0.068, 0.4, 0.12
+# Inches of a column and of a row of the grid, of the narrowest, widest and highest panel, and below all panels.
+CELL, ROW, NARROWEST, WIDEST, HIGHEST, BOTTOM = 0.078, 0.15, 2.05, 3.25, 1.1, 0.36
+COLUMNS = ("dataset", "method", "kernel", "parameters")
 GridIndex = tuple[int, int]
-Box = tuple[float, float, float, float]
-Corner = tuple[float, float]
 
 
 @section("choices")
@@ -47,23 +46,24 @@ def show(study: Study) -> Iterator[File | Passage]:
     """Yield one figure per loss, behind a line except for the experiment's own loss."""
     reconstructed = study.reconstructed  # a figure is drawn again if what it uses has changed
     experiment = study.experiment
-    families, lams = families_of(experiment.kernels), len(experiment.lam.values)
+    grid = make_grid(study)
     for loss in experiment.losses:
         maps = study.once(choice_maps, loss)
         if not maps:
             continue
-        caption, axes = describe(study, loss, maps, families)
-        own = loss == experiment.loss
+        name, own = stem("choices", study, loss), loss == experiment.loss
         if own and len(experiment.losses) > 1:
-            title: tuple[Element, ...] = (Heading(f"With the {loss} loss"),)
-            yield Passage("edges", title)
+            yield Passage("edges", (Heading(f"With the {loss} loss"),))
+        columns = (*COLUMNS, grid.unit.replace(" ", "_"), "splits", "at_edge")
+        yield numbers_file(name, columns, (row for one in maps for row in one.rows(grid)))
         yield from style.show_figure(
-            stem("choices", study, loss),
-            lambda width, maps=maps, axes=axes: draw_choices(  # type: ignore[misc]
-                maps, families, lams, reconstructed, axes, width
+            name,
+            lambda width, maps=maps: draw_choices(  # type: ignore[misc]
+                maps, grid, reconstructed, width
             ),
             f"Maps of the grid with the choices of every method under the {loss} loss",
-            caption,
+            describe(study, loss, maps, grid),
+            sum_up(maps, reconstructed),
             "" if own else f"Where the choices fell with the {loss} loss",
             "edges",
         )
@@ -80,22 +80,80 @@ class KernelFamily:
     start: int
     kernels: tuple[Kernel, ...]
 
+    @property
+    def parameter(self) -> str:
+        """Return the only parameter of the kernels; nothing if they have none or several."""
+        names = list(self.kernels[0].parameters)
+        return names[0] if len(names) == 1 else ""
+
+    @property
+    def values(self) -> list[float]:
+        """Return the values of the only parameter."""
+        return [k.parameters[self.parameter] for k in self.kernels] if self.parameter else []
+
+
+@dataclass(frozen=True)
+class ChoiceGrid:
+    """The grid of an experiment: its families of kernels, and its ridges in ascending order of lam."""
+
+    families: tuple[KernelFamily, ...]
+    ridges: tuple[float, ...]
+    unit: str = "lam"
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """Return the kernels of all families."""
+        return [k for family in self.families for k in family.kernels]
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """Return the column of each kernel on the map: families are a few columns apart."""
+        return tuple(
+            family.start + i + BETWEEN_FAMILIES * place
+            for place, family in enumerate(self.families)
+            for i in range(len(family.kernels))
+        )
+
 
 @dataclass(frozen=True)
 class ChoiceMap:
-    """The choices of one method on one data set.
+    """The choices of one method.
 
-    ``shares`` maps a grid point (position of the kernel, position of lam) to the share of the splits that chose
-    it; if lam is fixed, the shares of each lam add up to one. ``edges`` are the points at an edge of the
-    grid. ``choices`` counts all choices, ``beyond`` the choices that are not on the grid.
+    ``counts`` maps a data set to its chosen grid points (position of the kernel, position of lam) with the number
+    of splits, for a fixed lam of all its values. ``edges`` are the points at an edge of the grid. ``beyond``
+    counts the choices that are not on the grid.
     """
 
-    dataset: str
     method: str
-    shares: Mapping[GridIndex, float]
+    counts: Mapping[str, Mapping[GridIndex, int]]
     edges: frozenset[GridIndex]
-    choices: int
     beyond: int
+
+    @property
+    def total(self) -> Counter[GridIndex]:
+        """Return the number of choices of each grid point over all data sets."""
+        return sum((Counter(points) for points in self.counts.values()), Counter[GridIndex]())
+
+    @property
+    def at_edge(self) -> int:
+        """Return the number of choices at an edge of the grid."""
+        return sum(count for place, count in self.total.items() if place in self.edges)
+
+    def rows(self, grid: ChoiceGrid) -> Iterator[Values]:
+        """Yield a row for every data set and chosen grid point."""
+        kernels = grid.kernels
+        for dataset, points in self.counts.items():
+            for (kernel, lam), count in sorted(points.items()):
+                found = kernels[kernel]
+                chosen = (found.name, found.text, grid.ridges[lam])
+                yield (dataset, self.method, *chosen, count, (kernel, lam) in self.edges)
+
+
+def make_grid(study: Study) -> ChoiceGrid:
+    """Return the grid of an experiment; a large C is a small lam."""
+    lam = study.experiment.lam
+    ridges = sorted(lam.values, reverse=lam.unit == "C")
+    return ChoiceGrid(families_of(study.experiment.kernels), tuple(ridges), lam.unit)
 
 
 def families_of(kernels: Sequence[Kernel]) -> tuple[KernelFamily, ...]:
@@ -110,74 +168,82 @@ def families_of(kernels: Sequence[Kernel]) -> tuple[KernelFamily, ...]:
 
 
 def choice_maps(study: Study, loss: str) -> tuple[ChoiceMap, ...]:
-    """Return the maps of each data set; a method that never chooses a grid point has no map."""
+    """Return the map of each method; a method that never chooses a grid point has none."""
     experiment = study.experiment
-    kernels = [k for family in families_of(experiment.kernels) for k in family.kernels]
+    kernels = make_grid(study).kernels
     positions: dict[Kernel | None, int] = {k: i for i, k in enumerate(kernels)}
-    fixed = experiment.lam.mode == "fixed"
-    maps = {}
-    for (dataset, label), points in study.once(count_choices, loss).items():
-        counts, of_lam, edges = Counter[GridIndex](), Counter[int](), set()
-        for point, count in points.items():
-            if point.kernel is None or point.lam is None:
-                continue
-            place = (positions[point.kernel], point.lam)
-            counts[place] += count
-            of_lam[point.lam] += count
-            edges |= {place} if point.edges else set()
-        total = counts.total()
-        shares = {
-            place: count / (of_lam[place[1]] if fixed else total)
-            for place, count in sorted(counts.items())
-        }
-        every = points.total()
-        maps[dataset, label] = ChoiceMap(
-            dataset, label, shares, frozenset(edges), every, every - total
-        )
-    drawn = {m.method for m in maps.values() if m.shares}
-    labels = [label for label in study.comparison(loss).methods if label in drawn]
-    places = ((d, label) for d in experiment.datasets for label in labels)
-    return tuple(maps[place] for place in places if place in maps)
+    known = study.once(count_choices, loss)
+    maps = []
+    for label in study.comparison(loss).methods:
+        counts, edges, beyond = {}, set[GridIndex](), 0
+        for dataset in experiment.datasets:
+            found = Counter[GridIndex]()
+            for point, count in known.get((dataset, label), {}).items():
+                if point.kernel is None or point.lam is None:
+                    beyond += count
+                    continue
+                place = (positions[point.kernel], point.lam)
+                found[place] += count
+                edges |= {place} if point.edges else set()
+            if found:
+                counts[dataset] = dict(sorted(found.items()))
+        if counts:
+            maps.append(ChoiceMap(label, counts, frozenset(edges), beyond))
+    return tuple(maps)
 
 
 # Words
 
 
-def describe(
-    study: Study, loss: str, maps: Sequence[ChoiceMap], families: Sequence[KernelFamily]
-) -> tuple[str, str]:
-    """Return the caption, and the text below the maps: what is across (kernels) and upwards (lams).
+def sum_up(maps: Sequence[ChoiceMap], names: Mapping[str, str]) -> str:
+    """Return the title: the share of the choices at an edge of the grid, and the method with most of them."""
+    every = sum(one.total.total() for one in maps)
+    at_edge = sum(one.at_edge for one in maps)
+    if not at_edge:
+        return f"None of {every} choices lies at an edge of the grid"
+    share, most = max(((m.at_edge / m.total.total(), m) for m in maps), key=lambda pair: pair[0])
+    return (
+        f"{percent(at_edge / every)} of {every} choices lie at an edge of the grid (orange), most often those of "
+        f"{mark_label(most.method, names)} ({percent(share)})"
+    )
 
-    Kernels of several parameters are only counted.
-    """
-    grid = study.experiment.lam
-    axes: list[tuple[str, list[float]]] = []
-    for family in families:
-        names, count = list(family.kernels[0].parameters), len(family.kernels)
-        if len(names) == 1:
-            values = [k.parameters[names[0]] for k in family.kernels]
-            axes.append((f"{family.name}, {names[0]}", values))
-        else:
-            axes.append((f"{family.name}, {count} kernel{'s' * (count != 1)}", []))
-    texts = []
-    for name, values in (*axes, (grid.unit.replace("lam", LAM), sorted(grid.values))):
-        ends = " to ".join(
-            show_power(value) for value in dict.fromkeys((*values[:1], *values[-1:]))
-        )
-        ends += f" ({len(values)} values)" if values[1:] else ""
-        texts.append(f"{name} = {ends}" if values else name)
-    drawn, beyond = {m.method for m in maps}, sum(m.beyond for m in maps)
-    known = drawn | study.experiment.estimators
+
+def percent(share: float) -> str:
+    """Return a share in whole percent, with one digit below one percent; only all is 100 %."""
+    whole = min(100 * share, 99.0) if share < 1 else 100.0
+    return f"{whole:.0f} %" if share >= 0.01 else f"{whole:.1g} %"
+
+
+def describe(study: Study, loss: str, maps: Sequence[ChoiceMap], grid: ChoiceGrid) -> str:
+    """Return the caption: the axes, the marks, and what is not shown."""
+    axes = [
+        f"{f.name} {f.parameter} = {describe_ends(f.values)}"
+        if f.parameter
+        else f"{len(f.kernels)} {f.name} kernel{'s' * (len(f.kernels) != 1)}"
+        for f in grid.families
+    ]
+    upwards = f"{grid.unit.replace('lam', LAM)} = {describe_ends(grid.ridges)}"
+    beyond, known = sum(m.beyond for m in maps), study.experiment.estimators
+    known |= {m.method for m in maps}
     missing = [m for m in study.comparison(loss).methods if m not in known]
     left_out = f" Not shown, as they do not search the grid: {', '.join(missing)}." * bool(missing)
     left_out += f" {beyond} choices of the other methods are not on the grid." if beyond else ""
-    caption = (
-        "Where the choices fell: each frame is the grid; the text below the maps names its axes. The darker a "
-        f"cell, the more {'splits at that lam' if grid.mode == 'fixed' else 'splits'} chose it. Orange cells lie "
-        "at an edge of the grid, so that the optimum may lie outside, blue ones inside."
+    return (
+        f"Where the choices fell: one map of the grid per method, across {', then '.join(axes)}, upwards "
+        f"{upwards}. A number counts the splits of all data sets that chose the cell; the darker the cell, the "
+        "more. Orange cells lie at an edge of the grid, so that the optimum may lie outside, blue ones inside. A "
+        "frame is open where the grid continues with values that were never chosen. The CSV has all counts; the "
+        f"map those from {percent(WRITTEN)} of the method's choices on ({percent(WRITTEN_AT_EDGE)} at an edge), "
+        f"where there is room.{left_out}"
     )
-    below = f"across {', then '.join(texts[:-1])}; upwards {texts[-1]}"
-    return f"{caption}{left_out}", f"{below}; orange: at an edge of the grid"
+
+
+def describe_ends(values: Sequence[float]) -> str:
+    """Return the first and the last value, and how many there are; nothing without a value."""
+    if not values:
+        return ""
+    shown = [label.strip("$").replace("{", "").replace("}", "") for label in label_values(values)]
+    return f"{shown[0]} to {shown[-1]} ({len(values)} values)" if values[1:] else shown[0]
 
 
 # Drawing
@@ -185,163 +251,147 @@ def describe(
 
 @dataclass(frozen=True)
 class MapLayout:
-    """The measures of a figure in inches.
+    """The part of the grid that is drawn, from ``first`` to ``last``, and the measures of a figure in inches.
 
-    Attributes
-    ----------
-    named_left
-        Whether the name of a data set stands to the left of its maps, not above them.
-    start, step
-        Where the first map of a line begins, and the distance to the next one.
-    per_line
-        The number of maps in a line.
-    cell
-        Width and height of a grid point.
-    columns, height
-        Where the cells of each kernel begin in a map (families are one cell apart), and the height of a map.
+    It ends one column and one lam after the chosen ones. ``across`` maps stand side by side, in ``rows`` rows.
     """
 
-    named_left: bool
-    start: float
-    per_line: int
-    step: float
-    cell: tuple[float, float]
-    families: tuple[KernelFamily, ...]
-    lams: int
-    columns: tuple[float, ...]
+    first: GridIndex
+    last: GridIndex
+    left: float
+    width: float
     height: float
+    across: int
+    rows: int
+
+    @property
+    def cells(self) -> GridIndex:
+        """Return the number of columns and of lams that are drawn."""
+        return self.last[0] - self.first[0] + 1, self.last[1] - self.first[1] + 1
+
+    @property
+    def total(self) -> float:
+        """Return the height of the canvas."""
+        return self.rows * (self.height + style.LINE_HEIGHT + GAP) + BOTTOM
 
 
-def plan_layout(
-    families: tuple[KernelFamily, ...],
-    lams: int,
-    datasets: Sequence[str],
-    methods: Sequence[str],
-    width: float,
-) -> MapLayout:
-    """Put all maps of a data set in one line next to its name if they fit, else in lines below it."""
-    longest_set, longest_method = (max(map(len, x), default=0) for x in (datasets, methods))
-    count, names = max(1, len(methods)), LETTER * longest_set + GAP
-    least = max(LEAST, LETTER * longest_method)
-    named_left = width >= style.WIDE and (width - names) / count - GAP >= least
-    start = names if named_left else 0.02
-    room = width - start
-    per_line = count if named_left else min(count, max(1, int(room / (least + GAP))))
-    across = min(MOST, room / per_line - GAP)
-    cells = sum(len(f.kernels) for f in families) + BETWEEN_FAMILIES * (len(families) - 1)
-    cell = across / cells
-    # Neither a thread for few lams nor a tower for few kernels.
-    high = min(max(cell, 0.3 / lams), 1.0 / lams)
-    columns = tuple(
-        cell * (f.start + i + BETWEEN_FAMILIES * place)
-        for place, f in enumerate(families)
-        for i in range(len(f.kernels))
-    )
-    return MapLayout(
-        named_left,
-        start,
-        per_line,
-        across + GAP,
-        (cell, high),
-        families,
-        lams,
-        columns,
-        high * lams,
-    )
+def plan_layout(grid: ChoiceGrid, maps: Sequence[ChoiceMap], width: float) -> MapLayout:
+    """Choose which part of the grid is drawn, how many maps stand side by side, and their size."""
+    chosen = [(grid.columns[k], lam) for m in maps for k, lam in m.total]
+    ends = (max(grid.columns, default=0), len(grid.ridges) - 1)
+    first = tuple(max(min(p[i] for p in chosen) - 1, 0) for i in (0, 1))
+    last = tuple(min(max(p[i] for p in chosen) + 1, ends[i]) for i in (0, 1))
+    columns, lams = (b - a + 1 for a, b in zip(first, last, strict=True))
+    longest = max(len(describe_ends([ridge])) for ridge in grid.ridges)
+    left = LETTER * longest + 2 * style.LINE_HEIGHT
+    panel = min(WIDEST, max(NARROWEST, CELL * columns))
+    fitting = max(1, int((width - left + GAP) / (panel + GAP)))
+    across = ceil(len(maps) / ceil(len(maps) / fitting))
+    each = (width - left + GAP) / across - 2 * GAP
+    height = max(min(HIGHEST, ROW * lams), 2 * ROW)
+    rows = ceil(len(maps) / across)
+    return MapLayout((first[0], first[1]), (last[0], last[1]), left, each, height, across, rows)
 
 
 def draw_choices(
-    maps: Sequence[ChoiceMap],
-    families: tuple[KernelFamily, ...],
-    lams: int,
-    names: Mapping[str, str],
-    axes: str,
-    width: float,
+    maps: Sequence[ChoiceMap], grid: ChoiceGrid, names: Mapping[str, str], width: float
 ) -> Canvas:
-    """Draw one row of maps per data set; ``axes`` is the text below them."""
+    """Draw one map per method, with its number of choices at an edge in its title."""
     from matplotlib.figure import Figure as Canvas
 
-    methods = list(dict.fromkeys(m.method for m in maps))
-    datasets = list(dict.fromkeys(m.dataset for m in maps))
-    layout = plan_layout(families, lams, datasets, methods, width)
-    label = 0.0 if layout.named_left else LINE_OF_TEXT
-    line = layout.height + label + BETWEEN
-    block = ceil(len(methods) / layout.per_line) * line + (0.0 if layout.named_left else HEAD)
-    corners = []  # the upper left one of each map
-    for one in maps:
-        down, across = divmod(methods.index(one.method), layout.per_line)
-        top = HEAD + datasets.index(one.dataset) * block + down * line + label
-        corners.append((layout.start + across * layout.step, top))
-    words = wrap(axes, int(CHARACTERS * width))
-    maps_end = max([HEAD, *(y for _, y in corners)]) + layout.height
-    height = maps_end + LINE_OF_TEXT * (len(words) + 1)
-    canvas = Canvas(figsize=(width, height))
-    ax = canvas.add_axes((0.0, 0.0, 1.0, 1.0))
-    ax.set_xlim(0.0, width)
-    ax.set_ylim(height, 0.0)
-    ax.set_axis_off()
-    draw_maps(ax, maps, corners, layout)
-    write_names(ax, maps, corners, layout, names, width)
-    ax.text(0.0, maps_end + 0.1, "\n".join(words), fontsize=8, color=style.SOFT, va="top")
+    layout = plan_layout(grid, maps, width)
+    canvas = Canvas(figsize=(width, layout.total))
+    for i, one in enumerate(maps):
+        down, across = divmod(i, layout.across)
+        x = layout.left + across * (layout.width + 2 * GAP)
+        y = layout.total - (down + 1) * (layout.height + style.LINE_HEIGHT + GAP) + GAP
+        box = (x / width, y / layout.total, layout.width / width, layout.height / layout.total)
+        ax = canvas.add_axes(box)
+        draw_frame(ax, grid, layout, across == 0, i + layout.across >= len(maps))
+        draw_cells(ax, one, grid)
+        for words, place in written_counts(one, grid, layout).items():
+            ax.text(*place, words[1], ha="center", va="center_baseline")
+        label = mark_label(one.method, names)
+        ax.set_title(f"{label}: {one.at_edge} of {one.total.total()} at an edge", pad=3)
+    label_axes(canvas, grid, layout)
     return canvas
 
 
-def draw_maps(
-    ax: Axes, maps: Sequence[ChoiceMap], corners: Sequence[Corner], layout: MapLayout
-) -> None:
-    """Draw a frame per family, and the grid points that were chosen: darker if chosen more often.
+def label_axes(canvas: Canvas, grid: ChoiceGrid, layout: MapLayout) -> None:
+    """Write the kernels below the maps, and the ridge to their left."""
+    across = [
+        f"{f.name} {style.SYMBOLS.get(f.parameter, f.parameter or 'kernels')}"
+        for f in grid.families
+    ]
+    width = layout.left + layout.across * (layout.width + 2 * GAP) - GAP
+    middle = (layout.left + width - GAP) / 2 / width
+    canvas.text(middle, 0.03 / layout.total, ", then ".join(across), ha="center", va="bottom")
+    up = grid.unit.replace("lam", style.SYMBOLS["lam"])
+    halfway = (layout.total + BOTTOM) / 2 / layout.total
+    canvas.text(0.04 / width, halfway, up, rotation=90, ha="left", va="center")
 
-    All boxes of one style form one path, as a page of maps has thousands.
+
+def draw_frame(ax: Axes, grid: ChoiceGrid, layout: MapLayout, first: bool, lowest: bool) -> None:
+    """Draw the frame of each family; it is open where the grid continues.
+
+    The first map in a row has labels of the ridges, the lowest one of the kernels.
     """
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
-    width, height = layout.cell
-    frames = [
-        (x + layout.columns[f.start], y, width * len(f.kernels), layout.height)
-        for x, y in corners
-        for f in layout.families
-    ]
-    cells: dict[tuple[str, float], list[Box]] = {}
-    for one, (x, y) in zip(maps, corners, strict=True):
-        for (kernel, lam), share in one.shares.items():
-            opacity = round(FAINTEST + (1.0 - FAINTEST) * share, 2)
-            look = (EDGE if (kernel, lam) in one.edges else INSIDE, opacity)
-            top = y + height * (layout.lams - 1 - lam)
-            cells.setdefault(look, []).append((x + layout.columns[kernel], top, width, height))
-    thin: dict[str, Any] = {"facecolor": "none", "edgecolor": style.SOFT, "linewidth": 0.6}
-    drawn = [(thin, frames)] if frames else []
-    drawn += [
-        ({"facecolor": look, "linewidth": 0.0}, found) for look, found in sorted(cells.items())
-    ]
-    for style_of_boxes, found in drawn:
-        outlines = [
-            Path([(x, y), (x + w, y), (x + w, y + h), (x, y + h), (x, y)]) for x, y, w, h in found
-        ]
-        path = Path.make_compound_path(*outlines)
-        ax.add_patch(PathPatch(path, clip_on=False, **style_of_boxes))
+    (left, low), (right, high) = layout.first, layout.last
+    ax.set_xlim(left - 0.55, right + 0.55)
+    ax.set_ylim(low - 0.55, high + 0.55)
+    ax.spines[:].set_visible(False)
+    places, labels = [], []
+    for family in grid.families:
+        start, count = grid.columns[family.start], len(family.kernels)
+        box = (start - 0.5, -0.5, count, len(grid.ridges))
+        style.add_boxes(ax, [box], facecolor="none", edgecolor=style.SOFT, linewidth=0.8)
+        shown = [i for i in range(count) if family.parameter and left <= start + i <= right]
+        room = int(layout.width * len(shown) / layout.cells[0] / TICK)
+        texts = label_values(family.values)
+        for i in spread(len(shown), min(max(2, room), 5)) if shown else ():
+            places.append(start + shown[i])
+            labels.append(texts[shown[i]] if lowest else "")
+    ax.set_xticks(places, labels)
+    rows = [low + i for i in spread(high - low + 1, 4)]
+    names = label_values(grid.ridges)
+    ax.set_yticks(rows, [names[i] if first else "" for i in rows])
+    ax.tick_params(length=2)
 
 
-def write_names(
-    ax: Axes,
-    maps: Sequence[ChoiceMap],
-    corners: Sequence[Corner],
-    layout: MapLayout,
-    names: Mapping[str, str],
-    width: float,
-) -> None:
-    """Write data sets to the left of their maps or above them, and methods above the maps."""
-    named: set[str] = set()
-    for one, (x, y) in zip(maps, corners, strict=True):
-        if not layout.named_left or one.dataset == maps[0].dataset:
-            label = mark_label(one.method, names)
-            ax.text(x, y - 0.05, label, fontsize=8 if layout.named_left else 7, va="bottom")
-        if one.dataset in named:
-            continue
-        named.add(one.dataset)
-        if layout.named_left:
-            ax.text(0.0, y + layout.height / 2, one.dataset, fontsize=9, va="center")
-        else:
-            above = y - LINE_OF_TEXT - 0.07
-            ax.text(0.02, above, one.dataset, fontsize=9, fontweight="bold", va="bottom")
-            ax.plot([0.0, width], [above - 0.2] * 2, color=style.LINE, linewidth=0.6)
+def draw_cells(ax: Axes, one: ChoiceMap, grid: ChoiceGrid) -> None:
+    """Draw the grid points that were chosen, darker if chosen more often; cells of one look form one path."""
+    total, most = one.total, max(one.total.values())
+    looks: dict[tuple[str, float], list[tuple[float, float, float, float]]] = {}
+    for (kernel, lam), count in total.items():
+        # Roots, so that a few splits stay visible next to many.
+        depth = ceil(SHADES * sqrt(count / most)) / SHADES
+        opacity = FAINTEST + (DARKEST - FAINTEST) * depth
+        look = (EDGE if (kernel, lam) in one.edges else INSIDE, opacity)
+        looks.setdefault(look, []).append((grid.columns[kernel] - 0.5, lam - 0.5, 1.0, 1.0))
+    for shade, found in sorted(looks.items()):
+        style.add_boxes(ax, found, facecolor=shade, linewidth=0.0)
+
+
+def written_counts(
+    one: ChoiceMap, grid: ChoiceGrid, layout: MapLayout
+) -> dict[tuple[GridIndex, str], tuple[float, float]]:
+    """Return the counts that matter and have room, those at an edge first, with their places on the map.
+
+    A count that is wider than its cell may lie on cells next to it, but not on another count or the frame.
+    """
+    across, high = layout.width / layout.cells[0], layout.height / layout.cells[1]
+    left, low = layout.first
+    total, every = one.total, one.total.total()
+    least = {True: WRITTEN_AT_EDGE * every, False: WRITTEN * every}
+    found: dict[tuple[GridIndex, str], tuple[float, float]] = {}
+    taken: list[tuple[float, float, float]] = []
+    for place, count in sorted(total.items(), key=lambda i: (i[0] not in one.edges, -i[1], i[0])):
+        text = str(count)
+        half, tall = DIGIT * len(text) / 2 + 0.01, style.SIZE / 72 * 0.85
+        x = min(max((grid.columns[place[0]] - left + 0.5) * across, half), layout.width - half)
+        y = min(max((place[1] - low + 0.5) * high, tall / 2), layout.height - tall / 2)
+        free = all(abs(x - a) >= half + b or abs(y - c) >= tall for a, b, c in taken)
+        if count >= least[place in one.edges] and free:
+            taken.append((x, half, y))
+            found[place, text] = (x / across - 0.5 + left, y / high - 0.5 + low)
+    return found

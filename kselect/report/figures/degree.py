@@ -77,6 +77,7 @@ class Degree(FigureBase, kind="degree"):
             "Kernel stability over the degree, one curve per data set",
             f"{caption} Remark 8 of tcyb2018 expects it to grow rapidly, so that a penalty of beta avoids large "
             "degrees.",
+            sum_up(found),
         )
         yield Passage("figures", (Details("All numbers", (table,)),))
 
@@ -101,6 +102,14 @@ def grows(betas: dict[float, float]) -> str | None:
     return None if not steps else "yes" if all(steps) else "no"
 
 
+def sum_up(found: Betas) -> str:
+    """Return the title: on how many data sets beta grows with every degree."""
+    known = [answer for betas in found.values() if (answer := grows(betas))]
+    if not known:
+        return ""
+    return f"beta grows with every degree on {known.count('yes')} of {len(known)} data sets"
+
+
 def draw_degrees(found: Betas, width: float) -> Canvas:
     """Draw one curve per data set on a log axis."""
     canvas, (ax,) = style.lay_out(1, width, width, 3.4)
@@ -112,5 +121,5 @@ def draw_degrees(found: Betas, width: float) -> Canvas:
         style.tidy_up(ax)
     else:
         style.say_no_data(ax)
-    style.label_canvas(canvas, "degree", "beta", looks, list(found), int(width / 1.6))
+    style.label_canvas(canvas, "degree", "beta", looks, list(found), int(width / 1.35))
     return canvas

@@ -6,17 +6,20 @@ This is figure 1 of icml2014.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from kselect.core.experiment import FigureContext
 from kselect.core.method import Method
+from kselect.core.table import Values
 from kselect.criteria import PROBES
 from kselect.report import style
 from kselect.report.elements import File, Passage
 from kselect.report.figures.base import FigureBase, FigureReader
 from kselect.report.words import mark_label
+from kselect.report.writers import numbers_file
 from kselect.stats.samples import select, table_records
 from kselect.stats.study import Study
 
@@ -29,7 +32,11 @@ if TYPE_CHECKING:
 VALUE, RATE, ORDER = "bif-discrepancy", "bif-rate", "order"
 # Below this share of the scale a series counts as exact.
 EXACT = 0.01
-PANEL = 1.7  # inches
+COLUMNS = (
+    *("dataset", "method", "order", "mean_square", "predicted_mean_square", "share_of_scale"),
+    *("scale", "rate", "splits"),
+)
+PANEL = 1.3  # inches
 DODGE = 0.45
 # The axis in percent. Smaller values are as good as exact, and lines may leave the axis at the bottom.
 LOWEST, HIGHEST = 1e-4, 100.0
@@ -84,14 +91,19 @@ class Discrepancy(FigureBase, kind="discrepancy"):
             lambda width: draw_discrepancy(self, tracks, drawn_order, reconstructed, width),
             f"Root mean square difference over the {ORDER}, one panel per data set",
             describe(self, drawn_order, shares),
+            sum_up(tracks, order),
         )
+        rows = (row for track in tracks for row in track.rows())
+        yield numbers_file(self.name, COLUMNS, rows)
         yield from style.show_figure(
             f"{self.name}-mean-square",
             lambda width: draw_mean_squares(self, tracks, reconstructed, width),
             f"Mean square difference over the {ORDER}, one panel per data set",
             "The same differences as the paper draws them: mean squares in the unit of the target, on linear axes "
             "that begin at zero. A difference that is small next to that of the first order looks like zero here.",
+            sum_up_squares(tracks, order),
             "The same as mean square errors, on linear axes",
+            numbers=self.name,
         )
 
 
@@ -124,6 +136,13 @@ class Track:
     rate: float
     scale: float
     runs: Mapping[float, int]
+
+    def rows(self) -> Iterator[Values]:
+        """Yield a row per order: the mean square, what the rate predicts, and the root as a share of the scale."""
+        predicted = dict(self.predicted)
+        for x, value in self.points:
+            numbers = (value, predicted.get(x), self.share(value), self.scale, self.rate)
+            yield (self.dataset, self.method, x, *numbers, self.runs[x])
 
     def share(self, mean_square: float) -> float:
         """Return the root of a mean square as a share of the scale."""
@@ -205,6 +224,32 @@ def known_shares(tracks: Iterable[Track], order: float) -> list[float]:
 # Words
 
 
+def sum_up(tracks: Sequence[Track], order: float | None) -> str:
+    """Return the title: how many series are exact at an order, by default the last one."""
+    last = max((x for t in tracks for x, _ in t.points), default=math.nan)
+    x = last if order is None else order
+    shares = known_shares(tracks, x)
+    if not shares:
+        return ""
+    exact = sum(share < EXACT for share in shares)
+    return f"At order {x:g}, {exact} of {len(shares)} series are within {100 * EXACT:g} % of exact k-CV"
+
+
+def sum_up_squares(tracks: Sequence[Track], order: float | None) -> str:
+    """Return the title: what is left at an order, by default the last one, of the first order's difference."""
+    ratios, last = [], math.nan
+    for points in (dict(t.points) for t in tracks if t.points):
+        first, last = min(points), max(points) if order is None else order
+        if points[first] > 0 and last in points:
+            ratios.append(points[last] / points[first])
+    if not ratios:
+        return ""
+    return (
+        f"At order {last:g}, {100 * statistics.median(ratios):.2g} % of the first order's mean square difference "
+        f"is left (median of {len(ratios)} series)"
+    )
+
+
 def describe(figure: Discrepancy, order: int | None, shares: Sequence[float]) -> str:
     """Return the caption, with the number of curves below one percent at the paper's order."""
     counted = (
@@ -257,16 +302,18 @@ def draw_mean_squares(
     count = max(1, len(figure.datasets))
     canvas, axes = style.lay_out(count, width, PANEL, 1.9, 0.9, most=5, sharex=True)
     for dataset, ax in zip(figure.datasets, axes, strict=False):
-        ax.set_title(dataset, fontsize=9.5)
         mine = [t for t in tracks if t.dataset == dataset]
+        highest = max((v for t in mine for _, v in t.points), default=0.0)
+        power = math.floor(math.log10(highest)) if highest > 0 else 0
+        # The unit is part of the title: above the axis it would run into it.
+        ax.set_title(f"{dataset} (1e{power})" if power else dataset)
         if not any(t.points for t in mine):
             style.say_no_data(ax)
             continue
         for i, track in enumerate(mine):
-            xs, values = [x for x, _ in track.points], [v for _, v in track.points]
+            xs, values = [x for x, _ in track.points], [v / 10.0**power for _, v in track.points]
             ax.plot(xs, values, linewidth=1.2, markersize=3, **style.look(i))
         ax.set_ylim(bottom=0.0)
-        ax.ticklabel_format(axis="y", scilimits=(-2, 3))
         style.tidy_up(ax)
     looks = [style.look(i) for i, _ in enumerate(figure.at)]
     labels = [mark_label(label, names) for label in figure.at]
@@ -279,7 +326,7 @@ def draw_panel(ax: Axes, dataset: str, tracks: Sequence[Track], order: int | Non
     """Draw one data set; the title counts the curves below one percent at the order."""
     shares = [] if order is None else known_shares(tracks, order)
     count = f": {sum(s < EXACT for s in shares)} of {len(shares)}" if shares else ""
-    ax.set_title(dataset + count, fontsize=9.5)
+    ax.set_title(dataset + count)
     if not any(track.points for track in tracks):
         style.say_no_data(ax)
         return

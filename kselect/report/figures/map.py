@@ -15,13 +15,15 @@ import numpy as np
 
 from kselect.core.experiment import FigureContext
 from kselect.core.method import Method
+from kselect.core.table import Values
 from kselect.criteria import CRITERIA
-from kselect.grids import show_number
 from kselect.numerics.linalg import Array
 from kselect.report import style
 from kselect.report.elements import File, Passage
 from kselect.report.figures.base import FigureBase, FigureReader
+from kselect.report.ticks import label_values, spread
 from kselect.report.words import LAM, mark_label
+from kselect.report.writers import numbers_file
 from kselect.stats.samples import select
 from kselect.stats.study import Study
 
@@ -34,12 +36,13 @@ KEYS = ("of", "against", "datasets")
 # For a large lam little is left of the model and every approximation is close; a median would only show that.
 QUANTILE = 0.9
 # Inches of a map and of a panel of curves.
-TILE, PANEL = 1.6, 2.2
+TILE, PANEL = 1.35, 1.6
 # From this width on the colour bar stands next to the maps; on a narrow screen it would take half of it.
 BESIDE = 6.0
 # The colours range from a thousandth to ten times the exact score.
 LOW, HIGH = 1e-3, 10.0
-TICKS = 3
+TICKS = 4
+GRID = ("kernel", "parameters", "lam")
 # Smaller distances are drawn here, as a logarithm has no 0.
 FLOOR = 1e-4
 
@@ -92,8 +95,14 @@ class DistanceMap(FigureBase, kind="map"):
             lambda width: draw_maps(self, found, study, width),
             f"Relative distance to {self.against} over the grid, one row per data set",
             describe_maps(self, found),
+            sum_up(self, found),
+        )
+        yield numbers_file(
+            self.name, ("dataset", "method", *GRID, "distance"), map_rows(study, found), digits=4
         )
         if self.values:
+            columns = ("dataset", "method", self.parameter, f"quantile_{QUANTILE:g}", "at_lowest")
+            yield numbers_file(f"{self.name}-over-{self.parameter}", columns, curve_rows(found))
             yield from style.show_figure(
                 f"{self.name}-over-{self.parameter}",
                 lambda width: draw_curves(self, found, reconstructed, width),
@@ -235,7 +244,35 @@ def lowest(scores: Array) -> tuple[int, int] | None:
     return int(kernel), int(lam)
 
 
+def map_rows(study: Study, found: Distances) -> Iterator[Values]:
+    """Yield a row for every grid point of every map; a distance that is missing is empty."""
+    points = [(k, lam) for k in study.experiment.kernels for lam in study.experiment.lam.values]
+    for dataset, (maps, _) in found.items():
+        for one in maps.values():
+            for (kernel, lam), value in zip(points, one.errors.ravel().tolist(), strict=True):
+                distance = value if math.isfinite(value) else None
+                yield (dataset, one.method, kernel.name, kernel.text, lam, distance)
+
+
+def curve_rows(found: Distances) -> Iterator[Values]:
+    """Yield a row for every point of the curves; a method without the parameter has one point."""
+    for dataset, (_, curves) in found.items():
+        for curve in curves:
+            for x, distances in curve.points:
+                shown = (value if math.isfinite(value) else None for value in distances)
+                yield (dataset, curve.method, x, *shown)
+
+
 # Words
+
+
+def sum_up(figure: DistanceMap, found: Distances) -> str:
+    """Return the title: on how many maps both criteria are lowest at the same grid point."""
+    maps = [one for maps, _ in found.values() for one in maps.values() if one.best and one.exact]
+    if not maps:
+        return ""
+    same = sum(one.best == one.exact for one in maps)
+    return f"{same} of {len(maps)} criteria are lowest where {figure.against} is lowest"
 
 
 def describe_maps(figure: DistanceMap, found: Distances) -> str:
@@ -254,22 +291,13 @@ def describe_maps(figure: DistanceMap, found: Distances) -> str:
 
 
 def kernel_names(study: Study) -> tuple[str, tuple[str, ...]]:
-    """Return the parameter in which the kernels differ, and its value for each kernel."""
+    """Return the parameter in which the kernels differ, and the label of its value for each kernel."""
     kernels = study.experiment.kernels
     names = {name for kernel in kernels for name in kernel.parameters}
     if len(names) != 1:
         return "kernel", tuple(kernel.text or kernel.name for kernel in kernels)
-    return names.pop(), tuple(show_number(*k.parameters.values()) for k in kernels)
-
-
-def show_tick(number: str) -> str:
-    """Return a power of two as such, another number with two digits, and words unchanged."""
-    try:
-        value = float(number)
-    except ValueError:
-        return number
-    exponent = math.log2(value)
-    return f"$2^{{{exponent:.0f}}}$" if exponent.is_integer() else f"{value:.2g}"
+    name = names.pop()
+    return name, tuple(label_values([k.parameters[name] for k in kernels]))
 
 
 # Drawing
@@ -281,10 +309,10 @@ def draw_maps(figure: DistanceMap, found: Distances, study: Study, width: float)
 
     tiles = [(dataset, label) for dataset in found for label in figure.of]
     abreast = len(figure.of) if len(figure.of) > 1 else len(tiles)
-    canvas, axes = style.lay_out(len(tiles), width, TILE, 2.1, 0.9, abreast)
+    canvas, axes = style.lay_out(len(tiles), width, TILE, 1.7, 0.5, abreast)
     norm, image = LogNorm(LOW, HIGH), None
     for ax, (dataset, label) in zip(axes, tiles, strict=True):
-        ax.set_title(f"{dataset}\n{mark_label(label, study.reconstructed)}", fontsize=9)
+        ax.set_title(f"{dataset}\n{mark_label(label, study.reconstructed)}")
         if label in found[dataset][0]:
             image = draw_map(ax, found[dataset][0][label], study, norm)
         else:
@@ -307,12 +335,13 @@ def draw_map(ax: Axes, one: DistanceGrid, study: Study, norm: Any) -> Any:
     image = ax.imshow(shown, aspect="auto", origin="lower", cmap="cividis", norm=norm)
     for place, form, size in ((one.exact, "o", 8), (one.best, "x", 6)):
         if place is not None:
-            ax.plot(place[1], place[0], form, ms=size, mfc="none", mec=style.BAD, mew=1.6)
-    lams = [show_number(lam) for lam in study.experiment.lam.values]
+            ax.plot(
+                place[1], place[0], form, ms=size, mfc="none", mec=style.BAD, mew=1.6, clip_on=False
+            )
+    lams = label_values(study.experiment.lam.values)
     for axis, names in ((ax.xaxis, lams), (ax.yaxis, kernel_names(study)[1])):
-        chosen = range(0, len(names), max(1, (len(names) - 1) // TICKS))
-        axis.set_ticks(list(chosen), [show_tick(names[i]) for i in chosen])
-    ax.tick_params(labelsize=7)
+        chosen = spread(len(names), TICKS)
+        axis.set_ticks(chosen, [names[i] for i in chosen])
     return image
 
 
@@ -322,7 +351,7 @@ def draw_curves(
     """Draw the curves over the parameter, one panel per data set."""
     canvas, axes = style.lay_out(len(found), width, PANEL, 2.2, 0.8, sharex=True)
     for (dataset, (_, curves)), ax in zip(found.items(), axes, strict=False):
-        ax.set_title(dataset, fontsize=9.5)
+        ax.set_title(dataset)
         if not curves:
             style.say_no_data(ax)
             continue

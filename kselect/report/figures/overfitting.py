@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import fsum
 from typing import TYPE_CHECKING, Self
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 from kselect.report import style
 from kselect.report.elements import File, Passage
 from kselect.report.figures.base import FigureBase, FigureReader, good_records
+from kselect.report.writers import numbers_file
 from kselect.stats.samples import factor_of, unit_of
 from kselect.stats.study import Study
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 KEYS = ("criteria", "datasets")
 # The most panels in a row, and the width of a panel in inches.
-ACROSS, PANEL = 4, 1.7
+ACROSS, PANEL = 4, 1.6
+# The size of the mean of the first method; each later one is smaller, so that none is hidden.
+LARGEST, SMALLER = 11.0, 1.5
 Numbers = tuple[list[float], list[float]]
 
 
@@ -46,6 +49,18 @@ class Overfitting(FigureBase, kind="overfitting"):
             "The lowest value of the criterion against the test error there: one point per split, and a large one "
             "for the mean. A method to the left of another and above it has a lower criterion but a higher error: "
             "it over-fits its criterion.",
+            sum_up(numbers for _, numbers in found.values()),
+        )
+        yield numbers_file(
+            self.name,
+            ("dataset", "method", "criterion", "test_error"),
+            (
+                (dataset, self.criteria[i], score, error)
+                for dataset, (_, numbers) in found.items()
+                for i, points in numbers.items()
+                for score, error in zip(*points, strict=True)
+            ),
+            digits=6,
         )
 
 
@@ -68,6 +83,24 @@ def scores_and_errors(
     return unit_of(metric), found
 
 
+# Words
+
+
+def sum_up(panels: Iterable[Mapping[int, Numbers]]) -> str:
+    """Return the title: how often the method with the lowest criterion does not have the lowest error."""
+    misled = []
+    for numbers in (n for n in panels if len(n) > 1):
+        means = {i: [fsum(values) / len(values) for values in n] for i, n in numbers.items()}
+        lowest = min(means, key=lambda i: means[i][0])
+        misled.append(means[lowest][1] > min(error for _, error in means.values()))
+    if not misled:
+        return ""
+    return (
+        f"On {sum(misled)} of {len(misled)} data sets, the method with the lowest mean criterion does not have the "
+        "lowest mean error"
+    )
+
+
 # Drawing
 
 
@@ -77,17 +110,21 @@ def draw_overfitting(
     """Draw one panel per data set."""
     count = max(1, len(found))
     canvas, axes = style.lay_out(count, width, PANEL, 2.2, 0.7, most=ACROSS)
+    units = {unit for unit, _ in found.values()}
     if not found:
         style.say_no_data(axes[0])
     for (dataset, (unit, numbers)), ax in zip(found.items(), axes, strict=False):
-        ax.set_title(f"{dataset} ({unit})", fontsize=9.5)
+        ax.set_title(dataset if len(units) == 1 else f"{dataset} ({unit})")
         draw_points(ax, numbers)
         style.tidy_up(ax)
+        ax.locator_params(axis="x", nbins=3)
+        ax.xaxis.set_major_formatter("{x:g}")
     looks = [
         {**style.look(i), "linestyle": "", "markersize": 5} for i, _ in enumerate(figure.criteria)
     ]
-    names = ("criterion at its best", "test error")
-    style.label_canvas(canvas, *names, looks, figure.criteria, int(width / 1.7))
+    unit = f" ({next(iter(units))})" if len(units) == 1 else ""
+    names = ("criterion at its best", f"test error{unit}")
+    style.label_canvas(canvas, *names, looks, figure.criteria, int(width / 1.3))
     return canvas
 
 
@@ -102,8 +139,8 @@ def draw_points(ax: Axes, numbers: Mapping[int, Numbers]) -> None:
             *([fsum(scores) / len(scores)], [fsum(errors) / len(errors)]),
             **style.look(i),
             linestyle="",
-            markersize=8,
+            markersize=max(LARGEST - SMALLER * i, 4.0),
             markeredgecolor=style.INK,
-            markeredgewidth=1,
+            markeredgewidth=0.8,
             zorder=3,
         )

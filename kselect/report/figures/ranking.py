@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Self
 
 import numpy as np
@@ -20,9 +20,9 @@ from kselect.report.figures.literature import (
     printed_column,
     read_columns,
 )
-from kselect.report.figures.rank_diagram import draw_posteriors, draw_ranks
+from kselect.report.figures.rank_diagram import draw_posteriors, show_ranks, sum_up_posteriors
 from kselect.report.words import describe_fewer, label_of, show_p
-from kselect.report.writers import table_files
+from kselect.report.writers import numbers_file, table_files
 from kselect.stats.ranks import (
     LEVELS,
     ROPE,
@@ -50,6 +50,8 @@ PAIRS = (
     *(Column(name, format=show_p) for name in ("Holm p", "Wilcoxon p")),
     *(Column(name, format=".2f") for name in ("first better", "same", "second better")),
 )
+
+POSTERIOR = ("first", "second", "first_better", "same", "second_better")
 
 
 @dataclass(frozen=True)
@@ -105,20 +107,18 @@ class Ranking(FigureBase, kind="ranking"):
         elements: list[Element] = [Heading(self.name), table]
         elements += [Details("Every pair", (pairs,)) for pairs in more]
         yield Passage("rankings", tuple(elements))
-        yield from style.show_figure(
+        below = "; below, those of the published numbers'" if found.published.datasets else ""
+        yield from show_ranks(
             self.name,
-            lambda width: draw_ranks(
-                names,
-                {"ours": found.ranks, f"published in {study.experiment.paper}": found.published},
-                width,
-            ),
-            f"Mean ranks of {', '.join(found.labels)} with the critical difference",
+            names,
+            {"ours": found.ranks, f"published in {study.experiment.paper}": found.published},
             f"Critical-difference diagram of {', '.join(names)}: mean ranks over {len(found.ranks.datasets)} data "
-            f"sets{'; below, those of the published numbers' if found.published.datasets else ''}. A bar joins "
-            "methods that Nemenyi's test at 10 % does not distinguish.",
-            chapter="rankings",
+            f"sets{below}. A bar joins methods that Nemenyi's test at 10 % does not distinguish.",
+            numbers=f"{self.name}-ranks",
         )
         if found.posteriors:
+            rows = (astuple(pair) for pair in found.posteriors)
+            yield numbers_file(f"{self.name}-pairs", POSTERIOR, rows)
             yield from style.show_figure(
                 f"{self.name}-pairs",
                 lambda width: draw_posteriors(found.posteriors, width, found.mark),
@@ -128,6 +128,7 @@ class Ranking(FigureBase, kind="ranking"):
                 f"by more than {ROPE:g} percentage point, that both methods are the same up to that difference, "
                 "and that the right method's errors are lower. It can find two methods to be the same; a "
                 "significance test cannot.",
+                sum_up_posteriors(found.posteriors),
                 chapter="rankings",
             )
 

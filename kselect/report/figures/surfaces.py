@@ -25,6 +25,8 @@ from kselect.numerics.linalg import Array
 from kselect.report import style
 from kselect.report.elements import File, Passage
 from kselect.report.figures.base import FigureBase, FigureReader, good_records
+from kselect.report.ticks import label_values, spread
+from kselect.report.writers import numbers_file
 from kselect.run.trial import load, prepare
 from kselect.stats.study import Study
 
@@ -36,7 +38,7 @@ KEYS = ("at", "dataset", "split", "lam", "mu")
 # The decision values are computed on a grid of this many points per side, this share wider than the data.
 STEPS, MARGIN = 121, 0.06
 LEVELS = 16
-PANEL = 3.0  # inches
+PANEL = 2.2  # inches
 COLOURS = 256  # of the colour map
 
 
@@ -109,6 +111,15 @@ class Surfaces(FigureBase, kind="surfaces"):
             "rows (features as scaled); middle and right: the mean squared held-out error that the search "
             "minimises, and the test error, over the two hyper-parameters; the ring marks the end of the search. "
             "lam is the one of the sum over rows, n times that of other experiments.",
+        )
+        points = product(range(len(self.lams)), range(len(self.mus)))
+        yield numbers_file(
+            self.name,
+            ("lam", "mu", "held_out_squared_error", "test_error"),
+            (
+                (self.lams[i], self.mus[j], float(held_out[i, j]), float(test[i, j]))
+                for i, j in points
+            ),
         )
 
 
@@ -201,7 +212,7 @@ def find_levels(values: Array) -> list[float]:
 
 def draw_decision(ax: Axes, decision: DecisionSurface | None) -> None:
     """Draw the decision value as shades, its zero line, and the rows."""
-    ax.set_title("decision surface", fontsize=9.5)
+    ax.set_title("decision surface")
     if decision is None:
         style.say_no_data(ax)
         return
@@ -224,7 +235,7 @@ def draw_surface(
     """Draw an error over lam and mu, with a ring where the search ended."""
     from matplotlib.colors import BoundaryNorm
 
-    ax.set_title(title, fontsize=9.5)
+    ax.set_title(title)
     levels = find_levels(values)
     if not levels:
         style.say_no_data(ax)
@@ -235,7 +246,11 @@ def draw_surface(
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel("mu")
-    ax.set_ylabel("lam")
+    ax.set_ylabel(style.SYMBOLS["lam"])
+    for axis, grid in ((ax.xaxis, figure.mus), (ax.yaxis, figure.lams)):
+        shown, names = spread(len(grid), 4), label_values(grid)
+        axis.set_ticks([grid[i] for i in shown], [names[i] for i in shown])
+        axis.set_ticks([], minor=True)
     if best:
         ring: Any = {
             "markerfacecolor": "none",

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kselect.core.experiment import FigureContext
 from kselect.core.method import Method, Setting
+from kselect.core.table import Values
 from kselect.criteria import CRITERIA
+from kselect.grids import show_power
 from kselect.report import style
 from kselect.report.elements import File, Passage
 from kselect.report.figures.base import FigureBase, FigureReader
 from kselect.report.words import mark_label, title_setting
+from kselect.report.writers import numbers_file
 from kselect.stats.samples import SplitErrors, match, sample, select, t_test, table_records
 from kselect.stats.study import Study
 
@@ -22,11 +25,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-PANEL = 1.7  # inches
+PANEL = 1.6  # inches
 # The factors that move two curves sideways, so that curves that coincide stay visible.
 DODGE = (2.0**-0.18, 2.0**0.18)
 UNITS = {"%": "percentage points", "MSE": "mean squared error"}
 AXES = {"%": "test error (%)", "MSE": "mean squared error"}
+COLUMNS = ("dataset", "method", "mean", "sd", "difference", "half_width", "significant")
 REACH, HEADROOM = 2.0, 4.0  # where axes end, in standard deviations of the reference
 GAPS_CAPTION = (
     "Test error of {pairs} over {parameter} at {lam}, mean of the differences per split. Above the line at 0, the "
@@ -94,7 +98,7 @@ class Sweep(FigureBase, kind="sweep"):
                 dict.fromkeys(float(v) for v in own if isinstance(v, int | float) and v > 0)
             )
             pairs = " and ".join(f"{found.methods[i]} minus {r}" for r, i in found.references)
-            values = " and ".join(f"{v:g}" for v in marks)
+            values = " and ".join(map(show_power, marks))
             dotted = f"Dotted: {self.parameter} = {values}, as in the table. " if marks else ""
             words = {"pairs": pairs, "parameter": self.parameter, "lam": lam, "dotted": dotted}
             yield from style.show_figure(
@@ -102,13 +106,17 @@ class Sweep(FigureBase, kind="sweep"):
                 lambda width: draw_gaps(found, marks, reconstructed, width),
                 f"Difference of test errors to k-CV over {self.parameter}, one panel per data set",
                 GAPS_CAPTION.format(**words),
+                sum_up_gaps(found),
             )
+        yield numbers_file(self.name, (*COLUMNS[:2], self.parameter, *COLUMNS[2:]), found.rows)
         yield from style.show_figure(
             f"{self.name}-errors" if found.references else self.name,
             lambda width: draw_errors(found, reconstructed, width),
             f"Test error over {self.parameter}, one panel per data set",
             f"Test error over {self.parameter} at {lam}: mean and standard deviation (band) over "
             f"splits of {', '.join(found.methods)}{ends if dashed else '.'}",
+            sum_up_errors(found),
+            numbers=self.name,
             folded=f"The test errors themselves over {self.parameter}" if found.references else "",
         )
 
@@ -147,6 +155,13 @@ class SweepNumbers:
     curves: pd.DataFrame
     levels: pd.DataFrame
     unit: str
+
+    @property
+    def rows(self) -> Iterator[Values]:
+        """Yield the points of all curves, and the references, which have no value of the parameter."""
+        yield from map(tuple, self.curves.to_numpy(object).tolist())
+        for dataset, method, mean, sd in self.levels.to_numpy(object).tolist():
+            yield (dataset, method, None, mean, sd, None, None, None)
 
 
 def trace(study: Study, sweep: Sweep) -> SweepNumbers:
@@ -213,6 +228,35 @@ def make_points(
         yield x, mine.mean, mine.sd, gap, half, clear
 
 
+# Words
+
+
+def sum_up_gaps(found: SweepNumbers) -> str:
+    """Return the title: on how many data sets a value is better than k-CV, and the largest one is worse."""
+    known = found.curves[found.curves["gap"].notna()]
+    if known.empty:
+        return ""
+    clear = known["clear"].astype(bool)
+    last = known.groupby(["dataset", "method"])["x"].transform("max") == known["x"]
+    better = known[clear & (known["gap"] < 0)]["dataset"].nunique()
+    worse = known[clear & (known["gap"] > 0) & last]["dataset"].nunique()
+    return (
+        f"{' and '.join(known['method'].unique())}: significantly better than k-CV at some {found.parameter} on "
+        f"{better} of {known['dataset'].nunique()} data sets, significantly worse at the largest on {worse}"
+    )
+
+
+def sum_up_errors(found: SweepNumbers) -> str:
+    """Return the title: the values of the parameter at which the mean errors are lowest."""
+    if found.curves.empty:
+        return ""
+    ordered = found.curves.sort_values(["mean", "x"], kind="stable")
+    best = ordered.groupby(["dataset", "method"])["x"].first()
+    low, high = (show_power(float(x)) for x in (best.min(), best.max()))
+    where = low if low == high else f"{low} to {high}, depending on the data set"
+    return f"The mean test error is lowest at {found.parameter} = {where}"
+
+
 # Drawing
 
 
@@ -237,7 +281,7 @@ def draw_gaps(
         ax.set_ylim(-1.12 * limit, 1.12 * limit)
         furthest = float(rows["gap"].iloc[int(rows["gap"].abs().argmax())])
         if abs(furthest) > limit:
-            say_furthest(ax, f"up to {furthest:+.3g}", above=furthest > 0)
+            say_furthest(ax, f"to {furthest:+.3g}", width)
     reference_of = {found.methods[i]: label for label, i in found.references}
     unit = UNITS.get(found.unit, found.unit or "in each data set's own unit")
     up = f"better  \N{LEFTWARDS ARROW}  test error minus k-CV's ({unit})  \N{RIGHTWARDS ARROW}  worse"
@@ -296,7 +340,7 @@ def draw_errors(found: SweepNumbers, names: Mapping[str, str], width: float) -> 
         top, highest = max(levels["mean"], default=0.0) + HEADROOM * sd, float(rows["mean"].max())
         if sd and highest > top:
             ax.set_ylim(top=top)
-            say_furthest(ax, f"up to {highest:.3g}", above=True)
+            say_furthest(ax, f"to {highest:.3g}", width)
     unit = AXES.get(found.unit, found.unit or "test error (% or mean squared error)")
     labels = [mark_label(m, names) for m in (*found.methods, *(r for r, _ in found.references))]
     lines = [style.look(i) for i, _ in enumerate(found.methods)]
@@ -318,7 +362,7 @@ def make_panels(
     canvas, axes = style.lay_out(count, width, PANEL, 1.7, 0.85, most=4, sharex=True)
     panels = []
     for dataset, ax in zip(found.units, axes, strict=False):
-        ax.set_title(dataset, fontsize=9.5)
+        ax.set_title(dataset)
         rows = curves[curves["dataset"] == dataset]
         if rows.empty:
             style.say_no_data(ax)
@@ -337,13 +381,7 @@ def make_panels(
     return canvas, panels
 
 
-def say_furthest(ax: Axes, text: str, above: bool) -> None:
-    """Write how far the curves go beyond the end of the axis."""
-    ax.text(
-        *(0.03, 0.95 if above else 0.05, text),
-        transform=ax.transAxes,
-        ha="left",
-        va="top" if above else "bottom",
-        fontsize=7.5,
-        color=style.SOFT,
-    )
+def say_furthest(ax: Axes, text: str, width: float) -> None:
+    """Write how far the curves go beyond the end of the axis: in the title, where no curve is."""
+    gap = " " if width >= style.WIDE else "\n"
+    ax.set_title(f"{ax.get_title()}{gap}({text})")

@@ -17,6 +17,7 @@ from kselect.learners import LEARNERS
 from kselect.report import style
 from kselect.report.elements import File, Passage
 from kselect.report.figures.base import FigureBase, FigureReader
+from kselect.report.ticks import scale_axis
 from kselect.report.words import title_setting
 from kselect.report.writers import write_csv
 from kselect.stats.samples import select
@@ -24,8 +25,6 @@ from kselect.stats.study import Study
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
     from matplotlib.figure import Figure as Canvas
 
 KEYS = ("criterion", "tau", "lam", "shares", "datasets", "uniform", "uniform-tau")
@@ -36,12 +35,7 @@ UNBIASED = "uniform-stability without bias"
 # The slope of this loss is at most 1, as the theorem of Bousquet and Elisseeff requires.
 LOSS = "hinge"
 # Inches of a panel.
-PANEL, HEIGHT = 2.3, 2.1
-# Multipliers of powers of ten for ticks; an axis takes the first of these steps that gives it enough labels.
-STEPS: tuple[tuple[int, ...], ...] = ((1,), (1, 3), (1, 2, 5))
-FEWEST, MOST = 3, 6
-# The free share of an axis beyond the outermost points, in logarithms.
-ROOM = 0.06
+PANEL, HEIGHT = 1.6, 1.7
 GROWTH = (
     Column("data set", align="left"),
     *(Column(name) for name in ("n", "narrowest", "middle", "widest")),
@@ -146,6 +140,7 @@ class Theory(FigureBase, kind="theory"):
             lambda width: draw_theory(found, width),
             "Variance of cross-validation against kernel stability, one panel per data set",
             describe(self, found, lam),
+            sum_up(self, found),
         )
         rows = tuple(row for one in found for row in one.rows(self.shares))
         yield File(f"tables/{self.name}.csv", write_csv(Table(self.name, NUMBERS, (Group(rows),))))
@@ -269,6 +264,17 @@ def spearman(xs: Sequence[float], ys: Sequence[float]) -> float:
 # Words
 
 
+def sum_up(figure: Theory, found: Iterable[DataSetStability]) -> str:
+    """Return the title: on how many data sets the variance rises with beta."""
+    known = [one.correlation for one in found if not math.isnan(one.correlation)]
+    if not known:
+        return ""
+    return (
+        f"The variance of {figure.criterion} over splits rises with beta on {sum(rho > 0 for rho in known)} of "
+        f"{len(known)} data sets (Spearman's rho > 0)"
+    )
+
+
 def describe(figure: Theory, found: Iterable[DataSetStability], lam: str) -> str:
     """Return the caption, with what the theory predicts and how many data sets agree."""
     known = [one.correlation for one in found if not math.isnan(one.correlation)]
@@ -331,8 +337,8 @@ def draw_theory(found: Sequence[DataSetStability], width: float) -> Canvas:
     canvas, axes = style.lay_out(len(found), width, PANEL, HEIGHT, 0.5)
     shade = style.SERIES[0]
     for one, ax in zip(found, axes, strict=True):
-        rho = "" if math.isnan(one.correlation) else f"  rho = {one.correlation:.2f}"
-        ax.set_title(one.dataset + rho, fontsize=9)
+        rho = "" if math.isnan(one.correlation) else f"\nrho = {one.correlation:.2f}"
+        ax.set_title(one.dataset + rho)
         points = [(w.betas[-1], w.variance) for w in one.widths if w.variance > 0]
         if not points:
             style.say_no_data(ax)
@@ -347,39 +353,3 @@ def draw_theory(found: Sequence[DataSetStability], width: float) -> Canvas:
         style.tidy_up(ax)
     style.label_canvas(canvas, "beta", "variance over splits")
     return canvas
-
-
-def scale_axis(ax: Axes, axis: Axis, values: Sequence[float]) -> None:
-    """Make an axis logarithmic, with at least three labels wherever the numbers lie."""
-    low, high = math.log10(min(values)), math.log10(max(values))
-    room = max(ROOM * (high - low), 0.02)
-    ends = (10 ** (low - room), 10 ** (high + room))
-    horizontal = axis is ax.xaxis
-    (ax.set_xscale if horizontal else ax.set_yscale)("log")
-    (ax.set_xlim if horizontal else ax.set_ylim)(*ends)
-    ticks = find_ticks(*ends)
-    axis.set_ticks(ticks, [show_tick(t) for t in ticks])
-    axis.set_ticks([], minor=True)
-
-
-def find_ticks(low: float, high: float) -> list[float]:
-    """Return three to six numbers of one digit, every few decades; on a short axis, evenly spaced numbers."""
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for step in STEPS:
-        found = [m * 10.0**d for d in decades for m in step if low <= m * 10.0**d <= high]
-        if len(found) >= FEWEST:
-            return found[:: math.ceil(len(found) / MOST)]
-    unit = 10.0 ** math.floor(math.log10((high - low) / FEWEST))
-    for width in (10 * unit, 5 * unit, 2 * unit, unit):
-        found = [i * width for i in range(math.ceil(low / width), math.floor(high / width) + 1)]
-        if len(found) >= FEWEST:
-            break
-    return found
-
-
-def show_tick(value: float) -> str:
-    """Return ``2``, ``50``, and a small or large number as ``2e-4``."""
-    if 0.01 <= value < 1e4:
-        return f"{value:.6g}"
-    power = math.floor(math.log10(value) + 1e-9)
-    return f"{value / 10.0**power:.6g}e{power}"

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from kselect.core.table import Values
 from kselect.kernels.base import read_parameters
 from kselect.numerics.linalg import Array
 from kselect.report import style
 from kselect.report.elements import File, Passage
 from kselect.report.figures.base import FigureBase, FigureReader, good_records
+from kselect.report.writers import numbers_file
 from kselect.stats.study import Study
 
 if TYPE_CHECKING:
@@ -26,8 +28,10 @@ if TYPE_CHECKING:
 
 # Parameters below this share of the largest median are drawn at the bottom of the axis, where zero is.
 BOTTOM = 1e-4
-PANEL = 3.0  # inches
+PANEL = 2.2  # inches
 MOST_TICKS = 12
+PERCENTILES = (5, 25, 50, 75, 95)
+COLUMNS = ("dataset", "method", "parameter", *(f"percentile_{p}" for p in PERCENTILES), "splits")
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,9 @@ class WidthsFigure(FigureBase, kind="widths"):
             "quartiles and median, whiskers to the 5th and 95th percentile. Parameters near zero are drawn at the "
             "bottom of the axis.",
         )
+        yield numbers_file(
+            self.name, COLUMNS, (row for some in rows for one in some for row in one.rows())
+        )
 
 
 # Numbers
@@ -72,6 +79,12 @@ class LearnedWidths:
     dataset: str
     method: str
     values: Array
+
+    def rows(self) -> Iterator[Values]:
+        """Yield the quartiles and the outer percentiles of each parameter over splits."""
+        for i, column in enumerate(self.values.T, start=1):
+            shown = np.percentile(column, PERCENTILES).tolist()
+            yield (self.dataset, self.method, i, *shown, len(column))
 
     @property
     def variation(self) -> float:
@@ -163,7 +176,7 @@ def draw_single_widths(rows: Sequence[Sequence[LearnedWidths]], width: float) ->
     methods = [[one for one in column if one.values.size] for column in zip(*rows, strict=True)]
     canvas, axes = style.lay_out(len(methods), width, PANEL, 3.2, sharey=True)
     for j, (ax, column) in enumerate(zip(axes, methods, strict=True)):
-        ax.set_title(rows[0][j].method, fontsize=9)
+        ax.set_title(rows[0][j].method)
         if not column:
             style.say_no_data(ax)
             ax.set_xticks([])
@@ -197,7 +210,7 @@ def boxes(shade: str) -> dict[str, Any]:
 
 def draw_boxes(ax: Axes, one: LearnedWidths, shade: str, bottom: float, top: float) -> None:
     """Draw the boxes of one method on one data set."""
-    ax.set_title(f"{one.dataset}, {one.method} ({len(one.values)} splits)", fontsize=9)
+    ax.set_title(f"{one.dataset}, {one.method} ({len(one.values)} splits)")
     if not one.values.size:
         style.say_no_data(ax)
         ax.set_xticks([])

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kselect.core.table import Column, Group, Table, Values, percent
+from kselect.grids import show_powers_in
 from kselect.report.elements import (
     CLAIMS_FILE,
     Details,
@@ -146,7 +147,9 @@ def show_exclusions(study: Study) -> Iterator[Passage]:
         (reason, *(totals[m][reason] for m in methods)) for reason, _ in frequent
     )
     counts = tuple(Column(m, format=",") for m in methods)
-    lines = tuple(f"{e.dataset}, {e.method}: {e.reasons}" for e in found if e.reasons)
+    lines = tuple(
+        f"{e.dataset}, {e.method}: {show_powers_in(e.reasons)}" for e in found if e.reasons
+    )
     notes = [Details("The reasons on the first split of each", (Notes(lines),))] if lines else []
     text = (
         "Candidates that a criterion could not choose (no fit, a guard, an overflow): the mean over splits, of "
@@ -175,7 +178,11 @@ def show_estimators(study: Study) -> Iterator[Passage]:
         for e in found
         if (more := len(e.told) - MOST_WARNINGS) > 0
     ]
-    told += [f"{e.label} cannot be fitted at some points: {e.reasons}." for e in found if e.reasons]
+    told += [
+        f"{e.label} cannot be fitted at some points: {show_powers_in(e.reasons)}."
+        for e in found
+        if e.reasons
+    ]
     notes = (*(f"{label} is left out: {why}." for label, why in skipped), *told)
     table: tuple[Element, ...] = (Table("", ESTIMATORS, (Group(rows),)),) if rows else ()
     if rows or notes:

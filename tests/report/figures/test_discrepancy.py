@@ -148,5 +148,6 @@ def test_mean_squares_have_linear_axes_from_zero() -> None:
     assert heart.get_yscale() == "linear"
     (line,) = mpg.get_lines()
     assert list(line.get_ydata()) == [1.0, 0.25]
+    assert mpg.get_title() == "mpg"
     empty = draw_mean_squares(FIGURE, follow(study(make_experiment(), []), FIGURE), {}, WIDE)
     assert "no data" in [t.get_text() for t in empty.axes[0].texts]

@@ -64,8 +64,9 @@ def test_files_of_every_figure() -> None:
         *(
             f"figures/{name}{end}"
             for name in ("table4", "table4-pairs")
-            for end in (".png", ".pdf", ".svg", "-narrow.svg")
+            for end in (".png", ".pdf", ".svg", "-narrow.pdf", "-narrow.svg")
         ),
+        *("tables/table4-ranks.csv", "tables/table4-pairs.csv"),
     }
     assert "MKL-separate (lit.)" in str(files["tables/table4.md"])
     assert "second better" in str(files["tables/table4.md"])

@@ -129,7 +129,7 @@ def test_a_distant_difference_does_not_widen_the_axis() -> None:
     (ax,) = canvas.axes
     low, high = ax.get_ylim()
     assert -low == high == pytest.approx(4.48)
-    assert "up to +30" in texts(canvas)
+    assert "heart (to +30)" in texts(canvas)
     full = {
         float(line.get_ydata()[0]): line.get_markerfacecolor() == line.get_color()
         for line in ax.lines

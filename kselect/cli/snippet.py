@@ -1,4 +1,4 @@
-"""The Python that repeats a selection of the command line, as the output of ``select`` prints it."""
+"""Python that repeats a selection: it reads the file, fits the choice and prints the same score."""
 
 from __future__ import annotations
 
@@ -69,9 +69,8 @@ def column_arguments(found: Selection, data: OwnData) -> list[str]:
 
 def candidate_arguments(found: Selection, flags: Mapping[str, Any]) -> list[str]:
     """Return the arguments of the best candidate, or of the whole search if an average has to be formed again."""
-    if (
-        len(found.members) == 1 or found.unseen
-    ):  # without the time limit, another search would differ
+    repeated = len(found.members) > 1 or found.request.metric != "none"
+    if not repeated or found.unseen:  # without the time limit, another search would differ
         kernel = f"kernel={(found.request.method.kernel or found.kernel.name)!r}"
         if found.kernel.learned:
             return [kernel]
@@ -80,6 +79,7 @@ def candidate_arguments(found: Selection, flags: Mapping[str, Any]) -> list[str]
     grids = {name: repr(grid) for name, grid in grids_of(flags).items() if grid is not None}
     lines = [f"kernel={flags['kernel']!r}", *grid_arguments(grids)]
     lines += [f"lam={flags['lam']!r}"] if flags["lam"] != AUTO else []
+    lines += [f"metric={flags['metric']!r}"] if flags["metric"] != "none" else []
     size = str(flags["ensemble"])
     return lines if size == ENSEMBLE else [*lines, f"ensemble={size}"]
 

@@ -28,7 +28,7 @@ LAM_AXIS = "lam"
 DIGITS = 12
 # What shares a grid, the parameter, and whether it grows downwards.
 Direction = tuple[object, str, bool]
-Rescore = Callable[[Request], Selection]
+Continued = Callable[[Request], Selection]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Beyond:
         return f"{whose} {'down' if self.low else 'up'} to {show_number(self.value)}"
 
 
-def extended(found: Selection, run: Rescore, limit: Limit) -> Selection:
+def extended(found: Selection, run: Continued, limit: Limit) -> Selection:
     """Return the selection on grids that grow while the choice lies on their boundary and there is time."""
     taken: Counter[Direction] = Counter()
     reached: dict[Direction, str] = {}
@@ -83,7 +83,7 @@ def beyond(found: Selection) -> Iterator[Beyond]:
             yield Beyond(at, parameter, low, float(f"{following:.{DIGITS}g}"))
 
 
-def grow(found: Selection, step: Beyond, run: Rescore) -> Selection | None:
+def grow(found: Selection, step: Beyond, run: Continued) -> Selection | None:
     """Return the selection with one more value of a parameter; None if no candidate there has a score."""
     request = found.request
     try:

@@ -22,8 +22,8 @@ from kselect.kernels.weighted import WEIGHTED, Weighted
 from kselect.learners.blocks import RowBlocks
 from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array, Index
+from kselect.selection.candidates.relevances import relevances, scale_of
 from kselect.selection.defaults import AUTO
-from kselect.selection.relevances import relevances, scale_of
 from kselect.selection.request import (
     GridSpec,
     as_plain,
@@ -103,8 +103,8 @@ def family_names(kernel: str | Sequence[str], given: Mapping[str, object]) -> tu
 
     With ``auto``, a grid that is given for a parameter chooses the kernels that have it.
     """
-    if isinstance(kernel, str) and is_sum(kernel.strip()):
-        return (kernel.strip(),)
+    if isinstance(kernel, str) and is_sum(kernel):
+        return (kernel,)
     parts = kernel.split(",") if isinstance(kernel, str) else list(kernel)
     names = tuple(dict.fromkeys(ALIASES.get(p, p) for p in (str(part).strip() for part in parts)))
     if names == (AUTO,):
@@ -132,9 +132,7 @@ def make_candidates(
 ) -> Candidates:
     """Return the kernels of all families; a parameter's grid is that of every family which has the parameter."""
     given = {k: g for k, grid in grids.items() if (g := as_plain(grid)) is not None and g != AUTO}
-    if len(names) == 1 and is_sum(names[0]):
-        return Candidates(make_kernels(names[0], grids, rows.X), frozenset())
-    if len(names) == 1 and names[0] in KERNELS:
+    if len(names) == 1 and (names[0] in KERNELS or is_sum(names[0])):
         kernels = make_kernels(names[0], grids, rows.X)
         return Candidates(kernels, growing(kernels, given))
     relevant = rows.relevances() if any(n == AUTO or n.startswith(PREFIX) for n in names) else ()
@@ -144,7 +142,7 @@ def make_candidates(
         for name in names:
             found += default_kernels(points, relevant) if name == AUTO else []
             found += family(name, given, points, relevant) if name != AUTO else []
-    known = [POWER, *(p for kernel in found for p in kernel.parameters)]
+    known = sorted({POWER, *(p for kernel in found for p in kernel.parameters)})
     for unknown in given.keys() - set(known):
         hint = nearest(unknown, known)
         raise ConfigError(f"none of these kernels has a parameter {unknown!r}{hint}")
