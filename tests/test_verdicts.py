@@ -41,7 +41,7 @@ def test_the_verdict_in_the_readme(paper: str) -> None:
     assert block == verdicts.main_block(block), "run python tests/verdicts.py"
 
 
-@pytest.mark.parametrize("name", ["", *(f"results/{paper}" for paper in verdicts.MAIN)])
+@pytest.mark.parametrize("name", ["", *(f"results/{paper}" for paper in (*verdicts.MAIN, "mkl"))])
 def test_the_tables_that_a_readme_copies(name: str) -> None:
     readme = read(verdicts.ROOT / name / "README.md")
     assert readme.count("<!-- table:") == readme.count("<!-- end of table -->")

@@ -145,13 +145,12 @@ def with_tables(text: str, root: Path = ROOT) -> str:
 
 
 def rewrite(root: Path = ROOT) -> None:
-    """Rewrite the blocks of every README."""
-    for paper in MAIN:
-        file, readme = claims_file(paper, root), root / "results" / paper / "README.md"
-        if not readme.is_file():
-            continue
+    """Rewrite the blocks of every README; one of no paper has tables only."""
+    for readme in sorted((root / "results").glob("*/README.md")):
+        paper = readme.parent.name
+        file = claims_file(paper, root)
         text = with_tables(readme.read_text(encoding="utf-8"), root)
-        if file.is_file():
+        if paper in MAIN and file.is_file():
             text = with_block(text, paper_block(read_claims(file)))
         readme.write_text(text, encoding="utf-8")
     readme = root / "README.md"

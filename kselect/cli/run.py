@@ -51,11 +51,11 @@ from kselect.store.environment import cpu_flags, describe_environment, faster_bl
 from kselect.store.gather import (
     check_foreign,
     check_leftover,
-    read_manifest,
     read_rows,
     write_gathered,
 )
 from kselect.store.jobs import Store
+from kselect.store.manifest import read_manifest
 
 RESULTS = Path("results")
 KEPT = "config.resolved.yaml"

@@ -143,6 +143,7 @@ def facts(study: Study) -> list[tuple[str, str]]:
             f"Python {machine.python}",
             machine.cpu or "an unknown processor",
             f"{machine.jobs} jobs",
+            machine.when,
         )
-        found.append(("Computed with", "; ".join(words)))
+        found.append(("Computed with", "; ".join(filter(None, words))))
     return [*found, ("Jobs", f"{made.jobs}, with {made.failed} failed records")]

@@ -165,7 +165,7 @@ def outer_decisions(
 ) -> Array:
     """Return (methods, q, tested) decision values: each outer test row's by the choices made without its fold.
 
-    The weights of classes, groups and times within a training part are those of its own rows.
+    A training part has class weights, groups and times of its own rows only.
     """
     targets, rules = data.target.values, rules or RowRules()
     tested = sum(len(at) for at in outer.members)

@@ -343,7 +343,7 @@ def check(request: Request, X: Array | RowBlocks, folds: Folds | Splits | None) 
     if isinstance(folds, Splits) and not folds.rounds and not criterion.refits:
         raise ConfigError(f"{request.method.label} needs folds that partition the rows")
     if isinstance(folds, Splits) and not folds.rounds and columns:
-        raise ConfigError("splits that are no partition of the rows do not work on Nystrom columns")
+        raise ConfigError("splits that do not partition the rows do not work on Nystrom columns")
     if request.method.search and (request.weights is not None or isinstance(folds, Splits)):
         what = "weights" if request.weights is not None else "repeated or partial folds"
         raise ConfigError(f"a kernel whose parameters are learned takes no {what}")

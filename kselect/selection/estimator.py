@@ -227,12 +227,6 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     def _request(self, X: Array, targets: Array) -> Request:
         """Check the parameters and return them as a request."""
         check_names(self)
-        if self.ridge not in ("fixed", "per-fold"):
-            raise ConfigError(f"ridge: {self.ridge!r}; valid: fixed, per-fold")
-        if self.nystrom is not None and self.kernel == PRECOMPUTED:
-            raise ConfigError(
-                "nystrom computes kernel columns from the rows: it cannot be used with kernel='precomputed'"
-            )
         check_columns(self.columns)
         if self.metric not in METRICS:
             raise ConfigError(f"metric: {self.metric!r}; valid: {', '.join(METRICS)}")
@@ -278,8 +272,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         self.support_ = X if found.support is None else found.support
         self.best_index_ = found.position[0] * found.scores.shape[1] + found.position[1]
         self.best_params_ = parameters_of(found, self.gamma is not None)[self.best_index_]
-        scores = as_scored(found.scores, self.scoring, targets, weights)
-        self.best_score_ = float(scores[found.position])
+        scored = as_scored(found.scores, self.scoring, targets, weights)
+        self.best_score_ = float(scored[found.position])
         if isinstance(found.kernel, FeatureWidths):
             self.feature_relevances_ = found.kernel.relevances()
         elif found.request.relevances:
@@ -298,10 +292,9 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
     @property
     def cv_results_(self) -> dict[str, Any]:
         """The candidates and their scores, as in scikit-learn's searches."""
-        held = self._held_out
-        weights = held.selection.request.weights
-        scores = as_scored(self.criterion_path_, self.scoring, held.targets, weights)
-        return cv_results(self._held_out.selection, scores.ravel(), self.gamma is not None)
+        found, targets = self._held_out.selection, self._held_out.targets
+        scores = as_scored(self.criterion_path_, self.scoring, targets, found.request.weights)
+        return cv_results(found, scores.ravel(), self.gamma is not None)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn to split a precomputed kernel matrix along both axes."""

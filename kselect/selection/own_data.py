@@ -68,12 +68,12 @@ class OwnData:
 
     @property
     def weights(self) -> Array | None:
-        """The weight of each row, if a column says so."""
+        """The weight of each row, if a column holds it."""
         return self.frame.roles.weights
 
     @property
     def groups(self) -> Index | None:
-        """The number of each row's group, if a column says so."""
+        """The number of each row's group, if a column holds it."""
         groups = self.frame.roles.groups
         return None if groups is None else np.unique(groups.astype(str), return_inverse=True)[1]
 

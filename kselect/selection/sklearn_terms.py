@@ -105,6 +105,11 @@ def check_names(estimator: Any) -> None:
     for name in ("params", "grids"):
         if not isinstance(value := getattr(estimator, name), Mapping | None):
             raise ConfigError(f"{name} must be a dict, not {quoted(value)}")
+    if estimator.ridge not in ("fixed", "per-fold"):
+        raise ConfigError(f"ridge: {estimator.ridge!r}; valid: fixed, per-fold")
+    if estimator.nystrom is not None and estimator.kernel == PRECOMPUTED:
+        what = "nystrom computes kernel columns from the rows"
+        raise ConfigError(f"{what}: it cannot be used with kernel='precomputed'")
 
 
 # --- scores -----------------------------------------------------------------------------------------

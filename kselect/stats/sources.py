@@ -71,7 +71,10 @@ def read_seconds(path: Path) -> dict[tuple[str, str], float]:
 
 @dataclass(frozen=True)
 class Machine:
-    """An environment in which jobs were computed; ``commit`` is empty if it is not known."""
+    """An environment in which jobs were computed; ``commit`` is empty if it is not known.
+
+    ``days`` are the first and the last day of these jobs (2026-01-31), empty if they are not known.
+    """
 
     name: str
     jobs: int
@@ -80,6 +83,12 @@ class Machine:
     cpu: str
     commit: str
     changed: bool
+    days: tuple[str, ...] = ()
+
+    @property
+    def when(self) -> str:
+        """``2026-01-30 to 2026-01-31``, one day alone, or nothing if the days are not known."""
+        return " to ".join(dict.fromkeys(self.days))
 
 
 @dataclass(frozen=True)
@@ -117,6 +126,7 @@ def read_facts(manifest: Mapping[str, Any]) -> Manifest:
                 known.get("cpu") or "",
                 git.get("commit", ""),
                 bool(git.get("dirty")),
+                tuple(known.get("days", ())),
             )
         )
     data = manifest.get("data", {}).items()

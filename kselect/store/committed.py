@@ -24,9 +24,9 @@ from kselect.store.gather import (
     SECONDS_COLUMNS,
     identified,
     ordered_records,
-    parse_manifest,
     parse_records,
 )
+from kselect.store.manifest import parse_manifest
 
 CELLS_PER_SPLIT = 10  # fewer splits take less time; more splits are a better sample
 PURPOSE = "verify"

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -17,7 +15,6 @@ from typing import Any
 
 from kselect.core.experiment import Experiment
 from kselect.core.job import (
-    RESULT_VERSION,
     Cell,
     Job,
     MethodKey,
@@ -30,9 +27,9 @@ from kselect.core.record import COLUMNS, DIGITS, Record, RecordKey, record_keys
 from kselect.datasets.content import sha256_of
 from kselect.errors import StoreError, printable
 from kselect.files import locked
-from kselect.grids import show_number
 from kselect.store.environment import digest
 from kselect.store.jobs import Store, listed
+from kselect.store.manifest import days_of, make_manifest, read_manifest
 
 SECONDS_COLUMNS = ("dataset", "split", "environment", "search", "test")
 READERS: dict[str, Callable[[str], Any]] = {
@@ -77,7 +74,9 @@ def write_gathered(
         here = {r.dataset for r in found.records}
         absent = {n: w for n, w in {**gone, **missing}.items() if n not in here}
         text = csv_text(COLUMNS, ([getattr(r, name) for name in COLUMNS] for r in found.records))
-        facts = manifest(experiment, found, sources, absent, known, text)
+        parts = found.jobs, found.records, stored
+        days = days_of(found.jobs, store)
+        facts = make_manifest(experiment, *parts, sources, absent, known, text, days)
         if found.records:
             store.write("records.csv", text)
         if found.jobs:
@@ -319,77 +318,3 @@ def seconds_text(experiment: Experiment, found: Gathered, store: Store) -> str:
     ordered = sorted(here & rows.keys(), key=lambda key: (order[key[0]], key[1]))
     names = (*SECONDS_COLUMNS, *own)
     return csv_text(names, ([rows[key].get(name, "") for name in names] for key in ordered))
-
-
-def manifest(
-    experiment: Experiment,
-    found: Gathered,
-    sources: Mapping[str, str],
-    missing: Mapping[str, str],
-    environments: Mapping[str, Any],
-    text: str,
-) -> dict[str, Any]:
-    """Return what the numbers depend on: environments, seed, checksums of the data and of every split.
-
-    ``text`` is the content of records.csv.
-    """
-    names = {r.dataset for r in found.records}
-    data: dict[str, Any] = {
-        name: {**entry, "splits": dict(entry.get("splits", {}))}
-        for name, entry in found.manifest.get("data", {}).items()
-        if name in names
-    }
-    for job in found.jobs:
-        entry = data.setdefault(job.dataset, {"splits": {}})
-        entry["sha256"] = job.data_sha256
-        entry["from"] = sources.get(job.dataset, entry.get("from", ""))
-        entry["splits"][str(job.split)] = job.split_sha256
-    for name, entry in data.items():
-        entry["protocol"] = protocol_of(experiment, name, entry["sha256"])
-        entry["facts"] = fact_hashes(experiment, name, entry["sha256"])
-    jobs = len({(r.dataset, r.split) for r in found.records})
-    here = Counter(j.environment for j in found.jobs)
-    before = found.manifest.get("environments", {})
-    # Jobs that are not in this folder were computed where the manifest says, as far as it has more than are here.
-    absent, machines = jobs - len(found.jobs), {}
-    for name in (*(name for name in before if name not in here), *sorted(here)):
-        gone = max(0, min(absent, before.get(name, {}).get("jobs", 0) - here[name]))
-        absent -= gone
-        if count := here[name] + gone:
-            known = environments.get(name, {}) if name in here else before[name]
-            machines[name] = {**known, "jobs": count}
-    facts = {
-        "experiment": experiment.name,
-        "result_version": RESULT_VERSION,
-        "seed": experiment.seed,
-        "blas_threads_per_worker": 1,
-        "jobs": jobs,
-        "failed_records": sum(r.status == "failed" for r in found.records),
-        "lam": [show_number(v) for v in experiment.lam.values],
-        "missing": dict(missing),
-        "environments": machines,
-        "data": {name: data[name] for name in experiment.datasets if name in data},
-        "records_sha256": sha256_of(text.encode()),
-    }
-    return {**facts, "checksum": sha256_of(json.dumps(facts, sort_keys=True).encode())}
-
-
-def read_manifest(store: Store) -> dict[str, Any]:
-    """Return the stored manifest, empty if it is absent, damaged or changed."""
-    try:
-        return parse_manifest((store.folder / "manifest.json").read_bytes())
-    except OSError:
-        return {}
-
-
-def parse_manifest(content: bytes) -> dict[str, Any]:
-    """Return the facts of a manifest.json, empty if it is damaged or changed."""
-    try:
-        found = json.loads(content)
-    except ValueError:
-        return {}
-    if not isinstance(found, dict):
-        return {}
-    facts = {k: v for k, v in found.items() if k != "checksum"}
-    good = found.get("checksum") == sha256_of(json.dumps(facts, sort_keys=True).encode())
-    return facts if good else {}

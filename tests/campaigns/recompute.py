@@ -28,6 +28,7 @@ DATASETS = {
     "ijcai2018-hinge": ("heart", "sonar", "ionosphere"),
     "ijcai2018-map": ("heart", "sonar", "housing"),
     "flkl2014": ("heart", "thyroid", "synthetic"),
+    "mkl": ("heart", "sonar"),
 }
 KEY = ["dataset", "split", "part", "method", "params", "setting"]
 

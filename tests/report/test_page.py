@@ -8,6 +8,8 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from synthetic import (
@@ -24,8 +26,10 @@ from kselect.core.experiment import Experiment
 from kselect.core.method import Setting
 from kselect.core.record import Record
 from kselect.report.elements import Paragraph, Passage
+from kselect.report.head import facts
 from kselect.report.page import CHAPTERS, write_page, write_report
-from kselect.stats.sources import DataFile, Manifest, Published
+from kselect.stats.sources import DataFile, Manifest, Published, read_facts
+from kselect.stats.study import Study
 
 REASON = "404 from sonar_scale & no copy, 100 % lost"
 FACTS = Manifest(1, 90, 3, {"sonar": REASON}, (), (DataFile("heart", "<b>", "0123abc"),))
@@ -308,3 +312,14 @@ def test_chapters_are_in_order_and_an_unknown_one_is_last() -> None:
         ("failures", CHAPTERS["failures"][0]),
         ("new", "New"),
     ]
+
+
+def test_the_head_says_when_and_with_what() -> None:
+    machine = {"jobs": 7, "python": "3.12", "packages": {"kselect": "1.2"}, "cpu": "one"}
+    days = {"days": ["2026-01-30", "2026-02-01"]}
+    for known, when in ((days, "; 2026-01-30 to 2026-02-01"), ({}, "")):
+        made = SimpleNamespace(facts=read_facts({"environments": {"abc": machine | known}}))
+        assert facts(cast(Study, made))[0] == (
+            "Computed with",
+            f"kselect 1.2; Python 3.12; one; 7 jobs{when}",
+        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from synthetic import (
     experiment,
@@ -67,13 +69,18 @@ def test_facts_of_a_manifest() -> None:
         "seed": 3, "jobs": 7, "failed_records": 2, "missing": {"a2a": "no file"},
         "environments": {"abc": {
             "jobs": 7, "python": "3.12", "packages": {"numpy": "2"}, "cpu": "one",
-            "git": {"commit": "0123", "dirty": True},
+            "git": {"commit": "0123", "dirty": True}, "days": ["2026-01-30", "2026-02-01"],
         }},
         "data": {"heart": {"sha256": "ff", "from": "embedded"}},
     }  # fmt: skip
     facts = read_facts(manifest)
     assert (facts.seed, facts.jobs, facts.failed, facts.missing) == (3, 7, 2, {"a2a": "no file"})
-    assert facts.machines == (Machine("abc", 7, "3.12", {"numpy": "2"}, "one", "0123", True),)
+    days = ("2026-01-30", "2026-02-01")
+    (machine,) = facts.machines
+    assert machine == Machine("abc", 7, "3.12", {"numpy": "2"}, "one", "0123", True, days)
+    assert machine.when == "2026-01-30 to 2026-02-01"
+    assert replace(machine, days=days[:1] * 2).when == "2026-01-30"
+    assert replace(machine, days=()).when == ""
     assert [(d.dataset, d.source, d.sha256) for d in facts.data] == [("heart", "embedded", "ff")]
     assert read_facts({}).machines == ()
     assert read_facts({"environments": {"x": {"git": None}}}).machines[0].commit == ""

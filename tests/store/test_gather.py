@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -23,12 +24,12 @@ from kselect.store.gather import (
     check_leftover,
     csv_text,
     gather,
-    read_manifest,
     read_rows,
     stored_records,
     write_gathered,
 )
 from kselect.store.jobs import Store
+from kselect.store.manifest import read_manifest
 
 
 @pytest.fixture
@@ -185,6 +186,26 @@ def test_environments_count_each_job_once(tmp_path: Path, experiment: Experiment
         assert sorted((e["cpu"], e["jobs"]) for e in found) == jobs
 
 
+def test_environments_have_the_days_of_their_jobs(tmp_path: Path, experiment: Experiment) -> None:
+    """The first and the last day on which jobs were written; the days of jobs that are gone stay."""
+    store = Store(tmp_path)
+
+    def days() -> list[str]:
+        write_gathered(experiment, store)
+        (found,) = json.loads((tmp_path / "manifest.json").read_text())["environments"].values()
+        return list(found["days"])
+
+    fill(experiment, store, PAIRS, "env")
+    noon = 1768996800  # 2026-01-21
+    for number, pair in enumerate(PAIRS):
+        os.utime(store.job_path(*pair), (noon, noon + 86400 * (number % 3)))
+    assert days() == ["2026-01-21", "2026-01-23"]
+    shutil.rmtree(tmp_path / "jobs")
+    fill(experiment, store, PAIRS[:1], "env")
+    os.utime(store.job_path(*PAIRS[0]), (noon, noon + 86400 * 30))
+    assert days() == ["2026-01-21", "2026-02-20"]
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "7"])
 def test_a_manifest_that_cannot_be_read_is_empty(tmp_path: Path, text: str) -> None:
     assert read_manifest(Store(tmp_path)) == {}
@@ -300,7 +321,6 @@ def test_environments_of_jobs_whose_run_was_killed(experiment: Experiment, store
     store.keep_environment("env", {"cpu": "one"})
     store.keep_environment("env", {"cpu": "two"})
     store.write("jobs/environment-other.json", "{")
-    assert write_gathered(experiment, store).manifest["environments"] == {
-        "env": {"cpu": "one", "jobs": len(PAIRS)}
-    }
+    (found,) = write_gathered(experiment, store).manifest["environments"].values()
+    assert (found["cpu"], found["jobs"]) == ("one", len(PAIRS))
     assert sorted(store.stored()) == sorted(PAIRS)

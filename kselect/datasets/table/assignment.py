@@ -1,4 +1,4 @@
-"""What each column of a table is used for: the target, a feature, or the weights, groups or times of the rows."""
+"""The use of each column of a table: the target, a feature, or the weights, groups or times of the rows."""
 
 from __future__ import annotations
 

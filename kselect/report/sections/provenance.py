@@ -238,7 +238,7 @@ def show_provenance(study: Study) -> Iterator[File | Passage]:
         changes = " with local changes" if machine.changed else ""
         text = (
             f"{machine.jobs} jobs; Python {machine.python}, {packages}; {machine.cpu}, one BLAS thread per "
-            f"worker; commit {commit}{changes}"
+            f"worker; commit {commit}{changes}{f'; {machine.when}' if machine.when else ''}"
         )
         rows.append((f"environment {machine.name}", text))
     rows += [(f"data {f.dataset}", f"{f.source}, sha256 {f.sha256}") for f in facts.data]

@@ -1,4 +1,4 @@
-"""What holds for the rows of a table in a selection: how they weigh, and how they are held out."""
+"""The rules for the rows of a selection: how they weigh, and how they are held out."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ FOLD_COUNT = re.compile(r"[0-9]+-")
 
 @dataclass(frozen=True, eq=False)
 class GivenRows:
-    """What ``fit`` has been given, without the rows of weight 0.
+    """The arguments of ``fit``, without the rows of weight 0.
 
     ``columns`` are the columns of a precomputed kernel matrix that are left, None for all.
     """

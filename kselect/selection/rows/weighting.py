@@ -1,4 +1,4 @@
-"""The weights of a selection's rows: those that are given, times those of their classes.
+"""The weights of a selection's rows: the given weights times the weights of the classes.
 
 Class weights depend on the rows that are trained on, so that the training part of an outer fold forms its own.
 """
