@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from kselect.contract.checks import CHECKS, findings
-from kselect.contract.parts import wrong_held_out, wrong_path
+from kselect.contract.parts import wrong_held_out, wrong_path, wrong_weights
 from kselect.criteria import CRITERIA, PROBES, Criterion
 from kselect.kernels import KERNELS
 from kselect.learners import LEARNERS, Fit, Problem
@@ -158,7 +158,15 @@ class Unfit(Shifted):
         return self.path.decision() + 0.01
 
 
+class Even(Shifted):
+    """A path that ignores the weights of its problem."""
+
+    def __init__(self, path: LearnerPath) -> None:
+        super().__init__(LEARNERS["krr"].path(replace(path.problem, weights=None)))
+
+
 def test_broken_learners_are_found() -> None:
+    assert "with weights are not those of repeated rows" in refused_by(wrong_weights, Even)
     assert refused_by(wrong_path, Shifted) == ""
     assert "differ from retraining by up to 0.01" in refused_by(wrong_held_out, Shifted)
     assert "coefficients do not give" in refused_by(wrong_path, Unfit)

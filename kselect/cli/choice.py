@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kselect.cli.choosing import Chosen
+from kselect.cli.row_flags import rule_lines
 from kselect.cli.snippet import python_lines
 from kselect.core.method import Method, show
 from kselect.core.record import describe_exclusions
@@ -88,6 +89,8 @@ def choice_facts(chosen: Chosen) -> dict[str, Any]:
         "search": request.method.search.name if request.method.search else search,
         "seed": request.seed,
         "n": len(data.X),
+        "rows": dict(chosen.rules.facts),
+        **({"test": chosen.test.facts} if chosen.test else {}),
         "best": point_facts(request.method, found.members[0]),
         "members": [point_facts(request.method, one) for one in found.members],
         **relevance_facts(found),
@@ -147,7 +150,7 @@ def describe(chosen: Chosen, flags: Mapping[str, Any]) -> str:
     else:
         table = weight_lines(kernel) if isinstance(kernel, Sum) else score_lines(found)
     python = [f"  {line}" for line in python_lines(chosen, flags)]
-    lines = [*data_lines(chosen.data), model_line(found), "", *table]
+    lines = [*all_data_lines(chosen), model_line(found), "", *table]
     lines += [*relevant_lines(chosen), ""]
     return "\n".join([*lines, *choice_lines(chosen), "", "fit it:", *python])
 
@@ -163,6 +166,11 @@ def data_lines(data: OwnData) -> list[str]:
         names = ", ".join(map(brief, target.classes[:6]))
         first += f"; classes {names}{', ...' if len(target.classes) > 6 else ''}"
     return [first, *(f"  {line}" for line in decision_lines(data.frame.decisions))]
+
+
+def all_data_lines(chosen: Chosen) -> list[str]:
+    """Return the lines about the table, and the rules of its rows."""
+    return [*data_lines(chosen.data), *(f"  {line}" for line in rule_lines(chosen.rules.facts))]
 
 
 def model_line(found: Selection) -> str:
@@ -205,6 +213,8 @@ def choice_lines(chosen: Chosen) -> Iterator[str]:
     if text := found.average_text:
         yield f"average: {text}"
     yield f"quality: {chosen.held_out.quality.text}"
+    if chosen.test:
+        yield f"test: {chosen.test.text}"
     if text := not_looked_at(found):
         yield f"time limit: {text}"
     if found.grown:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kselect.cli.progress import time_hint, watched
+from kselect.cli.row_flags import asked_of_rows, check_row_flags
 from kselect.datasets.content import content_limit
 from kselect.datasets.registry import Task
+from kselect.datasets.table.frames import read_like
 from kselect.datasets.table.raw_table import TableOptions
 from kselect.errors import ConfigError, DataError, TrialError, printable, quoted
 from kselect.files import read_regular, reason
@@ -25,10 +27,14 @@ from kselect.search.pruned import SQUARED
 from kselect.selection.candidates.families import POWER, Rows, family_names, make_candidates
 from kselect.selection.distributed import check_distributed, read_distributed
 from kselect.selection.engine import select
+from kselect.selection.evaluation import Evaluation, evaluated
 from kselect.selection.held_out import HeldOut
 from kselect.selection.own_data import OwnData, read_own
 from kselect.selection.request import Request, kernel_grids, make_folds, make_request
 from kselect.selection.result import Selection
+from kselect.selection.rows.rules import RowRules
+from kselect.selection.rows.weighting import Weighting, class_weights
+from kselect.selection.saved_model import model_of
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -38,16 +44,23 @@ REQUEST_FLAGS = (
     "time_limit",
     "metric",
 )
+# The flags about columns, in the order of the options of a table.
+TABLE_NAMES = (
+    *("drop", "categorical", "numeric", "missing", "task"),
+    *("weights", "groups", "time"),
+)
 FOLD = re.compile(r"[0-9]{1,12}")
 
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """A file, the selection on it, and its held-out predictions."""
+    """A file, the selection on it, its held-out predictions, the rules of its rows, and the score on test rows."""
 
     data: OwnData
     found: Selection
     held_out: HeldOut
+    rules: RowRules
+    test: Evaluation | None = None
 
 
 def search_flag(flags: Mapping[str, Any], plot: Path | None, as_json: bool) -> str:
@@ -65,6 +78,7 @@ def choose(file: Path, flags: Mapping[str, Any], intervals: bool = False) -> Cho
     ``intervals`` says that the fits without each fold will be asked for.
     """
     LEARNERS.find(flags["learner"])
+    check_row_flags(flags)
     if flags["scheduler"] and flags["backend"] != "dask":
         raise ConfigError("--scheduler needs --backend dask")
     if flags["backend"] == "dask":
@@ -84,20 +98,45 @@ def chosen_from(file: Path, flags: Mapping[str, Any], data: OwnData) -> Chosen:
     remote = flags["backend"] == "dask"
     if remote:
         check_distributed(request)
-    numbers = read_folds(flags["folds"])
+    numbers, targets = read_folds(flags["folds"]), data.target.values
     try:
-        folds = make_folds(request.method, len(data.X), request.seed, numbers)
+        rules = rules_of(flags, data)
+        request = rules.weighed(request, targets)
+        if numbers is None:
+            folds = rules.folds_of(request.method, len(data.X), request.seed)
+        else:
+            folds = make_folds(request.method, len(data.X), request.seed, numbers)
     except (ConfigError, DataError) as error:
         path = file if numbers is None else flags["folds"]
         raise type(error)(f"{printable(path)}: {error}") from None
-    X, targets = data.X, data.target.values
+    X = data.X
     LEARNERS.find(flags["learner"]).prepare()
     with watched(len(request.kernels), partial(time_hint, X, targets, request)) as watch:
         found = select(X, targets, request, folds, watch)
-    held_out = HeldOut(found, X, targets, folds, given=numbers is not None)
+    by_user = numbers is not None or bool(rules.hold_out)
+    held_out = HeldOut(found, X, targets, folds, given=by_user)
     if remote:
         held_out.decisions  # noqa: B018  the cluster is there only now
-    return Chosen(data, found, held_out)
+    test = None if flags["test_file"] is None else on_test_rows(data, found, held_out, flags)
+    return Chosen(data, found, held_out, rules, test)
+
+
+def on_test_rows(
+    data: OwnData, found: Selection, held_out: HeldOut, flags: Mapping[str, Any]
+) -> Evaluation:
+    """Return the score of the fit on the rows of a further file, which nothing else has seen."""
+    slope = held_out.slope if data.target.classes else None
+    model = model_of(found, data.X, data.target, data.preparation, {}, slope)
+    return evaluated(model, read_like(flags["test_file"], data.preparation.schema))[0]
+
+
+def rules_of(flags: Mapping[str, Any], data: OwnData) -> RowRules:
+    """Return the rules that the flags make for the rows of a table."""
+    weighting = Weighting(
+        data.weights, class_weights(flags["class_weight"], data.target.classes or ())
+    )
+    hold_out = data.hold_out(flags["repeats"], flags["stratify"])
+    return RowRules(weighting, hold_out, asked_of_rows(flags))
 
 
 @contextmanager
@@ -129,7 +168,7 @@ def read_blocks(client: Client, file: Path, flags: Mapping[str, Any]) -> OwnData
 
 def read_file(file: Path, flags: Mapping[str, Any]) -> OwnData:
     """Read and prepare the file as the flags ask."""
-    columns = (flags[name] for name in ("drop", "categorical", "numeric", "missing", "task"))
+    columns = (flags[name] for name in TABLE_NAMES)
     # Whether a simple kernel needs a matrix of all rows is known only with their number of features.
     exact = names_of(flags) in (("linear",), ("polynomial",))
     how = flags["scale"], None if exact else flags["n_jobs"], flags["nystrom"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from kselect.cli.choice import choice_facts, choice_lines, data_lines, model_line
+from kselect.cli.choice import all_data_lines, choice_facts, choice_lines, model_line
 from kselect.cli.choosing import Chosen, choose, search_flag
 from kselect.cli.flags import LOADED_PLUGIN, PATH, SelectionCommand, selection_options
 from kselect.datasets.table.frames import read_identified, read_like
@@ -66,7 +66,7 @@ def fit_command(file: Path, output: Path, **flags: Any) -> None:
     facts = choice_facts(chosen)
     found = chosen.found, data.X, target, data.preparation, facts, slope, intervals_of(chosen)
     write_model(output, model_of(*found))
-    for line in (*data_lines(data), model_line(chosen.found), *choice_lines(chosen)):
+    for line in (*all_data_lines(chosen), model_line(chosen.found), *choice_lines(chosen)):
         click.echo(line)
     click.echo(f"written: {output}")
 

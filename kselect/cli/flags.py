@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
+from kselect.cli.row_flags import ROW_FLAGS
 from kselect.datasets.fetch import Places, default_cache
 from kselect.errors import ConfigError, brief
 from kselect.kernels import KERNELS
@@ -349,5 +350,6 @@ def selection_options(function: F) -> F:
         click.option(f"--{parameter}", metavar="GRID", help=kernel_help(parameter, grids))
         for parameter, grids in kernel_grids().items()
     ]
-    flags = (*TABLE_FLAGS, *PART_FLAGS, *kernel_flags, POWER_FLAG, *SEARCH_FLAGS, LOADED_PLUGIN)
+    flags = (*TABLE_FLAGS, *PART_FLAGS, *kernel_flags, POWER_FLAG)
+    flags = (*flags, *SEARCH_FLAGS, *ROW_FLAGS, LOADED_PLUGIN)
     return click.argument("file", type=PATH)(decorated(function, *flags))

@@ -24,6 +24,11 @@ COMMANDS = {
     "select": ("selecting", "select_command", "Choose kernel and ridge for your own file."),
     "fit": ("fitting", "fit_command", "Choose, fit, and write the model to a file."),
     "predict": ("fitting", "predict_command", "Predict the rows of a file with a fitted model."),
+    "evaluate": (
+        "evaluating",
+        "evaluate_command",
+        "Score a fitted model on rows with known targets.",
+    ),
     "show": ("show", "show", "Print what a model file holds."),
     "init": ("init", "init", "Write a config for an experiment on your own files."),
     "check": ("check", "check", "Run the contract tests on a plug-in."),

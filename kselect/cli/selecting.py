@@ -23,22 +23,25 @@ from kselect.cli.choosing import (
     names_of,
     read_file,
     request_of,
+    rules_of,
     search_flag,
     split_parameter,
 )
 from kselect.cli.contenders import contender_lines, contender_objects
 from kselect.cli.flags import PATH, SelectionCommand, selection_options
+from kselect.cli.row_flags import check_row_flags, rule_lines
 from kselect.criteria import find_criterion
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import ConfigError
 from kselect.kernels.sums import is_learned
 from kselect.learners import LEARNERS
 from kselect.selection.candidates.families import Rows
-from kselect.selection.compare import CriteriaComparison, compare
+from kselect.selection.compare import OUTER, CriteriaComparison, compare
 from kselect.selection.contenders import Contender, FailedContender, contend
 from kselect.selection.own_data import OwnData
 from kselect.selection.request import SCORED, Request
 from kselect.selection.result import shown_score
+from kselect.selection.rows.rules import RowRules
 
 USUAL = "5-CV,10-CV,ELOO,GCV,5-KS,BR"
 EPILOG = """\b
@@ -46,6 +49,7 @@ Examples:
   kselect select my.csv --target price
   kselect select my.csv --drop id --categorical zip --missing drop
   kselect select my.csv --compare
+  kselect select my.csv --groups patient --class-weight balanced --test later.csv
   kselect select my.csv --compare 5-CV --contenders
   kselect select my.svm.bz2 --learner krr --criterion ELOO --tau 2^-4:2^10 --lam 10^-6:10^0
   kselect select my.csv --learner smooth-hinge --tau 2^-15:2^15 --lam 2^-15:2^15:2
@@ -132,7 +136,15 @@ def compare_criteria(
             f"--compare scores the same kernels by several criteria; {flags['kernel']} is learned by each: "
             "leave out --compare"
         )
+    if flags["test_file"] is not None:
+        raise ConfigError("--compare scores on outer folds: leave out --test")
+    check_row_flags(flags)
+    if contenders and (flags["weights"] is not None or flags["class_weight"] is not None):
+        raise ConfigError(
+            "--contenders are learners of equal rows: leave out --weights and --class-weight"
+        )
     data = read_file(file, flags)
+    rules = rules_of(flags, data)
     asked = list(flags_per_criterion(labels, flags, len(data.X)))
     if not asked:
         raise ConfigError(
@@ -144,15 +156,18 @@ def compare_criteria(
         return request_of(one, data.target.task, rows)
 
     requests = [request_for(one, data.rows) for one in asked]
-    found = compare(data, partial(request_for, asked[0]), [r.method for r in requests])
+    methods = [r.method for r in requests]
+    found = compare(data, partial(request_for, asked[0]), methods, rules)
     ours = found.criteria[0]
     others: Sequence[Contender | FailedContender] = ()
     if contenders:
-        others = contend(data, ours.decisions, found.outer, flags["seed"], flags["n_jobs"])
+        given = ours.decisions, found.outer, flags["seed"], flags["n_jobs"]
+        others = contend(data, *given, rules.hold_out)
     if as_json:
         more = {"contenders": contender_objects(others)} if contenders else {}
-        return json.dumps(comparison_object(found, data) | more)
-    lines = [*comparison_lines(found, data, requests[0])]
+        own = comparison_object(found, data)
+        return json.dumps({"rows": dict(rules.facts), **own, **more})
+    lines = [*comparison_lines(found, data, requests[0], rules)]
     return "\n".join([*lines, "", *contender_lines(others, ours)] if contenders else lines)
 
 
@@ -161,8 +176,11 @@ def flags_per_criterion(labels: str, flags: Mapping[str, Any], n: int) -> Iterat
     learner, columns = LEARNERS.find(flags["learner"]), flags["nystrom"] is not None
     for label in dict.fromkeys(part.strip() for part in labels.split(",")):
         criterion, folds = find_criterion(label)
-        unfit = any(criterion.misfits(label, learner, names_of(flags), columns))
-        if labels == USUAL and (unfit or (folds or 0) > n // 2):
+        weights = flags["weights"] is not None or flags["class_weight"] is not None
+        unfit = any(criterion.misfits(label, learner, names_of(flags), columns, weights))
+        unfit |= folds is not None and flags["time"] is not None and not criterion.refits
+        least = n if flags["time"] is None else n // (OUTER + 1)  # the rows of the first window
+        if labels == USUAL and (unfit or (folds or 0) > least // 2):
             continue
         known = {p.name for p in (*criterion.parameters, *learner.parameters)}
         params = [text for text in flags["params"] if split_parameter(text)[0] in known]
@@ -174,9 +192,12 @@ def flags_per_criterion(labels: str, flags: Mapping[str, Any], n: int) -> Iterat
         yield asked
 
 
-def comparison_lines(found: CriteriaComparison, data: OwnData, request: Request) -> Iterator[str]:
+def comparison_lines(
+    found: CriteriaComparison, data: OwnData, request: Request, rules: RowRules
+) -> Iterator[str]:
     """Yield the lines of the table."""
     yield from data_lines(data)
+    yield from (f"  {text}" for text in rule_lines(rules.facts))
     yield f"{request.learner.name}, {kernel_words(request)}"
     yield ""
     quality = found.criteria[0].quality

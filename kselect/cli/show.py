@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from kselect.cli.flags import LOADED_PLUGIN, PATH
+from kselect.cli.row_flags import rule_lines
 from kselect.errors import DataError, brief, printable
 from kselect.grids import show_number
 from kselect.kernels.ard import FeatureWidths
@@ -53,6 +54,7 @@ def model_lines(model: SavedModel) -> Iterator[str]:
         yield from (f"  {candidate(one)}" for one in model.fitted)
     params = "".join(f" {name}={value}" for name, value in choice["params"].items())
     yield f"chosen by {choice['criterion']}{params}, score {choice['best']['score']:.6g}, seed {choice['seed']}"
+    yield from rule_lines(choice.get("rows", {}))
     yield from quality_lines(choice["held_out"])
     yield from (f"warning: {text}" for text in choice["warnings"])
     size = sum(one.alpha.size for one in model.fitted)

@@ -14,7 +14,7 @@ from kselect.search.continuous import SEARCHES
 from kselect.selection.columns import USUAL_COLUMNS
 from kselect.selection.defaults import AUTO, ENSEMBLE
 from kselect.selection.own_data import OwnData
-from kselect.selection.request import criterion_of
+from kselect.selection.request import Request, criterion_of
 from kselect.selection.result import Selection, shown_score
 
 # The flags about the table, with the defaults of ``kselect.read_table``.
@@ -26,6 +26,9 @@ TABLE_DEFAULTS: Mapping[str, Any] = {
     "numeric": (),
     "missing": "impute",
     "scale": "zscore",
+    "weights": None,
+    "groups": None,
+    "time": None,
 }
 
 
@@ -50,7 +53,9 @@ def python_lines(chosen: Chosen, flags: Mapping[str, Any]) -> list[str]:
         f"model = {form}(",
         *(f"    {argument}," for argument in model_arguments(found, flags)),
         *column_arguments(found, data),
-        ").fit(table.X, table.y)",
+        ").fit(table.X, table.y)"
+        if flags["weights"] is None
+        else ").fit(table.X, table.y, sample_weight=table.weights)",
         f"print({'' if method.scorer else '-'}model.best_score_)  # {shown_score(method, found.score):.6g}",
     ]
 
@@ -87,6 +92,17 @@ def grid_arguments(grids: Mapping[str, str]) -> list[str]:
     return ["grids={" + ", ".join(f"{name!r}: {grid}" for name, grid in grids.items()) + "}"]
 
 
+def cv_arguments(request: Request, flags: Mapping[str, Any]) -> list[str]:
+    """Return the argument that holds rows out in the same way, if it is not the usual one."""
+    given = {"repeats": flags["repeats"], "stratify": flags["stratify"]}
+    usual = {"repeats": 1, "stratify": False}
+    more = [f"{name}={value!r}" for name, value in given.items() if value != usual[name]]
+    if not more and flags["groups"] is None and flags["time"] is None:
+        return []
+    seed = [f"random_state={request.seed}"] if request.seed else []
+    return [f"cv=table.splits({', '.join([str(request.method.folds), *more, *seed])})"]
+
+
 def model_arguments(found: Selection, flags: Mapping[str, Any]) -> list[str]:
     """Return the estimator's arguments: learner, criterion, kernel, and everything that is not a default."""
     request, folds = found.request, flags["folds"]
@@ -110,6 +126,9 @@ def model_arguments(found: Selection, flags: Mapping[str, Any]) -> list[str]:
     lines += [f"{name}={loss!r}"] if loss else []
     lines += [f"ridge={request.ridge!r}"] if request.ridge != "fixed" else []
     lines += [f"cv=np.loadtxt({str(folds)!r}, dtype=int, encoding='utf-8-sig')"] if folds else []
+    lines += cv_arguments(request, flags)
+    weight = flags["class_weight"]
+    lines += [f"class_weight={weight!r}"] if weight else []
     lines += [f"nystrom={request.nystrom}"] if request.nystrom else []
     lines += [f"columns={request.columns!r}"] if request.columns != USUAL_COLUMNS else []
     return [*lines, f"random_state={request.seed}"]

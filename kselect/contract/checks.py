@@ -79,6 +79,7 @@ CHECKS: Mapping[str, Mapping[str, tuple[Check, bool]]] = {
     "learner": {
         "path": (parts.wrong_path, True),
         "held-out predictions": (parts.wrong_held_out, True),
+        "weights": (parts.wrong_weights, True),
         "oracle": (parts.learner_oracle, True),
         "docstring and paper": (undocumented, False),
     },

@@ -29,6 +29,7 @@ from kselect.learners.base import WORDS
 from kselect.learners.base import Path as AnyPath
 from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array
+from kselect.numerics.weights import Weights
 from kselect.search.continuous import ContinuousSearch, KnownSolutions, Solution
 from kselect.search.training_context import TrainingContext
 
@@ -147,6 +148,27 @@ def wrong_held_out(learner: Learner) -> str:
         if not np.allclose(held[:, F], slow, rtol=0, atol=CLOSE):
             apart = np.abs(held[:, F] - slow).max()
             return f"its held-out predictions differ from retraining by up to {apart:.3g}"
+    return ""
+
+
+def wrong_weights(learner: Learner) -> str:
+    """Return whether a learner that takes weights differs from itself on repeated rows."""
+    if not learner.weighted:
+        return ""
+    (X, _), y, counts = rows(), targets_of(learner), 1 + np.arange(N) % 3
+    again, numbers = np.repeat(np.arange(N), counts), fold_numbers()
+    kernel, lams = some_kernel(KERNELS["gaussian"]), np.array(RIDGES)
+    K, weights = kernel.gram(Points(X)), Weights(counts.astype(np.float64))
+    once = learner.path(Problem(X, y, kernel, K, lams, weights=weights))
+    often = learner.path(Problem(X[again], y[again], kernel, K[np.ix_(again, again)], lams))
+    held = often.held_out(Folds.from_numbers(numbers[again]))
+    pairs = (
+        ("decision values", once.decision(), often.decision()),
+        ("held-out predictions", once.held_out(Folds.from_numbers(numbers)), held),
+    )
+    for what, mine, repeated in pairs:
+        if not np.allclose(mine[:, again], repeated, rtol=0, atol=CLOSE):
+            return f"its {what} with weights are not those of repeated rows"
     return ""
 
 

@@ -37,7 +37,7 @@ class Criterion(Part):
     ridges that the guard excludes; the search reports these names as the reasons of infinite scores. ``remarks``
     says for a kernel what the criterion amounts to there; every table that searches this kernel shows the remark.
     ``weighted`` says whether the criterion is defined for rows of different weights, ``refits`` whether it takes
-    splits that are no partition of the rows.
+    splits that do not partition the rows.
     """
 
     need: type[Any]
@@ -102,7 +102,7 @@ def criterion(
     The annotation of the first argument says what the criterion needs of a learner. ``reconstructed`` says which
     part of the criterion is our reconstruction because the defining paper could not be obtained; every table
     shows it. ``weighted`` says that it averages losses with the weights of the rows, ``refits``
-    that it takes splits that are no partition of the rows.
+    that it takes splits that do not partition the rows.
     """
 
     def register(function: F) -> F:

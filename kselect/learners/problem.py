@@ -219,7 +219,7 @@ class Problem:
         return np.sort(order[:count])
 
     def part(self, rows: Index) -> Self:
-        """Return the problem of some rows; with ``ridge: fixed`` its ridges are those of all rows."""
+        """Return the problem of some rows; with ``ridge: fixed`` the ridges stay the same."""
         w = self.weights
         mass = len(rows) if w is None else float(w.values[rows].sum())
         lams = self.lams * (self.n / mass) if self.ridge == "fixed" else self.lams

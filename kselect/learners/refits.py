@@ -1,7 +1,7 @@
 r"""Held-out predictions for folds and for any other splits of the rows.
 
 Folds have closed forms. A split whose training part is not the rest of the rows, such as a window of time, is
-trained by itself: a slice of the kernel matrix, with one factor for all ridges and targets. With ``ridge: fixed``
+fitted on its own: a slice of the kernel matrix, with one factor for all ridges and targets. With ``ridge: fixed``
 its ridge is that of all rows, ``n lam``, with ``per-fold`` that of its training rows.
 """
 
@@ -34,7 +34,7 @@ def held_out(path: Path, folds: Folds | Splits) -> Array:
 def refits(problem: Problem, splits: Splits) -> Array:
     """Train on the training part of each split, and predict its test part: (targets, n_ridges, tested)."""
     if problem.learn is None or problem.columns is not None:
-        raise ConfigError("splits that are no partition of the rows need the whole kernel matrix")
+        raise ConfigError("splits that do not partition the rows need the whole kernel matrix")
     sides = problem.right_sides
     out = np.empty((len(sides), len(problem.lams), len(splits.rows)))
     for (train, test), at in zip(splits.pairs, splits.members, strict=True):

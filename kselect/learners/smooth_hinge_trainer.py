@@ -76,7 +76,7 @@ def curvature(z: Array, h: float) -> Array:
 class SignedKernel:
     """``Ky``, the same for all ridges and folds of a kernel; error messages call the kernel ``name``.
 
-    ``weights`` are those of the rows, None if all rows weigh the same.
+    ``weights`` weigh the rows; None: all rows weigh the same.
     """
 
     Ky: Array

@@ -105,4 +105,4 @@ def tested_rows(folds: Folds | Splits) -> Index | slice:
 
 def weights_of(folds: Folds | Splits, weights: Weights | None) -> Weights | None:
     """Return the weight of each held-out prediction."""
-    return None if weights is None else Weights(weights.given[tested_rows(folds)])
+    return None if weights is None else weights.part(tested_rows(folds))

@@ -18,16 +18,28 @@ from kselect.numerics.linalg import Array, Index
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Positive weights of rows, as given."""
+    """Positive weights of rows, as given; ``rows`` are those that are not due to the class of a row.
+
+    A model is fitted and chosen by the first, its accuracy is reported by the second (None: all rows count alike).
+    """
 
     given: Array
+    rows: Array | None = None
+    by_class: bool = False
 
     @classmethod
-    def of(cls, given: Array | None) -> Self | None:
+    def of(
+        cls, given: Array | None, rows: Array | None = None, by_class: bool = False
+    ) -> Self | None:
         """Return the weights, or None if all rows weigh the same."""
-        if given is None or (given == given[0]).all():
+        if given is None or ((given == given[0]).all() and not by_class):
             return None
-        return cls(np.asarray(given, dtype=np.float64))
+        return cls(np.asarray(given, dtype=np.float64), rows, by_class)
+
+    @property
+    def reported(self) -> Weights | None:
+        """The weights by which an accuracy is reported."""
+        return Weights.of(self.rows) if self.by_class else self
 
     @cached_property
     def values(self) -> Array:
@@ -48,14 +60,15 @@ class Weights:
         """Return the weighted mean along the last axis."""
         return np.asarray(losses @ self.given / self.given.sum())
 
-    def part(self, rows: Index) -> Weights | None:
+    def part(self, rows: Index | slice) -> Weights:
         """Return the weights of some rows, whose mean is 1 again."""
-        return Weights.of(self.given[rows])
+        own = None if self.rows is None else self.rows[rows]
+        return Weights(self.given[rows], own, self.by_class)
 
 
 def mean_loss(losses: Array, weights: Weights | None, rows: Index | None = None) -> Array:
     """Return the mean of the losses of some rows (default: all) along the last axis, weighted if needed."""
     if rows is not None:
         losses = losses[..., rows]
-        weights = weights and Weights(weights.given[rows])
+        weights = weights and weights.part(rows)
     return np.asarray(losses.mean(axis=-1)) if weights is None else weights.mean(losses)

@@ -32,7 +32,7 @@ class TrainingContext:
     returns the random generator of a purpose. If ``columns`` are given, they stand for the kernel matrices, and X
     may be empty. With ``keeps_held_out`` the search keeps the held-out predictions of cross-validation at its best
     point.
-    ``weights`` are those of the rows, None if all rows weigh the same.
+    ``weights`` weigh the rows; None: all rows weigh the same.
     ``given_folds`` returns the folds for a number of folds if they are not to be drawn from the stream.
 
     Attributes
@@ -89,7 +89,7 @@ class TrainingContext:
         if isinstance(folds, Folds):
             return folds
         raise ConfigError(
-            "repeated folds and splits that are no partition of the rows do not work with this search"
+            "repeated folds and splits that do not partition the rows do not work with this search"
         )
 
     def part(self, rows: Index, name: str) -> TrainingContext:

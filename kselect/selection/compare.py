@@ -2,14 +2,13 @@
 
 All criteria share the same paths, so that each kernel is factorised only once; a minimum that bounds can find has a
 search of its own, and so have the values beyond a grid. The outer cross-validation imputes, encodes, scales, finds
-relevances, lays the grid, chooses and averages using the training part of each fold only.
+relevances, lays the grid, weighs classes, chooses and averages using the training part of each fold only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from time import perf_counter
 
 import numpy as np
@@ -18,8 +17,9 @@ from threadpoolctl import threadpool_limits
 from kselect.core.grid_point import BestPoint
 from kselect.core.method import SELECTED, Method
 from kselect.datasets.prepare import fit_preparation
-from kselect.numerics.folds import Folds, draw_folds, stream
+from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
+from kselect.numerics.splits import HowHeldOut, Splits
 from kselect.search.grid import Best, score_kernels
 from kselect.search.training_context import TrainingContext
 from kselect.selection.candidates.families import Rows
@@ -34,8 +34,10 @@ from kselect.selection.engine import (
 )
 from kselect.selection.held_out import Quality, quality_of
 from kselect.selection.own_data import OwnData
-from kselect.selection.request import Request, make_folds
+from kselect.selection.request import Request
 from kselect.selection.result import Selection, mean_values
+from kselect.selection.rows.holding_out import pairs_of
+from kselect.selection.rows.rules import RowRules
 
 OUTER = 5
 # Makes the request for given rows: relevances and "auto" grids depend on these rows only.
@@ -46,8 +48,8 @@ RequestFor = Callable[[Rows], Request]
 class ComparedCriterion:
     """One criterion: its choice on all rows, the seconds spent on it only, and its quality on outer folds.
 
-    ``decisions`` (q, n) are the predictions of each row without its outer fold; ``members`` is the number of fits
-    that are averaged.
+    ``members`` is the number of fits that are averaged. ``decisions`` (q, tested) are the predictions of each outer
+    test row without its outer fold.
     """
 
     method: Method
@@ -65,24 +67,31 @@ class CriteriaComparison:
 
     criteria: tuple[ComparedCriterion, ...]
     shared: float
-    outer: Folds
+    outer: Folds | Splits
 
 
 def compare(
-    data: OwnData, request_for: RequestFor, methods: Sequence[Method]
+    data: OwnData,
+    request_for: RequestFor,
+    methods: Sequence[Method],
+    rules: RowRules | None = None,
 ) -> CriteriaComparison:
-    """Apply every method to all rows, then to the training part of each outer fold."""
-    n, target, request = len(data.X), data.target, request_for(data.rows)
+    """Apply every method to all rows, then to the training part of each outer fold, by the rules of its rows."""
+    n, target, rules = len(data.X), data.target, rules or RowRules()
+    request = rules.weighed(request_for(data.rows), target.values)
+    folds = rules.folds(n, request.seed)
     for method in methods:
-        check(replace(request, method=method), data.X, make_folds(method, n, request.seed, None))
+        own = None if method.folds is None else folds(method.folds)
+        check(replace(request, method=method), data.X, own)
     started = perf_counter()
-    chosen, seconds = search_all(data.X, target.values, request, methods)
+    chosen, seconds = search_all(data.X, target.values, request, methods, folds)
     shared = perf_counter() - started - sum(seconds.values())
-    outer = draw_folds(n, min(OUTER, n), stream(request.seed, "outer folds"))
-    decisions = outer_decisions(data, request_for, methods, outer)
+    outer = rules.outer(n, OUTER, request.seed)
+    decisions = outer_decisions(data, request_for, methods, outer, rules)
+    given = target.values, target.task, outer, request.weights
     criteria = (
         ComparedCriterion(
-            *(m, chosen[m].best, seconds[m], quality_of(f, target.values, target.task, outer)),
+            *(m, chosen[m].best, seconds[m], quality_of(f, *given)),
             *(f, len(chosen[m].members), tuple(chosen[m].edges)),
         )
         for m, f in zip(methods, decisions, strict=True)
@@ -91,10 +100,9 @@ def compare(
 
 
 def search_all(
-    X: Array, targets: Array, request: Request, methods: Sequence[Method]
+    X: Array, targets: Array, request: Request, methods: Sequence[Method], folds: HowHeldOut
 ) -> tuple[dict[Method, Selection], dict[Method, float]]:
     """Return the choice of every method, and the seconds spent on each method only."""
-    folds = cache(lambda k: draw_folds(len(X), k, stream(request.seed, "folds")))
     context = training_context(X, targets, request, folds)
     if request.nystrom is None:
         context.columns = None  # exact features may not serve every method
@@ -149,20 +157,30 @@ def on_shared_grid(
 
 
 def outer_decisions(
-    data: OwnData, request_for: RequestFor, methods: Sequence[Method], outer: Folds
+    data: OwnData,
+    request_for: RequestFor,
+    methods: Sequence[Method],
+    outer: Folds | Splits,
+    rules: RowRules | None = None,
 ) -> Array:
-    """Return (methods, q, n) decision values: each row's by the choices made without its outer fold."""
-    targets = data.target.values
-    decisions = np.zeros((len(methods), *targets.shape))
-    for F in outer.members:
-        train = np.setdiff1d(np.arange(len(data.X)), F)
+    """Return (methods, q, tested) decision values: each outer test row's by the choices made without its fold.
+
+    A training part has class weights, groups and times of its own rows only.
+    """
+    targets, rules = data.target.values, rules or RowRules()
+    tested = sum(len(at) for at in outer.members)
+    decisions = np.zeros((len(methods), len(targets), tested))
+    for train, test, at in pairs_of(outer):
         preparation = fit_preparation(data.frame, data.preparation.scale, train)
         X, _ = preparation.transform(data.frame)
         rows = Rows(X[train], targets[:, train], preparation.column_of_feature)
-        chosen, _ = search_all(X[train], rows.targets, request_for(rows), methods)
+        own = rules.part(train)
+        request = own.weighed(request_for(rows), rows.targets)
+        folds = own.folds(len(train), request.seed)
+        chosen, _ = search_all(X[train], rows.targets, request, methods, folds)
         for i, method in enumerate(methods):
             found = chosen[method]
             support = X[train] if found.support is None else found.support
             members = [(one.point.kernel, one.fits) for one in found.members]
-            decisions[i][:, F] = mean_values(members, support, X[F]).T
+            decisions[i][:, at] = mean_values(members, support, X[test]).T
     return decisions

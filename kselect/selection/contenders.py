@@ -26,8 +26,10 @@ from kselect.estimators import describe_warnings, first_line
 from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array, Index, squared_distances
 from kselect.numerics.sigmoid import codes
+from kselect.numerics.splits import Splits, tested_rows
 from kselect.selection.held_out import Quality, quality_of
 from kselect.selection.own_data import OwnData
+from kselect.selection.rows.holding_out import HoldOut, pairs_of
 
 BOOSTING = "gradient boosting"
 TREES = 300
@@ -73,16 +75,24 @@ class FailedContender:
 
 
 def contend(
-    data: OwnData, decisions: Array, outer: Folds, seed: int, n_jobs: int = 1
+    data: OwnData,
+    decisions: Array,
+    outer: Folds | Splits,
+    seed: int,
+    n_jobs: int = 1,
+    hold_out: HoldOut | None = None,
 ) -> tuple[Contender | FailedContender, ...]:
-    """Fit every contender to all rows and without each outer fold; ``decisions`` (q, n) are kselect's."""
+    """Fit every contender to all rows and without each outer fold; ``decisions`` (q, tested) are kselect's.
+
+    A contender that tunes itself by cross-validation holds rows out as ``hold_out`` says.
+    """
     found: list[Contender | FailedContender] = []
     for name, make in makers(data.target.task).items():
         own_seed = int(stream(seed, "contender", name).integers(2**31))
         made = partial(make, seed=own_seed, jobs=n_jobs)
         try:
             with threadpool_limits(1):
-                found.append(one_contender(name, made, data, decisions, outer))
+                found.append(one_contender(name, made, data, decisions, outer, hold_out))
         except MemoryError:
             raise
         except Exception as error:  # the code of another package
@@ -91,45 +101,59 @@ def contend(
 
 
 def one_contender(
-    name: str, make: Callable[[Array], Any], data: OwnData, decisions: Array, outer: Folds
+    name: str,
+    make: Callable[..., Any],
+    data: OwnData,
+    decisions: Array,
+    outer: Folds | Splits,
+    hold_out: HoldOut | None,
 ) -> Contender:
     """Return the comparison with one contender."""
     target = data.target
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        fresh = make(data.X)  # imports its module
+        fresh = make(data.X, **inner_of(hold_out, len(data.X)))  # imports its module
         started = perf_counter()
         fresh.fit(data.X, labels_of(target))
         seconds = perf_counter() - started
-        held_out = held_out_decisions(data, outer, make)
+        held_out = held_out_decisions(data, outer, make, hold_out)
     told = describe_warnings(f"{w.category.__name__}: {w.message}" for w in caught)
-    gain = row_qualities(decisions, target) - row_qualities(held_out, target)
+    truth, task = target.values[:, tested_rows(outer)], target.task
+    gain = row_qualities(decisions, truth, task) - row_qualities(held_out, truth, task)
     error = float(gain.std(ddof=1)) / float(np.sqrt(len(gain)))
     quality = quality_of(held_out, target.values, target.task, outer)
     return Contender(name, quality, seconds, float(gain.mean()), error, told)
 
 
-def held_out_decisions(data: OwnData, outer: Folds, make: Callable[[Array], Any]) -> Array:
-    """Return decision values (q, n): each row's by a contender prepared and fitted without its outer fold."""
+def inner_of(hold_out: HoldOut | None, n: int) -> dict[str, list[tuple[Index, Index]]]:
+    """Return how a contender holds n training rows out while it tunes itself; nothing: in its usual way."""
+    if not hold_out:
+        return {}
+    return {"cv": [(train, test) for train, test, _ in pairs_of(hold_out.split(n, INNER, 0))]}
+
+
+def held_out_decisions(
+    data: OwnData, outer: Folds | Splits, make: Callable[..., Any], hold_out: HoldOut | None = None
+) -> Array:
+    """Return decision values (q, tested): each test row's by a contender that has not seen its outer fold."""
     target, labels = data.target, labels_of(data.target)
-    out = np.empty(target.values.shape)
-    for F in outer.members:
-        train: Index = np.setdiff1d(np.arange(outer.n), F)
+    out = np.empty((len(target.values), sum(len(at) for at in outer.members)))
+    for train, F, at in pairs_of(outer):
         X, _ = fit_preparation(data.frame, data.preparation.scale, train).transform(data.frame)
-        predicted = np.asarray(make(X[train]).fit(X[train], labels[train]).predict(X[F]))
+        fresh = make(X[train], **inner_of(hold_out and hold_out.part(train), len(train)))
+        predicted = np.asarray(fresh.fit(X[train], labels[train]).predict(X[F]))
         if target.task == "regression":
-            out[:, F] = predicted
+            out[:, at] = predicted
         elif len(target.values) == 1:
-            out[0, F] = 2.0 * predicted - 1.0
+            out[0, at] = 2.0 * predicted - 1.0
         else:
-            out[:, F] = np.arange(len(target.values))[:, None] == predicted
+            out[:, at] = np.arange(len(target.values))[:, None] == predicted
     return out
 
 
-def row_qualities(decisions: Array, target: Target) -> Array:
+def row_qualities(decisions: Array, values: Array, task: Task) -> Array:
     """Return what each row contributes to the quality: 1 for the right class, or ``1 - (y - f)^2 / var(y)``."""
-    values = target.values
-    if target.task == "regression":
+    if task == "regression":
         variance = values.var(axis=1, keepdims=True)
         return np.asarray((1.0 - np.square(values - decisions) / variance).mean(axis=0))
     return np.asarray(codes(decisions) == codes(values), dtype=np.float64)
@@ -141,9 +165,9 @@ def labels_of(target: Target) -> Array | Index:
 
 
 class Maker(Protocol):
-    """Make a contender for training rows, with a seed and a number of threads."""
+    """Make a contender for training rows, with a seed, a number of threads and its own cross-validation."""
 
-    def __call__(self, X: Array, *, seed: int, jobs: int) -> Any: ...
+    def __call__(self, X: Array, *, seed: int, jobs: int, cv: Any = None) -> Any: ...
 
 
 def makers(task: Task) -> Mapping[str, Maker]:
@@ -163,7 +187,7 @@ def makers(task: Task) -> Mapping[str, Maker]:
     }
 
 
-def of_trees(X: Array, *, seed: int, jobs: int, name: str) -> Any:
+def of_trees(X: Array, *, seed: int, jobs: int, name: str, cv: Any = None) -> Any:
     """Return a forest of many trees, or boosting with its defaults."""
     from sklearn import ensemble
 
@@ -171,32 +195,32 @@ def of_trees(X: Array, *, seed: int, jobs: int, name: str) -> Any:
     return getattr(ensemble, name)(random_state=seed, **more)
 
 
-def ridge_regression(X: Array, *, seed: int, jobs: int) -> Any:
+def ridge_regression(X: Array, *, seed: int, jobs: int, cv: Any = None) -> Any:
     """Return a linear model whose ridge is chosen by leave-one-out."""
     from sklearn.linear_model import RidgeCV
 
-    return RidgeCV(alphas=RIDGES)
+    return RidgeCV(alphas=RIDGES, cv=cv)
 
 
-def logistic_regression(X: Array, *, seed: int, jobs: int) -> Any:
+def logistic_regression(X: Array, *, seed: int, jobs: int, cv: Any = None) -> Any:
     """Return a linear classifier whose penalty is chosen by cross-validation."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV
 
     grid = {"C": RIDGES}
-    return GridSearchCV(LogisticRegression(max_iter=1000), grid, cv=INNER, n_jobs=jobs)
+    return GridSearchCV(LogisticRegression(max_iter=1000), grid, cv=cv or INNER, n_jobs=jobs)
 
 
-def support_vector_classification(X: Array, *, seed: int, jobs: int) -> Any:
+def support_vector_classification(X: Array, *, seed: int, jobs: int, cv: Any = None) -> Any:
     """Return a grid search over an SVM for classes."""
     from sklearn.model_selection import GridSearchCV
     from sklearn.svm import SVC
 
     grid = {"C": PENALTIES, "gamma": gammas_around(X)}
-    return GridSearchCV(SVC(), grid, cv=INNER, n_jobs=jobs)
+    return GridSearchCV(SVC(), grid, cv=cv or INNER, n_jobs=jobs)
 
 
-def support_vector_regression(X: Array, *, seed: int, jobs: int) -> Any:
+def support_vector_regression(X: Array, *, seed: int, jobs: int, cv: Any = None) -> Any:
     """Return a grid search over an SVM for numbers, which are scaled for it."""
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.model_selection import GridSearchCV
@@ -205,7 +229,7 @@ def support_vector_regression(X: Array, *, seed: int, jobs: int) -> Any:
 
     scaled = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
     grid = {"regressor__C": PENALTIES, "regressor__gamma": gammas_around(X)}
-    return GridSearchCV(scaled, grid, cv=INNER, n_jobs=jobs)
+    return GridSearchCV(scaled, grid, cv=cv or INNER, n_jobs=jobs)
 
 
 def gammas_around(X: Array) -> list[float]:

@@ -111,8 +111,8 @@ def search(
 ) -> tuple[TrainingContext, Selection]:
     """Return the best candidate of a request, and the context in which it was found."""
     started = perf_counter()
-    folds = None if request.method.folds is None else context.folds(request.method.folds)
-    if isinstance(folds, Splits) and not folds.rounds:
+    folds = context.folds(request.method.folds) if request.method.folds else None
+    if isinstance(folds, Splits) and not folds.rounds:  # these need slices of whole matrices
         context = replace(context, columns=None, keeps_held_out=True)
     if context.columns:
         context.columns.watch = watch
@@ -343,7 +343,7 @@ def check(request: Request, X: Array | RowBlocks, folds: Folds | Splits | None) 
     if isinstance(folds, Splits) and not folds.rounds and not criterion.refits:
         raise ConfigError(f"{request.method.label} needs folds that partition the rows")
     if isinstance(folds, Splits) and not folds.rounds and columns:
-        raise ConfigError("splits that are no partition of the rows do not work on Nystrom columns")
+        raise ConfigError("splits that do not partition the rows do not work on Nystrom columns")
     if request.method.search and (request.weights is not None or isinstance(folds, Splits)):
         what = "weights" if request.weights is not None else "repeated or partial folds"
         raise ConfigError(f"a kernel whose parameters are learned takes no {what}")
@@ -355,11 +355,11 @@ def check(request: Request, X: Array | RowBlocks, folds: Folds | Splits | None) 
     metrics = len({kernel.metric for kernel in request.kernels})
     by_bounds = request.search != "grid" and bounds_hold(request.learner, request.method)
     by_bounds = by_bounds and keeps_few_matrices(request.learner.name, n)
+    by_bounds = by_bounds and request.weights is None and isinstance(folds, Folds)
     few = by_bounds and request.method.search is None
     parts = len(request.kernels) if request.method.search else 0
     series = criterion.need is Series
-    how = {"metrics": metrics, "parts": parts}
-    check_memory(n, request.n_jobs, known, series, few=few, **how)
+    check_memory(n, request.n_jobs, known, series, few=few, metrics=metrics, parts=parts)
 
 
 def check_memory(

@@ -24,15 +24,16 @@ from kselect.selection.columns import USUAL_COLUMNS
 from kselect.selection.defaults import AUTO, CRITERION, ENSEMBLE, KERNEL, LEARNER
 from kselect.selection.engine import select
 from kselect.selection.held_out import HeldOut
-from kselect.selection.request import GridSpec, Request, make_folds, make_request
+from kselect.selection.request import GridSpec, Request, make_request
 from kselect.selection.result import mean_values
+from kselect.selection.rows.terms import GivenRows, folds_of_cv
+from kselect.selection.rows.weighting import Weighting, class_weights
 from kselect.selection.sklearn_terms import (
     PRECOMPUTED,
     as_scored,
     check_parameters,
     column_numbers,
     cv_results,
-    folds_of_cv,
     labels_for,
     make_named_candidates,
     parameters_of,
@@ -79,7 +80,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         Replaces ``loss`` by one of scikit-learn's scorers, such as ``"roc_auc"``, or by a function of an estimator,
         rows and targets. It scores the held-out predictions of each fold of k-CV; the mean over folds chooses.
     cv : int, splitter, list of (train, test) pairs, or array of fold numbers, optional
-        Folds; their number replaces the one in the criterion's name. The test parts must partition the rows.
+        Folds; their number replaces the one in the criterion's name. Any splitter of scikit-learn will do: if its
+        training parts are not the rest of the rows, as for ``TimeSeriesSplit``, each is trained by itself.
         Default: random folds.
     nystrom : int, optional
         Number of columns that approximate the kernel matrix. Default, and with fewer rows: the exact matrix.
@@ -89,7 +91,11 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         With ``"agop"``, kernels whose weights of features are learned from the gradients of a first fit join the
         candidates.
     feature_columns : array of shape (features,), optional
-        Number of the table's column that each feature comes from; features of one column share one relevance.
+        Number of the column of the original table that each feature comes from: features of one column, such as
+        the indicators of a category, share one relevance. Default: every feature is a column of its own.
+    class_weight : "balanced", dict or str, optional
+        Weights of classes, for classification only: ``"balanced"``, or a weight per class, as in
+        ``{"a": 1, "b": 5}`` or ``"a=1,b=5"``. Default: all classes weigh the same.
     random_state : int, RandomState or None
         Seed of the folds and columns.
     n_jobs : int or None
@@ -147,6 +153,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         ensemble: int | str = ENSEMBLE,
         metric: str = "none",
         feature_columns: Any = None,
+        class_weight: Any = None,
         random_state: Any = 0,
         n_jobs: int | None = 1,
     ) -> None:
@@ -168,10 +175,13 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         self.ensemble = ensemble
         self.metric = metric
         self.feature_columns = feature_columns
+        self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, groups: Any = None, **refused: Any) -> Self:
+    def fit(
+        self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None, **refused: Any
+    ) -> Self:
         """Choose a kernel and a ridge for the rows, and fit them.
 
         Parameters
@@ -183,6 +193,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             Classes or numbers.
         groups : array of shape (rows,), optional
             Rows of one group stay in one fold.
+        sample_weight : array of shape (rows,), optional
+            Weight of each row: a row of weight 2 counts as two rows, a row of weight 0 is dropped.
 
         Returns
         -------
@@ -190,14 +202,14 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         """
         if refused:
             raise TypeError(
-                f"{type(self).__name__}.fit takes X, y and groups, not {', '.join(refused)}: "
-                "its closed forms weigh all rows equally"
+                f"{type(self).__name__}.fit takes X, y, groups and sample_weight, not {', '.join(refused)}"
             )
         X, y = validate_data(
             self, X, y, dtype=np.float64, y_numeric=False, multi_output=True, ensure_min_samples=2
         )
         try:
-            self._select(X, self._targets(y), y, groups)
+            columns = np.arange(len(X)) if self.kernel == PRECOMPUTED else None
+            self._select(GivenRows(X, y, groups, self.cv, sample_weight, columns).kept)
         except KselectError as error:
             raise ValueError(str(error)) from error
         return self
@@ -239,12 +251,14 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             search="pruned",
         )
 
-    def _select(self, X: Array, targets: Array, y: Any, groups: Any) -> None:
+    def _select(self, given: GivenRows) -> None:
         """Select, warn, and set the fitted attributes."""
+        X, targets = given.X, self._targets(given.y)
         request = self._request(X, targets)
-        method, numbers = folds_of_cv(self.cv, groups, X, y, request.method)
-        folds = make_folds(method, len(X), request.seed, numbers)
-        found = select(X, targets, replace(request, method=method), folds)
+        method, folds = folds_of_cv(given, request.method, request.seed)
+        classes = class_weights(self.class_weight, list(getattr(self, "classes_", ())))
+        weights = Weighting(given.weights, classes).of(targets)
+        found = select(X, targets, replace(request, method=method, weights=weights), folds)
         warn_about(found, X, getattr(self, "feature_names_in_", None), stacklevel=3)
         self.kernel_ = found.kernel
         self.members_ = found.members
@@ -258,7 +272,9 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             self.feature_relevances_ = np.array(found.request.relevances)
         if isinstance(found.kernel, Sum):
             self.kernel_weights_ = dict(found.kernel.parameters)
-        self._held_out = HeldOut(found, X, targets, folds, given=numbers is not None)
+        self._columns = given.columns
+        by_user = given.groups is not None or not isinstance(given.cv, int | np.integer | None)
+        self._held_out = HeldOut(found, X, targets, folds, given=by_user)
 
     @property
     def criterion_path_(self) -> Array:
@@ -285,8 +301,9 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         return mean_values(members, self.support_, self._rows(X))
 
     def _rows(self, X: Any) -> Array:
-        """Return checked rows."""
-        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+        """Return checked rows; of a kernel matrix, the columns of the rows that have a weight."""
+        checked: Array = validate_data(self, X, dtype=np.float64, reset=False)
+        return checked if self._columns is None else checked[:, self._columns]
 
 
 class KernelSelectClassifierCV(ClassifierMixin, KernelSelectCV):  # type: ignore[misc]

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from kselect.core.grid_point import GridPoint
 from kselect.datasets.registry import Task
-from kselect.errors import TrialError
+from kselect.errors import ConfigError, TrialError
 from kselect.learners import LEARNERS
 from kselect.learners.blocks import RowBlocks
 from kselect.learners.refits import held_out
@@ -43,7 +43,7 @@ class Quality:
     """Accuracy or R2 of the held-out predictions, its spread over folds, and the value of a trivial predictor.
 
     The trivial predictor knows only the targets of all rows: it predicts the most frequent class, or the mean,
-    whose R2 is 0.
+    whose R2 is 0. ``balanced`` is the mean accuracy of the classes, if these have weights.
     """
 
     measure: QualityMeasure
@@ -51,6 +51,7 @@ class Quality:
     trivial: float
     spread: float
     folds: int
+    balanced: float | None = None
 
     @property
     def trivial_name(self) -> str:
@@ -60,9 +61,10 @@ class Quality:
     @property
     def text(self) -> str:
         """The measure, its spread and the trivial value: ``accuracy 0.97 held out (5 folds, ...); 0.63 by ...``."""
+        more = "" if self.balanced is None else f", balanced accuracy {self.balanced:.4g}"
         return (
             f"{self.measure} {self.value:.4g} held out ({self.folds} folds, standard deviation "
-            f"{self.spread:.2g}); {self.trivial:.4g} by always predicting {self.trivial_name}"
+            f"{self.spread:.2g}){more}; {self.trivial:.4g} by always predicting {self.trivial_name}"
         )
 
 
@@ -155,6 +157,10 @@ class HeldOut:
     def intervals(self) -> IntervalModel:
         """The fits without each fold, and their held-out errors, with folds for intervals."""
         selection = self.selection
+        if not isinstance(self.folds, Folds):
+            raise ConfigError("intervals need folds that hold out every row once")
+        if self.selection.request.weights is not None:
+            raise ConfigError("intervals are not defined for weights of rows")
         folds = interval_folds(self.folds, self.given)
         points = [(one.point.kernel, one.point.lam) for one in selection.members]
         with threadpool_limits(1):
@@ -185,10 +191,13 @@ def quality_of(
 ) -> Quality:
     """Return the accuracy or R2 of (q, tested) held-out decision values.
 
-    R2 is the mean over rows of ``1 - (y_i - f_i)^2 / var(y)``, averaged over the targets. With weights, all means
-    are weighted.
+    R2 is the mean over rows of ``1 - (y_i - f_i)^2 / var(y)``, averaged over the targets. All means are weighted by
+    the weights of rows, but not by those of classes; with these, the accuracy of each class counts the same in
+    ``balanced``.
     """
-    targets, weights = targets[:, tested_rows(folds)], weights_of(folds, weights)
+    by_class = weights is not None and weights.by_class
+    weights = weights_of(folds, weights and weights.reported)
+    targets, balanced = targets[:, tested_rows(folds)], None
     if task == "regression":
         centred = targets - mean_loss(targets, weights)[:, None]
         variance = mean_loss(np.square(centred), weights)[:, None]
@@ -198,11 +207,15 @@ def quality_of(
         truth = codes(targets)
         rows = (codes(decisions) == truth).astype(np.float64)
         trivial = max(float(mean_loss(truth == c, weights)) for c in np.unique(truth))
+        if by_class:
+            each_class = [np.flatnonzero(truth == c) for c in np.unique(truth)]
+            balanced = float(np.mean([mean_loss(rows, weights, own) for own in each_class]))
     each = [float(mean_loss(rows, weights, F)) for F in folds.members]
     return Quality(
         "R2" if task == "regression" else "accuracy",
         float(mean_loss(rows, weights)),
         trivial,
-        float(np.std(each, ddof=1)),
+        float(np.std(each, ddof=1)) if len(each) > 1 else 0.0,
         len(each),
+        balanced,
     )

@@ -16,12 +16,13 @@ from kselect.datasets.registry import Task
 from kselect.datasets.table.frames import read_frame
 from kselect.datasets.table.raw_table import Frame, Missing, TableOptions
 from kselect.datasets.table.target import Target, as_target
-from kselect.errors import DataError, printable
-from kselect.numerics.linalg import Array
+from kselect.errors import ConfigError, DataError, printable
+from kselect.numerics.linalg import Array, Index
 from kselect.numerics.sigmoid import codes
 from kselect.search.pruned_gradients import keeps_few_matrices as many_rows
 from kselect.selection.candidates.families import Rows
 from kselect.selection.engine import check_memory
+from kselect.selection.rows.holding_out import HoldOut, pairs_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,50 @@ class OwnData:
     def rows(self) -> Rows:
         """The features with the target and their columns, from which a selection lays its grids."""
         return Rows(self.X, self.target.values, self.preparation.column_of_feature)
+
+    @property
+    def weights(self) -> Array | None:
+        """The weight of each row, if a column holds it."""
+        return self.frame.roles.weights
+
+    @property
+    def groups(self) -> Index | None:
+        """The number of each row's group, if a column holds it."""
+        groups = self.frame.roles.groups
+        return None if groups is None else np.unique(groups.astype(str), return_inverse=True)[1]
+
+    def hold_out(self, repeats: int = 1, stratify: bool = False) -> HoldOut:
+        """Return how the rows are held out, with their groups and times."""
+        classes = None
+        if stratify:
+            if not self.target.classes:
+                raise ConfigError("stratify shares out classes; this is a regression")
+            classes = codes(self.target.values)
+        return HoldOut(self.groups, self.frame.roles.times, classes, repeats)
+
+    def splits(
+        self, folds: int = 5, *, repeats: int = 1, stratify: bool = False, random_state: int = 0
+    ) -> list[tuple[Index, Index]]:
+        """Return pairs of training and test rows for the parameter ``cv`` of an estimator.
+
+        Parameters
+        ----------
+        folds : int
+            Number of folds, or of windows if the table has times.
+        repeats : int
+            Number of partitions into folds.
+        stratify : bool
+            Whether every fold has the same share of each class.
+        random_state : int
+            Seed of the folds.
+
+        Returns
+        -------
+        list of (train, test)
+            Rows of one group stay together. With times, rows are tested after all earlier ones.
+        """
+        found = self.hold_out(repeats, stratify).split(len(self.X), folds, random_state)
+        return [(train, test) for train, test, _ in pairs_of(found)]
 
     @property
     def size(self) -> str:
@@ -111,6 +156,9 @@ def read_table(
     numeric: Sequence[str] = (),
     missing: Missing = "impute",
     scale: Scale = "zscore",
+    weights: str | None = None,
+    groups: str | None = None,
+    time: str | None = None,
 ) -> OwnData:
     """Read a file as ``kselect select`` does: columns to features, missing values filled, features scaled.
 
@@ -131,6 +179,9 @@ def read_table(
         Missing values: fill in the median or a category of their own, drop the row, or raise an error.
     scale : {"zscore", "minmax", "none"}
         Scaling of the features.
+    weights, groups, time : str, optional
+        Columns that are no features but say of each row how much it weighs, to which group it belongs, and when it
+        was. Rows of weight 0 are dropped.
 
     Returns
     -------
@@ -155,5 +206,6 @@ def read_table(
     >>> table.y.tolist()
     [700.0, 910.0, 480.0, 1250.0]
     """
-    options = TableOptions(tuple(drop), tuple(categorical), tuple(numeric), missing, task)
+    columns = tuple(drop), tuple(categorical), tuple(numeric), missing, task
+    options = TableOptions(*columns, weights, groups, time)
     return read_own(Path(path), target, options, scale, None)

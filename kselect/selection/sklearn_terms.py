@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kselect.core.method import Method
 from kselect.errors import ConfigError, quoted
 from kselect.kernels import Kernel, Points
 from kselect.kernels.ard import FeatureWidths
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
 PRECOMPUTED = "precomputed"
 # gamma of exp(-gamma ||x - z||^2) and of exp(-gamma ||x - z||_1) -> our parameter of the same kernel.
 OF_GAMMA = {"gaussian": ("tau", 0.5), "laplacian": ("width", 1.0)}
-CV_FORMS = "an int, a splitter, a list of (train, test) pairs, or one whole fold number per row"
-FOLD_COUNT = re.compile(r"[0-9]+-")
 # A feature is too wide if both its standard deviation and its range exceed the median feature's by this factor.
 # Standardised features share one deviation, those scaled to an interval share one range, and principal
 # components of scaled features stay below the factor.
@@ -180,89 +176,6 @@ def cv_results(held: HeldOut, in_gamma: bool) -> dict[str, Any]:
         found |= {f"split{k}_test_score": values for k, values in enumerate(by_fold)}
         found["std_test_score"] = by_fold.std(axis=0)
     return found
-
-
-# --- folds ------------------------------------------------------------------------------------------
-
-
-def folds_of_cv(
-    cv: Any, groups: Any, X: Array, y: Any, method: Method
-) -> tuple[Method, Index | None]:
-    """Return the criterion with the number of folds of ``cv``, and the fold of each row (None: random folds).
-
-    ``groups`` stay together, with a splitter that supports them or else with scikit-learn's GroupKFold.
-    """
-    if cv is None and groups is None:
-        return method, None
-    if method.folds is None:
-        raise ConfigError(f"{method.label} has no folds: leave out cv and groups")
-    is_count = isinstance(cv, (int, np.integer)) and not isinstance(cv, bool)
-    if is_count and groups is None:
-        return with_folds(method, int(cv)), None
-    if groups is not None and (cv is None or is_count):
-        from sklearn.model_selection import GroupKFold
-
-        cv = GroupKFold(int(cv or method.folds))
-    if is_fold_numbers(cv):
-        if groups is not None:
-            raise ConfigError(
-                "groups: cv already gives the fold of each row; leave one of them out"
-            )
-        return method, np.asarray(cv).astype(np.intp)
-    numbers = fold_numbers(train_and_test(cv, X, y, groups), len(X))
-    return with_folds(method, int(numbers.max()) + 1), numbers
-
-
-def with_folds(method: Method, folds: int) -> Method:
-    """Return the same criterion with another number of folds: ``5-KS`` becomes ``10-KS``."""
-    if folds < 2:
-        raise ConfigError(f"cv: cross-validation needs 2 folds or more, not {folds}")
-    return replace(method, label=FOLD_COUNT.sub(f"{folds}-", method.label, count=1), folds=folds)
-
-
-def is_fold_numbers(cv: Any) -> bool:
-    """Return whether ``cv`` is a sequence of whole numbers, one per row."""
-    if hasattr(cv, "split") or isinstance(cv, str):
-        return False
-    try:
-        numbers = np.asarray(cv)
-    except ValueError:  # pairs of different lengths
-        return False
-    return numbers.ndim == 1 and numbers.dtype.kind in "iu"
-
-
-def train_and_test(cv: Any, X: Array, y: Any, groups: Any) -> list[tuple[Index, Index]]:
-    """Return the (train, test) rows of a splitter, or of a list of pairs of row numbers or masks."""
-    if hasattr(cv, "split") and not isinstance(cv, str):
-        return list(cv.split(X, y, groups))
-    try:
-        pairs = [(np.asarray(train), np.asarray(test)) for train, test in cv]
-    except (TypeError, ValueError):
-        pairs = []
-    parts = [tuple(np.flatnonzero(p) if p.dtype == bool else p for p in pair) for pair in pairs]
-    if not parts or any(
-        p.ndim != 1 or (p.size and p.dtype.kind not in "iu") for q in parts for p in q
-    ):
-        raise ConfigError(f"cv: write {CV_FORMS}, not {quoted(cv)}")
-    return [(train.astype(np.intp), test.astype(np.intp)) for train, test in parts]
-
-
-def fold_numbers(parts: list[tuple[Index, Index]], n: int) -> Index:
-    """Return the fold of each row, if the test parts partition the rows and each training part is the rest."""
-    numbers = np.full(n, -1, dtype=np.intp)
-    for fold, (train, test) in enumerate(parts):
-        if len(test) and not (test.min() >= 0 and test.max() < n):
-            raise ConfigError(f"cv: a row number of fold {fold} is outside 0 to {n - 1}")
-        if (numbers[test] >= 0).any():
-            raise ConfigError("cv: the test parts overlap; each row must be in one test part")
-        if len(np.union1d(train, test)) < n or len(np.intersect1d(train, test)):
-            raise ConfigError(
-                "cv: each training part must hold all rows except those of its test part"
-            )
-        numbers[test] = fold
-    if (numbers < 0).any():
-        raise ConfigError("cv: the test parts leave rows out; each row must be in one test part")
-    return numbers
 
 
 # --- warnings ---------------------------------------------------------------------------------------

@@ -35,6 +35,8 @@ NOT_PRINTED = {
         "scheduler",
         "plugin",
     ),
+    # Those about rows, which test_row_flags.py tests.
+    *("weights", "class_weight", "groups", "time", "repeats", "stratify", "test_file"),
 }
 
 FLAGS = [

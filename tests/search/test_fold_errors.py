@@ -9,8 +9,8 @@ import numpy as np
 import oracles
 import pytest
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.metrics import f1_score, roc_auc_score
-from sklearn.model_selection import GridSearchCV, PredefinedSplit
+from sklearn.metrics import f1_score, get_scorer, roc_auc_score
+from sklearn.model_selection import GridSearchCV, PredefinedSplit, TimeSeriesSplit
 
 from kselect.core.method import Choice, Method
 from kselect.errors import ConfigError, TrialError
@@ -19,6 +19,8 @@ from kselect.kernels.gaussian import Gaussian
 from kselect.numerics.folds import Folds
 from kselect.numerics.scorers import find_scorer
 from kselect.numerics.sigmoid import codes
+from kselect.numerics.splits import as_folds
+from kselect.numerics.weights import Weights
 from kselect.search.fold_errors import fold_errors
 from kselect.search.grid import score_kernels
 from kselect.selection.engine import select, training_context
@@ -158,3 +160,22 @@ def test_a_fold_of_one_class_is_refused_by_name() -> None:
     folds = Folds.from_numbers(np.where(X[:, 0] > 1, 0, np.arange(60) % 4 + 1))
     with pytest.raises(ConfigError, match="roc_auc is not defined on fold 0: its rows are all of"):
         select(X, targets, request("roc_auc", "classification"), folds)
+
+
+@pytest.mark.parametrize("scoring", ["neg_mean_absolute_error", "r2"])
+def test_scorers_take_windows_of_time_and_weights(scoring: str) -> None:
+    """Each window is scored by scikit-learn's scorer with the weights of its test rows."""
+    weights = Weights(np.random.default_rng(3).uniform(0.2, 3.0, 60))
+    pairs = list(TimeSeriesSplit(4).split(X))
+    splits = as_folds(pairs, 60)
+    found = select(X, Y[None], replace(request(scoring), weights=weights), splits)
+    for i, tau in enumerate(TAUS):
+        for j, lam in enumerate(LAMS):
+            scores = []
+            for train, test in pairs:
+                model = KernelRidge(kernel="rbf", gamma=1 / (2 * tau), alpha=60 * lam)
+                model.fit(X[train], Y[train], sample_weight=weights.values[train])
+                given = X[test], Y[test]
+                scores.append(get_scorer(scoring)(model, *given, sample_weight=weights.given[test]))
+            best = 1.0 if scoring == "r2" else 0.0
+            assert best - found.scores[i, j] == pytest.approx(np.mean(scores), abs=1e-9)

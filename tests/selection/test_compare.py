@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,17 @@ from kselect.datasets.table.raw_table import TableOptions
 from kselect.kernels import Points
 from kselect.numerics.folds import draw_folds, stream
 from kselect.numerics.linalg import squared_distances
+from kselect.numerics.sigmoid import codes
+from kselect.numerics.splits import Splits
+from kselect.numerics.weights import Weights
 from kselect.selection.candidates.families import Rows
 from kselect.selection.compare import RequestFor, compare, outer_decisions
 from kselect.selection.engine import select
 from kselect.selection.own_data import OwnData, read_own
 from kselect.selection.request import Request, make_folds, make_kernels, make_lams, make_method
+from kselect.selection.rows.holding_out import HoldOut, pairs_of
+from kselect.selection.rows.rules import RowRules
+from kselect.selection.rows.weighting import ClassWeights, Weighting
 
 METHODS = [make_method(label, None, {}, True) for label in ("5-CV", "ELOO", "4-KS")]
 
@@ -117,6 +124,105 @@ def test_a_planted_leak_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_the_grid_depends_on_the_training_part_only(tmp_path: Path) -> None:
     """A grid based on the median distance uses the rows of the training part only."""
     assert not leaks(tmp_path, around)
+
+
+def weighs_by_other_rows(folder: Path, rules: RowRules) -> bool:
+    """Return whether the classes of an outer fold change what is decided about its first row."""
+    lines = rows()
+    outer = draw_folds(50, 5, stream(0, "outer folds"))
+    F = outer.members[0]
+
+    def decided() -> np.ndarray:
+        data = read(folder, lines)
+        found = outer_decisions(data, lambda _: request(), METHODS[:2], outer, rules)
+        return np.asarray(found[:, :, F[0]])
+
+    before = decided()
+    classes = [line[-1] for line in lines]
+    for i in F[1:].tolist():
+        lines[i][-1] = next(c for c in sorted(set(classes)) if c != lines[i][-1])
+    return not np.array_equal(before, decided())
+
+
+def test_class_weights_come_from_the_training_part_only(tmp_path: Path) -> None:
+    assert not weighs_by_other_rows(tmp_path, RowRules(Weighting(None, ClassWeights(None))))
+
+
+def test_class_weights_of_all_rows_are_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plant the leak: weights formed from all rows, handed to each training part."""
+    real, every = comparing.outer_decisions, ClassWeights(None)
+
+    def leaky(data: OwnData, *given: Any) -> Any:
+        fixed = every.of_rows(data.target.values, None)
+        return real(data, *given[:-1], RowRules(Weighting(fixed)))
+
+    monkeypatch.setitem(globals(), "outer_decisions", leaky)
+    assert weighs_by_other_rows(tmp_path, RowRules(Weighting(None, every)))
+
+
+def test_class_weights_change_the_outer_decisions(tmp_path: Path) -> None:
+    """The weights of each outer training part are those that its own classes give."""
+    data = read(tmp_path, rows())
+    targets, outer = data.target.values, draw_folds(50, 5, stream(0, "outer folds"))
+    found = outer_decisions(
+        *(data, lambda _: request(), METHODS[:1], outer),
+        RowRules(Weighting(None, ClassWeights((1.0, 4.0, 0.5)))),
+    )[0]
+    F = outer.members[0]
+    T = np.setdiff1d(np.arange(50), F)
+    Z, _ = fit_preparation(data.frame, "zscore", T).transform(data.frame)
+    each = np.array([1.0, 4.0, 0.5])[targets[:, T].argmax(axis=0)]
+    asked = replace(request(), method=METHODS[0], weights=Weights(each))
+    part = select(Z[T], targets[:, T], asked, make_folds(METHODS[0], len(T), 0, None))
+    K = part.kernel.gram(Points(Z[F], Z[T]))
+    wanted = np.array([fit.decision(0, K) for fit in part.best.fits])
+    np.testing.assert_allclose(found[:, F], wanted, atol=1e-9)
+
+
+def test_outer_windows_of_time_predict_later_rows(tmp_path: Path) -> None:
+    data, times = read(tmp_path, rows()), np.random.default_rng(0).normal(size=50)
+    rules = RowRules(hold_out=HoldOut(times=times))
+    found = compare(data, lambda _: request(), METHODS[:1], rules)
+    outer = rules.outer(50, 5, 0)
+    assert isinstance(outer, Splits)
+    right = 0
+    for train, test in outer.pairs:
+        T = np.sort(train)
+        Z, _ = fit_preparation(data.frame, "zscore", T).transform(data.frame)
+        inner = HoldOut(times=times[T]).split(len(T), METHODS[0].folds or 0, 0)
+        asked = replace(request(), method=METHODS[0])
+        part = select(Z[T], data.target.values[:, T], asked, inner)
+        K = part.kernel.gram(Points(Z[test], Z[T]))
+        decisions = np.array([fit.decision(0, K) for fit in part.best.fits])
+        right += int((codes(decisions) == codes(data.target.values[:, test])).sum())
+    assert found.criteria[0].quality.value == pytest.approx(right / len(outer.rows))
+
+
+def test_groups_stay_together_in_outer_and_inner_folds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, groups = read(tmp_path, rows()), np.arange(50) % 10
+    parts: list[tuple[int, Any]] = []
+    real = comparing.search_all
+
+    def noted(X: Any, targets: Any, asked: Any, methods: Any, folds: Any) -> Any:
+        parts.append((len(X), folds(5)))
+        return real(X, targets, asked, methods, folds)
+
+    monkeypatch.setattr(comparing, "search_all", noted)
+    rules = RowRules(hold_out=HoldOut(groups=groups))
+    compare(data, lambda _: request(), METHODS[:1], rules)
+    outer = rules.outer(50, 5, 0)
+    trained = [np.arange(50), *(train for train, _, _ in pairs_of(outer))]
+    assert len(parts) == 6
+    for (n, folds), train in zip(parts, trained, strict=True):
+        assert n == len(train)
+        for inner, test, _ in pairs_of(folds):
+            assert not set(groups[train][inner]) & set(groups[train][test])
+    for train, test, _ in pairs_of(outer):
+        assert not set(groups[train]) & set(groups[test])
 
 
 def test_the_command_builds_a_grid_for_each_part(

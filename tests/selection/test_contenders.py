@@ -114,7 +114,8 @@ def test_the_comparison_is_paired_over_rows(
     (found,) = contend(data, ours, outer, 0)
     assert isinstance(found, Contender)
     theirs = held_out_decisions(data, outer, linear)
-    gain = row_qualities(ours, data.target) - row_qualities(theirs, data.target)
+    qualities = partial(row_qualities, values=data.target.values, task=data.target.task)
+    gain = qualities(ours) - qualities(theirs)
     assert found.difference == pytest.approx(gain.mean())
     assert found.error == pytest.approx(gain.std(ddof=1) / np.sqrt(N))
     assert found.verdict == "worse"

@@ -8,19 +8,28 @@ from typing import Any
 
 import numpy as np
 import oracles
+import oracles_weights
 import pytest
 from kselect.selection.base_estimator import KernelSelectCV
 from oracles import Array
 from problems import bias_of
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import (
     GridSearchCV,
+    GroupKFold,
     KFold,
+    LeaveOneGroupOut,
     LeaveOneOut,
+    PredefinedSplit,
+    RepeatedKFold,
     ShuffleSplit,
+    StratifiedGroupKFold,
     StratifiedKFold,
+    TimeSeriesSplit,
     cross_val_score,
+    cross_validate,
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -39,15 +48,22 @@ SMALL: dict[str, Any] = {"tau": "0.5,2,8", "lam": "0.001,0.1"}
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:
-    """Return the checks that cannot pass, with the reason."""
+    """Return the checks that cannot pass, with the reason: weights do not move grids, relevances or columns."""
+    equivalence = "check_sample_weight_equivalence_on_dense_data"
+    overwritten = "check_sample_weights_not_overwritten"
+    found = {}
     if estimator.kernel == "precomputed" and hasattr(estimator, "predict_proba"):
-        return {
-            "check_decision_proba_consistency": "it passes rows where a kernel matrix is needed"
-        }
-    return {}
+        found["check_decision_proba_consistency"] = "it passes rows where a kernel matrix is needed"
+    if estimator.criterion == "3-KS" or estimator.kernel == "ard":
+        by_class = "check_class_weight_classifiers"
+        return found | dict.fromkeys((equivalence, overwritten, by_class), "it takes no weights")
+    fixed = estimator.tau is not None and estimator.nystrom is None
+    if not fixed:
+        found[equivalence] = "the grid, relevances or columns come from the rows"
+    return found
 
 
-# Nothing is skipped by us; scikit-learn itself leaves out the array API without SCIPY_ARRAY_API=1.
+# scikit-learn itself leaves out the array API without SCIPY_ARRAY_API=1.
 @parametrize_with_checks(
     [
         KernelSelectClassifierCV(kernel="ard"),
@@ -61,6 +77,8 @@ def expected_failures(estimator: Any) -> dict[str, str]:
         KernelSelectRegressorCV(learner="krr", kernel="linear", criterion="3-KS"),
         KernelSelectRegressorCV(nystrom=8, kernel="linear", criterion="2-CV"),
         KernelSelectClassifierCV(nystrom=5, **SMALL),
+        KernelSelectClassifierCV(kernel="gaussian", **SMALL),
+        KernelSelectRegressorCV(kernel="gaussian", ensemble=1, **SMALL),
     ],
     expected_failed_checks=expected_failures,
 )
@@ -197,12 +215,139 @@ def test_inside_scikit_learn(form: Any, classes: int) -> None:
     assert search.predict(X).shape == (len(X),)
 
 
-def test_sample_weight_is_refused() -> None:
+def test_unknown_metadata_is_refused() -> None:
     X, y = data(2)
-    for form in (KernelSelectClassifierCV, KernelSelectRegressorCV):
-        with pytest.raises(TypeError, match="takes X, y and groups, not sample_weight"):
-            form().fit(X, y, sample_weight=np.ones(len(y)))
-        assert not has_fit_parameter(form(), "sample_weight")
+    with pytest.raises(TypeError, match="takes X, y, groups and sample_weight, not price"):
+        KernelSelectClassifierCV().fit(X, y, price=np.ones(len(y)))
+    assert has_fit_parameter(KernelSelectRegressorCV(), "sample_weight")
+
+
+@pytest.mark.parametrize(("form", "classes"), FORMS)
+@pytest.mark.parametrize("more", [{}, {"class_weight": "balanced"}, {"learner": "krr"}])
+def test_weights_equal_repeated_rows(form: Any, classes: int, more: Any) -> None:
+    if "class_weight" in more and not classes:
+        pytest.skip("a regression has no classes")
+    X, y = data(classes)
+    counts = np.random.default_rng(0).integers(0, 4, len(X))
+    again = np.repeat(np.arange(len(X)), counts)
+    numbers = np.arange(len(X)) % 5
+    once = form(cv=numbers, **SMALL, **more).fit(X, y, sample_weight=counts)
+    often = form(cv=numbers[again], **SMALL, **more).fit(X[again], y[again])
+    plain = form(cv=numbers, **SMALL).fit(X, y)
+    assert once.best_params_ == often.best_params_
+    assert once.best_score_ == pytest.approx(often.best_score_, abs=1e-9)
+    for name in ("predict", "decision_function", "predict_proba"):
+        if not hasattr(once, name):
+            continue
+        mine, its = getattr(once, name)(X), getattr(often, name)(X)
+        if mine.dtype.kind == "f":
+            np.testing.assert_allclose(mine, its, atol=1e-8)
+        else:
+            assert mine.tolist() == its.tolist()
+    assert np.abs(plain.criterion_path_ - once.criterion_path_).max() > 1e-4
+
+
+def test_a_row_of_weight_0_changes_nothing() -> None:
+    X, y = data(3)
+    weights = np.ones(len(X))
+    gone = [3, 8, 20]
+    weights[gone] = 0.0
+    kept = np.flatnonzero(weights)
+    wild = X.copy()
+    wild[gone] = 1e6
+    pairs = list(KFold(4).split(X))
+    mapped = [
+        (
+            np.searchsorted(kept, np.intersect1d(a, kept)),
+            np.searchsorted(kept, np.intersect1d(b, kept)),
+        )
+        for a, b in pairs
+    ]
+    once = KernelSelectClassifierCV(cv=pairs, **SMALL).fit(wild, y, sample_weight=weights)
+    often = KernelSelectClassifierCV(cv=mapped, **SMALL).fit(X[kept], y[kept])
+    np.testing.assert_array_equal(once.criterion_path_, often.criterion_path_)
+    np.testing.assert_array_equal(once.decision_function(X), often.decision_function(X))
+    # A kernel matrix keeps its columns, which are rows to predict by.
+    K = oracles.gram(oracles.gaussian(2.0), X, X)
+    more: dict[str, Any] = {"kernel": "precomputed", "cv": 3, "lam": 0.1}
+    by_matrix = KernelSelectClassifierCV(**more).fit(K, y, sample_weight=weights)
+    part = KernelSelectClassifierCV(**more).fit(K[np.ix_(kept, kept)], y[kept])
+    np.testing.assert_allclose(by_matrix.decision_function(K), part.decision_function(K[:, kept]))
+
+
+def test_metadata_routing_hands_weights_and_groups_on() -> None:
+    X, y = data(2)
+    weights, groups = np.random.default_rng(1).uniform(0.1, 3.0, len(X)), np.arange(len(X)) // 4
+    form = KernelSelectClassifierCV(cv=3, **SMALL)
+    with config_context(enable_metadata_routing=True):
+        asked = form.set_fit_request(sample_weight=True, groups=True)
+        asked = asked.set_score_request(sample_weight=True)
+        scaling = StandardScaler().set_fit_request(sample_weight=False)
+        pipeline = make_pipeline(scaling, asked)
+        found = cross_validate(
+            pipeline, X, y, cv=KFold(2), params={"sample_weight": weights, "groups": groups}
+        )
+    for score, (train, test) in zip(found["test_score"], KFold(2).split(X), strict=True):
+        scaler = StandardScaler().fit(X[train])
+        own = form.fit(
+            scaler.transform(X[train]), y[train], groups[train], sample_weight=weights[train]
+        )
+        Z = scaler.transform(X[test])
+        assert score == pytest.approx(own.score(Z, y[test], sample_weight=weights[test]))
+
+
+def test_class_weights_turn_the_choice_to_the_rare_class() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    y = np.where(X[:, 0] + rng.normal(size=120) > 1.8, "rare", "usual")
+    found = [
+        KernelSelectClassifierCV(class_weight=asked, **SMALL).fit(X, y)
+        for asked in (None, "balanced", {"rare": 8.0}, "rare=8")
+    ]
+    caught = [(model.predict(X) == "rare").sum() for model in found]
+    assert caught[1] > 1.5 * caught[0]
+    assert np.array_equal(found[2].decision_function(X), found[3].decision_function(X))
+    with pytest.raises(ValueError, match="class weights are for classification"):
+        KernelSelectRegressorCV(class_weight="balanced").fit(X, X[:, 0])
+
+
+SPLITTERS = [
+    StratifiedKFold(4),
+    StratifiedGroupKFold(4),
+    GroupKFold(4),
+    LeaveOneGroupOut(),
+    TimeSeriesSplit(4),
+    ShuffleSplit(3, test_size=0.4, random_state=0),
+    ShuffleSplit(1, test_size=0.4, random_state=0),
+    RepeatedKFold(n_splits=4, n_repeats=2, random_state=0),
+    PredefinedSplit(np.arange(40) % 4 - 1),
+]
+
+
+@pytest.mark.parametrize("splitter", SPLITTERS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_splitter_of_scikit_learn_scores_as_its_search(splitter: Any, weighted: bool) -> None:
+    """The mean over the test rows of the squared error after training again on each training part."""
+    X, y = data(0)
+    groups = np.arange(40) // 5 if "Group" in type(splitter).__name__ else None
+    codes = (y > 0).astype(int)
+    weights = np.random.default_rng(1).uniform(0.1, 3.0, 40) if weighted else None
+    pairs = list(splitter.split(X, codes, groups))
+    model = KernelSelectRegressorCV(cv=pairs, tau=2.0, lam=0.01, ensemble=1)
+    model.fit(X, y, sample_weight=weights)
+    w = np.ones(40) if weights is None else weights * 40 / weights.sum()
+    K = oracles.gram(oracles.gaussian(2.0), X, X)
+    train_on = oracles_weights.least_squares(True)
+    total = counted = 0.0
+    for train, test in pairs:
+        given = K[np.ix_(train, train)], y[train], w[train], 40 * 0.01, K[np.ix_(test, train)]
+        total += float(w[test] @ np.square(y[test] - train_on(*given)))
+        counted += float(w[test].sum())
+    assert -model.best_score_ == pytest.approx(total / counted, rel=1e-7)
+    if type(splitter) not in (StratifiedKFold, StratifiedGroupKFold):  # which need classes
+        again = KernelSelectRegressorCV(cv=splitter, tau=2.0, lam=0.01, ensemble=1)
+        again.fit(X, y, groups, sample_weight=weights)
+        assert again.best_score_ == pytest.approx(model.best_score_, rel=1e-12)
 
 
 def test_a_wide_matrix_of_new_rows_is_taken_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,16 +385,19 @@ def test_stratified_and_leave_one_out() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"cv": ShuffleSplit(5, test_size=0.5, random_state=0)}, "test parts overlap"),
-        ({"cv": ShuffleSplit(1, random_state=0)}, "leave rows out"),
+        ({"cv": TimeSeriesSplit(3), "criterion": "BIF-5-CV"}, "needs folds that partition the rows"),
+        ({"cv": TimeSeriesSplit(3), "nystrom": 9}, "do not work on Nystrom columns"),
         ({"cv": np.arange(40) % 4}, "5-CV has 5 folds, but no row is in fold 4"),
         ({"cv": np.arange(40) % 6}, "5 is not one"),
         ({"cv": [0, 1, 2, 3, 4]}, "5 fold numbers for 40 rows"),
         ({"cv": np.linspace(0, 4, 40)}, "or one whole fold number per row, not array"),
         ({"cv": "five"}, "or one whole fold number per row, not 'five'"),
         ({"cv": 1}, "cross-validation needs 2 folds or more, not 1"),
-        ({"cv": [([0, 1], [2, 3])]}, "each training part must hold all rows except"),
-        ({"cv": [([0, 1], [99])]}, "a row number of fold 0 is outside 0 to 39"),
+        ({"cv": [([0, 1], [1, 3])]}, "cv: split 0 tests rows that it trains on"),
+        ({"cv": [([0, 1], [99])]}, "cv: a row number of split 0 is outside 0 to 39"),
+        ({"class_weight": "even"}, "class weights: 'even'; write balanced"),
+        ({"class_weight": {"other": 2}}, "class weights: no class 'other'"),
+        ({"class_weight": "balanced", "criterion": "GCV"}, "GCV has no form for weights"),
         ({"cv": 4, "criterion": "GCV"}, "GCV has no folds: leave out cv and groups"),
         ({"criterion": 5}, "criterion must be a name as text, not 5"),
         ({"learner": None}, "learner must be a name as text, not None"),

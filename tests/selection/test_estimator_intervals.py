@@ -11,7 +11,7 @@ import oracles_intervals
 import pytest
 from click.testing import CliRunner
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, TimeSeriesSplit
 
 from kselect import KernelSelectClassifierCV, KernelSelectRegressorCV, read_table
 from kselect.cli.main import cli
@@ -192,3 +192,21 @@ def test_files_without_intervals_are_refused_in_one_line(here: Path) -> None:
     assert run("fit", "two.csv", "-o", "two.npz", *GRID, "--numeric", "a").exit_code == 0
     found = run("predict", "two.npz", "two.csv", "--interval", "0.9")
     assert "an interval is for a regression; this model predicts classes" in str(found.exception)
+
+
+def test_weights_and_splits_that_are_no_folds_have_no_intervals() -> None:
+    weighted = KernelSelectRegressorCV(**FAST, **GRIDS)
+    weighted.fit(X[:60], Y[:60], sample_weight=np.arange(1.0, 61.0))
+    with pytest.raises(ValueError, match="not defined for weights"):
+        weighted.predict(NEW, interval=0.9)
+    windows = KernelSelectRegressorCV(cv=TimeSeriesSplit(3), **FAST, **GRIDS).fit(X[:60], Y[:60])
+    with pytest.raises(ValueError, match="every row once"):
+        windows.predict(NEW, interval=0.9)
+
+
+def test_groups_stay_together_in_the_intervals_of_few_rows() -> None:
+    groups = np.arange(60) // 6
+    model = KernelSelectRegressorCV(**FAST, **GRIDS).fit(X[:60], Y[:60], groups=groups)
+    alone = KernelSelectRegressorCV(**FAST, **GRIDS).fit(X[:60], Y[:60])
+    assert model._held_out.intervals.errors.numbers.max() == 4
+    assert alone._held_out.intervals.errors.numbers.max() == 59

@@ -9,8 +9,9 @@ from sklearn.model_selection import GroupKFold, TimeSeriesSplit
 from kselect.errors import ConfigError
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.splits import Splits
-from kselect.selection.holding_out import HoldOut, folds_of_method
 from kselect.selection.request import make_method
+from kselect.selection.rows.holding_out import HoldOut
+from kselect.selection.rows.rules import RowRules
 
 N = 30
 GROUPS = np.array(list("abcdefghij") * 3, dtype=object)
@@ -105,6 +106,6 @@ def test_a_training_part_holds_its_own_rows_out_in_the_same_way() -> None:
 
 def test_a_criterion_without_folds_takes_none_of_it() -> None:
     method = make_method("ELOO", None, {}, True)
-    assert folds_of_method(method, HoldOut(), N, 0) is None
+    assert RowRules().folds_of(method, N, 0) is None
     with pytest.raises(ConfigError, match="ELOO has no folds: leave out"):
-        folds_of_method(method, HoldOut(groups=GROUPS), N, 0)
+        RowRules(hold_out=HoldOut(groups=GROUPS)).folds_of(method, N, 0)

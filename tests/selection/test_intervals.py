@@ -21,7 +21,7 @@ from kselect.learners import LEARNERS
 from kselect.numerics.folds import Folds
 from kselect.numerics.weights import Weights
 from kselect.selection.columns import passes_of
-from kselect.selection.engine import decision_values, support_of, training_context
+from kselect.selection.engine import support_of, training_context
 from kselect.selection.intervals import (
     JACKKNIFE_BELOW,
     FoldModels,
@@ -31,6 +31,7 @@ from kselect.selection.intervals import (
     rank,
 )
 from kselect.selection.request import Request, make_method
+from kselect.selection.result import decision_values
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(41, 3))

@@ -27,7 +27,7 @@ from sklearn.preprocessing import (
 from kselect import KernelSelectClassifierCV, KernelSelectRegressorCV, ScaleWarning
 from kselect.numerics.sigmoid import codes
 from kselect.selection.request import make_kernels
-from kselect.selection.sklearn_terms import fold_numbers, widest_feature
+from kselect.selection.sklearn_terms import widest_feature
 
 pytestmark = pytest.mark.filterwarnings("ignore::kselect.EdgeWarning")
 RNG = np.random.default_rng(4)
@@ -144,7 +144,10 @@ def test_cv_of_every_kind() -> None:
     splitter = KFold(4, shuffle=True, random_state=2)
     pairs = list(splitter.split(X))
     masks = [(np.isin(np.arange(60), train), np.isin(np.arange(60), test)) for train, test in pairs]
-    expected = surface(criterion="4-CV", cv=fold_numbers(pairs, 60))
+    numbers = np.empty(60, dtype=int)
+    for fold, (_, test) in enumerate(pairs):
+        numbers[test] = fold
+    expected = surface(criterion="4-CV", cv=numbers)
     for cv in (splitter, pairs, masks, iter(pairs)):
         np.testing.assert_array_equal(surface(cv=cv), expected)
     np.testing.assert_array_equal(surface(cv=7), surface(criterion="7-CV"))

@@ -17,7 +17,7 @@ from kselect.numerics.weights import Weights
 from kselect.selection.engine import select
 from kselect.selection.held_out import HeldOut
 from kselect.selection.request import Request, make_kernels, make_request
-from kselect.selection.weighting import Weighting, check_weights, class_weights
+from kselect.selection.rows.weighting import Weighting, check_weights, class_weights
 
 N = 36
 X, Y = rows(N, seed=5)
@@ -163,7 +163,7 @@ def test_class_weights_of_a_regression_are_refused() -> None:
         ([1.0, -1.0, 1.0], "finite and not negative, not -1"),
         ([1.0, np.nan, 1.0], "finite and not negative, not nan"),
         ([1.0, 2.0], r"shape \(2,\) for 3 rows"),
-        ([0.0, 0.0, 1.0], "fewer than two rows have a positive weight"),
+        ([0.0, 0.0, 1.0], "all weights but 1 are zero"),
         (["a", "b", "c"], "not numbers"),
     ],
 )

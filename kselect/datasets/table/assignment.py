@@ -1,4 +1,4 @@
-"""What each column of a table is used for: the target, a feature, or the weights, groups or times of the rows."""
+"""The use of each column of a table: the target, a feature, or the weights, groups or times of the rows."""
 
 from __future__ import annotations
 
@@ -91,10 +91,7 @@ def read_roles(raw: RawTable, options: TableOptions, goal: int | None, commas: C
     at = {flag: i for i, flag in role_positions(raw, options, goal).items()}
     weights = groups = times = None
     if (i := at.get("--weights")) is not None:
-        weights = numbers_of(raw, i, commas, "--weights")
-        for row in np.flatnonzero(weights < 0)[:1].tolist():
-            text = f"column {raw.names[i]}: a weight is not negative, as {weights[row]:g} is"
-            raise raw.place.error(text, row)
+        weights = weights_of(raw, i, commas)
     if (i := at.get("--groups")) is not None:
         groups = np.array([str(text) for text in column_text(raw, i, commas).fields], dtype=object)
         for row in np.flatnonzero(groups == "")[:1].tolist():
@@ -102,6 +99,15 @@ def read_roles(raw: RawTable, options: TableOptions, goal: int | None, commas: C
     if (i := at.get("--time")) is not None:
         times = numbers_of(raw, i, commas, "--time")
     return RowRoles(weights, groups, times)
+
+
+def weights_of(raw: RawTable, i: int, commas: Commas) -> Array:
+    """Return a column of weights, none of which is negative."""
+    weights = numbers_of(raw, i, commas, "--weights")
+    for row in np.flatnonzero(weights < 0)[:1].tolist():
+        text = f"column {raw.names[i]}: a weight is not negative, as {weights[row]:g} is"
+        raise raw.place.error(text, row)
+    return weights
 
 
 def numbers_of(raw: RawTable, i: int, commas: Commas, flag: str) -> Array:

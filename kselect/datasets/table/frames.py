@@ -16,7 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kselect.datasets.content import open_data_file
-from kselect.datasets.table.assignment import AskedKind, assign, read_roles, without_weight
+from kselect.datasets.table.assignment import (
+    AskedKind,
+    assign,
+    read_roles,
+    weights_of,
+    without_weight,
+)
 from kselect.datasets.table.column_inference import (
     EMPTY,
     ColumnText,
@@ -254,6 +260,15 @@ def read_identified(path: Path, schema: Schema, column: str) -> tuple[Frame, Seq
     if raw.form != "columns":
         raise raw.place.error(f"svmlight has no column {column!r}")
     return frame_of(raw, schema), column_text(raw, raw.find(column, " for --id")).fields
+
+
+def read_weighted(path: Path, schema: Schema, column: str) -> tuple[Frame, Array]:
+    """Read the same, and one more column with the weights of the rows."""
+    raw = raw_like(path, schema)
+    if raw.form != "columns":
+        raise raw.place.error(f"svmlight has no column {column!r}")
+    i = raw.find(column, " for --weights")
+    return frame_of(raw, schema), weights_of(raw, i, cache(partial(file_commas, raw)))
 
 
 def raw_like(path: Path, schema: Schema) -> RawTable:

@@ -135,7 +135,7 @@ class ColumnSpec:
 class TableOptions:
     """The user's instructions for a table; a column is a name, or a number from 1.
 
-    ``weights``, ``groups`` and ``time`` name columns about the rows, which are no features.
+    ``weights``, ``groups`` and ``time`` name columns about the rows, which are not features.
     """
 
     drop: tuple[str, ...] = ()
@@ -150,14 +150,14 @@ class TableOptions:
 
 @dataclass(frozen=True, eq=False)
 class RowRoles:
-    """What columns that are no features say about each row: its weight, its group, its time."""
+    """The weight, the group and the time of each row, from columns that are not features."""
 
     weights: Array | None = None
     groups: Texts | None = None
     times: Array | None = None
 
     def take(self, rows: Index) -> RowRoles:
-        """Return those of some rows."""
+        """Return the same for some rows."""
         return RowRoles(
             None if self.weights is None else self.weights[rows],
             None if self.groups is None else self.groups[rows],

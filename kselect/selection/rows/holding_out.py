@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kselect.core.method import Method
 from kselect.errors import ConfigError
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array, Index
@@ -133,12 +132,11 @@ def windows(times: Array, k: int) -> Folds | Splits:
     return as_folds(pairs, n)
 
 
-def folds_of_method(method: Method, how: HoldOut, n: int, seed: int) -> Folds | Splits | None:
-    """Return how a criterion holds the rows out; None for one without folds, which nothing else may be asked of."""
-    if method.folds is None:
-        if how:
-            raise ConfigError(
-                f"{method.label} has no folds: leave out groups, time, repeats and stratify"
-            )
-        return None
-    return how.split(n, method.folds, seed)
+def pairs_of(folds: Folds | Splits) -> Iterator[tuple[Index, Index, Index]]:
+    """Yield the training rows, the test rows and the positions of their predictions of each split."""
+    if isinstance(folds, Splits):
+        for (train, test), at in zip(folds.pairs, folds.members, strict=True):
+            yield np.sort(train), test, at
+        return
+    for F in folds.members:
+        yield np.setdiff1d(np.arange(folds.n), F), F, F

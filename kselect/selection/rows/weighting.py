@@ -1,4 +1,4 @@
-"""The weights of a selection's rows: those that are given, times those of their classes.
+"""The weights of a selection's rows: the given weights times the weights of the classes.
 
 Class weights depend on the rows that are trained on, so that the training part of an outer fold forms its own.
 """
@@ -57,7 +57,7 @@ class Weighting:
         """Return the weights of the rows with these targets."""
         if self.classes is None:
             return Weights.of(self.given)
-        return Weights.of(self.classes.of_rows(targets, self.given))
+        return Weights.of(self.classes.of_rows(targets, self.given), self.given, True)
 
     def part(self, rows: Any) -> Weighting:
         """Return the same for some rows."""
@@ -130,5 +130,7 @@ def check_weights(values: Any, n: int) -> Array:
             f"sample_weight: a weight is finite and not negative, not {show_number(bad)}"
         )
     if np.count_nonzero(found) < 2:
-        raise ConfigError("sample_weight: fewer than two rows have a positive weight")
+        raise ConfigError(
+            f"sample_weight: all weights but {np.count_nonzero(found)} are zero; two rows need a positive one"
+        )
     return found
