@@ -58,9 +58,9 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         ``"laplacian-ard"``, a width per feature is learned by ``"FLKL"``, ``"LOO"``, ``"5-CV"``, ``"5-KS"`` or
         ``"BR"``; with ``"sum:gaussian,linear"``, the weights of a sum by ``"5-CV"``, ``"5-KS"`` or ``"LOO"``.
     tau, degree : grid, optional
-        Parameters of the Gaussian kernel (tau) and of the polynomial kernel (degree): each is a number, a list, an
-        array, or text such as ``"2^-6:2^8"``. ``"auto"``, like None, lays a grid around the median distance of the
-        rows, and extends it by up to four values where the choice lies on its boundary.
+        Parameters of the Gaussian kernel (tau) and of the polynomial kernel (degree): a number, a list, an array,
+        or text such as ``"2^-6:2^8"``. ``"auto"``, like None, is a grid around the median distance of the rows that
+        grows by up to four values where the choice lies on its boundary.
     lam : grid
         Regularisation parameter; ``n lam`` is added to the diagonal of the kernel matrix. ``"auto"`` is
         ``"10^-7:10^1"``, extended in the same way.
@@ -80,22 +80,18 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         Replaces ``loss`` by one of scikit-learn's scorers, such as ``"roc_auc"``, or by a function of an estimator,
         rows and targets. It scores the held-out predictions of each fold of k-CV; the mean over folds chooses.
     cv : int, splitter, list of (train, test) pairs, or array of fold numbers, optional
-        Folds; their number replaces the one in the criterion's name. Any splitter of scikit-learn will do: if its
-        training parts are not the rest of the rows, as for ``TimeSeriesSplit``, each is trained by itself.
-        Default: random folds.
+        Folds (default: random ones); their number replaces the one in the criterion's name. Training parts that
+        are not the rest of the rows, as those of ``TimeSeriesSplit``, are each trained by themselves.
     nystrom : int, optional
         Number of columns that approximate the kernel matrix. Default, and with fewer rows: the exact matrix.
     columns : {"uniform", "rpcholesky"}
         How the rows of these columns are drawn: uniformly, or by what earlier ones leave of the kernel.
     metric : {"none", "agop"}
-        With ``"agop"``, kernels whose weights of features are learned from the gradients of a first fit join the
-        candidates.
+        ``"agop"`` adds kernels whose weights of features are learned from the gradients of a first fit.
     feature_columns : array of shape (features,), optional
-        Number of the column of the original table that each feature comes from: features of one column, such as
-        the indicators of a category, share one relevance. Default: every feature is a column of its own.
+        Number of the table's column that each feature comes from; features of one column share one relevance.
     class_weight : "balanced", dict or str, optional
-        Weights of classes, for classification only: ``"balanced"``, or a weight per class, as in
-        ``{"a": 1, "b": 5}`` or ``"a=1,b=5"``. Default: all classes weigh the same.
+        Weights of classes: ``"balanced"``, or a weight per class, as in ``{"a": 1, "b": 5}`` or ``"a=1,b=5"``.
     random_state : int, RandomState or None
         Seed of the folds and columns.
     n_jobs : int or None
@@ -187,8 +183,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array of shape (rows, features)
-            Training rows, or the kernel matrix with ``kernel="precomputed"``. Scale the features first: they are
-            used as they are.
+            Training rows, scaled, or the kernel matrix with ``kernel="precomputed"``.
         y : array of shape (rows,) or, for a regression, (rows, targets)
             Classes or numbers.
         groups : array of shape (rows,), optional
@@ -204,9 +199,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
             raise TypeError(
                 f"{type(self).__name__}.fit takes X, y, groups and sample_weight, not {', '.join(refused)}"
             )
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, y_numeric=False, multi_output=True, ensure_min_samples=2
-        )
+        how = {"dtype": np.float64, "y_numeric": False, "multi_output": True}
+        X, y = validate_data(self, X, y, ensure_min_samples=2, **how)
         try:
             columns = np.arange(len(X)) if self.kernel == PRECOMPUTED else None
             self._select(GivenRows(X, y, groups, self.cv, sample_weight, columns).kept)
@@ -332,9 +326,7 @@ class KernelSelectClassifierCV(ClassifierMixin, KernelSelectCV):  # type: ignore
         check_classification_targets(y)
         self.classes_, numbers = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ConfigError(
-                f"the target has 1 class only ({self.classes_[0]!r}): nothing to learn"
-            )
+            raise ConfigError(f"the target has 1 class only ({self.classes_[0]!r})")
         return one_against_rest(numbers, range(len(self.classes_)))
 
     def decision_function(self, X: Any) -> Array:
@@ -351,11 +343,9 @@ class KernelSelectClassifierCV(ClassifierMixin, KernelSelectCV):  # type: ignore
     def predict_proba(self, X: Any) -> Array:
         """Return (rows, classes) probabilities: a sigmoid of the decision values.
 
-        The sigmoid is fitted to held-out decision values on the first call. This takes no second search, only one
-        more path of the chosen kernel.
+        The first call fits the sigmoid to held-out decision values, at the cost of one path of the chosen kernel.
         """
-        values = self._decision(X)
-        return probabilities(self._held_out.slope, values)
+        return probabilities(self._held_out.slope, self._decision(X))
 
 
 class KernelSelectRegressorCV(RegressorMixin, KernelSelectCV):  # type: ignore[misc]

@@ -498,7 +498,8 @@ def test_several_targets(here: Here) -> None:
 
 def test_a_file_too_large_for_memory(here: Here, tmp_path: Path) -> None:
     """A file too large for any machine is refused as soon as it is read, whatever its target."""
-    n = int(1.05 * (selection.available_memory() / 56) ** 0.5) + 1000
+    # A search by bounds over many rows keeps three matrices of doubles.
+    n = int(1.05 * (selection.available_memory() / 24) ** 0.5) + 1000
     (tmp_path / "numbers.csv").write_text("a,y\n" + "".join(f"{i},{i}\n" for i in range(n)))
     (tmp_path / "names.csv").write_text("a,y\n" + "".join(f"{i},n{i // 3}\n" for i in range(n)))
     for name in ("numbers.csv", "names.csv"):
