@@ -54,9 +54,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         Kernels among which the criterion selects, with commas: ``"gaussian"`` (or ``"rbf"``), ``"laplacian"``, ...;
         see ``kselect list kernels``. ``"weighted-gaussian"`` multiplies the features by powers of their relevance.
         ``"auto"`` are Gaussian and Laplacian kernels, each also weighted; a grid for one kernel, such as tau, then
-        chooses that kernel. With ``"precomputed"``, X is the kernel matrix. With ``"ard"`` (Gaussian) or
-        ``"laplacian-ard"``, a width per feature is learned by ``"FLKL"``, ``"LOO"``, ``"5-CV"``, ``"5-KS"`` or
-        ``"BR"``; with ``"sum:gaussian,linear"``, the weights of a sum by ``"5-CV"``, ``"5-KS"`` or ``"LOO"``.
+        chooses that kernel. With ``"precomputed"``, X is the kernel matrix. With ``"ard"`` or ``"laplacian-ard"``,
+        a width per feature is learned; with ``"sum:gaussian,linear"``, the weights of a sum.
     tau, degree : grid, optional
         Parameters of the Gaussian kernel (tau) and of the polynomial kernel (degree): a number, a list, an array,
         or text such as ``"2^-6:2^8"``. ``"auto"``, like None, is a grid around the median distance of the rows that
@@ -196,9 +195,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         self
         """
         if refused:
-            raise TypeError(
-                f"{type(self).__name__}.fit takes X, y, groups and sample_weight, not {', '.join(refused)}"
-            )
+            taken = "X, y, groups and sample_weight"
+            raise TypeError(f"{type(self).__name__}.fit takes {taken}, not {', '.join(refused)}")
         how = {"dtype": np.float64, "y_numeric": False, "multi_output": True}
         X, y = validate_data(self, X, y, ensure_min_samples=2, **how)
         try:
@@ -338,14 +336,16 @@ class KernelSelectClassifierCV(ClassifierMixin, KernelSelectCV):  # type: ignore
         """Return the class with the largest decision value for each row."""
         if interval is not None:
             raise ValueError("intervals are for regression; predict_proba returns probabilities")
-        return self.classes_[codes(self._decision(X).T)]
+        found = codes(self._decision(X).T)
+        return self.classes_[found]
 
     def predict_proba(self, X: Any) -> Array:
         """Return (rows, classes) probabilities: a sigmoid of the decision values.
 
         The first call fits the sigmoid to held-out decision values, at the cost of one path of the chosen kernel.
         """
-        return probabilities(self._held_out.slope, self._decision(X))
+        values = self._decision(X)
+        return probabilities(self._held_out.slope, values)
 
 
 class KernelSelectRegressorCV(RegressorMixin, KernelSelectCV):  # type: ignore[misc]

@@ -43,7 +43,7 @@ def test_whole(results: Path) -> None:
     assert not re.search(r'(?:src|href)="(?!data:|#)', page)
     assert (results / "report.html").is_file()
     assert {p.stem for p in (results / "tables").iterdir()} == {
-        *("table1", "table1-pairs", "claims", "edges"),
+        *("table1", "table1-pairs", "claims", "edges", "choices"),
     }
     assert kselect_in(results.parent, "report", "out", "-q").stdout == ""
 

@@ -10,7 +10,6 @@ import numpy as np
 import oracles
 import oracles_weights
 import pytest
-from kselect.selection.base_estimator import KernelSelectCV
 from oracles import Array
 from problems import bias_of
 from sklearn import config_context
@@ -38,7 +37,11 @@ from sklearn.utils.validation import has_fit_parameter
 
 from kselect.core.method import Choice
 from kselect.selection.engine import select
-from kselect.selection.estimator import KernelSelectClassifierCV, KernelSelectRegressorCV
+from kselect.selection.estimator import (
+    KernelSelectClassifierCV,
+    KernelSelectCV,
+    KernelSelectRegressorCV,
+)
 from kselect.selection.request import Request, make_folds, make_kernels, make_lams, make_method
 from kselect.selection.sklearn_terms import EdgeWarning
 
