@@ -32,6 +32,7 @@ from kselect.search import (
 )
 from kselect.search.certified import CertifiedSystems, Spread
 from kselect.search.column_preconditioner import ColumnBases
+from kselect.search.grid import score_kernels
 from kselect.search.pruned import (
     find_minimum,
     keeps_few_matrices,
@@ -373,3 +374,32 @@ def test_columns_invert_a_matrix_of_low_rank(monkeypatch: pytest.MonkeyPatch) ->
             systems = CertifiedSystems(K, grid, gammas, Spread.of(K, grid, crew), columns, crew)
             systems.step()
             assert (systems.intervals().width() < 1e-4).all()
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("slack", [0.0, 0.2])
+@pytest.mark.parametrize("learner", ["krr", "lssvm"])
+def test_several_targets_share_a_choice(
+    learner: str, slack: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three classes, one against the rest: place, scores and predictions are those of the grid."""
+    monkeypatch.setattr(pruned_gradients, "FEWER", 100 if slack else 0)  # some kernels are crowded
+    X, y = rows(60)
+    classes = np.digitize(X[:, 0] + 0.3 * y, [-0.3, 0.4])
+    targets = np.where(classes == np.arange(3)[:, None], 1.0, -1.0)
+    one = side(learner=learner, y=targets)
+    grid = best_in(OVER_GRID["grid"](one, {SQUARED: (SELECTED,)}), SQUARED)
+    scores = np.array([visit.scores[SQUARED] for visit in score_kernels(one, (SQUARED,))])
+    found = find_minimum(one, 4, slack=slack)
+    assert found is not None
+    assert found.found.point == grid.point
+    assert found.found.score == pytest.approx(grid.score, rel=1e-9)
+    near = scores <= (1.0 + slack) * scores.min()
+    np.testing.assert_allclose(found.scores[near], scores[near], rtol=1e-8)
+    K, lam = one.problem(grid.point.kernel).K, grid.point.lam
+    for target, held, fit, slow in zip(
+        targets, found.held_out, found.found.fits, grid.fits, strict=True
+    ):
+        exact = oracles.held_out(K, target, one.folds(4).members, lam, learner == "lssvm", False)
+        np.testing.assert_allclose(held, exact, rtol=1e-7, atol=1e-8)
+        np.testing.assert_allclose(fit.alpha, slow.alpha, rtol=1e-6, atol=1e-8)
