@@ -36,7 +36,7 @@ from kselect.kernels.gaussian import Gaussian
 from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array
 from kselect.report.figures.agreement import spread_out
-from kselect.report.style import INK, SERIES, SOFT, STYLE, WIDE, tidy_up
+from kselect.report.style import INK, SERIES, SOFT, STYLE, tidy_up
 from kselect.search.grid import search_grid
 from kselect.search.training_context import TrainingContext
 from kselect.selection.engine import select
@@ -53,7 +53,8 @@ LSSVM = "LSSVM, minimum of 5-CV"
 MINIMA = (FLOOR, OURS, LSSVM)
 Results = Mapping[str, Mapping[int, Mapping[str, float]]]
 OWN, LARGE = "select's own grid", "large ridges"
-TICKS = (0.5, 1, 2, 5, 10, 20, 40)
+TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 40)
+WIDTH = 11.0  # inches: two panels with their labels
 # Of two nearly equal lines one is wide and the other, above it, dashed, so that both are visible.
 LOOK: Mapping[str, Any] = {"marker": "o", "ms": 4, "lw": 1.4}
 LOOKS: Mapping[str, dict[str, Any]] = {
@@ -184,7 +185,7 @@ def draw(results: Results, path: Path) -> None:
     from matplotlib.figure import Figure
 
     with rc_context(STYLE):
-        figure = Figure(figsize=(WIDE, 4.6), layout="constrained")
+        figure = Figure(figsize=(WIDTH, 4.8), layout="constrained")
         FigureCanvasAgg(figure)
         panels = figure.subplots(1, len(results), sharey=True, squeeze=False)[0]
         for panel, (grid, by_n) in zip(panels, results.items(), strict=True):
@@ -221,8 +222,8 @@ def speed_up_text(by_n: Mapping[int, Mapping[str, float]]) -> str:
         return "scikit-learn was not measured"
     few, many = (f"{by_n[n][THEIRS] / by_n[n][OURS]:.2g}" for n in (min(both), max(both)))
     return (
-        f"{OURS} is {many} times as fast\nas {THEIRS} at {max(both)} rows, "
-        f"{few} times at {min(both)}"
+        f"{OURS},\nis {many} times as fast as {THEIRS}\n"
+        f"at {max(both)} rows, {few} times at {min(both)}"
     )
 
 
