@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -73,8 +74,8 @@ class OneWidth(DistanceKernel):
         return OneWidth(self.distances.take(rows, axis=0).take(columns, axis=1))
 
 
-class WidthPerFeature(DistanceKernel):
-    """ARD: matrix products, after ``(x - z)^2 = x^2 - 2 x z + z^2``; the rows should be centred."""
+class OfFeatures(DistanceKernel):
+    """A kernel with one parameter per feature, between the rows X and Z."""
 
     def __init__(self, X: Array, Z: Array | None = None) -> None:
         self.X = X
@@ -84,6 +85,15 @@ class WidthPerFeature(DistanceKernel):
     def size(self) -> int:
         """The number of features."""
         return int(self.X.shape[1])
+
+    def part(self, rows: Index, columns: Index) -> Self:
+        """Return the same for some rows against some columns."""
+        X = self.X[rows]
+        return type(self)(X, None if rows is columns else self.Z[columns])
+
+
+class WidthPerFeature(OfFeatures):
+    """ARD: matrix products, after ``(x - z)^2 = x^2 - 2 x z + z^2``; the rows should be centred."""
 
     def gram(self, theta: Array) -> Array:
         """Return ``exp(-sum_r theta_r (x_r - z_r)^2)``; one matrix product gives all exponents."""
@@ -103,23 +113,9 @@ class WidthPerFeature(DistanceKernel):
         """Return the sums for a matrix and a vector."""
         return FeatureMoments(self.X, self.Z, W, a)
 
-    def part(self, rows: Index, columns: Index) -> WidthPerFeature:
-        """Return the same for some rows against some columns."""
-        X = self.X[rows]
-        return WidthPerFeature(X, None if rows is columns else self.Z[columns])
 
-
-class AbsoluteWidthPerFeature(DistanceKernel):
+class AbsoluteWidthPerFeature(OfFeatures):
     """The Laplacian kernel with a width per feature: ``|x - z|`` has no products; all sums are over pairs."""
-
-    def __init__(self, X: Array, Z: Array | None = None) -> None:
-        self.X = X
-        self.Z = X if Z is None else Z
-
-    @property
-    def size(self) -> int:
-        """The number of features."""
-        return int(self.X.shape[1])
 
     def gram(self, theta: Array) -> Array:
         """Return ``exp(-sum_r theta_r |x_r - z_r|)``."""
@@ -137,11 +133,6 @@ class AbsoluteWidthPerFeature(DistanceKernel):
     def moments(self, W: Array, a: Array) -> AbsoluteMoments:
         """Return the sums for a matrix and a vector."""
         return AbsoluteMoments(self.X, self.Z, W, a)
-
-    def part(self, rows: Index, columns: Index) -> AbsoluteWidthPerFeature:
-        """Return the same for some rows against some columns."""
-        X = self.X[rows]
-        return AbsoluteWidthPerFeature(X, None if rows is columns else self.Z[columns])
 
 
 def distances_in_blocks(X: Array, Z: Array) -> Iterator[tuple[slice, Array]]:

@@ -159,7 +159,7 @@ class HeldOut:
         selection = self.selection
         if not isinstance(self.folds, Folds):
             raise ConfigError("intervals need folds that hold out every row once")
-        if self.selection.request.weights is not None:
+        if selection.request.weights is not None:
             raise ConfigError("intervals are not defined for weights of rows")
         folds = interval_folds(self.folds, self.given)
         points = [(one.point.kernel, one.point.lam) for one in selection.members]
