@@ -43,7 +43,7 @@ from kselect.search.pruned import (
     search_pruned,
     select_exactly,
 )
-from kselect.search.pruned_grid import BestPair, FoldedGrid
+from kselect.search.pruned_grid import BestPair, FoldedGrid, in_threads
 from kselect.search.pruned_hinge import (
     HingeBounds,
     boundary,
@@ -374,19 +374,26 @@ def test_numbers_do_not_depend_on_threads(learner: PrunedLearner) -> None:
         np.testing.assert_array_equal(other.held_out, found[0].held_out)
 
 
+def test_work_aside_is_done_once() -> None:
+    """Which pair leads when the work is done depends on the threads."""
+    calls: list[str] = []
+    assert len([*in_threads([lambda: None] * 5, 2, lambda: calls.append("aside"))]) == 5
+    assert calls == ["aside"]
+    folds = numbered(np.random.default_rng(1), 40, 5, False)
+    best = BestPair(FoldedGrid.of(data("random", 40)[1], np.array(LAMS), folds, "fixed"))
+    seen: list[tuple[int, int]] = []
+    best.look_ahead(lambda *pair: seen.append(pair))
+    assert not seen
+    for kernel, ridge, total in ((2, 1, 5.0), (3, 0, 4.0), (4, 2, 4.5)):
+        best.settle(kernel, ridge, total)
+    best.look_ahead(lambda *pair: seen.append(pair))
+    assert seen == [(3, 0)]
+
+
 def test_the_choice_is_settled_before_the_last_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several threads settle the best pair so far before the last kernels, and once more if it changes."""
     X, y = data("random", 40)
     folds = numbered(np.random.default_rng(1), 40, 5, False)
-    for last, n_jobs in ((0, 2), (5, 3)):
-        seen: list[tuple[int, int]] = []
-        found = select_exactly(
-            *(grams(X, WIDTHS), y, LAMS, folds, "krr"),
-            start=last,
-            n_jobs=n_jobs,
-            ahead=lambda *pair, s=seen: s.append(pair),
-        )
-        assert seen == [(found.kernel, found.ridge)]
     alone: list[tuple[int, int]] = []
     select_exactly(grams(X, WIDTHS), y, LAMS, folds, "krr", ahead=lambda *pair: alone.append(pair))
     assert not alone
