@@ -255,10 +255,10 @@ def test_papers_and_experiments_are_listed() -> None:
     blocks = re.split(r"\n(?=\S)", result.stdout.rstrip("\n"))
     assert [block.split()[0] for block in blocks] == list(experiments())
     (quick,) = (block for block in blocks if block.startswith("quickstart"))
-    assert [line.strip() for line in quick.splitlines()[1:]] == [
-        "3 data sets",
-        "no committed records",
-    ]
+    sets, records = (line.strip() for line in quick.splitlines()[1:])
+    assert sets == "3 data sets"
+    if not (packaged("results") / "quickstart").is_dir():  # nobody ran it in this clone
+        assert records == "no committed records"
 
 
 def test_names_for_time_and_report(tmp_path: Path) -> None:
