@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +26,10 @@ from kselect.selection.own_data import OwnData
 from kselect.selection.request import Request
 from kselect.selection.result import Member, Selection, shown_score
 from kselect.selection.time_limit import not_looked_at
+
+if TYPE_CHECKING:
+    from kselect.selection.compare import CriteriaComparison
+    from kselect.selection.contenders import Contender, FailedContender
 
 BAR_WIDTH = 40
 MOST_RELEVANCES = 60
@@ -207,25 +214,59 @@ def relevant_lines(chosen: Chosen) -> list[str]:
 
 def choice_lines(chosen: Chosen) -> Iterator[str]:
     """Yield the choice, its held-out quality, warnings, and the time."""
+    for name, text in choice_sentences(chosen):
+        yield f"{name}: {text}" if name else text
+
+
+def choice_sentences(chosen: Chosen) -> Iterator[tuple[str, str]]:
+    """Yield the same as pairs of a name, such as ``quality``, and a text; the time has no name."""
     found, size = chosen.found, chosen.found.scores.size
     ridge = f"{found.lam * len(chosen.data.X):.4g}"
-    yield f"choice: {choice_words(found)} (ridge n lam = {ridge}), {found.score_text}"
+    yield "choice", f"{choice_words(found)} (ridge n lam = {ridge}), {found.score_text}"
     if text := found.average_text:
-        yield f"average: {text}"
-    yield f"quality: {chosen.held_out.quality.text}"
+        yield "average", text
+    yield "quality", chosen.held_out.quality.text
     if chosen.test:
-        yield f"test: {chosen.test.text}"
+        yield "test", chosen.test.text
     if text := not_looked_at(found):
-        yield f"time limit: {text}"
+        yield "time limit", text
     if found.grown:
-        yield f"grid: the choice lay on its boundary; extended: {', '.join(found.grown)}"
-    yield from (f"warning: {text}" for text in found.edges)
+        yield (
+            "grid",
+            f"the choice lay on its boundary; extended: {', '.join(found.grown)}",
+        )
+    yield from (("warning", text) for text in found.edges)
     if text := describe_exclusions(found.best):
-        yield f"excluded: {text}"
+        yield "excluded", text
     if found.best.state not in ("", "converged"):
-        yield f"warning: the search ended without converging: {found.best.state}"
+        yield "warning", f"the search ended without converging: {found.best.state}"
     seconds = found.seconds + found.seconds_fit
-    yield f"{seconds:.2f} s for {size} candidate{'' if size == 1 else 's'}, including the fit"
+    plural = "" if size == 1 else "s"
+    yield "", f"{seconds:.2f} s for {size} candidate{plural}, including the fit"
+
+
+def write_page(
+    chosen: Chosen,
+    flags: Mapping[str, Any],
+    path: Path,
+    criteria: CriteriaComparison | None = None,
+    contenders: Sequence[Contender | FailedContender] = (),
+) -> None:
+    """Write the page of ``--report``."""
+    from kselect.selection.page.page import ChoicePage, write_choice
+
+    page = ChoicePage(
+        chosen.data,
+        chosen.held_out,
+        tuple(choice_sentences(chosen)),
+        model_line(chosen.found),
+        tuple(rule_lines(chosen.rules.facts)),
+        shlex.join(["kselect", *sys.argv[1:]]),
+        "\n".join(python_lines(chosen, flags)),
+        criteria,
+        contenders,
+    )
+    write_choice(page, path)
 
 
 def choice_words(found: Selection) -> str:

@@ -63,13 +63,15 @@ class Chosen:
     test: Evaluation | None = None
 
 
-def search_flag(flags: Mapping[str, Any], plot: Path | None, as_json: bool) -> str:
+def search_flag(
+    flags: Mapping[str, Any], plot: Path | None, as_json: bool, report: Path | None = None
+) -> str:
     """Return the search: as asked, else by bounds unless the scores are shown."""
     if plot and flags["search"] == "pruned":
         raise ConfigError(
             "--plot draws every score, but --search pruned computes only one: use --search grid"
         )
-    return flags["search"] or ("grid" if plot or as_json else "pruned")
+    return flags["search"] or ("grid" if plot or as_json or report else "pruned")
 
 
 def choose(file: Path, flags: Mapping[str, Any], intervals: bool = False) -> Chosen:

@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from kselect.cli.choice import all_data_lines, choice_facts, choice_lines, model_line
+from kselect.cli.choice import all_data_lines, choice_facts, choice_lines, model_line, write_page
 from kselect.cli.choosing import Chosen, choose, search_flag
-from kselect.cli.flags import LOADED_PLUGIN, PATH, SelectionCommand, selection_options
+from kselect.cli.flags import LOADED_PLUGIN, PATH, REPORT, SelectionCommand, selection_options
 from kselect.datasets.table.frames import read_identified, read_like
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.datasets.table.written_values import is_finite
@@ -55,11 +55,16 @@ Columns are found by name; the target column is optional. Notes report what diff
     type=PATH,
     help="Write the model here.",
 )
-def fit_command(file: Path, output: Path, **flags: Any) -> None:
+@REPORT
+def fit_command(file: Path, output: Path, report: Path | None, **flags: Any) -> None:
     """Choose the kernel and the ridge for the rows of FILE, fit them, and write the model."""
     require_writable(output, "--output")
     require_form(output, MODEL_NAMES, "a model is written as .npz")
-    flags["search"] = search_flag(flags, None, as_json=False)
+    flags["search"] = search_flag(flags, None, False, report)
+    if report:
+        from kselect.selection.page.page import check_page
+
+        check_page(report)
     chosen = choose(file, flags, intervals=True)
     data, target = chosen.data, chosen.data.target
     slope = chosen.held_out.slope if target.classes else None
@@ -69,6 +74,9 @@ def fit_command(file: Path, output: Path, **flags: Any) -> None:
     for line in (*all_data_lines(chosen), model_line(chosen.found), *choice_lines(chosen)):
         click.echo(line)
     click.echo(f"written: {output}")
+    if report:
+        write_page(chosen, flags, report)
+        click.echo(f"page: {report}")
 
 
 def intervals_of(chosen: Chosen) -> IntervalModel | None:

@@ -263,6 +263,12 @@ LOADED_PLUGIN = click.option(
     callback=load_named,
     help="Load criteria, kernels or learners of your own from FILE.py (repeatable). [default: none]",
 )
+REPORT = click.option(
+    "--report",
+    metavar="FILE.html",
+    type=PATH,
+    help="Write a page about the choice; scores the whole grid, unless --search pruned. [default: no page]",
+)
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 SKIP_MISSING = click.option(
     "--skip-missing", is_flag=True, help="Leave out data sets without a file."

@@ -17,9 +17,11 @@ from kselect.cli.choice import (
     describe,
     kernel_words,
     show_short,
+    write_page,
 )
 from kselect.cli.choosing import (
     choose,
+    chosen_from,
     names_of,
     read_file,
     request_of,
@@ -28,7 +30,7 @@ from kselect.cli.choosing import (
     split_parameter,
 )
 from kselect.cli.contenders import contender_lines, contender_objects
-from kselect.cli.flags import PATH, SelectionCommand, selection_options
+from kselect.cli.flags import PATH, REPORT, SelectionCommand, selection_options
 from kselect.cli.row_flags import check_row_flags, rule_lines
 from kselect.criteria import find_criterion
 from kselect.datasets.table.raw_table import decision_lines
@@ -49,6 +51,7 @@ Examples:
   kselect select my.csv --target price
   kselect select my.csv --drop id --categorical zip --missing drop
   kselect select my.csv --compare
+  kselect select my.csv --compare --report choice.html
   kselect select my.csv --groups patient --class-weight balanced --test later.csv
   kselect select my.csv --compare 5-CV --contenders
   kselect select my.svm.bz2 --learner krr --criterion ELOO --tau 2^-4:2^10 --lam 10^-6:10^0
@@ -80,10 +83,12 @@ A GRID is 0.5,1,2 or 2^-6:2^8 (every power) or 2^-15:2^15:2 (every second) or 1e
     is_flag=True,
     help="With --compare: also linear models, SVC or SVR, random forest and gradient boosting.",
 )
+@REPORT
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def select_command(
     file: Path,
     plot: Path | None,
+    report: Path | None,
     as_json: bool,
     compare: str | None,
     contenders: bool,
@@ -94,12 +99,16 @@ def select_command(
     FILE is CSV (commas, semicolons or tabs), JSON lines, svmlight, Parquet, Feather or Excel, also compressed
     (.gz, .bz2, .xz, .zip); - is the standard input.
     """
+    if report:
+        from kselect.selection.page.page import check_page
+
+        check_page(report)
     if compare:
-        click.echo(compare_criteria(file, compare, flags, as_json, contenders))
+        click.echo(compare_criteria(file, compare, flags, as_json, contenders, report))
         return
     if contenders:
         raise ConfigError("--contenders sets other learners next to criteria: add --compare")
-    flags["search"] = search_flag(flags, plot, as_json)
+    flags["search"] = search_flag(flags, plot, as_json, report)
     if plot:
         from kselect.selection.surface import check_plot
 
@@ -110,15 +119,25 @@ def select_command(
         from kselect.selection.surface import draw_surface
 
         draw_surface(chosen.found, plot, file.name, chosen.data.preparation.names)
+    if report:
+        write_page(chosen, flags, report)
 
 
 # --- comparing criteria -------------------------------------------------------------------------------
 
 
 def compare_criteria(
-    file: Path, labels: str, flags: Mapping[str, Any], as_json: bool, contenders: bool
+    file: Path,
+    labels: str,
+    flags: Mapping[str, Any],
+    as_json: bool,
+    contenders: bool,
+    report: Path | None = None,
 ) -> str:
-    """Return the comparison as a table, or as a JSON object, with other learners if asked for."""
+    """Return the comparison as a table, or as a JSON object, with other learners if asked for.
+
+    The page of ``report`` shows it next to the choice by the first criterion.
+    """
     if flags["folds"] is not None:
         raise ConfigError("--compare draws its own folds: leave out --folds")
     if flags["backend"] == "dask":
@@ -163,6 +182,8 @@ def compare_criteria(
     if contenders:
         given = ours.decisions, found.outer, flags["seed"], flags["n_jobs"]
         others = contend(data, *given, rules.hold_out)
+    if report:
+        write_page(chosen_from(file, asked[0], data), asked[0], report, found, others)
     if as_json:
         more = {"contenders": contender_objects(others)} if contenders else {}
         own = comparison_object(found, data)

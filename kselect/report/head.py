@@ -50,31 +50,59 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Head:
-    """The part above the chapters: paper, citation, summary, facts and command."""
+class Copied:
+    """A text that a reader may copy, folded below its title: a command, a program or a citation.
 
-    paper: Paper | None
-    where: str
-    address: str
-    citation: str
-    summary: Summary
+    ``what`` names it on the button, ``hint`` says what to do with it.
+    """
+
+    title: str
+    what: str
+    text: str
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Head:
+    """The part above the chapters: the result in one sentence, the facts behind it, and texts to copy.
+
+    The page of an experiment has a ``summary`` of its claims, and a paper with its venue and address.
+    """
+
     facts: tuple[tuple[str, str], ...]
-    command: str
+    copied: tuple[Copied, ...]
+    lead: str = ""
+    summary: Summary | None = None
+    paper: Paper | None = None
+    where: str = ""
+    address: str = ""
 
 
 def make_head(study: Study) -> Head:
     """Return the head of the page of an experiment."""
     paper = study.paper
     name = study.experiment.name
+    again = shlex.quote(f"{name}-again")
+    commands = f"kselect run config.resolved.yaml -o {again}\nkselect report {again}"
+    copied = [
+        Copied(
+            "Run it again",
+            "commands",
+            commands,
+            "Type these commands in the folder of this page. The data come from the network, or with --mirror DIR "
+            "from a copy.",
+        )
+    ]
+    citation = find_citation(paper.name) if paper else ""
+    if citation:
+        copied.append(Copied("Cite the paper (BibTeX)", "BibTeX entry", citation))
     return Head(
-        paper,
-        show_venue(paper) if paper else "",
-        show_address(paper) if paper else "",
-        find_citation(paper.name) if paper else "",
-        study.once(summarise),
         tuple(facts(study)),
-        f"kselect run config.resolved.yaml -o {shlex.quote(name)}-again\n"
-        f"kselect report {shlex.quote(name)}-again",
+        tuple(copied),
+        summary=study.once(summarise),
+        paper=paper,
+        where=show_venue(paper) if paper else "",
+        address=show_address(paper) if paper else "",
     )
 
 

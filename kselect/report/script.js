@@ -298,6 +298,20 @@
     };
     if (navigator.clipboard) navigator.clipboard.writeText(text).then(told, area); else area();
   };
+  // A page that contains its pictures offers them as files, too.
+  for (const image of all('figure img[src^="data:image/svg"]')) {
+    const files = all(".files", image.closest("figure"))[0];
+    const stem = files && all("a", files)[0].download.replace(/\.\w+$/, "");
+    if (!stem) continue;
+    files.append(make("a", "SVG", { href: image.src, download: `${stem}.svg` }), " ");
+    const png = make("button", "PNG", { type: "button" });
+    png.addEventListener("click", () => {
+      const canvas = make("canvas", "", { width: 4 * image.naturalWidth, height: 4 * image.naturalHeight });
+      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+      make("a", "", { href: canvas.toDataURL("image/png"), download: `${stem}.png` }).click();
+    });
+    files.append(png);
+  }
   for (const button of all(".copy")) {
     button.hidden = false;
     button.addEventListener("click", () => copy(button.previousElementSibling.textContent, button));

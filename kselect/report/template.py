@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import mimetypes
 from base64 import b64encode
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -37,14 +37,17 @@ TYPES = {".md": "text/markdown", ".tex": "application/x-tex", ".yaml": "text/yam
 class Links:
     """The files that a page links to, below the folder of the page; without a folder it links to no file.
 
-    A ``standalone`` page contains them.
+    A ``standalone`` page contains them; they may also be ``contents`` that are not written to any folder.
     """
 
     folder: Path | None = None
     standalone: bool = False
+    contents: Mapping[str, str | bytes] = field(default_factory=dict)
 
     def read(self, name: str) -> bytes | None:
         """Return the content of a file, or None if the file does not exist."""
+        if (known := self.contents.get(name)) is not None:
+            return known.encode() if isinstance(known, str) else known
         path = self.folder / name if self.folder and name else None
         return path.read_bytes() if path and path.is_file() else None
 

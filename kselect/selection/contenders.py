@@ -27,7 +27,7 @@ from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array, Index, squared_distances
 from kselect.numerics.sigmoid import codes
 from kselect.numerics.splits import Splits, tested_rows
-from kselect.selection.held_out import Quality, quality_of
+from kselect.selection.held_out import Quality, quality_of, row_qualities
 from kselect.selection.own_data import OwnData
 from kselect.selection.rows.holding_out import HoldOut, pairs_of
 
@@ -149,14 +149,6 @@ def held_out_decisions(
         else:
             out[:, at] = np.arange(len(target.values))[:, None] == predicted
     return out
-
-
-def row_qualities(decisions: Array, values: Array, task: Task) -> Array:
-    """Return what each row contributes to the quality: 1 for the right class, or ``1 - (y - f)^2 / var(y)``."""
-    if task == "regression":
-        variance = values.var(axis=1, keepdims=True)
-        return np.asarray((1.0 - np.square(values - decisions) / variance).mean(axis=0))
-    return np.asarray(codes(decisions) == codes(values), dtype=np.float64)
 
 
 def labels_of(target: Target) -> Array | Index:

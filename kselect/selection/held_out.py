@@ -29,7 +29,7 @@ from kselect.numerics.weights import Weights, mean_loss
 from kselect.search.fold_errors import fold_errors
 from kselect.search.grid import score_kernels
 from kselect.search.training_context import TrainingContext
-from kselect.selection.engine import select, training_context
+from kselect.selection.engine import select, support_of, training_context
 from kselect.selection.intervals import IntervalModel, interval_folds, interval_model
 from kselect.selection.request import SCORED
 from kselect.selection.result import Selection
@@ -157,14 +157,41 @@ class HeldOut:
     def intervals(self) -> IntervalModel:
         """The fits without each fold, and their held-out errors, with folds for intervals."""
         selection = self.selection
-        if not isinstance(self.folds, Folds):
-            raise ConfigError("intervals need folds that hold out every row once")
-        if selection.request.weights is not None:
-            raise ConfigError("intervals are not defined for weights of rows")
-        folds = interval_folds(self.folds, self.given)
+        folds = interval_folds(self.check_intervals(), self.given)
         points = [(one.point.kernel, one.point.lam) for one in selection.members]
         with threadpool_limits(1):
             return interval_model(self.context(folds), selection.request, points, folds)
+
+    def check_intervals(self) -> Folds:
+        """Return the folds; refuse what intervals do not work with."""
+        if not isinstance(self.folds, Folds):
+            raise ConfigError("intervals need folds that hold out every row once")
+        if self.selection.request.weights is not None:
+            raise ConfigError("intervals are not defined for weights of rows")
+        return self.folds
+
+    def intervals_without(self, level: float) -> Array:
+        """Return the interval (n, q, 2) of each row by CV+ on the rows of the other folds, as if it were new.
+
+        The fits of an interval are trained without one fold each, so that they have seen nearly all training
+        rows; their intervals would cover these too often. Cost: ``intervals`` once per fold.
+        """
+        selection, folds, X = self.selection, self.check_intervals(), self.X
+        if not isinstance(X, np.ndarray):
+            raise ConfigError("intervals of held-out rows need the rows in memory")
+        points = [(one.point.kernel, one.point.lam) for one in selection.members]
+        bounds = np.empty((folds.n, len(self.targets), 2))
+        for F in folds.members:
+            rest = np.delete(np.arange(folds.n), F)
+            numbers = np.unique(folds.numbers[rest], return_inverse=True)[1]
+            inner = interval_folds(Folds.from_numbers(numbers), self.given)
+            part = HeldOut(selection, X[rest], self.targets[:, rest], inner, self.given)
+            context = part.context(inner)
+            with threadpool_limits(1):
+                model = interval_model(context, selection.request, points, inner)
+            support = support_of(context, points[0][0]) if context.columns else None
+            bounds[F] = model.bounds(X[rest] if support is None else support, X[F], level)
+        return bounds
 
     @property
     def quality(self) -> Quality:
@@ -198,14 +225,10 @@ def quality_of(
     by_class = weights is not None and weights.by_class
     weights = weights_of(folds, weights and weights.reported)
     targets, balanced = targets[:, tested_rows(folds)], None
-    if task == "regression":
-        centred = targets - mean_loss(targets, weights)[:, None]
-        variance = mean_loss(np.square(centred), weights)[:, None]
-        rows = (1.0 - np.square(targets - decisions) / variance).mean(axis=0)
-        trivial = 0.0
-    else:
+    rows = row_qualities(decisions, targets, task, variance_of(targets, weights))
+    trivial = 0.0
+    if task == "classification":
         truth = codes(targets)
-        rows = (codes(decisions) == truth).astype(np.float64)
         trivial = max(float(mean_loss(truth == c, weights)) for c in np.unique(truth))
         if by_class:
             each_class = [np.flatnonzero(truth == c) for c in np.unique(truth)]
@@ -219,3 +242,23 @@ def quality_of(
         len(each),
         balanced,
     )
+
+
+def variance_of(targets: Array, weights: Weights | None) -> Array:
+    """Return the weighted variance of each target (q, rows)."""
+    centred = targets - mean_loss(targets, weights)[:, None]
+    return mean_loss(np.square(centred), weights)
+
+
+def row_qualities(
+    decisions: Array, targets: Array, task: Task, variance: Array | None = None
+) -> Array:
+    """Return what each row contributes to the quality, from decision values and targets (q, rows).
+
+    It is 1 for the right class and 0 for a wrong one, or ``1 - (y_i - f_i)^2 / variance``, averaged over the
+    targets. Default: the variance of these rows.
+    """
+    if task == "classification":
+        return np.asarray((codes(decisions) == codes(targets)).astype(np.float64))
+    variance = variance_of(targets, None) if variance is None else variance
+    return np.asarray((1.0 - np.square(targets - decisions) / variance[:, None]).mean(axis=0))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes
 from synthetic import full_experiment, full_records, study
 
 from kselect.core.method import Setting
@@ -84,6 +87,19 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = study(spec, full_records(spec), published=THEIRS)
     write_report(found, folder / "one", home="../index.html", standalone=True)
     write_index([make_entry(found, "one/report.html")], folder / "index.html")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def chosen(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the pages of a choice among two classes and of a regression; return their folder."""
+    folder = tmp_path_factory.mktemp("choices")
+    for name, load in (("classes", load_breast_cancer), ("numbers", load_diabetes)):
+        table = load(as_frame=True).frame.iloc[:150]
+        table.to_csv(folder / f"{name}.csv", index=False)
+        flags = ["--kernel", "gaussian", "--compare", "5-CV,ELOO", "--report", f"{name}.html"]
+        command = [sys.executable, "-m", "kselect", "select", f"{name}.csv", *flags]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=300)
     return folder
 
 

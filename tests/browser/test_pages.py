@@ -48,6 +48,23 @@ def clipped(page: Any, frames: str) -> list[str]:
     return found
 
 
+def check_widths(page: Any) -> None:
+    """Check that no table is cut off at any width or in print, and that no page scrolls sideways."""
+    page.evaluate(OPEN_ALL)
+    for width in (1200, 768, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert clipped(page, ".scroll") == [], width
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    page.set_viewport_size({"width": 1200, "height": 900})
+    page.emulate_media(media="print")
+    for width, chosen in (
+        (UPRIGHT, ".scroll:not(:has(.broad))"),
+        (LANDSCAPE, ".scroll:has(.broad)"),
+    ):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert clipped(page, chosen) == [], chosen
+
+
 def test_the_board_filters_searches_and_sorts(view: View, small: Path) -> None:
     page = view(small / "index.html")
     board = page.locator("table.board")
@@ -140,19 +157,7 @@ def test_committed_pages_fit_and_are_light(view: View, name: str) -> None:
             target = path.parent / file
             assert target.is_file(), address
             assert not anchor or f'id="{anchor}"' in target.read_text(encoding="utf-8"), address
-    page.evaluate(OPEN_ALL)
-    for width in (1200, 768, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        assert clipped(page, ".scroll") == [], width
-        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
-    page.set_viewport_size({"width": 1200, "height": 900})
-    page.emulate_media(media="print")
-    for width, chosen in (
-        (UPRIGHT, ".scroll:not(:has(.broad))"),
-        (LANDSCAPE, ".scroll:has(.broad)"),
-    ):
-        page.set_viewport_size({"width": width, "height": 900})
-        assert clipped(page, chosen) == [], chosen
+    check_widths(page)
 
 
 def test_print_shows_what_is_folded(view: View, small: Path) -> None:
@@ -176,10 +181,38 @@ def test_without_script_everything_is_readable(browser: Any, small: Path) -> Non
         context.close()
 
 
+@pytest.mark.parametrize("name", ["classes", "numbers"])
+def test_the_page_of_a_choice_fits_sorts_and_offers_its_files(
+    view: View, chosen: Path, name: str
+) -> None:
+    """It shows every picture, sorts, searches, and offers each figure as PDF, SVG, PNG and CSV."""
+    page = view(chosen / f"{name}.html")
+    sizes = page.evaluate("() => [...document.images].map((i) => i.naturalWidth)")
+    assert len(sizes) == 3
+    assert min(sizes) > 100
+    files = page.locator("#relevances figure .files")
+    words = files.locator("a, button").all_inner_texts()
+    assert words == ["PDF", "PDF for one column", "CSV", "SVG", "PNG"]
+    with page.expect_download() as kept:
+        files.get_by_role("button", name="PNG").click()
+    assert kept.value.suggested_filename == "relevances.png"
+    table = page.locator("#relevances table")
+    table.locator("thead button").nth(2).click()
+    values = [float(cell) for cell in table.locator("tbody td:nth-child(3)").all_inner_texts()]
+    assert values == sorted(values)
+    check_widths(page)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["index.html", "one/report.html", "cell"])
-def test_axe_finds_nothing(view: View, small: Path, axe: str, name: str, scheme: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["index.html", "one/report.html", "cell", "classes.html", "numbers.html"]
+)
+def test_axe_finds_nothing(
+    view: View, small: Path, chosen: Path, axe: str, name: str, scheme: str
+) -> None:
     path = small / ("one/report.html" if name == "cell" else name)
+    if not path.exists():
+        path = chosen / name
     page = view(path, 1200, scheme)
     page.evaluate(OPEN_ALL)
     if name == "cell":

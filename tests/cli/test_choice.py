@@ -25,6 +25,7 @@ TAU = ("--tau", "1,4")
 NOT_PRINTED = {
     *(
         "plot",
+        "report",
         "time_limit",
         "as_json",
         "n_jobs",

@@ -31,9 +31,8 @@ from kselect.selection.contenders import (
     held_out_decisions,
     labels_of,
     makers,
-    row_qualities,
 )
-from kselect.selection.held_out import Quality, quality_of
+from kselect.selection.held_out import Quality, quality_of, row_qualities
 from kselect.selection.own_data import OwnData, read_own
 
 N = 60
@@ -114,7 +113,7 @@ def test_the_comparison_is_paired_over_rows(
     (found,) = contend(data, ours, outer, 0)
     assert isinstance(found, Contender)
     theirs = held_out_decisions(data, outer, linear)
-    qualities = partial(row_qualities, values=data.target.values, task=data.target.task)
+    qualities = partial(row_qualities, targets=data.target.values, task=data.target.task)
     gain = qualities(ours) - qualities(theirs)
     assert found.difference == pytest.approx(gain.mean())
     assert found.error == pytest.approx(gain.std(ddof=1) / np.sqrt(N))

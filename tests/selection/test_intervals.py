@@ -21,7 +21,8 @@ from kselect.learners import LEARNERS
 from kselect.numerics.folds import Folds
 from kselect.numerics.weights import Weights
 from kselect.selection.columns import passes_of
-from kselect.selection.engine import support_of, training_context
+from kselect.selection.engine import select, support_of, training_context
+from kselect.selection.held_out import HeldOut
 from kselect.selection.intervals import (
     JACKKNIFE_BELOW,
     FoldModels,
@@ -172,6 +173,27 @@ def test_intervals_equal_their_definition(folds: Folds, level: float) -> None:
     assert mine.shape == (17, 2, 2)
     assert np.abs(mine - np.array(bounds).transpose(1, 0, 2)).max() < 1e-9
     assert (mine[:, :, 0] < mine[:, :, 1]).all()
+
+
+@pytest.mark.parametrize("given", [True, False], ids=["CV+", "Jackknife+"])
+def test_intervals_of_held_out_rows_come_from_the_other_folds(given: bool) -> None:
+    """Each row is predicted as a new one: nothing of its fold enters its interval."""
+    asked = replace(
+        request("krr", Gaussian(2.0)), kernels=(Gaussian(2.0), Laplacian(3.0)), ensemble=2
+    )
+    found = select(X, Y[:1], asked, FOLDS)
+    mine = HeldOut(found, X, Y[:1], FOLDS, given).intervals_without(0.85)
+    kernels = [one.point.kernel for one in found.members]
+    for F in FOLDS.members:
+        rest = np.delete(np.arange(41), F)
+        inner = [np.flatnonzero(FOLDS.numbers[rest] == k) for k in np.unique(FOLDS.numbers[rest])]
+        inner = inner if given else [np.array([i]) for i in range(len(rest))]
+        Ks = [kernel.gram(Points(X[rest])) for kernel in kernels]
+        fits = [oracles_intervals.fold_fits(K, Y[0, rest], inner, 0.01, False, False) for K in Ks]
+        new = [kernel.gram(Points(X[F], X[rest])) for kernel in kernels]
+        trained, there = (oracles_intervals.mean_fits(fits, K) for K in (Ks, new))
+        wanted = oracles_intervals.cv_plus(trained, there, Y[0, rest], inner, 0.85)
+        assert np.abs(mine[F, 0] - np.array(wanted)).max() < 1e-9
 
 
 def test_ranks_are_exact_for_levels_with_few_digits() -> None:

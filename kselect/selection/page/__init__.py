@@ -1,0 +1,1 @@
+"""The page of a choice, which ``select`` and ``fit`` write with ``--report``."""
