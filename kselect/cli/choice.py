@@ -76,6 +76,7 @@ def as_object(chosen: Chosen) -> dict[str, Any]:
         "nystrom": request.nystrom,
         "scale": data.preparation.scale,
         "task": data.target.task,
+        "targets": data.frame.schema.targets,
         "classes": data.target.classes,
         "features": data.preparation.names,
     }

@@ -16,6 +16,7 @@ from kselect.cli.progress import time_hint, watched
 from kselect.cli.row_flags import asked_of_rows, check_row_flags
 from kselect.datasets.content import content_limit
 from kselect.datasets.registry import Task
+from kselect.datasets.table.assignment import names_asked
 from kselect.datasets.table.frames import read_like
 from kselect.datasets.table.raw_table import TableOptions
 from kselect.errors import ConfigError, DataError, TrialError, printable, quoted
@@ -84,6 +85,8 @@ def choose(file: Path, flags: Mapping[str, Any], intervals: bool = False) -> Cho
     if flags["scheduler"] and flags["backend"] != "dask":
         raise ConfigError("--scheduler needs --backend dask")
     if flags["backend"] == "dask":
+        if len(names_asked(flags["target"])) > 1:
+            raise ConfigError("--backend dask learns one target: name one --target")
         with cluster(flags["scheduler"], flags["n_jobs"]) as client:
             chosen = chosen_from(file, flags, read_blocks(client, file, flags))
             # The rows are on the cluster, which is there only now.

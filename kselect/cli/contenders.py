@@ -11,10 +11,11 @@ from kselect.selection.contenders import BOOSTING, CLEAR, Contender, FailedConte
 
 
 def contender_lines(
-    found: Sequence[Contender | FailedContender], ours: ComparedCriterion
+    found: Sequence[Contender | FailedContender], ours: ComparedCriterion, weighted: bool = False
 ) -> Iterator[str]:
     """Yield a line per contender, set next to our first criterion, and a hint if boosting is clearly better."""
-    label, measure = f"kselect by {ours.method.label}", ours.quality.measure
+    label = f"kselect by {ours.method.label}"
+    measure = f"{'weighted ' if weighted else ''}{ours.quality.measure}"
     table: list[tuple[str, ...]]
     table = [("contender", measure, f"{label}, minus the contender", f"{label} is", "seconds")]
     for one in found:
@@ -34,7 +35,7 @@ def contender_lines(
         elif one.name == BOOSTING and one.verdict == "worse":
             yield (
                 f"{BOOSTING} is clearly better on these rows ({measure} {one.quality.value:.4g} against "
-                f"{ours.quality.value:.4g}): use it if only the predictions count"
+                f"{one.quality.value + one.difference:.4g}): use it if only the predictions count"
             )
     yield (
         f"a difference counts beyond {CLEAR:g} standard errors over the rows; the outer folds are those of the "

@@ -33,6 +33,7 @@ Examples:
 The choice is the one that select makes with the same flags. The model file holds only arrays and text, no code.
 """
 # A spreadsheet takes a cell that begins with one of these for a formula.
+ENDS = ("lower", "upper")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 PREDICT_EPILOG = """\b
 Examples:
@@ -123,9 +124,10 @@ def predict_command(
 ) -> None:
     """Predict the rows of FILE with a MODEL that kselect fit has written.
 
-    The output is CSV: the prediction and, for classes, the decision values and the probabilities. With --interval,
-    the columns lower and upper follow: CV+ intervals, Jackknife+ below 200 training rows. They hold the choice of
-    kernels and ridges, and the relevances, fixed.
+    The output is CSV: the prediction and, for classes, the decision values and the probabilities; for several
+    targets, a column with the name of each. With --interval, the columns lower and upper follow, for each target:
+    CV+ intervals, Jackknife+ below 200 training rows. They hold the choice of kernels and ridges, and the
+    relevances, fixed.
     """
     if output:
         require_writable(output, "--output")
@@ -139,9 +141,8 @@ def predict_command(
     if interval and saved.intervals:
         what = f"intervals of level {interval:g} by {saved.intervals.name}"
         click.echo(f"note: {what}; the choice and the relevances are held fixed", err=True)
-    agreed = agreement(saved, frame, predicted)
-    if agreed:
-        click.echo(agreed, err=True)
+    for line in agreement(saved, frame, predicted):
+        click.echo(line, err=True)
     text = as_csv(saved, predicted, column or "", ids)
     if output is None:
         click.echo(text, nl=False)
@@ -155,17 +156,21 @@ def as_csv(
 ) -> str:
     """Return one line per row, in the order of the file; numbers read back exactly.
 
-    ``ids`` are the fields of a column of the file, which comes first.
-    Intervals get the columns ``lower`` and ``upper``. Classes get a column ``decision``, or one per class if there
-    are more than two, and a probability per class.
+    ``ids`` are the fields of a column of the file, which comes first. Several targets have a column each, with
+    their name. Intervals get the columns ``lower`` and ``upper``, for each of several targets. Classes get a column
+    ``decision``, or one per class if there are more than two, and a probability per class.
     """
     classes, heads = model.classes, ["prediction"]
     values = predicted.values.tolist() if classes else [[] for _ in predicted.predictions]
     if classes:
         heads += ["decision"] if len(classes) == 2 else [f"decision {c}" for c in classes]
+    targets = model.preparation.schema.targets
+    names = [as_cell(name) for name in targets] if len(targets) > 1 else []
+    heads = names or heads
     if predicted.bounds is not None:
-        heads += ["lower", "upper"]
-        values = predicted.bounds.tolist()
+        leads = [f"{name} " for name in names] or [""]
+        heads = [*heads, *(f"{lead}{end}" for lead in leads for end in ENDS)]
+        values = predicted.bounds.reshape(len(values), -1).tolist()
     if predicted.probabilities is not None:
         heads += [f"probability {c}" for c in classes]
         likely = predicted.probabilities.tolist()
@@ -174,9 +179,10 @@ def as_csv(
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([as_cell(column), *heads] if column else heads)
     lead = [[as_cell(one)] for one in ids] if column else [[] for _ in predicted.predictions]
-    names = {name: as_cell(name) for name in classes}
+    cells = {name: as_cell(name) for name in classes}
     for first, one, row in zip(lead, predicted.predictions, values, strict=True):
-        writer.writerow([*first, names.get(str(one), one), *row])
+        predictions = one if isinstance(one, list) else [cells.get(str(one), one)]
+        writer.writerow([*first, *predictions, *row])
     return stream.getvalue()
 
 

@@ -13,7 +13,8 @@ import click
 
 from kselect.cli.row_flags import ROW_FLAGS
 from kselect.datasets.fetch import Places, default_cache
-from kselect.errors import ConfigError, brief
+from kselect.datasets.table.raw_table import TargetNames
+from kselect.errors import ConfigError
 from kselect.kernels import KERNELS
 from kselect.packaged import find_config
 from kselect.plugins import load_plugin
@@ -42,16 +43,12 @@ NAME: dict[str, Any] = {"multiple": True, "metavar": "NAME"}
 COUNT = click.IntRange(min=1)
 
 
-def one_target(
+def target_names(
     context: click.Context, option: click.Parameter, names: tuple[str, ...]
-) -> str | None:
-    """Return the target that was named; refuse several, of which click would take the last."""
-    if len(set(names)) > 1:
-        given = ", ".join(map(brief, names))
-        raise ConfigError(
-            f"--target {given}: name one column, and leave the others out with --drop"
-        )
-    return names[0] if names else None
+) -> TargetNames:
+    """Return the target that was named, or several; None without any."""
+    distinct = tuple(dict.fromkeys(names))
+    return distinct if len(distinct) > 1 else next(iter(distinct), None)
 
 
 PLACE_FLAGS = (
@@ -81,9 +78,10 @@ TABLE_FLAGS = (
     click.option(
         "--target",
         multiple=True,
-        callback=one_target,
+        callback=target_names,
         metavar="COLUMN",
-        help="Name the target column, or its number from 1. [default: the last column]",
+        help="Name the target column, or its number from 1; repeat it to learn several numeric targets together. "
+        "[default: the last column]",
     ),
     click.option(
         "--task",

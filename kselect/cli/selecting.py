@@ -34,7 +34,7 @@ from kselect.cli.flags import PATH, REPORT, SelectionCommand, selection_options
 from kselect.cli.row_flags import check_row_flags, rule_lines
 from kselect.criteria import find_criterion
 from kselect.datasets.table.raw_table import decision_lines
-from kselect.errors import ConfigError
+from kselect.errors import ConfigError, brief
 from kselect.kernels.sums import is_learned
 from kselect.learners import LEARNERS
 from kselect.selection.candidates.families import Rows
@@ -158,10 +158,6 @@ def compare_criteria(
     if flags["test_file"] is not None:
         raise ConfigError("--compare scores on outer folds: leave out --test")
     check_row_flags(flags)
-    if contenders and (flags["weights"] is not None or flags["class_weight"] is not None):
-        raise ConfigError(
-            "--contenders are learners of equal rows: leave out --weights and --class-weight"
-        )
     data = read_file(file, flags)
     rules = rules_of(flags, data)
     asked = list(flags_per_criterion(labels, flags, len(data.X)))
@@ -181,7 +177,7 @@ def compare_criteria(
     others: Sequence[Contender | FailedContender] = ()
     if contenders:
         given = ours.decisions, found.outer, flags["seed"], flags["n_jobs"]
-        others = contend(data, *given, rules.hold_out)
+        others = contend(data, *given, rules)
     if report:
         write_page(chosen_from(file, asked[0], data), asked[0], report, found, others)
     if as_json:
@@ -189,7 +185,9 @@ def compare_criteria(
         own = comparison_object(found, data)
         return json.dumps({"rows": dict(rules.facts), **own, **more})
     lines = [*comparison_lines(found, data, requests[0], rules)]
-    return "\n".join([*lines, "", *contender_lines(others, ours)] if contenders else lines)
+    return "\n".join(
+        [*lines, "", *contender_lines(others, ours, bool(rules.weighting))] if contenders else lines
+    )
 
 
 def flags_per_criterion(labels: str, flags: Mapping[str, Any], n: int) -> Iterator[dict[str, Any]]:
@@ -245,6 +243,10 @@ def comparison_lines(
     yield ""
     for line in found.criteria:
         yield from (f"warning: {line.method.label}: {text}" for text in line.edges)
+    for line in found.criteria if quality.each else ():
+        pairs = zip(data.frame.schema.targets, line.quality.each, strict=True)
+        shown = ", ".join(f"{brief(name)} {value:.4f}" for name, value in pairs)
+        yield f"{line.method.label}: {quality.measure} of {shown}"
     yield f"{quality.measure} of always predicting {quality.trivial_name}: {quality.trivial:.4g}"
     yield (
         f"seconds: time for one criterion only, on all rows; {found.shared:.2f} s of work serve all criteria. "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,8 @@ def model_lines(model: SavedModel) -> Iterator[str]:
     choice, schema = model.choice, model.preparation.schema
     own = "".join(f" {name}={value}" for name, value in model.learner_params.items())
     yield f"{model.task}, written by kselect {model.kselect_version}"
-    yield f"target: {brief(schema.target) or 'the labels of svmlight'}"
+    names = ", ".join(map(brief, schema.targets)) or "the labels of svmlight"
+    yield f"target{'s' if len(schema.targets) > 1 else ''}: {names}"
     if model.classes:
         yield f"classes: {', '.join(map(brief, model.classes[:LISTED]))}"
     yield f"data: {choice['n']} rows, sha256 {choice['data_sha256']}"
@@ -55,7 +56,7 @@ def model_lines(model: SavedModel) -> Iterator[str]:
     params = "".join(f" {name}={value}" for name, value in choice["params"].items())
     yield f"chosen by {choice['criterion']}{params}, score {choice['best']['score']:.6g}, seed {choice['seed']}"
     yield from rule_lines(choice.get("rows", {}))
-    yield from quality_lines(choice["held_out"])
+    yield from quality_lines(choice["held_out"], schema.targets)
     yield from (f"warning: {text}" for text in choice["warnings"])
     size = sum(one.alpha.size for one in model.fitted)
     yield f"coefficients: {size} on {len(model.support)} rows"
@@ -77,12 +78,14 @@ def candidate(one: SavedFit) -> str:
     return f"{one.kernel.name} kernel, {', '.join(f'{k} = {show_number(v)}' for k, v in values)}"
 
 
-def quality_lines(held_out: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the held-out quality of the choice."""
+def quality_lines(held_out: Mapping[str, Any], targets: Sequence[str]) -> Iterator[str]:
+    """Yield the held-out quality of the choice, and that of each of several targets."""
     yield (
         f"quality: {held_out['measure']} {held_out['value']:.4g} held out ({held_out['folds']} folds, "
         f"standard deviation {held_out['spread']:.2g}); trivial {held_out['trivial']:.4g}"
     )
+    for name, value in zip(targets, held_out.get("each", ()), strict=False):
+        yield f"  {held_out['measure']} {value:.4g} for {brief(name)}"
 
 
 def relevance_lines(model: SavedModel) -> Iterator[str]:

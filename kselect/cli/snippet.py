@@ -41,7 +41,7 @@ def python_lines(chosen: Chosen, flags: Mapping[str, Any]) -> list[str]:
     task, folds = data.target.task, flags["folds"]
     form = f"KernelSelect{'Classifier' if task == 'classification' else 'Regressor'}CV"
     table = [
-        f"{name}={list(flags[name])!r}" if isinstance(default, tuple) else f"{name}={flags[name]!r}"
+        f"{name}={list(flags[name]) if isinstance(flags[name], tuple) else flags[name]!r}"
         for name, default in TABLE_DEFAULTS.items()
         if flags[name] != default
     ]

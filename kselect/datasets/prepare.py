@@ -278,7 +278,9 @@ def read_schema(found: Mapping[str, Any]) -> Schema:
     if found["form"] not in get_args(FileForm) or not columns:
         raise ValueError(f"no schema of form {found['form']!r}")
     named, width = found["named"] is True, int(found["width"])
-    return Schema(found["form"], named, width, text_of(found["target"]), tuple(columns))
+    # Model files of the formats 1 and 2 have one target, whose name is empty in svmlight.
+    targets = found["targets"] if "targets" in found else filter(None, [found["target"]])
+    return Schema(found["form"], named, width, tuple(map(text_of, targets)), tuple(columns))
 
 
 def text_of(value: Any) -> str:

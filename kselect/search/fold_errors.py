@@ -46,7 +46,10 @@ def check_scorer(context: TrainingContext, method: Method) -> None:
 
 
 def scored_rows(context: TrainingContext, method: Method, decisions: Array) -> HeldOutRows:
-    """Return all held-out rows with their decision values (q, tested), as a scorer takes them."""
+    """Return all held-out rows with their decision values (q, tested), as a scorer takes them.
+
+    Several targets are in their own units, as scikit-learn's scorers see them.
+    """
     from kselect.numerics.scorers import HeldOutRows
 
     assert method.scorer is not None
@@ -55,5 +58,6 @@ def scored_rows(context: TrainingContext, method: Method, decisions: Array) -> H
     X = context.X if known else np.arange(context.n)[:, None]
     folds = context.folds(method.folds or 0)
     rows, weights = tested_rows(folds), weights_of(folds, context.weights)
-    given = X[rows], context.targets[:, rows], decisions, context.task
+    unit = np.ones((1, 1)) if context.units is None else context.units[:, None]
+    given = X[rows], unit * context.targets[:, rows], unit * decisions, context.task
     return HeldOutRows(*given, method.scorer.labels, weights)

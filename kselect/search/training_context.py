@@ -32,7 +32,7 @@ class TrainingContext:
     returns the random generator of a purpose. If ``columns`` are given, they stand for the kernel matrices, and X
     may be empty. With ``keeps_held_out`` the search keeps the held-out predictions of cross-validation at its best
     point.
-    ``weights`` weigh the rows; None: all rows weigh the same.
+    ``weights`` weigh the rows; None: all rows weigh the same. ``units`` (q,) are what the targets were divided by.
     ``given_folds`` returns the folds for a number of folds if they are not to be drawn from the stream.
 
     Attributes
@@ -57,6 +57,7 @@ class TrainingContext:
     keeps_held_out: bool = False
     given_folds: HowHeldOut | None = None
     weights: Weights | None = None
+    units: Array | None = None
 
     def __post_init__(self) -> None:
         self.n = self.targets.shape[1]

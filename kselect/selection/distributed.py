@@ -30,7 +30,13 @@ from kselect.datasets.prepare import (
 from kselect.datasets.table.blocks import Layout, layout, read_block
 from kselect.datasets.table.column_inference import absent
 from kselect.datasets.table.frames import gap_of, gaps_of
-from kselect.datasets.table.raw_table import Frame, ReadingDecision, Schema, TableOptions
+from kselect.datasets.table.raw_table import (
+    Frame,
+    ReadingDecision,
+    Schema,
+    TableOptions,
+    TargetNames,
+)
 from kselect.datasets.table.target import as_target
 from kselect.errors import ConfigError, DataError, printable
 from kselect.learners.blocks import RowTask
@@ -124,7 +130,7 @@ def take(X: Array, rows: Index) -> Array:
 
 
 def read_distributed(
-    client: Client, path: Path, target: str | None, options: TableOptions, scale: Scale
+    client: Client, path: Path, target: TargetNames, options: TableOptions, scale: Scale
 ) -> OwnData:
     """Read and prepare a table on the workers; ``X`` of the result are ``DaskRows``."""
     if options.missing == "drop":
@@ -142,7 +148,7 @@ def read_distributed(
     )
     medians, gaps = medians_of(client, frames, schema)
     fields = joined([s.target for s in summaries])
-    goal = as_target(replace(first, target=fields), options.task)
+    goal = as_target(replace(first, targets=(fields,)), options.task)
     unscaled = [client.submit(form, frame, medians, levels, pure=False) for frame in frames]
     preparation = preparation_of(client, unscaled, schema, scale, (medians, levels, gaps))
     blocks = tuple(client.submit(scaled, X, preparation, pure=False) for X in unscaled)

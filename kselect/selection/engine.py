@@ -38,6 +38,7 @@ from kselect.search.training_context import TrainingContext
 from kselect.selection.candidates.agop import with_agop
 from kselect.selection.candidates.extension import extended
 from kselect.selection.columns import features_serve, passes_for_choice, passes_of
+from kselect.selection.common_scale import in_units, units_of
 from kselect.selection.defaults import NEAR
 from kselect.selection.ensemble import form_others, held_out_of, holds_out
 from kselect.selection.request import Request
@@ -65,9 +66,9 @@ def select(
 ) -> Selection:
     """Score every kernel and ridge, choose the best and fit it.
 
-    ``targets`` is (q, n): one row for a regression or two classes, one row per class (-1, +1) for more classes;
-    the scores of the rows are averaged. ``folds`` is None for a criterion without folds. ``watch`` is called after
-    each kernel with the number of kernels done and their total.
+    ``targets`` is (q, n): one row per number to predict, one for two classes, one per class (-1, +1) for more. The
+    scores of the rows are averaged, those of several numbers on a common scale. ``folds`` is None for a criterion
+    without folds. ``watch`` is called after each kernel with the number of kernels done and their total.
     """
     check(request, X, folds)
 
@@ -101,7 +102,7 @@ def completed(
         return search(on_strip(context, X, strip, folds), strip)[1]
 
     found = extended(with_agop(found, X, run), run, limit)
-    return averaged(grown(context, found.request), found)
+    return in_units(averaged(grown(context, found.request), found), context.units)
 
 
 def search(
@@ -143,7 +144,7 @@ def on_strip(
     """Return the context for further candidates; exact features are formed for these."""
     if context.columns is None or request.nystrom is not None:
         return grown(context, request)
-    return training_context(X, context.targets, request, folds)
+    return training_context(X, context.targets, request, folds, context.units)
 
 
 def averaged(context: TrainingContext, found: Selection) -> Selection:
@@ -289,23 +290,25 @@ def fit_choice(context: TrainingContext, found: BestPoint) -> tuple[Fit, ...]:
 
 
 def training_context(
-    X: Array | RowBlocks, targets: Array, request: Request, folds: HowHeldOut
+    X: Array | RowBlocks,
+    targets: Array,
+    request: Request,
+    folds: HowHeldOut,
+    units: Array | None = None,
 ) -> TrainingContext:
-    """Return the input of a search in which every row is a training row."""
-    columns = passes_of(X, targets, request, request.weights)
+    """Return the input of a search on all rows; ``units`` are what the targets are divided by already."""
+    if units is None and (units := units_of(targets, request)) is not None:
+        targets = targets / units[:, None]
+    columns, lams = passes_of(X, targets, request, request.weights), LamGrid(request.lams, "select")
+    known = X if isinstance(X, np.ndarray) else np.empty((0, 0))
     return TrainingContext(
-        X=X if isinstance(X, np.ndarray) else np.empty((0, 0)),
-        targets=targets,
-        task=request.task,
-        kernels=request.kernels,
-        ridges=LamGrid(request.lams, "select"),
-        learner=request.learner,
-        ridge=request.ridge,
+        *(known, targets, request.task, request.kernels, lams, request.learner, request.ridge),
         stream=partial(stream, request.seed),
         columns=columns,
         keeps_held_out=columns is None,
         given_folds=folds,
         weights=request.weights,
+        units=units,
     )
 
 

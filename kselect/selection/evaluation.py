@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kselect.datasets.registry import Task
-from kselect.datasets.table.column_inference import canonical
 from kselect.datasets.table.raw_table import Frame, decision_lines
-from kselect.datasets.table.written_values import MISSING, is_finite
-from kselect.grids import show_number
+from kselect.datasets.table.written_values import is_finite
+from kselect.errors import brief
 from kselect.numerics.linalg import Array
-from kselect.selection.saved_model import SavedModel, predict
+from kselect.selection.saved_model import SavedModel, known_values, predict
 
 Measures = tuple[tuple[str, float], ...]
+R2 = "R2"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +39,15 @@ class Predicted:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The measures on the rows with a target; ``unknown`` of these have a class that the model does not know."""
+    """The measures on the rows with a target; ``unknown`` of these have a class that the model does not know.
+
+    ``each`` has the measures of several targets by name; the measures of the whole are their means.
+    """
 
     rows: int
     measures: Measures
     unknown: int = 0
+    each: tuple[tuple[str, Evaluation], ...] = ()
 
     @property
     def lines(self) -> Iterator[str]:
@@ -51,40 +56,42 @@ class Evaluation:
         if self.unknown:
             what = "have a class that the model does not know: counted as wrong"
             yield f"{self.unknown} of them {what}"
-        width = max(len(name) for name, _ in self.measures)
+        width = max((len(name) for name, _ in self.measures), default=0)
         for name, value in self.measures:
             yield f"{name:<{width}}  {value:.4g}"
+        for target, one in self.each:
+            yield f"target {brief(target)}"
+            yield from (f"  {line}" for line in one.lines)
 
     @property
     def text(self) -> str:
-        """All measures in one line."""
-        values = ", ".join(f"{name} {value:.4g}" for name, value in self.measures)
+        """All measures in one line; of several targets the means and each R2."""
+        explained = [
+            (f"{R2} of {brief(name)}", dict(one.measures).get(R2)) for name, one in self.each
+        ]
+        shown = [*self.measures, *((name, value) for name, value in explained if value is not None)]
+        values = ", ".join(f"{name} {value:.4g}" for name, value in shown)
         return f"{values} ({self.rows} rows)"
 
     @property
-    def facts(self) -> dict[str, float]:
-        """The measures as JSON values, by names such as ``root_mean_square_error``."""
+    def facts(self) -> dict[str, Any]:
+        """The measures as JSON values, by names such as ``root_mean_square_error``, also of each target."""
         names = (name.lower().replace(",", "").replace(" ", "_") for name, _ in self.measures)
         values = (value for _, value in self.measures)
         found = {"rows": self.rows, "unknown_classes": self.unknown}
-        return {**found, **dict(zip(names, values, strict=True))}
-
-
-def known_targets(frame: Frame) -> list[str]:
-    """Return the target of each row as classes are named; empty text where it is missing."""
-    if isinstance(frame.target, np.ndarray):
-        return ["" if np.isnan(value) else show_number(value) for value in frame.target.tolist()]
-    if frame.target is None:
-        return []
-    return ["" if field in MISSING else canonical(field) for field in frame.target]
+        each = {"targets": {name: one.facts for name, one in self.each}} if self.each else {}
+        return {**found, **dict(zip(names, values, strict=True)), **each}
 
 
 def evaluate(frame: Frame, predicted: Predicted, weights: Array | None = None) -> Evaluation:
     """Return the measures of predictions on the rows of a table whose target is known.
 
-    With weights, all measures are weighted; rows of weight 0 do not count.
+    With weights, all measures are weighted; rows of weight 0 do not count. Each of several targets is compared on
+    the rows that have it.
     """
-    truth = known_targets(frame)
+    if len(frame.targets) > 1:
+        return evaluate_several(frame, predicted, weights)
+    truth = [] if frame.target is None else known_values(frame.target)
     counted = np.ones(frame.n) if weights is None else weights
     rows = np.array([i for i, one in enumerate(truth) if one and counted[i] > 0], dtype=np.intp)
     if not len(rows):
@@ -101,12 +108,27 @@ def evaluate(frame: Frame, predicted: Predicted, weights: Array | None = None) -
     return Evaluation(len(rows), of_classes(classes, predicted.take(rows), own), unknown)
 
 
+def evaluate_several(frame: Frame, predicted: Predicted, weights: Array | None) -> Evaluation:
+    """Return the measures of each target that some rows have, and the mean of their R2."""
+    each = []
+    for t, (name, fields) in enumerate(zip(frame.schema.targets, frame.targets, strict=True)):
+        if any(known_values(fields)):
+            own = Predicted(predicted.task, (), predicted.values[:, t], predicted.values[:, [t]])
+            each.append((name, evaluate(replace(frame, targets=(fields,)), own, weights)))
+    if not each:
+        raise frame.place.error("no row has a target to compare the predictions with")
+    explained = [dict(one.measures).get(R2, np.nan) for _, one in each]
+    mean = ((f"{R2}, mean over targets", float(np.mean(explained))),)
+    rows = max(one.rows for _, one in each)
+    return Evaluation(rows, mean if np.isfinite(explained).all() else (), each=tuple(each))
+
+
 def of_numbers(y: Array, predicted: Predicted, w: Array) -> Measures:
     """Return R2, the root mean square error, the mean and the largest absolute error."""
     errors = y - np.asarray(predicted.predictions, dtype=np.float64)
     square = float(np.average(np.square(errors), weights=w))
     spread = float(np.average(np.square(y - np.average(y, weights=w)), weights=w))
-    found = [("R2", 1.0 - square / spread)] if spread > 0 else []
+    found = [(R2, 1.0 - square / spread)] if spread > 0 else []
     found += [
         ("root mean square error", float(np.sqrt(square))),
         ("mean absolute error", float(np.average(np.abs(errors), weights=w))),

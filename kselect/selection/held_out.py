@@ -43,7 +43,8 @@ class Quality:
     """Accuracy or R2 of the held-out predictions, its spread over folds, and the value of a trivial predictor.
 
     The trivial predictor knows only the targets of all rows: it predicts the most frequent class, or the mean,
-    whose R2 is 0. ``balanced`` is the mean accuracy of the classes, if these have weights.
+    whose R2 is 0. ``balanced`` is the mean accuracy of the classes, if these have weights. ``each`` has the R2 of
+    several targets, whose mean is the value.
     """
 
     measure: QualityMeasure
@@ -52,6 +53,7 @@ class Quality:
     spread: float
     folds: int
     balanced: float | None = None
+    each: tuple[float, ...] = ()
 
     @property
     def trivial_name(self) -> str:
@@ -62,6 +64,8 @@ class Quality:
     def text(self) -> str:
         """The measure, its spread and the trivial value: ``accuracy 0.97 held out (5 folds, ...); 0.63 by ...``."""
         more = "" if self.balanced is None else f", balanced accuracy {self.balanced:.4g}"
+        if self.each:
+            more = f"; {self.measure} of each target: {', '.join(f'{r2:.4g}' for r2 in self.each)}"
         return (
             f"{self.measure} {self.value:.4g} held out ({self.folds} folds, standard deviation "
             f"{self.spread:.2g}){more}; {self.trivial:.4g} by always predicting {self.trivial_name}"
@@ -102,14 +106,15 @@ class HeldOut:
         return training_context(self.X, self.targets, self.selection.request, lambda _: folds)
 
     def held_out_at(self, context: TrainingContext, point: GridPoint) -> Array:
-        """Return the decision values (q, tested) of one candidate."""
+        """Return the decision values (q, tested) of one candidate, in the units of the targets."""
         lams = np.array([point.lam])
         problem = context.problem(point.kernel, lams)
         learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
         paths = (
             learner.path(problem.of_target(t, lams), **params) for t in range(len(self.targets))
         )
-        return np.array([held_out(path, self.folds)[0] for path in paths])
+        values = np.array([held_out(path, self.folds)[0] for path in paths])
+        return values if context.units is None else values * context.units[:, None]
 
     @cached_property
     def surface(self) -> Array:
@@ -225,8 +230,9 @@ def quality_of(
     by_class = weights is not None and weights.by_class
     weights = weights_of(folds, weights and weights.reported)
     targets, balanced = targets[:, tested_rows(folds)], None
-    rows = row_qualities(decisions, targets, task, variance_of(targets, weights))
-    trivial = 0.0
+    every = row_qualities(decisions, targets, task, variance_of(targets, weights))
+    rows, trivial = every.mean(axis=0), 0.0
+    by_target = tuple(mean_loss(every, weights).tolist()) if len(every) > 1 else ()
     if task == "classification":
         truth = codes(targets)
         trivial = max(float(mean_loss(truth == c, weights)) for c in np.unique(truth))
@@ -241,6 +247,7 @@ def quality_of(
         float(np.std(each, ddof=1)) if len(each) > 1 else 0.0,
         len(each),
         balanced,
+        by_target,
     )
 
 
@@ -255,10 +262,10 @@ def row_qualities(
 ) -> Array:
     """Return what each row contributes to the quality, from decision values and targets (q, rows).
 
-    It is 1 for the right class and 0 for a wrong one, or ``1 - (y_i - f_i)^2 / variance``, averaged over the
-    targets. Default: the variance of these rows.
+    Of classes, it is 1 for the right one and 0 for a wrong one (1, rows); of each target, ``1 - (y_i - f_i)^2 /
+    variance`` (q, rows). Default: the variance of these rows.
     """
     if task == "classification":
-        return np.asarray((codes(decisions) == codes(targets)).astype(np.float64))
+        return np.asarray(codes(decisions) == codes(targets), dtype=np.float64)[None]
     variance = variance_of(targets, None) if variance is None else variance
-    return np.asarray((1.0 - np.square(targets - decisions) / variance[:, None]).mean(axis=0))
+    return np.asarray(1.0 - np.square(targets - decisions) / variance[:, None])

@@ -72,7 +72,8 @@ def interval_folds(folds: Folds | Splits, given: bool) -> Folds:
 class FoldModels:
     """The fits without each fold of one kernel and ridge: ``fits[t][j]`` of target t without fold j.
 
-    ``held_out`` (q, n) are the predictions of each row by the fit without its fold.
+    ``held_out`` (q, n) are the predictions of each row by the fit without its fold. Several targets are in their
+    own units.
     """
 
     fits: tuple[tuple[Fit, ...], ...]
@@ -91,8 +92,9 @@ def leave_out(context: TrainingContext, kernel: Kernel, lam: float, folds: Folds
             raise ConfigError(
                 f"the learner {learner.name} has no fits without a fold: no intervals"
             )
-        fits.append(path.fold_fits(folds))
-        held_out.append(path.held_out(folds)[0])
+        unit = 1.0 if context.units is None else float(context.units[t])
+        fits.append(tuple(Fit(f.alpha * unit, f.bias * unit) for f in path.fold_fits(folds)))
+        held_out.append(path.held_out(folds)[0] * unit)
     return FoldModels(tuple(fits), np.array(held_out))
 
 
@@ -160,7 +162,9 @@ def interval_model(
         models.append(leave_out(here, kernel, lam, folds))
     held_out = np.mean([one.held_out for one in models], axis=0)
     members = tuple((k, one.fits) for (k, _), one in zip(points, models, strict=True))
-    return IntervalModel(members, HeldOutErrors(np.abs(context.targets - held_out), folds.numbers))
+    units = 1.0 if context.units is None else context.units[:, None]
+    errors = np.abs(context.targets * units - held_out)
+    return IntervalModel(members, HeldOutErrors(errors, folds.numbers))
 
 
 def rank(level: float, n: int) -> int:

@@ -30,9 +30,9 @@ from kselect.selection.intervals import HeldOutErrors, IntervalModel
 from kselect.selection.saved_model import SavedFit, SavedModel, checked
 
 KIND = "kselect model"
-FORMAT = 2
-# Format 1 has one fit, no scales, and no fits without a fold.
-READABLE = (1, FORMAT)
+FORMAT = 3
+# Format 1 has one fit, no scales, and no fits without a fold; formats 1 and 2 have one target.
+READABLE = (1, 2, FORMAT)
 MEMBERS = frozenset(
     {"alpha", "bias", "scales", "support", "medians", "shift", "divisor", "model", "checksum"}
 )

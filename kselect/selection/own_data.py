@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kselect.datasets.prepare import Preparation, Scale, fit_preparation
 from kselect.datasets.registry import Task
 from kselect.datasets.table.frames import read_frame
-from kselect.datasets.table.raw_table import Frame, Missing, TableOptions
+from kselect.datasets.table.raw_table import Frame, Missing, TableOptions, TargetNames
 from kselect.datasets.table.target import Target, as_target
 from kselect.errors import ConfigError, DataError, printable
 from kselect.numerics.linalg import Array, Index
@@ -41,7 +41,7 @@ class OwnData:
         Imputation, encoding and scaling of the features.
     X : array of shape (rows, features)
         The prepared features.
-    y : array of shape (rows,)
+    y : array of shape (rows,), or (rows, targets) for several targets
         The target in scikit-learn's form: class names, or numbers.
     size : str
         Rows, columns and features in words.
@@ -58,7 +58,8 @@ class OwnData:
         """The target in scikit-learn's form: the class name of each row, or numbers."""
         target = self.target
         if target.task == "regression":
-            return np.asarray(target.values[0])
+            several = len(target.values) > 1
+            return np.ascontiguousarray(target.values.T if several else target.values[0])
         return np.asarray(np.array(target.classes)[codes(target.values)])
 
     @property
@@ -122,7 +123,7 @@ class OwnData:
 
 def read_own(
     path: Path,
-    target: str | None,
+    target: TargetNames,
     options: TableOptions,
     scale: Scale,
     workers: int | None,
@@ -149,7 +150,7 @@ def read_own(
 
 def read_table(
     path: str | os.PathLike[str],
-    target: str | None = None,
+    target: TargetNames = None,
     task: Task | None = None,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
@@ -168,9 +169,10 @@ def read_table(
     Parameters
     ----------
     path : str or path
-        A CSV file (commas, semicolons or tabs), an svmlight, Parquet or Feather file, possibly compressed.
-    target : str, optional
-        Name of the target column, or its number from 1. Default: the last column.
+        CSV (commas, semicolons or tabs), JSON lines, svmlight, Parquet, Feather or Excel, also compressed.
+    target : str or sequence of str, optional
+        Name of the target column, or its number from 1; several names for several numeric targets. Default: the
+        last column.
     task : {"classification", "regression"}, optional
         Default: inferred from the target.
     drop, categorical, numeric : sequence of str

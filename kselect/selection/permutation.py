@@ -29,6 +29,7 @@ from kselect.numerics.weights import mean_loss
 from kselect.search.training_context import TrainingContext
 from kselect.selection.candidates.relevances import relevances
 from kselect.selection.columns import passes_for_choice
+from kselect.selection.common_scale import scaled_fits
 from kselect.selection.held_out import HeldOut, row_qualities, variance_of
 
 REPEATS = 5
@@ -87,7 +88,8 @@ def permuted_columns(held_out: HeldOut, of_feature: Index) -> PermutedColumns:
                     new = X[rows[at]]
                     new[:, features] = X[rows[order[at]]][:, features]
                     values[:, at] = mean_decisions(kernels, [own[s] for own in fits], support, new)
-            return row_qualities(values[:, chosen], truth[:, chosen], task, variance)
+            every = row_qualities(values[:, chosen], truth[:, chosen], task, variance)
+            return np.asarray(every.mean(axis=0))
 
         base = scores(np.arange(len(rows)), np.arange(0))
         drops = np.zeros((len(columns), len(chosen)))
@@ -148,7 +150,7 @@ def mean_decisions(
 def fits_without(
     context: TrainingContext, held_out: HeldOut, kernel: Kernel, lam: float
 ) -> list[tuple[Fit, ...]]:
-    """Return the fits (one per target) without the test rows of each split, at one kernel and ridge."""
+    """Return the fits (one per target, in its unit) without the rows of each split, at one kernel and ridge."""
     folds = held_out.folds
     if context.columns:
         columns = passes_for_choice(context.columns, held_out.selection.request, kernel, lam)
@@ -165,14 +167,15 @@ def fits_without(
             for path in paths
             if isinstance(path, WithoutFolds)
         ]
-        return [tuple(each) for each in zip(*by_target, strict=True)]
+        return [scaled_fits(each, context.units) for each in zip(*by_target, strict=True)]
     if context.columns:
         raise ConfigError(f"the learner {learner.name} has no fits without a fold on columns")
     found = []
     for train in training_rows(folds, n):
         part = paths[0].problem.part(train)
         fits = (learner.path(part.of_target(t, part.lams), **params).fit() for t in targets)
-        found.append(tuple(Fit(spread_out(fit.alpha, train, n), fit.bias) for fit in fits))
+        spread = tuple(Fit(spread_out(fit.alpha, train, n), fit.bias) for fit in fits)
+        found.append(scaled_fits(spread, context.units))
     return found
 
 

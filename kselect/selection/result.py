@@ -89,7 +89,10 @@ class Selection:
         method, value = self.request.method, shown_score(self.request.method, self.score)
         if method.scorer:
             return f"{method.scorer.name} {value:.6g} (mean over {method.folds} folds)"
-        return f"score {value:.6g}{f' ({method.loss} loss)' if method.loss else ''}"
+        words = [f"{method.loss} loss"] if method.loss else []
+        if self.request.task == "regression" and len(self.best.fits) > 1:
+            words.append("mean over targets, each divided by its standard deviation")
+        return f"score {value:.6g} ({', '.join(words)})" if words else f"score {value:.6g}"
 
     @property
     def average_text(self) -> str:

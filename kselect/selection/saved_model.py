@@ -12,10 +12,10 @@ from kselect import __version__
 from kselect.datasets.prepare import Preparation
 from kselect.datasets.registry import Task
 from kselect.datasets.table.column_inference import canonical
-from kselect.datasets.table.raw_table import Frame, ReadingDecision
+from kselect.datasets.table.raw_table import Fields, Frame, ReadingDecision
 from kselect.datasets.table.target import Target
 from kselect.datasets.table.written_values import MISSING, is_finite
-from kselect.errors import ConfigError
+from kselect.errors import ConfigError, brief
 from kselect.grids import show_number
 from kselect.kernels import Kernel
 from kselect.kernels.weighted import Weighted
@@ -123,7 +123,10 @@ def all_fits(selection: Selection, intervals: IntervalModel | None) -> Iterator[
 
 def checked(model: SavedModel) -> SavedModel:
     """Return the model if its parts fit together."""
-    q = len(model.classes) if len(model.classes) > 2 else 1
+    names = model.preparation.schema.targets
+    q = len(model.classes) if len(model.classes) > 2 else max(1, len(names))
+    if len(names) > 1 and model.classes:
+        raise ValueError(f"classes of {len(names)} targets")
     if len(model.classes) == 1 or bool(model.classes) != (model.task == "classification"):
         raise ValueError(f"{len(model.classes)} classes in a {model.task}")
     m, d = model.support.shape
@@ -176,12 +179,13 @@ def check_intervals(found: IntervalModel, q: int, m: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """A class name or a number per row, the (rows, q) decision values, and notes on the columns of the file.
+    """The predictions, the (rows, q) decision values, and notes on the columns of the file.
 
-    ``bounds`` (rows, 2) are prediction intervals, if they are asked for.
+    ``predictions`` has a class name or a number per row; of several targets, a row of numbers. ``bounds`` are the
+    prediction intervals (rows, q, 2), if they are asked for.
     """
 
-    predictions: Sequence[str] | Sequence[float]
+    predictions: Sequence[str] | Sequence[float] | Sequence[Sequence[float]]
     values: Array
     probabilities: Array | None
     notes: tuple[ReadingDecision, ...]
@@ -204,7 +208,8 @@ def predict(model: SavedModel, frame: Frame, interval: float | None = None) -> P
         raise frame.place.error("its prediction is not a finite number", row)
     if model.task == "regression":
         bounds = bounds_of(model, X, interval)
-        return Prediction(values[:, 0].tolist(), values, None, notes, bounds)
+        predictions = (values if values.shape[1] > 1 else values[:, 0]).tolist()
+        return Prediction(predictions, values, None, notes, bounds)
     likely = None if model.slope is None else probabilities(model.slope, values)
     return Prediction(predicted_classes(model, values), values, likely, notes)
 
@@ -223,10 +228,10 @@ def require_intervals(model: SavedModel) -> None:
 
 
 def bounds_of(model: SavedModel, X: Array, interval: float | None) -> Array | None:
-    """Return the intervals (rows, 2) of prepared rows; None without a level."""
+    """Return the intervals (rows, q, 2) of prepared rows; None without a level."""
     if interval is None or model.intervals is None:
         return None
-    return model.intervals.bounds(model.support, X, interval)[:, 0]
+    return model.intervals.bounds(model.support, X, interval)
 
 
 def predicted_classes(model: SavedModel, decisions: Array) -> list[str]:
@@ -234,29 +239,39 @@ def predicted_classes(model: SavedModel, decisions: Array) -> list[str]:
     return [model.classes[code] for code in codes(decisions.T)]
 
 
-def agreement(model: SavedModel, frame: Frame, predicted: Prediction) -> str:
-    """Return the accuracy, or R2 and the error, on rows whose target is known; empty without such rows."""
-    truth: list[str] = []  # as classes are named; empty text if a target is missing
-    if isinstance(frame.target, np.ndarray):
-        truth = ["" if np.isnan(v) else show_number(v) for v in frame.target.tolist()]
-    elif frame.target is not None:
-        truth = ["" if field in MISSING else canonical(field) for field in frame.target]
-    rows = [i for i, value in enumerate(truth) if value]
-    if not rows:
-        return ""
-    count = f"{len(rows)} row{'' if len(rows) == 1 else 's'} with a target"
-    if model.task == "classification":
-        right = sum(truth[i] == predicted.predictions[i] for i in rows)
-        return f"accuracy {right / len(rows):.4g} on {count}"
-    if not all(is_finite(truth[i]) for i in rows):
-        return ""
-    y = np.array([float(truth[i]) for i in rows])
-    errors = y - np.array([predicted.predictions[i] for i in rows], dtype=np.float64)
-    rmse = float(np.sqrt(np.mean(np.square(errors))))
-    spread = float(y.std())
+def known_values(fields: Fields) -> list[str]:
+    """Return a target as classes are named; empty text where it is missing."""
+    if isinstance(fields, np.ndarray):
+        return ["" if np.isnan(value) else show_number(value) for value in fields.tolist()]
+    return ["" if field in MISSING else canonical(field) for field in fields]
+
+
+def agreement(model: SavedModel, frame: Frame, predicted: Prediction) -> list[str]:
+    """Return the accuracy, or R2 and the error of each target, on rows whose target is known, if there are any."""
+    several, found = len(frame.targets) > 1, []
+    for t, fields in enumerate(frame.targets):
+        truth = known_values(fields)
+        rows = [i for i, value in enumerate(truth) if value]
+        if not rows:
+            continue
+        count = f"{len(rows)} row{'' if len(rows) == 1 else 's'} with a target"
+        if model.task == "classification":
+            right = sum(truth[i] == predicted.predictions[i] for i in rows)
+            found.append(f"accuracy {right / len(rows):.4g} on {count}")
+        elif all(is_finite(truth[i]) for i in rows):
+            y, bounds = np.array([float(truth[i]) for i in rows]), predicted.bounds
+            own = None if bounds is None else bounds[rows, t]
+            whose = f"{brief(frame.schema.targets[t])}: " if several else ""
+            found.append(whose + number_agreement(y, predicted.values[rows, t], own, count))
+    return found
+
+
+def number_agreement(y: Array, values: Array, bounds: Array | None, count: str) -> str:
+    """Return R2, the root mean square error, and the share of the numbers in their interval."""
+    rmse, spread = float(np.sqrt(np.mean(np.square(y - values)))), float(y.std())
     r2 = f"R2 {1 - (rmse / spread) ** 2:.4g}, " if spread > 0 else ""
     inside = ""
-    if predicted.bounds is not None:
-        low, high = predicted.bounds[rows].T
+    if bounds is not None:
+        low, high = bounds.T
         inside = f"; {100 * float(((low <= y) & (y <= high)).mean()):.4g} % are in their interval"
     return f"{r2}root mean square error {rmse:.4g} on {count}{inside}"

@@ -492,8 +492,8 @@ def test_too_large_a_training_set(here: Here, monkeypatch: pytest.MonkeyPatch) -
 
 def test_several_targets(here: Here) -> None:
     """Click would take the last one, and the first one would become a feature."""
-    line = here.refuses("my.csv", "--target", "a", "--target", "b")
-    assert line == "--target a, b: name one column, and leave the others out with --drop"
+    found = here.object("numbers.csv", "--target", "a", "--target", "b", *GRID)
+    assert (found["targets"], len(found["features"])) == (["a", "b"], 2)
 
 
 def test_a_file_too_large_for_memory(here: Here, tmp_path: Path) -> None:

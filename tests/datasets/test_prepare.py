@@ -35,8 +35,8 @@ def frame_of(columns: dict[str, list[Any]]) -> Frame:
         array = np.empty(len(values), dtype=object if texts else float)
         array[:] = values if texts else [np.nan if v is None else v for v in values]
         data.append(array)
-    schema = Schema("columns", True, len(specs) + 1, "y", tuple(specs))
-    return Frame(schema, tuple(data), None, FilePlace(Path("f")), "", ())
+    schema = Schema("columns", True, len(specs) + 1, ("y",), tuple(specs))
+    return Frame(schema, tuple(data), (), FilePlace(Path("f")), "", ())
 
 
 @st.composite
@@ -87,7 +87,7 @@ def test_held_out_rows_have_no_influence(drawn: tuple[Frame, np.ndarray], scale:
     data = tuple(values.copy() for values in frame.data)
     for values in data:
         values[others] = "planted" if values.dtype == object else 1e6
-    planted = Frame(frame.schema, data, None, frame.place, "", ())
+    planted = Frame(frame.schema, data, (), frame.place, "", ())
     one, two = (fit_preparation(f, scale, train) for f in (frame, planted))
     assert one.levels == two.levels
     for name in ("medians", "shift", "divisor"):

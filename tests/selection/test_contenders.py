@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sklearn import config_context
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier
@@ -20,7 +22,7 @@ from kselect.cli.main import cli
 from kselect.datasets.prepare import fit_preparation
 from kselect.datasets.table.raw_table import TableOptions
 from kselect.errors import ConfigError
-from kselect.numerics.folds import draw_folds, stream
+from kselect.numerics.folds import Folds, draw_folds, stream
 from kselect.numerics.linalg import Array
 from kselect.selection.compare import ComparedCriterion
 from kselect.selection.contenders import (
@@ -34,6 +36,8 @@ from kselect.selection.contenders import (
 )
 from kselect.selection.held_out import Quality, quality_of, row_qualities
 from kselect.selection.own_data import OwnData, read_own
+from kselect.selection.rows.rules import RowRules
+from kselect.selection.rows.weighting import Weighting
 
 N = 60
 
@@ -78,7 +82,7 @@ def test_held_out_decisions_by_definition(tmp_path: Path, task: str) -> None:
     data, outer = read(write(tmp_path, task)), draw_folds(N, 5, stream(0, "outer folds"))
     make = linear if task == "regression" else tree
     found = held_out_decisions(data, outer, make)
-    labels = labels_of(data.target)
+    (labels,) = labels_of(data.target)
     right = []
     for F in outer.members:
         T = np.setdiff1d(np.arange(N), F)
@@ -115,6 +119,7 @@ def test_the_comparison_is_paired_over_rows(
     theirs = held_out_decisions(data, outer, linear)
     qualities = partial(row_qualities, targets=data.target.values, task=data.target.task)
     gain = qualities(ours) - qualities(theirs)
+    assert gain.shape == (1, N)
     assert found.difference == pytest.approx(gain.mean())
     assert found.error == pytest.approx(gain.std(ddof=1) / np.sqrt(N))
     assert found.verdict == "worse"
@@ -187,6 +192,101 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str)
     first = found["criteria"][0]["outer"]["value"]
     for one in found["contenders"]:
         assert one["outer"]["value"] + one["difference"] == pytest.approx(first)
+
+
+@pytest.mark.parametrize("task", ["regression", "two"])
+def test_weights_count_as_repeated_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str
+) -> None:
+    """A row of weight 2 counts as two rows, in the fits and in the comparison; copies share a fold."""
+    form = {"regression": WeightedLinear, "two": WeightedTree}[task]
+    monkeypatch.setattr(contenders, "makers", lambda task: {"one": lambda X, **_: form()})
+    data = read(write(tmp_path, task))
+    counts = np.random.default_rng(3).integers(1, 4, N)
+    again = np.repeat(np.arange(N), counts)
+    copies = replace(
+        data, frame=data.frame.take(again), target=data.target.take(again), X=data.X[again]
+    )
+    outer = draw_folds(N, 5, stream(0, "outer folds"))
+    ours = np.random.default_rng(4).normal(size=(1, N))
+    (weighted,) = contend(data, ours, outer, 0, rules=RowRules(Weighting(1.0 * counts)))
+    (repeated,) = contend(copies, ours[:, again], Folds.from_numbers(outer.numbers[again]), 0)
+    assert isinstance(weighted, Contender)
+    assert isinstance(repeated, Contender)
+    assert weighted.quality.value == pytest.approx(repeated.quality.value, rel=1e-9)
+    assert weighted.difference == pytest.approx(repeated.difference, rel=1e-9)
+    (plain,) = contend(data, ours, outer, 0)
+    assert isinstance(plain, Contender)
+    assert plain.difference != pytest.approx(weighted.difference)
+    (equal,) = contend(data, ours, outer, 0, rules=RowRules(Weighting(np.full(N, 2.5))))
+    assert isinstance(equal, Contender)
+    assert equal.error == pytest.approx(plain.error)
+
+
+class WeightedLinear(LinearRegression):  # type: ignore[misc]
+    """A linear model that must know the columns without their scale, which copies of rows change."""
+
+    def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> Any:
+        """Fit the rows."""
+        return super().fit(X, y, sample_weight=sample_weight)
+
+
+class WeightedTree(DecisionTreeClassifier):  # type: ignore[misc]
+    """A tree of fixed depth."""
+
+    def __init__(self) -> None:
+        super().__init__(max_depth=2, random_state=0)
+
+
+def test_several_targets_have_a_contender_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contenders, "makers", lambda task: {"linear": linear})
+    data = read(write(tmp_path, "regression"))
+    outer, one = draw_folds(N, 5, stream(0, "outer folds")), data.target.values
+    other = data.X[:, 1] * 100.0
+    both = replace(data, target=replace(data.target, values=np.array([one[0], other])))
+    only = replace(data, target=replace(data.target, values=other[None]))
+    found = held_out_decisions(both, outer, linear)
+    assert found[0] == pytest.approx(held_out_decisions(data, outer, linear)[0])
+    assert found[1] == pytest.approx(held_out_decisions(only, outer, linear)[0])
+    (joint,) = contend(both, 0.0 * found, outer, 0)
+    assert isinstance(joint, Contender)
+    each = [contend(d, np.zeros((1, N)), outer, 0)[0] for d in (data, only)]
+    assert joint.quality.value == pytest.approx(np.mean([e.quality.value for e in each]))  # type: ignore[union-attr]
+
+
+def test_the_inner_search_of_a_contender_takes_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every contender fits with weights; a row of weight 0 changes neither its choice nor its predictions."""
+    monkeypatch.setattr(contenders, "TREES", 2)
+    monkeypatch.setattr(contenders, "PENALTIES", (0.1, 10.0))
+    monkeypatch.setattr(contenders, "WIDTHS", (1.0,))
+    monkeypatch.setattr(contenders, "RIDGES", [1e-3, 10.0])
+    rng = np.random.default_rng(5)
+    X, wild = rng.normal(size=(40, 2)), np.arange(40) % 4 == 0
+    w = np.where(wild, 1e-9, 1.0)
+    y = X[:, 0] + 0.3 * rng.normal(size=40)
+    moved = y.copy()
+    moved[wild] = y[wild][::-1]  # of equal mean and spread, by which the SVR scales the targets
+    cv = [
+        (np.flatnonzero(np.arange(40) % 2 != i), np.flatnonzero(np.arange(40) % 2 == i))
+        for i in (0, 1)
+    ]
+    for task, target, strange in (
+        ("regression", y, moved),
+        ("classification", (y > 0) * 1, np.where(wild, y <= 0, y > 0) * 1),
+    ):
+        for name, make in makers(task).items():  # type: ignore[arg-type]
+            if name in ("random forest", BOOSTING):
+                continue  # weights change the rows that are drawn and the smallest leaf
+            with config_context(enable_metadata_routing=True):
+                models = [
+                    make(X, seed=0, jobs=1, cv=cv, weighted=True).fit(X, t, sample_weight=w)
+                    for t in (target, strange)
+                ]
+            first, second = (model.predict(X) for model in models)
+            assert first == pytest.approx(second, abs=2e-3), name
+            assert models[0].best_params_ == models[1].best_params_
 
 
 def test_contenders_need_a_comparison(tmp_path: Path) -> None:

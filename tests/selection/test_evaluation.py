@@ -99,9 +99,9 @@ def test_rows_without_a_target_are_not_counted_and_a_table_without_any_is_refuse
     blank = np.array([np.nan, 2.0, 4.0])
     values = np.array([9.0, 2.0, 5.0])
     predicted = Predicted("regression", (), values, values[:, None])
-    found = evaluate(replace(frame, target=blank), predicted)
+    found = evaluate(replace(frame, targets=(blank,)), predicted)
     assert (found.rows, dict(found.measures)["largest absolute error"]) == (2, 1.0)
     with pytest.raises(DataError, match=r"rows\.csv: no row has a target to compare"):
-        evaluate(replace(frame, target=None), predicted)
+        evaluate(replace(frame, targets=()), predicted)
     with pytest.raises(DataError, match=r"rows\.csv:2: the target 'a' is not a number"):
-        evaluate(replace(frame, target=["a", "b", "c"]), predicted)
+        evaluate(replace(frame, targets=(["a", "b", "c"],)), predicted)

@@ -257,9 +257,9 @@ def nothing(facts: dict[str, Any]) -> None:
 
 def test_a_newer_format_is_refused_by_its_version(saved: tuple[Path, SavedModel]) -> None:
     path, _ = saved
-    altered(path, lambda facts: facts.update(format=3, kselect_version="9.9"))
+    altered(path, lambda facts: facts.update(format=4, kselect_version="9.9"))
     assert one_line(path).startswith(
-        "a model file of format '3', written by kselect '9.9'; kselect "
+        "a model file of format '4', written by kselect '9.9'; kselect "
     )
     altered(path, lambda facts: facts.update(kind="another model"))
     assert one_line(path) == "not a model file of kselect"

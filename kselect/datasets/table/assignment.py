@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from kselect.datasets.table.raw_table import (
     ReadingDecision,
     RowRoles,
     TableOptions,
+    TargetNames,
 )
 from kselect.numerics.linalg import Array
 
@@ -27,23 +29,12 @@ AskedKind = Literal["number", "category"]
 
 
 def assign(
-    raw: RawTable, target: str | None, options: TableOptions
-) -> tuple[int | None, list[tuple[int, AskedKind | None]]]:
-    """Return the target's position (None for svmlight), and each feature's position with the kind asked for.
-
-    The target is the last column if none is named.
-    """
-    if raw.form != "columns":  # its lines begin with the target
-        goal = None
-        if target is not None:
-            what = f"svmlight begins each line with its target: no column {target!r}"
-            raise raw.place.error(what)
-    elif len(raw.names) < 2:
-        raise raw.place.error("one column only; a target and a feature are needed")
-    else:
-        goal = len(raw.names) - 1 if target is None else raw.find(target, " for the target")
+    raw: RawTable, target: TargetNames, options: TableOptions
+) -> tuple[tuple[int, ...], list[tuple[int, AskedKind | None]]]:
+    """Return the targets' positions (none for svmlight), and each feature's position with the kind asked for."""
+    goals = target_positions(raw, names_asked(target))
     dropped = {raw.find(name, " to drop") for name in options.drop}
-    aside = role_positions(raw, options, goal)
+    aside = role_positions(raw, options, goals)
     for i, flag in aside.items():
         if i in dropped:
             raise raw.place.error(
@@ -56,29 +47,50 @@ def assign(
         i = raw.find(name)
         if asked.setdefault(i, "number") != "number":
             raise raw.place.error(f"column {raw.names[i]} is asked to be categorical and numeric")
-    if goal is not None and goal in dropped | set(asked):
-        raise raw.place.error(f"column {raw.names[goal]} is the target: it is no feature")
+    for goal in goals:
+        if goal in dropped | set(asked):
+            what = "the target" if len(goals) == 1 else "a target"
+            raise raw.place.error(f"column {raw.names[goal]} is {what}: it is no feature")
     for i in dropped & set(asked):
         raise raw.place.error(
             f"column {raw.names[i]} is dropped: it is neither categorical nor numeric"
         )
     for i in aside.keys() & asked.keys():
         raise raw.place.error(f"column {raw.names[i]} is named by {aside[i]}: it is no feature")
-    features = (i for i in range(len(raw.names)) if i not in {goal, *dropped, *aside})
-    return goal, [(i, asked.get(i)) for i in features]
+    features = (i for i in range(len(raw.names)) if i not in {*goals, *dropped, *aside})
+    return goals, [(i, asked.get(i)) for i in features]
+
+
+def names_asked(target: TargetNames) -> tuple[str, ...]:
+    """Return the names of the targets that are asked for, each once; none for the last column."""
+    return tuple(dict.fromkeys((target,) if isinstance(target, str) else target or ()))
+
+
+def target_positions(raw: RawTable, names: Sequence[str]) -> tuple[int, ...]:
+    """Return the positions of the targets, each once: the last column if none is named, none for svmlight."""
+    if raw.form != "columns":  # its lines begin with the target
+        for name in names:
+            what = f"svmlight begins each line with its target: no column {name!r}"
+            raise raw.place.error(what)
+        return ()
+    if len(raw.names) < 2:
+        raise raw.place.error("one column only; a target and a feature are needed")
+    if not names:
+        return (len(raw.names) - 1,)
+    return tuple(dict.fromkeys(raw.find(name, " for the target") for name in names))
 
 
 # --- columns that say something about the rows ----------------------------------------------------------------
 
 
-def role_positions(raw: RawTable, options: TableOptions, goal: int | None) -> dict[int, str]:
+def role_positions(raw: RawTable, options: TableOptions, goals: Sequence[int]) -> dict[int, str]:
     """Return the position of each column that is no feature, with the flag that names it."""
     found: dict[int, str] = {}
     for name in ("weights", "groups", "time"):
         if (wanted := getattr(options, name)) is None:
             continue
         i = raw.find(wanted, f" for --{name}")
-        if i == goal:
+        if i in goals:
             raise raw.place.error(f"column {raw.names[i]} is the target: not for --{name} too")
         if i in found:
             raise raw.place.error(f"column {raw.names[i]} is named by {found[i]} and --{name}")
@@ -86,9 +98,11 @@ def role_positions(raw: RawTable, options: TableOptions, goal: int | None) -> di
     return found
 
 
-def read_roles(raw: RawTable, options: TableOptions, goal: int | None, commas: Commas) -> RowRoles:
+def read_roles(
+    raw: RawTable, options: TableOptions, goals: Sequence[int], commas: Commas
+) -> RowRoles:
     """Read the weights, groups and times of the rows."""
-    at = {flag: i for i, flag in role_positions(raw, options, goal).items()}
+    at = {flag: i for i, flag in role_positions(raw, options, goals).items()}
     weights = groups = times = None
     if (i := at.get("--weights")) is not None:
         weights = weights_of(raw, i, commas)

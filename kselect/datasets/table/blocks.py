@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 
 from kselect.datasets.table.frames import read_frame, read_like
-from kselect.datasets.table.raw_table import FilePlace, Frame, Schema, TableOptions
+from kselect.datasets.table.raw_table import FilePlace, Frame, Schema, TableOptions, TargetNames
 from kselect.errors import DataError, printable
 from kselect.files import reason
 from kselect.numerics.memory import BLOCK
@@ -62,7 +62,7 @@ class Layout:
         return sum(block.rows for block in self.blocks)
 
 
-def layout(path: Path, target: str | None, options: TableOptions) -> tuple[Layout, Schema, Frame]:
+def layout(path: Path, target: TargetNames, options: TableOptions) -> tuple[Layout, Schema, Frame]:
     """Return the blocks of a table, the schema of its first block, and that block."""
     try:
         if path.is_dir() or path.suffix.lower() in PARQUET:
@@ -195,7 +195,7 @@ def digest(files: list[Path]) -> str:
 # --- CSV ---------------------------------------------------------------------------------------------
 
 
-def csv_layout(path: Path, target: str | None, options: TableOptions) -> Layout:
+def csv_layout(path: Path, target: TargetNames, options: TableOptions) -> Layout:
     """Return blocks of lines; the first line is a header if it is one above the first rows."""
     size = path.stat().st_size
     with closing(line_ends(path)) as every:

@@ -19,6 +19,7 @@ from kselect.datasets.content import open_data_file
 from kselect.datasets.table.assignment import (
     AskedKind,
     assign,
+    names_asked,
     read_roles,
     weights_of,
     without_weight,
@@ -48,12 +49,13 @@ from kselect.datasets.table.raw_table import (
     ReadingDecision,
     Schema,
     TableOptions,
+    TargetNames,
     Texts,
     decision_lines,
     read_labelled,
 )
 from kselect.datasets.table.read import is_header, one_line, read_raw, without_empty_end
-from kselect.datasets.table.target import distinct_values, read_target, target_fields
+from kselect.datasets.table.target import distinct_values, read_targets, target_fields
 from kselect.datasets.table.written_values import LEADING_ZERO, is_finite
 from kselect.errors import DataError, printable
 from kselect.grids import show_number
@@ -74,14 +76,15 @@ NUMBERED = (
 FIRST_ROWS = 1000  # of which the distinct values are counted before those of all rows
 
 
-def read_frame(path: Path, target: str | None, options: TableOptions | None = None) -> Frame:
+def read_frame(path: Path, target: TargetNames, options: TableOptions | None = None) -> Frame:
     """Read the table in a file: svmlight, CSV with comma, semicolon or tab, Parquet or Feather; packed or not."""
     options = options or TableOptions()
-    raw = without_empty_end(read_raw(path, partial(is_header, target=target), target is not None))
-    position, asked = assign(raw, target, options)
+    header = partial(is_header, targets=names_asked(target))
+    raw = without_empty_end(read_raw(path, header, target is not None))
+    positions, asked = assign(raw, target, options)
     commas = cache(partial(file_commas, raw))
-    roles = read_roles(raw, options, position, commas)
-    values, rows, said = read_target(raw, position, commas)
+    roles = read_roles(raw, options, positions, commas)
+    values, rows, said = read_targets(raw, positions, commas)
     features = [read_feature(raw, i, kind, commas) for i, kind in asked]
     decisions = [d for feature in features for d in feature.decisions]
     kept = [(f.spec, f.values) for f in features if f.spec is not None]
@@ -89,8 +92,8 @@ def read_frame(path: Path, target: str | None, options: TableOptions | None = No
         why = "; ".join(decision_lines(decisions)) or "all are dropped"
         raise raw.place.error(f"no feature is left: {why}")
     specs, data = zip(*kept, strict=True)
-    name = "" if position is None else raw.names[position]
-    schema = Schema(raw.form, raw.named, len(raw.names), name, specs)
+    names = tuple(raw.names[i] for i in positions)
+    schema = Schema(raw.form, raw.named, len(raw.names), names, specs)
     decisions = [*raw.decisions, *said, *decisions]
     frame = Frame(schema, data, values, raw.place, raw.sha256, tuple(decisions), roles)
     if len(rows) < frame.n:
@@ -193,12 +196,12 @@ def gap_of(spec: ColumnSpec, count: int) -> ReadingDecision:
 
 def remarks(frame: Frame) -> list[ReadingDecision]:
     """Return the remarks on all columns; of numbers, only those that may deserve one are examined."""
-    classes = 0 if frame.target is None else len(distinct_values(frame.target))
+    classes = [len(distinct_values(fields)) for fields in frame.targets]
     return [
         decision
         for spec, values in zip(frame.columns, frame.data, strict=True)
-        if not spec.numeric or may_be_remarkable(values, classes)
-        for decision in column_remarks(spec, values, frame.target)
+        if not spec.numeric or any(may_be_remarkable(values, count) for count in classes)
+        for decision in column_remarks(spec, values, frame.targets)
     ]
 
 
@@ -217,13 +220,13 @@ def may_be_remarkable(values: Array | Texts, classes: int) -> bool:
 
 
 def column_remarks(
-    spec: ColumnSpec, values: Array | Texts, target: Fields | None
+    spec: ColumnSpec, values: Array | Texts, targets: Sequence[Fields]
 ) -> list[ReadingDecision]:
-    """Return whether a column counts the rows, copies the target or is constant, and how it is encoded."""
+    """Return whether a column counts the rows, copies a target or is constant, and how it is encoded."""
     found = []
     if spec.numeric and len(values) > 2 and counts_rows(values):
         found.append(ReadingDecision(spec.name, COUNTS))
-    if target is not None:
+    for target in targets:
         pairs = set(zip(values.tolist(), target, strict=True))
         distinct = {value for value, _ in pairs}, {other for _, other in pairs}
         # Column and target determine each other, with each value at least twice on average.
@@ -275,7 +278,7 @@ def raw_like(path: Path, schema: Schema) -> RawTable:
     """Return the columns of a further file as text; refuse a file of another form."""
     if schema.form != "columns":
         return read_labelled(open_data_file(path), schema.form, schema.width)
-    known = {spec.name for spec in schema.columns} | {schema.target}
+    known = {spec.name for spec in schema.columns} | set(schema.targets)
 
     def has_names(rows: Sequence[Sequence[str]]) -> bool:
         return schema.named and any(one_line(field) in known for field in rows[0])
@@ -292,9 +295,10 @@ def frame_of(raw: RawTable, schema: Schema) -> Frame:
     """Return the features of a schema, and the target if it is there."""
     data = read_data(raw, schema)
     if schema.form != "columns":
-        return Frame(schema, data, raw.labels, raw.place, raw.sha256, ())
-    target, why = optional_target(raw, schema)
-    frame = Frame(schema, data, target, raw.place, raw.sha256, raw.decisions)
+        labels = () if raw.labels is None else (raw.labels,)
+        return Frame(schema, data, labels, raw.place, raw.sha256, ())
+    targets, why = optional_targets(raw, schema)
+    frame = Frame(schema, data, targets, raw.place, raw.sha256, raw.decisions)
     return frame.with_decisions([*gaps_of(frame), *why])
 
 
@@ -326,12 +330,11 @@ def by_position(raw: RawTable, schema: Schema) -> list[int]:
     positions = [int(spec.name) - 1 for spec in schema.columns]
     if found == width:
         return positions
-    if found == width - 1 and schema.form == "columns":
-        goal = int(schema.target) - 1
-        return [i - (i > goal) for i in positions]
-    raise raw.place.error(
-        f"{found} columns; the model has learned from {width}, or {width - 1} without the target"
-    )
+    goals = [int(name) - 1 for name in schema.targets]
+    if found == width - len(goals) and schema.form == "columns":
+        return [i - sum(i > goal for goal in goals) for i in positions]
+    without = f"{width - len(goals)} without the target{'' if len(goals) == 1 else 's'}"
+    raise raw.place.error(f"{found} columns; the model has learned from {width}, or {without}")
 
 
 def read_known(raw: RawTable, spec: ColumnSpec, i: int, commas: Commas) -> Array | Texts:
@@ -356,22 +359,32 @@ def read_known(raw: RawTable, spec: ColumnSpec, i: int, commas: Commas) -> Array
         ) from None
 
 
-def optional_target(raw: RawTable, schema: Schema) -> tuple[Fields | None, list[ReadingDecision]]:
-    """Return the target if the file has a readable one, since a prediction does not need it."""
-    if schema.named and schema.target not in raw.names:
-        return None, []
+def optional_targets(
+    raw: RawTable, schema: Schema
+) -> tuple[tuple[Fields, ...], list[ReadingDecision]]:
+    """Return the targets if the file has readable ones, since a prediction does not need them."""
     if not schema.named and len(raw.names) < schema.width:
-        return None, []
-    i = raw.names.index(schema.target) if schema.named else int(schema.target) - 1
+        return (), []
+    found: list[Fields | None] = []
+    for name in schema.targets:
+        try:
+            found.append(known_target(raw, name, schema.named))
+        except DataError as error:
+            text = f"predictions are not compared with the target: {error}"
+            return (), [ReadingDecision(None, text)]
+    if all(fields is None for fields in found):
+        return (), []
+    unknown = [""] * len(raw.columns[0])
+    return tuple(unknown if fields is None else fields for fields in found), []
+
+
+def known_target(raw: RawTable, name: str, named: bool) -> Fields | None:
+    """Return the target of a name; None if the file lacks it, or if no row has a value."""
+    if named and name not in raw.names:
+        return None
+    i = raw.names.index(name) if named else int(name) - 1
     fields = raw.columns[i]
     if isinstance(fields, np.ndarray):
-        return (None if np.isnan(fields).all() else fields), []
+        return None if np.isnan(fields).all() else fields
     column = column_text(raw, i, partial(file_commas, raw))
-    if not column.counts:
-        return None, []
-    try:
-        return target_fields(column)[0], []
-    except DataError as error:
-        return None, [
-            ReadingDecision(None, f"predictions are not compared with the target: {error}")
-        ]
+    return target_fields(column)[0] if column.counts else None

@@ -31,6 +31,8 @@ ColumnKind = Literal["number", "date", "category", "code"]
 Missing = Literal["impute", "drop", "error"]
 Texts = NDArray[np.object_]
 Fields = Sequence[str] | Array
+# The names of targets, or their numbers from 1: one, several, or (None) the last column.
+TargetNames = str | Sequence[str] | None
 LONGEST_HINT = 300
 NAMES_SHOWN = 6
 DAY = 86_400 * 10**9
@@ -169,23 +171,31 @@ class RowRoles:
 class Schema:
     """The columns that another file must have to be read in the same way.
 
-    ``target`` is the target's name, empty in svmlight; ``width`` counts all columns of the first file.
+    ``targets`` are the names of the targets, none in svmlight; ``width`` counts all columns of the first file.
     """
 
     form: FileForm
     named: bool
     width: int
-    target: str
+    targets: tuple[str, ...]
     columns: tuple[ColumnSpec, ...]
+
+    @property
+    def target(self) -> str:
+        """The name of the first target, empty in svmlight."""
+        return self.targets[0] if self.targets else ""
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Features column by column, with NaN or the empty text for missing values, and the target in any form."""
+    """Features column by column, with NaN or the empty text for missing values, and the targets in any form.
+
+    ``targets`` is empty if the file has none.
+    """
 
     schema: Schema
     data: tuple[Array | Texts, ...]
-    target: Fields | None
+    targets: tuple[Fields, ...]
     place: FilePlace
     sha256: str
     decisions: tuple[ReadingDecision, ...]
@@ -201,6 +211,11 @@ class Frame:
         """The number of rows."""
         return len(self.data[0])
 
+    @property
+    def target(self) -> Fields | None:
+        """The first target, None without any."""
+        return self.targets[0] if self.targets else None
+
     @cached_property
     def numbers(self) -> Array | None:
         """The matrix (n, columns) if all features are numbers without gaps, as in svmlight; else None."""
@@ -213,19 +228,20 @@ class Frame:
 
     def take(self, rows: Index) -> Frame:
         """Return some of the rows."""
-        target = self.target
-        if isinstance(target, np.ndarray):
-            target = target[rows]
-        elif target is not None:
-            target = [target[i] for i in rows]
+        targets = tuple(taken(fields, rows) for fields in self.targets)
         lines = [self.place.lines[i] for i in rows.tolist()] if len(self.place.lines) else ()
         data, place = tuple(values[rows] for values in self.data), replace(self.place, lines=lines)
         roles = self.roles.take(rows)
-        return replace(self, data=data, target=target, place=place, roles=roles)
+        return replace(self, data=data, targets=targets, place=place, roles=roles)
 
     def with_decisions(self, more: Iterable[ReadingDecision]) -> Frame:
         """Return the frame with further decisions at the end."""
         return replace(self, decisions=(*self.decisions, *more))
+
+
+def taken(fields: Fields, rows: Index) -> Fields:
+    """Return the fields of some rows."""
+    return fields[rows] if isinstance(fields, np.ndarray) else [fields[i] for i in rows]
 
 
 def read_labelled(

@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -333,15 +333,15 @@ YEAR = re.compile(r"1[89][0-9]{2}|20[0-9]{2}")
 ROWS_LOOKED_AT = 2000
 
 
-def is_header(rows: Sequence[Sequence[str]], target: str | None) -> bool:
+def is_header(rows: Sequence[Sequence[str]], targets: Collection[str] = ()) -> bool:
     """Return whether the first row holds names.
 
-    The evidence is the target's name, numbers below words, or repeated words below other words. A first row with a
+    The evidence is a target's name, numbers below words, or repeated words below other words. A first row with a
     number is a header only if its numbers count the columns or are years.
     """
     rows = rows[:ROWS_LOOKED_AT]
     first, rest = rows[0], rows[1:]
-    if target is not None and target in first and not is_number(target):
+    if any(name in first and not is_number(name) for name in targets):
         return True
     columns = [[row[i] for row in rest] for i in range(len(first))]
     if counts_columns(first, columns):

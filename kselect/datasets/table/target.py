@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,17 +33,31 @@ from kselect.errors import DataError, brief, quoted
 from kselect.grids import show_number
 from kselect.numerics.linalg import Array, Index
 
+NAMES_SHOWN = 6
 MANY_CLASSES = 20
 MANY_NUMBERS = 10  # classes written as whole numbers: more values are counts
 
 
-def read_target(
-    raw: RawTable, i: int | None, commas: Commas
-) -> tuple[Fields, Index, list[ReadingDecision]]:
-    """Return the target of column i, or svmlight's labels, the rows that have one, and a report on the others."""
-    if i is None:
+def read_targets(
+    raw: RawTable, positions: Sequence[int], commas: Commas
+) -> tuple[tuple[Fields, ...], Index, list[ReadingDecision]]:
+    """Return the targets of some columns, or svmlight's labels, the rows that have all, and notes on the others."""
+    if not positions:
         labels = np.empty(0) if raw.labels is None else raw.labels
-        return labels, np.arange(len(labels)), []
+        return (labels,), np.arange(len(labels)), []
+    every = [read_target(raw, i, commas) for i in positions]
+    rows = every[0][1]
+    for _, other, _ in every[1:]:
+        rows = np.intersect1d(rows, other, assume_unique=True)
+    if not len(rows):
+        raise raw.place.error("no row has a value of every target")
+    return tuple(values for values, _, _ in every), rows, [d for one in every for d in one[2]]
+
+
+def read_target(
+    raw: RawTable, i: int, commas: Commas
+) -> tuple[Fields, Index, list[ReadingDecision]]:
+    """Return the target of column i, the rows that have one, and a report on the others."""
     values: Fields = raw.columns[i]
     decisions: list[ReadingDecision] = []
     if raw.kinds[i] == "date":
@@ -114,12 +128,18 @@ class Target:
             return np.asarray(self.values[0])
         return np.asarray(self.values.argmax(axis=0), dtype=np.float64)
 
+    def take(self, rows: Index) -> Target:
+        """Return the targets of some rows."""
+        return replace(self, values=self.values[:, rows])
+
 
 def as_target(frame: Frame, task: Task | None) -> Target:
     """Return the target as classes or as numbers, as ``task`` says, else as the values suggest."""
     place, fields = frame.place, frame.target
     if fields is None:
         raise place.error("it has no target")
+    if len(frame.targets) > 1:
+        return several_targets(frame, task)
     numbers = fields if isinstance(fields, np.ndarray) else as_numbers(place, fields, task)
     values: NDArray[Any] | list[str] = [str(v) for v in fields] if numbers is None else numbers
     distinct: list[Any] = distinct_values(values)
@@ -138,6 +158,41 @@ def as_target(frame: Frame, task: Task | None) -> Target:
     return Target(task, one_against_rest(values, distinct), class_names(distinct), why)
 
 
+def several_targets(frame: Frame, task: Task | None) -> Target:
+    """Return several targets, all of which must be numbers."""
+    if task == "classification":
+        raise frame.place.error("several targets are learned as numbers only: name one --target")
+    pairs = zip(frame.schema.targets, frame.targets, strict=True)
+    values = np.array([one_of_several(frame.place, name, fields, task) for name, fields in pairs])
+    names = [brief(name) for name in frame.schema.targets[:NAMES_SHOWN]]
+    more = ", ..." if len(values) > NAMES_SHOWN else ""
+    return Target("regression", values, (), f"{len(values)} targets: {', '.join(names)}{more}")
+
+
+def one_of_several(place: FilePlace, name: str, fields: Fields, task: Task | None) -> Array:
+    """Return one of several targets as numbers; refuse classes, which are learned on their own."""
+    what, alone = f"the target {brief(name)}:", "several targets are learned as numbers only"
+    if not isinstance(fields, np.ndarray):
+        words = next((v for v in fields if not is_number(v)), None)
+        if words is not None:
+            text = f"{what} {quoted(words)} is not a number; {alone}: name one --target"
+            raise place.error(text, list(fields).index(words))
+        found = as_numbers(place, fields, "regression", what)
+        assert found is not None
+        fields = found
+    distinct = distinct_values(fields)
+    if len(distinct) < 2:
+        raise place.error(
+            f"{what} it has only one value ({class_names(distinct)[0]}): nothing to learn"
+        )
+    if task is None and infer_task(fields, len(distinct), len(fields))[0] == "classification":
+        raise place.error(
+            f"{what} its {len(distinct)} values look like classes; {alone}: add --task regression, or name one "
+            "--target"
+        )
+    return fields
+
+
 def distinct_values(values: Sequence[str] | NDArray[Any]) -> list[Any]:
     """Return the distinct values in order: numbers, or texts of which some may be numbers."""
     if isinstance(values, np.ndarray):
@@ -151,7 +206,9 @@ def class_names(distinct: Sequence[Any]) -> tuple[str, ...]:
     return tuple(v if isinstance(v, str) else show_number(v) for v in distinct)
 
 
-def as_numbers(place: FilePlace, fields: Sequence[str], task: Task | None) -> Array | None:
+def as_numbers(
+    place: FilePlace, fields: Sequence[str], task: Task | None, what: str = "the target"
+) -> Array | None:
     """Return the fields as numbers, None if they are class names; refuse a mixture, except for a scale.
 
     A scale such as ``<5``, ``5``, ``6+`` has few values, and no word that occurs in one row only.
@@ -160,7 +217,7 @@ def as_numbers(place: FilePlace, fields: Sequence[str], task: Task | None) -> Ar
     if task == "regression" or all(numeric):
         for row, (field, good) in enumerate(zip(fields, numeric, strict=True)):
             if not (good and math.isfinite(float(field))):
-                raise place.error(f"the target {quoted(field)} is not a finite number", row)
+                raise place.error(f"{what} {quoted(field)} is not a finite number", row)
         return np.array([float(v) for v in fields])
     words = Counter(v for v, good in zip(fields, numeric, strict=True) if not good)
     is_scale = len(set(fields)) <= few(len(fields)) and min(words.values()) > 1

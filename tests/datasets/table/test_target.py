@@ -19,7 +19,8 @@ def table(target: Any) -> Frame:
     place = FilePlace(
         Path("f"), range(2, 2 + len(target or ())) if not isinstance(target, np.ndarray) else ()
     )
-    return Frame(Schema("columns", True, 2, "y", ()), (), target, place, "", ())
+    targets = () if target is None else (target,)
+    return Frame(Schema("columns", True, 2, ("y",), ()), (), targets, place, "", ())
 
 
 WHOLE = [str(i % 4) for i in range(20)]
