@@ -79,7 +79,7 @@ def candidate(one: SavedFit) -> str:
 
 
 def quality_lines(held_out: Mapping[str, Any], targets: Sequence[str]) -> Iterator[str]:
-    """Yield the held-out quality of the choice, and that of each of several targets."""
+    """Yield the held-out quality of the choice, and of each target if there are several."""
     yield (
         f"quality: {held_out['measure']} {held_out['value']:.4g} held out ({held_out['folds']} folds, "
         f"standard deviation {held_out['spread']:.2g}); trivial {held_out['trivial']:.4g}"

@@ -1,4 +1,4 @@
-r"""Several numeric targets on a common scale: each is divided by its standard deviation over the training rows.
+r"""Several numeric targets on a common scale, on which each has the standard deviation 1 over the training rows.
 
 The targets share one kernel and one ridge, and a criterion is the mean of their scores. Without a common scale, the
 target with the largest unit would choose. The score of k-CV with the squared loss becomes

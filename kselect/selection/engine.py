@@ -67,8 +67,8 @@ def select(
     """Score every kernel and ridge, choose the best and fit it.
 
     ``targets`` is (q, n): one row per number to predict, one for two classes, one per class (-1, +1) for more. The
-    scores of the rows are averaged, those of several numbers on a common scale. ``folds`` is None for a criterion
-    without folds. ``watch`` is called after each kernel with the number of kernels done and their total.
+    scores of the rows are averaged; several numbers are brought to a common scale first. ``folds`` is None for a
+    criterion without folds. ``watch`` is called after each kernel with the number of kernels done and their total.
     """
     check(request, X, folds)
 

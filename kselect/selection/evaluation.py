@@ -41,7 +41,7 @@ class Predicted:
 class Evaluation:
     """The measures on the rows with a target; ``unknown`` of these have a class that the model does not know.
 
-    ``each`` has the measures of several targets by name; the measures of the whole are their means.
+    ``each`` has the name and the measures of each of several targets, and ``measures`` then has their mean R2.
     """
 
     rows: int

@@ -240,7 +240,7 @@ def predicted_classes(model: SavedModel, decisions: Array) -> list[str]:
 
 
 def known_values(fields: Fields) -> list[str]:
-    """Return a target as classes are named; empty text where it is missing."""
+    """Return a target as classes are named, a missing value as empty text."""
     if isinstance(fields, np.ndarray):
         return ["" if np.isnan(value) else show_number(value) for value in fields.tolist()]
     return ["" if field in MISSING else canonical(field) for field in fields]

@@ -73,16 +73,17 @@ def test_a_search_by_a_scorer_equals_grid_search_cv(scoring: str) -> None:
 
 
 def test_fold_errors_without_a_scorer_are_the_mean_losses_of_the_folds() -> None:
-    """Several targets are averaged."""
+    """Several targets are averaged, scaled to the standard deviation 1."""
     targets = np.stack([Y, X[:, 1]])
+    scaled = targets / targets.std(axis=1, keepdims=True)
     asked = replace(request("r2"), method=make_method("5-CV", None, {}, False))
     context = training_context(X, targets, asked, lambda _: FOLDS)
     (visit, *_) = score_kernels(context, (asked.method,))
     each = fold_errors(context, asked.method, visit.held_out[asked.method])
     K = visit.kernel.gram(Points(X))
     for i, lam in enumerate(LAMS):
-        held = [oracles.held_out(K, y, FOLDS.members, lam, False, False) for y in targets]
-        losses = np.mean(np.square(targets - held), axis=0)
+        held = [oracles.held_out(K, y, FOLDS.members, lam, False, False) for y in scaled]
+        losses = np.mean(np.square(scaled - held), axis=0)
         np.testing.assert_allclose(each[i], [losses[F].mean() for F in FOLDS.members])
 
 

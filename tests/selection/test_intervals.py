@@ -145,7 +145,7 @@ def test_weighted_fits_without_a_fold_predict_the_fold(
     context = training_context(X, Y, asked, lambda _: FOLDS)
     context = replace(context, weights=weights)
     if context.columns:
-        context.columns = passes_of(X, Y, asked, weights)
+        context.columns = passes_of(X, context.targets, asked, weights)
     found = leave_out(context, kernel, 0.01, FOLDS)
     own = support_of(context, kernel) if context.columns else None
     K = kernel.gram(Points(X, X if own is None else own))

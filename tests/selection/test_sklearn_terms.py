@@ -248,7 +248,8 @@ def test_several_targets() -> None:
     assert model.predict(X).shape == (60, 2)
     alone = [KernelSelectRegressorCV(**SMALL).fit(X, y) for y in both.T]
     np.testing.assert_allclose(
-        model.criterion_path_, np.mean([m.criterion_path_ for m in alone], axis=0)
+        model.criterion_path_,
+        np.mean([m.criterion_path_ / y.var() for m, y in zip(alone, both.T, strict=True)], axis=0),
     )
     chosen = {"tau": model.best_params_["tau"], "lam": model.best_params_["lam"]}
     for y, mine in zip(both.T, model.predict(X).T, strict=True):
