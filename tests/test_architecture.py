@@ -20,7 +20,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # folder. Parts come before stages, so that a computation does not depend on when or why it runs.
 LAYERS = (
     {"errors"},
-    {"grids", "files", "packaged"},
+    {"grids", "files", "formats", "packaged"},
     {"numerics"},
     {"registry"},
     {"plugins"},

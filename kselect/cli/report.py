@@ -223,8 +223,8 @@ def read_study(folder: Path) -> Study:
     store = Store(folder)
     check_foreign(store, kept=True)
     store.rows = read_rows(experiment, store)
-    check_leftover(experiment, store)
-    gathered = write_gathered(experiment, store)
+    check_leftover(experiment, store, as_stored=True)
+    gathered = write_gathered(experiment, store, as_stored=True)
     if not gathered.records:
         if store.stored():
             raise other_config(store, f"{folder}: all of its jobs")

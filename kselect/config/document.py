@@ -17,6 +17,7 @@ import yaml
 from kselect.datasets.registry import DataSetInfo, find_dataset
 from kselect.errors import ConfigError, brief, cut, printable, quoted
 from kselect.files import read_regular, reason
+from kselect.formats import CONFIG
 from kselect.grids import LONGEST_NUMBER
 from kselect.registry import Plugin
 
@@ -135,7 +136,10 @@ def read_text(path: Path) -> str:
 
 
 def read_document(path: Path) -> Document:
-    """Return the values of a YAML file with their lines; a syntax error is a ConfigError."""
+    """Return the values of a YAML file with their lines; a syntax error is a ConfigError.
+
+    A later format is an OtherFormat, which no caller mistakes for an invalid config.
+    """
     document = Document(str(path))
     text = read_text(path)
     try:
@@ -153,6 +157,9 @@ def read_document(path: Path) -> Document:
         refuse(path, text, error)
     except RecursionError:
         raise ConfigError(f"{printable(path)}:1: not a config: it is nested too deeply") from None
+    if isinstance(document.data, dict) and isinstance(document.data.get("format"), int):
+        place = f"{document.path}:{document.line(('format',))}"
+        CONFIG.check(place, document.data["format"], document.data.get("kselect"))
     return document
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from kselect import __version__
 from kselect.config.document import Document, read_document, write_yaml
 from kselect.config.estimator_entries import with_versions
 from kselect.config.own_entries import take_own, written_entry
@@ -14,6 +15,7 @@ from kselect.config.plugin_entries import FOLDER, changed_plugins
 from kselect.config.schema import ConfigFile, read_config
 from kselect.datasets.dataset import OwnInfo
 from kselect.errors import ConfigError, brief
+from kselect.formats import CONFIG
 from kselect.grids import show_grid, show_number
 
 # The keys that all results of a folder share: a config that differs in one of them does not belong to it.
@@ -128,7 +130,7 @@ def resolved(document: Document, folder: Path) -> str:
     ``folder`` will contain the file: the paths of own files are relative to it.
     """
     config = read_config(document)
-    written = spelt_out(config, document)
+    written = spelt_out(config, document) | {"format": CONFIG.newest, "kselect": __version__}
     written["splits"] = split_ranges(config.splits)
     written["criteria"] = [{item.name: written_out(item, config)} for item in config.criteria]
     own = {name: info for name, info in document.own.items() if isinstance(info, OwnInfo)}

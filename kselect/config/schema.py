@@ -36,6 +36,7 @@ from kselect.criteria.base import Aggregation
 from kselect.datasets.prepare import Scale
 from kselect.datasets.registry import Task
 from kselect.errors import ConfigError, nearest
+from kselect.formats import CONFIG
 from kselect.grids import LARGEST_SEARCH
 from kselect.kernels import Kernel
 from kselect.kernels.sums import default_family, is_sum, parts_of
@@ -90,6 +91,8 @@ class ConfigFile(BaseModel):
         alias_generator=lambda name: name.replace("_", "-"),
     )
 
+    format: int = CONFIG.newest
+    kselect: Annotated[str, PlainValidator(field(as_text))] = ""
     name: FolderName
     paper: Annotated[str, PlainValidator(field(as_text))] = ""
     title: Annotated[str, PlainValidator(field(as_text))] = ""

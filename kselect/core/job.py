@@ -160,6 +160,23 @@ def fact_hashes(experiment: Experiment, dataset: str, data_sha256: str) -> dict[
     return {name: digest(value)[:12] for name, value in facts.items()}
 
 
+def with_stored_versions(hashes: Mapping[str, str], stored: Mapping[str, str]) -> dict[str, str]:
+    """Return hashes of facts with the versions that stored numbers have, in place of the present versions.
+
+    A later kselect may correct the numbers of a learner or a search. Its reports still show the stored ones.
+    """
+    if not stored:
+        return dict(hashes)
+    mine = {name: value for name, value in hashes.items() if not is_version(name)}
+    return mine | {name: value for name, value in stored.items() if is_version(name)}
+
+
+def is_version(fact: str) -> bool:
+    """Return whether a fact is the version of all numbers, or that of a part of kselect."""
+    kind, _, name = fact.partition(" ")
+    return fact == "version" or (kind in VERSIONS and name not in REGISTRIES[kind].plugins)
+
+
 def parts_of(experiment: Experiment, dataset: str, method: Method) -> Iterator[tuple[str, str]]:
     """Yield kind and name of each part that computes a number of a method."""
     task = experiment.info(dataset).task

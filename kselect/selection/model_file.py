@@ -18,11 +18,11 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from kselect import __version__
 from kselect.datasets.prepare import Preparation, text_of
 from kselect.datasets.registry import Task
 from kselect.errors import DataError, KselectError, brief
 from kselect.files import write_named
+from kselect.formats import MODEL
 from kselect.kernels import KERNELS, Kernel
 from kselect.kernels.weighted import Weighted
 from kselect.learners import Fit
@@ -30,9 +30,6 @@ from kselect.selection.intervals import HeldOutErrors, IntervalModel
 from kselect.selection.saved_model import SavedFit, SavedModel, checked
 
 KIND = "kselect model"
-FORMAT = 3
-# Format 1 has one fit, no scales, and no fits without a fold; formats 1 and 2 have one target.
-READABLE = (1, 2, FORMAT)
 MEMBERS = frozenset(
     {"alpha", "bias", "scales", "support", "medians", "shift", "divisor", "model", "checksum"}
 )
@@ -73,7 +70,13 @@ def write_model(path: Path, model: SavedModel) -> None:
     arrays |= {name: prepared.pop(name) for name in ("medians", "shift", "divisor")}
     plain = {name: getattr(model, name) for name in PLAIN_FIELDS}
     kernels = [kernel_facts(one, scales) for one in model.fitted]
-    facts = {"kind": KIND, "format": FORMAT, **plain, "fits": kernels, "preparation": prepared}
+    facts = {
+        "kind": KIND,
+        "format": MODEL.newest,
+        **plain,
+        "fits": kernels,
+        "preparation": prepared,
+    }
     text = json.dumps(facts, allow_nan=False, ensure_ascii=False)
     members: dict[str, NDArray[Any]] = {"model": np.frombuffer(text.encode(), dtype=np.uint8)}
     members |= {name: np.ascontiguousarray(v, dtype="<f8") for name, v in arrays.items()}
@@ -156,11 +159,7 @@ def read_model(path: Path) -> SavedModel:
         raise DataError(f"{path}: not a complete model file of kselect") from None
     if not known:
         raise DataError(f"{path}: not a model file of kselect")
-    if form not in READABLE:
-        raise DataError(
-            f"{path}: a model file of format {str(form)[:20]!r}, written by kselect {version[:20]!r}; "
-            f"kselect {__version__} reads formats up to {FORMAT}: fit the model again"
-        )
+    MODEL.check(path, form, version)
     if not np.array_equal(members.pop("checksum"), checksum(members)):
         raise DataError(
             f"{path}: the checksum is wrong: the file was altered or damaged; fit the model again"

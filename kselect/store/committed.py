@@ -69,7 +69,7 @@ def read_committed(experiment: Experiment) -> Committed:
         }
     except OSError as error:
         raise StoreError(f"{error.filename}: {error.strerror}") from None
-    manifest = parse_manifest(content["manifest.json"])
+    manifest = parse_manifest(content["manifest.json"], folder / "manifest.json")
     if not manifest:
         raise StoreError(f"{folder / 'manifest.json'}: damaged")
     if sha256_of(content["records.csv"]) != manifest["records_sha256"]:

@@ -22,6 +22,7 @@ from kselect.core.job import (
     identities,
     own_cells,
     protocol_of,
+    with_stored_versions,
 )
 from kselect.core.record import COLUMNS, DIGITS, Record, RecordKey, record_keys
 from kselect.datasets.content import sha256_of
@@ -36,9 +37,10 @@ READERS: dict[str, Callable[[str], Any]] = {
     "int": int,
     "float | None": lambda text: float(text) if text else None,
 }
+FIRST_COLUMNS = 22  # of 1.0; later columns follow them, with defaults
 # The files that stand for all results of a folder, each with a text at its beginning that only kselect writes.
 MARKS = {
-    "records.csv": ",".join(COLUMNS),
+    "records.csv": ",".join(COLUMNS[:FIRST_COLUMNS]),
     "seconds.csv": ",".join(SECONDS_COLUMNS),
     "report.html": '<meta name="generator" content="kselect">',
     "manifest.json": "",
@@ -62,10 +64,14 @@ def write_gathered(
     sources: Mapping[str, str] = NO_FACTS,
     missing: Mapping[str, str] = NO_FACTS,
     files: Mapping[str, str] = NO_FACTS,
+    as_stored: bool = False,
 ) -> Gathered:
-    """Write records.csv, seconds.csv and manifest.json of a folder, one process at a time."""
+    """Write records.csv, seconds.csv and manifest.json of a folder, one process at a time.
+
+    With ``as_stored``, numbers of earlier versions of learners and searches stay.
+    """
     with locked(store.folder):
-        found = gather(experiment, store, files)
+        found = gather(experiment, store, files, as_stored)
         stored = found.manifest
         known = {**stored.get("environments", {}), **store.environments()}
         if environment:
@@ -76,7 +82,7 @@ def write_gathered(
         text = csv_text(COLUMNS, ([getattr(r, name) for name in COLUMNS] for r in found.records))
         parts = found.jobs, found.records, stored
         days = days_of(found.jobs, store)
-        facts = make_manifest(experiment, *parts, sources, absent, known, text, days)
+        facts = make_manifest(experiment, *parts, sources, absent, known, text, days, as_stored)
         if found.records:
             store.write("records.csv", text)
         if found.jobs:
@@ -86,7 +92,12 @@ def write_gathered(
     return Gathered(found.jobs, found.records, facts)
 
 
-def gather(experiment: Experiment, store: Store, files: Mapping[str, str] = NO_FACTS) -> Gathered:
+def gather(
+    experiment: Experiment,
+    store: Store,
+    files: Mapping[str, str] = NO_FACTS,
+    as_stored: bool = False,
+) -> Gathered:
     """Return the records that belong to the experiment: of all jobs, and of records.csv if no job replaces them.
 
     Cells that another config, data file or plug-in has computed are left out; their jobs stay as they are.
@@ -104,7 +115,8 @@ def gather(experiment: Experiment, store: Store, files: Mapping[str, str] = NO_F
     jobs: list[Job] = []
     known: dict[tuple[str, int, RecordKey], Record] = {}
     for name in (name for name in experiment.datasets if name in data):
-        now = identities(experiment, name, fact_hashes(experiment, name, data[name]))
+        hashes = hashes_of(experiment, name, data[name], stored, as_stored)
+        now = identities(experiment, name, hashes)
         old = [c for key, some in rows.items() if key[0] == name for c in some]
         for cell in own_cells(now, (c for c in old if c.record.split in experiment.splits)):
             known[name, cell.record.split, cell.record.key] = cell.record
@@ -113,6 +125,16 @@ def gather(experiment: Experiment, store: Store, files: Mapping[str, str] = NO_F
             known |= {(name, job.split, key): record for key, record in mine.items()}
             jobs += [job] if mine else []
     return Gathered(tuple(jobs), tuple(ordered_records(experiment, known.values())), stored)
+
+
+def hashes_of(
+    experiment: Experiment, name: str, sha256: str, stored: Mapping[str, Any], as_stored: bool
+) -> dict[str, str]:
+    """Return the hashes of the facts of a data set, with the versions in a manifest or the present ones."""
+    hashes = fact_hashes(experiment, name, sha256)
+    if not as_stored:
+        return hashes
+    return with_stored_versions(hashes, stored.get("data", {}).get(name, {}).get("facts", {}))
 
 
 def read_rows(
@@ -164,6 +186,7 @@ def check_leftover(
     files: Mapping[str, str] = NO_FACTS,
     planned: Iterable[tuple[str, int, RecordKey]] = (),
     differences: str = "",
+    as_stored: bool = False,
 ) -> None:
     """Before any work, refuse a stored job that cannot be read, and refuse to lose rows of records.csv.
 
@@ -172,10 +195,12 @@ def check_leftover(
     again = set(planned)
     trials = {(dataset, split) for dataset, split, _ in again}
     jobs = {pair: store.read(*pair) for pair in store.stored() if pair not in trials}
-    known = read_manifest(store).get("data", {})
+    stored = read_manifest(store)
+    known = stored.get("data", {})
     for name in experiment.datasets:
         sha256 = files.get(name, known.get(name, {}).get("sha256", ""))
-        now = identities(experiment, name, fact_hashes(experiment, name, sha256))
+        hashes = hashes_of(experiment, name, sha256, stored, as_stored)
+        now = identities(experiment, name, hashes)
         lost = 0
         for (_, split), cells in ((k, v) for k, v in store.rows.items() if k[0] == name):
             job = jobs.get((name, split))
@@ -263,11 +288,15 @@ def stored_records(store: Store, stored: Mapping[str, Any]) -> list[Record]:
 
 
 def parse_records(content: bytes, path: Path) -> list[Record]:
-    """Return the rows of a records.csv; ``path`` names the file in errors."""
+    """Return the rows of a records.csv; ``path`` names the file in errors.
+
+    A file of an earlier 1.x has the first columns only; the others have their defaults.
+    """
     rows = csv.reader(io.StringIO(content.decode(), newline=""))
-    if tuple(next(rows, ())) != COLUMNS:
+    header = tuple(next(rows, ()))
+    if header != COLUMNS[: len(header)] or len(header) < FIRST_COLUMNS:
         raise StoreError(f"{path}: not the columns of this version; kselect run again")
-    readers = [READERS.get(str(f.type), str) for f in fields(Record)]
+    readers = [READERS.get(str(f.type), str) for f in fields(Record)[: len(header)]]
     found = []
     try:
         for row in rows:

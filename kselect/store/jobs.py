@@ -12,11 +12,13 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from kselect.core.job import RESULT_VERSION, Cell, Job
+from kselect import __version__
+from kselect.core.job import Cell, Job
 from kselect.core.record import Record, check_values
 from kselect.datasets.content import sha256_of
 from kselect.errors import DamagedJob, StoreError, WriteError
 from kselect.files import locked, write_whole
+from kselect.formats import JOB
 
 ENVIRONMENT = "environment-"  # a file next to the folders of the data sets
 TYPES: dict[str, tuple[type, ...]] = {
@@ -24,10 +26,6 @@ TYPES: dict[str, tuple[type, ...]] = {
     "int": (int,),
     "float | None": (float, int, type(None)),
 }
-
-
-class OtherVersion(Exception):
-    """A job file that another version of kselect wrote."""
 
 
 @dataclass
@@ -45,15 +43,11 @@ class Store:
         """Return a job, or None if it is not stored; raise StoreError if its file is not valid."""
         path = self.job_path(dataset, split)
         try:
-            job = parse_job(path.read_bytes())
+            job = parse_job(path.read_bytes(), path)
             if (job.dataset, job.split) != (dataset, split):
                 raise ValueError(f"it holds {job.dataset}, split {job.split}")
         except FileNotFoundError:
             return None
-        except OtherVersion:
-            raise StoreError(
-                f"{path}: written by another version; delete it, or use kselect run --force"
-            ) from None
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             why = " ".join(str(error).split())[:80]
             raise DamagedJob(f"{path}: damaged ({why}); kselect run computes it again") from None
@@ -147,19 +141,18 @@ def job_text(job: Job) -> str:
     head = {k: v for k, v in asdict(replace(job, cells=())).items() if k != "cells"}
     every = ({**asdict(cell.record), "identity": cell.identity} for cell in job.cells)
     lines = ",\n  ".join(json.dumps(one, allow_nan=False) for one in every)
-    facts = json.dumps({"version": RESULT_VERSION, **head}, allow_nan=False)
+    facts = json.dumps({"version": JOB.newest, "kselect": __version__, **head}, allow_nan=False)
     body = f'{facts[:-1]},\n"records": [\n  {lines}\n],\n'
     return f'{body}"checksum": "{sha256_of(body.encode())}"}}\n'
 
 
-def parse_job(content: bytes) -> Job:
-    """Return the job that ``job_text`` wrote; raise OtherVersion, or ValueError if the file was changed."""
+def parse_job(content: bytes, path: Path) -> Job:
+    """Return the job that ``job_text`` wrote; raise OtherFormat, or ValueError if the file was changed."""
     data = json.loads(content)
     body, mark, _ = content.rpartition(b'"checksum": ')
     if not mark or data.pop("checksum") != sha256_of(body):
         raise ValueError("its checksum is wrong")
-    if data.pop("version") != RESULT_VERSION:
-        raise OtherVersion
+    JOB.check(path, data.pop("version"), data.pop("kselect", None))
     written = data.pop("records")
     identities = [str(one.pop("identity")) for one in written]
     records = [Record(**one) for one in written]

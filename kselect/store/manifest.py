@@ -7,12 +7,21 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+from kselect import __version__
 from kselect.core.experiment import Experiment
-from kselect.core.job import RESULT_VERSION, Job, fact_hashes, protocol_of
+from kselect.core.job import (
+    RESULT_VERSION,
+    Job,
+    fact_hashes,
+    protocol_of,
+    with_stored_versions,
+)
 from kselect.core.record import Record
 from kselect.datasets.content import sha256_of
+from kselect.formats import RESULTS
 from kselect.grids import show_number
 from kselect.store.jobs import Store
 
@@ -29,10 +38,12 @@ def make_manifest(
     environments: Mapping[str, Any],
     text: str,
     days: Mapping[str, Collection[str]] = NO_DAYS,
+    as_stored: bool = False,
 ) -> dict[str, Any]:
     """Return what the numbers depend on: environments, seed, checksums of the data and of every split.
 
     ``text`` is the content of records.csv, ``days`` has the days on which the jobs of an environment were written.
+    With ``as_stored``, the versions of learners and searches are those of the ``stored`` manifest.
     """
     names = {r.dataset for r in records}
     data: dict[str, Any] = {
@@ -47,7 +58,8 @@ def make_manifest(
         entry["splits"][str(job.split)] = job.split_sha256
     for name, entry in data.items():
         entry["protocol"] = protocol_of(experiment, name, entry["sha256"])
-        entry["facts"] = fact_hashes(experiment, name, entry["sha256"])
+        hashes = fact_hashes(experiment, name, entry["sha256"])
+        entry["facts"] = with_stored_versions(hashes, entry.get("facts", {}) if as_stored else {})
     total = len({(r.dataset, r.split) for r in records})
     here = Counter(j.environment for j in jobs)
     before = stored.get("environments", {})
@@ -63,6 +75,8 @@ def make_manifest(
             if every:
                 machines[name]["days"] = [every[0], every[-1]]
     facts = {
+        "format": RESULTS.newest,
+        "kselect": writer_of(stored),
         "experiment": experiment.name,
         "result_version": RESULT_VERSION,
         "seed": experiment.seed,
@@ -78,6 +92,12 @@ def make_manifest(
     return {**facts, "checksum": sha256_of(json.dumps(facts, sort_keys=True).encode())}
 
 
+def writer_of(stored: Mapping[str, Any]) -> str:
+    """Return the first kselect that wrote a manifest in its present format."""
+    same = stored.get("format") == RESULTS.newest
+    return str(stored.get("kselect", __version__)) if same else __version__
+
+
 def days_of(jobs: Iterable[Job], store: Store) -> dict[str, set[str]]:
     """Return the days (UTC, as 2026-01-31) on which the jobs of each environment were written."""
     found: dict[str, set[str]] = {}
@@ -90,15 +110,16 @@ def days_of(jobs: Iterable[Job], store: Store) -> dict[str, set[str]]:
 
 
 def read_manifest(store: Store) -> dict[str, Any]:
-    """Return the stored manifest, empty if it is absent, damaged or changed."""
+    """Return the stored manifest, empty if it is absent, damaged or changed; raise OtherFormat for a later one."""
+    path = store.folder / "manifest.json"
     try:
-        return parse_manifest((store.folder / "manifest.json").read_bytes())
+        return parse_manifest(path.read_bytes(), path)
     except OSError:
         return {}
 
 
-def parse_manifest(content: bytes) -> dict[str, Any]:
-    """Return the facts of a manifest.json, empty if it is damaged or changed."""
+def parse_manifest(content: bytes, path: Path) -> dict[str, Any]:
+    """Return the facts of a manifest.json, empty if it is damaged or changed; ``path`` names it in errors."""
     try:
         found = json.loads(content)
     except ValueError:
@@ -106,5 +127,7 @@ def parse_manifest(content: bytes) -> dict[str, Any]:
     if not isinstance(found, dict):
         return {}
     facts = {k: v for k, v in found.items() if k != "checksum"}
-    good = found.get("checksum") == sha256_of(json.dumps(facts, sort_keys=True).encode())
-    return facts if good else {}
+    if found.get("checksum") != sha256_of(json.dumps(facts, sort_keys=True).encode()):
+        return {}
+    RESULTS.check(path, facts.get("format", 1), facts.get("kselect"))
+    return facts

@@ -12,9 +12,9 @@ from kselect.core.method import TABLE, Method
 from kselect.criteria import CRITERIA
 from kselect.datasets.dataset import Source
 from kselect.errors import ConfigError, StoreError
+from kselect.formats import TIMING
 from kselect.store.jobs import Store
 
-TIMING_VERSION = 1
 # A short selection is repeated up to so many times, and the fastest counts, as in timeit.
 REPEATS = 5
 
@@ -108,8 +108,7 @@ def read_timings(store: Store, dataset: str) -> Timings | None:
     path = store.folder / f"timing/{dataset}.json"
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        if data.pop("version") != TIMING_VERSION:
-            raise ValueError("written by another version")
+        TIMING.check(path, data.pop("version"), data.pop("kselect", None))
         cells = []
         for cell in data.pop("cells"):
             pair = {k: Seconds(**cell[k]) if cell[k] else None for k in ("paper", "ours")}
@@ -119,7 +118,7 @@ def read_timings(store: Store, dataset: str) -> Timings | None:
         return None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise StoreError(
-            f"{path}: not a timing of this version ({error}); delete it, or measure again (kselect time --force)"
+            f"{path}: not a timing file ({error}); delete it, or measure again (kselect time --force)"
         ) from None
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from None

@@ -14,17 +14,18 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
+from kselect import __version__
 from kselect.core.experiment import Experiment
 from kselect.core.job import protocol_of
 from kselect.core.method import Method
 from kselect.datasets.dataset import Source
 from kselect.errors import ConfigError, StoreError, TrialError
+from kselect.formats import TIMING
 from kselect.numerics.linalg import Array
 from kselect.search.grid import NUMERICAL, reason
 from kselect.store.jobs import Store
 from kselect.store.timings import (
     REPEATS,
-    TIMING_VERSION,
     Seconds,
     TimedMethod,
     Timings,
@@ -157,7 +158,8 @@ def measure_dataset(
     for method in methods:
         cell = empty_cell(method, settings, why)
         timings = timings.put(measure_cell(training, method, cell) if training else cell)
-        store.write(f"timing/{name}.json", {"version": TIMING_VERSION, **asdict(timings)})
+        head = {"version": TIMING.newest, "kselect": __version__}
+        store.write(f"timing/{name}.json", {**head, **asdict(timings)})
         yield timings.cells[-1]
 
 

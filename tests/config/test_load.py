@@ -698,9 +698,9 @@ def test_resolved_contains_every_default() -> None:
     write()
     written = yaml.safe_load(resolved())
     assert list(written) == [
-        "name", "paper", "title", "learner", "scale", "scale-on", "scale-target", "train", "stratify", "splits",
-        "seed", "kernels", "lam", "ridge", "loss", "also-loss", "tune-folds", "search", "criteria", "datasets",
-        "figures", "variants",
+        "format", "kselect", "name", "paper", "title", "learner", "scale", "scale-on", "scale-target",
+        "train", "stratify", "splits", "seed", "kernels", "lam", "ridge", "loss", "also-loss", "tune-folds",
+        "search", "criteria", "datasets", "figures", "variants",
     ]  # fmt: skip
     assert written["criteria"] == [
         {"5-CV": {"average": "points"}},
