@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forks import forks
+from forks import Fork, forks
 from launch import launched
 
 import kselect
@@ -154,9 +154,15 @@ def kselect_in(
     """Run the command to its end in a fork of a process that has imported kselect; workers are forks too."""
     if more:
         return started_in(folder, *arguments, hook=hook, **more)
-    run = forks(os.getpid()).run(arguments, folder, environment(folder), SECONDS, hook)
-    assert "Traceback" not in run.stderr, run.stderr
-    return run
+    with forked(folder, *arguments, hook=hook) as process:
+        out, err = process.communicate(timeout=SECONDS)
+    assert "Traceback" not in err, err
+    return subprocess.CompletedProcess(process.args, process.wait(), out, err)
+
+
+def forked(folder: Path, *arguments: str, hook: str = "") -> Fork:
+    """Start ``kselect ARGUMENTS`` as ``start`` does, in a fork of a process that has imported kselect."""
+    return forks(os.getpid()).start(arguments, folder, environment(folder), hook)
 
 
 def started_in(
@@ -221,7 +227,8 @@ def litter(results: Path) -> list[str]:
 
 def workers_of(parent: int) -> list[int]:
     """Return the worker processes of a run, from /proc."""
-    return [pid for pid in children(parent) if "popen_loky" in command_of(pid)]
+    ours = ("popen_loky", "forks.py")
+    return [pid for pid in children(parent) if any(word in command_of(pid) for word in ours)]
 
 
 def children(parent: int) -> Iterable[int]:

@@ -22,9 +22,10 @@ import tempfile
 import traceback
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, Any, NoReturn
 
 from launch import die_with_parent
 
@@ -32,6 +33,7 @@ TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 # Modules that commands import on first use.
 LATE = (
+    "distributed",
     "joblib",
     "loky",
     "matplotlib.backends.backend_agg",
@@ -52,39 +54,71 @@ class Forks:
             number = [theirs.fileno()]
             self.process = subprocess.Popen(command, env=env, pass_fds=number)
 
-    def run(
-        self,
-        arguments: Sequence[str],
-        folder: Path,
-        env: Mapping[str, str],
-        seconds: float,
-        hook: str,
-    ) -> subprocess.CompletedProcess[str]:
-        """Run ``kselect ARGUMENTS`` to its end; the hook is code that runs before it."""
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            asked = json.dumps([list(arguments), str(folder), dict(env), hook]).encode()
-            head = len(asked).to_bytes(4, "big")
-            socket.send_fds(self.line, [head], [out.fileno(), err.fileno()])
-            self.line.sendall(asked)
-            pid, status = self.number(), None
-            try:
-                self.line.settimeout(seconds)
-                status = os.waitstatus_to_exitcode(self.number())
-            finally:
-                self.line.settimeout(None)
-                if status is None:
-                    os.kill(pid, signal.SIGKILL)  # its workers end with it
-                    self.number()
-            out.seek(0)
-            err.seek(0)
-            texts = out.read().decode(), err.read().decode()
-        return subprocess.CompletedProcess(["kselect", *arguments], status, *texts)
+    def start(
+        self, arguments: Sequence[str], folder: Path, env: Mapping[str, str], hook: str
+    ) -> Fork:
+        """Start ``kselect ARGUMENTS`` as the leader of a process group; the hook is code that runs before it."""
+        asked = json.dumps([list(arguments), str(folder), dict(env), hook]).encode()
+        head = len(asked).to_bytes(4, "big")
+        out, err = (tempfile.TemporaryFile() for _ in range(2))  # noqa: SIM115 - Fork closes them
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self.line, [head], [out.fileno(), err.fileno(), theirs.fileno()])
+        self.line.sendall(asked)
+        return Fork(["kselect", *arguments], ours, out, err)
+
+
+class Fork:
+    """A command in a fork; it has the methods of ``subprocess.Popen`` that the tests use."""
+
+    def __init__(
+        self, args: list[str], line: socket.socket, out: IO[bytes], err: IO[bytes]
+    ) -> None:
+        self.args, self.line, self.streams = args, line, (out, err)
+        self.returncode: int | None = None
+        self.pid = self.number()
 
     def number(self) -> int:
-        """Read the next number of the answer."""
+        """Read the next number of the answer: the process, then its status."""
         if not (found := received(self.line, 8)):
-            raise EOFError(f"the process that is forked has ended: {self.process.wait()}")
+            raise EOFError("the process that is forked has ended")
         return int.from_bytes(found, "big")
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit status of the command at its end."""
+        if self.returncode is None:
+            self.line.settimeout(timeout)
+            self.returncode = os.waitstatus_to_exitcode(self.number())
+        return self.returncode
+
+    def poll(self) -> int | None:
+        """Return the exit status of the command, None if it has not ended."""
+        with suppress(BlockingIOError):
+            self.wait(timeout=0)
+        return self.returncode
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """Return what the command has printed, at its end."""
+        self.wait(timeout)
+        for stream in self.streams:
+            stream.seek(0)
+        out, err = (stream.read().decode() for stream in self.streams)
+        return out, err
+
+    def kill(self) -> None:
+        """Kill the command, unless it has ended; its workers end with it."""
+        if self.returncode is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+    def __enter__(self) -> Fork:
+        return self
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        if kind is not None:
+            self.kill()
+        self.wait()
+        for part in (self.line, *self.streams):
+            part.close()
 
 
 def received(line: socket.socket, size: int) -> bytes:
@@ -109,25 +143,41 @@ def import_everything() -> None:
         if not module.name.endswith("__main__"):
             import_module(module.name)
     for name in LATE:
-        import_module(name)
+        with suppress(ModuleNotFoundError):  # distributed is optional
+            import_module(name)
 
 
 def serve(line: socket.socket) -> None:
-    """Fork once per requested command, until the socket is closed."""
+    """Fork for each requested command, until the socket is closed."""
     while True:
-        head, fds, _, _ = socket.recv_fds(line, 4, 2)
+        head, fds, _, _ = socket.recv_fds(line, 4, 3)
         if not head:
             return
         asked = json.loads(received(line, int.from_bytes(head, "big")))
-        pid = os.fork()
-        if not pid:
+        if not os.fork():
             line.close()
-            be_command(*asked, fds)
+            report(asked, fds)
         for fd in fds:
             os.close(fd)
-        line.sendall(pid.to_bytes(8, "big"))
+        with suppress(ChildProcessError):  # those that have reported
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+
+def report(asked: list[Any], fds: Sequence[int]) -> NoReturn:
+    """Fork the command and send its process, then its status at its end, so that several can run at once."""
+    die_with_parent()
+    *streams, line = fds
+    pid = os.fork()
+    if not pid:
+        os.close(line)
+        be_command(*asked, streams)
+    try:
+        os.write(line, pid.to_bytes(8, "big"))
         _, status = os.waitpid(pid, 0)
-        line.sendall(status.to_bytes(8, "big"))
+        os.write(line, status.to_bytes(8, "big"))
+    finally:
+        os._exit(0)
 
 
 def exit_status(end: SystemExit) -> int:

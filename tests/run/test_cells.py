@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from experiments import ROOT, job_files, kselect_in, records, start, until, write_config
+from experiments import ROOT, forked, job_files, kselect_in, records, until, write_config
 
 # The quickstart on a short grid: 9 jobs of 7 columns.
 QUICK = (ROOT / "configs/quickstart.yaml").read_text().replace("2^-10:2^10}", "2^-1:2^1}")
@@ -99,7 +99,7 @@ def test_killed_while_a_column_is_added(tmp_path: Path, without: Path, whole: by
     shutil.copytree(without, tmp_path / "out")
     write_config(tmp_path, QUICK, "quick.yaml")
     for enough in (1, 4):
-        with start(tmp_path, *RUN, "-j", "2", hook=SLOW) as run:
+        with forked(tmp_path, *RUN, "-j", "2", hook=SLOW) as run:
             until(lambda n=enough: with_br(tmp_path / "out") >= n, f"{enough} cells")
             os.kill(run.pid, signal.SIGKILL)
             run.wait()

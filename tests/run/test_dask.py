@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 from experiments import (
     DEADLY,
-    JOBS,
     SECONDS,
     SLOW,
     environment,
@@ -25,7 +24,6 @@ from experiments import (
     kselect_in,
     records,
     start,
-    started_in,
     statuses,
     until,
     write_config,
@@ -49,16 +47,6 @@ pytest.importorskip(
 )
 
 
-def test_same_bytes_as_local_workers(tmp_path: Path) -> None:
-    write_config(tmp_path)
-    dask = started_in(tmp_path, "run", "small.yaml", "-o", "dask", "--backend", "dask", "-j", "2")
-    assert dask.returncode == 0, dask.stderr
-    assert f"{JOBS}/{JOBS} jobs" in dask.stderr
-    assert kselect_in(tmp_path, "run", "small.yaml", "-o", "local").returncode == 0
-    assert records(tmp_path / "dask") == records(tmp_path / "local")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["dask", "local", "small.yaml"]
-
-
 @pytest.mark.slow
 def test_a_job_that_kills_its_worker_each_time(tmp_path: Path) -> None:
     write_config(tmp_path)
@@ -71,6 +59,13 @@ def test_a_job_that_kills_its_worker_each_time(tmp_path: Path) -> None:
     assert set.union(*found.values()) == {"ok"}
     assert len(found) == 5
     assert {r["reason"] for r in job(tmp_path / "out", "sonar", 1)["records"]} == {DIED_TWICE}
+    assert err.count("6/6 jobs") == 1
+    names = {p.name for p in tmp_path.iterdir() if not p.name.startswith("hook-")}
+    assert names == {"out", "small.yaml"}
+    local = ("run", "small.yaml", "--splits", "2")
+    assert kselect_in(tmp_path, *local, "-o", "out", "--retry-failed").returncode == 0
+    assert kselect_in(tmp_path, *local, "-o", "local").returncode == 0
+    assert records(tmp_path / "out") == records(tmp_path / "local"), "the same bytes"
 
 
 def test_an_absent_scheduler_is_reported(tmp_path: Path) -> None:
@@ -79,7 +74,7 @@ def test_an_absent_scheduler_is_reported(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
         flags = ("run", "small.yaml", "-o", "out", "-q", "--backend", "dask")
-        run = started_in(tmp_path, *flags, "--scheduler", address)
+        run = kselect_in(tmp_path, *flags, "--scheduler", address)
     assert run.returncode == 2
     (line,) = run.stderr.splitlines()
     assert line.startswith(f"error: --scheduler {address}: ")
@@ -90,7 +85,7 @@ def test_an_absent_scheduler_is_reported(tmp_path: Path) -> None:
 def test_invalid_addresses_are_refused(tmp_path: Path, address: str) -> None:
     write_config(tmp_path)
     flags = ("run", "small.yaml", "-o", "out", "-q", "--backend", "dask")
-    run = started_in(tmp_path, *flags, "--scheduler", address)
+    run = kselect_in(tmp_path, *flags, "--scheduler", address)
     assert run.returncode == 2
     (line,) = run.stderr.splitlines()
     assert line.startswith(f"error: --scheduler {address}: ")
@@ -112,7 +107,7 @@ def test_a_peer_that_is_no_scheduler(tmp_path: Path, answer: bytes, said: str) -
         address = f"tcp://127.0.0.1:{peer.getsockname()[1]}"
         threading.Thread(target=answer_all, args=(peer, answer), daemon=True).start()
         limit = "" if answer else hook
-        run = started_in(tmp_path, *flags, "--scheduler", address, hook=limit)
+        run = kselect_in(tmp_path, *flags, "--scheduler", address, hook=limit)
     assert run.returncode == 2
     (line,) = run.stderr.splitlines()
     assert line == f"error: --scheduler {address}: no dask scheduler answers at this address {said}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,10 @@ from experiments import (
     SLOW,
     SMALL,
     environment,
+    forked,
     job_files,
     kselect_in,
     records,
-    start,
     until,
     write_config,
 )
@@ -58,11 +59,12 @@ def test_the_same_config_three_times_repeats_no_job(tmp_path: Path) -> None:
     """Each job is computed by exactly one run, all runs succeed, and the table equals that of a single run."""
     write_config(tmp_path)
     flags = ("run", "small.yaml", "-o", "out", "-j", "1")
-    runs = [start(tmp_path, *flags, hook=NOTING) for _ in range(3)]
-    for run in runs:
-        _, err = run.communicate(timeout=SECONDS)
-        assert run.returncode == 0, err
-        assert "Traceback" not in err
+    with ExitStack() as stack:
+        runs = [stack.enter_context(forked(tmp_path, *flags, hook=NOTING)) for _ in range(3)]
+        for run in runs:
+            _, err = run.communicate(timeout=SECONDS)
+            assert run.returncode == 0, err
+            assert "Traceback" not in err
     computed = (tmp_path / "computed.txt").read_text().splitlines()
     assert len(computed) == len(set(computed)) == JOBS
     assert kselect_in(tmp_path, "run", "small.yaml", "-o", "alone").returncode == 0
@@ -73,13 +75,13 @@ def test_two_configs_at_once_in_one_folder(tmp_path: Path) -> None:
     """The second run is refused before it writes anything; the first is not disturbed."""
     write_config(tmp_path)
     write_config(tmp_path, SMALL.replace("learner: lssvm", "learner: krr"), "other.yaml")
-    first = start(tmp_path, "run", "small.yaml", "-o", "out", hook=SLOW)
-    until(lambda: (tmp_path / "out/config.resolved.yaml").exists(), "the first has claimed")
-    second = kselect_in(tmp_path, "run", "other.yaml", "-o", "out")
-    assert second.returncode == 2
-    assert second.stderr.splitlines()[-1].startswith("error: out")
-    _, err = first.communicate(timeout=SECONDS)
-    assert first.returncode == 0, err
+    with forked(tmp_path, "run", "small.yaml", "-o", "out", hook=SLOW) as first:
+        until(lambda: (tmp_path / "out/config.resolved.yaml").exists(), "the first has claimed")
+        second = kselect_in(tmp_path, "run", "other.yaml", "-o", "out")
+        assert second.returncode == 2
+        assert second.stderr.splitlines()[-1].startswith("error: out")
+        _, err = first.communicate(timeout=SECONDS)
+        assert first.returncode == 0, err
     assert kselect_in(tmp_path, "run", "small.yaml", "-o", "alone").returncode == 0
     assert records(tmp_path / "out") == records(tmp_path / "alone")
 
@@ -87,10 +89,9 @@ def test_two_configs_at_once_in_one_folder(tmp_path: Path) -> None:
 def test_a_claim_ends_with_its_process(tmp_path: Path) -> None:
     """A killed run leaves no lock behind."""
     write_config(tmp_path)
-    killed = start(tmp_path, "run", "small.yaml", "-o", "out", hook=SLOW)
-    until(lambda: job_files(tmp_path / "out"), "a job is there")
-    killed.kill()
-    killed.communicate()
+    with forked(tmp_path, "run", "small.yaml", "-o", "out", hook=SLOW) as killed:
+        until(lambda: job_files(tmp_path / "out"), "a job is there")
+        killed.kill()
     assert kselect_in(tmp_path, "run", "small.yaml", "-o", "out").returncode == 0
 
 
@@ -110,12 +111,17 @@ def test_locks_without_locks_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "No locks available" in line
 
 
-def test_another_protocol_is_refused_within_a_process_pair(tmp_path: Path) -> None:
-    """A second run with another config may not write."""
+def test_another_protocol_is_refused_within_a_process_pair(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second run with another config may not write, after it has waited for the first to write its own."""
+    waits: list[float] = []
+    monkeypatch.setattr("kselect.run.locks.time.sleep", waits.append)
     locks = FolderLocks(tmp_path)
     locks._lock = lambda *_: False  # type: ignore[method-assign]
     with pytest.raises(ConfigError, match="another run is writing here with another config"):
         locks.protocol(lambda: pytest.fail("written"), lambda: False)
+    assert 1 < sum(waits) < 10
     locks.close()
 
 

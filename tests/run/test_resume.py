@@ -14,6 +14,7 @@ from experiments import (
     SLOW,
     SMALL,
     command_of,
+    forked,
     job_files,
     kselect_in,
     litter,
@@ -51,7 +52,7 @@ def test_killed_again_and_again(tmp_path: Path, expected: bytes) -> None:
     out = tmp_path / "out"
     finished: dict[str, tuple[int, int]] = {}
     for enough in (2, 5):
-        with start(tmp_path, "run", "small.yaml", "-o", "out", "-j", "2", hook=SLOW) as run:
+        with forked(tmp_path, "run", "small.yaml", "-o", "out", "-j", "2", hook=SLOW) as run:
             until(lambda n=enough: len(job_files(out)) >= n, f"{enough} jobs")
             workers = workers_of(run.pid)
             assert workers
@@ -170,8 +171,8 @@ def test_two_runs_into_one_folder(tmp_path: Path, expected: bytes) -> None:
     write_config(tmp_path)
     out = tmp_path / "out"
     with (
-        start(tmp_path, "run", "small.yaml", "-o", "out", hook=SLOW) as one,
-        start(tmp_path, "run", "small.yaml", "-o", "out", "-j", "2", hook=SLOW) as two,
+        forked(tmp_path, "run", "small.yaml", "-o", "out", hook=SLOW) as one,
+        forked(tmp_path, "run", "small.yaml", "-o", "out", "-j", "2", hook=SLOW) as two,
     ):
         for run in (one, two):
             _, err = run.communicate(timeout=SECONDS)
@@ -184,8 +185,8 @@ def test_two_runs_into_one_folder(tmp_path: Path, expected: bytes) -> None:
 def test_two_runs_of_different_criteria_into_one_folder(tmp_path: Path, expected: bytes) -> None:
     write_config(tmp_path)
     with (
-        start(tmp_path, "run", "small.yaml", "-o", "out", "-c", "5-CV") as one,
-        start(tmp_path, "run", "small.yaml", "-o", "out", "-c", "5-KS") as two,
+        forked(tmp_path, "run", "small.yaml", "-o", "out", "-c", "5-CV") as one,
+        forked(tmp_path, "run", "small.yaml", "-o", "out", "-c", "5-KS") as two,
     ):
         assert [run.communicate(timeout=SECONDS) and run.returncode for run in (one, two)] == [0, 0]
     last = kselect_in(tmp_path, "run", "small.yaml", "-o", "out")

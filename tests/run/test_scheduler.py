@@ -21,13 +21,13 @@ from experiments import (
     SLOW,
     SMALL,
     forge,
+    forked,
     job,
     job_files,
     kselect_in,
     litter,
     records,
     stamps,
-    start,
     started_in,
     statuses,
     until,
@@ -35,6 +35,7 @@ from experiments import (
     write_config,
 )
 
+from kselect import __version__
 from kselect.errors import without_folders
 from kselect.run.scheduler import DIED_TWICE
 from kselect.run.workers import (
@@ -83,7 +84,7 @@ def snapshot(folder: Path) -> dict[str, int]:
 def test_a_worker_killed_once(tmp_path: Path, reference: Path) -> None:
     write_config(tmp_path)
     out = tmp_path / "out"
-    with start(tmp_path, "run", "small.yaml", "-o", "out", "-j", "2", hook=SLOW) as run:
+    with forked(tmp_path, "run", "small.yaml", "-o", "out", "-j", "2", hook=SLOW) as run:
         until(lambda: job_files(out), "a job")
         os.kill(workers_of(run.pid)[0], signal.SIGKILL)
         _, err = run.communicate(timeout=SECONDS)
@@ -99,7 +100,8 @@ def test_a_job_that_kills_its_worker_each_time(
 ) -> None:
     write_config(tmp_path)
     out = tmp_path / "out"
-    run = started_in(tmp_path, "run", "small.yaml", "-o", "out", "-j", n_jobs, hook=DEADLY)
+    begin = started_in if n_jobs == "2" else kselect_in
+    run = begin(tmp_path, "run", "small.yaml", "-o", "out", "-j", n_jobs, hook=DEADLY)
     assert run.returncode == 1
     found = statuses(out)
     assert found.pop(("sonar", 1)) == {"failed"}
@@ -123,7 +125,7 @@ def test_a_job_that_kills_its_worker_each_time(
 
 def test_an_exception_in_a_worker(tmp_path: Path) -> None:
     write_config(tmp_path)
-    run = started_in(tmp_path, "run", "small.yaml", "-o", "out", hook=BROKEN)
+    run = kselect_in(tmp_path, "run", "small.yaml", "-o", "out", hook=BROKEN)
     assert run.returncode == 1
     found = job(tmp_path / "out", "sonar", 1)
     reasons = {r["reason"] for r in found["records"]}
@@ -136,7 +138,7 @@ def test_an_exception_in_a_worker(tmp_path: Path) -> None:
 def test_fail_fast(tmp_path: Path) -> None:
     # Of the three sizes, sonar is the smallest and runs last: its split 2 comes after the failure.
     write_config(tmp_path)
-    run = started_in(tmp_path, "run", "small.yaml", "-o", "out", "--fail-fast", hook=BROKEN)
+    run = kselect_in(tmp_path, "run", "small.yaml", "-o", "out", "--fail-fast", hook=BROKEN)
     assert run.returncode == 1
     found = statuses(tmp_path / "out")
     assert found[("sonar", 1)] == {"failed"}
@@ -395,7 +397,7 @@ def test_a_job_of_another_version(done: Path) -> None:
     for flags in ((), ("-d", "heart"), ("--dry-run",)):
         line = refused(done, "run", "small.yaml", "-o", "out", *flags)
         assert (
-            "out/jobs/sonar/1.json: written by another version; delete it, or use kselect run --force"
+            f"out/jobs/sonar/1.json: a job file of format 997, written by kselect {__version__}; "
             in line
         )
 

@@ -76,7 +76,7 @@ def expected_failures(estimator: Any) -> dict[str, str]:
         KernelSelectClassifierCV(nystrom=150, **SMALL),
         KernelSelectClassifierCV(),
         KernelSelectRegressorCV(),
-        KernelSelectClassifierCV(learner="krr", criterion="ELOO"),
+        KernelSelectClassifierCV(learner="krr", criterion="ELOO", **SMALL),
         KernelSelectRegressorCV(learner="krr", kernel="linear", criterion="3-KS"),
         KernelSelectRegressorCV(nystrom=8, kernel="linear", criterion="2-CV"),
         KernelSelectClassifierCV(nystrom=5, **SMALL),
