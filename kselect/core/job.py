@@ -167,8 +167,9 @@ def with_stored_versions(hashes: Mapping[str, str], stored: Mapping[str, str]) -
     """
     if not stored:
         return dict(hashes)
-    mine = {name: value for name, value in hashes.items() if not is_version(name)}
-    return mine | {name: value for name, value in stored.items() if is_version(name)}
+    versions = {name: value for name, value in stored.items() if is_version(name)}
+    kept = {k: v for k, v in hashes.items() if k in versions or not is_version(k)}
+    return kept | versions
 
 
 def is_version(fact: str) -> bool:
