@@ -5,12 +5,13 @@ JOBS ?= 2
 TESTERS ?= 3
 FLAGS ?=
 VENV := .venv
+OLD = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 LOWEST := .venv-lowest
 BIN := $(VENV)/bin
 EXPERIMENTS := $(filter-out quickstart,$(basename $(notdir $(wildcard configs/*.yaml))))
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev quickstart test test-browser test-latex test-lowest coverage check format bench bench-experiment reproduce-all clean $(EXPERIMENTS:%=run-%) $(EXPERIMENTS:%=reproduce-%)
+.PHONY: help install dev dist version quickstart test test-browser test-latex test-lowest coverage check format bench bench-experiment reproduce-all clean $(EXPERIMENTS:%=run-%) $(EXPERIMENTS:%=reproduce-%)
 
 help:  ## show this list
 	@echo "make quickstart          three small data sets, seven criteria, a report; downloads packages only"
@@ -23,6 +24,8 @@ help:  ## show this list
 	@echo "make coverage            run the tests and print the line coverage of kselect"
 	@echo "make check               run ruff format --check, ruff and mypy --strict"
 	@echo "make format              apply ruff's formatting and fixes"
+	@echo "make dist                build sdist and wheel in dist/, and check both as a stranger would install them (FLAGS=--all: all tests)"
+	@echo "make version NEW=1.0.0   set the version everywhere"
 	@echo "make bench               time a selection against bare LAPACK and other programs in one run"
 	@echo "make bench-experiment    time ecml2014 against bare LAPACK (FLAGS='--mirror DIR' for a2a)"
 	@echo "make clean               remove .venv, .venv-lowest and caches; keep results"
@@ -83,6 +86,26 @@ $(LOWEST)/installed: pyproject.toml
 
 test-lowest: $(LOWEST)/installed
 	$(LOWEST)/bin/pytest -n $(TESTERS) --dist worksteal
+
+$(VENV)/installed-dist: $(VENV)/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dist]'
+	@touch $@
+
+# The wheel is built from the sdist, which therefore has all that it needs.
+dist: $(VENV)/installed-dist
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python tests/check_dist.py dist $(FLAGS)
+
+# One number in five files; a test compares them.
+version:
+	sed -i.bak 's/"$(OLD)"/"$(NEW)"/' pyproject.toml kselect/__init__.py
+	sed -i.bak 's/^version: $(OLD)/version: $(NEW)/' CITATION.cff
+	sed -i.bak 's/{$(OLD)}/{$(NEW)}/' README.md kselect/guide/citing.md
+	sed -i.bak 's/^## $(OLD)/## $(NEW)/' kselect/CHANGELOG.md
+	rm -f $(patsubst %,%.bak,pyproject.toml kselect/__init__.py CITATION.cff README.md kselect/guide/citing.md kselect/CHANGELOG.md)
+	grep -n '$(NEW)' pyproject.toml kselect/__init__.py CITATION.cff README.md kselect/guide/citing.md kselect/CHANGELOG.md
 
 coverage: $(VENV)/installed-dev
 	$(BIN)/pytest -n $(TESTERS) --dist worksteal --cov=kselect --cov-report=term:skip-covered
