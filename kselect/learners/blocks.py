@@ -23,9 +23,10 @@ from kselect.kernels.columns import FeatureMap, Monomials
 from kselect.numerics.linalg import EPS, Array, Index
 from kselect.numerics.memory import BLOCK
 
-# Entries of the kernel matrix that are formed at once, and fit into a processor's cache.
-ENTRIES = 2**20
-FEWEST_ROWS = 256
+# Entries of the kernel matrix that are formed at once. They fit into a processor's cache, and the allocator of any
+# thread reuses their memory; larger arrays may be returned to the system, and faulted in again, for each kernel.
+ENTRIES = 2**18
+FEWEST_ROWS = 512
 # A prediction of this size relative to its terms is rounding error.
 ROUNDING = 4.0 * EPS
 RowTask = Callable[[Array, Array, Index], Any]
@@ -50,6 +51,10 @@ class RowBlocks(Protocol):
 
     def gather(self, rows: Index) -> Array:
         """Return some rows, in this order."""
+        ...
+
+    def shares(self, kernels: int) -> int:
+        """Return the number of tasks into which the work of a block on some kernels is divided."""
         ...
 
     def map(self, tasks: Sequence[RowTask], y: Array, numbers: Index) -> Iterator[list[Any]]:
@@ -83,6 +88,10 @@ class MemoryRows:
     def gather(self, rows: Index) -> Array:
         """Return some rows."""
         return np.asarray(self.X[rows])
+
+    def shares(self, kernels: int) -> int:
+        """Return one task per thread."""
+        return min(self.n_jobs, kernels)
 
     def map(self, tasks: Sequence[RowTask], y: Array, numbers: Index) -> Iterator[list[Any]]:
         """Yield the results for each block."""
@@ -272,12 +281,12 @@ def sum_blocks(
     shift: Array,
     y: Array,
     numbers: Index,
-    n_jobs: int,
     after_block: Callable[[int], None],
     weighted: bool = False,
 ) -> list[FoldMoments | str]:
-    """Return the moments over R of each kernel, or why it has none; every n_jobs-th kernel is one task."""
-    groups = [tuple(features[i::n_jobs]) for i in range(min(n_jobs, len(features)))]
+    """Return the moments over R of each kernel, or why it has none; every s-th kernel is in the same task."""
+    shares = rows.shares(len(features))
+    groups = [tuple(features[i::shares]) for i in range(shares)]
     tasks = [SumTask(group, folds, shift, weighted) for group in groups]
     total: list[list[FoldMoments | str]] | None = None
     for done, results in enumerate(rows.map(tasks, y, numbers), 1):

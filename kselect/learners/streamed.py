@@ -45,7 +45,6 @@ class ColumnPasses:
     make : returns the features of a kernel; a TrialError excludes the kernel.
     kernels : the kernels of the search, in the order in which they are asked for.
     y : the targets (q, n).
-    n_jobs : the number of tasks into which the kernels of a block are divided.
     weights : the weights of the rows; None if all rows weigh the same.
     watch : called with the number of kernels done and their total, which a pass over the rows raises evenly.
     """
@@ -54,7 +53,6 @@ class ColumnPasses:
     make: Callable[[Kernel], FeatureMap]
     kernels: Sequence[Kernel]
     y: Array
-    n_jobs: int = 1
     folds: Folds | None = None
     watch: Callable[[int, int], object] = lambda done, total: None
     weights: Weights | None = None
@@ -119,7 +117,7 @@ class ColumnPasses:
         maps, y = [f for _, f in group], self.y
         if self.weights is not None:
             y = np.vstack([y, self.weights.roots])
-        given = self.rows, maps, k, shift, y, numbers, self.n_jobs
+        given = self.rows, maps, k, shift, y, numbers
         sums = sum_blocks(*given, after_block, self.weights is not None)
         return {kernel: s for (kernel, _), s in zip(group, sums, strict=True)}
 

@@ -50,7 +50,7 @@ def passes_of(
         make = exact.__getitem__
     else:
         return None
-    return ColumnPasses(rows, make, request.kernels, targets, request.n_jobs, weights=weights)
+    return ColumnPasses(rows, make, request.kernels, targets, weights=weights)
 
 
 def passes_for_choice(
@@ -61,7 +61,7 @@ def passes_for_choice(
         return passes
     known = passes.features(kernel)
     make = partial(column_features, support=known.support, smallest=min(USUAL, lam))
-    given = passes.rows, make, (kernel,), passes.y, passes.n_jobs, passes.folds
+    given = passes.rows, make, (kernel,), passes.y, passes.folds
     return ColumnPasses(*given, weights=passes.weights)
 
 

@@ -9,10 +9,12 @@ computes its blocks again.
 
 from __future__ import annotations
 
+import heapq
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -41,12 +43,18 @@ from kselect.datasets.table.target import as_target
 from kselect.errors import ConfigError, DataError, printable
 from kselect.learners.blocks import RowTask
 from kselect.numerics.linalg import Array, Index
+from kselect.numerics.memory import keep_freed_memory
 from kselect.selection.own_data import OwnData
 from kselect.selection.request import Request
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
+A = TypeVar("A")
+# The time of the distances between rows and landmarks, in terms of one kernel's share of a task.
+DISTANCES = 0.5
+# The most tasks per block, and the tasks per thread that are sent before their results are asked for.
+MOST_SHARES, AHEAD = 5, 3
 SERVED = ("k-CV", "ELOO", "GCV", "BR", "k-KS", "k-CVKS")
 
 
@@ -99,26 +107,53 @@ class DaskRows:
         """Send a call to the workers."""
         return self.client.submit(function, *arguments, pure=False)
 
+    @property
+    def threads(self) -> int:
+        """The number of calls that the workers run at the same time."""
+        return max(1, sum(self.client.nthreads().values()))  # type: ignore[no-untyped-call]
+
+    def shares(self, kernels: int) -> int:
+        """Return the number of tasks per block with which the last worker ends first."""
+        threads = self.threads
+
+        def end(shares: int) -> float:
+            busy = [0.0] * threads
+            for size in self.sizes:
+                for i in range(shares):
+                    own = len(range(i, kernels, shares))
+                    heapq.heapreplace(busy, busy[0] + size * (DISTANCES + own))
+            return max(busy)
+
+        return min(range(1, min(kernels, MOST_SHARES) + 1), key=end)
+
     def map(self, tasks: Sequence[RowTask], y: Array, numbers: Index) -> Iterator[list[Any]]:
-        """Yield the results of all tasks for each block; a task travels once, as the result of a call."""
+        """Yield the results of all tasks for each block.
+
+        A task travels once, as the result of a call. Few blocks are sent ahead, so that workers wait for none and
+        keep few results.
+        """
         sent = [self.submit(same, task) for task in tasks]
-        calls = [
-            [self.submit(run_task, task, X, y[:, a:b], numbers[a:b]) for task in sent]
-            for a, b, X in self.spans()
-        ]
+        ahead = 1 + -(-AHEAD * self.threads // len(tasks))
+        calls: deque[list[Future[Any]]] = deque()
+        for a, b, X in self.spans():
+            if len(calls) == ahead:
+                yield [call.result() for call in calls.popleft()]
+            own = self.submit(same, (y[:, a:b], numbers[a:b]))
+            calls.append([self.submit(run_task, task, X, own) for task in sent])
         while calls:
-            yield [call.result() for call in calls.pop(0)]
+            yield [call.result() for call in calls.popleft()]
 
 
-def same(task: RowTask) -> RowTask:
-    """Return a task: a result that dask can send to every worker, and form again if it is lost."""
-    return task
+def same(value: A) -> A:
+    """Return a value as a result that dask can send to every worker, and form again if it is lost."""
+    return value
 
 
-def run_task(task: RowTask, X: Array, y: Array, numbers: Index) -> Any:
-    """Run a task on a worker with one BLAS thread."""
+def run_task(task: RowTask, X: Array, own: tuple[Array, Index]) -> Any:
+    """Run a task on the targets and fold numbers of a block, with one BLAS thread."""
+    keep_freed_memory()
     with threadpool_limits(1):
-        return task(X, y, numbers)
+        return task(X, *own)
 
 
 def take(X: Array, rows: Index) -> Array:

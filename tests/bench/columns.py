@@ -15,6 +15,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -109,7 +110,7 @@ def linear() -> None:
 
 def workers(n: int, c: int) -> None:
     """Print the wall time of a selection in this process over the one on two dask workers."""
-    from distributed import Client, LocalCluster
+    from distributed import Client, LocalCluster, wait
 
     from kselect.datasets.table.raw_table import TableOptions
     from kselect.selection.distributed import read_distributed
@@ -127,8 +128,15 @@ def workers(n: int, c: int) -> None:
             Client(cluster) as client,
         ):
             data = read_distributed(client, path, "y", TableOptions(), "none")
-            two = wall(lambda: select(data.X, data.target.values, request, folds))
+            wait(data.X.blocks)
+            before = client.run(time.process_time)
+            # As with -j 2: this process waits for the workers, and then solves in two threads.
+            both = replace(request, n_jobs=2)
+            two = wall(lambda: select(data.X, data.target.values, both, folds))
+            after = client.run(time.process_time)
     print(f"{n} rows, c = {c}: one process {one:.1f} s, two workers {two:.1f} s: {one / two:.2f} x")
+    spent = (f"{after[worker] - before[worker]:.1f} s" for worker in before)
+    print(f"CPU time of the workers: {', '.join(spent)}")
 
 
 def wall(call: Callable[[], object]) -> float:

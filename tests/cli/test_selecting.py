@@ -410,7 +410,7 @@ REFUSED = [
     ("huge-target.csv", "no kernel and ridge has a finite score; at tau="),
     ("binary.csv", r"binary.csv:1: not a text: it holds the character '\x00'"),
     ("binary", r"binary:1: not a text: it holds the character '\x00'"),
-    (".", ".: Is a directory"),
+    (".", ".: a directory without Parquet files"),
     ("nowhere.csv", "nowhere.csv: No such file or directory"),
     ("my.csv --folds short.folds", "short.folds: 5 fold numbers for 40 rows"),
     ("my.csv --folds gap.folds", "gap.folds: 5-CV has 5 folds, but no row is in fold 4"),

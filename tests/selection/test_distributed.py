@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -16,12 +17,13 @@ from click.testing import CliRunner
 
 from kselect.cli.main import cli
 from kselect.datasets.table.blocks import layout, line_ends, read_block
+from kselect.datasets.table.frames import read_frame
 from kselect.datasets.table.raw_table import TableOptions
 from kselect.errors import ConfigError, DataError
 from kselect.selection.distributed import DaskRows
 
 if TYPE_CHECKING:
-    from distributed import LocalCluster
+    from distributed import Client, LocalCluster
 
 pytest.importorskip("distributed")
 pytest.importorskip("pyarrow")
@@ -180,6 +182,53 @@ def test_blocks_are_the_rows_of_the_file(tmp_path: Path) -> None:
         parts = [read_block(b, schema, tmp_path / name) for b in found.blocks]
         read = np.concatenate([part.data[0] for part in parts])
         np.testing.assert_array_equal(read, frame["a"])
+
+
+def test_a_folder_is_read_whole_like_its_blocks(tmp_path: Path) -> None:
+    frame = written(tmp_path)
+    frame["kind"] = frame["kind"].astype("category")
+    for name, rows in (("a", frame[:100]), ("b", frame[100:])):
+        rows = rows.assign(kind=rows["kind"].cat.remove_unused_categories())
+        rows.to_parquet(tmp_path / "parts" / f"{name}.parquet", row_group_size=70)
+    whole, one = read_frame(tmp_path / "parts", "y"), read_frame(tmp_path / "t.parquet", "y")
+    found, schema, _ = layout(tmp_path / "parts", "y", TableOptions())
+    blocks = [read_block(b, schema, tmp_path / "parts") for b in found.blocks]
+    for i, column in enumerate(whole.data):
+        np.testing.assert_array_equal(column, one.data[i])
+        np.testing.assert_array_equal(np.concatenate([b.data[i] for b in blocks]), column)
+    frame[100:].rename(columns={"a": "c"}).to_parquet(tmp_path / "parts" / "b.parquet")
+    with pytest.raises(DataError, match=r"parts: b.parquet has other columns than a.parquet"):
+        read_frame(tmp_path / "parts", "y")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "what"),
+    [
+        ("t.csv.gz", gzip.compress(b"x,y\n1,2\n"), "a packed file"),
+        ("t.csv", "x,y\n1,2\n".encode("utf-16"), "UTF-16"),
+        ("t.csv", b'{"x": 1, "y": 2}\n{"x": 2, "y": 1}\n', "JSON lines"),
+        ("t.feather", b"ARROW1\0\0\n", "Feather"),
+    ],
+)
+def test_files_without_blocks_are_refused_by_name(
+    name: str, content: bytes, what: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=f"{name}: {what}, but blocks of rows are read from CSV"):
+        layout(tmp_path / name, None, TableOptions())
+
+
+def test_work_is_divided_so_that_workers_end_together() -> None:
+    """Three blocks are six halves for two workers, and one block is as many tasks as it takes."""
+
+    class Two:
+        def nthreads(self) -> dict[str, int]:
+            return {"one": 1, "other": 1}
+
+    def shares(*sizes: int) -> int:
+        return DaskRows(cast("Client", Two()), (), sizes, 1).shares(12)
+
+    assert [shares(9, 9), shares(9, 9, 9), shares(9), shares(9, 9, 9, 5)] == [1, 2, 2, 2]
 
 
 def test_a_line_break_between_quotes_ends_no_line(tmp_path: Path) -> None:

@@ -7,23 +7,40 @@ whole file; the other blocks are read like a file to predict.
 
 from __future__ import annotations
 
-import hashlib
 import re
-import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from kselect.datasets.table.frames import read_frame, read_like
-from kselect.datasets.table.raw_table import FilePlace, Frame, Schema, TableOptions, TargetNames
+from kselect.datasets.content import STARTS, UnpackedFile
+from kselect.datasets.table.arrow import (
+    TablePart,
+    arrow_format,
+    digest,
+    frame_of_parts,
+    is_parquet,
+    parquet_files,
+    raw_of_frame,
+    row_counts,
+)
+from kselect.datasets.table.frames import frame_of, infer_frame, open_table, raw_like
+from kselect.datasets.table.more_formats import is_json_lines
+from kselect.datasets.table.raw_table import (
+    FilePlace,
+    Frame,
+    RawTable,
+    Schema,
+    TableOptions,
+    TargetNames,
+)
+from kselect.datasets.table.read import BOMS
 from kselect.errors import DataError, printable
 from kselect.files import reason
 from kselect.numerics.memory import BLOCK
 
-PARQUET = (".parquet", ".pq")
 BYTES_AT_ONCE = 2**24
 # The lines that tell whether the first one is a header.
 LINES_LOOKED_AT = 2**12
@@ -31,21 +48,12 @@ MARK = re.compile(b'["\n]')
 
 
 @dataclass(frozen=True)
-class TablePart:
-    """A part of a file: bytes of a CSV file, or rows of a Parquet file, from ``start`` to before ``stop``."""
-
-    path: Path
-    start: int
-    stop: int
-
-
-@dataclass(frozen=True)
 class TableBlock:
-    """The pieces of one block of rows; ``header`` is the first line of a CSV file that has one."""
+    """The pieces of one block of rows; ``header`` is the first line of a CSV file, empty without one."""
 
     pieces: tuple[TablePart, ...]
     rows: int
-    header: bytes = b""
+    header: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -65,17 +73,11 @@ class Layout:
 def layout(path: Path, target: TargetNames, options: TableOptions) -> tuple[Layout, Schema, Frame]:
     """Return the blocks of a table, the schema of its first block, and that block."""
     try:
-        if path.is_dir() or path.suffix.lower() in PARQUET:
-            found = parquet_layout(path)
-        else:
-            found = csv_layout(path, target, options)
+        found = parquet_layout(path) if is_parquet(path) else csv_layout(path, target, options)
+        raw = read_pieces(found.blocks[0], path, partial(open_table, target=target))
     except OSError as error:
         raise DataError(f"{printable(path)}: {reason(error)}") from None
-    with block_file(found.blocks[0]) as file:
-        try:
-            first = read_frame(file, target, options)
-        except DataError as error:
-            raise DataError(str(error).replace(str(file), printable(path))) from None
+    first = infer_frame(raw, target, options)
     if first.n != found.blocks[0].rows:
         raise DataError(
             f"{printable(path)}: {found.blocks[0].rows} rows in the first block, but {first.n} could be read: "
@@ -86,43 +88,31 @@ def layout(path: Path, target: TargetNames, options: TableOptions) -> tuple[Layo
 
 def read_block(block: TableBlock, schema: Schema, path: Path) -> Frame:
     """Return the rows of a block in the columns of the first one."""
-    with block_file(block) as file:
-        try:
-            frame = read_like(file, schema)
-        except DataError as error:
-            where = ", ".join(f"{p.path.name} from {p.start}" for p in block.pieces)
-            text = str(error).replace(str(file), printable(path))
-            raise DataError(f"{text} (counted within the block {where})") from None
+    try:
+        frame = frame_of(read_pieces(block, path, partial(raw_like, schema=schema)), schema)
+    except OSError as error:
+        raise DataError(f"{printable(path)}: {reason(error)}") from None
+    except DataError as error:
+        where = ", ".join(f"{p.path.name} from {p.start}" for p in block.pieces)
+        raise DataError(f"{error} (counted within the block {where})") from None
     if frame.n != block.rows:
         raise DataError(f"{printable(path)}: a block of {block.rows} rows has {frame.n}")
     # The place holds a line number per row, which means nothing outside of the block.
     return replace(frame, place=FilePlace(path))
 
 
-class block_file:  # noqa: N801
-    """A context with a block as a file of its own, for readers of files."""
-
-    def __init__(self, block: TableBlock) -> None:
-        self.block = block
-
-    def __enter__(self) -> Path:
-        self.folder = tempfile.TemporaryDirectory(prefix="kselect-block-")
-        first = self.block.pieces[0].path
-        if first.suffix.lower() in PARQUET:
-            path = Path(self.folder.name, "block.parquet")
-            write_parquet(self.block, path)
-            return path
-        path = Path(self.folder.name, "block.csv")
-        with path.open("wb") as out:
-            out.write(self.block.header)
-            for piece in self.block.pieces:
-                with piece.path.open("rb") as file:
-                    file.seek(piece.start)
-                    out.write(file.read(piece.stop - piece.start))
-        return path
-
-    def __exit__(self, *error: object) -> None:
-        self.folder.cleanup()
+def read_pieces(
+    block: TableBlock, path: Path, of_text: Callable[[UnpackedFile], RawTable]
+) -> RawTable:
+    """Return the columns of a block of the table ``path``; ``of_text`` reads lines of text."""
+    if block.header is None:
+        return raw_of_frame(frame_of_parts(block.pieces, path), FilePlace(path), "")
+    data = [block.header]
+    for piece in block.pieces:
+        with piece.path.open("rb") as file:
+            file.seek(piece.start)
+            data.append(file.read(piece.stop - piece.start))
+    return of_text(UnpackedFile(path, path.name.lower(), b"".join(data), ""))
 
 
 # --- Parquet -----------------------------------------------------------------------------------------
@@ -130,21 +120,8 @@ class block_file:  # noqa: N801
 
 def parquet_layout(path: Path) -> Layout:
     """Return blocks of rows from the metadata of a file, or of the files of a folder in the order of names."""
-    if find_spec("pyarrow") is None:
-        raise DataError(
-            f"{printable(path)}: Parquet needs pyarrow (pip install 'kselect[parquet]')"
-        )
-    import pyarrow.parquet as pq
-
-    files = [path]
-    if path.is_dir():
-        files = sorted(p for p in path.iterdir() if p.suffix.lower() in PARQUET)
-    if not files:
-        raise DataError(f"{printable(path)}: no Parquet file in this folder")
-    try:
-        counts = [pq.ParquetFile(file).metadata.num_rows for file in files]
-    except ValueError as error:
-        raise DataError(f"{printable(path)}: {str(error).splitlines()[0]}") from None
+    files = parquet_files(path)
+    counts = row_counts(path, files)
     blocks: list[TableBlock] = []
     pieces: list[TablePart] = []
     room = BLOCK
@@ -165,33 +142,6 @@ def parquet_layout(path: Path) -> Layout:
     return Layout(path, tuple(blocks), digest(files))
 
 
-def write_parquet(block: TableBlock, path: Path) -> None:
-    """Write the rows of a block to one file; only the row groups that hold some of them are read."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    tables = []
-    for piece in block.pieces:
-        file = pq.ParquetFile(piece.path)
-        start = 0
-        for group in range(file.num_row_groups):
-            rows = file.metadata.row_group(group).num_rows
-            first, last = max(piece.start - start, 0), min(piece.stop - start, rows)
-            if first < last:
-                tables.append(file.read_row_group(group).slice(first, last - first))
-            start += rows
-    pq.write_table(pa.concat_tables(tables), path)
-
-
-def digest(files: list[Path]) -> str:
-    """Return the SHA-256 of one file, or of the digests of several."""
-    found = []
-    for path in files:
-        with path.open("rb") as file:
-            found.append(hashlib.file_digest(file, "sha256").hexdigest())
-    return found[0] if len(found) == 1 else hashlib.sha256("".join(found).encode()).hexdigest()
-
-
 # --- CSV ---------------------------------------------------------------------------------------------
 
 
@@ -203,15 +153,10 @@ def csv_layout(path: Path, target: TargetNames, options: TableOptions) -> Layout
     if not ends:
         raise DataError(f"{printable(path)}: no rows")
     with path.open("rb") as file:
-        head = file.read(ends[-1])
-    with tempfile.TemporaryDirectory(prefix="kselect-block-") as folder:
-        some = Path(folder, "head.csv")
-        some.write_bytes(head)
-        try:
-            frame = read_frame(some, target, replace(options, missing="impute"))
-        except DataError as error:
-            raise DataError(str(error).replace(str(some), printable(path))) from None
-    header = head[: ends[0]] if frame.schema.named else b""
+        head = UnpackedFile(path, path.name.lower(), file.read(ends[-1]), "")
+    refuse_whole(head)
+    frame = infer_frame(open_table(head, target), target, replace(options, missing="impute"))
+    header = head.data[: ends[0]] if frame.schema.named else b""
     begin, rows = len(header), -bool(header)
     starts = [begin]
     for end in line_ends(path):
@@ -224,6 +169,19 @@ def csv_layout(path: Path, target: TargetNames, options: TableOptions) -> Layout
         for i, (a, b) in enumerate(zip(starts, stops, strict=True))
     ]
     return Layout(path, tuple(blocks), digest([path]))
+
+
+def refuse_whole(head: UnpackedFile) -> None:
+    """Refuse a file, by its first bytes, whose lines are not rows of a table in UTF-8."""
+    packed = any(start.match(head.data) for start in STARTS.values())
+    what = "a packed file" if packed else arrow_format(head)
+    if is_json_lines(head):
+        what = "JSON lines"
+    elif head.data[:2] in BOMS:
+        what = "UTF-16"
+    if what:
+        text = "blocks of rows are read from CSV in UTF-8 or from Parquet; save it as one of these"
+        raise DataError(f"{printable(head.path)}: {what}, but {text}, or leave out --backend dask")
 
 
 def line_ends(path: Path) -> Generator[int, None, None]:

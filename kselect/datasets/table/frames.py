@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kselect.datasets.content import open_data_file
+from kselect.datasets.content import UnpackedFile
+from kselect.datasets.table.arrow import read_table_at
 from kselect.datasets.table.assignment import (
     AskedKind,
     assign,
@@ -78,9 +79,18 @@ FIRST_ROWS = 1000  # of which the distinct values are counted before those of al
 
 def read_frame(path: Path, target: TargetNames, options: TableOptions | None = None) -> Frame:
     """Read the table in a file: svmlight, CSV with comma, semicolon or tab, Parquet or Feather; packed or not."""
-    options = options or TableOptions()
-    header = partial(is_header, targets=names_asked(target))
-    raw = without_empty_end(read_raw(path, header, target is not None))
+    raw = read_table_at(path, partial(open_table, target=target))
+    return infer_frame(raw, target, options or TableOptions())
+
+
+def open_table(file: UnpackedFile, target: TargetNames) -> RawTable:
+    """Return the columns of a first file as it writes them."""
+    return read_raw(file, partial(is_header, targets=names_asked(target)), target is not None)
+
+
+def infer_frame(raw: RawTable, target: TargetNames, options: TableOptions) -> Frame:
+    """Return the typed features and the target of a raw table."""
+    raw = without_empty_end(raw)
     positions, asked = assign(raw, target, options)
     commas = cache(partial(file_commas, raw))
     roles = read_roles(raw, options, positions, commas)
@@ -254,12 +264,12 @@ def read_like(path: Path, schema: Schema) -> Frame:
     The names in the header line tell the columns, in any order; other columns are ignored. Without a header line
     the positions do, and the target may be absent. Missing values stay: the preparation fills them in.
     """
-    return frame_of(raw_like(path, schema), schema)
+    return frame_of(read_table_at(path, partial(raw_like, schema=schema)), schema)
 
 
 def read_identified(path: Path, schema: Schema, column: str) -> tuple[Frame, Sequence[str]]:
     """Read the same, and one more column as text, which identifies the rows."""
-    raw = raw_like(path, schema)
+    raw = read_table_at(path, partial(raw_like, schema=schema))
     if raw.form != "columns":
         raise raw.place.error(f"svmlight has no column {column!r}")
     return frame_of(raw, schema), column_text(raw, raw.find(column, " for --id")).fields
@@ -267,23 +277,23 @@ def read_identified(path: Path, schema: Schema, column: str) -> tuple[Frame, Seq
 
 def read_weighted(path: Path, schema: Schema, column: str) -> tuple[Frame, Array]:
     """Read the same, and one more column with the weights of the rows."""
-    raw = raw_like(path, schema)
+    raw = read_table_at(path, partial(raw_like, schema=schema))
     if raw.form != "columns":
         raise raw.place.error(f"svmlight has no column {column!r}")
     i = raw.find(column, " for --weights")
     return frame_of(raw, schema), weights_of(raw, i, cache(partial(file_commas, raw)))
 
 
-def raw_like(path: Path, schema: Schema) -> RawTable:
+def raw_like(file: UnpackedFile, schema: Schema) -> RawTable:
     """Return the columns of a further file as text; refuse a file of another form."""
     if schema.form != "columns":
-        return read_labelled(open_data_file(path), schema.form, schema.width)
+        return read_labelled(file, schema.form, schema.width)
     known = {spec.name for spec in schema.columns} | set(schema.targets)
 
     def has_names(rows: Sequence[Sequence[str]]) -> bool:
         return schema.named and any(one_line(field) in known for field in rows[0])
 
-    raw = read_raw(path, has_names, columns=True)
+    raw = read_raw(file, has_names, columns=True)
     if raw.form != "columns":
         raise raw.place.error("svmlight, but the model has learned from columns")
     if not schema.named and len(raw.names) > schema.width:

@@ -1,18 +1,16 @@
 """The two stages of a table: the raw table, with columns as the file writes them, and the frame of typed columns.
 
-Parquet, Feather and svmlight files become raw tables here, since they state their own types; ``read`` parses text.
+svmlight files become raw tables here, since they state their own types; so do Parquet and Feather in ``arrow``.
+``read`` parses text.
 """
 
 from __future__ import annotations
 
-import io
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +21,6 @@ from kselect.datasets.svmlight import ZERO, parse_svmlight
 from kselect.errors import DataError, brief, nearest, printable, quoted
 from kselect.numerics.linalg import Array, Index
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 FileForm = Literal["columns", "svmlight", "svmlight from 0"]
 ColumnKind = Literal["number", "date", "category", "code"]
 Missing = Literal["impute", "drop", "error"]
@@ -35,7 +30,6 @@ Fields = Sequence[str] | Array
 TargetNames = str | Sequence[str] | None
 LONGEST_HINT = 300
 NAMES_SHOWN = 6
-DAY = 86_400 * 10**9
 
 
 @dataclass(frozen=True)
@@ -260,55 +254,3 @@ def read_labelled(
     number: ColumnKind = "number"
     kinds = (number,) * len(names)
     return RawTable(place, file.sha256, form, names, False, tuple(X.T), kinds, labels)
-
-
-def arrow_format(file: UnpackedFile) -> str:
-    """Return Parquet or Feather for a file in one of these formats, else the empty text."""
-    if file.data[:4] == b"PAR1" or file.name.endswith((".parquet", ".pq")):
-        return "Parquet"
-    feather = file.data[:6] == b"ARROW1" or file.name.endswith((".feather", ".arrow"))
-    return "Feather" if feather else ""
-
-
-def read_arrow(file: UnpackedFile, form: str) -> RawTable:
-    """Read a Parquet or Feather file with the kinds that it states; text stays text, even ``0017``."""
-    place = FilePlace(file.path)
-    if find_spec("pyarrow") is None:
-        raise place.error(f"{form} needs pyarrow (pip install pyarrow), or save the table as CSV")
-    import pandas as pd
-
-    read = pd.read_parquet if form == "Parquet" else pd.read_feather
-    try:
-        frame = read(io.BytesIO(file.data))
-    except (OSError, ValueError) as error:
-        raise place.error(f"not a whole {form} file: {str(error).splitlines()[0]}") from None
-    names = tuple(str(name) for name in frame.columns)
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise place.error(f"two columns are named {twice[0]!r}")
-    if not len(frame):
-        raise place.error("no rows")
-    columns = [read_series(place, name, frame.iloc[:, i]) for i, name in enumerate(names)]
-    kinds, fields = zip(*columns, strict=True)
-    return RawTable(place, file.sha256, "columns", names, True, fields, kinds)
-
-
-def read_series(place: FilePlace, name: str, series: pd.Series[Any]) -> tuple[ColumnKind, Fields]:
-    """Return numbers or days with NaN, or texts with the empty string, for missing values."""
-    import pandas as pd
-    from pandas.api import types
-
-    missing, content = series.isna().to_numpy(), types.infer_dtype(series, skipna=True)
-    if types.is_datetime64_any_dtype(series) or content == "date":
-        moments = pd.to_datetime(series, utc=True).to_numpy("datetime64[ns]").astype(np.int64)
-        return "date", np.where(missing, np.nan, moments / DAY)
-    text = types.is_bool_dtype(series) or isinstance(series.dtype, types.CategoricalDtype)
-    if not text and (types.is_numeric_dtype(series) or content == "decimal"):
-        values = np.array(series.to_numpy(np.float64, na_value=np.nan))
-        if np.isinf(values).any():
-            raise place.error(f"column {name}: it holds a number that is not finite")
-        return "number", values
-    if text or content in ("string", "boolean", "mixed-integer", "empty"):
-        pairs = zip(series.astype(object), missing, strict=True)
-        return "category", ["" if gone else str(value).strip() for value, gone in pairs]
-    raise place.error(f"column {name}: neither numbers, text nor dates; leave it out of the file")

@@ -17,15 +17,14 @@ from pathlib import Path
 
 import numpy as np
 
-from kselect.datasets.content import UnpackedFile, file_error, open_data_file
+from kselect.datasets.content import UnpackedFile, file_error
 from kselect.datasets.table import more_formats, plain_fields
+from kselect.datasets.table.arrow import arrow_format, read_arrow
 from kselect.datasets.table.raw_table import (
     Fields,
     FilePlace,
     RawTable,
     ReadingDecision,
-    arrow_format,
-    read_arrow,
     read_labelled,
 )
 from kselect.datasets.table.written_values import MISSING, is_number
@@ -53,9 +52,8 @@ NumberedRows = list[tuple[int, list[str]]]  # each row with its line
 Header = Callable[[Sequence[Sequence[str]]], bool]
 
 
-def read_raw(path: Path, header: Header, columns: bool = False) -> RawTable:
+def read_raw(file: UnpackedFile, header: Header, columns: bool = False) -> RawTable:
     """Read a file; ``columns`` takes a text without delimiters as one column."""
-    file = open_data_file(path)
     if form := arrow_format(file):
         return read_arrow(file, form)
     if more_formats.is_excel(file):
@@ -74,7 +72,7 @@ def read_raw(path: Path, header: Header, columns: bool = False) -> RawTable:
             what = (
                 "no commas, semicolons or tabs between columns, and no index:value as in svmlight"
             )
-            raise file_error(path, what)
+            raise file_error(file.path, what)
     return read_labelled(file)
 
 

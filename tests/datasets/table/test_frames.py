@@ -962,7 +962,7 @@ def test_decisions_share_lines() -> None:
 
 
 def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kselect.datasets.table.raw_table.find_spec", lambda name: None)
+    monkeypatch.setattr("kselect.datasets.table.arrow.find_spec", lambda name: None)
     with pytest.raises(
         DataError, match=r"a\.parquet: Parquet needs pyarrow \(pip install pyarrow\)"
     ):
