@@ -65,8 +65,8 @@ def available_memory() -> int:
     return min(free, max(0, limit - pages * os.sysconf("SC_PAGE_SIZE")))
 
 
-# The options of mallopt: free heap up to this size is kept; larger requests go to mmap.
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+# The options of mallopt: free heap up to this size is kept; larger requests go to mmap; the number of heaps.
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
 KEPT_BYTES, MAPPED_BYTES = 512 * 2**20, 32 * 2**20
 
 
@@ -75,10 +75,12 @@ def keep_freed_memory() -> bool:
     """Tell glibc to keep the memory of one kernel's matrices for the next kernel; return whether that worked.
 
     Otherwise the same pages may be returned to the system and faulted in again for each kernel: 26,000 faults and a
-    tenth of the time of a selection on 500 rows. Whether this happens depends on what else is on the heap.
+    tenth of the time of a selection on 500 rows. Whether this happens depends on what else is on the heap. Threads
+    share one heap: their own would hold two matrices of 2000 rows at most, and return them to the system.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
         return False
-    return bool(mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES) and mallopt(M_TRIM_THRESHOLD, KEPT_BYTES))
+    options = (M_MMAP_THRESHOLD, MAPPED_BYTES), (M_TRIM_THRESHOLD, KEPT_BYTES), (M_ARENA_MAX, 1)
+    return all(mallopt(*option) for option in options)

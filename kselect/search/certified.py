@@ -1,6 +1,7 @@
 r"""Conjugate gradients for all folds and ridges of a kernel matrix, with an interval for every score.
 
-T are the training rows of a fold F; P removes the mean over T with a bias, and does nothing without one;
+T are the training rows of a fold F; P removes the mean over T with a bias (of weighted rows, the part along the
+roots of the weights), and does nothing without one;
 ``A = P K_TT P``. For any vector x with the residual ``r = P y - (A + gamma) x``, its predictions f~ and the exact
 ones f,
 
@@ -58,11 +59,11 @@ class Spread:
     @classmethod
     def of(cls, K: Array, grid: FoldedGrid, crew: Crew) -> Spread:
         """Return the bounds; the cost is that of reading K twice."""
-        sizes = grid.n - grid.sizes
+        ones, sizes = grid.ones, grid.others
         sums, absolute = np.empty((2, grid.n))
 
         def add(some: slice) -> None:
-            sums[some] = K[some].sum(axis=1)
+            sums[some] = K[some] @ ones
             absolute[some] = np.abs(K[some]).sum(axis=1)
 
         crew.each(add, tiles(0, grid.n))
@@ -72,10 +73,11 @@ class Spread:
         for F, size in zip(grid.slices, sizes.tolist(), strict=True):
             block = K[F, F]
             if grid.bias:
-                inner = block.sum(axis=1)
+                mine, inner = ones[F], block @ ones[F]
                 mean = (sums[F] - inner) / size
-                over_all = float(sums.sum() - 2.0 * sums[F].sum() + inner.sum()) / size**2
-                block = block - mean[:, None] - mean[None, :] + over_all
+                over_all = float(sums @ ones - 2.0 * sums[F] @ mine + inner @ mine) / size**2
+                mean = mean - 0.5 * over_all * mine
+                block = block - np.outer(mean, mine) - np.outer(mine, mean)
             norms = np.trace(block), np.linalg.norm(block), np.abs(block).sum(axis=1).max()
             largest.append(max(0.0, float(min(norms))))
         rows = float(absolute.max())
@@ -113,13 +115,14 @@ class CertifiedSystems:
 
     def project(self, V: Array) -> Array:
         """Set every row to zero on its own fold, and remove the mean of the others if there is a bias, in place."""
-        for f, (F, m) in enumerate(zip(self.grid.slices, self.grid.sizes.tolist(), strict=True)):
+        grid = self.grid
+        for f, (F, size) in enumerate(zip(grid.slices, grid.others.tolist(), strict=True)):
             mine = V[:, f]
             mine[..., F] = 0.0
-            if self.grid.bias:
-                mean = mine.sum(axis=-1, keepdims=True) / (self.grid.n - m)
-                mine[..., : F.start] -= mean
-                mine[..., F.stop :] -= mean
+            if grid.bias:
+                mean = (mine @ grid.ones)[..., None] / size
+                for part in (slice(0, F.start), slice(F.stop, grid.n)):
+                    mine[..., part] -= mean * grid.ones[part] if grid.weighted else mean
         return V
 
     def solve(self, V: Array) -> Array:
@@ -160,11 +163,12 @@ class CertifiedSystems:
         """Return the interval of the squared error of every ridge and fold, the mean over the targets."""
         grid = self.grid
         error = np.empty(self.r.shape[:3])
-        for f, (F, m) in enumerate(zip(grid.slices, grid.sizes.tolist(), strict=True)):
-            left = self.y - self.Kx[:, f]
+        for f, (F, size) in enumerate(zip(grid.slices, grid.others.tolist(), strict=True)):
+            left, mine = self.y - self.Kx[:, f], grid.ones[F]
             held = left[..., F]
             if grid.bias:
-                held = held - ((left.sum(axis=-1) - held.sum(axis=-1)) / (grid.n - m))[..., None]
+                mean = (left @ grid.ones - held @ mine) / size
+                held = held - mean[..., None] * mine
             error[:, f] = np.linalg.norm(held, axis=-1)
         rounding = 4.0 * EPS * (self.steps + 2) * self.spread.rows * np.linalg.norm(self.x, axis=-1)
         scale = np.sqrt(self.spread.largest / (self.gammas + self.spread.least))[..., None]

@@ -70,7 +70,7 @@ class ColumnBases:
 
         crew.each(solve, tiles(0, len(K)))
         parts = [B[:, F] @ B[:, F].T for F in grid.slices]
-        sums = [B[:, F].sum(axis=1) for F in grid.slices]
+        sums = [B[:, F] @ grid.ones[F] for F in grid.slices]
         whole, total = sum(parts), sum(sums)
         bases: list[tuple[Array, Array]] = [(B[:0], B[:0])] * len(parts)
 
@@ -78,7 +78,7 @@ class ColumnBases:
             G = whole - parts[f]
             if grid.bias:
                 mine = total - sums[f]
-                G -= np.outer(mine, mine) / (grid.n - int(grid.sizes[f]))
+                G -= np.outer(mine, mine) / float(grid.others[f])
             s, U = np.linalg.eigh(G)
             bases[f] = np.maximum(s, 0.0), U
 

@@ -1,9 +1,12 @@
 """The pruned search: the minimum of exact k-fold cross-validation, without a score for every candidate.
 
 The bounds hold for k-CV with the hinge loss of the smoothed-hinge SVM and the squared loss of KRR and LSSVM. Other
-losses, learners and criteria, a fixed ridge, weights of rows, repeated folds and splits that are no partition of
-the rows are searched on the grid; so are several targets of the smoothed-hinge SVM, and a method with a candidate
-that fails, because the grid names what it excludes.
+losses, learners and criteria, a fixed ridge, repeated folds and splits that are no partition of the rows are
+searched on the grid; so are several targets and weighted rows of the smoothed-hinge SVM, and a method with a
+candidate that fails, because the grid names what it excludes.
+
+With the squared loss, weights w of the rows scale the kernel matrix, the targets and the ones of the bias by
+``sqrt(w)``. All bounds then hold as they stand, for weighted losses.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ from kselect.learners.problem import RidgeMode
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import LOSSES
+from kselect.numerics.memory import keep_freed_memory
+from kselect.numerics.weights import mean_loss
 from kselect.search import pruned_gradients, pruned_hinge, pruned_square
 from kselect.search.grid import NUMERICAL, Demand, Results, search_grid
 from kselect.search.pruned_grid import (
@@ -55,6 +60,8 @@ EXACT = {"smooth-hinge": ("k-CV",), "krr": ("k-CV", "k-Newton"), "lssvm": ("k-CV
 SQUARED = tuple(learner for learner, loss in PRUNED_LOSSES.items() if loss == "squared")
 # Rows whose distances give the most promising width.
 SAMPLED = 500
+# Predictions below this share of the largest one may be rounding errors.
+TINY = 1e-6
 # Bytes of factors that are kept for later searches.
 ROOM = 2**30
 # Told the number of kernels done and their total; a true answer ends the search.
@@ -94,12 +101,12 @@ def search_pruned(context: TrainingContext, demand: Demand, n_jobs: int = 1) -> 
 
 def prunes(context: TrainingContext, method: Method) -> bool:
     """Return whether the bounds serve a method here: ridges to select, whole kernels, one target of a hinge."""
+    simple = len(context.targets) == 1 and context.weights is None
     return (
         bounds_hold(context.learner, method)
         and context.ridges.mode == "select"
-        and (len(context.targets) == 1 or context.learner.name != "smooth-hinge")
+        and (simple or context.learner.name in SQUARED)
         and context.columns is None
-        and context.weights is None
         and method.folds is not None
         and isinstance(context.folds(method.folds), Folds)
     )
@@ -141,47 +148,72 @@ def find_minimum(
     """
     assert k is not None
     folds = context.partition(k)
+    keep_freed_memory()
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
-            settle = cache(partial(settled, context, folds))
-            chosen = select_minimum(context, folds, slack, n_jobs, watch, shares, start, settle)
+            fitted = cache(partial(Fitted.at, context))
+
+            def fit_ahead(kernel: int, ridge: int) -> None:
+                """Fit a pair that is likely to be chosen."""
+                found = fitted(kernel, ridge)
+                if context.learner.name not in SQUARED:
+                    found.held_out(folds)
+
+            chosen = select_minimum(context, folds, slack, n_jobs, watch, shares, start, fit_ahead)
             if chosen.excluded:
                 return None
             point = GridPoint(context.kernels[chosen.kernel], context.lams[chosen.ridge])
-            if chosen.held is None:
-                held, fits = settle(chosen.kernel, chosen.ridge)
-            else:
-                held = np.empty_like(chosen.held)
-                held[:, order_of(folds)] = chosen.held
-                fits = tuple(path.fit() for path in paths_at(context, chosen.kernel, chosen.ridge))
+            final = fitted(chosen.kernel, chosen.ridge)
+            held = held_of(context, folds, chosen)
+            if held is None:
+                held = final.held_out(folds)
             loss = LOSSES[PRUNED_LOSSES[context.learner.name]]  # type: ignore[index]
             scores = np.full((len(context.kernels), len(context.lams)), np.nan)
             for pair, total in chosen.totals.items():
                 scores[pair] = total / context.n
             values = zip(context.targets, held, strict=True)
-            score = float(np.mean([loss(y, f).mean() for y, f in values]))
+            score = float(np.mean([mean_loss(loss(y, f), context.weights) for y, f in values]))
             scores[chosen.kernel, chosen.ridge] = score
-            best = BestPoint(point, score, fits)
+            best = BestPoint(point, score, final.fits)
             return Minimum(best, chosen.work, scores, held, chosen.seen)
     except NUMERICAL:
         return None
 
 
-def settled(
-    context: TrainingContext, folds: Folds, kernel: int, ridge: int
-) -> tuple[Array, tuple[Fit, ...]]:
-    """Return the held-out predictions (q, n) and the fits of one candidate."""
-    paths = paths_at(context, kernel, ridge)
-    held = np.array([path.held_out(folds)[0] for path in paths])
-    return held, tuple(path.fit() for path in paths)
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """One candidate: the path and the fit of each target."""
+
+    paths: tuple[Path, ...]
+    fits: tuple[Fit, ...]
+
+    @classmethod
+    def at(cls, context: TrainingContext, kernel: int, ridge: int) -> Fitted:
+        """Fit a candidate to all rows."""
+        problem = context.problem(context.kernels[kernel], np.array([context.lams[ridge]]))
+        learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
+        each = range(len(context.targets))
+        paths = [learner.path(problem.of_target(t, problem.lams), **params) for t in each]
+        return cls(tuple(paths), tuple(path.fit() for path in paths))
+
+    def held_out(self, folds: Folds) -> Array:
+        """Return the held-out predictions (q, n); the paths keep them."""
+        return np.array([path.held_out(folds)[0] for path in self.paths])
 
 
-def paths_at(context: TrainingContext, kernel: int, ridge: int) -> list[Path]:
-    """Return the path of each target at one candidate."""
-    problem = context.problem(context.kernels[kernel], np.array([context.lams[ridge]]))
-    learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
-    each = range(len(context.targets))
-    return [learner.path(problem.of_target(t, problem.lams), **params) for t in each]
+def held_of(context: TrainingContext, folds: Folds, chosen: Pruned) -> Array | None:
+    """Return the held-out predictions (q, n) that the search has formed for its choice, in the order of the rows.
+
+    Return None if there are none, or if some are so small that only a path gives their signs.
+    """
+    if chosen.held is None:
+        return None
+    size = np.abs(chosen.held)
+    if not keeps_few_matrices(context.learner.name, context.n) and size.min() <= TINY * size.max():
+        return None
+    held = np.empty_like(chosen.held)
+    held[:, order_of(folds)] = chosen.held
+    return held
 
 
 def select_minimum(
@@ -202,6 +234,7 @@ def select_minimum(
     del X
     warm(points, context.kernels)
     factors = [partial(factor_of, context, kernel, order) for kernel in context.kernels]
+    roots = None if context.weights is None else context.weights.roots[order]
     return select_exactly(
         [partial(kernel.gram, points) for kernel in context.kernels],
         context.targets[:, order],
@@ -210,7 +243,8 @@ def select_minimum(
         learner,
         ridge=context.ridge,
         start=most_promising(context.kernels, points) if start is None else start,
-        factors=factors if shares else None,
+        factors=factors if shares and roots is None else None,
+        roots=roots,
         unproven={i: k.name for i, k in enumerate(context.kernels) if not k.semidefinite},
         slack=slack,
         n_jobs=n_jobs,
@@ -253,6 +287,7 @@ def select_exactly(
     learner: PrunedLearner,
     *,
     ridge: RidgeMode = "per-fold",
+    roots: Array | None = None,
     h: float = 0.05,
     start: int | None = None,
     factors: Sequence[Callable[[], Factor]] | None = None,
@@ -264,7 +299,8 @@ def select_exactly(
 ) -> Pruned:
     """Return the kernel and ridge of the lowest k-fold error: hinge loss (smooth-hinge) or squared loss.
 
-    ``targets`` is one target (n,), or several (q, n) with the squared loss, whose errors are averaged.
+    ``targets`` is one target (n,), or several (q, n) with the squared loss, whose errors are averaged. ``roots``
+    are the roots of the rows' weights, of mean 1 (square loss only).
     ``grams[i]()`` is the i-th kernel matrix; it is not copied if its rows are already in fold order. The kernels
     are tried outward from ``start`` (default: the middle one); a good kernel early on drops more of the others.
     ``factors`` give the kernels' factors in fold order if other searches need them too (square loss only).
@@ -275,7 +311,8 @@ def select_exactly(
     if learner == "smooth-hinge" and not np.isin(targets, (-1.0, 1.0)).all():
         raise ConfigError("smooth-hinge is for two classes, labelled -1 and +1")
     lams = np.asarray(lams, dtype=np.float64)
-    grid = FoldedGrid.of(targets, lams, folds, ridge, bias=learner == "lssvm")
+    grid = FoldedGrid.of(targets, lams, folds, ridge, bias=learner == "lssvm", roots=roots)
+    ordered = [partial(in_fold_order, gram, folds, roots) for gram in grams]
     best = BestPair(grid, slack)
 
     def way_of(kernel: int) -> Way:
@@ -291,11 +328,10 @@ def select_exactly(
 
     def visit(kernel: int) -> None:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
-            best.add(kernel, partial(in_fold_order, grams[kernel], folds), way_of(kernel))
+            best.add(kernel, ordered[kernel], way_of(kernel))
 
     every = outward(len(grams) // 2 if start is None else start, len(grams))
     if learner in SQUARED and factors is None and pruned_gradients.serves(grid.n):
-        ordered = [partial(in_fold_order, gram, folds) for gram in grams]
         return pruned_gradients.search(ordered, every, best, unproven, n_jobs, watch, ahead)
     tasks = [partial(visit, kernel) for kernel in every]
     done = 0
@@ -310,9 +346,12 @@ def outward(start: int, count: int) -> list[int]:
     return sorted(range(count), key=lambda i: abs(i - start))
 
 
-def in_fold_order(gram: Callable[[], Array], folds: Folds) -> Array:
-    """Return the kernel matrix with its rows and columns sorted by fold."""
+def in_fold_order(gram: Callable[[], Array], folds: Folds, roots: Array | None = None) -> Array:
+    """Return the kernel matrix with its rows and columns sorted by fold, scaled by the roots of weights."""
     order, K = order_of(folds), gram()
+    if roots is not None:
+        K = K * roots
+        K *= roots[:, None]
     if (np.diff(order) == 1).all():
         return K
     return K.take(order, 0).take(order, 1)

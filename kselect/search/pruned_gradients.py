@@ -20,14 +20,13 @@ import numpy as np
 
 from kselect.errors import DataError, TrialError
 from kselect.learners.factor import Factor, factorise
-from kselect.numerics.lapack import dpotrs
 from kselect.numerics.linalg import EPS, Array, Mask
 from kselect.numerics.tiles import Crew
 from kselect.search import pruned_square
 from kselect.search.certified import CertifiedSystems, Intervals, Spread
 from kselect.search.column_preconditioner import ColumnBases
-from kselect.search.pruned_grid import Ahead, BestPair, Candidate, FoldedGrid, Pruned, in_threads
-from kselect.search.pruned_square import without
+from kselect.search.pruned_grid import Ahead, BestPair, Candidate, Pruned, in_threads
+from kselect.search.retraining import Retraining
 
 # From this number of rows on, conjugate gradients are cheaper than starting with the tridiagonal form.
 MANY = 500
@@ -129,9 +128,7 @@ class Gradients:
         best.count(kernels_fitted=1)
         fits = Retraining(K, grid, self.crew)
         for one in sorted(mine, key=lambda one: (float(one.expected.sum()), one.ridge)):
-            best.try_folds(kernel, one, fits.loss)
-            if (kernel, one.ridge) in best.totals and keeps_few_matrices(grid.n):
-                best.held[kernel, one.ridge] = fits.held[one.ridge]
+            best.try_folds(kernel, one, fits.loss, fits.held)
 
     def promising(self) -> list[int]:
         """Return the kernels with open pairs, that of the lowest guess first."""
@@ -180,35 +177,6 @@ class Pace:
         """Drop the other ridges."""
         self.spent = self.spent[ridges]
         self.reaches = [each[ridges] for each in self.reaches[-PACE:]]
-
-
-class Retraining:
-    """Exact errors of one kernel matrix: a Cholesky factor of the other rows for each fold and ridge."""
-
-    def __init__(self, K: Array, grid: FoldedGrid, crew: Crew) -> None:
-        self.K, self.grid, self.crew = K, grid, crew
-        self.y = grid.targets
-        self.held: dict[int, Array] = {}
-
-    def loss(self, ridge: int, fold: int) -> float:
-        """Return the summed squared error on a fold, the mean over the targets; keep the predictions."""
-        grid, F = self.grid, self.grid.slices[fold]
-        A = without(self.K, F)
-        A.ravel()[:: len(A) + 1] += grid.rows(fold) * float(grid.lams[ridge])
-        L = A.T
-        if self.crew.cholesky(L):
-            raise TrialError("K + n lam I is not positive definite to rounding")
-        right = np.vstack([np.delete(self.y, F, axis=1), np.ones(len(L))])
-        solved = dpotrs(L, right.T).T
-        del A, L
-        alpha, p = solved[:-1], solved[-1]
-        b = alpha.sum(axis=1) / p.sum() if grid.bias else np.zeros(len(alpha))
-        alpha = alpha - np.outer(b, p)
-        values = alpha[:, : F.start] @ self.K[: F.start, F]
-        values += alpha[:, F.start :] @ self.K[F.stop :, F]
-        values += b[:, None]
-        self.held.setdefault(ridge, np.empty_like(self.y))[:, F] = values
-        return float(np.square(self.y[:, F] - values).sum(axis=1).mean())
 
 
 def make(blocks: bool, K: Array) -> Factor:
@@ -267,6 +235,9 @@ def search(
         for done, _ in enumerate(in_threads(tasks, threads), 1):
             if watch(done, len(order)):
                 break
+        if gradients.left:
+            likely = min(gradients.left, key=lambda one: (one.guess, one.kernel))
+            best.likely = likely.kernel, likely.candidate.ridge
         for limit in (best.upper, np.inf):
             best.upper = limit
             tasks = [partial(visit, gradients.settle, kernel) for kernel in gradients.promising()]

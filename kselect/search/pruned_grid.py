@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -42,21 +43,34 @@ class GammaRange:
 
 @dataclass(frozen=True, eq=False)
 class FoldedGrid:
-    """The data that all kernels share: the targets (q, n) in fold order, the ridges and the fold sizes."""
+    """The data that all kernels share: the targets (q, n) in fold order, the ridges and the fold sizes.
+
+    ``ones`` is what multiplies the bias: the roots of the rows' weights, which the targets are scaled by, or ones.
+    """
 
     targets: Array
     lams: Array
     sizes: Index
     ridge: RidgeMode
+    ones: Array
     bias: bool = False
 
     @classmethod
     def of(
-        cls, targets: Array, lams: Array, folds: Folds, ridge: RidgeMode, *, bias: bool = False
+        cls,
+        targets: Array,
+        lams: Array,
+        folds: Folds,
+        ridge: RidgeMode,
+        *,
+        bias: bool = False,
+        roots: Array | None = None,
     ) -> FoldedGrid:
         """Sort the rows of one target (n,) or several: first fold 0, then fold 1, ..."""
         sizes = np.array([len(F) for F in folds.members], dtype=np.intp)
-        return cls(np.atleast_2d(targets)[:, order_of(folds)], lams, sizes, ridge, bias)
+        order, targets = order_of(folds), np.atleast_2d(targets)
+        ones = np.ones(len(order)) if roots is None else roots[order]
+        return cls(targets[:, order] * ones, lams, sizes, ridge, ones, bias)
 
     @property
     def y(self) -> Array:
@@ -78,20 +92,32 @@ class FoldedGrid:
         """The rows of each fold."""
         return tuple(slice(s, s + m) for s, m in zip(self.starts, self.sizes, strict=True))
 
-    def rows(self, fold: int | None = None) -> int:
+    @cached_property
+    def weighted(self) -> bool:
+        """Whether the rows have weights."""
+        return bool((self.ones != 1.0).any())
+
+    @cached_property
+    def others(self) -> Array:
+        """The weight of the rows outside each fold: their number without weights."""
+        if not self.weighted:
+            return np.asarray(self.n - self.sizes, dtype=np.float64)
+        return np.asarray(self.n - self.by_fold(np.square(self.ones)))
+
+    def rows(self, fold: int | None = None) -> float:
         """Return the number of rows that multiplies lam without a fold; None: the least of all folds."""
         if self.ridge == "fixed":
             return self.n
-        return self.n - int(self.sizes.max() if fold is None else self.sizes[fold])
+        return float(self.others.min() if fold is None else self.others[fold])
 
     @cached_property
-    def more_rows(self) -> Index:
+    def more_rows(self) -> Array:
         """The number of rows that multiplies lam without each fold, beyond the least one."""
         return np.array([self.rows(fold) - self.rows() for fold in range(len(self.sizes))])
 
     def gammas(self, factor: float) -> GammaRange:
         """Return ``factor lam rows``, the smallest and the largest over the folds."""
-        most = self.n if self.ridge == "fixed" else self.n - int(self.sizes.min())
+        most = self.n if self.ridge == "fixed" else float(self.others.max())
         return GammaRange(factor * self.rows() * self.lams, factor * most * self.lams)
 
     def fold_gammas(self, ridges: Index) -> Array:
@@ -186,7 +212,8 @@ class BestPair:
     """The pair with the lowest summed loss so far, for all threads; of pairs that tie the first in grid order.
 
     Everything within a factor of ``1 + slack`` of the best keeps its exact sum in ``totals``. ``upper`` is the
-    lowest upper bound of a sum. ``held`` are held-out predictions of pairs with an exact sum.
+    lowest upper bound of a sum. ``held`` are the held-out predictions of pairs that were the best. ``likely`` is
+    the pair with the lowest expected sum, which leads until a sum is exact.
     """
 
     grid: FoldedGrid
@@ -194,6 +221,7 @@ class BestPair:
     best: float = np.inf
     upper: float = np.inf
     held: dict[tuple[int, int], Array] = field(default_factory=dict)
+    likely: tuple[int, int] | None = None
     totals: dict[tuple[int, int], float] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
     excluded: list[tuple[int, str]] = field(default_factory=list)
@@ -247,8 +275,12 @@ class BestPair:
         kernel: int,
         candidate: Candidate,
         loss: Callable[[int, int], float],
+        held: Mapping[int, Array] = MappingProxyType({}),
     ) -> None:
-        """Train fold by fold, the most informative first, until the sum exceeds the limit."""
+        """Train fold by fold, the most informative first, until the sum exceeds the limit.
+
+        ``held`` has the predictions of the folds that were trained, by ridge.
+        """
         bounds = candidate.bounds.copy()
         if bounds.sum() > self.limit:
             return
@@ -258,18 +290,21 @@ class BestPair:
             self.count(folds=1)
             if bounds.sum() > self.limit:
                 return
-        self.settle(kernel, candidate.ridge, float(bounds.sum()))
+        self.settle(kernel, candidate.ridge, float(bounds.sum()), held.get(candidate.ridge))
 
-    def settle(self, kernel: int, ridge: int, total: float) -> None:
-        """Note the exact sum of a pair."""
+    def settle(self, kernel: int, ridge: int, total: float, held: Array | None = None) -> None:
+        """Note the exact sum of a pair, and its predictions if it is the best so far."""
         with self._lock:
             self.totals[kernel, ridge] = total
+            if held is not None and total <= self.best:
+                self.held[kernel, ridge] = held
             self.best = min(self.best, total)
 
     def leader(self) -> tuple[int, int] | None:
-        """Return the best pair so far."""
+        """Return the best pair so far, or the likely one if no sum is exact."""
         with self._lock:
-            return min(self.totals, key=lambda pair: (self.totals[pair], pair), default=None)
+            least = min(self.totals, key=lambda pair: (self.totals[pair], pair), default=None)
+            return self.likely if least is None else least
 
     def look_ahead(self, ahead: Ahead | None) -> None:
         """Call a function with the best pair so far, if there is one; a failure that lasts comes up again later."""

@@ -25,10 +25,9 @@ import numpy as np
 
 from kselect.errors import TrialError
 from kselect.learners.factor import Factor
-from kselect.learners.fold_solves import FoldSolver, solve_all
+from kselect.learners.fold_solves import FoldSolver, SharedFits, solve_all
 from kselect.learners.tridiagonal import CholeskyFactor
 from kselect.numerics.folds import Folds
-from kselect.numerics.lapack import dpotrf, dpotrs
 from kselect.numerics.linalg import EPS, Array, Index
 from kselect.search.pruned_grid import (
     AT_REST,
@@ -40,6 +39,7 @@ from kselect.search.pruned_grid import (
     GammaRange,
     without_own_fold,
 )
+from kselect.search.retraining import Retraining
 
 # Rounding may raise a bound above the residual that it bounds by this share, and by this many roundings times the
 # condition number.
@@ -63,9 +63,11 @@ class SquareBounds:
     def untrained(self) -> Array:
         """Return ``sum_F max(0, |y - b| - |f - b|)^2`` (ridges, folds), with ``|f - b|`` bounded above.
 
-        A bias b is known up to a shift: it is near the mean of the training rows.
+        A bias b is known up to a shift: it is near the mean of the training rows. (Not for weighted rows.)
         """
         grid, least = self.grid, self.gammas.least
+        if grid.bias and grid.weighted:
+            return np.zeros((len(grid.lams), len(grid.sizes)))
         share = unevenness(self.K, least) if grid.bias else np.zeros(len(least))
         out, known = np.zeros((len(grid.lams), len(grid.sizes))), np.isfinite(share)
         if not known.any():
@@ -102,11 +104,17 @@ class SquareBounds:
         """
         new = np.array(sorted({*gammas.tolist()} - self.known.keys()))
         if len(new):
-            fits = solve_all(factor, new, self.grid.targets, self.grid.bias)
+            fits = solve_all(factor, new, self.grid.targets, self.grid.bias, self.grid.ones)
             alpha, along = fits.alpha.swapaxes(0, 1), fits.q
             self.known |= dict(zip(new.tolist(), zip(alpha, along, strict=True), strict=True))
         found = [self.known[gamma] for gamma in gammas.tolist()]
         return np.array([one for one, _ in found]), np.array([one for _, one in found])
+
+    def _shared(self, factor: Factor, gammas: Array) -> SharedFits:
+        """Return the same, without the biases, as the blocks of the folds take it."""
+        alpha, along = self.fit(factor, gammas)
+        alpha = alpha.swapaxes(0, 1)
+        return SharedFits(gammas, alpha, np.zeros(alpha.shape[:2]), along)
 
     def smallest(
         self, factor: Factor, ridges: Index, bounds: Array, best: BestPair
@@ -147,14 +155,24 @@ class SquareBounds:
 
     def solve_blocks(self, factor: Factor, ridges: Index, bounds: Array, best: BestPair) -> Index:
         """Raise bounds (ridges, folds) to the losses themselves, from blocks that all targets share."""
-        grid, lams = self.grid, self.grid.lams[ridges]
+        grid, gammas = self.grid, self.grid.fold_gammas(ridges)
         folds = Folds.from_numbers(np.repeat(np.arange(len(grid.sizes)), grid.sizes))
-        fits = {
-            m: solve_all(factor, grid.rows(at[0]) * lams, grid.targets, grid.bias)
-            for m, at in folds.by_size.items()
-        }
+
+        def solve(some: Folds) -> Array:
+            """Return the errors of folds whose ridges depend on their sizes only."""
+            firsts = {m: folds.numbers[some.members[at[0]][0]] for m, at in some.by_size.items()}
+            fits = {m: self._shared(factor, gammas[:, f]) for m, f in firsts.items()}
+            solver = FoldSolver(self.K, factor, grid.bias, some)
+            if len(some.members) < len(grid.sizes):
+                return solver.by_blocks(fits)[0]
+            return solver.solve(grid.targets, fits)[0]
+
         try:
-            errors, _ = FoldSolver(self.K, factor, grid.bias, folds).solve(grid.targets, fits)
+            if grid.weighted:
+                each = [solve(Folds((F,)))[..., F] for F in folds.members]
+                errors = np.concatenate(each, axis=-1)
+            else:
+                errors = solve(folds)
         except TrialError:  # a block is singular; the bounds hold as they are
             return ridges
         squares = self._trust(factor, ridges)[:, None] * grid.by_fold(np.square(errors)).mean(
@@ -170,23 +188,6 @@ class SquareBounds:
         condition = (factor.largest + least) / (factor.least + least)
         share: Array = 1.0 - ROUNDING - STEPS * EPS * self.grid.n * condition
         return np.maximum(share, 0.0)
-
-    def loss(self, ridge: int, fold: int) -> float:
-        """Return the summed loss on a fold of the models without it, the mean over the targets."""
-        grid, F = self.grid, self.grid.slices[fold]
-        gamma = grid.rows(fold) * float(grid.lams[ridge])
-        A = without(self.K, F)
-        A.ravel()[:: len(A) + 1] += gamma
-        L, failed = dpotrf(A.T, overwrite=True)
-        if failed:
-            raise TrialError("K + n lam I is not positive definite to rounding")
-        right = np.vstack([np.delete(grid.targets, F, axis=1), np.ones((1, len(A)))])
-        solved = dpotrs(L, right.T)
-        a, p = solved[:, :-1], solved[:, -1:]
-        b = a.sum(axis=0) / p.sum() if grid.bias else np.zeros(len(grid.targets))
-        a = a - b * p
-        values = self.K[F, : F.start] @ a[: F.start] + self.K[F, F.stop :] @ a[F.start :] + b
-        return float(np.square(grid.targets[:, F] - values.T).sum(axis=1).mean())
 
 
 class FoldSystems:
@@ -279,8 +280,9 @@ def judge(
         way = found.solve_blocks if blocks else found.raise_bounds
         kept = way(factor, kept, bounds, best)
     del factor
+    fits = Retraining(K, grid)
     for ridge in sorted(kept.tolist(), key=lambda i: (float(bounds[i].sum()), i)):
-        best.try_folds(kernel, Candidate(ridge, bounds[ridge], bounds[ridge]), found.loss)
+        best.try_folds(kernel, Candidate(ridge, bounds[ridge], bounds[ridge]), fits.loss, fits.held)
 
 
 def shares_blocks(grid: FoldedGrid) -> bool:
@@ -293,15 +295,6 @@ def shares_blocks(grid: FoldedGrid) -> bool:
     return len(grid.targets) > 1 and iterations > grid.n * (
         1.0 / len(grid.sizes) + 4.0 / 3.0 / len(grid.lams)
     )
-
-
-def without(K: Array, F: slice) -> Array:
-    """Return a copy of K without the rows and columns of a fold."""
-    start, end, n = F.start, F.stop, len(K)
-    A: Array = np.empty((n - end + start, n - end + start))
-    A[:start, :start], A[:start, start:] = K[:start, :start], K[:start, end:]
-    A[start:, :start], A[start:, start:] = K[end:, :start], K[end:, end:]
-    return A
 
 
 def around_means(y: Array, grid: FoldedGrid) -> tuple[Array, float]:

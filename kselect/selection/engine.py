@@ -358,7 +358,7 @@ def check(request: Request, X: Array | RowBlocks, folds: Folds | Splits | None) 
     metrics = len({kernel.metric for kernel in request.kernels})
     by_bounds = request.search != "grid" and bounds_hold(request.learner, request.method)
     by_bounds = by_bounds and keeps_few_matrices(request.learner.name, n)
-    by_bounds = by_bounds and request.weights is None and isinstance(folds, Folds)
+    by_bounds = by_bounds and isinstance(folds, Folds)
     few = by_bounds and request.method.search is None
     parts = len(request.kernels) if request.method.search else 0
     series = criterion.need is Series

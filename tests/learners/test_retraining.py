@@ -19,7 +19,7 @@ from kselect.learners.problem import RidgeMode
 from kselect.learners.spectral import LOST
 from kselect.numerics.linalg import EPS
 from kselect.search.pruned_grid import FoldedGrid, order_of
-from kselect.search.pruned_square import SquareBounds
+from kselect.search.retraining import Retraining
 
 # Near singular, near the identity, of low rank, and neither.
 HARD: dict[str, Kernel] = {
@@ -65,7 +65,7 @@ def test_held_out_predictions_are_those_of_retraining(
             return
     order = order_of(folds)
     grid = FoldedGrid.of(y, lams, folds, ridge, bias=bias)
-    bounds = SquareBounds(K[np.ix_(order, order)], grid)
+    fits = Retraining(K[np.ix_(order, order)], grid)
     for at, (row, lam) in enumerate(zip(found, lams.tolist(), strict=True)):
         arguments = (K, y, folds.members, lam, bias, ridge == "per-fold")
         right, allowed = oracles.held_out(*arguments), oracles.held_out_bound(*arguments)
@@ -73,7 +73,7 @@ def test_held_out_predictions_are_those_of_retraining(
         if one_class and bias:
             assert (np.abs(row - 1.0) <= allowed).all()
         if allowed.max() < 1e-6:  # the exact losses of the search by bounds
-            losses = [bounds.loss(at, fold) for fold in range(len(folds.members))]
+            losses = [fits.loss(at, fold) for fold in range(len(folds.members))]
             for F, loss in zip(folds.members, losses, strict=True):
                 size = float(np.abs(y[F] - right[F]).sum() + 1.0)
                 assert (

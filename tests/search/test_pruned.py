@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import oracles
 import oracles_smooth_hinge as slow
+import oracles_weights
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -30,7 +32,10 @@ from kselect.learners.tridiagonal import TridiagonalFactor
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.numerics.losses import LOSSES
+from kselect.numerics.tiles import Crew
+from kselect.numerics.weights import Weights
 from kselect.search import OVER_GRID, TrainingContext, pruned, pruned_square
+from kselect.search.certified import CertifiedSystems, Spread
 from kselect.search.pruned import (
     PRUNED_LOSSES,
     Pruned,
@@ -52,6 +57,7 @@ from kselect.search.pruned_hinge import (
     margins_at_most,
 )
 from kselect.search.pruned_square import FoldSystems, SquareBounds
+from kselect.search.retraining import Retraining
 
 LAMS = 2.0 ** np.arange(-15, 16, 2)
 TAUS = 2.0 ** np.arange(-15, 16, 2)
@@ -286,9 +292,10 @@ def test_bounds_of_the_square_hold(kind: str, tau: float, ridge: RidgeMode, bias
     every = np.arange(len(grid.lams))
     for bound in (width.untrained(), width.trained(factorise(K), every)):
         assert_below(bound, losses * (1 + 1e-8) + 1e-9)
+    fits = Retraining(K, grid)
     for at in every:
         for fold in range(5):
-            assert width.loss(int(at), fold) == pytest.approx(losses[at, fold], rel=1e-8)
+            assert fits.loss(int(at), fold) == pytest.approx(losses[at, fold], rel=1e-8)
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -324,8 +331,9 @@ def test_conjugate_gradients_stay_below_and_arrive(
 ) -> None:
     """Every iterate is a lower bound, which grows; the last one is the loss, for every kind of factor."""
     K, grid, _, _ = ordered("random", tau, 5, ridge, bias)
-    width, every = SquareBounds(K, grid), np.arange(len(grid.lams))
-    losses = np.array([[width.loss(int(i), fold) for fold in range(5)] for i in every])
+    every = np.arange(len(grid.lams))
+    fits = Retraining(K, grid)
+    losses = np.array([[fits.loss(int(i), fold) for fold in range(5)] for i in every])
     for factor in (factorise(K), factorise(K, 1), TridiagonalFactor(K)):
         factor.blocks_expected = False
         systems = FoldSystems.of(SquareBounds(K, grid), factor, grid.fold_gammas(every))
@@ -640,3 +648,81 @@ def test_searches_share_the_factors_that_there_is_room_for(monkeypatch: pytest.M
         np.testing.assert_allclose(
             best_in(shared, method).fits[0].alpha, best_in(some, method).fits[0].alpha, rtol=1e-9
         )
+
+
+@settings(max_examples=12)
+@given(
+    st.sampled_from(["krr", "lssvm"]),
+    st.sampled_from(RIDGES),
+    st.sampled_from(["rows", "classes", "one class"]),
+    st.sampled_from([0, 10**9]),
+    st.booleans(),
+    st.integers(0, 2**32 - 1),
+)
+def test_weighted_rows_as_on_the_grid(
+    learner: str, ridge: RidgeMode, kind: str, many: int, several: bool, seed: int
+) -> None:
+    """Weights of rows, of classes, of one class only: the choice, its score and predictions, both ways."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(14, 30))
+    X, y = rng.normal(size=(n, 2)), rng.choice([-1.0, 1.0], size=n)
+    if kind == "rows":
+        given = rng.uniform(0.05, 5.0, n)
+    else:
+        share = [1.0, 6.0] if kind == "one class" else n / np.maximum(1, [sum(y < 0), sum(y > 0)])
+        given = np.where(y > 0, share[1], share[0])
+    targets = np.stack([y, X[:, 0], np.sin(3 * X[:, 1])]) if several else y
+    folds = numbered(rng, n, int(rng.integers(2, 7)), False)
+    taus, lams = 4.0 ** np.arange(-3, 3), 10.0 ** np.arange(-5, 2)
+    one = side_of(
+        *([Gaussian(float(tau)) for tau in taus], X, targets, lams.tolist()),
+        learner=learner,
+        ridge=ridge,
+        weights=Weights(given),
+        given_folds=lambda k: folds,
+    )
+    method = k_cv("squared", len(folds.members))
+    assert prunes(one, method)
+    grid = best_in(OVER_GRID["grid"](one, {method: (SELECTED,)}), method)
+    with mock.patch("kselect.search.pruned_gradients.MANY", many):
+        found = find_minimum(one, len(folds.members))
+    assert found is not None
+    assert found.found.score == pytest.approx(grid.score, rel=1e-8)
+    assert found.found.point == grid.point
+    K, train = one.problem(grid.point.kernel).K, oracles_weights.TRAINERS[learner]
+    for target, held in zip(one.targets, found.held_out, strict=True):
+        how = given, folds.members, grid.point.lam, ridge == "per-fold"
+        slow = oracles_weights.held_out(train, K, target, *how)
+        np.testing.assert_allclose(held, slow, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("ridge", RIDGES)
+def test_bounds_of_weighted_rows_hold(ridge: RidgeMode, bias: bool) -> None:
+    """The bounds by the training loss, by iterations, by blocks, and the intervals of certified gradients."""
+    X, y = data("random", 43)
+    folds = numbered(np.random.default_rng(5), 43, 5, False)
+    order = order_of(folds)
+    roots = Weights(np.random.default_rng(2).uniform(0.05, 4.0, 43)).roots
+    grid = FoldedGrid.of(y, LAMS[:9], folds, ridge, bias=bias, roots=roots)
+    for tau in (2.0**-8, 2.0**-4, 1.0, 2.0**6):
+        K = Gaussian(tau).gram(Points(X[order])) * np.outer(roots[order], roots[order])
+        fits, every = Retraining(K, grid), np.arange(9)
+        losses = np.array([[fits.loss(int(i), fold) for fold in range(5)] for i in every])
+        most = losses * (1 + 1e-7) + 1e-9
+        width, factor = SquareBounds(K, grid), factorise(K)
+        assert_below(width.untrained(), most)
+        assert_below(width.trained(factor, every), most)
+        for way in (width.raise_bounds, width.solve_blocks):
+            raised = np.zeros_like(losses)
+            way(factor, every, raised, BestPair(grid))
+            assert_below(raised, most)
+            assert (raised.sum(axis=1) > 0.5 * losses.sum(axis=1)).all()
+        with Crew() as crew:
+            spread = Spread.of(K, grid, crew)
+            systems = CertifiedSystems(K, grid, grid.fold_gammas(every), spread, None, crew)
+            for _ in range(12):
+                found = systems.intervals()
+                assert_below(found.lower, most)
+                assert_below(losses, found.upper * (1 + 1e-7) + 1e-9)
+                systems.step()
