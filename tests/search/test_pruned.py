@@ -704,7 +704,7 @@ def test_bounds_of_weighted_rows_hold(ridge: RidgeMode, bias: bool) -> None:
     folds = numbered(np.random.default_rng(5), 43, 5, False)
     order = order_of(folds)
     roots = Weights(np.random.default_rng(2).uniform(0.05, 4.0, 43)).roots
-    grid = FoldedGrid.of(y, LAMS[:9], folds, ridge, bias=bias, roots=roots)
+    grid = FoldedGrid.of(y + 3.0, LAMS[:9], folds, ridge, bias=bias, roots=roots)
     for tau in (2.0**-8, 2.0**-4, 1.0, 2.0**6):
         K = Gaussian(tau).gram(Points(X[order])) * np.outer(roots[order], roots[order])
         fits, every = Retraining(K, grid), np.arange(9)
