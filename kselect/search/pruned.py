@@ -151,7 +151,7 @@ def find_minimum(
     keep_freed_memory()
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
-            fitted = cache(partial(Fitted.at, context))
+            fitted = cache(partial(FittedPair.at, context))
 
             def fit_ahead(kernel: int, ridge: int) -> None:
                 """Fit a pair that is likely to be chosen."""
@@ -181,14 +181,14 @@ def find_minimum(
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedPair:
     """One candidate: the path and the fit of each target."""
 
     paths: tuple[Path, ...]
     fits: tuple[Fit, ...]
 
     @classmethod
-    def at(cls, context: TrainingContext, kernel: int, ridge: int) -> Fitted:
+    def at(cls, context: TrainingContext, kernel: int, ridge: int) -> FittedPair:
         """Fit a candidate to all rows."""
         problem = context.problem(context.kernels[kernel], np.array([context.lams[ridge]]))
         learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
