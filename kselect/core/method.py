@@ -20,8 +20,8 @@ LamMode = Literal["fixed", "select"]
 LamUnit = Literal["lam", "n lam", "C"]
 SearchName = Literal["grid", "pruned"]
 Params = tuple[tuple[str, Any], ...]
-# Parameters that are newer than stored records, which have their defaults: records leave those out.
-LATER: Mapping[str, object] = {"operator": "corrected", "p": 1}
+# Parameters that are newer than stored records, with the values that those had: records leave these out.
+LATER: Mapping[str, object] = {"operator": "corrected", "p": 1, "memory": 10}
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,31 @@ from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.search.continuous import Solution, State
 
+STEPS = 200
+# The fewest and the most pairs of steps and gradients that L-BFGS keeps if it keeps one per variable.
+PAIRS = 10, 100
 # L-BFGS ends if log Q falls by less than this share, or if no component of its gradient exceeds FLAT.
 STILL = 1e-8
 FLAT = 1e-5
 # The orders of the norms that stand for the largest of the rows' norms (k-KS).
 ORDERS = (1e2, 1e3, 1e4, 1e5)
 ENDS: dict[int, State] = {0: "converged", 1: "iteration limit", 2: "no further descent"}
+
+
+@dataclass(frozen=True)
+class Effort:
+    """The most steps of a search, and the pairs of steps and gradients that L-BFGS keeps: 0 for one per variable.
+
+    Many widths bend the error in many directions. A pair per variable then halves the evaluations that ten pairs
+    take; the algebra of the pairs, O(variables^3) per step, costs less than an evaluation.
+    """
+
+    steps: int = STEPS
+    memory: int = 0
+
+    def pairs(self, variables: int) -> int:
+        """Return the number of pairs for a number of variables."""
+        return self.memory or min(max(variables, PAIRS[0]), PAIRS[1])
 
 
 class Coordinates(Protocol):
@@ -93,7 +112,7 @@ class Objective:
         return value, gradient
 
 
-def descend(objective: Objective, start: Array, bounds: Array, steps: int) -> Solution:
+def descend(objective: Objective, start: Array, bounds: Array, effort: Effort) -> Solution:
     """Return the solution from a start, whose value is the objective's; ``bounds`` are those of u.
 
     The stability in k-KS is the largest of many numbers. A descent would stick where two of them are equal, so that
@@ -102,14 +121,16 @@ def descend(objective: Objective, start: Array, bounds: Array, steps: int) -> So
     found = np.clip(start, bounds[:, 0], bounds[:, 1])
     used = 0
     for order in ORDERS if objective.eta else (np.inf,):
-        solution, found = l_bfgs(replace(objective, order=order), found, bounds, steps)
+        solution, found = l_bfgs(replace(objective, order=order), found, bounds, effort)
         used += solution.evaluations
     if objective.eta:
         solution = replace(solution, value=objective(found)[0])
     return replace(solution, evaluations=used)
 
 
-def l_bfgs(objective: Objective, start: Array, bounds: Array, steps: int) -> tuple[Solution, Array]:
+def l_bfgs(
+    objective: Objective, start: Array, bounds: Array, effort: Effort
+) -> tuple[Solution, Array]:
     """Return the solution of L-BFGS-B from a start, and its coordinates.
 
     L-BFGS-B is the projected quasi-Newton method: it follows the gradient's projection onto the bounds, then takes
@@ -121,7 +142,12 @@ def l_bfgs(objective: Objective, start: Array, bounds: Array, steps: int) -> tup
         jac=True,
         method="L-BFGS-B",
         bounds=Bounds(*bounds.T),
-        options={"maxiter": steps, "ftol": STILL, "gtol": FLAT, "maxcor": 10},
+        options={
+            "maxiter": effort.steps,
+            "ftol": STILL,
+            "gtol": FLAT,
+            "maxcor": effort.pairs(len(start)),
+        },
     )
     u = np.asarray(result.x)
     held = int(((u <= bounds[:, 0]) | (u >= bounds[:, 1])).sum())

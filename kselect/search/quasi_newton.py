@@ -30,10 +30,18 @@ from kselect.search.continuous import (
     Unit,
     continuous_search,
 )
-from kselect.search.descent import ENDS, Objective, descend, error_function, score_of
+from kselect.search.descent import (
+    ENDS,
+    STEPS,
+    Effort,
+    Objective,
+    descend,
+    error_function,
+    score_of,
+)
 from kselect.search.sum_weights import learn_weights
 
-STEPS = 200
+USUAL = Effort()
 # The starts in the unit's features (protocols, flkl2014): thetas times 1/d, ridges as they are.
 START_THETAS = (0.01, 0.1, 1.0, 10.0)
 START_LAMS = (0.01, 0.1, 1.0)
@@ -75,7 +83,7 @@ def minimise(
     ard: bool = False,
     absolute: bool = False,
     start: Solution | None = None,
-    steps: int = STEPS,
+    effort: Effort = USUAL,
     eta: float = 0.0,
     by_folds: bool = False,
 ) -> Solution:
@@ -94,7 +102,7 @@ def minimise(
     else:
         u = logs(unit, start, widths.size)
     bounds = width_bounds(widths, THETA_LIMITS[0])
-    result = descend(Objective(errors, widths, y, eta=eta), u, bounds, steps)
+    result = descend(Objective(errors, widths, y, eta=eta), u, bounds, effort)
     mean = 2.0 * float(np.exp(result.value)) / y.size
     return replace(result, theta=unit.outside(result.theta, ard=ard), value=mean)
 
@@ -106,7 +114,7 @@ def minimise_regularised(
     ard: bool = True,
     absolute: bool = False,
     start: Solution | None = None,
-    steps: int = STEPS,
+    effort: Effort = USUAL,
 ) -> Solution:
     """Minimise BR (Cawley and Talbot 2007), ``(n/2) log Q + (d/2) log Omega``, from the LOO solution of RBF.
 
@@ -118,7 +126,7 @@ def minimise_regularised(
     objective = Objective(LeaveOneOutErrors, unit.widths(ard=ard), y, prior=size)
     u = logs(unit, start or minimise(X, y, absolute=absolute), size)
     bounds = width_bounds(unit.widths(ard=ard), LEAST_THETA / features)
-    result = descend(objective, u, bounds, steps)
+    result = descend(objective, u, bounds, effort)
     value = 0.5 * len(y) * result.value - size * float(np.log(unit.factor))
     return replace(result, theta=unit.outside(result.theta, ard=ard), value=value)
 
@@ -131,18 +139,22 @@ def minimise_regularised(
     forms={"loss": "squared", "form": "press"},
 )
 def quasi_newton(
-    known: KnownSolutions, method: Method, *, steps: int = STEPS, p: int = 1
+    known: KnownSolutions, method: Method, *, steps: int = STEPS, memory: int = 0, p: int = 1
 ) -> Solution:
-    """The second level: L-BFGS over all widths, or all weights of a sum, and the ridge, with analytic gradients."""
+    """The second level: L-BFGS over all widths, or all weights of a sum, and the ridge, with analytic gradients.
+
+    It keeps ``memory`` pairs of steps and gradients, or one per width or weight (0).
+    """
+    effort = Effort(steps, memory)
     if is_sum(method.kernel):
-        return learn_weights(known, method, steps, p)
+        return learn_weights(known, method, effort, p)
     X, y, ard = known.context.X, known.y, method.kernel in SINGLE
     absolute = method.kernel in LAPLACIAN
     if method.criterion == "BR":
         loo = replace(method, criterion="ELOO", folds=None, params=())
         one = rbf(known, loo)
-        return minimise_regularised(X, y, ard=ard, absolute=absolute, start=one, steps=steps)
-    if not ard and steps == STEPS:
+        return minimise_regularised(X, y, ard=ard, absolute=absolute, start=one, effort=effort)
+    if not ard and (steps, effort.pairs(2)) == (STEPS, USUAL.pairs(2)):
         return rbf(known, method)
     start = rbf(known, method) if ard else None
     return minimise(
@@ -150,7 +162,7 @@ def quasi_newton(
         ard=ard,
         absolute=absolute,
         start=start,
-        steps=steps,
+        effort=effort,
         **score_of(method),
     )
 

@@ -24,7 +24,7 @@ from kselect.kernels.sums import WeightedMatrices
 from kselect.learners.lssvm_errors import slope
 from kselect.numerics.linalg import Array
 from kselect.search.continuous import DIGITS, KnownSolutions, Solution, check_targets, weighted
-from kselect.search.descent import Objective, descend, error_function, score_of
+from kselect.search.descent import Effort, Objective, descend, error_function, score_of
 from kselect.search.grid import score_kernels
 from kselect.search.training_context import TrainingContext
 
@@ -79,7 +79,7 @@ class WeighedStart:
     score: float
 
 
-def learn_weights(known: KnownSolutions, method: Method, steps: int, p: int) -> Solution:
+def learn_weights(known: KnownSolutions, method: Method, effort: Effort, p: int) -> Solution:
     """Return the weights with the lowest score, those of the best single kernel included."""
     context, parts = known.context, known.parts(method.kernel)
     check_targets(known.y)
@@ -97,7 +97,7 @@ def learn_weights(known: KnownSolutions, method: Method, steps: int, p: int) -> 
     found = [Solution(best.mu, best.lam * context.n, best.score, 0, "converged", zeros)]
     for start in (best, *mixtures):
         if np.isfinite(start.score):
-            found.append(ended_from(objective, start, units, p, method, steps))
+            found.append(ended_from(objective, start, units, p, method, effort))
     evaluations = sum(one.evaluations for one in found)
     least = min(one.value for one in found)
     near = [one for one in found if one.value <= least * (1.0 + EQUAL)]
@@ -139,7 +139,7 @@ def scored(
 
 
 def ended_from(
-    objective: Objective, start: WeighedStart, units: Array, p: int, method: Method, steps: int
+    objective: Objective, start: WeighedStart, units: Array, p: int, method: Method, effort: Effort
 ) -> Solution:
     """Return the end of the search from a start, with the digits that the kernel keeps and its score there."""
     ended = Solution(start.mu, start.lam * len(objective.y), start.score, 0, "converged")
@@ -153,7 +153,7 @@ def ended_from(
         ends = min(low, log_lam), max(high, log_lam)
         bounds = np.array([*[(0.0, LARGEST)] * len(u), ends])
         moving = replace(objective, coordinates=shares)
-        ended = descend(moving, np.append(u, log_lam), bounds, steps)
+        ended = descend(moving, np.append(u, log_lam), bounds, effort)
         used += ended.evaluations
     sparse = np.where(ended.theta * units < SMALL * (ended.theta * units).max(), 0.0, ended.theta)
     options = [rounded(objective, ended, mu, p) for mu in (sparse, ended.theta)]

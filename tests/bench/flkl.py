@@ -1,10 +1,10 @@
 """Time the seven methods of flkl2014, and FLKL against the paper's nested Nelder-Mead search.
 
-    python tests/bench/flkl.py [-d heart ...] [--first 0] [--replicates 5] [--nested 1] [--targets 1]
+    python tests/bench/flkl.py [-d heart ...] [--first 0] [--replicates 5] [--nested 1] [--targets 1] [--mirror DIR]
 
 One process, one BLAS thread; the unit is CPU seconds per replicate. heart is the embedded copy,
-twonorm and waveform are generated; training sets have the paper's sizes and five folds, features
-are z-scored. ``--nested`` replicates are also searched by Nelder-Mead; the objective at its (lam,
+twonorm and waveform are generated, splice is in ``--mirror``; training sets have the paper's sizes and five folds,
+features are z-scored. ``--nested`` replicates are also searched by Nelder-Mead; the objective at its (lam,
 mu) is computed with exact inner minima, since its own inner searches end slightly above them.
 The last line sets LOO, XVAL and BR next to FLKL, all with a width per feature: at most TIMES as long.
 ``--targets 3`` learns three targets with one kernel, the target itself and two of its features' signs;
@@ -48,18 +48,18 @@ USUAL = ("heart", "twonorm", "waveform")
 TIMES = 2.0
 
 
-def rows(name: str) -> tuple[Array, Array]:
+def rows(name: str, mirror: str | None) -> tuple[Array, Array]:
     """Return all rows of a data set."""
     if name in ("twonorm", "waveform"):
         return generate(f"{name}-generated")
     info = find_dataset(name)
-    data = read_dataset(info, resolve(info, Places(default_cache(), offline=True)))
+    data = read_dataset(info, resolve(info, Places(default_cache(), mirror, offline=True)))
     return data.X, data.y
 
 
-def replicate(name: str, number: int, targets: int) -> Problem:
+def replicate(name: str, number: int, targets: int, mirror: str | None = None) -> Problem:
     """Return a z-scored training set with one target or several, and its folds."""
-    X, y = rows(name)
+    X, y = rows(name, mirror)
     rng = stream(0, name, number, "bench")
     chosen = rng.permutation(len(y))[: TRAIN[name]]
     X = X[chosen]
@@ -140,13 +140,15 @@ class Rivalry:
         )
 
 
-def measure(name: str, numbers: range, nested: int, targets: int, absolute: bool) -> None:
+def measure(
+    name: str, numbers: range, nested: int, targets: int, absolute: bool, mirror: str | None
+) -> None:
     """Time the seven methods on one data set, and compare FLKL with Nelder-Mead."""
     clock, rivalry = Clock(), Rivalry()
     ends: Counter[str] = Counter()
     largest = 0.0
     for number in numbers:
-        problem, before = replicate(name, number, targets), clock.total
+        problem, before = replicate(name, number, targets, mirror), clock.total
         start, *found = seven(problem, clock, absolute)
         largest = max(largest, clock.total - before)
         ends.update(one.state for one in found)
@@ -175,12 +177,14 @@ def main() -> None:
     )
     parser.add_argument("--targets", type=int, default=1, help="number of targets of one kernel")
     parser.add_argument("--laplacian", action="store_true", help="learn Laplacian kernels")
+    parser.add_argument("--mirror", help="folder of data files, for splice")
     arguments = parser.parse_args()
     keep_freed_memory()  # like the searches of an experiment
     numbers = range(arguments.first, arguments.first + arguments.replicates)
     for name in arguments.dataset or USUAL:
         nested = 0 if arguments.laplacian else arguments.nested
-        measure(name, numbers, nested, arguments.targets, arguments.laplacian)
+        how = arguments.targets, arguments.laplacian, arguments.mirror
+        measure(name, numbers, nested, *how)
 
 
 if __name__ == "__main__":

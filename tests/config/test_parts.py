@@ -41,14 +41,16 @@ def test_a_search_needs_no_grid(tmp_path: Path) -> None:
 
 def test_options_of_a_search(tmp_path: Path) -> None:
     """Options of a search have defaults, and the default kernel is the Gaussian."""
-    (method,) = read(tmp_path, "criteria: [ELOO: {search: {quasi-newton: {steps: 10}}}]").table
+    criteria = "criteria: [ELOO: {search: {quasi-newton: {steps: 10, memory: 10}}}]"
+    (method,) = read(tmp_path, criteria).table
     assert (method.kernel, method.search) == (
         "gaussian",
-        Choice("quasi-newton", (("p", 1), ("steps", 10))),
+        Choice("quasi-newton", (("memory", 10), ("p", 1), ("steps", 10))),
     )
+    assert "search=quasi-newton(steps=10);" in method.text  # as in records from before p and memory
     (usual,) = read(tmp_path, "criteria: [ELOO: {search: quasi-newton}]").table
-    assert usual.search == Choice("quasi-newton", (("p", 1), ("steps", 200)))
-    assert "search=quasi-newton(steps=200);" in usual.text  # as in records from before p
+    assert usual.search == Choice("quasi-newton", (("memory", 0), ("p", 1), ("steps", 200)))
+    assert "search=quasi-newton(memory=0,steps=200);" in usual.text
 
 
 def test_a_search_next_to_a_grid(tmp_path: Path) -> None:
@@ -106,8 +108,8 @@ def test_a_sum_of_kernels(tmp_path: Path) -> None:
         for search in ("quasi-newton", "{quasi-newton: {p: 2}}")
     )
     assert (one.kernel, one.label) == ("sum:gaussian,linear", "MKL")
-    assert "search=quasi-newton(steps=200)" in one.text
-    assert "search=quasi-newton(p=2,steps=200)" in two.text
+    assert "search=quasi-newton(memory=0,steps=200)" in one.text
+    assert "search=quasi-newton(memory=0,p=2,steps=200)" in two.text
 
 
 def test_a_sum_depends_on_the_grid_that_it_takes(tmp_path: Path) -> None:

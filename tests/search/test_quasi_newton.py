@@ -13,7 +13,7 @@ from kselect.kernels.widths import OneWidth, WidthPerFeature
 from kselect.learners.lssvm_errors import KFoldErrors, LeaveOneOutErrors
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.search.continuous import Solution
-from kselect.search.descent import Objective
+from kselect.search.descent import Effort, Objective
 from kselect.search.quasi_newton import best_start, minimise, minimise_regularised
 
 N, D = 60, 4
@@ -123,9 +123,22 @@ def test_duplicated_rows_end_at_the_smallest_ridge() -> None:
 def test_step_limit_is_reported() -> None:
     """A search that reaches its step limit says so."""
     X, y, _ = problem()
-    found = minimise(X, y, ard=True, steps=2)
+    found = minimise(X, y, ard=True, effort=Effort(2))
     assert found.state == "iteration limit"
     assert found.evaluations < minimise(X, y, ard=True).evaluations
+
+
+def test_a_memory_of_all_widths_needs_fewer_evaluations() -> None:
+    """L-BFGS keeps a pair of gradients per width unless told otherwise: at most 100, and no fewer than ten."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(N, 30))
+    y = np.sin(X @ (0.5 * np.linspace(1, 0, 30) ** 2 * rng.normal(size=30)))
+    y += 0.1 * rng.normal(size=N)
+    whole, two = (minimise(X, y, ard=True, effort=Effort(memory=m)) for m in (0, 2))
+    assert whole.evaluations < 0.7 * two.evaluations
+    assert whole.value < 1.001 * two.value
+    assert [Effort().pairs(n) for n in (2, 31, 500)] == [10, 31, 100]
+    assert Effort(memory=3).pairs(31) == 3
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
