@@ -62,10 +62,19 @@ class Sum(Kernel):
 
 
 class WeightedMatrices:
-    """The matrices of the kernels of a sum, which a search weighs; ``theta`` is mu."""
+    """The matrices of the kernels of a sum, which a search weighs; ``theta`` is mu.
 
-    def __init__(self, kernels: Sequence[Kernel], points: Points) -> None:
+    With ``roots`` r, the roots of the weights of the rows, they are ``r K r``.
+    """
+
+    def __init__(
+        self, kernels: Sequence[Kernel], points: Points, roots: Array | None = None
+    ) -> None:
         self.matrices = np.array([part.gram(points) for part in kernels])
+        self.total = float(self.matrices.shape[1])
+        if roots is not None:
+            self.matrices *= roots[:, None] * roots
+            self.total = float(roots @ roots)
 
     @property
     def size(self) -> int:
@@ -74,8 +83,8 @@ class WeightedMatrices:
 
     @property
     def scales(self) -> Array:
-        """The mean diagonal element of each matrix, 1 for a matrix of zeros."""
-        means = np.einsum("kii->k", self.matrices) / self.matrices.shape[1]
+        """The mean diagonal element of each kernel, 1 for a matrix of zeros."""
+        means = np.einsum("kii->k", self.matrices) / self.total
         return np.where(means > 0.0, means, 1.0)
 
     def gram(self, mu: Array) -> Array:

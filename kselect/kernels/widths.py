@@ -144,6 +144,40 @@ def distances_in_blocks(X: Array, Z: Array) -> Iterator[tuple[slice, Array]]:
         yield rows, np.abs(D, out=D)
 
 
+class WeighedRows:
+    """``r K r`` for a kernel with widths: rows of weight ``r_i^2``, as the LSSVM takes them.
+
+    All sums over ``r K r`` are those of the kernel, because its derivatives are products with distances.
+    """
+
+    def __init__(self, widths: UnweighedWidths, left: Array, right: Array) -> None:
+        self.widths, self.left, self.right = widths, left, right
+
+    @property
+    def size(self) -> int:
+        """The number of widths."""
+        return self.widths.size
+
+    def gram(self, theta: Array) -> Array:
+        """Return ``r_i K_ij r_j``."""
+        K = self.widths.gram(theta)
+        K *= self.left[:, None]
+        K *= self.right
+        return K
+
+    def slopes(self, M: Array, K: Array) -> Array:
+        """Return ``sum_ij M_ij r_i dK_ij r_j / dtheta_r`` for every r at ``K = gram(theta)``; M is overwritten."""
+        return self.widths.slopes(M, K)
+
+    def moments(self, W: Array, a: Array) -> Moments:
+        """Return the sums for a matrix and a vector."""
+        return self.widths.moments(W, a)
+
+    def part(self, rows: Index, columns: Index) -> WeighedRows:
+        """Return the same for some rows against some columns."""
+        return WeighedRows(self.widths.part(rows, columns), self.left[rows], self.right[columns])
+
+
 class DistanceMoments:
     """The sums for one distance."""
 
@@ -213,7 +247,8 @@ class AbsoluteMoments:
 
 
 Moments = DistanceMoments | FeatureMoments | AbsoluteMoments
-KernelWidths = OneWidth | WidthPerFeature | AbsoluteWidthPerFeature
+UnweighedWidths = OneWidth | WidthPerFeature | AbsoluteWidthPerFeature
+KernelWidths = UnweighedWidths | WeighedRows
 
 
 def products(columns: Array, W: Array, a: Array) -> Array:

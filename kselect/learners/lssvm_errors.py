@@ -8,11 +8,13 @@ A target y is (n,); several targets on one kernel are the columns of (n, q), as 
 ``dQ/dlam = tr M`` and, for a width, ``dQ/dtheta_r = -sum_ij D_r,ij K_ij M_ij`` (the ridge
 stays lam in every fold). This follows from ``dP = -P dK P``, which holds for the bordered system too. The M of
 several targets is the sum of theirs. k-KS adds ``eta`` times the stability of K, which changes in the same form.
+
+Rows of weights ``r_i^2`` are the same system with ``r K r``, ``r y`` and ``ones = r`` in the place of K, y and the
+vector of ones: its solution is ``alpha / r``, its errors are ``r e``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Protocol
 
@@ -30,7 +32,7 @@ NEGLIGIBLE = 1e-12
 class LSSVMSolution:
     """The solution for a kernel matrix, one target or more, and a ridge, from one Cholesky factor; P on request."""
 
-    def __init__(self, K: Array, y: Array, lam: float) -> None:
+    def __init__(self, K: Array, y: Array, lam: float, ones: Array | None = None) -> None:
         self.y = y
         A = K.copy()
         A.flat[:: len(y) + 1] += lam
@@ -38,10 +40,11 @@ class LSSVMSolution:
         self._factor, failed = dpotrf(A.T, overwrite=True)
         if failed:
             raise TrialError(f"K + {lam:g} I is not positive definite")
-        solved = self._solve(np.column_stack([np.ones(len(y)), y]))
+        solved = self._solve(np.column_stack([np.ones(len(y)) if ones is None else ones, y]))
         self._p, along = solved[:, 0], solved[:, 1:]
-        self._sum = float(self._p.sum())
-        biases = along.sum(axis=0) / self._sum
+        totals = solved.sum(axis=0) if ones is None else ones @ solved
+        self._sum = float(totals[0])
+        biases = totals[1:] / self._sum
         self.bias: Array = biases.reshape(y.shape[1:])
         self.alpha: Array = (along - biases * self._p[:, None]).reshape(y.shape)
         if not np.isfinite(self.alpha).all():
@@ -78,8 +81,8 @@ class LSSVMSolution:
 class LeaveOneOutErrors:
     """Leave-one-out, ``e_i = alpha_i / P_ii`` (Cawley 2006); the sum of squares is PRESS."""
 
-    def __init__(self, K: Array, y: Array, lam: float) -> None:
-        self.system = LSSVMSolution(K, y, lam)
+    def __init__(self, K: Array, y: Array, lam: float, *, ones: Array | None = None) -> None:
+        self.system = LSSVMSolution(K, y, lam, ones)
         self._diagonal = np.diagonal(self.system.P)
         if not self._diagonal.min() > 0.0:
             raise TrialError("leave-one-out has a row that no other rows determine")
@@ -108,12 +111,21 @@ class KFoldErrors:
     """k-fold cross-validation, ``e_F = P_FF^{-1} alpha_F`` for each fold F, and ``v_F = P_FF^{-1} e_F``.
 
     With ``by_folds`` the squares of a fold of m of the n rows weigh ``n / (k m)``: the mean of the folds' means.
+    Rows with weights count as often as these say.
     """
 
     def __init__(
-        self, K: Array, y: Array, lam: float, folds: Folds, *, by_folds: bool = False
+        self,
+        K: Array,
+        y: Array,
+        lam: float,
+        folds: Folds,
+        *,
+        ones: Array | None = None,
+        by_folds: bool = False,
     ) -> None:
-        self.system = LSSVMSolution(K, y, lam)
+        self.system = LSSVMSolution(K, y, lam, ones)
+        counts = np.ones(len(y)) if ones is None else np.square(ones)
         self._folds, alpha = folds, as_columns(self.system.alpha)
         self._errors, self._v = np.empty_like(alpha), np.empty_like(alpha)
         self._shares, count = np.ones(len(y)), len(folds.members)
@@ -123,7 +135,7 @@ class KFoldErrors:
             if failed:
                 raise TrialError("a fold block is singular")
             if by_folds:
-                self._shares[F] = len(y) / (count * len(F))
+                self._shares[F] = float(counts.sum()) / (count * float(counts[F].sum()))
             self._v[F] = self._shares[F][:, None] * dpotrs(factor, self._errors[F])
         self.errors: Array = self._errors.reshape(y.shape)
 
@@ -181,8 +193,13 @@ def stability_slope(K: Array, order: float = np.inf) -> tuple[float, Array]:
     return beta, S
 
 
-# A function that returns the held-out errors of a kernel matrix, targets and a ridge.
-ErrorFunction = Callable[[Array, Array, float], LeaveOneOutErrors | KFoldErrors]
+class ErrorFunction(Protocol):
+    """A function that returns the held-out errors of a kernel matrix, targets and a ridge."""
+
+    def __call__(
+        self, K: Array, y: Array, lam: float, *, ones: Array | None = None
+    ) -> LeaveOneOutErrors | KFoldErrors:
+        """Return the errors."""
 
 
 class MovedKernel(Protocol):
@@ -206,6 +223,7 @@ def slope(
     theta: Array,
     lam: float,
     *,
+    ones: Array | None = None,
     eta: float = 0.0,
     order: float = np.inf,
     balanced: bool = False,
@@ -216,7 +234,7 @@ def slope(
     of ``Q mean_t log Q_t`` instead, the first Q held fixed. The cost is O(n^3), and O(n^2 d) for all widths.
     """
     K = moved.gram(theta)
-    held = errors_of(K, y, lam)
+    held = errors_of(K, y, lam, ones=ones)
     squares, penalty = held.squares, 0.0
     weights: Array | float = 1.0
     if balanced and squares.min() > 0.0:

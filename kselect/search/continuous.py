@@ -24,6 +24,8 @@ from kselect.kernels.widths import (
     AbsoluteWidthPerFeature,
     KernelWidths,
     OneWidth,
+    UnweighedWidths,
+    WeighedRows,
     WidthPerFeature,
 )
 from kselect.learners import Fit
@@ -57,16 +59,19 @@ class Unit:
     For z-scored features that number is 1 and nothing changes. The unit gives the starts and bounds of a search the
     same meaning for features of any scale; the problem itself is the same in every unit (theta times ``factor``, mu
     over ``factor^2``). ``factor`` is the square of that number, or the number itself for a Laplacian kernel
-    (``absolute``). Constant features are left out, because their widths change nothing.
+    (``absolute``). Constant features are left out, because their widths change nothing. Rows of weights, which are
+    numbers of equal rows (``counts``), have their ``roots`` here; ``total`` is the number of rows.
     """
 
     X: Array
     factor: float
     varying: Mask
+    total: float
     absolute: bool = False
+    roots: Array | None = None
 
     @classmethod
-    def of(cls, X: Array, y: Array, *, absolute: bool = False) -> Unit:
+    def of(cls, X: Array, y: Array, *, absolute: bool = False, counts: Array | None = None) -> Unit:
         """Return the unit of a training set; a TrialError if no search is possible on these rows and targets."""
         if len(X) != len(y):
             raise TrialError(f"{len(X)} rows, {len(y)} targets")
@@ -79,20 +84,32 @@ class Unit:
         kept = X[:, varying]
         largest = float(np.abs(kept).max())
         centred = kept / largest  # so that no square overflows
-        centred = centred - centred.mean(axis=0)
-        scale = float(np.sqrt(centred.var(axis=0, ddof=1).mean()))
+        centred = centred - np.average(centred, axis=0, weights=counts)
+        total, variances = float(len(X)), centred.var(axis=0, ddof=1)
+        if counts is not None:
+            total = float(counts.sum())
+            variances = counts @ np.square(centred) / (total - 1.0)
+        scale = float(np.sqrt(variances.mean()))
         size = scale * largest
         if not SMALLEST < size < LARGEST:
             raise TrialError(
                 f"features of size {size:.3g}: a width for them is no number; scale them"
             )
-        return cls(centred / scale, size if absolute else size**2, varying, absolute)
+        factor, roots = size if absolute else size**2, None if counts is None else np.sqrt(counts)
+        return cls(centred / scale, factor, varying, total, absolute, roots)
 
     def widths(self, *, ard: bool) -> KernelWidths:
-        """Return one width, or one per varying feature."""
+        """Return one width, or one per varying feature, for the weights of the rows."""
+        widths: UnweighedWidths
         if not ard:
-            return OneWidth.of(self.X, absolute=self.absolute)
-        return AbsoluteWidthPerFeature(self.X) if self.absolute else WidthPerFeature(self.X)
+            widths = OneWidth.of(self.X, absolute=self.absolute)
+        else:
+            widths = (AbsoluteWidthPerFeature if self.absolute else WidthPerFeature)(self.X)
+        return widths if self.roots is None else WeighedRows(widths, self.roots, self.roots)
+
+    def weighed(self, y: Array) -> Array:
+        """Return ``r y`` for the weights of the rows, y (n,) or (n, q)."""
+        return weighed(y, self.roots)
 
     def inside(self, theta: Array, size: int) -> Array:
         """Return a user's theta as ``size`` widths in this unit: one for all features, or one per feature."""
@@ -107,6 +124,11 @@ class Unit:
         found = np.zeros(len(self.varying))
         found[self.varying] = theta / self.factor
         return found
+
+
+def weighed(y: Array, roots: Array | None) -> Array:
+    """Return rows y (n,) or (n, q) times their roots, if they have any."""
+    return y if roots is None else (y.T * roots).T
 
 
 def check_targets(y: Array) -> None:
@@ -148,6 +170,11 @@ class KnownSolutions(Memo):
         targets = self.context.targets
         found: Array = targets[0] if len(targets) == 1 else np.ascontiguousarray(targets.T)
         return found
+
+    @property
+    def counts(self) -> Array | None:
+        """The weights of the rows as numbers of equal rows; None: each row counts once."""
+        return None if self.context.weights is None else self.context.weights.counts
 
     def folds(self, method: Method) -> Folds | None:
         """Return the folds of a method, None if its criterion has none."""
@@ -243,23 +270,32 @@ def search_continuously(context: TrainingContext, demand: Demand) -> Results:
 def search_once(known: KnownSolutions, method: Method) -> BestPoint | SearchFailure:
     """Run one search, and fit the kernel and the ridge that it found."""
     assert method.search is not None
-    context, function = known.context, SEARCHES[method.search.name].function
-    if context.weights is not None:
-        return SearchFailure(f"the kernel {method.kernel} is learned from rows of equal weight")
+    function = SEARCHES[method.search.name].function
     if method.scorer is not None:
         return SearchFailure(f"the kernel {method.kernel} is learned without a scorer")
     try:
         solution = function(known, method, **dict(method.search.params))
         kernel = kernel_of(method.kernel, solution.theta, known)
         with np.errstate(over="raise", invalid="raise", divide="raise"):
-            final = LSSVMSolution(kernel.gram(context.points), known.y, solution.lam)
+            fits, total = last_fit(known, kernel, solution.lam)
     except NUMERICAL as error:
         return SearchFailure(reason(error))
     extra = ("held", solution.held) if solution.mu is None else ("mu", solution.mu)
-    point = GridPoint(kernel, solution.lam / context.n, (extra,))  # the lam of a grid search
-    pairs = zip(as_columns(final.alpha).T, final.bias.ravel(), strict=True)
-    fits = tuple(Fit(alpha[None], np.array([bias])) for alpha, bias in pairs)
+    point = GridPoint(kernel, solution.lam / total, (extra,))  # the lam of a grid search
     return BestPoint(point, solution.value, fits, state=solution.state)
+
+
+def last_fit(known: KnownSolutions, kernel: Kernel, lam: float) -> tuple[tuple[Fit, ...], float]:
+    """Return the fit of each target with a kernel and a ridge, and the number of rows that the ridge is for."""
+    K, counts = kernel.gram(known.context.points), known.counts
+    roots = None if counts is None else np.sqrt(counts)
+    if roots is not None:
+        K *= roots[:, None] * roots
+    final = LSSVMSolution(K, weighed(known.y, roots), lam, roots)
+    alphas = as_columns(weighed(final.alpha, roots)).T
+    pairs = zip(alphas, final.bias.ravel(), strict=True)
+    fits = tuple(Fit(alpha[None], np.array([bias])) for alpha, bias in pairs)
+    return fits, known.context.n if counts is None else float(counts.sum())
 
 
 def kernel_of(name: str, theta: Array, known: KnownSolutions | None = None) -> Kernel:

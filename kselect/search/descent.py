@@ -80,6 +80,7 @@ class Objective:
 
     BR adds ``(prior / n) log Omega``, and takes the mean of ``log Q`` over several targets. k-KS adds
     ``(eta / 2) q beta`` to Q, which is then ``n q / 2`` times its score; ``order`` is that of ``stability_slope``.
+    If the rows have weights, ``ones`` are their roots r, and ``moved`` and y are those of ``r K r`` and ``r y``.
     """
 
     errors: ErrorFunction
@@ -89,12 +90,14 @@ class Objective:
     eta: float = 0.0
     order: float = np.inf
     coordinates: Coordinates = LOGARITHMS
+    ones: Array | None = None
 
     def __call__(self, u: Array) -> tuple[float, Array]:
         """Return the value and its gradient."""
         theta, lam = self.coordinates.theta(u[:-1]), float(np.exp(u[-1]))
         squares, penalty, gradient = slope(
             *(self.errors, self.moved, self.y, theta, lam),
+            ones=self.ones,
             eta=self.eta,
             order=self.order,
             balanced=self.prior > 0.0,

@@ -47,17 +47,21 @@ SMALLEST = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Inner:
-    """The inner problem: widths over the training rows, their targets, and the two hyper-parameters."""
+    """The inner problem: widths over the training rows, their targets, and the two hyper-parameters.
+
+    If the rows have weights, ``ones`` are their roots r; widths and targets are those of ``r K r`` and ``r y``.
+    """
 
     widths: KernelWidths
     y: Array
     lam: float
     mu: float
+    ones: Array | None = None
 
     def at(self, theta: Array) -> InnerPoint:
         """Solve for the dual parameters at a theta, with one Cholesky factor."""
         K = self.widths.gram(theta)
-        return InnerPoint(self, theta, K, LSSVMSolution(K, self.y, self.lam))
+        return InnerPoint(self, theta, K, LSSVMSolution(K, self.y, self.lam, self.ones))
 
 
 @dataclass(frozen=True, eq=False)

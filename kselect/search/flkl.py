@@ -66,20 +66,26 @@ class OuterProblem:
         *,
         ard: bool,
         absolute: bool = False,
+        counts: Array | None = None,
     ) -> OuterProblem:
-        """Return the problem with one width, or one per feature (ARD).
+        """Return the problem with one width, or one per feature (ARD); ``counts`` are weights of the rows.
 
         ``start`` is the solution of RBF-FLKL, or of RBF-XVAL, which has no mu.
         """
-        unit = Unit.of(X, y, absolute=absolute)
-        widths = unit.widths(ard=ard)
+        unit = Unit.of(X, y, absolute=absolute, counts=counts)
+        widths, y = unit.widths(ard=ard), unit.weighed(y)
         u, theta = beginning(unit, widths, y, start)
-        parts = tuple(FoldProblem.of(widths, y, F) for F in folds.members)
+        parts = tuple(FoldProblem.of(widths, y, F, unit.roots) for F in folds.members)
         return cls(unit, ard, widths, y, parts, u, theta)
+
+    def mean(self, squares: float) -> float:
+        """Return the mean over rows and targets from the sum of squared errors."""
+        return squares / (self.unit.total * (self.y.size // len(self.y)))
 
     def inner(self, u: Array) -> Inner:
         """Return the inner problem on all rows."""
-        return Inner(self.widths, self.y, *np.exp(u).tolist())
+        lam, mu = np.exp(u).tolist()
+        return Inner(self.widths, self.y, lam, mu, self.unit.roots)
 
     def solution(
         self, final: InnerPoint, theta: Array, value: float, evaluations: int, state: State
@@ -101,16 +107,18 @@ def beginning(unit: Unit, widths: KernelWidths, y: Array, rbf: Solution) -> tupl
     if rbf.mu is not None:
         u = np.log([lam, rbf.mu / unit.factor**2])
         return np.clip(u, *LIMITS.T), np.full(widths.size, max(theta, THETA_LIMITS[0]))
-    u = stationary(widths, y, np.full(widths.size, theta), lam)
+    u = stationary(widths, y, np.full(widths.size, theta), lam, unit.roots)
     while u[1] > LIMITS[1, 1] and 10.0 * theta * widths.size <= 1.0:
         theta, lam = 10.0 * theta, 10.0 * lam
-        u = stationary(widths, y, np.full(widths.size, theta), lam)
+        u = stationary(widths, y, np.full(widths.size, theta), lam, unit.roots)
     return np.clip(u, *LIMITS.T), np.full(widths.size, theta)
 
 
-def stationary(widths: KernelWidths, y: Array, theta: Array, lam: float) -> Array:
+def stationary(
+    widths: KernelWidths, y: Array, theta: Array, lam: float, ones: Array | None = None
+) -> Array:
     """Return ``(log lam, log mu)`` with ``mu = -g^T theta / theta^T theta``; minus infinity if no mu balances g."""
-    pull = Inner(widths, y, lam, 0.0).at(theta).gradient
+    pull = Inner(widths, y, lam, 0.0, ones).at(theta).gradient
     mu = max(0.0, -float(pull @ theta) / float(theta @ theta))
     return np.array([np.log(lam), np.log(mu) if mu else -np.inf])
 
@@ -121,7 +129,8 @@ def outer_problem(known: KnownSolutions, method: Method) -> OuterProblem:
     folds, absolute = known.folds(method), method.kernel in LAPLACIAN
     assert folds is not None
     start = find(known, method)
-    return OuterProblem.of(known.context.X, known.y, folds, start, ard=ard, absolute=absolute)
+    kind = {"ard": ard, "absolute": absolute}
+    return OuterProblem.of(known.context.X, known.y, folds, start, counts=known.counts, **kind)
 
 
 def rbf_flkl(known: KnownSolutions, method: Method) -> Solution:
@@ -197,7 +206,7 @@ def summary(
 ) -> Solution:
     """Find the widths of all rows at the end of an outer search, and return the solution."""
     final, errors = settle(problem.inner(ended.u), foreseen, unseen=True), ended.point.errors
-    value, used = float(errors @ errors) / len(errors), follower.evaluations + final.evaluations
+    value, used = problem.mean(float(errors @ errors)), follower.evaluations + final.evaluations
     found = problem.solution(final.point, final.theta, value, used, ending(ended, final))
     return replace(found, steps=ended.steps, jumps=follower.jumps)
 
@@ -222,8 +231,8 @@ class Nested:
         total = 0.0
         for fold in self.problem.folds:
             point = self.settled(fold.inner(u))
-            fitted = fold.across.gram(point.theta) @ point.solution.alpha + point.solution.bias
-            total += 0.5 * float(np.sum((fold.targets - fitted) ** 2))
+            errors = fold.errors(fold.across.gram(point.theta), point.solution)
+            total += 0.5 * float(np.sum(errors**2))
         return total
 
     def settled(self, inner: Inner) -> InnerPoint:
@@ -251,6 +260,6 @@ def nested_nelder_mead(problem: OuterProblem) -> Solution:
     )
     point = nested.settled(problem.inner(found.x))
     state: State = "converged" if found.success else "iteration limit"
-    value = 2.0 * float(found.fun) / len(problem.y)
+    value = problem.mean(2.0 * float(found.fun))
     solution = problem.solution(point, point.theta, value, nested.evaluations, state)
     return replace(solution, steps=int(found.nfev))

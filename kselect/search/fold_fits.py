@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from kselect.kernels.widths import KernelWidths
-from kselect.learners.lssvm_errors import as_columns
+from kselect.learners.lssvm_errors import LSSVMSolution, as_columns
 from kselect.numerics.linalg import Array, Index
 from kselect.search.continuous import State
 from kselect.search.first_level import Inner, InnerPoint, settle
@@ -41,22 +41,38 @@ SHORTEST = 1.0 / 32.0
 
 @dataclass(frozen=True, eq=False)
 class FoldProblem:
-    """The inner problem on the rows outside a fold, and the fold's rows."""
+    """The inner problem on the rows outside a fold, and the fold's rows.
+
+    ``ones`` are the roots of the weights of both, if the rows have weights.
+    """
 
     widths: KernelWidths
     across: KernelWidths
     y: Array
     targets: Array
+    ones: tuple[Array, Array] | None = None
 
     @classmethod
-    def of(cls, widths: KernelWidths, y: Array, held: Index) -> FoldProblem:
+    def of(
+        cls, widths: KernelWidths, y: Array, held: Index, roots: Array | None = None
+    ) -> FoldProblem:
         """Divide the rows for one fold."""
         rest = np.delete(np.arange(len(y)), held)
-        return cls(widths.part(rest, rest), widths.part(held, rest), y[rest], y[held])
+        ones = None if roots is None else (roots[rest], roots[held])
+        return cls(widths.part(rest, rest), widths.part(held, rest), y[rest], y[held], ones)
 
     def inner(self, u: Array) -> Inner:
         """Return the inner problem at ``u = (log lam, log mu)``."""
-        return Inner(self.widths, self.y, float(np.exp(u[0])), float(np.exp(u[1])))
+        own = None if self.ones is None else self.ones[0]
+        return Inner(self.widths, self.y, float(np.exp(u[0])), float(np.exp(u[1])), own)
+
+    def spread(self, bias: Array) -> Array:
+        """Return what a bias, or several, adds to the fitted values of the fold's rows: bias times ones."""
+        return bias if self.ones is None else np.multiply.outer(self.ones[1], bias)
+
+    def errors(self, across: Array, solution: LSSVMSolution) -> Array:
+        """Return ``y - f`` on the fold's rows, whose kernel with the other rows is ``across``."""
+        return np.asarray(self.targets - across @ solution.alpha - self.spread(solution.bias))
 
     def fit(self, u: Array, start: Array, near: float = NEAR) -> FoldFit:
         """Return the inner minimum that a start leads to, with its errors and their derivatives."""
@@ -116,12 +132,12 @@ def held_out(fold: FoldProblem, point: InnerPoint, moves: Array) -> tuple[Array,
     change = point.U[:, point.free] @ free
     change[:, 0] += lam * point.alpha
     across = fold.across.gram(point.theta)
-    errors = fold.targets - across @ solution.alpha - solution.bias
+    errors = fold.errors(across, solution)
     alphas = as_columns(solution.alpha).T
     parts = zip(alphas, *(np.split(A, len(alphas)) for A in (dual, change)), strict=True)
     moving = [
         across @ by_dual
-        + solution.biases(by_bias)
+        + fold.spread(solution.biases(by_bias))
         + fold.across.moments(across, alpha).applied @ moves
         for alpha, by_dual, by_bias in parts
     ]

@@ -17,8 +17,8 @@ from scipy.optimize import Bounds, minimize
 
 from kselect.core.method import Method
 from kselect.kernels.sums import SUM, is_sum
-from kselect.kernels.widths import KernelWidths, OneWidth
-from kselect.learners.lssvm_errors import ErrorFunction, LeaveOneOutErrors
+from kselect.kernels.widths import KernelWidths
+from kselect.learners.lssvm_errors import ErrorFunction, LeaveOneOutErrors, as_columns
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array
 from kselect.search.continuous import (
@@ -35,6 +35,7 @@ from kselect.search.descent import (
     STEPS,
     Effort,
     Objective,
+    ScoreOptions,
     descend,
     error_function,
     score_of,
@@ -58,13 +59,19 @@ def width_bounds(widths: KernelWidths, least: float) -> Array:
     return np.log([*[(least, THETA_LIMITS[1])] * widths.size, LAM_LIMITS])
 
 
-def best_start(function: ErrorFunction, widths: OneWidth, y: Array, features: int) -> Array:
-    """Return ``(log theta, log lam)`` of the lowest held-out error on the grid of starts."""
+def best_start(
+    function: ErrorFunction,
+    widths: KernelWidths,
+    y: Array,
+    features: int,
+    ones: Array | None = None,
+) -> Array:
+    """Return ``(log theta, log lam)`` of the lowest held-out error on the grid of starts; one width."""
     found: list[tuple[float, float, float]] = []
     for theta in np.array(START_THETAS) / features:
         K = widths.gram(np.array([theta]))
         for lam in START_LAMS:
-            errors = function(K, y, lam).errors
+            errors = function(K, y, lam, ones=ones).errors
             found.append((float(np.vdot(errors, errors)), float(theta), lam))
     return np.log(min(found)[1:])
 
@@ -86,24 +93,27 @@ def minimise(
     effort: Effort = USUAL,
     eta: float = 0.0,
     by_folds: bool = False,
+    counts: Array | None = None,
 ) -> Solution:
     """Minimise the mean squared held-out error: leave-one-out (LOO, Cawley 2006), or k-fold (XVAL) with folds.
 
     The ridge is lam in every fold. ``start`` is the solution of RBF; ARD computes it if it is not given.
-    ``absolute`` takes Laplacian kernels. With eta the score is k-KS.
+    ``absolute`` takes Laplacian kernels. With eta the score is k-KS. ``counts`` are weights of the rows.
     """
-    unit = Unit.of(X, y, absolute=absolute)
+    unit = Unit.of(X, y, absolute=absolute, counts=counts)
     errors = error_function(folds, by_folds)
     if start is None and ard:
-        start = minimise(X, y, folds, absolute=absolute, eta=eta, by_folds=by_folds)
-    widths = unit.widths(ard=ard)
+        score: ScoreOptions = {"eta": eta, "by_folds": by_folds}
+        start = minimise(X, y, folds, absolute=absolute, counts=counts, **score)
+    widths, targets = unit.widths(ard=ard), unit.weighed(y)
     if start is None:
-        u = best_start(errors, OneWidth.of(unit.X, absolute=absolute), y, unit.X.shape[1])
+        u = best_start(errors, widths, targets, unit.X.shape[1], unit.roots)
     else:
         u = logs(unit, start, widths.size)
     bounds = width_bounds(widths, THETA_LIMITS[0])
-    result = descend(Objective(errors, widths, y, eta=eta), u, bounds, effort)
-    mean = 2.0 * float(np.exp(result.value)) / y.size
+    objective = Objective(errors, widths, targets, eta=eta, ones=unit.roots)
+    result = descend(objective, u, bounds, effort)
+    mean = 2.0 * float(np.exp(result.value)) / (unit.total * as_columns(y).shape[1])
     return replace(result, theta=unit.outside(result.theta, ard=ard), value=mean)
 
 
@@ -163,18 +173,21 @@ def quasi_newton(
         absolute=absolute,
         start=start,
         effort=effort,
+        counts=known.counts,
         **score_of(method),
     )
 
 
 def shrink(
-    errors: ErrorFunction, widths: KernelWidths, y: Array, start: Array, evaluations: int
+    errors: ErrorFunction, unit: Unit, ard: bool, y: Array, start: Array, evaluations: int
 ) -> Solution:
     """Return the solution of Nelder-Mead from a start, in the unit's features; the value is ``Q = 0.5 sum e^2``."""
+    widths, y = unit.widths(ard=ard), unit.weighed(y)
     bounds = width_bounds(widths, THETA_LIMITS[0])
 
     def held_out(u: Array) -> float:
-        found = errors(widths.gram(np.exp(u[:-1])), y, float(np.exp(u[-1]))).errors
+        K = widths.gram(np.exp(u[:-1]))
+        found = errors(K, y, float(np.exp(u[-1])), ones=unit.roots).errors
         return 0.5 * float(np.vdot(found, found))
 
     result = minimize(
@@ -202,12 +215,12 @@ def simplex(known: KnownSolutions, method: Method, *, evaluations: int = EVALUAT
     It starts from the solution of RBF.
     """
     X, y, ard = known.context.X, known.y, method.kernel in SINGLE
-    unit = Unit.of(X, y, absolute=method.kernel in LAPLACIAN)
-    widths = unit.widths(ard=ard)
-    start = logs(unit, rbf(known, method), widths.size)
-    found = shrink(error_function(known.folds(method)), widths, y, start, evaluations)
-    theta = unit.outside(found.theta, ard=ard)
-    return replace(found, theta=theta, value=2.0 * found.value / y.size)
+    unit = Unit.of(X, y, absolute=method.kernel in LAPLACIAN, counts=known.counts)
+    start = logs(unit, rbf(known, method), unit.X.shape[1] if ard else 1)
+    errors = error_function(known.folds(method))
+    found = shrink(errors, unit, ard, y, start, evaluations)
+    theta, count = unit.outside(found.theta, ard=ard), unit.total * as_columns(y).shape[1]
+    return replace(found, theta=theta, value=2.0 * found.value / count)
 
 
 def rbf(known: KnownSolutions, method: Method) -> Solution:
@@ -215,4 +228,5 @@ def rbf(known: KnownSolutions, method: Method) -> Solution:
     score, absolute = score_of(method), method.kernel in LAPLACIAN
     key = ("one width", method.folds, absolute, *score.values())
     X, y, folds = known.context.X, known.y, known.folds(method)
-    return known.once(key, lambda: minimise(X, y, folds, absolute=absolute, **score))
+    counts = known.counts
+    return known.once(key, lambda: minimise(X, y, folds, absolute=absolute, counts=counts, **score))

@@ -23,7 +23,14 @@ from kselect.kernels import Kernel
 from kselect.kernels.sums import WeightedMatrices
 from kselect.learners.lssvm_errors import slope
 from kselect.numerics.linalg import Array
-from kselect.search.continuous import DIGITS, KnownSolutions, Solution, check_targets, weighted
+from kselect.search.continuous import (
+    DIGITS,
+    KnownSolutions,
+    Solution,
+    check_targets,
+    weighed,
+    weighted,
+)
 from kselect.search.descent import Effort, Objective, descend, error_function, score_of
 from kselect.search.grid import score_kernels
 from kselect.search.training_context import TrainingContext
@@ -83,7 +90,8 @@ def learn_weights(known: KnownSolutions, method: Method, effort: Effort, p: int)
     """Return the weights with the lowest score, those of the best single kernel included."""
     context, parts = known.context, known.parts(method.kernel)
     check_targets(known.y)
-    moved = WeightedMatrices(parts, context.points)
+    roots = None if known.counts is None else np.sqrt(known.counts)
+    moved = WeightedMatrices(parts, context.points, roots)
     units = moved.scales
     singles = scored(context, method, parts, np.eye(len(parts)))
     best = min(singles, key=lambda start: start.score)
@@ -92,12 +100,13 @@ def learn_weights(known: KnownSolutions, method: Method, effort: Effort, p: int)
     mixtures = scored(context, method, parts, mixed(parts, singles, units, p))
     score = score_of(method)
     errors = error_function(known.folds(method), score["by_folds"])
-    objective = Objective(errors, moved, known.y, eta=score["eta"])
+    objective = Objective(errors, moved, weighed(known.y, roots), eta=score["eta"], ones=roots)
     zeros = len(parts) - 1
-    found = [Solution(best.mu, best.lam * context.n, best.score, 0, "converged", zeros)]
+    found = [Solution(best.mu, best.lam * moved.total, best.score, 0, "converged", zeros)]
     for start in (best, *mixtures):
         if np.isfinite(start.score):
-            found.append(ended_from(objective, start, units, p, method, effort))
+            ridge = replace(start, lam=start.lam * moved.total)
+            found.append(ended_from(objective, ridge, units, p, method, effort))
     evaluations = sum(one.evaluations for one in found)
     least = min(one.value for one in found)
     near = [one for one in found if one.value <= least * (1.0 + EQUAL)]
@@ -141,8 +150,11 @@ def scored(
 def ended_from(
     objective: Objective, start: WeighedStart, units: Array, p: int, method: Method, effort: Effort
 ) -> Solution:
-    """Return the end of the search from a start, with the digits that the kernel keeps and its score there."""
-    ended = Solution(start.mu, start.lam * len(objective.y), start.score, 0, "converged")
+    """Return the end of the search from a start, with the digits that the kernel keeps and its score there.
+
+    The start's ridge is that of the search, n times the lam of the grid.
+    """
+    ended = Solution(start.mu, start.lam, start.score, 0, "converged")
     used, held = 0, -1  # the kernel that is held
     for _ in range(CHANGES):
         shares, u = Shares.around(ended.theta, units, p)
@@ -166,7 +178,8 @@ def rounded(objective: Objective, ended: Solution, mu: Array, p: int) -> Solutio
     mu = mu / float(np.linalg.norm(mu, p))
     mu = np.array([float(f"{value:.{DIGITS}g}") for value in mu])
     one, y = objective, objective.y
-    squares, penalty, _ = slope(one.errors, one.moved, y, mu, ended.lam, eta=one.eta)
-    value = 2.0 * (float(squares.sum()) + penalty) / y.size
+    squares, penalty, _ = slope(one.errors, one.moved, y, mu, ended.lam, ones=one.ones, eta=one.eta)
+    total = len(y) if one.ones is None else float(one.ones @ one.ones)
+    value = 2.0 * (float(squares.sum()) + penalty) / (total * len(squares))
     held = int((mu == 0.0).sum())
     return replace(ended, theta=mu, value=value, held=held)

@@ -347,9 +347,9 @@ def check(request: Request, X: Array | RowBlocks, folds: Folds | Splits | None) 
         raise ConfigError(f"{request.method.label} needs folds that partition the rows")
     if isinstance(folds, Splits) and not folds.rounds and columns:
         raise ConfigError("splits that do not partition the rows do not work on Nystrom columns")
-    if request.method.search and (request.weights is not None or isinstance(folds, Splits)):
-        what = "weights" if request.weights is not None else "repeated or partial folds"
-        raise ConfigError(f"a kernel whose parameters are learned takes no {what}")
+    if request.method.search and isinstance(folds, Splits):
+        words = "a kernel whose parameters are learned takes no repeated or partial folds"
+        raise ConfigError(words)
     if folds is not None and folds.n != n:
         raise DataError(f"the folds are for {folds.n} rows, but the data has {n}")
     if not isinstance(X, np.ndarray):

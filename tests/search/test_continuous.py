@@ -18,7 +18,6 @@ from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.laplacian import Laplacian
 from kselect.numerics.folds import Folds, draw_folds
 from kselect.numerics.scorers import find_scorer
-from kselect.numerics.weights import Weights
 from kselect.search import search
 from kselect.search.continuous import (
     SEARCHES,
@@ -206,12 +205,9 @@ def test_several_targets_share_one_kernel(criterion: str, kernel_name: str) -> N
         np.testing.assert_allclose(fitted, K @ alpha + bias, rtol=0, atol=1e-6)
 
 
-def test_weights_and_scorers_are_refused() -> None:
-    """A search without a formula for weights of rows, or for a scorer, says so in one line."""
+def test_scorers_are_refused() -> None:
+    """A search without a formula for a scorer says so in one line."""
     at, one = problem(), method("k-CV", "quasi-newton", "ard")
-    weighted = replace(at, weights=Weights.of(np.arange(1.0, N + 1.0)))
-    found = search_continuously(weighted, {one: (SELECTED,)})[one, SELECTED]
-    assert found == SearchFailure("the kernel ard is learned from rows of equal weight")
     scored = replace(one, scorer=find_scorer("r2"))
     found = search_continuously(at, {scored: (SELECTED,)})[scored, SELECTED]
     assert found == SearchFailure("the kernel ard is learned without a scorer")
