@@ -223,7 +223,7 @@ def require_intervals(model: SavedModel) -> None:
     if model.intervals is None:
         raise ConfigError(
             "this model has no fits without a fold, which intervals need: fit it again with krr, lssvm or "
-            "quadratic-svr, and with folds that hold every row out once"
+            "quadratic-svr, with folds that hold every row out once, and without weights"
         )
 
 

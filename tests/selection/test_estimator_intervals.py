@@ -66,6 +66,25 @@ def test_folds_of_the_user_are_not_divided() -> None:
     assert np.abs(bounds - defined(model, X[:60], Y[:60], 0.9)).max() < 1e-9
 
 
+@pytest.mark.parametrize(
+    ("kernel", "criterion", "given"),
+    [
+        ("ard", "5-CV", False),
+        ("laplacian-ard", "FLKL", True),
+        ("sum:gaussian(tau=1,8),linear", "5-CV", True),
+    ],
+)
+def test_intervals_of_learned_kernels_equal_their_definition(
+    kernel: str, criterion: str, given: bool
+) -> None:
+    """Widths and weights are held fixed, and the model is retrained without each fold or row."""
+    cv = np.arange(50) % 5 if given else 5
+    model = KernelSelectRegressorCV(kernel=kernel, criterion=criterion, cv=cv).fit(X[:50], Y[:50])
+    bounds = model.predict(NEW, interval=0.85)[1]
+    assert model._held_out.intervals.folds == (5 if given else 50)
+    assert np.abs(bounds - defined(model, X[:50], Y[:50], 0.85)).max() < 1e-9
+
+
 def test_intervals_equal_those_of_mapie() -> None:
     """MAPIE retrains KernelRidge with the chosen kernel and ridge on the same folds."""
     mapie = pytest.importorskip("mapie.regression", reason="mapie is not installed")
