@@ -203,6 +203,15 @@ def write_whole(path: Path, content: str | bytes, say: Say = on_stderr) -> None:
             os.close(handle)
 
 
+def write_changed(path: Path, content: str | bytes) -> None:
+    """Write a file like ``write_whole``, but leave one alone that has this content already."""
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    with suppress(OSError):
+        if path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data:
+            return
+    write_whole(path, data)
+
+
 def write_named(path: Path, content: str | bytes, flag: str = "") -> None:
     """Write a file that the user names; a failure is a DataError of one line."""
     try:

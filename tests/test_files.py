@@ -26,6 +26,7 @@ from kselect.files import (
     once,
     read_regular,
     remove_litter,
+    write_changed,
     write_whole,
 )
 
@@ -60,6 +61,15 @@ def test_text_and_bytes(tmp_path: Path) -> None:
     write_whole(path, b"\0\1")
     assert path.read_bytes() == b"\0\1"
     assert [p.name for p in path.parent.iterdir()] == ["file.txt"]
+
+
+def test_a_file_that_has_its_content_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    for text, written in (("τ", True), ("τ", False), ("τ!", True), ("", True)):
+        before = path.stat().st_ino if path.exists() else 0
+        write_changed(path, text)
+        assert path.read_text(encoding="utf-8") == text
+        assert (path.stat().st_ino != before) == written
 
 
 WRITE = (

@@ -18,6 +18,7 @@ from kselect.config.own_entries import take_own
 from kselect.config.papers import paper_file
 from kselect.config.resolved import protocol_text, stored_protocol
 from kselect.errors import ConfigError, StoreError, nearest, printable
+from kselect.numerics.memory import few_collections
 from kselect.packaged import experiments
 from kselect.report.front import Entry, make_entry, write_index
 from kselect.report.page import PAGE, Step, write_report
@@ -46,6 +47,7 @@ from kselect.store.timings import read_all
 from kselect.timing.report import kept_sheet, make_passages
 
 GATHERED = ("records.csv", "seconds.csv", "manifest.json")  # written from the jobs
+MANY_RECORDS = 2**19  # bytes; reading them takes as long as the start of a process
 INDEX_TITLE = "<title>kselect: experiments</title>"
 EPILOG = """\b
 Examples:
@@ -72,8 +74,9 @@ def report(results: tuple[Path, ...], standalone: bool, quiet: bool) -> None:
     """
     say: Callable[[str], None] = (lambda _: None) if quiet else click.echo
     problems: list[str] = []
-    for folder in results or (RESULTS,):
-        problems += report_folder(find_results(folder), say, standalone, quiet)
+    with few_collections():
+        for folder in results or (RESULTS,):
+            problems += report_folder(find_results(folder), say, standalone, quiet)
     if problems:
         raise StoreError("\n".join(problems))
 
@@ -189,24 +192,34 @@ def verdict_lines(entry: Entry) -> Iterator[str]:
 def report_one(folder: Path, home: str, standalone: bool, step: Step) -> tuple[list[Path], Entry]:
     """Write the report of one experiment; return its files and its entry for the front page."""
     before = files_below(folder)
-    study = read_study(folder)
-    sheet = kept_sheet(study.experiment, Store(folder), study.printed_seconds)
-    more = list(make_passages(sheet)) if sheet else []
-    try:
-        with figures_kept_in(folder):
+    records = folder / GATHERED[0]
+    many = records.is_file() and records.stat().st_size > MANY_RECORDS
+    with figures_kept_in(folder, early=many):
+        study = read_study(folder)
+        sheet = kept_sheet(study.experiment, Store(folder), study.printed_seconds)
+        more = list(make_passages(sheet)) if sheet else []
+        with write_errors(folder):
             paths = write_report(study, folder, more, home, standalone, step)
-        entry = make_entry(study, f"{folder.name}/{PAGE}", sheet.findings if sheet else ())
-        gathered = [
-            str(Path(where, name))
-            for where in ("", *(f"{VARIANTS}/{name}" for name in study.variants))
-            for name in GATHERED
-        ]
-        written = [str(path.relative_to(folder)) for path in paths]
-        facts = {"home": home, "standalone": standalone, "lines": list(verdict_lines(entry))}
+    entry = make_entry(study, f"{folder.name}/{PAGE}", sheet.findings if sheet else ())
+    gathered = [
+        str(Path(where, name))
+        for where in ("", *(f"{VARIANTS}/{name}" for name in study.variants))
+        for name in GATHERED
+    ]
+    written = [str(path.relative_to(folder)) for path in paths]
+    facts = {"home": home, "standalone": standalone, "lines": list(verdict_lines(entry))}
+    with write_errors(folder):
         keep_facts(folder, before, [*gathered, *written], facts)
+    return paths, entry
+
+
+@contextmanager
+def write_errors(folder: Path) -> Iterator[None]:
+    """Report a file that cannot be written in one line."""
+    try:
+        yield
     except OSError as error:
         raise StoreError(f"{error.filename or folder}: cannot write: {error.strerror}") from None
-    return paths, entry
 
 
 def kept_entry(folder: Path) -> Entry:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -143,13 +144,7 @@ def read_document(path: Path) -> Document:
     document = Document(str(path))
     text = read_text(path)
     try:
-        loader = CoreLoader(text)
-        try:
-            node: yaml.Node | None = loader.get_single_node()
-        except (ValueError, OverflowError):
-            # As in the escape "\UFFFFFFFF", or in a YAML version of thousands of digits.
-            why = "an escape or a number without meaning"
-            raise yaml.scanner.ScannerError(None, None, why, loader.get_mark()) from None
+        node = compose(text)
         if node is None:
             raise ConfigError(f"{printable(path)}:1: the file is empty")
         document.data = value_of(node, (), document)
@@ -161,6 +156,19 @@ def read_document(path: Path) -> Document:
         place = f"{document.path}:{document.line(('format',))}"
         CONFIG.check(place, document.data["format"], document.data.get("kselect"))
     return document
+
+
+@lru_cache(maxsize=16)
+def compose(text: str) -> yaml.Node | None:
+    """Return the node of a YAML text; a report reads the same files for each of its variants."""
+    loader = CoreLoader(text)
+    try:
+        node: yaml.Node | None = loader.get_single_node()
+    except (ValueError, OverflowError):
+        # As in the escape "\UFFFFFFFF", or in a YAML version of thousands of digits.
+        why = "an escape or a number without meaning"
+        raise yaml.scanner.ScannerError(None, None, why, loader.get_mark()) from None
+    return node
 
 
 def refuse(path: Path, text: str, error: yaml.YAMLError) -> NoReturn:

@@ -115,7 +115,8 @@ def as_info(name: str, entry: Mapping[str, Any]) -> DataSetInfo:
 @cache
 def load_registry() -> Mapping[str, DataSetInfo]:
     """Return the entries under their names, in the order of the file."""
-    entries = yaml.safe_load((HERE / "registry.yaml").read_text(encoding="utf-8"))
+    text = (HERE / "registry.yaml").read_text(encoding="utf-8")
+    entries = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return {name: as_info(name, entry) for name, entry in entries.items()}
 
 

@@ -19,7 +19,7 @@ from kselect.judge.errors_file import (
     parse_rows,
     read_lines,
 )
-from kselect.stats.samples import SplitErrors, sample
+from kselect.stats.samples import SplitErrors, samples_by
 
 MOST_SPLITS = 5  # that a message names
 
@@ -273,7 +273,6 @@ def make_samples(
             "status": "ok",
         }
     )
-    for (dataset, method), group in table.groupby(["dataset", "method"], sort=False):
-        found = sample(group)
+    for (dataset, method), found in samples_by(table, "dataset", "method").items():
         ratios = found.ratios if corrected else dict.fromkeys(found.errors, 0.0)
-        yield (str(dataset), str(method)), replace(found, ratios=ratios)
+        yield (dataset, method), replace(found, ratios=ratios)

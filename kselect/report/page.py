@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from kselect.files import write_whole
+from kselect.files import write_changed
 from kselect.report.cells import FOLDER
 from kselect.report.elements import LATER, Element, File, Passage
 from kselect.report.head import Head, make_head
@@ -22,6 +22,7 @@ NO_LINKS = Links()
 # Called with the number of parts that are done, and of all parts.
 Step = Callable[[int, int], None]
 Shown = File | Passage
+Part = Callable[[], Iterable[Shown]]
 
 # Anchor -> its name in the navigation, and its heading, in the order of the page.
 CHAPTERS = {
@@ -49,21 +50,23 @@ def write_report(
 ) -> list[Path]:
     """Write tables, figures and pages below a folder, each file in one step; return the paths.
 
+    A file that has its content already is left alone.
     Any part of the records, even none, gives a report. ``more`` are passages of other stages for the same page,
     ``home`` is the address of the page over all experiments, and ``step`` is called after each section and figure.
     ``standalone`` adds a page that needs no other file.
     """
     passages, paths, data = [], [], []
-    # Sorted, because the order of a registry is the order of imports.
-    parts = [partial(show, study) for _, show in sorted(SECTIONS.items())]
-    parts += [
+    figures = [
         partial(FIGURES[figure.kind].show, figure, study) for figure in study.experiment.figures
     ]
-    for item in in_order(parts, step):
+    # Sorted, because the order of a registry is the order of imports.
+    sections = [partial(show, study) for _, show in sorted(SECTIONS.items())]
+    # The figures come last, but begin first: another process draws them while this one computes.
+    for item in in_order(sections, figures, step):
         if isinstance(item, Passage):
             passages.append(item)
             continue
-        write_whole(folder / item.name, item.content)
+        write_changed(folder / item.name, item.content)
         paths.append(folder / item.name)
         if item.name.startswith(f"{FOLDER}/"):
             data.append(str(item.content))
@@ -74,25 +77,29 @@ def write_report(
             texts.setdefault(passage.file, []).append(write_markdown(passage.elements))
     files = {name: "\n\n".join(parts) + "\n" for name, parts in texts.items()}
     for name, text in files.items():
-        write_whole(folder / name, text)
+        write_changed(folder / name, text)
     # The page links to the files that exist.
     pages = {PAGE: write_page(study, passages, Links(folder), home)}
     if standalone:
         pages[STANDALONE] = write_page(study, passages, Links(folder, True), data=data)
     for name, text in pages.items():
-        write_whole(folder / name, text)
+        write_changed(folder / name, text)
     return [*paths, *(folder / name for name in (*files, *pages))]
 
 
-def in_order(parts: Sequence[Callable[[], Iterable[Shown]]], step: Step) -> Iterator[Shown]:
-    """Yield what the parts give, in their order; parts that wait for another process are finished last."""
+def in_order(sections: Sequence[Part], figures: Sequence[Part], step: Step) -> Iterator[Shown]:
+    """Yield what the sections give, then what the figures give.
+
+    The figures run first. Parts that wait for another process are finished last.
+    """
+    parts = (*sections, *figures)
     found: list[list[Shown]] = [[] for _ in parts]
     waiting: list[tuple[Iterator[Shown], list[Shown]]] = []
     done = 0
-    for part, items in zip(parts, found, strict=True):
-        run = iter(part())
-        if advance(run, items):
-            waiting.append((run, items))
+    for i in (*range(len(sections), len(parts)), *range(len(sections))):
+        run = iter(parts[i]())
+        if advance(run, found[i]):
+            waiting.append((run, found[i]))
             continue
         step(done := done + 1, len(parts))
     for run, items in reversed(waiting):  # the other process begins with the first

@@ -1,13 +1,14 @@
 """A second process that draws figures while this one computes.
 
-Drawing takes half of the time of a report. The process starts with the second figure that has to be drawn, since
-its start takes about as long as one figure. What it has not begun when this process has nothing else to do, this
-process draws itself.
+Drawing takes more than half of the time of a report. The process starts with the second figure that has to be
+drawn, since its start takes about as long as one figure, or before the experiment is read if that takes as long.
+What it has not begun when this process has nothing else to do, this process draws itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import importlib
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
 Draw = Callable[..., Any]
 Files = Mapping[str, bytes]
+# Renders some of the files of a figure: those of one width.
+Render = Callable[[Draw], Files]
+BACKENDS = "matplotlib.backends.backend_"
+NEEDED = ("pandas", "kselect.report.figures.base", *(BACKENDS + k for k in ("agg", "pdf", "svg")))
 
 
 class SecondProcess:
@@ -27,23 +32,32 @@ class SecondProcess:
         self.figures = 0
         self.pool: ProcessPoolExecutor | None = None
 
-    def begin(self, draw: Draw, render: Callable[[Draw], Files]) -> Future[Files] | None:
-        """Ask for a figure; return None if this process has to draw it."""
-        self.figures += 1
-        if self.figures < self.LEAST:
-            return None
+    def start(self) -> None:
+        """Start the process; it imports what every figure needs."""
         from loky import ProcessPoolExecutor, cpu_count
 
-        if cpu_count() < 2:
-            return None
+        if self.pool is None and cpu_count() >= 2 and self.LEAST <= 2:
+            self.pool = ProcessPoolExecutor(max_workers=1)
+            self.pool.submit(import_figures)
+
+    def begin(self, draw: Draw, renders: Sequence[Render]) -> list[Future[Files]]:
+        """Ask for the files of a figure; return nothing if this process has to draw it."""
+        self.figures += 1
+        if self.pool is None and self.figures < self.LEAST:
+            return []
         try:
-            self.pool = self.pool or ProcessPoolExecutor(max_workers=1)
-            found: Future[Files] = self.pool.submit(render, draw)
+            self.start()
+            return [self.pool.submit(render, draw) for render in renders] if self.pool else []
         except (OSError, RuntimeError):
-            return None  # no process can start, or it has ended
-        return found
+            return []  # no process can start, or it has ended
 
     def close(self) -> None:
         """End the process."""
         if self.pool is not None:
             self.pool.shutdown(wait=True, kill_workers=True)
+
+
+def import_figures() -> None:
+    """Import what every figure needs."""
+    for module in NEEDED:
+        importlib.import_module(module)

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from kselect.numerics.memory import few_collections
 from kselect.report.elements import LATER, Details, File, Passage, Picture
+from kselect.report.pdf_fonts import plain_fonts
 from kselect.report.unchanged import DRAWN
 
 if TYPE_CHECKING:
@@ -82,6 +84,8 @@ STYLE: Any = {
     "axes.edgecolor": SOFT,
     "axes.facecolor": "none",
     "axes.linewidth": 0.6,
+    # matplotlib would look for room above the ticks each time it draws; no figure here has ticks at the top.
+    "axes.titley": 1.0,
     "xtick.color": SOFT,
     "ytick.color": SOFT,
     "xtick.labelcolor": INK,
@@ -110,7 +114,7 @@ def show_figure(
     def titled(width: float) -> Canvas:
         return add_title(draw(width), title)
 
-    drawing = DRAWN.get().begin(titled, render_figure)
+    drawing = DRAWN.get().begin(titled, (render_wide, render_narrow))
     if drawing.waits:
         yield LATER
     files = drawing.files()
@@ -124,11 +128,15 @@ def show_figure(
     yield Passage(chapter, (Details(folded, (picture,)) if folded else picture,))
 
 
-def render_figure(draw: Callable[[float], Canvas]) -> dict[str, bytes]:
-    """Return the files of a figure, among them the PDF and the SVG in the width of a column."""
-    narrow = render(lambda: draw(NARROW), ("pdf", "svg"))
-    wide = render(lambda: draw(WIDE), METADATA)
-    return wide | {f"narrow.{kind}": content for kind, content in narrow.items()}
+def render_wide(draw: Callable[[float], Canvas]) -> dict[str, bytes]:
+    """Return the files of a figure in the width of a page."""
+    return render(lambda: draw(WIDE), METADATA)
+
+
+def render_narrow(draw: Callable[[float], Canvas]) -> dict[str, bytes]:
+    """Return the PDF and the SVG of a figure in the width of a column."""
+    found = render(lambda: draw(NARROW), ("pdf", "svg"))
+    return {f"narrow.{kind}": content for kind, content in found.items()}
 
 
 def add_title(canvas: Canvas, title: str) -> Canvas:
@@ -164,11 +172,9 @@ def render(
     style sheet for dark pages is inserted.
     """
     from matplotlib import rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    with rc_context(STYLE):
+    with rc_context(STYLE), few_collections(), plain_fonts():
         canvas = make_canvas()
-        FigureCanvasAgg(canvas)
         settle(canvas)
         files = {kind: print_file(canvas, kind) for kind in kinds}
     if "svg" in files:
@@ -181,14 +187,28 @@ def render(
 
 def settle(canvas: Canvas) -> None:
     """Lay out a canvas once: all files show the same arrangement, and this takes longer than drawing."""
+    arrange(canvas)
     engine: Any = canvas.get_layout_engine()
-    canvas.draw_without_rendering()
     if engine is not None:
         _, bottom, _, up = engine.get()["rect"]
         # A legend moves below the title; the layout leaves room only for one without an anchor.
         for legend in canvas.legends:
             legend.set_bbox_to_anchor((0.0, 0.0, 1.0, bottom + up), canvas.transFigure)
     canvas.set_layout_engine("none")
+
+
+def arrange(canvas: Canvas) -> None:
+    """Place the panels of a canvas that has a layout."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    FigureCanvasAgg(canvas)  # it knows the widths of letters
+    for ax in canvas.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            if not axis.get_label_text():  # matplotlib looks for room even for an empty label
+                axis.set_label_coords(0.5, 0.5)
+    engine = canvas.get_layout_engine()
+    if engine is not None:
+        engine.execute(canvas)
 
 
 def share_style(found: re.Match[bytes]) -> bytes:

@@ -14,13 +14,14 @@ import json
 import os
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
+from itertools import zip_longest
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -28,7 +29,7 @@ from typing import Any
 import kselect
 from kselect.files import write_whole
 from kselect.packaged import packaged
-from kselect.report.second_process import Draw, Files, SecondProcess
+from kselect.report.second_process import Draw, Files, Render, SecondProcess
 from kselect.stats.study import Study
 
 FOLDER = ".report-cache"
@@ -128,13 +129,16 @@ def keep_front(index: Path, folders: Iterable[Path]) -> None:
 
 @dataclass
 class Drawing:
-    """The files of a figure: found, or rendered here or ahead, by the second process, and then kept at a path."""
+    """The files of a figure: found, or rendered here or ahead, by the second process, and then kept at a path.
+
+    Each of ``renders`` gives some of the files; ``ahead`` are the same in the second process, or none.
+    """
 
     draw: Draw
-    render: Callable[[Draw], Files]
+    renders: Sequence[Render]
     found: Files | None = None
     path: Path | None = None
-    ahead: Future[Files] | None = None
+    ahead: Sequence[Future[Files]] = ()
 
     @property
     def waits(self) -> bool:
@@ -142,19 +146,27 @@ class Drawing:
         return self.found is None and self.path is not None
 
     def files(self) -> Files:
-        """Return the files; the figure is rendered here if the second process has not begun it or fails."""
+        """Return the files; what the second process has not begun, or fails to render, is rendered here."""
         if self.found is None:
-            self.found = self.rendered_ahead() or self.render(self.draw)
+            parts: dict[int, Files] = {}
+            calls = [*enumerate(zip_longest(self.renders, self.ahead))]
+            for i, (render, ahead) in reversed(calls):  # the other process begins with the first
+                if ahead is None or ahead.cancel():
+                    parts[i] = render(self.draw)
+            for i, (render, ahead) in calls:
+                if i not in parts:
+                    parts[i] = result_of(ahead) or render(self.draw)
+            self.found = {name: content for i, _ in calls for name, content in parts[i].items()}
             if self.path:
                 write_whole(self.path, write_parts(self.found))
         return self.found
 
-    def rendered_ahead(self) -> Files | None:
-        """Return the files of the second process, or None; rendering here then shows what is wrong."""
-        if self.ahead is not None and not self.ahead.cancel():
-            with suppress(Exception):
-                return self.ahead.result()
-        return None
+
+def result_of(ahead: Future[Files]) -> Files | None:
+    """Return the files of the second process, or None if it failed; rendering here then shows what is wrong."""
+    with suppress(Exception):
+        return ahead.result()
+    return None
 
 
 class DrawnFigures:
@@ -168,24 +180,25 @@ class DrawnFigures:
         self.used: set[str] = set()
         self.second = SecondProcess()
 
-    def begin(self, draw: Draw, render: Callable[[Draw], Files]) -> Drawing:
+    def begin(self, draw: Draw, renders: Sequence[Render]) -> Drawing:
         """Find the kept files of a figure, or begin to render it if there is a second process."""
         key = checksum(draw) if self.folder else None
         if key is None or self.folder is None:
-            return Drawing(draw, render)
+            return Drawing(draw, renders)
         self.used.add(key)
         path = self.folder / key
         try:
-            return Drawing(draw, render, read_parts(path.read_bytes()))
+            return Drawing(draw, renders, read_parts(path.read_bytes()))
         except (OSError, ValueError):
-            return Drawing(draw, render, None, path, self.second.begin(draw, render))
+            return Drawing(draw, renders, None, path, self.second.begin(draw, renders))
 
     def drop_unused(self) -> None:
         """Remove the figures that this report does not show."""
         if self.folder and self.folder.is_dir():
             for path in self.folder.iterdir():
                 if path.name not in self.used:
-                    path.unlink(missing_ok=True)
+                    with suppress(OSError):
+                        path.unlink()
 
 
 # The figures of the report in progress; by default, all figures are drawn.
@@ -193,11 +206,16 @@ DRAWN: ContextVar[DrawnFigures] = ContextVar("DRAWN", default=DrawnFigures())  #
 
 
 @contextmanager
-def figures_kept_in(folder: Path) -> Iterator[None]:
-    """Keep the figures that are drawn in this context below a folder, and remove those that are not shown."""
+def figures_kept_in(folder: Path, early: bool = False) -> Iterator[None]:
+    """Keep the figures that are drawn in this context below a folder, and remove those that are not shown.
+
+    With ``early``, the second process starts at once, and not with the second figure.
+    """
     drawn = DrawnFigures(folder)
     token = DRAWN.set(drawn)
     try:
+        if early:
+            drawn.second.start()
         yield
         drawn.drop_unused()
     finally:

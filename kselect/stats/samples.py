@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,11 +58,6 @@ class SplitErrors:
     errors. In a comparison, ``planned`` is the number of planned splits, ``best`` marks the lowest means of the
     data set, and ``worse`` tests whether the errors exceed the first best method's; it is None for that
     method and without errors.
-
-    ``runs`` is the number of splits with an error, ``missing`` that of planned splits without a record; ``mean``
-    and ``sd`` (ddof = 1) are over splits, NaN without any error and below two. The mean is rounded once, so that
-    equal means of counts are equal floats. ``not_worse`` says whether the sample is the best or not significantly
-    worse; it is None without a test.
     """
 
     errors: Mapping[int, float] = field(default_factory=dict)
@@ -71,30 +68,45 @@ class SplitErrors:
     best: bool = False
     worse: TTest | None = None
     worse_corrected: TTest | None = None
-    runs: int = field(init=False)
-    missing: int = field(init=False)
-    mean: float = field(init=False)
-    sd: float = field(init=False)
-    not_worse: bool | None = field(init=False)
-    not_worse_corrected: bool | None = field(init=False)
 
-    def __post_init__(self) -> None:
-        values, runs, mean = list(self.errors.values()), len(self.errors), math.nan
+    @property
+    def runs(self) -> int:
+        """Return the number of splits with an error."""
+        return len(self.errors)
+
+    @property
+    def missing(self) -> int:
+        """Return the number of planned splits without a record."""
+        return max(0, self.planned - self.runs - self.failures)
+
+    @cached_property
+    def mean(self) -> float:
+        """Return the mean over splits, rounded once, so that equal means of counts are equal floats."""
         if self.shares:
-            mean = float(100 * sum(self.shares.values()) / runs)
-        elif values:
-            mean = math.fsum(values) / runs
-        facts: dict[str, Any] = {
-            "runs": runs,
-            "missing": max(0, self.planned - runs - self.failures),
-            "mean": mean,
-            "sd": float(np.std(values, ddof=1)) if runs > 1 else math.nan,
-        }
-        for name, test in (("", self.worse), ("_corrected", self.worse_corrected)):
-            clear = None if test is None or test.pairs < 2 else not test.significant
-            facts[f"not_worse{name}"] = True if self.best else clear
-        for name, value in facts.items():
-            object.__setattr__(self, name, value)
+            whole = math.lcm(*(s.denominator for s in self.shares.values()))
+            wrong = sum(s.numerator * (whole // s.denominator) for s in self.shares.values())
+            return 100 * wrong / (whole * self.runs)
+        return math.fsum(self.errors.values()) / self.runs if self.errors else math.nan
+
+    @cached_property
+    def sd(self) -> float:
+        """Return the standard deviation over splits (ddof = 1), NaN below two."""
+        return float(np.std([*self.errors.values()], ddof=1)) if self.runs > 1 else math.nan
+
+    @property
+    def not_worse(self) -> bool | None:
+        """Return whether the sample is the best or not significantly worse; None without a test."""
+        return self.passes(self.worse)
+
+    @property
+    def not_worse_corrected(self) -> bool | None:
+        """Return the same for the test that is corrected for overlapping splits."""
+        return self.passes(self.worse_corrected)
+
+    def passes(self, test: TTest | None) -> bool | None:
+        """Return whether the sample is the best or a test finds no difference; None without a test."""
+        clear = None if test is None or test.pairs < 2 else not test.significant
+        return True if self.best else clear
 
     def on(self, splits: frozenset[int]) -> SplitErrors:
         """Return the sample restricted to some splits, in ascending order."""
@@ -125,7 +137,14 @@ def match(one: SplitErrors, other: SplitErrors) -> Pairs:
     shared = frozenset(one.errors) & frozenset(other.errors)
     a, b = one.on(shared), other.on(shared)
     if a.shares and b.shares:
-        differences = [float(100 * (a.shares[s] - b.shares[s])) for s in a.shares]
+        # Fractions of whole numbers, each rounded once.
+        fractions = ((one, b.shares[split]) for split, one in a.shares.items())
+        differences = [
+            100
+            * (p.numerator * q.denominator - q.numerator * p.denominator)
+            / (p.denominator * q.denominator)
+            for p, q in fractions
+        ]
     else:
         differences = [a.errors[s] - b.errors[s] for s in a.errors]
     ratio = math.fsum(a.ratios.values()) / a.runs if a.runs else math.nan
@@ -197,34 +216,53 @@ def read_samples(
     """
     settings = {s.text: s for s in experiment.lam.settings()}
     found = {}
-    for (text, dataset, method), rows in table.groupby(["setting", "dataset", "method"]):
+    for (text, dataset, method), mine in samples_by(table, "setting", "dataset", "method").items():
         shared = method in experiment.estimators
-        mine = sample(rows)
-        for setting in settings.values() if shared else [settings[str(text)]]:
-            found[setting, str(dataset), str(method)] = mine
+        for setting in settings.values() if shared else [settings[text]]:
+            found[setting, dataset, method] = mine
     return found
 
 
-def sample(rows: pd.DataFrame) -> SplitErrors:
-    """Return the sample of some records; a record that is not ok or has no error is a failure.
+def samples_by(records: pd.DataFrame, *columns: str) -> dict[tuple[Any, ...], SplitErrors]:
+    """Return the sample of each group of records with the same values in some columns.
 
-    The shares of wrong labels are recovered as fractions from the digits of the records if they are counts.
+    Groups are in their order of appearance; a record without a value (NaN) belongs to none. A record that is not ok
+    or has no error is a failure. The shares of wrong labels are recovered as fractions from the digits of the
+    records if they are counts.
     """
-    good = rows[(rows["status"] == "ok") & rows["error"].notna()].sort_values("split")
-    splits = [int(s) for s in good["split"]]
-    errors, tested = good["error"].to_numpy(float), good["n_test"].to_numpy(float)
-    ratios = tested / good["n_train"].to_numpy(float)
-    counts = errors * tested
-    shares = {}
-    if (good["metric"] == "zero-one").all() and np.allclose(
-        counts, np.rint(counts), rtol=1e-9, atol=1e-9
-    ):
-        wrong = zip(counts.tolist(), tested.tolist(), strict=True)
-        shares = dict(zip(splits, (Fraction(round(c), int(n)) for c, n in wrong), strict=True))
-    scaled = errors * good["metric"].map(factor_of).to_numpy(float)
+    error, tested = records["error"].to_numpy(float), records["n_test"].to_numpy(float)
+    counts = error * tested
+    whole = np.rint(counts)
+    counted = (records["metric"] == "zero-one").to_numpy(bool)
+    counted = counted & (np.abs(counts - whole) <= 1e-9 + 1e-9 * np.abs(whole))
+    with np.errstate(divide="ignore", invalid="ignore"):  # the sizes of a failure may be 0
+        ratios = tested / records["n_train"].to_numpy(float)
+    scaled = error * records["metric"].map(factor_of).to_numpy(float)
+    measured = (v.tolist() for v in (records["split"], scaled, ratios, counted, whole, tested))
+    good = ((records["status"] == "ok") & records["error"].notna()).tolist()
+    groups: dict[tuple[Hashable, ...], list[Any]] = {}
+    failures = Counter[tuple[Hashable, ...]]()
+    keys = zip(*(records[name].tolist() for name in columns), strict=True)
+    for key, ok, *row in zip(keys, good, *measured, strict=True):
+        rows = groups.setdefault(key, [])
+        if ok:
+            rows.append(row)
+        else:
+            failures[key] += 1
+    return {
+        key: make_sample(sorted(rows), failures[key])
+        for key, rows in groups.items()
+        if all(value == value for value in key)  # NaN does not equal itself
+    }
+
+
+def make_sample(rows: Sequence[Sequence[Any]], failures: int) -> SplitErrors:
+    """Return a sample of rows: split, error, ratio of sizes, whether it is a count, the count, and rows tested."""
+    splits, errors, ratios, counted, wrong, tested = zip(*rows, strict=True) if rows else [()] * 6
+    shares = map(Fraction, map(int, wrong), map(int, tested)) if all(counted) else ()
     return SplitErrors(
-        dict(zip(splits, scaled.tolist(), strict=True)),
-        dict(zip(splits, ratios.tolist(), strict=True)),
-        len(rows) - len(good),
-        shares,
+        dict(zip(splits, errors, strict=True)),
+        dict(zip(splits, ratios, strict=True)),
+        failures,
+        dict(zip(splits, shares, strict=False)),
     )

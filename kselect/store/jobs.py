@@ -17,7 +17,7 @@ from kselect.core.job import Cell, Job
 from kselect.core.record import Record, check_values
 from kselect.datasets.content import sha256_of
 from kselect.errors import DamagedJob, StoreError, WriteError
-from kselect.files import locked, write_whole
+from kselect.files import locked, write_changed
 from kselect.formats import JOB
 
 ENVIRONMENT = "environment-"  # a file next to the folders of the data sets
@@ -120,7 +120,7 @@ class Store:
         path = self.folder / name
         text = content if isinstance(content, str) else json.dumps(content, indent=1) + "\n"
         try:
-            write_whole(path, text)
+            write_changed(path, text)
         except OSError as error:
             raise WriteError(f"{path}: cannot write: {error.strerror}") from None
         return path

@@ -12,7 +12,7 @@ import pytest
 from kselect.report.elements import LATER, Passage
 from kselect.report.page import Shown, in_order
 from kselect.report.second_process import SecondProcess
-from kselect.report.style import render_figure
+from kselect.report.style import render_narrow, render_wide
 from kselect.report.unchanged import DRAWN, Drawing, figures_kept_in
 
 
@@ -29,33 +29,39 @@ def test_both_processes_draw_the_same(tmp_path: Path, monkeypatch: pytest.Monkey
 
         return draw
 
+    both = (render_wide, render_narrow)
     monkeypatch.setattr(SecondProcess, "LEAST", 2)
     monkeypatch.setattr("loky.cpu_count", lambda: 2)
     with figures_kept_in(tmp_path):
-        here, there = (DRAWN.get().begin(line([0.0, end]), render_figure) for end in (1.0, 2.0))
-        assert here.ahead is None
-        assert there.ahead is not None
-        assert there.ahead.result() == render_figure(line([0.0, 2.0]))
+        here, there = (DRAWN.get().begin(line([0.0, end]), both) for end in (1.0, 2.0))
+        assert not here.ahead
+        assert len(there.ahead) == 2
+        second = line([0.0, 2.0])
+        assert [call.result() for call in there.ahead] == [render(second) for render in both]
         assert here.files() != there.files()
-    with figures_kept_in(tmp_path):
+    with figures_kept_in(tmp_path, early=True):
+        assert DRAWN.get().second.pool is not None
         for end, drawn in ((1.0, here), (2.0, there)):
-            assert DRAWN.get().begin(line([0.0, end]), render_figure).found == drawn.files()
+            assert DRAWN.get().begin(line([0.0, end]), both).found == drawn.files()
 
 
 @pytest.mark.parametrize("state", ["waiting", "done", "failed"])
 def test_a_figure_is_drawn_here_if_not_there(state: str) -> None:
-    ahead: Future[Any] = Future()
+    """The second width has not been begun elsewhere, the first may have been."""
+    ahead: list[Future[Any]] = [Future(), Future()]
     if state != "waiting":
-        ahead.set_running_or_notify_cancel()
+        ahead[0].set_running_or_notify_cancel()
     if state == "done":
-        ahead.set_result({"svg": b"there"})
+        ahead[0].set_result({"svg": b"there"})
     if state == "failed":
-        ahead.set_exception(ImportError("a module of a plug-in"))
-    drawing = Drawing(lambda width: width, lambda draw: {"svg": b"here"}, ahead=ahead)
-    assert drawing.files() == {"svg": b"there" if state == "done" else b"here"}
+        ahead[0].set_exception(ImportError("a module of a plug-in"))
+    renders = (lambda draw: {"svg": b"here"}, lambda draw: {"narrow.svg": b"here"})
+    drawing = Drawing(lambda width: width, renders, ahead=ahead)
+    first = b"there" if state == "done" else b"here"
+    assert drawing.files() == {"svg": first, "narrow.svg": b"here"}
 
 
-def test_parts_that_wait_are_finished_last_and_keep_their_places() -> None:
+def test_figures_begin_first_and_parts_that_wait_are_finished_last() -> None:
     told: list[str] = []
 
     def part(name: str, waits: bool) -> Iterator[Shown]:
@@ -68,7 +74,7 @@ def test_parts_that_wait_are_finished_last_and_keep_their_places() -> None:
 
     steps: list[tuple[int, int]] = []
     parts = [lambda name=name: part(name, name in "ac") for name in "abcd"]
-    found = in_order(parts, lambda done, total: steps.append((done, total)))
+    found = in_order(parts[:2], parts[2:], lambda done, total: steps.append((done, total)))
     assert [item.chapter for item in found if isinstance(item, Passage)] == [*"aabbccdd"]
-    assert told == ["a", "b", "c", "d", "c again", "a again"]
+    assert told == ["c", "d", "a", "b", "a again", "c again"]
     assert steps == [(done, 4) for done in (1, 2, 3, 4)]

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
+import zlib
+from io import BytesIO
+from pathlib import Path
 
+import pytest
+from fontTools import subset
+from fontTools.ttLib import TTFont
+from matplotlib import get_data_path
 from matplotlib.figure import Figure
 from synthetic import full_experiment, full_records, study
 
 from kselect.core.method import Setting
+from kselect.report import style
 from kselect.report.elements import Details, Passage, Picture
 from kselect.report.sections import FIGURES, SECTIONS
 from kselect.report.style import (
@@ -17,6 +25,7 @@ from kselect.report.style import (
     NARROW,
     PAPER,
     WIDE,
+    label_canvas,
     lay_out,
     render,
 )
@@ -98,8 +107,44 @@ def test_rows_of_panels_are_as_even_as_possible() -> None:
     assert (across(1.0, 4), across(9.6, 9, most=4), across(9.6, 6, abreast=2)) == (1, 3, 2)
 
 
+def labelled(width: float = 4.0) -> Figure:
+    """Return a figure with all that takes room: titles, labels, powers, and a legend."""
+    canvas, axes = lay_out(2, width, 1.0, 1.5)
+    for ax in axes:
+        ax.plot([1.0, 10.0], [3.0, 4e-3])
+        ax.set_xscale("log")
+        ax.set_title("office $\\lambda$")
+    axes[0].set_xlabel("across")
+    label_canvas(canvas, "all", "up", [{}], ["one"])
+    return canvas
+
+
 def test_a_figure_is_saved_without_a_date() -> None:
-    files = render(lambda: Figure(figsize=(1, 1)), METADATA)
+    """The fonts of a PDF have the outlines of its letters, and neither rules of layout nor a new date."""
+    files = render(labelled, METADATA)
     assert files.keys() == {"pdf", "png", "svg"}
     assert b"CreationDate" not in files["pdf"]
     assert b"<dc:date>" not in files["svg"]
+    streams = re.findall(rb"/FontFile2 (\d+) 0 R", files["pdf"])
+    assert streams
+    for number in streams:
+        head = re.search(rb"\n%s 0 obj.*?stream\r?\n" % number, files["pdf"], re.S)
+        assert head
+        content = zlib.decompressobj().decompress(files["pdf"][head.end() :])
+        with TTFont(BytesIO(content)) as font:
+            path = Path(get_data_path(), "fonts/ttf", f"{font['name'].getDebugName(6)}.ttf")
+            with TTFont(path) as whole:
+                assert {"glyf", "hmtx", "loca"} <= set(font.keys())
+                assert not {"GSUB", "GPOS"} & set(font.keys())
+                assert font["head"].modified == whole["head"].modified
+                for glyph in font.getGlyphOrder()[1:]:
+                    assert font["glyf"][glyph] == whole["glyf"][glyph]
+    assert subset.load_font.__module__ == subset.__name__
+
+
+def test_a_figure_is_arranged_as_matplotlib_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaving out the room for empty labels and the first drawing changes no place."""
+    quick = render(labelled, ("svg",))
+    monkeypatch.setattr(style, "arrange", Figure.draw_without_rendering)
+    monkeypatch.delitem(style.STYLE, "axes.titley")
+    assert render(labelled, ("svg",)) == quick

@@ -162,18 +162,18 @@ def test_a_figure_is_drawn_again_if_something_that_it_uses_has_changed(tmp_path:
         return files
 
     figures = DrawnFigures(tmp_path)
-    first = figures.begin(drawing([1.0], {"a": "b"}), make("first")).files()
-    again = DrawnFigures(tmp_path).begin(drawing([1.0], {"a": "b"}), make("again")).files()
+    first = figures.begin(drawing([1.0], {"a": "b"}), [make("first")]).files()
+    again = DrawnFigures(tmp_path).begin(drawing([1.0], {"a": "b"}), [make("again")]).files()
     assert (again, drawn) == (first, ["first"])
     for numbers, names in (([1.0, 2.0], {"a": "b"}), ([1.0], {"a": "c"})):
-        assert figures.begin(drawing(numbers, names), make("other")).files()["svg"] == b"other"
+        assert figures.begin(drawing(numbers, names), [make("other")]).files()["svg"] == b"other"
     assert drawn == ["first", "other", "other"]
     kept = sorted((tmp_path / FOLDER / "figures").iterdir())
     assert len(kept) == 3
     for path in kept:  # damaged files are drawn again
         path.write_bytes(path.read_bytes()[:-1] + b"!")
     last = DrawnFigures(tmp_path)
-    assert last.begin(drawing([1.0], {"a": "b"}), make("mended")).files() != first
+    assert last.begin(drawing([1.0], {"a": "b"}), [make("mended")]).files() != first
     last.drop_unused()
     assert len(list((tmp_path / FOLDER / "figures").iterdir())) == 1
 

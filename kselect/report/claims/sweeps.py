@@ -21,7 +21,7 @@ from kselect.report.claims.scope import (
     too_few,
 )
 from kselect.report.figures.sweep import Sweep
-from kselect.stats.samples import SplitErrors, match, sample, select, t_test
+from kselect.stats.samples import SplitErrors, match, samples_by, select, t_test
 from kselect.stats.study import Study
 
 COLUMNS = (
@@ -132,12 +132,11 @@ def read_curves(
         float(dict(m.params).get(figure.parameter, math.nan)) if m else math.nan
         for m in records["made_by"]
     ]
-    groups = records.assign(x=values).groupby(["dataset", "method", "x"])
     found: dict[tuple[str, str], dict[float, SplitErrors]] = {}
-    for (dataset, label, x), rows in groups:
-        mine = sample(rows)
+    samples = samples_by(records.assign(x=values), "dataset", "method", "x")
+    for (dataset, label, x), mine in samples.items():
         if mine.runs:
-            found.setdefault((str(dataset), str(label)), {})[float(str(x))] = mine
+            found.setdefault((dataset, label), {})[x] = mine
     return found
 
 

@@ -134,8 +134,8 @@ def draw_agreement(points: Sequence[CellRatio], names: Mapping[str, str], width:
         labels.append("hollow: reconstructed criterion")
     columns = 4 if width >= style.WIDE else 1
     style.label_canvas(canvas, looks=handles, labels=labels, columns=columns)
-    # The names are outside the panels, which have their final width only when drawn a second time.
-    canvas.draw_without_rendering()
+    # The names are outside the panels, which have their final width only when arranged a second time.
+    style.arrange(canvas)
     return canvas
 
 

@@ -17,7 +17,7 @@ from kselect.report.elements import File, Passage
 from kselect.report.figures.base import FigureBase, FigureReader
 from kselect.report.words import mark_label, title_setting
 from kselect.report.writers import numbers_file
-from kselect.stats.samples import SplitErrors, match, sample, select, t_test, table_records
+from kselect.stats.samples import SplitErrors, match, samples_by, select, t_test, table_records
 from kselect.stats.study import Study
 
 if TYPE_CHECKING:
@@ -187,16 +187,15 @@ def trace(study: Study, sweep: Sweep) -> SweepNumbers:
     setting = next(s for s in experiment.lam.settings() if s.value in (None, sweep.lam))
     table = table_records(study.records, experiment, experiment.loss)
     table = table[table["setting"] == setting.text]
+    tabled = samples_by(table, "dataset", "method")
+    points = samples_by(mine, "dataset", "method", "x")
     for dataset in here:
-        others = table[table["dataset"] == dataset]
-        known = {
-            m: sample(others[others["method"] == m]) for m in dict.fromkeys(reference_of.values())
-        }
+        known = {m: tabled.get((dataset, m), SplitErrors()) for m in reference_of.values()}
         levels += [(dataset, label, s.mean, s.sd) for label, s in known.items() if s.runs]
-        rows = mine[mine["dataset"] == dataset]
         for m in methods:
             reference = known.get(reference_of.get(m, ""), SplitErrors())
-            curves += [(dataset, m, *p) for p in make_points(rows[rows["method"] == m], reference)]
+            curve = {x: s for (*place, x), s in points.items() if place == [dataset, m]}
+            curves += [(dataset, m, *p) for p in make_points(curve, reference)]
     different = {units[dataset] for dataset in here if units.get(dataset)}
     return SweepNumbers(
         sweep.parameter,
@@ -212,11 +211,10 @@ def trace(study: Study, sweep: Sweep) -> SweepNumbers:
 
 
 def make_points(
-    rows: pd.DataFrame, reference: SplitErrors
+    curve: Mapping[float, SplitErrors], reference: SplitErrors
 ) -> Iterable[tuple[float, float, float, float, float, bool]]:
     """Yield x, mean, sd, gap, half and clear of one curve, in ascending x; a log axis cannot show 0 or infinity."""
-    for _, group in rows.groupby("x"):
-        x, mine = float(group["x"].iloc[0]), sample(group)
+    for x, mine in sorted(curve.items(), key=lambda point: point[0]):
         if not mine.runs or not 0 < x < math.inf:
             continue
         pairs = match(mine, reference)
