@@ -43,7 +43,12 @@ LAYERS = (
 )
 LEVELS = {name: level for level, names in enumerate(LAYERS) for name in names}
 # Packages whose import name differs from their distribution name.
-DISTRIBUTIONS = {"yaml": "pyyaml", "sklearn": "scikit-learn", "pydantic_core": "pydantic"}
+DISTRIBUTIONS = {
+    "fontTools": "fonttools",
+    "pydantic_core": "pydantic",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
 
 
 @functools.cache

@@ -36,7 +36,7 @@ FOLDER = ".report-cache"
 STATE = "state.json"
 # Files that come and go while several processes work in a folder, and whatever is cached.
 PASSING = (".lock", ".tmp")
-LIBRARIES = ("matplotlib", "numpy", "scipy", "pandas", "jinja2", "pyyaml")
+LIBRARIES = ("matplotlib", "fonttools", "numpy", "scipy", "pandas", "jinja2", "pyyaml")
 SOURCES = (".py", ".j2", ".css", ".js", ".yaml", ".csv", ".md", ".json")
 Checksums = dict[str, str]
 
