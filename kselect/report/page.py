@@ -22,7 +22,7 @@ NO_LINKS = Links()
 # Called with the number of parts that are done, and of all parts.
 Step = Callable[[int, int], None]
 Shown = File | Passage
-Part = Callable[[], Iterable[Shown]]
+Showing = Callable[[], Iterable[Shown]]
 
 # Anchor -> its name in the navigation, and its heading, in the order of the page.
 CHAPTERS = {
@@ -87,7 +87,7 @@ def write_report(
     return [*paths, *(folder / name for name in (*files, *pages))]
 
 
-def in_order(sections: Sequence[Part], figures: Sequence[Part], step: Step) -> Iterator[Shown]:
+def in_order(sections: Sequence[Showing], figures: Sequence[Showing], step: Step) -> Iterator[Shown]:
     """Yield what the sections give, then what the figures give.
 
     The figures run first. Parts that wait for another process are finished last.
