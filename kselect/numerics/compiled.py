@@ -11,7 +11,8 @@ Why numba is a dependency: on diabetes (768 rows), with 31 widths, 16 C and 5 fo
 instead of these loops takes 6.8 times as long, which is longer than LIBSVM. numba adds 208 MB to an installation
 of 640 MB, and 0.3 s of import. Only what compiles something imports it, never the command line.
 
-The code is kept next to the source, or else in the user's cache, or else in a folder for temporary files.
+The code is kept next to the source, or else in the user's cache, or else in a folder for temporary files. If none
+can be written, every process compiles.
 ``NUMBA_CACHE_DIR`` names another folder.
 """
 
@@ -26,7 +27,7 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache, cached_property, update_wrapper
+from functools import cache, cached_property, partial, update_wrapper
 from pathlib import Path
 from threading import RLock
 from types import FunctionType
@@ -141,13 +142,17 @@ class Compiled:
 
 
 def with_cache(loops: Callable[..., Any], *, wrapped: bool) -> Any:
-    """Return numba's function, with a folder for its code."""
-    compiler = numba.njit(cache=True, no_cpython_wrapper=not wrapped, **OPTIONS)
+    """Return numba's function, with a folder for its code if one can be written."""
+    compiler = partial(numba.njit, no_cpython_wrapper=not wrapped, **OPTIONS)
     try:
-        code = compiler(loops)
+        code = compiler(cache=True)(loops)
     except RuntimeError:  # numba has no folder for its cache
-        with cache_in(private_folder()):
-            code = compiler(loops)
+        try:
+            folder = private_folder()
+        except OSError:  # not even for temporary files
+            return compiler()(loops)
+        with cache_in(folder):
+            code = compiler(cache=True)(loops)
     # numba itself would notice changes only in the function's own module.
     code._cache._cache_file._source_stamp = stamp(Path(loops.__code__.co_filename).parent)
     return code

@@ -373,6 +373,27 @@ def test_a_private_folder_holds_the_code_if_no_other_can(
     compiled.private_folder.cache_clear()
 
 
+def test_without_any_folder_the_code_is_compiled_and_not_kept(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where not even temporary files can be written, every call compiles, and says what would help."""
+    from numba.core import caching
+
+    def nowhere() -> str:
+        raise FileNotFoundError("No usable temporary directory found")
+
+    for locator in (caching.InTreeCacheLocator, caching.UserWideCacheLocator):
+        monkeypatch.setattr(locator, "from_function", lambda *_: None)
+    monkeypatch.setattr("tempfile.gettempdir", nowhere)
+    compiled.private_folder.cache_clear()
+    done: list[int] = []
+    monkeypatch.setattr(compilation, "compile_loops", lambda: done.append(1))
+    compilation.ensure_compiled.__wrapped__()
+    assert (done, capsys.readouterr().err) == ([1], f"{compilation.NOWHERE}\n")
+    code = compiled.with_cache(newton.py_func, wrapped=False)  # type: ignore[attr-defined]
+    assert not code._cache.cache_path  # type: ignore[attr-defined]
+
+
 def test_one_process_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The loops are compiled under a lock, once, and a terminal shows why."""
     done: list[int] = []

@@ -25,12 +25,21 @@ from kselect.learners.svm.stride import stride
 from kselect.numerics.compiled import stamp, with_cache
 
 NOTE = "compiling the SVM's loops, once per machine (some ten seconds)"
+NOWHERE = (
+    "compiling the SVM's loops in every call: no folder for them can be written; "
+    "name one in NUMBA_CACHE_DIR"
+)
 
 
 @cache
 def ensure_compiled() -> None:
     """Compile every loop, unless this was done on this machine or is being done by another process."""
     folder = cache_folder()
+    if folder is None:
+        if sys.stderr is not None:
+            sys.stderr.write(f"{NOWHERE}\n")
+        compile_loops()
+        return
     mark = folder / f"svm-{identity()}.compiled"
     if mark.exists():
         return
@@ -44,9 +53,11 @@ def ensure_compiled() -> None:
             mark.touch()
 
 
-def cache_folder() -> Path:
-    """Return the folder of the compiled code, which exists."""
+def cache_folder() -> Path | None:
+    """Return the folder of the compiled code, which exists; None if none can be written."""
     cached = with_cache(stride.py_func, wrapped=False)  # type: ignore[attr-defined]
+    if not cached._cache.cache_path:
+        return None
     cached._cache._impl.locator.ensure_cache_path()
     return Path(cached._cache.cache_path)
 
