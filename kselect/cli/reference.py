@@ -203,5 +203,5 @@ def sys_info() -> None:
 
     facts = describe_environment()
     click.echo(yaml.safe_dump(facts, sort_keys=False), nl=False)
-    if hint := faster_blas(facts["blas"], cpu_flags()):
+    if hint := faster_blas(facts["blas"], cpu_flags(), question=True):
         click.echo(f"# {hint}")

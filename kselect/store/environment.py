@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kselect.datasets.content import sha256_of
+from kselect.errors import printable
 from kselect.numerics.memory import gib, total_memory
 
 PACKAGES = ("kselect", "numpy", "scipy", "pandas", "scikit-learn", "loky", "threadpoolctl")
@@ -83,20 +84,25 @@ def cpu_flags() -> frozenset[str]:
     return frozenset(next(found, ()))
 
 
-def faster_blas(libraries: Iterable[Mapping[str, Any]], flags: Collection[str]) -> str:
-    """Return one line if OpenBLAS picked a slower kernel than the processor can run, else nothing.
+def faster_blas(
+    libraries: Iterable[Mapping[str, Any]], flags: Collection[str], question: bool = False
+) -> str:
+    """Return one line if OpenBLAS has a slower kernel than the processor can run, else nothing.
 
-    OpenBLAS does so on processors that are newer than itself. A kernel that the user set is not questioned.
+    OpenBLAS picks one on processors that are newer than itself. A kernel that OPENBLAS_CORETYPE sets counts only if
+    the caller wants to ``question`` it.
     """
-    if "OPENBLAS_CORETYPE" in os.environ:
+    asked = os.environ.get("OPENBLAS_CORETYPE")
+    if asked is not None and not question:
         return ""
     best = next((i for i, (_, _, needs) in enumerate(KERNELS) if needs <= {*flags}), len(KERNELS))
     for library in libraries:
         name = str(library.get("architecture") or "").lower()
         rank = next((i for i, (_, names, _) in enumerate(KERNELS) if name in names), len(KERNELS))
         if library.get("internal_api") == "openblas" and name and best < rank:
+            why = "" if asked is None else f" (OPENBLAS_CORETYPE={printable(asked)})"
             return (
-                f"OpenBLAS uses its kernel for {library['architecture']}, and this processor can run a faster "
+                f"OpenBLAS uses its kernel for {library['architecture']}{why}, and this processor can run a faster "
                 f"one: set OPENBLAS_CORETYPE={KERNELS[best][0]} (the last digits of results may change)"
             )
     return ""

@@ -179,6 +179,8 @@ def test_sys_info() -> None:
 
 def test_sys_info_names_a_faster_blas(monkeypatch: pytest.MonkeyPatch) -> None:
     for line, end in (("a faster one", "# a faster one\n"), ("", "")):
-        monkeypatch.setattr("kselect.store.environment.faster_blas", lambda *_, line=line: line)
+        monkeypatch.setattr(
+            "kselect.store.environment.faster_blas", lambda *_, line=line, **__: line
+        )
         run = CliRunner().invoke(cli, ["sys-info"])
         assert run.stdout.rpartition("git:")[2].partition("#")[1:] == (end[:1], end[1:])

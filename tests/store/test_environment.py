@@ -127,6 +127,8 @@ def test_a_faster_kernel(
     assert faster_blas(other, flags) == ""
     monkeypatch.setenv("OPENBLAS_CORETYPE", "HASWELL")
     assert faster_blas(found, flags) == ""
+    asked = f"{architecture} (OPENBLAS_CORETYPE=HASWELL), and" if better else ""
+    assert asked in faster_blas(found, flags, question=True)
 
 
 def test_every_copy_is_named() -> None:
