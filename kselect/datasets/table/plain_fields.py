@@ -34,16 +34,13 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Whole lines of a text: where the rows start, their lines, and which columns may be numbers.
+    """Whole lines of a text: their end, where the rows start, their lines, and which columns may be numbers."""
 
-    ``dots`` holds the start of the first row in which a column has a dot, or -1.
-    """
-
+    end: int
     starts: Index
     lines: Index
     breaks: int  # lines, also empty ones
     numeric: Flags
-    dots: Index
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +56,8 @@ class FieldGrid:
     def row(self, start: int) -> list[str]:
         """Return the fields of the row that starts there, without spaces and quotes around them."""
         line = self.data[start : self.data.index(b"\n", start)].decode()
-        return [bare(field) for field in line.split(self.delimiter)]
+        clean = bare if '"' in line else str.strip
+        return [clean(field) for field in line.split(self.delimiter)]
 
     def head(self, count: int) -> list[list[str]]:
         """Return the fields of the first rows."""
@@ -100,8 +98,17 @@ class FieldGrid:
 
     def first_dotted(self, column: int) -> str:
         """Return the first field of a column with a dot, empty if no field has one."""
-        starts = (int(block.dots[column]) for block in self.blocks)
-        return next((self.row(start)[column] for start in starts if start >= 0), "")
+        for block in self.blocks:
+            begin = int(block.starts[0]) if len(block.starts) else block.end
+            a = np.frombuffer(self.data, dtype=np.uint8, count=block.end - begin, offset=begin)
+            dots, rows = np.flatnonzero(a == DOT), block.starts - begin
+            row = np.searchsorted(rows, dots, side="right") - 1
+            delimiters = np.flatnonzero(a == ord(self.delimiter))
+            before = np.searchsorted(delimiters, rows)  # of the row's first field
+            found = row[np.searchsorted(delimiters, dots) - before[row] == column]
+            if len(found):
+                return self.row(int(block.starts[found[0]]))[column]
+        return ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,9 +152,8 @@ def split_plainly(data: bytes, delimiter: str) -> FieldGrid | None:
         if data.count(b"\r") != data.count(b"\r\n"):
             return None
         data = data.replace(b"\r\n", b"\n")
-    if (
-        delimiter != "\t"
-    ):  # the csv module skips spaces at the start of a field, also before a quote
+    # The csv module skips spaces at the start of a field, also before a quote.
+    if delimiter != "\t" and b" " in data:
         while (spaced := f"{delimiter} ".encode()) in data:
             data = data.replace(spaced, spaced[:1])
     if not data.endswith(b"\n"):
@@ -189,9 +195,10 @@ def examine(data: bytes, begin: int, end: int, delimiter: str, width: int) -> Bl
         return None
     if lengths.max(initial=0) > csv.field_size_limit():
         return None
-    quotes = np.flatnonzero(a == QUOTE)
-    if len(quotes) and not are_around_fields(quotes, starts, ends):
-        return None
+    if data.find(QUOTE, begin, end) >= 0:
+        quotes = np.flatnonzero(a == QUOTE)
+        if not are_around_fields(quotes, starts, ends):
+            return None
     rows = starts[::width]
     first = a[rows]
     hollow = (first <= SPACE) | (first >= BEYOND_ASCII) | np.isin(first, (QUOTE, ord(delimiter)))
@@ -201,12 +208,9 @@ def examine(data: bytes, begin: int, end: int, delimiter: str, width: int) -> Bl
             return None
     rows = rows + begin
     if not len(rows):  # empty lines at the end
-        none = np.full(width, -1)
-        return Block(rows, lines, found, none < 0, none)
+        return Block(end, rows, lines, found, np.ones(width, dtype=np.bool_))
     fields = looks_numeric(a, starts, lengths, delimiter).reshape(shape)
-    dotted = np.bitwise_or.reduceat((a == DOT).view(np.uint8), starts).reshape(shape)
-    dots = np.where(dotted.any(axis=0), rows[dotted.argmax(axis=0)], -1)
-    return Block(rows, lines, found, np.asarray(fields.all(axis=0)), dots)
+    return Block(end, rows, lines, found, np.asarray(fields.all(axis=0)))
 
 
 def are_around_fields(quotes: Index, starts: Index, ends: Index) -> bool:

@@ -223,3 +223,19 @@ def test_binary_tables_become_no_text(
     form = "Feather" if name == "a.feather" else "Parquet"
     with pytest.raises(DataError, match=f"{name}: not a whole {form} file"):
         read_frame(tmp_path / name, None)
+
+
+@pytest.mark.parametrize("block", [1, 24, 2**18])
+def test_the_first_field_with_a_dot_is_found(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In any block, below empty lines, and in no column before its own."""
+    monkeypatch.setattr(plain_fields, "BLOCK", block)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        rows = [[str(rng.choice(["1", "22", "3.5", "1.234"], p=[0.5, 0.4, 0.05, 0.05])) for _ in range(3)]
+                for _ in range(12)]  # fmt: skip
+        text = "\n\n".join(";".join(row) for row in rows)
+        grid = split_plainly(text.encode(), ";")
+        assert grid is not None
+        for skip in (0, 1):
+            want = [next((row[j] for row in rows[skip:] if "." in row[j]), "") for j in range(3)]
+            assert [grid.below(skip).first_dotted(j) for j in range(3)] == want
