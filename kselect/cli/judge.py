@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 
 import click
@@ -58,6 +60,11 @@ Examples:
 @click.option(
     "--drop-incomplete", "drop", is_flag=True, help="Leave out splits that some method lacks."
 )
+@click.option(
+    "--standalone",
+    is_flag=True,
+    help="Also write standalone.html, which contains its figures and tables.",
+)
 @QUIET
 def judge(
     errors: Path,
@@ -68,6 +75,7 @@ def judge(
     higher: bool,
     no_overlap: bool,
     drop: bool,
+    standalone: bool,
     quiet: bool,
 ) -> None:
     """Compare the methods of ERRORS.csv: tests, ranks, every pair, figures, a page and a paragraph for a paper."""
@@ -82,7 +90,8 @@ def judge(
     found = analyse(table, alpha, rope)
     judged = [judge_claim(found, claim) for claim in read]
     folder = output or Path(f"{errors.name.partition('.')[0]}-judged")
-    paths = write_judgement(found, judged, folder)
+    command = shlex.join(["kselect", *sys.argv[1:]])
+    paths = write_judgement(found, judged, folder, command, standalone)
     if quiet:
         return
     for note in table.notes:

@@ -45,6 +45,8 @@ class ErrorTable:
         Whether the t-tests are corrected for overlapping splits.
     notes
         How the file was read, a sentence each.
+    sha256
+        The checksum of the file.
     """
 
     path: str
@@ -57,6 +59,7 @@ class ErrorTable:
     higher: bool
     overlap: bool
     notes: tuple[str, ...]
+    sha256: str
 
     @property
     def sign(self) -> int:
@@ -73,7 +76,7 @@ def read_errors(
     not corrected. ``drop`` leaves out what some method lacks.
     """
     document = Document(printable(path))
-    header, lines = read_lines(path, document)
+    header, lines, sha256 = read_lines(path, document)
     ignored = [name for name in header if name not in KNOWN]
     rows = list(parse_rows(header, lines, document))
     document.check()
@@ -106,6 +109,7 @@ def read_errors(
         any_higher,
         corrected,
         tuple(notes),
+        sha256,
     )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kselect.config.document import Document
+from kselect.datasets.content import sha256_of
 from kselect.errors import DataError, nearest, printable, quoted
 from kselect.files import read_regular, reason
 
@@ -60,11 +61,14 @@ class Row(NamedTuple):
     metric: str
 
 
-def read_lines(path: Path, document: Document) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Return the header, and the fields of every row with its line; raise the mistakes of the header."""
+def read_lines(
+    path: Path, document: Document
+) -> tuple[list[str], list[tuple[int, list[str]]], str]:
+    """Return the header, the fields of every row with its line, and the checksum; raise mistakes of the header."""
     shown = printable(path)
     try:
-        text = read_regular(path, LARGEST_FILE).decode("utf-8-sig")
+        content = read_regular(path, LARGEST_FILE)
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise DataError(f"{shown}: not UTF-8 text; save the file as CSV in UTF-8") from None
     except OSError as error:
@@ -92,7 +96,7 @@ def read_lines(path: Path, document: Document) -> tuple[list[str], list[tuple[in
     document.check()
     if len(found) == 1:
         raise DataError(f"{shown}:{line}: there are no rows below the columns")
-    return header, found[1:]
+    return header, found[1:], sha256_of(content)
 
 
 def header_hint(name: str, header: Sequence[str]) -> str:

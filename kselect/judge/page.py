@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from kselect.core.method import SELECTED
 from kselect.core.table import Column, Group, Table, Values
 from kselect.errors import WriteError
 from kselect.files import reason, write_whole
-from kselect.judge.analysis import Analysis, JudgedPair, shown_cells
+from kselect.judge.analysis import Analysis, shown_cells
 from kselect.judge.claims import JudgedClaim
-from kselect.judge.words import equal, level, noun, paragraph, references, rope_text
-from kselect.report import style
+from kselect.judge.pairs import show_pairs, stem
+from kselect.judge.words import equal, level, noun, paragraph, references
+from kselect.report.cells import FOLDER, cell_script, describe_errors
 from kselect.report.elements import Details, Element, File, Heading, Notes, Paragraph, Passage
-from kselect.report.figures.rank_diagram import draw_posteriors, show_ranks, sum_up_posteriors
+from kselect.report.figures.rank_diagram import show_ranks
+from kselect.report.head import Copied, Head, this_machine
 from kselect.report.latex import escape_latex
-from kselect.report.page import render_page
+from kselect.report.page import PAGE, STANDALONE, render_page
 from kselect.report.sections.main_table import show_row
 from kselect.report.template import Links
-from kselect.report.words import show_counts, show_p
+from kselect.report.words import show_p
 from kselect.report.writers import table_files, write_csv
-from kselect.stats.omnibus import magnitude
 from kselect.stats.ranks import critical_difference
 
 CHAPTERS = {
@@ -33,34 +35,12 @@ CHAPTERS = {
     "splits": ("Splits", "Tests over the splits of each data set"),
     "made": ("How", "How the numbers were read and tested"),
 }
-# The widest matrix of pairs that a page shows.
-MOST_METHODS = 12
 ERRORS = tuple(
     Column(csv=name)
     for name in (
         *("dataset", "method", "mean", "sd", "splits", "best", "not_worse", "not_worse_corrected"),
         *("p_value", "p_value_corrected", "metric"),
     )
-)
-PAIRS = (
-    *(Column(name, name, align="left") for name in ("first", "second")),
-    Column("mean difference", "difference", "+.3g"),
-    Column("median", "median", "+.3g"),
-    Column("95 % interval", align="left"),
-    *(Column(csv=name) for name in ("low", "high", "unit")),
-    Column("better/equal/worse"),
-    *(Column(csv=name) for name in ("better", "equal", "worse")),
-    Column("Wilcoxon p (Holm)", "p_wilcoxon_holm", show_p),
-    Column("post hoc p", "p_post_hoc", show_p),
-    Column("effect size", "effect_size", "+.2f"),
-    *(Column(csv=name) for name in ("effect_size_low", "effect_size_high")),
-    Column("magnitude", "magnitude", align="left"),
-    Column("t-tests"),
-    *(Column(csv=f"t_test_{name}") for name in ("better", "none", "worse")),
-    *(
-        Column(name, f"p_{name.replace(' ', '_')}", ".2f")
-        for name in ("first better", "same", "second better")
-    ),
 )
 TESTS = (
     Column("data set", "dataset", align="left"),
@@ -84,10 +64,20 @@ CLAIMS = (
 )
 
 
-def write_judgement(found: Analysis, claims: Sequence[JudgedClaim], folder: Path) -> list[Path]:
-    """Write every file below a folder, each in one step; remove the claims of an earlier judgement."""
+def write_judgement(
+    found: Analysis,
+    claims: Sequence[JudgedClaim],
+    folder: Path,
+    command: str = "",
+    standalone: bool = False,
+) -> list[Path]:
+    """Write every file below a folder, each in one step; remove the claims of an earlier judgement.
+
+    ``command`` is what the user has typed. ``standalone`` adds a page that needs no other file.
+    """
     passages: list[Passage] = []
     paths: list[Path] = []
+    data: list[str] = []
     try:
         for item in (*show_words(found), *show_claims(found, claims), *show_all(found)):
             if isinstance(item, Passage):
@@ -95,18 +85,32 @@ def write_judgement(found: Analysis, claims: Sequence[JudgedClaim], folder: Path
                 continue
             write_whole(folder / item.name, item.content)
             paths.append(folder / item.name)
+            if item.name.startswith(f"{FOLDER}/"):
+                data.append(str(item.content))
         if not claims:
             for ending in ("csv", "md", "tex"):
                 (folder / f"tables/claims.{ending}").unlink(missing_ok=True)
-        write_whole(folder / "report.html", make_page(found, passages, Links(folder)))
+        pages = {PAGE: make_page(found, claims, passages, command, Links(folder))}
+        if standalone:
+            contained = Links(folder, True)
+            pages[STANDALONE] = make_page(found, claims, passages, command, contained, data)
+        for name, text in pages.items():
+            write_whole(folder / name, text)
     except OSError as error:
         where = error.filename or folder
         raise WriteError(f"{where}: cannot write: {reason(error)}") from None
-    return [*paths, folder / "report.html"]
+    return [*paths, *(folder / name for name in pages)]
 
 
-def make_page(found: Analysis, passages: Sequence[Passage], links: Links) -> str:
-    """Return the page, which links to its files."""
+def make_page(
+    found: Analysis,
+    claims: Sequence[JudgedClaim],
+    passages: Sequence[Passage],
+    command: str,
+    links: Links,
+    data: Sequence[str] = (),
+) -> str:
+    """Return the page, which links to its files or contains them with the ``data`` of its cells."""
     table = found.table
     methods, datasets = len(table.methods), len(table.datasets)
     protocol = (
@@ -116,7 +120,29 @@ def make_page(found: Analysis, passages: Sequence[Passage], links: Links) -> str
     return render_page(
         *(f"Judgement of {table.path}", "By kselect judge", protocol, passages, CHAPTERS),
         links=links,
+        top=make_judgement_head(found, claims, command),
+        data=data,
     )
+
+
+def make_judgement_head(found: Analysis, claims: Sequence[JudgedClaim], command: str) -> Head:
+    """Return the result in a sentence, the file and the machine, and the command that repeats it."""
+    best, ranks = found.order[0], found.ranks
+    words = [
+        f"{found.table.methods[best]} has the lowest mean rank of {len(found.table.methods)} methods on "
+        f"{len(ranks.datasets)} data sets ({ranks.mean[best]:.2f}; 1 is best)."
+    ]
+    if claims:
+        holds = sum(one.verdict == "supported" for one in claims)
+        words.append(
+            f"{holds} of {len(claims)} claim{'s' * (len(claims) > 1)} {'is' if holds == 1 else 'are'} supported."
+        )
+    facts = (
+        ("Data", f"{found.table.path}, SHA-256 {found.table.sha256}"),
+        ("Computed with", this_machine()),
+    )
+    again = Copied("Judge it again", "command", command, "In the folder of the data:")
+    return Head(facts, (again,), lead=" ".join(words))
 
 
 def show_all(found: Analysis) -> Iterator[File | Passage]:
@@ -127,11 +153,6 @@ def show_all(found: Analysis) -> Iterator[File | Passage]:
     yield from show_tests(found)
     how = (*found.table.notes, *explain(found), *(f"Reference: {r}." for r in references(found)))
     yield Passage("made", (Notes(how),))
-
-
-def stem(found: Analysis) -> str:
-    """Return the name of the file of errors without its ending, with which labels in LaTeX begin."""
-    return Path(found.table.path).stem
 
 
 def show_words(found: Analysis) -> Iterator[File | Passage]:
@@ -175,10 +196,12 @@ def show_errors(found: Analysis) -> Iterator[File | Passage]:
     """Yield the means of every data set and method, the mean ranks last."""
     table, cells = found.table, found.comparison.cells[SELECTED]
     most = max(found.comparison.splits.values())
-    rows = [
-        show_row(d, "%" if d in table.percent else "", shown_cells(found, d), most)
-        for d in table.datasets
-    ]
+    rows = []
+    for i, d in enumerate(table.datasets):
+        shown = shown_cells(found, d)
+        behind = [(f"errors-{i}/{j}", None) for j in range(len(shown))]
+        rows.append(show_row(d, "%" if d in table.percent else "", shown, most, behind))
+        yield cell_script(f"errors-{i}", [panel(found, d, m) for m in table.methods])
     units = {d in table.percent for d in table.datasets}
     unit = " in %" if units == {True} else ", in % where a row is a share" if len(units) > 1 else ""
     kind = "corrected t-test" if table.overlap else "t-test"
@@ -204,6 +227,13 @@ def show_errors(found: Analysis) -> Iterator[File | Passage]:
     )
     yield from table_files(main, of=stem(found), tidy=Table("errors", ERRORS, (Group(tidy),)))
     yield Passage("tables", (main,))
+
+
+def panel(found: Analysis, dataset: str, method: str) -> dict[str, Any]:
+    """Return what a click on a mean shows: the errors of its splits, and the tests."""
+    table, cell = found.table, found.comparison.cells[SELECTED][dataset, method]
+    unit = (table.metrics[dataset] or "error") + (" in %" if dataset in table.percent else "")
+    return {"title": f"{method} on {dataset}", "unit": unit, **describe_errors(cell, table.sign)}
 
 
 def show_mean_ranks(found: Analysis) -> Iterator[File | Passage]:
@@ -232,104 +262,6 @@ def show_mean_ranks(found: Analysis) -> Iterator[File | Passage]:
         f"that Nemenyi's test at {level(found)} does not tell apart. Mean ranks change when a method is added.",
         found.alpha,
         chapter="ranks",
-    )
-
-
-def show_pairs(found: Analysis) -> Iterator[File | Passage]:
-    """Yield the matrix of all pairs, the table of their tests, and the Bayesian test as bars."""
-    relative = found.table.relative
-    units = {d in relative for d in found.table.datasets}
-    unit = "points" if units == {False} else "% of the second's number"
-    unit = f"points or {unit}" if len(units) > 1 else unit
-    pairs = Table(
-        "pairs", PAIRS, (Group(tuple(map(pair_row, found.pairs))),), (explain_pairs(found, unit),)
-    )
-    matrix = matrix_table(found, unit)
-    some = [matrix] if len(found.table.methods) <= MOST_METHODS else []
-    yield from table_files(pairs, *some, of=stem(found))
-    yield Passage("pairs", (*some, Details("Every test of every pair", (pairs,))))
-    posteriors = [pair.posterior for pair in found.pairs if pair.posterior]
-    if not posteriors:
-        return
-    same = f"the same within {rope_text(found)}"
-    yield from style.show_figure(
-        "pairs",
-        lambda width: draw_posteriors(posteriors, width, str, same),
-        f"How likely each of {', '.join(found.table.methods)} is better than each other, or the same",
-        "Every pair by the Bayesian signed-rank test over data sets: the probability that the left method is "
-        "better by "
-        f"more than {rope_text(found)}, that both are the same up to that difference, and that the right "
-        f"method "
-        "is better. It can find two methods to be the same; a significance test cannot.",
-        sum_up_posteriors(posteriors, same),
-        chapter="pairs",
-    )
-
-
-def pair_row(pair: JudgedPair) -> Values:
-    """Return every number of a pair."""
-    over, size = pair.over_datasets, pair.size
-    tests = pair.contest.by_corrected
-    posterior = pair.posterior
-    return (
-        *(pair.first, pair.second, pair.difference),
-        *(pair.median.value, pair.median.interval or None),
-        *(pair.median.low, pair.median.high, pair.median.unit),
-        *(show_counts(over.by_mean), *over.by_mean, over.p_value, pair.post_hoc),
-        *(size.value, size.low, size.high),
-        magnitude(size.value) if size.value == size.value else None,
-        *(show_counts(tests), *(tests if sum(tests) else (None,) * 3)),
-        *((posterior.better, posterior.same, posterior.worse) if posterior else (None,) * 3),
-    )
-
-
-def matrix_table(found: Analysis, unit: str) -> Table:
-    """Return the matrix of pairs: the row's method against the column's."""
-    methods = found.table.methods
-    both = {(p.first, p.second): (p, 1) for p in found.pairs}
-    both |= {(p.second, p.first): (p, -1) for p in found.pairs}
-    rows = []
-    for row in methods:
-        cells: list[str | None] = []
-        for column in methods:
-            if row == column:
-                cells.append(None)
-                continue
-            pair, sign = both[row, column]
-            counts = show_counts(
-                type(pair.over_datasets.by_mean)(*pair.over_datasets.by_mean[::sign])
-            )
-            p = pair.over_datasets.p_value
-            test = f", {equal(p)}" if p == p else ""
-            cells.append(f"{sign * pair.difference:+.3g} ({counts}){test}")
-        rows.append((row, *cells))
-    caption = (
-        f"The row's method against the column's: mean difference over data sets in {unit}; the number of data "
-        f"sets on "
-        "which the row's method is better, equal and worse; p of Wilcoxon's signed ranks with Holm's "
-        "correction over "
-        "all pairs. Differences and counts do not change when a method is added.",
-    )
-    columns = (Column("method", align="left"), *(Column(m) for m in methods))
-    return Table(
-        "matrix", (Column("method", align="left"), *columns[1:]), (Group(tuple(rows)),), caption
-    )
-
-
-def explain_pairs(found: Analysis, unit: str) -> str:
-    """Return the caption of the table of pairs."""
-    kind = "the corrected t-test" if found.table.overlap else "the t-test"
-    post_hoc = (
-        f"; post hoc: {found.omnibus.post_hoc}" if found.omnibus and found.omnibus.post_hoc else ""
-    )
-    return (
-        f"The first method against the second, differences in {unit}. Interval: bootstrap over data sets of the "
-        "median difference; for one data set the corrected t interval of the mean over splits. t-tests: the "
-        "number of data sets on which "
-        f"the first is significantly better, neither, and significantly worse by {kind}, one-sided at "
-        f"{level(found)}{post_hoc}. The last three columns are the probabilities of the Bayesian signed-rank "
-        f"test with a region of practical "
-        f"equivalence of {rope_text(found)}."
     )
 
 

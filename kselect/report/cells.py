@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kselect.core.method import Setting
@@ -69,10 +69,14 @@ def cell_files(study: Study, loss: str) -> Iterator[File]:
             for setting, found in comparison.cells.items()
             for method in comparison.methods
         ]
-        name = cell_file(loss, dataset)
-        # A script ends at "</" if the page contains it.
-        text = json.dumps(cells, separators=(",", ":")).replace("<", "\\u003c")
-        yield File(f"{FOLDER}/{name}.js", f'kselect.cells("{name}",{text});\n')
+        yield cell_script(cell_file(loss, dataset), cells)
+
+
+def cell_script(name: str, cells: Sequence[Mapping[str, Any]]) -> File:
+    """Return the script that hands the cells of a file to the page."""
+    # A script ends at "</" if the page contains it.
+    text = json.dumps(cells, separators=(",", ":")).replace("<", "\\u003c")
+    return File(f"{FOLDER}/{name}.js", f'kselect.cells("{name}",{text});\n')
 
 
 def describe_cell(
@@ -88,9 +92,7 @@ def describe_cell(
     shown: dict[str, Any] = {
         "title": ", ".join(filter(None, (f"{method} on {dataset}", title_setting(setting)))),
         "unit": UNIT_WORDS.get(unit, unit),
-        "errors": [[split, float(f"{e:.{DIGITS}g}")] for split, e in sample.errors.items()],
-        "mean": summarise(sample.mean, sample.sd),
-        "runs": describe_runs(sample),
+        **describe_errors(sample),
         "chosen": [
             [v.name if v.each == 1 else f"{v.name} ({v.each} values)"]
             + [show_short(x) for x in (v.median, v.low, v.high)]
@@ -107,6 +109,15 @@ def describe_cell(
         if not math.isnan(printed.errors):
             shown["apart"] = f"{printed.errors:+.1f}"
     return {name: value for name, value in shown.items() if value not in ("", [])}
+
+
+def describe_errors(cell: SplitErrors, sign: int = 1) -> dict[str, Any]:
+    """Return the errors of the splits, their mean and the tests; ``sign`` is -1 for numbers that were negated."""
+    return {
+        "errors": [[split, float(f"{sign * e:.{DIGITS}g}")] for split, e in cell.errors.items()],
+        "mean": summarise(sign * cell.mean, cell.sd),
+        "runs": describe_runs(cell),
+    }
 
 
 def describe_runs(cell: SplitErrors) -> str:

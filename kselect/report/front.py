@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kselect.core.claim import Paper
 from kselect.files import write_whole
+from kselect.packaged import experiments
 from kselect.report.claims.effects import Effect
 from kselect.report.claims.judge import Judged, judge_claims, judge_others
+from kselect.report.claims.rules import Verdict
 from kselect.report.claims.scope import find_datasets, find_methods
-from kselect.report.head import Summary, show_address, show_venue, summarise
+from kselect.report.head import PHRASES, Summary, show_address, show_venue, summarise
 from kselect.report.template import Links, render
 from kselect.report.words import describe_coverage
 from kselect.stats.study import Study
@@ -195,6 +198,12 @@ def scales(entries: Iterable[Entry]) -> dict[str, Scale]:
     return found
 
 
+def count_verdicts(entries: Iterable[Entry]) -> list[tuple[Verdict, int]]:
+    """Return how many claims have each verdict that occurs."""
+    found = Counter(row.judged.finding.verdict for entry in entries for row in entry.rows)
+    return [(verdict, found[verdict]) for verdict in PHRASES if found[verdict]]
+
+
 def write_index(entries: Sequence[Entry], path: Path) -> Path:
     """Write the front page over several experiments, in the order given; one's own stand apart from papers."""
     drawn = scales(entries)
@@ -204,6 +213,13 @@ def write_index(entries: Sequence[Entry], path: Path) -> Path:
         papers=[entry for entry in entries if entry.paper],
         own=[entry for entry in entries if not entry.paper],
         rows=[row for entry in entries for row in entry.rows],
+        judging=[entry for entry in entries if entry.rows],
+        counts=count_verdicts(entries),
+        commands="\n".join(
+            f"kselect run {e.name} && kselect report {e.name}"
+            for e in entries
+            if e.name in experiments()
+        ),
         scales=list(drawn.values()),
         whisker=lambda e: drawn[family(e)].draw(e) if family(e) in drawn else None,
         links=Links(path.parent),

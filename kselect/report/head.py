@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 import kselect
 from kselect.core.claim import Paper
 from kselect.report.claims.judge import Judged, judge_claims
 from kselect.report.claims.rules import Verdict
+from kselect.report.words import show_p
 from kselect.stats.distances import Distance, count_agreements, distances
+from kselect.stats.samples import LEVEL
 from kselect.stats.study import Study
+from kselect.store.environment import cpu_name
 
 GUIDE = Path(kselect.__file__).parent / "guide" / "citing.md"
 # Claims that a summary spells out; it counts the others.
@@ -96,14 +102,24 @@ def make_head(study: Study) -> Head:
     citation = find_citation(paper.name) if paper else ""
     if citation:
         copied.append(Copied("Cite the paper (BibTeX)", "BibTeX entry", citation))
+    summary = study.once(summarise)
     return Head(
         tuple(facts(study)),
         tuple(copied),
-        summary=study.once(summarise),
+        lead="" if summary.lead else describe_ranks(study),
+        summary=summary,
         paper=paper,
         where=show_venue(paper) if paper else "",
         address=show_address(paper) if paper else "",
     )
+
+
+def this_machine() -> str:
+    """Return the versions, the processor and the date of numbers that this process has computed."""
+    versions = f"kselect {kselect.__version__}; Python {platform.python_version()}"
+    libraries = "; ".join(f"{name} {version(name)}" for name in ("numpy", "scipy"))
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"{versions}; {libraries}; {cpu_name() or 'an unknown processor'}; {now}"
 
 
 def show_venue(paper: Paper) -> str:
@@ -148,6 +164,22 @@ def summarise(study: Study) -> Summary:
     agreement = describe_agreement(study.once(distances, study.experiment.loss))
     left = tuple(one for one in others if one.claims)
     return Summary(total, good, f"{lead}." if total else "", left, agreement)
+
+
+def describe_ranks(study: Study) -> str:
+    """Return which method has the lowest mean rank, for an experiment without claims; nothing for one data set."""
+    ranks = study.comparison(study.experiment.loss).ranks
+    one = next(iter(ranks.values()), None)
+    if one is None or one.friedman is None or len(ranks) > 1:
+        return ""
+    methods = study.comparison(study.experiment.loss).methods
+    best = min(range(len(methods)), key=lambda i: one.mean[i])
+    p = one.friedman.p_value
+    told = "differ" if p < LEVEL else "are not told apart"
+    return (
+        f"{methods[best]} has the lowest mean rank ({one.mean[best]:.2f}) of {len(methods)} methods on "
+        f"{len(one.datasets)} data sets; by Friedman's test the methods {told} (p = {show_p(p)})."
+    )
 
 
 def describe_agreement(found: Sequence[Distance]) -> str:

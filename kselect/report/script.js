@@ -86,9 +86,22 @@
           box.append(...cell.childNodes);
           cell.append(box);
           cell.dataset.label = names[i];
+          cell.classList.toggle("empty", cell.textContent.trim() === "\u2013");
         });
       }
+      shorten(table);
     }
+  };
+  // A long table of cards starts with the first of them; whoever filters or sorts sees all rows.
+  const shorten = (table) => {
+    const count = all("tbody tr", table).length;
+    if (count <= LONG || stored().size) return;
+    table.classList.add("short");
+    const button = make("button", `Show all ${count} rows`, { type: "button", class: "unfold" });
+    const unfold = () => { table.classList.remove("short"); button.remove(); };
+    button.addEventListener("click", unfold);
+    table.parentElement.after(button);
+    addEventListener("input", unfold, { once: true });
   };
   // A table that is wider than its frame says so.
   const cue = (frame) => {
@@ -240,7 +253,7 @@
       list.append(make("summary", "The numbers"), make("p", cell.errors.map(([split, error]) => `${split}: ${error}`).join(", "), { class: "soft" }));
       dialog.append(list);
     }
-    fact("Ours", cell.mean);
+    fact(cell.published ? "Ours" : "Mean", cell.mean);
     fact("Runs", cell.runs);
     fact("Published", cell.published);
     fact("Difference", cell.apart && `${cell.apart} standard errors`);

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import hashlib
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -67,7 +69,8 @@ def test_files_page_and_verdicts(judge: Judge) -> None:
         "paragraph.tex",
         "report.html",
     }
-    assert names == tables | figures | others
+    cells = {f"report-data/errors-{i}.js" for i in range(12)}
+    assert names == tables | figures | others | cells
     page = (folder / "report.html").read_text(encoding="utf-8")
     for chapter in ("words", "claims", "tables", "ranks", "pairs", "splits", "made"):
         assert f'<section id="{chapter}">' in page
@@ -77,6 +80,27 @@ def test_files_page_and_verdicts(judge: Judge) -> None:
     assert text in found.output
     assert not judge("normal", "-q").output
     assert not list(folder.glob("tables/claims.*"))
+
+
+def test_the_page_opens_its_cells_and_says_how_it_was_made(judge: Judge) -> None:
+    """A cell has the errors of the file, also in the page that contains everything."""
+    judge("normal", "--claim", "m0 < m2", "--standalone", "-q")
+    found = read_errors(Path("normal.csv"))
+    folder, dataset = Path("normal-judged"), found.datasets[1]
+    script = (folder / "report-data/errors-1.js").read_text(encoding="utf-8")
+    given = script.removeprefix("kselect.cells(").removesuffix(");\n")
+    name, cells = json.loads(f"[{given}]")
+    expected = [[split, e] for split, e in found.samples[dataset, "m1"].errors.items()]
+    mine = cells[found.methods.index("m1")]
+    assert (name, mine["title"]) == ("errors-1", f"m1 on {dataset}")
+    assert [split for split, _ in mine["errors"]] == [split for split, _ in expected]
+    assert [e for _, e in mine["errors"]] == pytest.approx([e for _, e in expected], rel=1e-5)
+    whole = (folder / "standalone.html").read_text(encoding="utf-8")
+    assert script.strip() in whole
+    assert 'src="report-data' not in whole
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert hashlib.sha256(Path("normal.csv").read_bytes()).hexdigest() in page
+    assert "1 of 1 claim is supported" in page
 
 
 def test_paragraph_states_test_statistic_p_and_effect(judge: Judge) -> None:

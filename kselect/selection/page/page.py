@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
-import kselect
 from kselect.core.table import Column, Group, Table, Values
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import ConfigError, brief
 from kselect.files import require_writable, write_named
 from kselect.report.elements import LATER, File, Heading, Notes, Paragraph, Passage
-from kselect.report.head import Copied, Head
+from kselect.report.head import Copied, Head, this_machine
 from kselect.report.page import render_page
 from kselect.report.template import Links
 from kselect.report.writers import table_files
@@ -29,7 +26,6 @@ from kselect.selection.page.regression import show_numbers
 from kselect.selection.page.relevant import show_relevances
 from kselect.selection.page.surface import parameters_of, show_scores
 from kselect.selection.result import shown_score
-from kselect.store.environment import cpu_name
 
 CHAPTERS = {
     "choice": ("Choice", "The choice and its neighbours"),
@@ -127,17 +123,12 @@ def make_choice_head(choice: ChoicePage) -> Head:
     said = dict(choice.sentences)
     frame = choice.data.frame
     target = choice.data.target
-    now = datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC")
     facts = [
         ("Data", f"{choice.data.path}, SHA-256 {frame.sha256}"),
         ("Rows", f"{choice.data.size}; {target.task} ({target.why})"),
         ("Model", choice.model),
         *(("Rule", text) for text in choice.rules),
-        (
-            "Computed with",
-            f"kselect {kselect.__version__}; Python {platform.python_version()}; numpy {np.__version__}; "
-            f"{cpu_name() or 'an unknown processor'}; {now}",
-        ),
+        ("Computed with", this_machine()),
         ("Time", said[""]),
     ]
     copied = (
