@@ -46,11 +46,15 @@ class Counted:
 
 @dataclass(frozen=True)
 class Summary:
-    """The claims of an experiment in one sentence, and how many published cells agree."""
+    """The claims of an experiment in one sentence, and how many published cells agree.
+
+    ``lead`` spells out the first supported claims, ``more`` are the other ones.
+    """
 
     total: int
     supported: int
     lead: str
+    more: tuple[Judged, ...]
     others: tuple[Counted, ...]
     agreement: str
 
@@ -159,11 +163,10 @@ def summarise(study: Study) -> Summary:
     lead = f"{good} of {total} claim{'s' * (total != 1)} {'is' if good == 1 else 'are'} supported"
     if first.claims:
         texts = [j.claim.text for j in first.claims[:SPELT]]
-        rest = good - len(texts)
-        lead += f": {'; '.join(texts)}" + (f"; and {rest} more" if rest else "")
+        lead += f": {'; '.join(texts)}"
     agreement = describe_agreement(study.once(distances, study.experiment.loss))
     left = tuple(one for one in others if one.claims)
-    return Summary(total, good, f"{lead}." if total else "", left, agreement)
+    return Summary(total, good, lead if total else "", first.claims[SPELT:], left, agreement)
 
 
 def describe_ranks(study: Study) -> str:
@@ -174,11 +177,12 @@ def describe_ranks(study: Study) -> str:
         return ""
     methods = study.comparison(study.experiment.loss).methods
     best = min(range(len(methods)), key=lambda i: one.mean[i])
-    p = one.friedman.p_value
-    told = "differ" if p < LEVEL else "are not told apart"
+    text = show_p(one.friedman.p_value)
+    p = text if "<" in text else f"= {text}"
+    told = "differ" if one.friedman.p_value < LEVEL else "are not told apart"
     return (
         f"{methods[best]} has the lowest mean rank ({one.mean[best]:.2f}) of {len(methods)} methods on "
-        f"{len(one.datasets)} data sets; by Friedman's test the methods {told} (p = {show_p(p)})."
+        f"{len(one.datasets)} data sets; by Friedman's test the methods {told} (p {p})."
     )
 
 

@@ -86,7 +86,9 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     spec = full_experiment(datasets=("heart", "sonar", "a2a"), splits=(0, 1))
     found = study(spec, full_records(spec), published=THEIRS)
     write_report(found, folder / "one", home="../index.html", standalone=True)
-    write_index([make_entry(found, "one/report.html")], folder / "index.html")
+    entry = make_entry(found, "one/report.html")
+    write_index([entry], folder / "index.html")
+    write_index([entry] * 3, folder / "many.html")
     return folder
 
 

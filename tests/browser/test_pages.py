@@ -83,6 +83,25 @@ def test_the_board_filters_searches_and_sorts(view: View, small: Path) -> None:
         assert column(board) == expected
 
 
+def test_a_telephone_shows_the_first_claims_until_it_is_asked_for_more(
+    view: View, small: Path
+) -> None:
+    """A dash has no line of its own; a filter counts all rows."""
+    page = view(small / "index.html", 390)
+    board = page.locator("table.board")
+    assert not board.locator("td.empty").first.is_visible()
+    assert page.locator(".unfold").count() == 0  # seven claims are few
+    for click in (True, False):
+        many = view(small / "many.html", 390)
+        rows = many.locator("table.board tbody tr:visible")
+        assert rows.count() == 12
+        if click:
+            many.locator(".unfold").click()
+        else:
+            many.get_by_label("Search").fill("ecml")
+        assert rows.count() == 21
+
+
 def test_a_link_keeps_the_filter(view: View, small: Path) -> None:
     page = view(small / "index.html")
     page.get_by_label("Kind").select_option("lower")

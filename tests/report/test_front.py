@@ -10,7 +10,16 @@ import pytest
 from synthetic import experiment, full_experiment, full_records, study
 
 from kselect.report.claims.effects import Effect
-from kselect.report.front import WIDTH, Entry, Scale, make_entry, missing, scales, write_index
+from kselect.report.front import (
+    WIDTH,
+    Entry,
+    Scale,
+    count_verdicts,
+    make_entry,
+    missing,
+    scales,
+    write_index,
+)
 from kselect.report.head import PHRASES
 from kselect.stats.sources import Manifest
 
@@ -36,6 +45,15 @@ def test_a_row_per_claim_with_its_id_and_filters(tmp_path: Path, entry: Entry) -
     assert 'data-method="5-KS|10-KS|5-CV|10-CV"' in first
     assert "8 or more of 9" in first
     assert "Ours takes half as long." in page
+    found = count_verdicts([entry])
+    assert sum(count for _, count in found) == len(rows)
+    (lead,) = re.findall(
+        r'<p class="summary">(\d+ claims of 1 experiment .*?)</p>', page, re.DOTALL
+    )
+    for verdict, count in found:
+        assert f"{count} {verdict}" in lead
+        assert page.count(f'data-verdict="{verdict}"') == count
+    assert '<pre tabindex="0">kselect run ecml2014 &amp;&amp; kselect report ecml2014</pre>' in page
     assert "<cite>Preventing Over-Fitting" in page
     assert "90 jobs, 3 failed records" in page
 
@@ -94,3 +112,5 @@ def test_the_summary_counts_every_claim_once(entry: Entry) -> None:
     assert summary.supported + sum(len(o.claims) for o in summary.others) == summary.total
     assert summary.lead.startswith(f"{summary.supported} of {summary.total} claims ")
     assert {o.verdict for o in summary.others} <= set(PHRASES)
+    spelt = summary.lead.partition(": ")[2].split("; ")
+    assert len([text for text in spelt if text]) + len(summary.more) == summary.supported
