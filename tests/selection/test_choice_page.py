@@ -179,6 +179,18 @@ def test_criteria_and_contenders(make: Make, monkeypatch: pytest.MonkeyPatch) ->
     assert [r["learner"] for r in made.rows("contenders.csv")] == [quick]
 
 
+def test_several_targets_have_a_part_each(make: Make) -> None:
+    """Each has its name, its errors and its predictions."""
+    two = ("--target", "y", "--target", "b")
+    made = make("numbers", *two, "--drop", "team", "--drop", "count", *FEW)
+    held = made.choice.held_out
+    assert re.findall(r"<h3>(\w+)</h3>", made.text) == ["y", "b"]
+    shares = [float(made.rows(f"errors-{i}.csv")[0]["value"]) for i in (1, 2)]
+    assert np.mean(shares) == pytest.approx(held.quality.value)
+    values = [float(r["predicted"]) for r in made.rows("predictions-2.csv")]
+    np.testing.assert_allclose(values, held.decisions[1], rtol=1e-9)
+
+
 def test_fit_writes_the_page_of_its_model(make: Make) -> None:
     made = make("numbers", *DROP, *FEW, "-o", "model.npz", command="fit")
     assert Path("model.npz").is_file()

@@ -7,6 +7,7 @@ of the target; the hinge loss of an empty model is 1.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -110,6 +111,7 @@ class DistanceMap(FigureBase, kind="map"):
                 f"Distance to {self.against} relative to it, over {self.parameter}: nine tenths of the grid lie "
                 f"below the solid line; the dashed line is the distance where {self.against} is lowest. A flat "
                 f"line belongs to a method without that parameter. Values below {FLOOR:g} are drawn there.",
+                sum_up_curves(self, found),
             )
 
 
@@ -273,6 +275,16 @@ def sum_up(figure: DistanceMap, found: Distances) -> str:
         return ""
     same = sum(one.best == one.exact for one in maps)
     return f"{same} of {len(maps)} criteria are lowest where {figure.against} is lowest"
+
+
+def sum_up_curves(figure: DistanceMap, found: Distances) -> str:
+    """Return the title: the method that is nearest at the lowest exact score, at the largest parameter."""
+    every = [curves for _, curves in found.values() if curves]
+    ends = Counter(min(curves, key=lambda c: c.points[-1][1][1]).method for curves in every)
+    where = f"at the lowest {figure.against} and the largest {figure.parameter}"
+    for name, count in ends.most_common(1):
+        return f"{name} is nearest to {figure.against} {where} on {count} of {len(every)} data sets"
+    return ""
 
 
 def describe_maps(figure: DistanceMap, found: Distances) -> str:

@@ -111,6 +111,7 @@ class Surfaces(FigureBase, kind="surfaces"):
             "rows (features as scaled); middle and right: the mean squared held-out error that the search "
             "minimises, and the test error, over the two hyper-parameters; the ring marks the end of the search. "
             "lam is the one of the sum over rows, n times that of other experiments.",
+            sum_up(self, test, best),
         )
         points = product(range(len(self.lams)), range(len(self.mus)))
         yield numbers_file(
@@ -192,6 +193,18 @@ def decide(study: Study, figure: Surfaces, lam: float, kernel: Ard) -> DecisionS
     plane = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     values = kernel.gram(Points(plane, parts.context.X)) @ fit.alpha + fit.bias
     return DecisionSurface(x, y, values.reshape(STEPS, STEPS), parts.context.X, parts.y_train)
+
+
+def sum_up(figure: Surfaces, test: Array, best: tuple[float, float] | None) -> str:
+    """Return the title: the test error at the grid point nearest to the end of the search, and the lowest one."""
+    if best is None or not np.isfinite(test).any():
+        return ""
+    i, j = (
+        int(np.argmin(np.abs(np.log(np.array(grid) / at))))
+        for grid, at in zip((figure.lams, figure.mus), best, strict=True)
+    )
+    there = f"has {test[i, j]:.1f} %" if np.isfinite(test[i, j]) else "has no"
+    return f"The end of the search {there} test error; the lowest on the map is {np.nanmin(test):.1f} %"
 
 
 def find_levels(values: Array) -> list[float]:

@@ -7,6 +7,7 @@ a single width have one panel each, with a box for each data set.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -63,6 +64,7 @@ class WidthsFigure(FigureBase, kind="widths"):
             f"Kernel parameters of {names} over splits, one box per {'data set' if single else 'feature'}: "
             "quartiles and median, whiskers to the 5th and 95th percentile. Parameters near zero are drawn at the "
             "bottom of the axis.",
+            sum_up(rows),
         )
         yield numbers_file(
             self.name, COLUMNS, (row for some in rows for one in some for row in one.rows())
@@ -146,6 +148,18 @@ def learned_widths(study: Study, dataset: str, method: str) -> LearnedWidths:
     width = len(found[0]) if found else 0
     values = np.array(found, dtype=np.float64).reshape(len(found), width)
     return LearnedWidths(dataset, method, values)
+
+
+def sum_up(rows: Sequence[Sequence[LearnedWidths]]) -> str:
+    """Return the title: the method whose parameters vary least over splits, and on how many data sets."""
+    every = [{one.method: one.variation for one in row} for row in rows]
+    known = [found for found in every if len(found) > 1 and np.isfinite([*found.values()]).all()]
+    if not known:
+        return ""
+    least = Counter(min(found, key=found.__getitem__) for found in known)
+    name, count = least.most_common(1)[0]
+    what = f"{count} of {len(known)} data sets"
+    return f"The parameters of {name} vary least over splits on {what} (coefficient of variation)"
 
 
 def axis_ends(row: Sequence[LearnedWidths]) -> tuple[float, float]:

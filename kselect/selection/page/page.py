@@ -161,7 +161,7 @@ def show_choice(choice: ChoicePage) -> Iterator[File | Passage]:
     if data.target.classes:
         yield from show_classes(held_out, data.target.classes, of)
     else:
-        yield from show_numbers(held_out, of)
+        yield from show_numbers(held_out, data.preparation.schema.targets, of)
     yield from show_relevances(data, held_out, of)
     if choice.criteria:
         yield from show_comparison(choice.criteria, of)

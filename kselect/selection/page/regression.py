@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kselect.core.table import Column, Group, Table, Values
-from kselect.errors import ConfigError, TrialError
+from kselect.errors import ConfigError, TrialError, brief
 from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.splits import tested_rows, weights_of
 from kselect.numerics.weights import Weights, mean_loss
 from kselect.report import style
-from kselect.report.elements import File, Paragraph, Passage
+from kselect.report.elements import File, Heading, Paragraph, Passage
 from kselect.report.writers import numbers_file, table_files
 from kselect.selection.held_out import HeldOut
 
@@ -99,10 +99,12 @@ def measures(found: HeldOutNumbers) -> list[tuple[str, float]]:
     ]
 
 
-def show_numbers(held_out: HeldOut, of: str) -> Iterator[File | Passage]:
-    """Yield the errors, and the figure of predictions and residuals, for each target."""
+def show_numbers(held_out: HeldOut, names: Sequence[str], of: str) -> Iterator[File | Passage]:
+    """Yield the errors, and the figure of predictions and residuals, for each target, under its name if several."""
     count = len(held_out.targets)
     for target in range(count):
+        if count > 1:
+            yield Passage(CHAPTER, (Heading(brief(names[target])),))
         yield from show_target(held_out, target, of, f"-{target + 1}" if count > 1 else "")
 
 

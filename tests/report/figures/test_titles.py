@@ -12,9 +12,14 @@ import pytest
 
 from kselect.report.figures import degree, discrepancy, overfitting, theory
 from kselect.report.figures.discrepancy import Track
+from kselect.report.figures.map import DistanceCurve, DistanceMap, sum_up_curves
 from kselect.report.figures.rank_diagram import rank_rows, sum_up_posteriors, sum_up_ranks
+from kselect.report.figures.surfaces import Surfaces
+from kselect.report.figures.surfaces import sum_up as sum_up_surfaces
 from kselect.report.figures.sweep import SweepNumbers, sum_up_errors, sum_up_gaps
 from kselect.report.figures.theory import DataSetStability, Theory
+from kselect.report.figures.widths import LearnedWidths
+from kselect.report.figures.widths import sum_up as sum_up_widths
 from kselect.stats.ranks import Posterior, critical_difference, rank
 
 COLUMNS = ["dataset", "method", "x", "mean", "sd", "gap", "half", "clear"]
@@ -54,6 +59,40 @@ def test_a_sweep_without_numbers_has_no_title() -> None:
     alone = swept([("a", "5-KS", 4.0, 20.0, 1.0, math.nan, math.nan, False)])
     assert sum_up_gaps(alone) == sum_up_gaps(swept([])) == sum_up_errors(swept([])) == ""
     assert sum_up_errors(alone) == "The mean test error is lowest at eta = 2^2"
+
+
+def test_the_curves_of_a_map_name_the_nearest_method() -> None:
+    """A method counts where it is nearest at the last value of the parameter; data sets without curves do not."""
+
+    def curve(method: str, *ends: float) -> DistanceCurve:
+        return DistanceCurve(method, tuple((i, (9.0, end)) for i, end in enumerate(ends)), False)
+
+    figure = DistanceMap("map", ("a", "b"), "5-CV", "c", (0.1, 1.0), ("d", "e", "f"))
+    found = {
+        "d": ({}, [curve("a", 0.1, 0.5), curve("b", 0.9, 0.2)]),
+        "e": ({}, [curve("a", 0.1, 0.5), curve("b", 0.9, 0.3)]),
+        "f": ({}, []),
+    }
+    text = "b is nearest to 5-CV at the lowest 5-CV and the largest c on 2 of 2 data sets"
+    assert sum_up_curves(figure, found) == text
+    assert sum_up_curves(figure, {"f": ({}, [])}) == ""
+
+
+def test_widths_name_the_method_that_varies_least() -> None:
+    values = np.random.default_rng(0).uniform(1.0, 2.0, (6, 3))
+    steady = LearnedWidths("d", "steady", 1.0 + 0.1 * values)
+    rows = [[LearnedWidths("d", "other", values), steady], [steady]]
+    assert "of steady vary least over splits on 1 of 1 data sets" in sum_up_widths(rows)
+    assert sum_up_widths([[steady]]) == ""
+
+
+def test_surfaces_compare_the_end_of_the_search_with_the_lowest_error() -> None:
+    figure = Surfaces("s", "ARD-FLKL", "synthetic", 0, (0.1, 1.0, 10.0), (1.0, 4.0))
+    test = np.array([[9.0, 8.0], [7.5, 6.0], [np.nan, 5.0]])
+    words = "The end of the search has 7.5 % test error; the lowest on the map is 5.0 %"
+    assert sum_up_surfaces(figure, test, (1.2, 1.9)) == words
+    assert "has no test error" in sum_up_surfaces(figure, test, (9.0, 1.0))
+    assert sum_up_surfaces(figure, test, None) == ""
 
 
 def track(*points: tuple[float, float]) -> Track:
