@@ -44,7 +44,8 @@ LONGEST_NUMBER = 8
 def as_object(chosen: Chosen) -> dict[str, Any]:
     """Return the object of ``--json``: the choice, every score, and everything needed to repeat it.
 
-    An infinite score is null; scores that a search by bounds did not compute are absent.
+    An infinite score, of what is excluded or no candidate, is null; scores that a search by bounds did not compute
+    are absent.
     """
     found, data = chosen.found, chosen.data
     request = found.request
@@ -221,7 +222,7 @@ def choice_lines(chosen: Chosen) -> Iterator[str]:
 
 def choice_sentences(chosen: Chosen) -> Iterator[tuple[str, str]]:
     """Yield the same as pairs of a name, such as ``quality``, and a text; the time has no name."""
-    found, size = chosen.found, chosen.found.scores.size
+    found, size = chosen.found, chosen.found.size
     ridge = f"{found.lam * len(chosen.data.X):.4g}"
     yield "choice", f"{choice_words(found)} (ridge n lam = {ridge}), {found.score_text}"
     if text := found.average_text:
@@ -299,15 +300,16 @@ def score_lines(found: Selection) -> list[str]:
     """
     request = found.request
     if work := found.work:
-        fits = found.scores.size * (request.method.folds or 1)
-        dropped = found.scores.size - work.iterated - work.pairs
+        fits = found.size * (request.method.folds or 1)
+        dropped = found.size - work.iterated - work.pairs
         return [
             f"the exact minimum by bounds: fitted {work.kernels_fitted} of {len(request.kernels)} kernels and "
             f"{work.folds} of {fits} folds (--search grid scores every candidate)",
             f"candidates settled by bounds: {dropped}, by conjugate gradients: {work.iterated}, "
             f"by factorizations: {work.pairs}",
         ]
-    cells = [[f"{score:.4g}" for score in row] for row in found.shown_scores]
+    shown = found.shown_scores
+    cells = [[f"{score:.4g}" if np.isfinite(score) else "-" for score in row] for row in shown]
     row, column = found.position
     cells[row][column] = f"[{cells[row][column]}]"
     several = len(request.families) > 1

@@ -331,7 +331,7 @@ def select_exactly(
             best.add(kernel, ordered[kernel], way_of(kernel))
 
     every = outward(len(grams) // 2 if start is None else start, len(grams))
-    if learner in SQUARED and factors is None and pruned_gradients.serves(grid.n):
+    if learner in SQUARED and factors is None and pruned_gradients.serves(grid):
         return pruned_gradients.search(ordered, every, best, unproven, n_jobs, watch, ahead)
     tasks = [partial(visit, kernel) for kernel in every]
     done = 0

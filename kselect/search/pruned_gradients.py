@@ -25,7 +25,7 @@ from kselect.numerics.tiles import Crew
 from kselect.search import pruned_square
 from kselect.search.certified import CertifiedSystems, Intervals, Spread
 from kselect.search.column_preconditioner import ColumnBases
-from kselect.search.pruned_grid import Ahead, BestPair, Candidate, Pruned, in_threads
+from kselect.search.pruned_grid import Ahead, BestPair, Candidate, FoldedGrid, Pruned, in_threads
 from kselect.search.retraining import Retraining
 
 # From this number of rows on, conjugate gradients are cheaper than starting with the tridiagonal form.
@@ -196,9 +196,9 @@ def hidden(n: int, rows: float) -> float:
     return UNSURE * n * EPS * rows
 
 
-def serves(n: int) -> bool:
-    """Return whether there are enough rows."""
-    return n >= MANY
+def serves(grid: FoldedGrid) -> bool:
+    """Return whether there are enough rows; for targets that share blocks, these are as fast up to many rows."""
+    return keeps_few_matrices(grid.n) or (grid.n >= MANY and not pruned_square.shares_blocks(grid))
 
 
 def keeps_few_matrices(n: int) -> bool:

@@ -46,6 +46,8 @@ from kselect.search.retraining import Retraining
 ROUNDING, STEPS = 1e-9, 64.0
 # Up to this number of ridges, Cholesky factors are cheaper than the tridiagonal form.
 FEW = 4
+# The same if blocks are asked for, which take the inverse.
+FEW_BLOCKS = 2
 # Conjugate gradients end after this many steps, or where a step raises a bound by less than this share.
 MOST, AT_END = 12, 0.01
 # The number of iterations that settle most pairs.
@@ -58,7 +60,7 @@ class SquareBounds:
     def __init__(self, K: Array, grid: FoldedGrid) -> None:
         self.K, self.grid = K, grid
         self.gammas = grid.gammas(1.0)
-        self.known: dict[float, tuple[Array, Array]] = {}
+        self.known: dict[float, tuple[Array, Array, Array]] = {}
 
     def untrained(self) -> Array:
         """Return ``sum_F max(0, |y - b| - |f - b|)^2`` (ridges, folds), with ``|f - b|`` bounded above.
@@ -74,6 +76,8 @@ class SquareBounds:
             return out
         others, diagonal = np.abs(self.K), np.diagonal(self.K)
         np.fill_diagonal(others, 0.0)
+        if len(grid.targets) > 1 and others.sum() > FAR * grid.n:
+            return out  # a factor serves all targets, so that its bounds are cheaper
         gammas = GammaRange(least[known], self.gammas.most[known])
         for y in grid.targets:
             if grid.bias:
@@ -104,7 +108,9 @@ class SquareBounds:
         """
         new = np.array(sorted({*gammas.tolist()} - self.known.keys()))
         if len(new):
-            fits = solve_all(factor, new, self.grid.targets, self.grid.bias, self.grid.ones)
+            targets, ones = self.grid.targets, self.grid.ones
+            several = len(targets) > 1
+            fits = solve_all(factor, new, targets, self.grid.bias, ones, together=several)
             alpha, along = fits.alpha.swapaxes(0, 1), fits.q
             self.known |= dict(zip(new.tolist(), zip(alpha, along, strict=True), strict=True))
         found = [self.known[gamma] for gamma in gammas.tolist()]
@@ -154,33 +160,28 @@ class SquareBounds:
         return kept
 
     def solve_blocks(self, factor: Factor, ridges: Index, bounds: Array, best: BestPair) -> Index:
-        """Raise bounds (ridges, folds) to the losses themselves, from blocks that all targets share."""
-        grid, gammas = self.grid, self.grid.fold_gammas(ridges)
-        folds = Folds.from_numbers(np.repeat(np.arange(len(grid.sizes)), grid.sizes))
+        """Raise bounds (ridges, folds) to the losses, fold by fold, from blocks that all targets share.
 
-        def solve(some: Folds) -> Array:
-            """Return the errors of folds whose ridges depend on their sizes only."""
-            firsts = {m: folds.numbers[some.members[at[0]][0]] for m, at in some.by_size.items()}
-            fits = {m: self._shared(factor, gammas[:, f]) for m, f in firsts.items()}
-            solver = FoldSolver(self.K, factor, grid.bias, some)
-            if len(some.members) < len(grid.sizes):
-                return solver.by_blocks(fits)[0]
-            return solver.solve(grid.targets, fits)[0]
-
-        try:
-            if grid.weighted:
-                each = [solve(Folds((F,)))[..., F] for F in folds.members]
-                errors = np.concatenate(each, axis=-1)
-            else:
-                errors = solve(folds)
-        except TrialError:  # a block is singular; the bounds hold as they are
-            return ridges
-        squares = self._trust(factor, ridges)[:, None] * grid.by_fold(np.square(errors)).mean(
-            axis=0
-        )
-        bounds[ridges] = np.maximum(bounds[ridges], squares)
-        kept: Index = ridges[bounds[ridges].sum(axis=1) <= best.limit]
-        return kept
+        Return the ridges that they leave.
+        """
+        grid, left = self.grid, ridges
+        trust = np.zeros(len(grid.lams))
+        trust[ridges] = self._trust(factor, ridges)
+        for fold, F in enumerate(grid.slices):
+            fits = self._shared(factor, grid.fold_gammas(left)[:, fold])
+            own = Folds((np.arange(F.start, F.stop),))
+            try:
+                errors, _ = FoldSolver(self.K, factor, grid.bias, own).by_blocks(
+                    {len(own.members[0]): fits}
+                )
+            except TrialError:  # a block is singular; the bounds hold as they are
+                return left
+            squares = trust[left] * np.square(errors[..., F]).sum(axis=-1).mean(axis=0)
+            bounds[left, fold] = np.maximum(bounds[left, fold], squares)
+            left = left[bounds[left].sum(axis=1) <= best.limit]
+            if not len(left):
+                break
+        return left
 
     def _trust(self, factor: Factor, ridges: Index) -> Array:
         """Return the share of a computed square, per ridge, that rounding cannot have added."""
@@ -266,7 +267,8 @@ def judge(
         return
     best.count(kernels_fitted=1)
     near = best.near(kernel)
-    few = len(left) <= FEW or (near is not None and near < FEW)
+    most = FEW_BLOCKS if blocks else FEW
+    few = len(left) <= most or (near is not None and near < most)
     factor: Factor = CholeskyFactor(K, factorise) if few else factorise(K)
     kept = found.smallest(factor, left, bounds, best) if few else None
     if kept is None:  # there are more than a few

@@ -132,6 +132,7 @@ class HeldOut:
         )
         scores = select(self.X, self.targets, request, self.folds).scores
         scores[selection.position] = selection.score
+        scores[np.isposinf(selection.scores)] = np.inf
         return scores
 
     @cached_property
@@ -156,6 +157,7 @@ class HeldOut:
                     with suppress(TrialError):
                         one = [each[[j]] for each in held]
                         found[i, j] = fold_errors(context, method, one)[0]
+        found[np.isposinf(self.selection.scores)] = np.nan
         return found
 
     @cached_property

@@ -37,6 +37,7 @@ class Member:
 class Selection:
     """The scores over the grid, the best candidate, and the ``others`` whose fits are averaged with its own.
 
+    A pair of kernel and ridge that is excluded or no candidate has an infinite score.
     ``seconds_fit`` is the time of the final fits only. A search by bounds knows only the scores near the best one,
     and has ``work``: the small part of the candidates that it had to fit. ``held_out`` (q, n) are the best
     candidate's predictions by the criterion's own cross-validation, if the criterion made any. ``support`` are the
@@ -76,6 +77,11 @@ class Selection:
     def score(self) -> float:
         """The value of the criterion for the best candidate."""
         return self.best.score
+
+    @property
+    def size(self) -> int:
+        """The number of candidates that are not excluded."""
+        return int(np.count_nonzero(~np.isposinf(self.scores)))
 
     @property
     def shown_scores(self) -> Array:

@@ -237,23 +237,30 @@ def with_kernels(request: Request, kernels: Any, **more: Any) -> Request:
     return replace(request, kernels=tuple(kernels), **more)
 
 
-def test_lam_grows_with_every_kernel() -> None:
+@pytest.mark.parametrize("search", ["grid", "pruned"])
+def test_lam_grows_for_the_kernels_on_the_features_of_the_choice(search: str) -> None:
+    """Four values at once; the Laplacian kernels have infinite scores there, in the surface as well."""
     X, y = problem()
     folds = draw_folds(60, 5, stream(0, "folds"))
-    asked = request_for(X, y, "gaussian", ensemble=1, search="grid", lam="1e0:1e1")
-    found = select(
-        X, y[None], with_kernels(asked, asked.kernels, growing=frozenset({"lam"})), folds
-    )
-    assert found.request.lams[0] < 1
-    assert found.request.lams == tuple(10.0**i for i in range(2 - len(found.request.lams), 2))
-    whole = select(
-        X,
-        y[None],
-        request_for(X, y, "gaussian", ensemble=1, search="grid", lam=found.request.lams),
-        folds,
-    )
-    np.testing.assert_allclose(found.scores, whole.scores, rtol=1e-9)
+    asked = request_for(X, y, "gaussian,laplacian", ensemble=1, search=search, lam="1e0:1e1")
+    growing = with_kernels(asked, asked.kernels, growing=frozenset({"lam"}))
+    found = select(X, y[None], growing, folds)
+    assert found.kernel.name == "gaussian"
+    assert found.lam < 1
+    assert found.grown == ("lam down to 0.0001",)
+    assert found.request.lams == tuple(10.0**i for i in range(-4, 2))
+    given = {"ensemble": 1, "search": "grid", "lam": found.request.lams}
+    whole = select(X, y[None], request_for(X, y, "gaussian", **given), folds)
+    held = HeldOut(found, X, y[None], folds)
+    candidates = np.isfinite(held.surface)
+    names = np.array([k.name for k in found.request.kernels])
+    np.testing.assert_allclose(held.surface[names == "gaussian"], whole.scores, rtol=1e-6)
+    expected = (names == "gaussian")[:, None] | (np.array(found.request.lams) >= 1)
+    np.testing.assert_array_equal(candidates, expected)
+    assert held.by_fold is not None
+    np.testing.assert_array_equal(np.isfinite(held.by_fold).all(axis=-1), expected)
     assert found.best.point == whole.best.point
+    assert found.size == expected.sum()
 
 
 # --- no leak, and the same predictions elsewhere --------------------------------------------------------

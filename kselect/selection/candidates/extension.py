@@ -1,8 +1,9 @@
 """Grids that grow: where the choice lies on the boundary of a grid that nobody has given, look beyond it.
 
-A grid grows by one value at a time, up to four in each direction, and only while the best candidate lies on its
-boundary. A value of a kernel parameter is tried with every ridge, a value of lam with every kernel, so that the
-scores stay a rectangle.
+A grid grows by up to four values in each direction, while the best candidate lies on its boundary: that of a kernel
+parameter by one value at a time, that of lam by four at once, because ridges share the factor of a kernel. It grows
+for the kernels on the same features as the choice: a value of a kernel parameter is tried with every ridge, values
+of lam with all of these kernels. The other kernels have infinite scores at the new ridges.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ Continued = Callable[[Request], Selection]
 
 @dataclass(frozen=True)
 class Beyond:
-    """A value one step beyond the end of a parameter's grid; ``kernel`` is the one at the end, None for lam."""
+    """Values beyond the end of a parameter's grid, in steps; ``kernel`` is the one at the end, None for lam."""
 
     kernel: Kernel | None
     parameter: str
     low: bool
-    value: float
+    values: tuple[float, ...]
 
     @property
     def direction(self) -> Direction:
@@ -49,7 +50,7 @@ class Beyond:
     def words(self) -> str:
         """``width of laplacian up to 64``."""
         whose = f"{self.parameter} of {self.kernel.name}" if self.kernel else self.parameter
-        return f"{whose} {'down' if self.low else 'up'} to {show_number(self.value)}"
+        return f"{whose} {'down' if self.low else 'up'} to {show_number(self.values[-1])}"
 
 
 def extended(found: Selection, run: Continued, limit: Limit) -> Selection:
@@ -59,7 +60,7 @@ def extended(found: Selection, run: Continued, limit: Limit) -> Selection:
     while not limit.over and (
         step := next((b for b in beyond(found) if taken[b.direction] < STEPS), None)
     ):
-        taken[step.direction] += 1
+        taken[step.direction] += len(step.values)
         grown = grow(found, step, run)
         if grown is None:
             taken[step.direction] = STEPS
@@ -69,7 +70,7 @@ def extended(found: Selection, run: Continued, limit: Limit) -> Selection:
 
 
 def beyond(found: Selection) -> Iterator[Beyond]:
-    """Yield the next value of each growing grid at whose end the choice lies."""
+    """Yield the next values of each growing grid at whose end the choice lies."""
     kernel, request = found.kernel, found.request
     for parameter, value, grid in axes_of(kernel, found.lam, request):
         if parameter not in request.growing or len(grid) < 2 or value not in (grid[0], grid[-1]):
@@ -77,14 +78,17 @@ def beyond(found: Selection) -> Iterator[Beyond]:
         low = value == grid[0]
         near = grid[1] if low else grid[-2]
         whole = parameter in getattr(kernel, "whole", ())
-        following = value + (value - near) if whole else value * (value / near)
         at = None if parameter == LAM_AXIS else kernel
-        if 0.0 < following < np.inf:
-            yield Beyond(at, parameter, low, float(f"{following:.{DIGITS}g}"))
+        steps = range(1, 1 + (1 if at else STEPS))
+        ahead = (
+            value + i * (value - near) if whole else value * (value / near) ** i for i in steps
+        )
+        if values := tuple(float(f"{v:.{DIGITS}g}") for v in ahead if 0.0 < v < np.inf):
+            yield Beyond(at, parameter, low, values)
 
 
 def grow(found: Selection, step: Beyond, run: Continued) -> Selection | None:
-    """Return the selection with one more value of a parameter; None if no candidate there has a score."""
+    """Return the selection with more values of a parameter; None if no candidate there has a score."""
     request = found.request
     try:
         if step.kernel:
@@ -92,22 +96,26 @@ def grow(found: Selection, step: Beyond, run: Continued) -> Selection | None:
             kernels = tuple(kernel for _, kernel in new)
             strip = run(replace(request, kernels=kernels, time_limit=None))
             return merged(found, strip, *with_kernels(found, strip, new, step.low))
-        strip = run(replace(request, lams=(step.value,), time_limit=None))
+        like = [i for i, one in enumerate(request.kernels) if one.metric == found.kernel.metric]
+        kernels = tuple(request.kernels[i] for i in like)
+        strip = run(replace(request, kernels=kernels, lams=step.values, time_limit=None))
     except (ConfigError, TrialError):
         return None
-    lams = (step.value, *request.lams) if step.low else (*request.lams, step.value)
+    columns = np.full((len(found.scores), len(step.values)), np.inf)
+    columns[like] = strip.scores
+    lams = (*step.values, *request.lams) if step.low else (*request.lams, *step.values)
     order = np.argsort(lams) if list(request.lams) == sorted(request.lams) else np.arange(len(lams))
-    parts = [strip.scores, found.scores] if step.low else [found.scores, strip.scores]
+    parts = [columns, found.scores] if step.low else [found.scores, columns]
     scores = np.hstack(parts)[:, order]
     return merged(found, strip, replace(request, lams=tuple(lams[i] for i in order)), scores)
 
 
 def changed_kernels(request: Request, end: Kernel, step: Beyond) -> Iterator[tuple[int, Kernel]]:
-    """Yield the kernels at the end of a grid with the next value, and their positions."""
+    """Yield the kernels at the end of a grid with the next value of its parameter, and their positions."""
     for i, kernel in enumerate(request.kernels):
         same = kernel.metric == end.metric
         if same and kernel.parameters[step.parameter] == end.parameters[step.parameter]:
-            yield i, kernel.changed(step.parameter, step.value)
+            yield i, kernel.changed(step.parameter, step.values[0])
 
 
 def with_kernels(

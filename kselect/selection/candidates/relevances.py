@@ -32,7 +32,7 @@ def relevances(X: Array, targets: Array, columns: Index | None = None) -> tuple[
     for column in np.unique(of_column):
         features = np.flatnonzero(of_column == column)
         bins = bins_of(X[:, features])
-        found[features] = np.mean([explained(bins, y, folds) for y in targets])
+        found[features] = explained(bins, targets, folds).mean()
     return tuple(found.tolist())
 
 
@@ -49,19 +49,21 @@ def bins_of(values: Array) -> Index:
     return np.asarray(found, dtype=np.intp)
 
 
-def explained(bins: Index, y: Array, folds: Index) -> float:
-    """Return the R2 of predicting y by the mean of its bin in the other folds; 0 if it is negative."""
-    y = y / (float(np.abs(y).max()) or 1.0)  # so that no square overflows
+def explained(bins: Index, targets: Array, folds: Index) -> Array:
+    """Return the R2 of predicting each target by the mean of its bin in the other folds; 0 if it is negative."""
+    largest = np.abs(targets).max(axis=1, keepdims=True)
+    Y = targets / np.where(largest > 0.0, largest, 1.0)  # so that no square overflows
     shape = int(bins.max()) + 1, int(folds.max()) + 1
     cell, size = bins * shape[1] + folds, shape[0] * shape[1]
-    sums = np.bincount(cell, weights=y, minlength=size).reshape(shape)
+    sums = np.array([np.bincount(cell, weights=y, minlength=size) for y in Y]).reshape(-1, *shape)
     counts = np.bincount(cell, minlength=size).reshape(shape)
-    sums, counts = (each.sum(axis=1, keepdims=True) - each for each in (sums, counts))
-    overall = sums.sum(axis=0) / np.maximum(counts.sum(axis=0), 1)
+    sums, counts = (each.sum(axis=-1, keepdims=True) - each for each in (sums, counts))
+    overall = sums.sum(axis=1, keepdims=True) / np.maximum(counts.sum(axis=0), 1)
     means = (sums + DRAWN * overall) / (counts + DRAWN)
-    spread = float(np.square(y - y.mean()).sum())
-    left = float(np.square(y - means[bins, folds]).sum())
-    return max(0.0, 1.0 - left / spread) if spread > 0.0 else 0.0
+    spread = np.square(Y - Y.mean(axis=1, keepdims=True)).sum(axis=1)
+    left = np.square(Y - means[:, bins, folds]).sum(axis=1)
+    share = np.divide(left, spread, out=np.ones_like(left), where=spread > 0.0)
+    return np.asarray(np.maximum(0.0, 1.0 - share))
 
 
 def scale_of(relevant: tuple[float, ...], power: float) -> tuple[float, ...]:
