@@ -50,10 +50,11 @@ def show_scores(found: Selection, of: str) -> Iterator[File | Passage]:
         return
     yield from show_families(found, of)
     rows = family_rows(found)
-    scores = found.shown_scores[rows]
+    scores = found.scores[rows]
     kernels = [found.request.kernels[i] for i in rows]
     name, label = found.kernel.name, found.request.method.label
-    near = int(nearly_best(known(found.scores[rows])).sum())
+    near = int(nearly_best(known(scores)).sum())
+    count = scores.size - int(np.isposinf(scores).sum())
     yield from style.show_figure(
         "surface",
         lambda width: draw_map(found, rows, width),
@@ -61,7 +62,7 @@ def show_scores(found: Selection, of: str) -> Iterator[File | Passage]:
         f"{label} for every candidate of the {name} kernel, on a colour scale that ends where the criterion is far "
         f"from its best value. The ring marks the choice, the outline the candidates within {100 * NEAR:g} % of "
         f"it. {describe_gaps(found, rows)}",
-        f"{near} of {scores.size} candidates of the {name} kernel are within {100 * NEAR:g} % of the best",
+        f"{near} of {count} candidates of the {name} kernel are within {100 * NEAR:g} % of the best",
         chapter=CHAPTER,
         numbers="scores",
     )
