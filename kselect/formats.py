@@ -51,5 +51,5 @@ RESULTS = Format("results folder", 1, otherwise="choose another --output")
 # The earlier numbers were never released.
 JOB = Format("job file", 7, oldest=7, otherwise="compute it again with kselect run --force")
 TIMING = Format("timing file", 1, otherwise="measure again with kselect time --force")
-# Format 1 has one fit, no scales, and no fits without a fold; formats 1 and 2 have one target.
+# Format 1 has one fit, no scales, and no fits without a fold; formats 1 and 2 have one target and no curves.
 MODEL = Format("model file", 3, otherwise="fit the model again")

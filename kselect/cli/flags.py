@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
 from kselect.cli.row_flags import ROW_FLAGS
 from kselect.datasets.fetch import Places, default_cache
+from kselect.datasets.prepare import TableScale
 from kselect.datasets.table.raw_table import TargetNames
 from kselect.errors import ConfigError
 from kselect.kernels import KERNELS
@@ -100,10 +101,11 @@ TABLE_FLAGS = (
     ),
     click.option(
         "--scale",
-        type=click.Choice(["zscore", "minmax", "none"]),
+        type=click.Choice(get_args(TableScale)),
         default="zscore",
         show_default=True,
-        help="Scale the features.",
+        help="Scale the features: mean 0 and standard deviation 1, the range -1 to 1, or ranks mapped to a normal "
+        "distribution.",
     ),
 )
 PART_FLAGS = (

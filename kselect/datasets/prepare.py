@@ -8,11 +8,12 @@ read from it gives the same bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
+from kselect.datasets.normal_scores import Curves
 from kselect.datasets.table.column_inference import absent, shown
 from kselect.datasets.table.raw_table import (
     ColumnKind,
@@ -27,6 +28,8 @@ from kselect.numerics.memory import BLOCK
 
 Levels = tuple[str, ...]
 Scale = Literal["zscore", "minmax", "none"]
+# Of a table that is read as a whole: quantile gives z-scores of normal scores (normal_scores.py).
+TableScale = Literal["zscore", "minmax", "quantile", "none"]
 Each = Callable[[Callable[[Array], Array]], list[Array]]
 MISSING_LEVEL = "(missing)"
 NAMES_SHOWN = 3
@@ -107,25 +110,31 @@ class Preparation:
     two rows of them, see ``fit_scale``). The median of a
     category is NaN, and a number has no levels. A category of two levels is one feature, 0 or 1, scaled like a
     number. A category of more levels is a 0/1 feature per level, which is not scaled: z-scores would put the rows
-    of a rare level far away from all others.
+    of a rare level far away from all others. ``curves`` map the numbers before they are scaled.
     """
 
     schema: Schema
-    scale: Scale
+    scale: TableScale
     medians: Array
     levels: tuple[Levels, ...]
     shift: Array
     divisor: Array
+    curves: Curves | None = None
 
     def transform(self, frame: Frame) -> tuple[Array, tuple[ReadingDecision, ...]]:
         """Return the rows as numbers, and decisions about levels that the training rows do not have."""
         if frame.columns != self.schema.columns:
             raise frame.place.error("its columns are not those that the preparation was fitted on")
         if frame.numbers is not None:
-            return apply_scale(frame.numbers, self.shift, self.divisor), ()
+            return self.scaled(frame.numbers), ()
         X = np.hstack(encode(frame, self.medians, self.levels))
         found = map(unseen_levels, frame.columns, frame.data, self.levels)
-        return apply_scale(X, self.shift, self.divisor), tuple(d for d in found if d is not None)
+        return self.scaled(X), tuple(d for d in found if d is not None)
+
+    def scaled(self, X: Array) -> Array:
+        """Return rows of numbers, mapped and scaled."""
+        bent = X if self.curves is None else self.curves.bend(X)
+        return apply_scale(bent, self.shift, self.divisor)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -148,17 +157,22 @@ class Preparation:
         """Return the preparation of a dict; raise KeyError, TypeError or ValueError if it is invalid."""
         schema = read_schema(found["schema"])
         levels = tuple(tuple(map(text_of, column)) for column in found["levels"])
-        if found["scale"] not in get_args(Scale):
+        if found["scale"] not in get_args(TableScale):
             raise ValueError(f"no scale {found['scale']!r}")
         medians, shift, divisor = (
             np.asarray(found[name], dtype=np.float64) for name in ("medians", "shift", "divisor")
         )
-        made = cls(schema, found["scale"], medians, levels, shift, divisor)
+        curves = Curves.of_members(found)
+        made = cls(schema, found["scale"], medians, levels, shift, divisor, curves)
         if not len(medians) == len(levels) == len(schema.columns):
             raise ValueError("not one median and one list of levels per column")
         one = (len(made.names),)
         if divisor.shape != one or shift.shape not in (one, (2, *one)):
             raise ValueError("not one shift and one divisor per feature")
+        if (curves is None) is (found["scale"] == "quantile") or (
+            curves and curves.sizes.shape != one
+        ):
+            raise ValueError("not one curve per feature")
         if not (
             np.isfinite(shift).all() and (divisor > 0).all()
         ):  # an infinite one makes a constant
@@ -169,26 +183,38 @@ class Preparation:
         return made
 
 
-def fit_preparation(frame: Frame, scale: Scale, rows: Index | None = None) -> Preparation:
+def fit_preparation(frame: Frame, scale: TableScale, rows: Index | None = None) -> Preparation:
     """Learn medians, levels and scale from the given rows only; the default is all rows."""
     if (X := frame.numbers) is not None:
         X = X if rows is None else X[rows]
         levels = (Levels(),) * X.shape[1]
-        return Preparation(frame.schema, scale, np.median(X, axis=0), levels, *fit_scale(X, scale))
+        curves, fitted = bent_scale(X, scale, [True] * X.shape[1])
+        return Preparation(frame.schema, scale, np.median(X, axis=0), levels, *fitted, curves)
     part = frame if rows is None else frame.take(rows)
     medians, levels = learn(part)
     blocks = encode(part, medians, levels)
     gaps = [
         s.numeric and bool(absent(v).all()) for s, v in zip(part.columns, part.data, strict=True)
     ]
-    return of_columns(
-        frame.schema, scale, medians, levels, gaps, fit_scale(np.hstack(blocks), scale)
-    )
+    numeric = np.repeat([s.numeric for s in part.columns], [B.shape[1] for B in blocks])
+    curves, fitted = bent_scale(np.hstack(blocks), scale, numeric.tolist())
+    found = of_columns(frame.schema, scale, medians, levels, gaps, fitted)
+    return replace(found, curves=curves)
+
+
+def bent_scale(
+    X: Array, scale: TableScale, numeric: Sequence[bool]
+) -> tuple[Curves | None, tuple[Array, Array]]:
+    """Return the curves of the numbers if the scale has any, and the scale of what they give."""
+    if scale != "quantile":
+        return None, fit_scale(X, scale)
+    curves = Curves.through(X, numeric)
+    return curves, fit_scale(curves.bend(X), "zscore")
 
 
 def of_columns(
     schema: Schema,
-    scale: Scale,
+    scale: TableScale,
     medians: Array,
     levels: tuple[Levels, ...],
     gaps: Sequence[bool],

@@ -60,7 +60,7 @@ class SquareBounds:
     def __init__(self, K: Array, grid: FoldedGrid) -> None:
         self.K, self.grid = K, grid
         self.gammas = grid.gammas(1.0)
-        self.known: dict[float, tuple[Array, Array, Array]] = {}
+        self.known: dict[float, tuple[Array, Array]] = {}
 
     def untrained(self) -> Array:
         """Return ``sum_F max(0, |y - b| - |f - b|)^2`` (ridges, folds), with ``|f - b|`` bounded above.
@@ -114,7 +114,7 @@ class SquareBounds:
             alpha, along = fits.alpha.swapaxes(0, 1), fits.q
             self.known |= dict(zip(new.tolist(), zip(alpha, along, strict=True), strict=True))
         found = [self.known[gamma] for gamma in gammas.tolist()]
-        return np.array([one for one, _ in found]), np.array([one for _, one in found])
+        return np.array([alpha for alpha, _ in found]), np.array([q for _, q in found])
 
     def _shared(self, factor: Factor, gammas: Array) -> SharedFits:
         """Return the same, without the biases, as the blocks of the folds take it."""

@@ -24,6 +24,7 @@ from kselect.datasets.prepare import (
     Levels,
     Preparation,
     Scale,
+    TableScale,
     apply_scale,
     encode,
     of_columns,
@@ -165,9 +166,11 @@ def take(X: Array, rows: Index) -> Array:
 
 
 def read_distributed(
-    client: Client, path: Path, target: TargetNames, options: TableOptions, scale: Scale
+    client: Client, path: Path, target: TargetNames, options: TableOptions, scale: TableScale
 ) -> OwnData:
     """Read and prepare a table on the workers; ``X`` of the result are ``DaskRows``."""
+    if scale == "quantile":
+        raise ConfigError("--scale quantile ranks all rows at once: leave out --backend dask")
     if options.missing == "drop":
         raise ConfigError(
             "--missing drop changes the rows of a block: use impute with --backend dask"

@@ -18,6 +18,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from kselect.datasets.normal_scores import NAMES
 from kselect.datasets.prepare import Preparation, text_of
 from kselect.datasets.registry import Task
 from kselect.errors import DataError, KselectError, brief
@@ -35,6 +36,7 @@ MEMBERS = frozenset(
 )
 # What a file with intervals has besides: the fits without each fold, the held-out errors and the folds of the rows.
 INTERVALS = ("fold_alpha", "fold_bias", "held_out_errors", "fold_numbers")
+OPTIONAL: tuple[set[str], ...] = (set(), {*INTERVALS}, {*NAMES}, {*INTERVALS, *NAMES})
 # The fields of a model in the JSON text, in the order of the file.
 PLAIN_FIELDS = (
     "kselect_version",
@@ -68,6 +70,9 @@ def write_model(path: Path, model: SavedModel) -> None:
     if model.intervals:
         arrays |= interval_arrays(model.intervals)
     arrays |= {name: prepared.pop(name) for name in ("medians", "shift", "divisor")}
+    del prepared["curves"]
+    if curves := model.preparation.curves:
+        arrays |= curves.members()
     plain = {name: getattr(model, name) for name in PLAIN_FIELDS}
     kernels = [kernel_facts(one, scales) for one in model.fitted]
     facts = {
@@ -221,7 +226,8 @@ def read_members(raw: bytes) -> dict[str, NDArray[Any]]:
         if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
             raise ValueError("compressed members")
     with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
-        if set(arrays.files) | {"scales"} not in (MEMBERS, MEMBERS | set(INTERVALS)):
+        more = {*arrays.files, "scales"} - MEMBERS
+        if not {*arrays.files, "scales"} >= MEMBERS or more not in OPTIONAL:
             raise ValueError("other members")
         return {name: arrays[name] for name in arrays.files}
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kselect.datasets.prepare import Preparation, Scale, fit_preparation
+from kselect.datasets.prepare import Preparation, TableScale, fit_preparation
 from kselect.datasets.registry import Task
 from kselect.datasets.table.frames import read_frame
 from kselect.datasets.table.raw_table import Frame, Missing, TableOptions, TargetNames
@@ -125,7 +125,7 @@ def read_own(
     path: Path,
     target: TargetNames,
     options: TableOptions,
-    scale: Scale,
+    scale: TableScale,
     workers: int | None,
     columns: int | None = None,
     *,
@@ -156,7 +156,7 @@ def read_table(
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
     missing: Missing = "impute",
-    scale: Scale = "zscore",
+    scale: TableScale = "zscore",
     weights: str | None = None,
     groups: str | None = None,
     time: str | None = None,
@@ -179,8 +179,8 @@ def read_table(
         Columns to drop, to treat as categories, and to treat as numbers.
     missing : {"impute", "drop", "error"}
         Missing values: fill in the median or a category of their own, drop the row, or raise an error.
-    scale : {"zscore", "minmax", "none"}
-        Scaling of the features.
+    scale : {"zscore", "minmax", "quantile", "none"}
+        Scaling of the features; ``"quantile"`` maps their ranks to a normal distribution.
     weights, groups, time : str, optional
         Columns that are no features but say of each row how much it weighs, to which group it belongs, and when it
         was. Rows of weight 0 are dropped.
