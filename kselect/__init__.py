@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from kselect.errors import check_system
 
 if TYPE_CHECKING:
-    from kselect.selection.estimator import KernelSelectClassifierCV, KernelSelectRegressorCV
     from kselect.selection.own_data import read_table
+    from kselect.selection.predictors import KernelSelectClassifierCV, KernelSelectRegressorCV
     from kselect.selection.sklearn_terms import EdgeWarning, ScaleWarning
 
 __version__ = "0.1.0"
@@ -26,8 +26,8 @@ __all__ = [
 ]
 MODULES = {
     "EdgeWarning": "sklearn_terms",
-    "KernelSelectClassifierCV": "estimator",
-    "KernelSelectRegressorCV": "estimator",
+    "KernelSelectClassifierCV": "predictors",
+    "KernelSelectRegressorCV": "predictors",
     "ScaleWarning": "sklearn_terms",
     "read_table": "own_data",
 }

@@ -1,4 +1,4 @@
-"""scikit-learn estimators: the selection with ``fit`` and ``predict``."""
+"""scikit-learn estimators: their parameters, and the selection as ``fit``."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kselect.datasets.table.target import one_against_rest
-from kselect.errors import ConfigError, KselectError
+from kselect.errors import KselectError
 from kselect.kernels.ard import FeatureWidths
 from kselect.kernels.sums import Sum
 from kselect.numerics.linalg import Array
-from kselect.numerics.sigmoid import codes, probabilities
 from kselect.selection.columns import USUAL_COLUMNS
 from kselect.selection.defaults import AUTO, CRITERION, ENSEMBLE, KERNEL, LEARNER
 from kselect.selection.engine import select
@@ -34,9 +31,12 @@ from kselect.selection.sklearn_terms import (
     check_parameters,
     column_numbers,
     cv_results,
+    dense,
     labels_for,
     make_named_candidates,
     parameters_of,
+    progress,
+    say,
     warn_about,
 )
 
@@ -95,9 +95,21 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         Seed of the folds and columns.
     n_jobs : int or None
         Number of threads; -1 uses all processors.
+    verbose : int
+        1 prints a line about the choice, 2 also one per kernel that is scored.
 
     Attributes
     ----------
+    classes_ : array of shape (classes,)
+        The classes, of a classifier.
+    n_features_in_ : int
+        The number of features.
+    feature_names_in_ : array of shape (features,)
+        The names of the features, if X was a frame with names of text; ``predict`` then refuses other names.
+    target_names_ : array of shape (targets,)
+        The names of the targets, if y was a frame; ``predict`` returns a column for each, in this order.
+    support_ : array of shape (rows, features)
+        The rows at which the fits have coefficients.
     best_params_ : dict
         Parameters of the best candidate: its kernel (if there are several), the kernel's parameters, and lam.
     best_score_ : float
@@ -151,6 +163,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         class_weight: Any = None,
         random_state: Any = 0,
         n_jobs: int | None = 1,
+        verbose: int = 0,
     ) -> None:
         self.learner = learner
         self.criterion = criterion
@@ -173,6 +186,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(
         self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None, **refused: Any
@@ -181,10 +195,11 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array of shape (rows, features)
-            Training rows, scaled, or the kernel matrix with ``kernel="precomputed"``.
+        X : array, frame or sparse matrix of shape (rows, features)
+            Training rows, scaled, or the kernel matrix with ``kernel="precomputed"``. A sparse one becomes dense,
+            unless that would take more than a gigabyte.
         y : array of shape (rows,) or, for a regression, (rows, targets)
-            Classes or numbers.
+            Classes or numbers, as an array or a frame.
         groups : array of shape (rows,), optional
             Rows of one group stay in one fold.
         sample_weight : array of shape (rows,), optional
@@ -197,13 +212,24 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         if refused:
             taken = "X, y, groups and sample_weight"
             raise TypeError(f"{type(self).__name__}.fit takes {taken}, not {', '.join(refused)}")
-        how = {"dtype": np.float64, "y_numeric": False, "multi_output": True}
+        how = {
+            "dtype": np.float64,
+            "y_numeric": False,
+            "multi_output": True,
+            "accept_sparse": "csr",
+        }
+        names = getattr(y, "columns", None)
         X, y = validate_data(self, X, y, ensure_min_samples=2, **how)
         try:
+            X = dense(X)
             columns = np.arange(len(X)) if self.kernel == PRECOMPUTED else None
             self._select(GivenRows(X, y, groups, self.cv, sample_weight, columns).kept)
         except KselectError as error:
             raise ValueError(str(error)) from error
+        if names is not None:
+            self.target_names_ = np.array([str(name) for name in names], dtype=object)
+        elif hasattr(self, "target_names_"):
+            del self.target_names_
         return self
 
     def _targets(self, y: Any) -> Array:
@@ -250,7 +276,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         method, folds = folds_of_cv(given, request.method, request.seed)
         classes = class_weights(self.class_weight, list(getattr(self, "classes_", ())))
         weights = Weighting(given.weights, classes).of(targets)
-        found = select(X, targets, replace(request, method=method, weights=weights), folds)
+        request = replace(request, method=method, weights=weights)
+        found = select(X, targets, request, folds, progress(self.verbose))
         warn_about(found, X, getattr(self, "feature_names_in_", None), stacklevel=3)
         self.kernel_ = found.kernel
         self.members_ = found.members
@@ -258,6 +285,8 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         self.best_index_ = found.position[0] * found.scores.shape[1] + found.position[1]
         self.best_params_ = parameters_of(found, self.gamma is not None)[self.best_index_]
         self.best_score_ = float(as_scored(found.scores, request.method.scorer)[found.position])
+        if self.verbose:
+            say(f"chose {self.best_params_}, {found.score_text}, in {found.seconds:.2f} s")
         if isinstance(found.kernel, FeatureWidths):
             self.feature_relevances_ = found.kernel.relevances()
         elif found.request.relevances:
@@ -281,8 +310,9 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         return cv_results(self._held_out, self.gamma is not None)
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn to split a precomputed kernel matrix along both axes."""
+        """Tell scikit-learn that X may be sparse, and to split a precomputed kernel matrix along both axes."""
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == PRECOMPUTED
         return tags
 
@@ -294,107 +324,9 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
 
     def _rows(self, X: Any) -> Array:
         """Return checked rows; of a kernel matrix, the columns of the rows that have a weight."""
-        checked: Array = validate_data(self, X, dtype=np.float64, reset=False)
-        return checked if self._columns is None else checked[:, self._columns]
-
-
-class KernelSelectClassifierCV(ClassifierMixin, KernelSelectCV):  # type: ignore[misc]
-    """Classifier that chooses its kernel and ridge by a criterion over a grid.
-
-    More than two classes are fitted one against the rest.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.preprocessing import scale
-    >>> from kselect import KernelSelectClassifierCV
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = KernelSelectClassifierCV(criterion="5-CV", tau="2^-2:2^4", lam="10^-5:10^0")
-    >>> model.fit(scale(X), y).best_params_
-    {'tau': 1.0, 'lam': 0.001}
-    >>> model.predict(scale(X)[:3])
-    array([0, 0, 0])
-    >>> model.predict_proba(scale(X)[:1]).round(2)
-    array([[0.97, 0.02, 0.02]])
-    """
-
-    def _targets(self, y: Any) -> Array:
-        """Return one target for two classes, one per class (against the rest) for more."""
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
-        self.classes_, numbers = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ConfigError(f"the target has 1 class only ({self.classes_[0]!r})")
-        return one_against_rest(numbers, range(len(self.classes_)))
-
-    def decision_function(self, X: Any) -> Array:
-        """Return decision values: (rows,) for two classes, positive for the second; (rows, classes) for more."""
-        values = self._decision(X)
-        return values[:, 0] if len(self.classes_) == 2 else values
-
-    def predict(self, X: Any, interval: float | None = None) -> Any:
-        """Return the class with the largest decision value for each row."""
-        if interval is not None:
-            raise ValueError("intervals are for regression; predict_proba returns probabilities")
-        found = codes(self._decision(X).T)
-        return self.classes_[found]
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return (rows, classes) probabilities: a sigmoid of the decision values.
-
-        The first call fits the sigmoid to held-out decision values, at the cost of one path of the chosen kernel.
-        """
-        values = self._decision(X)
-        return probabilities(self._held_out.slope, values)
-
-
-class KernelSelectRegressorCV(RegressorMixin, KernelSelectCV):  # type: ignore[misc]
-    """Regressor that chooses its kernel and ridge by a criterion over a grid.
-
-    Several targets share one factorisation of each kernel matrix.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kselect import KernelSelectRegressorCV
-    >>> X = np.linspace(0, 6, 100)[:, None]
-    >>> y = np.sin(X[:, 0]) + 0.2 * np.random.default_rng(0).normal(size=100)
-    >>> model = KernelSelectRegressorCV(criterion="5-CV", tau="2^-4:2^8", lam="10^-7:10^1")
-    >>> model.fit(X, y).best_params_
-    {'tau': 8.0, 'lam': 1e-06}
-    >>> model.predict([[1.5]]).round(2)
-    array([0.98])
-    """
-
-    def _targets(self, y: Any) -> Array:
-        """Return the targets as numbers, one row per column of y."""
-        values = np.asarray(y, dtype=np.float64)
-        self._outputs = values.shape[1:]
-        return np.ascontiguousarray(values.reshape(len(values), -1).T)
-
-    def predict(self, X: Any, interval: float | None = None) -> Any:
-        """Return the predictions: (rows,), or (rows, targets) if there were several columns of targets.
-
-        Parameters
-        ----------
-        X : array of shape (rows, features)
-            Rows to predict.
-        interval : float, optional
-            Level of CV+ intervals (Jackknife+ below 200 rows): the result is then ``(predictions, bounds)``, with
-            ends of shape (rows, 2) or (rows, targets, 2). The choice and the relevances are held fixed.
-        """
-        values = self._decision(X)
-        predicted = values.reshape(len(values), *self._outputs)
-        if interval is None:
-            return predicted
+        checked = validate_data(self, X, dtype=np.float64, reset=False, accept_sparse="csr")
         try:
-            bounds = self._held_out.intervals.bounds(self.support_, self._rows(X), interval)
+            checked = dense(checked)
         except KselectError as error:
             raise ValueError(str(error)) from error
-        return predicted, bounds.reshape(len(values), *self._outputs, 2)
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that several targets are supported."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
+        return checked if self._columns is None else checked[:, self._columns]

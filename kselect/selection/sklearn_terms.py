@@ -1,7 +1,8 @@
-"""scikit-learn's terms: ``gamma``, ``scoring``, ``cv`` and ``groups`` translated; ``cv_results_`` and warnings."""
+"""scikit-learn's terms translated: ``gamma``, sparse rows, ``cv_results_``, ``verbose``, and warnings."""
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from kselect.errors import ConfigError, quoted
 from kselect.kernels import Kernel, Points
 from kselect.kernels.ard import FeatureWidths
 from kselect.numerics.linalg import Array, Index
+from kselect.numerics.memory import gib
+from kselect.search.pruned import Watch
 from kselect.selection.candidates.agop import METRICS
 from kselect.selection.candidates.families import Candidates, Rows, family_names, make_candidates
 from kselect.selection.columns import check_columns
@@ -32,6 +35,8 @@ OF_GAMMA = {"gaussian": ("tau", 0.5), "laplacian": ("width", 1.0)}
 # Standardised features share one deviation, those scaled to an interval share one range, and principal
 # components of scaled features stay below the factor.
 TOO_WIDE = 30.0
+# The numbers of a dense array that a sparse matrix may become: a gigabyte.
+DENSE = 2**27
 
 
 # --- kernels ----------------------------------------------------------------------------------------
@@ -94,6 +99,19 @@ def column_numbers(given: Any, X: Array) -> Index | None:
     return numbers.astype(np.intp)
 
 
+def dense(X: Any) -> Array:
+    """Return rows as a dense array, also those of a sparse matrix; refuse a matrix that would fill the memory."""
+    if isinstance(X, np.ndarray):
+        return X
+    rows, features = X.shape
+    if rows * features > DENSE:
+        raise ConfigError(
+            f"X is sparse: dense, its {rows} rows of {features} features need {gib(8 * rows * features)}, "
+            f"more than {gib(8 * DENSE)}; take fewer features, for example by TruncatedSVD"
+        )
+    return np.asarray(X.toarray(), dtype=np.float64)
+
+
 def check_parameters(model: Any) -> None:
     """Refuse parameters of an estimator that are of the wrong kind, or that do not go together."""
     for name in ("learner", "criterion", "kernel"):
@@ -111,6 +129,8 @@ def check_parameters(model: Any) -> None:
         raise ConfigError(
             "nystrom computes kernel columns from the rows: it cannot be used with kernel='precomputed'"
         )
+    if not isinstance(model.verbose, bool | int | np.integer) or model.verbose < 0:
+        raise ConfigError(f"verbose: {quoted(model.verbose)}; write 0, 1 or 2")
     check_columns(model.columns)
     if model.metric not in METRICS:
         raise ConfigError(f"metric: {model.metric!r}; valid: {', '.join(METRICS)}")
@@ -176,6 +196,25 @@ def cv_results(held: HeldOut, in_gamma: bool) -> dict[str, Any]:
         found |= {f"split{k}_test_score": values for k, values in enumerate(by_fold)}
         found["std_test_score"] = by_fold.std(axis=0)
     return found
+
+
+# --- progress ---------------------------------------------------------------------------------------
+
+
+def say(text: str) -> None:
+    """Print a line about a selection."""
+    sys.stdout.write(f"[kselect] {text}\n")
+
+
+def progress(verbose: int) -> Watch:
+    """Return a function that prints the number of kernels done, if it is to print that much."""
+
+    def watch(done: int, total: int) -> bool | None:
+        if verbose > 1:
+            say(f"{done} of {total} kernels")
+        return None
+
+    return watch
 
 
 # --- warnings ---------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ from sklearn.svm import SVC
 from kselect.datasets.dataset import read_dataset
 from kselect.datasets.fetch import Places, default_cache, resolve
 from kselect.datasets.registry import find_dataset
-from kselect.selection.estimator import KernelSelectClassifierCV
+from kselect.selection.predictors import KernelSelectClassifierCV
 from kselect.selection.sklearn_terms import EdgeWarning
 
 R = TypeVar("R")

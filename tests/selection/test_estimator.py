@@ -37,11 +37,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from kselect.core.method import Choice
 from kselect.selection.engine import select
-from kselect.selection.estimator import (
-    KernelSelectClassifierCV,
-    KernelSelectCV,
-    KernelSelectRegressorCV,
-)
+from kselect.selection.estimator import KernelSelectCV
+from kselect.selection.predictors import KernelSelectClassifierCV, KernelSelectRegressorCV
 from kselect.selection.request import Request, make_folds, make_kernels, make_lams, make_method
 from kselect.selection.sklearn_terms import EdgeWarning
 
@@ -52,19 +49,20 @@ SMALL: dict[str, Any] = {"tau": "0.5,2,8", "lam": "0.001,0.1"}
 
 def expected_failures(estimator: Any) -> dict[str, str]:
     """Return the checks that cannot pass, with the reason: weights do not move grids, relevances or columns."""
-    equivalence = "check_sample_weight_equivalence_on_dense_data"
+    kinds = ("dense", "sparse")
+    equivalence = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in kinds]
     overwritten = "check_sample_weights_not_overwritten"
     found = {}
     if estimator.kernel == "precomputed" and hasattr(estimator, "predict_proba"):
         found["check_decision_proba_consistency"] = "it passes rows where a kernel matrix is needed"
     if estimator.criterion == "3-KS":
         by_class = "check_class_weight_classifiers"
-        return found | dict.fromkeys((equivalence, overwritten, by_class), "it takes no weights")
+        return found | dict.fromkeys((*equivalence, overwritten, by_class), "it takes no weights")
     fixed = estimator.kernel == "ard" or (estimator.tau is not None and estimator.nystrom is None)
     if not fixed:
-        found[equivalence] = "the grid, relevances or columns come from the rows"
+        found |= dict.fromkeys(equivalence, "the grid, relevances or columns come from the rows")
     if estimator.criterion in ("LOO", "ELOO"):
-        found[equivalence] = "leave-one-out leaves out one copy of a row"
+        found |= dict.fromkeys(equivalence, "leave-one-out leaves out one copy of a row")
     return found
 
 
