@@ -82,7 +82,10 @@ CRITERIA: Registry[Criterion] = Registry(
 PROBES: Registry[Criterion] = Registry("probe", "kselect.criteria")
 F = TypeVar("F", bound=Callable[..., Any])
 # Other people's names of k-fold cross-validation: 5-fold, 10 folds, CV5.
-CROSS_VALIDATION = re.compile(r"\d+[ -]?folds?(?:[ -]?CV)?|CV[ -]?\d+", re.IGNORECASE)
+CROSS_VALIDATION = re.compile(
+    r"\d+|(?:\d+|k)?[ -]?(?:folds?(?:[ -]?CV)?|CV)|CV[ -]?\d+", re.IGNORECASE
+)
+LEAVE_ONE_OUT = re.compile(r"LOO[ -]?CV|leave[ -]?one[ -]?out(?:[ -]?CV)?", re.IGNORECASE)
 
 
 def criterion(
@@ -150,8 +153,9 @@ def find_criterion(label: str) -> tuple[Criterion, int | None]:
             return candidate, folds
     number = re.search(r"\d+", label)  # the folds that the user seems to mean
     folds = int(number[0]) if number and int(number[0]) > 1 else 5
-    if CROSS_VALIDATION.fullmatch(label):
-        hint = f"unknown criterion {label!r}; did you mean '{folds}-CV'?"
+    meant = f"{folds}-CV" if CROSS_VALIDATION.fullmatch(label) else ""
+    if meant := "ELOO" if LEAVE_ONE_OUT.fullmatch(label) else meant:
+        hint = f"unknown criterion {label!r}; did you mean {meant!r}?"
         raise ConfigError(f"{hint} (kselect list criteria)")
     known = [c.label(folds) for c in CRITERIA.values()]
     raise ConfigError(f"unknown criterion {label!r}{nearest(label, known)} (kselect list criteria)")

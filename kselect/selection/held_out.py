@@ -30,7 +30,7 @@ from kselect.search.fold_errors import fold_errors
 from kselect.search.grid import score_kernels
 from kselect.search.training_context import TrainingContext
 from kselect.selection.engine import select, support_of, training_context
-from kselect.selection.intervals import IntervalModel, interval_folds, interval_model
+from kselect.selection.intervals import NO_WEIGHTS, IntervalModel, interval_folds, interval_model
 from kselect.selection.request import SCORED
 from kselect.selection.result import Selection
 
@@ -174,7 +174,7 @@ class HeldOut:
         if not isinstance(self.folds, Folds):
             raise ConfigError("intervals need folds that hold out every row once")
         if self.selection.request.weights is not None:
-            raise ConfigError("intervals are not defined for weights of rows")
+            raise ConfigError(NO_WEIGHTS)
         return self.folds
 
     def intervals_without(self, level: float) -> Array:

@@ -33,6 +33,10 @@ from kselect.search.training_context import TrainingContext
 from kselect.selection.columns import passes_for_choice
 from kselect.selection.request import Request
 
+NO_WEIGHTS = (
+    "intervals take no weights: CV+ counts the held-out error of each row the same, as rows are exchangeable only "
+    "without weights"
+)
 # With fewer rows than this, each row is left out on its own.
 JACKKNIFE_BELOW = 200
 # The entries of a block of new rows against the training rows.

@@ -22,7 +22,7 @@ from kselect.kernels.weighted import Weighted
 from kselect.learners import Fit
 from kselect.numerics.linalg import Array
 from kselect.numerics.sigmoid import codes, probabilities
-from kselect.selection.intervals import IntervalModel
+from kselect.selection.intervals import NO_WEIGHTS, IntervalModel
 from kselect.selection.result import Selection, mean_values
 
 
@@ -220,6 +220,8 @@ def require_intervals(model: SavedModel) -> None:
         raise ConfigError(
             "an interval is for a regression; this model predicts classes, with probabilities"
         )
+    if model.intervals is None and "weights" in model.choice.get("rows", {}):
+        raise ConfigError(NO_WEIGHTS)
     if model.intervals is None:
         raise ConfigError(
             "this model has no fits without a fold, which intervals need: fit it again with krr, lssvm or "
@@ -258,7 +260,10 @@ def agreement(model: SavedModel, frame: Frame, predicted: Prediction) -> list[st
         if model.task == "classification":
             right = sum(truth[i] == predicted.predictions[i] for i in rows)
             found.append(f"accuracy {right / len(rows):.4g} on {count}")
-        elif all(is_finite(truth[i]) for i in rows):
+        elif odd := next((truth[i] for i in rows if not is_finite(truth[i])), ""):
+            name = brief(frame.schema.targets[t])
+            found.append(f"not compared with the target {name}: {odd!r} is not a number")
+        else:
             y, bounds = np.array([float(truth[i]) for i in rows]), predicted.bounds
             own = None if bounds is None else bounds[rows, t]
             whose = f"{brief(frame.schema.targets[t])}: " if several else ""

@@ -100,7 +100,7 @@ def column_numbers(given: Any, X: Array) -> Index | None:
 
 
 def dense(X: Any) -> Array:
-    """Return rows as a dense array, also those of a sparse matrix; refuse a matrix that would fill the memory."""
+    """Return rows as a dense array, sparse ones too; refuse a matrix that would fill the memory."""
     if isinstance(X, np.ndarray):
         return X
     rows, features = X.shape

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import openpyxl
+import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
@@ -104,6 +105,53 @@ def test_every_format_gives_the_same_choice() -> None:
     for stdin in (Path("my.csv").read_bytes(), lines.encode(), Path("my.xlsx").read_bytes()):
         text = run("select", "-", *GRID, "--json", stdin=stdin).stdout
         assert json.loads(text)["scores"] == found["scores"]
+
+
+@pytest.mark.parametrize("write", ["to_feather", "to_parquet"])
+def test_text_of_a_file_with_types_may_be_amounts(write: str) -> None:
+    """Dates, times of day and numbers with a unit are read as in CSV; text such as 0017 stays text."""
+    table = pd.DataFrame(
+        {
+            "area": [f"{50 + i % 7}.5 m2" for i in range(40)],
+            "opens": [f"{8 + i % 5:02d}:15" for i in range(40)],
+            "day": [f"2024-02-{1 + i % 28:02d}" for i in range(40)],
+            "code": ["0017", "0018"] * 20,
+            "kind": ["5 x", "7 y"] * 20,
+            "rent": np.arange(40) + 0.5,
+        }
+    )
+    getattr(table, write)("typed")
+    frame = read_frame(Path("typed"), "rent")
+    found = {s.name: (s.kind, s.form) for s in frame.columns}
+    assert found == {
+        "area": ("number", "m2"),
+        "opens": ("date", "time of day"),
+        "day": ("date", "ISO"),
+        "code": ("category", ""),
+        "kind": ("category", ""),
+    }
+    assert frame.data[0][:2].tolist() == [50.5, 51.5]
+    table.to_csv("plain.csv", index=False)
+    run("fit", "typed", "--target", "rent", *GRID, "-o", "m.npz")
+    assert "R2" in run("predict", "m.npz", "typed").stderr
+    assert "R2" in run("predict", "m.npz", "plain.csv").stderr
+
+
+def test_decimal_commas_with_three_digits() -> None:
+    """0,126 is no thousand, and tells how the other numbers of the file are written."""
+    lines = [f"{x:.3f};{3 * x:.3f}".replace(".", ",") for x in np.linspace(0.1, 4, 30)]
+    Path("comma.csv").write_text("\n".join(["x;y", *lines, ""]))
+    frame = read_frame(Path("comma.csv"), None)
+    np.testing.assert_allclose(frame.data[0], np.round(np.linspace(0.1, 4, 30), 3))
+    target = as_target(frame, None).values[0]
+    np.testing.assert_allclose(target, 3 * np.linspace(0.1, 4, 30), atol=1e-3)
+
+
+def test_a_target_of_words_is_not_compared() -> None:
+    run("fit", "my.csv", *GRID, "-o", "m.npz")
+    Path("new.csv").write_text("x,z,y\n1,2,unknown\n")
+    found = run("predict", "m.npz", "new.csv")
+    assert "not compared with the target y: 'unknown' is not a number" in found.stderr
 
 
 def test_json_values() -> None:

@@ -299,6 +299,18 @@ def infer_words(column: ColumnText) -> Feature:
     return Feature(found.spec, (ReadingDecision(column.name, text),))
 
 
+def infer_text(column: ColumnText) -> Feature:
+    """Return what the text of a file with types is: dates, times of day, numbers with a unit, else categories."""
+    values = list(column.counts)
+    try:
+        dates = bool(values) and find_form(values) is not None
+    except AmbiguousDates:
+        dates = False
+    if dates or (common_unit(values) and number_style(column)):
+        return infer_column(column)
+    return infer_categories(column)
+
+
 def infer_categories(column: ColumnText) -> Feature:
     """Read texts as categories, unless (nearly) every row has its own: a name, a code, a remark."""
     distinct, rows = len(column.counts), sum(column.counts.values())

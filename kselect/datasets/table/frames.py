@@ -34,8 +34,8 @@ from kselect.datasets.table.column_inference import (
     column_text,
     dropped,
     file_commas,
-    infer_categories,
     infer_column,
+    infer_text,
     number_style,
     read_as,
     shown,
@@ -160,7 +160,7 @@ def read_feature(raw: RawTable, i: int, asked: AskedKind | None, commas: Commas)
 def infer_asked(column: ColumnText, asked: AskedKind | None, kind: ColumnKind | None) -> Feature:
     """Return what a column is; categories of numbers become codes, so that ``3.0`` and ``3`` are the same."""
     if asked is None:
-        return infer_categories(column) if kind == "category" else infer_column(column)
+        return infer_text(column) if kind == "category" else infer_column(column)
     if asked == "number":
         style = number_style(column, True)
         return Feature(ColumnSpec(column.name, "number", style.unit if style else ""))

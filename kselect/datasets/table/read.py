@@ -289,7 +289,11 @@ def even_out(path: Path, rows: NumberedRows) -> tuple[NumberedRows, list[Reading
     width = len(rows[0][1])
     for line, fields in rows:
         if len(fields) != width:
-            raise file_error(path, f"{len(fields)} columns where the first line has {width}", line)
+            what = f"{len(fields)} column{'' if len(fields) == 1 else 's'} where the first line has {width}"
+            joined = len(fields) == 1 and any(d in fields[0] for d in DELIMITERS)
+            unclosed = joined or any("\n" in field for field in fields)
+            hint = "; a quote before the end of this line is not closed" if unclosed else ""
+            raise file_error(path, what + hint, line)
     return rows, decisions
 
 

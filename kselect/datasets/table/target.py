@@ -244,7 +244,7 @@ def infer_task(numbers: Array | None, distinct: int, n: int) -> tuple[Task, str]
     if distinct == 2:
         return "classification", "the target has two values"
     whole = bool((numbers == np.round(numbers)).all())
-    if whole and MANY_NUMBERS < distinct <= few(n):
+    if whole and MANY_NUMBERS < distinct <= max(MANY_CLASSES, n // 2):
         return "regression", (
             f"the target has {distinct} values, all whole numbers, and more than {MANY_NUMBERS} are counts; "
             "--task classification takes them as classes"

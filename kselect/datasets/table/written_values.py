@@ -75,8 +75,9 @@ DECIMAL_COMMA = r"[-+]?[0-9]*,[0-9]+(?:[eE][-+]?[0-9]+)?"
 HAS_DECIMAL_COMMA = re.compile(DECIMAL_COMMA)
 WHOLE = r"[-+]?[0-9]+(?:[eE][-+]?[0-9]+)?"
 POINT = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
-COMMA_GROUPS = r"[-+]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?"
-DOT_GROUPS = r"[-+]?[0-9]{1,3}(?:\.[0-9]{3})+"
+# No thousands begin with a zero: 0,126 has a decimal comma.
+COMMA_GROUPS = r"[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?"
+DOT_GROUPS = r"[-+]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+"
 SPACE = "[ '\u00a0\u202f]"
 SPACED = rf"[-+]?[0-9]{{1,3}}(?:{SPACE}[0-9]{{3}})+"
 COMMA_OR_WHOLE = f"{DECIMAL_COMMA}|{WHOLE}"

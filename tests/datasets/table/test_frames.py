@@ -290,7 +290,7 @@ def test_tables_with_colons_are_not_svmlight(tmp_path: Path) -> None:
         ("a,b,y\n1,2,0\n1,1e999,1\n", "a.csv:3: column b: '1e999' is not a finite number"),
         ("a,b,y\n1,2,0\n1,1_0,1\n", "a.csv:3: column b: '1_0' is not a finite number"),
         ("a,b,y\n1,2_0,0\n1,1_0,1\n", "a.csv:2: column b: '2_0' has an underscore: write plain numbers, or"),
-        ('a,b,y\n1,2,0\n"1,2,1\n', "a.csv:3: 1 columns where the first line has 3"),
+        ('a,b,y\n1,2,0\n"1,2,1\n', "a.csv:3: 1 column where the first line has 3; a quote before"),
         ("a,y\n" + '"' + "x" * 200_000, "field larger than field limit"),
         (b"a,b,y\n1,2,0\n\0,3,1\n", r"a.csv:3: not a text: it holds the character '\x00'"),
         (bytes(range(256)), r"a.csv:1: not a text: it holds the character '\x00'"),

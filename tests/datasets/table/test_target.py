@@ -55,6 +55,11 @@ def test_the_limit_of_classes() -> None:
     assert task == "regression"
     assert "11 values, all whole numbers" in why
     assert why.endswith("--task classification takes them as classes")
+    few_rows = infer_task(
+        np.arange(17.0), 17, 40
+    )  # too many for classes, but --task may ask for them
+    assert few_rows[1].endswith("--task classification takes them as classes")
+    assert infer_task(np.arange(30.0), 30, 40) == ("regression", "the target has 30 values")
     assert infer_task(np.arange(11.0) / 2, 11, 1000) == ("regression", "the target has 11 values")
     counts = np.repeat(np.arange(12.0), 10)
     assert len(as_target(table(counts), "classification").classes) == 12
