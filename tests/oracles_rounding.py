@@ -72,6 +72,29 @@ def fit(
     return (x[:-1], x[-1]) if bias else (x, Fraction())
 
 
+def held_out_by_columns(
+    C: Array, W: Array, y: Array, folds: Iterable[Index], gamma: float, bias: bool
+) -> Array:
+    """Return the predictions of each fold by the minimum over the others of ``|y - C a - b|^2 + gamma a^T W a``."""
+    out, whole = np.empty(len(y)), exactly(np.column_stack([C, np.ones(len(y))]))
+    size, ridge = C.shape[1] + bias, exactly(np.pad(W, (0, 1)))
+    for F in folds:
+        rows = [whole[i] for i in range(len(y)) if i not in F]
+        goal = [Fraction(float(y[i])) for i in range(len(y)) if i not in F]
+        A = [
+            [sum((x[i] * x[j] for x in rows), Fraction(gamma) * ridge[i][j]) for j in range(size)]
+            for i in range(size)
+        ]
+        right = [
+            [sum((x[i] * v for x, v in zip(rows, goal, strict=True)), Fraction())]
+            for i in range(size)
+        ]
+        a = [v for (v,) in solve(A, right)]
+        for i in F:
+            out[i] = float(sum((x * v for x, v in zip(whole[i], a, strict=False)), Fraction()))
+    return out
+
+
 def predict(K: Sequence[Exact], row: int, rows: Sequence[int], a: Exact, b: Fraction) -> Fraction:
     """Return ``sum_j K_ij a_j + b``."""
     return sum((K[row][j] * v for j, v in zip(rows, a, strict=True)), b)

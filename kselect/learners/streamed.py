@@ -31,6 +31,8 @@ from kselect.numerics.weights import Weights
 
 # The bytes of moments that one pass over the rows may hold.
 MOST_SUMS = 2**28
+# The threads that may ask for the kernels of one pass in another order.
+MOST_THREADS = 16
 # The rounding errors of eps that a factorisation of the normal equations adds up to.
 STEPS = 8.0
 
@@ -59,6 +61,7 @@ class ColumnPasses:
     _done: int = 0
     _features: dict[Kernel, FeatureMap | str] = field(default_factory=dict)
     _sums: dict[Kernel, FoldMoments | str] = field(default_factory=dict)
+    _asked: set[Kernel] = field(default_factory=set)
     _key: object = None
     _lock: Lock = field(default_factory=Lock)
 
@@ -80,13 +83,30 @@ class ColumnPasses:
         with self._lock:
             key = (folds, shift.tobytes())
             if key != self._key:
-                self._key, self._sums = key, {}
+                self._key, self._sums, self._asked = key, {}, set()
             if kernel not in self._sums:
-                self._sums = self.sweep(kernel, folds, shift)
+                # Other threads still ask for these.
+                self._sums = {k: s for k, s in self._sums.items() if k not in self._asked}
+            while kernel not in self._sums:
+                self._sums |= self.sweep(self.first_for(kernel), folds, shift)
+            self._asked.add(kernel)
             found = self._sums[kernel]
         if isinstance(found, str):
             raise TrialError(found)
         return found
+
+    def first_for(self, kernel: Kernel) -> Kernel:
+        """Return the kernel with which a pass begins that serves this one.
+
+        Of several threads, one with a later kernel may come first. A pass without the kernels of the others
+        would have to be made again for them.
+        """
+        if kernel not in self.kernels or kernel in self._asked:
+            return kernel
+        at = self.kernels.index(kernel)
+        before = self.kernels[max(0, at - MOST_THREADS) : at]
+        open_ = (k for k in before if k not in self._asked and k not in self._sums)
+        return next((k for k in open_ if not isinstance(self._features.get(k), str)), kernel)
 
     def sweep(
         self, first: Kernel, folds: Folds | None, shift: Array
@@ -96,7 +116,8 @@ class ColumnPasses:
         group: list[tuple[Kernel, FeatureMap]] = []
         space = 0
         at = self.kernels.index(first) if first in self.kernels else None
-        for kernel in [first] if at is None else self.kernels[at:]:
+        alone = at is None or first in self._asked
+        for kernel in [first] if alone else self.kernels[at:]:
             try:
                 features = self.features(kernel)
             except TrialError:

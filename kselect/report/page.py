@@ -87,7 +87,9 @@ def write_report(
     return [*paths, *(folder / name for name in (*files, *pages))]
 
 
-def in_order(sections: Sequence[Showing], figures: Sequence[Showing], step: Step) -> Iterator[Shown]:
+def in_order(
+    sections: Sequence[Showing], figures: Sequence[Showing], step: Step
+) -> Iterator[Shown]:
     """Yield what the sections give, then what the figures give.
 
     The figures run first. Parts that wait for another process are finished last.

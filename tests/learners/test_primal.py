@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -164,6 +167,29 @@ def test_a_refused_ridge_does_not_exclude_the_others() -> None:
     assert why.startswith(
         "the rounding of the Nystrom columns hides a ridge n lam = 9e-14: it takes "
     )
+
+
+@pytest.mark.parametrize(("space", "passes"), [(2**20, 1), (1, 3)])
+def test_threads_in_another_order_do_not_repeat_a_pass(
+    space: int, passes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second thread may ask for its kernel first."""
+    monkeypatch.setattr("kselect.learners.streamed.MOST_SUMS", space)
+    done = []
+
+    class Counted(MemoryRows):
+        def map(self, *given: Any) -> Iterator[list[Any]]:
+            done.append(len(given[0][0].features))
+            return super().map(*given)
+
+    kernels = [Gaussian(1.0), Gaussian(2.0), Gaussian(4.0)]
+    make = partial(column_features, support=X[LANDMARKS], smallest=1e-7)
+    both = ColumnPasses(Counted(X), make, kernels, Y[None])
+    alone = ColumnPasses(MemoryRows(X), make, kernels, Y[None])
+    for kernel in (kernels[1], kernels[0], kernels[2]):
+        found = both.moments(kernel, None, np.zeros(1))
+        assert np.array_equal(found.gram, alone.moments(kernel, None, np.zeros(1)).gram)
+    assert (len(done), sum(done)) == (passes, 3)
 
 
 def test_landmarks_are_drawn_from_their_stream() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import oracles_columns as slow
+import oracles_rounding as exact
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -137,6 +138,31 @@ def test_hostile_cases_are_right_or_excluded_by_name(
             continue
         held = slow.held_out(V, y, folds.members, lam, "fixed", learner == "lssvm")
         np.testing.assert_allclose(found.scores[0, j], np.square(y - held).mean(), rtol=1e-3)
+
+
+@pytest.mark.parametrize("learner", ["lssvm", "krr"])
+@pytest.mark.parametrize("tau", [0.5, 1e3, 1e5])
+def test_tiny_ridges_agree_with_fractions_or_are_excluded(tau: float, learner: str) -> None:
+    """The normal equations square a condition number; the oracle solves them in whole numbers."""
+    X, y = table(14, 2, 1)
+    lams = ",".join(f"1e{power}" for power in (-18, -15, -13, -12, -10, -8, -1))
+    request = asked("gaussian", {"tau": tau}, learner=learner, lam=lams, nystrom=8)
+    folds = make_folds(request.method, len(X), 0, np.arange(len(X)) % 5)
+    assert folds is not None
+    found, support = found_on(X, y, request, folds)
+    kernel, bias = request.kernels[0], learner == "lssvm"
+    # Landmarks that others span to 1e-12 are dropped.
+    kept = support[column_features(kernel, support, min(request.lams)).used]
+    C, W = kernel.gram(Points(X, kept)), kernel.gram(Points(kept))
+    excluded = {point.lam: why for point, why in found.best.excluded}
+    for j, lam in enumerate(request.lams):
+        if lam in excluded:
+            assert "rounding of the Nystrom columns hides a ridge" in excluded[lam]
+            continue
+        held = exact.held_out_by_columns(C, W, y, folds.members, len(X) * lam, bias)
+        np.testing.assert_allclose(found.scores[0, j], np.square(y - held).mean(), rtol=1e-4)
+    assert bool(excluded) == (tau == 1e5) or tau == 1e3
+    assert max(excluded, default=0.0) < 1e-8
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -100,13 +100,18 @@ def read_series(place: FilePlace, name: str, series: pd.Series[Any]) -> tuple[Co
     if types.is_datetime64_any_dtype(series) or content == "date":
         moments = pd.to_datetime(series, utc=True).to_numpy("datetime64[ns]").astype(np.int64)
         return "date", np.where(missing, np.nan, moments / DAY)
-    text = types.is_bool_dtype(series) or isinstance(series.dtype, types.CategoricalDtype)
-    if not text and (types.is_numeric_dtype(series) or content == "decimal"):
+    if content == "string" or isinstance(series.dtype, types.CategoricalDtype):
+        # Each value is made a text once; the code of a missing one is -1.
+        codes, found = pd.factorize(series)
+        texts = np.array([*(str(value).strip() for value in found), ""], dtype=object)
+        return "category", texts[codes].tolist()
+    boolean = types.is_bool_dtype(series)
+    if not boolean and (types.is_numeric_dtype(series) or content == "decimal"):
         values = np.array(series.to_numpy(np.float64, na_value=np.nan))
         if np.isinf(values).any():
             raise place.error(f"column {name}: it holds a number that is not finite")
         return "number", values
-    if text or content in ("string", "boolean", "mixed-integer", "empty"):
+    if boolean or content in ("boolean", "mixed-integer", "empty"):
         pairs = zip(series.astype(object), missing, strict=True)
         return "category", ["" if gone else str(value).strip() for value, gone in pairs]
     raise place.error(f"column {name}: neither numbers, text nor dates; leave it out of the file")
