@@ -6,10 +6,19 @@ import re
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from experiments import SMALL, kselect_in, refused_in, write_config
 
 from kselect.cli import report as command
+from kselect.config.load import load_config
+from kselect.core.record import record_keys
+from kselect.report.sections import FIGURES
+
+ROOT = Path(__file__).resolve().parents[2]
+KEPT_CONFIGS = sorted(
+    path.with_name("config.resolved.yaml") for path in (ROOT / "results").rglob("records.csv")
+)
 
 
 @pytest.fixture(scope="module")
@@ -292,3 +301,17 @@ def test_a_paper_of_your_own_goes_with_the_results(tmp_path: Path) -> None:
     assert "heart,lam=0.1,5-CV,17.5,2,sd," in (tables / "published.csv").read_text()
     (tmp_path / "moved/published/new.yaml").unlink()
     assert "paper: unknown paper 'new'" in refused(tmp_path, "moved")
+
+
+@pytest.mark.parametrize("path", KEPT_CONFIGS, ids=lambda path: str(path.parent.relative_to(ROOT)))
+def test_the_kept_config_names_every_committed_record(path: Path) -> None:
+    """A parameter with a new default must not orphan records: a kept config states all values."""
+    spec = load_config(path, FIGURES, checked=False)
+    columns = ["part", "method", "params", "setting"]
+    usual = dict.fromkeys([*columns, "dataset"], str)
+    rows = pd.read_csv(path.parent / "records.csv", dtype=usual, usecols=list(usual))
+    rows = rows.fillna("").drop_duplicates()
+    for dataset, own in rows.groupby("dataset"):
+        if dataset in spec.datasets:
+            known = {k for m in spec.methods_on(str(dataset)) for k in record_keys(spec, m)}
+            assert {*map(tuple, own[columns].to_numpy().tolist())} <= known
