@@ -14,7 +14,9 @@ import numpy as np
 import oracles_defaults as oracles
 import pytest
 from click.testing import CliRunner
+from sklearn.model_selection import cross_val_predict
 
+import kselect.selection.candidates.agop as agop
 import kselect.selection.candidates.families as families
 import kselect.selection.compare as comparing
 from kselect import KernelSelectClassifierCV, KernelSelectRegressorCV
@@ -25,14 +27,17 @@ from kselect.errors import ConfigError
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.weighted import Weighted
+from kselect.learners import Fit
 from kselect.numerics.folds import draw_folds, stream
 from kselect.numerics.linalg import Array
+from kselect.numerics.splits import as_folds
+from kselect.selection.candidates.agop import learned_scale
 from kselect.selection.candidates.families import Rows, family_names, make_candidates
 from kselect.selection.candidates.relevances import relevances, scale_of
 from kselect.selection.compare import outer_decisions
 from kselect.selection.engine import select
 from kselect.selection.held_out import HeldOut
-from kselect.selection.model_file import checksum, read_model
+from kselect.selection.model_file import checksum
 from kselect.selection.own_data import OwnData, read_own
 from kselect.selection.request import Request, make_folds, make_request
 from kselect.selection.result import mean_values
@@ -312,24 +317,44 @@ def average_corrected_on_all_rows(patch: pytest.MonkeyPatch, data: OwnData) -> N
     patch.setattr(comparing, "completed", completed)
 
 
-def one_fold(patch: pytest.MonkeyPatch, data: OwnData, plant: Plant) -> Array:
+def metric_of_all_rows(patch: pytest.MonkeyPatch, data: OwnData) -> None:
+    """Let the learned metric come from a fit on all rows."""
+    y = data.target.values[0]
+
+    def scale(X: Array, kernel: Any, fits: Any) -> tuple[float, ...]:
+        alpha = np.linalg.solve(kernel.gram(Points(data.X)) + np.eye(len(y)), y)
+        return learned_scale(data.X, kernel, [Fit(alpha[None], np.zeros(1))])
+
+    patch.setattr(agop, "learned_scale", scale)
+
+
+def ranks_of_all_rows(patch: pytest.MonkeyPatch, data: OwnData) -> None:
+    """Let the ranks of a value come from all rows."""
+    patch.setattr(
+        comparing, "fit_preparation", lambda frame, scale, _: fit_preparation(frame, scale)
+    )
+
+
+def one_fold(
+    patch: pytest.MonkeyPatch,
+    data: OwnData,
+    plant: Plant,
+    names: tuple[str, ...] = ("auto",),
+    **more: Any,
+) -> Array:
     """Return the decisions for one outer fold by what was found without it."""
 
     def ask(some: Rows) -> Request:
-        found = make_candidates(("auto",), {}, some)
-        return make_request(
-            *("lssvm", "5-CV", "auto", found.kernels, "1e-4:1e0"),
-            task="regression",
-            params={},
-            loss=None,
-            ensemble=8,
-        )
+        found = make_candidates(names, {}, some)
+        how = {"task": "regression", "params": {}, "loss": None, "ensemble": 8, **more}
+        return make_request("lssvm", "5-CV", names[0], found.kernels, "1e-4:1e0", **how)
 
-    outer = draw_folds(50, 5, stream(0, "outer folds"))
+    F = draw_folds(50, 5, stream(0, "outer folds")).members[FOLD]
+    one = as_folds([(np.setdiff1d(np.arange(50), F), F)], 50)
     with patch.context() as planted:
         plant(planted, data)
-        (found,) = outer_decisions(data, ask, [ask(data.rows).method], outer)
-    return np.asarray(found[0, outer.members[FOLD]])
+        (found,) = outer_decisions(data, ask, [ask(data.rows).method], one)
+    return np.asarray(found[0])
 
 
 @pytest.mark.parametrize(
@@ -349,6 +374,54 @@ def test_outer_rows_do_not_change_their_predictions(
     assert np.array_equal(before, one_fold(monkeypatch, other, plant)) is not leaks
 
 
+@pytest.mark.parametrize(("plant", "leaks"), [(nothing, False), (metric_of_all_rows, True)])
+def test_the_metric_is_learned_from_the_training_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plant: Plant, leaks: bool
+) -> None:
+    _, data = table(tmp_path)
+    F = draw_folds(50, 5, stream(0, "outer folds")).members[FOLD]
+    values = data.target.values.copy()
+    values[0, F] *= -3.0
+    other = replace(data, target=replace(data.target, values=values))
+    how: dict[str, Any] = {"names": ("laplacian",), "metric": "agop", "ensemble": 4}
+    one, two = (one_fold(monkeypatch, each, plant, **how) for each in (data, other))
+    assert np.array_equal(one, two) is not leaks
+
+
+@pytest.mark.parametrize(("plant", "leaks"), [(nothing, False), (ranks_of_all_rows, True)])
+def test_ranks_come_from_the_training_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plant: Plant, leaks: bool
+) -> None:
+    """Other features in one row of the outer fold change no prediction of its other rows."""
+    path, _ = table(tmp_path)
+    F = draw_folds(50, 5, stream(0, "outer folds")).members[FOLD]
+    found = []
+    for shift in (0.0, -9.0):
+        data = read_own(path, None, TableOptions(), "quantile", 1)
+        columns = tuple(v.copy() for v in data.frame.data)
+        columns[0][F[0]] += shift
+        data = replace(data, frame=replace(data.frame, data=columns))
+        found.append(one_fold(monkeypatch, data, plant, ("gaussian",))[1:])
+    assert np.array_equal(*found) is not leaks
+
+
+@pytest.mark.parametrize("leaks", [False, True])
+def test_cross_validating_an_estimator_leaks_nothing(
+    monkeypatch: pytest.MonkeyPatch, leaks: bool
+) -> None:
+    """Relevances, grids and the average see the training rows of scikit-learn's folds only."""
+    X, y = problem(40)
+    tested = np.arange(8)
+    if leaks:
+        monkeypatch.setattr(families, "relevances", lambda *_: relevances(X, seen[None], None))
+    found = []
+    for seen in (y, np.where(np.arange(40) < 8, -3.0 * y, y)):
+        model = KernelSelectRegressorCV(kernel="weighted-laplacian", ensemble=3, lam="1e-3:1e0")
+        pairs = [(np.setdiff1d(np.arange(40), F), F) for F in (tested, np.arange(8, 40))]
+        found.append(cross_val_predict(model, X, seen, cv=pairs)[tested])
+    assert np.array_equal(*found) is not leaks
+
+
 PREDICT = """
 import sys
 from pathlib import Path
@@ -356,33 +429,54 @@ import numpy as np
 from kselect.datasets.table.frames import read_like
 from kselect.selection.model_file import read_model
 from kselect.selection.saved_model import decision
-model = read_model(Path(sys.argv[1]))
-X, _ = model.preparation.transform(read_like(Path(sys.argv[2]), model.preparation.schema))
-print(decision(model, X).tobytes().hex())
+for file, name in zip(sys.argv[1::2], sys.argv[2::2]):
+    model = read_model(Path(name))
+    X, _ = model.preparation.transform(read_like(Path(file), model.preparation.schema))
+    print(decision(model, X).tobytes().hex())
 """
 
 
 def test_another_process_predicts_as_the_selection(tmp_path: Path) -> None:
-    """``fit`` and a new process give select's own fits, the estimator's too; the file holds the rows once."""
+    """``fit`` and a new process give the estimator's own average, of a regression and of three classes.
+
+    The files hold the rows once, and a coefficient per member, target and row, for all rows and without each fold.
+    """
     path, data = table(tmp_path)
-    model = tmp_path / "m.npz"
-    ran = CliRunner().invoke(cli, ["fit", str(path), "-o", str(model)], catch_exceptions=False)
-    assert "average: the mean of" in ran.output
-    found = subprocess.run(
-        [sys.executable, "-c", PREDICT, str(model), str(path)],
-        capture_output=True,
-        text=True,
-        check=True,
+    classes, other = tmp_path / "c.csv", data.X[:45, :3]
+    names = np.array(["a", "b", "c"])[np.digitize(other[:, 0], [-0.4, 0.4])].tolist()
+    rows = (
+        ",".join([*map(repr, row), name]) for row, name in zip(other.tolist(), names, strict=True)
     )
-    values = np.frombuffer(bytes.fromhex(found.stdout.strip()))
-    prepared = fit_preparation(data.frame, "zscore")
-    own = KernelSelectRegressorCV(feature_columns=prepared.column_of_feature)
-    own.fit(data.X, data.y)
-    np.testing.assert_allclose(values, own.predict(data.X), rtol=1e-12, atol=1e-12)
-    saved = read_model(model)
-    assert saved.support.shape == data.X.shape
-    numbers = sum(one.alpha.size for one in saved.fitted)
-    assert numbers <= 10 * 50
+    classes.write_text("\n".join(["u,v,w,y", *rows]) + "\n")
+    how: dict[str, Any] = {"kernel": "gaussian", "ensemble": 3, "lam": "1e-3:1e0"}
+    typed = [f"--{name}={value}" for name, value in how.items()]
+    pairs = []
+    for file, flags in ((path, []), (classes, typed)):
+        model = file.with_suffix(".npz")
+        ran = CliRunner().invoke(cli, ["fit", str(file), *flags, "-o", str(model)])
+        assert "average: the mean of" in ran.output
+        pairs += [str(file), str(model)]
+    line = [sys.executable, "-c", PREDICT, *pairs]
+    lines = subprocess.run(line, capture_output=True, text=True, check=True).stdout.split()
+    values = [np.frombuffer(bytes.fromhex(one)) for one in lines]
+    columns = data.preparation.column_of_feature
+    own = KernelSelectRegressorCV(feature_columns=columns).fit(data.X, data.y)
+    np.testing.assert_allclose(values[0], own.predict(data.X), rtol=1e-12, atol=1e-12)
+    again = read_own(classes, None, TableOptions(), "zscore", 1)
+    three = KernelSelectClassifierCV(**how).fit(again.X, again.y)
+    expected = three.decision_function(again.X).ravel()
+    np.testing.assert_allclose(values[1], expected, rtol=1e-12, atol=1e-12)
+    for name, X, members, targets, folds in (  # Jackknife+ has a fold per row
+        (pairs[1], data.X, len(own.members_), 1, 50),
+        (pairs[3], again.X, len(three.members_), 3, 0),
+    ):
+        with np.load(name) as found:
+            sizes = {member: found[member].size for member in found.files}
+        assert sizes.pop("support") == X.size
+        coefficients = sizes.pop("alpha") + sizes.pop("fold_alpha", 0)
+        assert coefficients <= members * targets * (folds + 1) * len(X)
+        del sizes["model"]
+        assert sum(sizes.values()) <= 4 * X.shape[1] + (members + 2) * targets * (folds + 1) + 200
 
 
 def test_models_of_the_first_format_are_read(tmp_path: Path) -> None:
