@@ -1,8 +1,8 @@
 r"""Normal scores: a map of each feature to the quantiles of a normal distribution, found from training rows.
 
 A value x that c of n training rows have, with b rows below it, becomes the quantile ``(b + c / 2) / n`` of the
-normal distribution. Values in between are interpolated, values beyond the ends become those of the ends. So the map
-is increasing, and neither outliers nor logarithms of a feature change the order of its distances much.
+normal distribution. Values in between are interpolated, values beyond the ends become the lowest or highest
+quantile. The map is increasing, and a logarithm of the feature would not change the scores of the training rows.
 """
 
 from __future__ import annotations

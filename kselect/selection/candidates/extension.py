@@ -1,8 +1,8 @@
 """Grids that grow: where the choice lies on the boundary of a grid that nobody has given, look beyond it.
 
-A grid grows by up to four values in each direction, while the best candidate lies on its boundary: that of a kernel
-parameter by one value at a time, that of lam by four at once, because ridges share the factor of a kernel. It grows
-for the kernels on the same features as the choice: a value of a kernel parameter is tried with every ridge, values
+A grid grows by up to four values in each direction, while the best candidate lies on its boundary: one value of a
+kernel parameter at a time, or four values of lam at once, because ridges share the factor of a kernel. It grows for
+the kernels on the same features as the choice: a value of a kernel parameter is tried with every ridge, and values
 of lam with all of these kernels. The other kernels have infinite scores at the new ridges.
 """
 
@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kselect.errors import ConfigError, TrialError
-from kselect.grids import show_number
 from kselect.kernels import Kernel
 from kselect.numerics.linalg import Array
 from kselect.search.pruned_grid import Work
@@ -50,7 +49,7 @@ class Beyond:
     def words(self) -> str:
         """``width of laplacian up to 64``."""
         whose = f"{self.parameter} of {self.kernel.name}" if self.kernel else self.parameter
-        return f"{whose} {'down' if self.low else 'up'} to {show_number(self.values[-1])}"
+        return f"{whose} {'down' if self.low else 'up'} to {self.values[-1]:.6g}"
 
 
 def extended(found: Selection, run: Continued, limit: Limit) -> Selection:
