@@ -302,9 +302,14 @@ def score_lines(found: Selection) -> list[str]:
     if work := found.work:
         fits = found.size * (request.method.folds or 1)
         dropped = found.size - work.iterated - work.pairs
+        count, times = len(request.kernels), work.kernels_fitted
+        # A grid that grows fits its kernels again for every new lam.
+        kernels = (
+            f"{count} kernels {times} times" if times > count else f"{times} of {count} kernels"
+        )
         return [
-            f"the exact minimum by bounds: fitted {work.kernels_fitted} of {len(request.kernels)} kernels and "
-            f"{work.folds} of {fits} folds (--search grid scores every candidate)",
+            f"the exact minimum by bounds: fitted {kernels} and {work.folds} of {fits} folds "
+            "(--search grid scores every candidate)",
             f"candidates settled by bounds: {dropped}, by conjugate gradients: {work.iterated}, "
             f"by factorizations: {work.pairs}",
         ]
