@@ -266,6 +266,19 @@ def test_a_newer_format_is_refused_by_its_version(saved: tuple[Path, SavedModel]
     assert one_line(path) == "not a model file of kselect"
 
 
+def test_a_file_of_format_2_has_one_target(saved: tuple[Path, SavedModel]) -> None:
+    path, model = saved
+
+    def older(facts: dict[str, Any]) -> None:
+        (facts["preparation"]["schema"]["target"],) = facts["preparation"]["schema"].pop("targets")
+        facts["format"] = 2
+
+    altered(path, older)
+    assert read_model(path).preparation.schema == model.preparation.schema
+    altered(path, lambda facts: facts["preparation"]["schema"].update(target=""))  # svmlight
+    assert read_model(path).preparation.schema.targets == ()
+
+
 def test_the_checksum_covers_all(saved: tuple[Path, SavedModel]) -> None:
     path, model = saved
     whole = path.read_bytes()
