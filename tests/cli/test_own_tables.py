@@ -154,6 +154,21 @@ def test_a_target_of_words_is_not_compared() -> None:
     assert "not compared with the target y: 'unknown' is not a number" in found.stderr
 
 
+def test_formulas_without_results_are_named() -> None:
+    book = openpyxl.Workbook()
+    book.active.append(["a", "b", "y"])
+    for i in range(12):
+        book.active.append([f"=B{i + 2} * 2", i % 5, i * 1.5])
+    book.save("formula.xlsx")
+    frame = read_frame(Path("formula.xlsx"), "y")
+    assert "formulas without results, such as =B2 * 2: open the file" in str(frame.decisions[0])
+
+
+def test_targets_with_a_comma_are_flags() -> None:
+    found = refusal("select", "my.csv", "--target", "x, z")
+    assert found == "my.csv: no column 'x, z' for the target; write --target x --target z"
+
+
 def test_json_values() -> None:
     """An absent key and null are missing, true and false are two values, and later keys are columns."""
     text = '{"a": 1, "b": true, "y": 1.5}\n\n{"a": null, "b": false, "y": 2e0}\n{"b": true, "c": 3, "y": 7}\n'

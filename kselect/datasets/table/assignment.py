@@ -23,6 +23,7 @@ from kselect.datasets.table.raw_table import (
     TableOptions,
     TargetNames,
 )
+from kselect.errors import printable, quoted
 from kselect.numerics.linalg import Array
 
 AskedKind = Literal["number", "category"]
@@ -77,6 +78,11 @@ def target_positions(raw: RawTable, names: Sequence[str]) -> tuple[int, ...]:
         raise raw.place.error("one column only; a target and a feature are needed")
     if not names:
         return (len(raw.names) - 1,)
+    for name in names:
+        parts = [part.strip() for part in name.split(",")]
+        if name not in raw.names and len(parts) > 1 and set(parts) <= set(raw.names):
+            flags = " ".join(f"--target {printable(part)}" for part in parts)
+            raise raw.place.error(f"no column {quoted(name)} for the target; write {flags}")
     return tuple(dict.fromkeys(raw.find(name, " for the target") for name in names))
 
 

@@ -117,8 +117,8 @@ def is_excel(file: UnpackedFile) -> bool:
     return file.data[:4] == b"PK\x03\x04"
 
 
-def excel_as_tabs(file: UnpackedFile) -> tuple[bytes, str]:
-    """Return the first sheet as text with tabs, and a sentence about other sheets, empty without any."""
+def excel_as_tabs(file: UnpackedFile) -> tuple[bytes, tuple[str, ...]]:
+    """Return the first sheet as text with tabs, and notes on other sheets and on formulas."""
     if find_spec("openpyxl") is None:
         what = "Excel needs openpyxl (pip install 'kselect[excel]'), or save the sheet as CSV"
         raise file_error(file.path, what)
@@ -131,11 +131,29 @@ def excel_as_tabs(file: UnpackedFile) -> tuple[bytes, str]:
             sheets = [sheet.title for sheet in book.worksheets]
             rows = [list(map(as_field, row)) for row in book.worksheets[0].values]
             book.close()
+            unknown = formulas_in(file.data) if has_empty_column(rows) else ""
     except BROKEN as error:
         what = (str(error).splitlines() or [type(error).__name__])[0]
         raise file_error(file.path, f"not a whole Excel file: {what}") from None
-    note = f"read the first of {len(sheets)} sheets: {brief(sheets[0])}" if sheets[1:] else ""
-    return as_tabs(rows), note
+    other = f"read the first of {len(sheets)} sheets: {brief(sheets[0])}" if sheets[1:] else ""
+    return as_tabs(rows), tuple(filter(None, (other, unknown)))
+
+
+def has_empty_column(rows: list[list[str]]) -> bool:
+    """Return whether a column with a name has no value below it."""
+    columns = list(zip_longest(*rows, fillvalue=""))
+    return any(column[0] and not any(column[1:]) for column in columns)
+
+
+def formulas_in(data: bytes) -> str:
+    """Return a sentence about formulas in the first sheet; only a spreadsheet saves their results."""
+    from openpyxl import load_workbook
+
+    sheet = load_workbook(io.BytesIO(data), read_only=True).worksheets[0]
+    cells = [str(value) for row in sheet.values for value in row if str(value).startswith("=")]
+    if not cells:
+        return ""
+    return f"formulas without results, such as {brief(cells[0])}: open the file in a spreadsheet, and save it"
 
 
 def as_tabs(rows: Iterable[list[str]]) -> bytes:

@@ -78,9 +78,9 @@ def read_raw(file: UnpackedFile, header: Header, columns: bool = False) -> RawTa
 
 def read_sheet(file: UnpackedFile, header: Header) -> RawTable:
     """Read the first sheet of an Excel workbook like a text with tabs."""
-    data, note = more_formats.excel_as_tabs(file)
+    data, notes = more_formats.excel_as_tabs(file)
     first = (match[0].decode() for match in LINE.finditer(data))
-    said = (ReadingDecision(None, note),) if note else ()
+    said = tuple(ReadingDecision(None, note) for note in notes)
     return read_columns(
         file, DecodedText(data, (), said, tuple(islice(first, LINES_TRIED))), header
     )
