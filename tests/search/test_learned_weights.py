@@ -17,12 +17,20 @@ from kselect.core.method import SELECTED, Choice, LamGrid, Method
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Linear
+from kselect.kernels.sums import WeightedMatrices
 from kselect.learners.lssvm_errors import LSSVMSolution
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import Array, Index
 from kselect.numerics.weights import Weights
-from kselect.search.continuous import SEARCHES, Unit, search_continuously, weighed
+from kselect.search.continuous import (
+    SEARCHES,
+    Solution,
+    Unit,
+    search_continuously,
+    weighed,
+)
 from kselect.search.descent import Objective, error_function
+from kselect.search.flkl import OuterProblem
 from kselect.search.training_context import TrainingContext
 
 N, D = 40, 3
@@ -150,6 +158,19 @@ def test_the_score_is_that_of_weighted_retraining(criterion: str, kernel: str) -
     whole = train(K, y, weights * N / weights.sum(), N * found.point.lam, K)
     fitted = K @ found.fits[0].alpha[0] + found.fits[0].bias[0]
     np.testing.assert_allclose(fitted, whole, atol=1e-7)
+
+
+def test_starts_are_those_of_repeated_rows() -> None:
+    """FLKL starts at the same lam, mu and width, a sum at the same sizes of its kernels and the same ridge."""
+    X, Y = table()
+    start, made = Solution(np.array([0.3]), 0.5, 0.0, 0, "converged"), []
+    for again, counts in ((np.arange(N), COUNTS.astype(float)), (AGAIN, None)):
+        folds = Folds.from_numbers(FOLDS.numbers[again])
+        outer = OuterProblem.of(X[again], Y[0, again], folds, start, ard=True, counts=counts)
+        roots = None if counts is None else np.sqrt(counts)
+        parts = WeightedMatrices(PARTS, Points(X[again]), roots)
+        made.append(np.concatenate([outer.u, outer.theta, parts.scales, [parts.total]]))
+    np.testing.assert_allclose(*made, rtol=1e-11)
 
 
 def test_a_common_factor_of_the_weights_changes_nothing() -> None:
