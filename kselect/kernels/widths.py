@@ -147,7 +147,7 @@ def distances_in_blocks(X: Array, Z: Array) -> Iterator[tuple[slice, Array]]:
 class WeighedRows:
     """``r K r`` for a kernel with widths: rows of weight ``r_i^2``, as the LSSVM takes them.
 
-    All sums over ``r K r`` are those of the kernel, because its derivatives are products with distances.
+    The derivatives of K are products with distances, so that the kernel's own sums serve ``r K r`` as well.
     """
 
     def __init__(self, widths: UnweighedWidths, left: Array, right: Array) -> None:

@@ -80,7 +80,7 @@ class Objective:
 
     BR adds ``(prior / n) log Omega``, and takes the mean of ``log Q`` over several targets. k-KS adds
     ``(eta / 2) q beta`` to Q, which is then ``n q / 2`` times its score; ``order`` is that of ``stability_slope``.
-    If the rows have weights, ``ones`` are their roots r, and ``moved`` and y are those of ``r K r`` and ``r y``.
+    If the rows have weights, ``ones`` are their roots r, ``moved`` gives ``r K r``, and y stands for ``r y``.
     """
 
     errors: ErrorFunction

@@ -49,7 +49,7 @@ SMALLEST = 1e-3
 class Inner:
     """The inner problem: widths over the training rows, their targets, and the two hyper-parameters.
 
-    If the rows have weights, ``ones`` are their roots r; widths and targets are those of ``r K r`` and ``r y``.
+    If the rows have weights, ``ones`` are their roots r, ``widths`` give ``r K r``, and y stands for ``r y``.
     """
 
     widths: KernelWidths

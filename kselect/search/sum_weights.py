@@ -152,7 +152,7 @@ def ended_from(
 ) -> Solution:
     """Return the end of the search from a start, with the digits that the kernel keeps and its score there.
 
-    The start's ridge is that of the search, n times the lam of the grid.
+    The ridge of the start is n times the lam of the grid.
     """
     ended = Solution(start.mu, start.lam, start.score, 0, "converged")
     used, held = 0, -1  # the kernel that is held
