@@ -10,7 +10,7 @@ import numpy as np
 import oracles
 import oracles_svr
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from problems import Case, cases, numbered, problem_of
 
@@ -200,6 +200,7 @@ def test_the_norm_between_two_functions() -> None:
         assert found.b == pytest.approx(1 + 2 * t)
 
 
+@settings(max_examples=30)
 @given(cases(labels=False, lowest=LOWEST), TUBES)
 def test_held_out_is_retraining(case: Case, eps: float) -> None:
     """Folds of any size in both ridge modes, and leave-one-out with the ridge n lam."""
@@ -236,6 +237,7 @@ def test_ridge_modes_differ_for_folds_but_not_for_single_rows() -> None:
     np.testing.assert_array_equal(fixed.loo(), per_fold.loo())
 
 
+@settings(max_examples=30)
 @given(cases(labels=False, lowest=LOWEST))
 def test_without_a_tube_it_is_the_lssvm(case: Case) -> None:
     """With eps = 0 every result of the path is the LSSVM's."""

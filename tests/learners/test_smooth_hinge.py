@@ -8,7 +8,7 @@ import numpy as np
 import oracles
 import oracles_smooth_hinge as slow
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import Case, cases, numbered, problem_of
 
@@ -235,6 +235,7 @@ def test_held_out_on_the_papers_ridges(
             np.testing.assert_allclose(held[at, F], f, atol=1e-8 * (1 + np.abs(f).max()))
 
 
+@settings(max_examples=30)
 @given(cases(labels=True, lowest=LOWEST))
 def test_leave_one_out_keeps_the_ridge(case: Case) -> None:
     """Leave-one-out is n trainings at n lam in both ridge modes."""

@@ -12,7 +12,7 @@ import numpy as np
 import oracles
 import oracles_rounding as exact
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import numbered, problem_of
 from sklearn.kernel_ridge import KernelRidge
@@ -160,6 +160,7 @@ def test_signs_of_the_svr_without_a_tube(case: Small) -> None:
 
 
 @BOTH
+@settings(max_examples=30)
 @given(small(), SEEDS)
 def test_signs_on_columns(learner: str, case: Small, seed: int) -> None:
     """Signs are exact for ``V V^T``, up to the rounding of a whole row."""

@@ -91,7 +91,7 @@ def exact_ends(
     one_class=st.booleans(),
     ridge=st.sampled_from(["fixed", "per-fold"]),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_every_interval_holds_the_error_of_retraining(
     kind: str,
     seed: int,
