@@ -15,7 +15,6 @@ from kselect.cli.choosing import Chosen
 from kselect.cli.row_flags import rule_lines
 from kselect.cli.snippet import python_lines
 from kselect.core.method import Method, show
-from kselect.core.record import describe_exclusions
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.errors import brief
 from kselect.grids import show_number
@@ -238,8 +237,10 @@ def choice_sentences(chosen: Chosen) -> Iterator[tuple[str, str]]:
             f"the choice lay on its boundary; extended: {', '.join(found.grown)}",
         )
     yield from (("warning", text) for text in found.edges)
-    if text := describe_exclusions(found.best):
-        yield "excluded", text
+    if found.best.excluded:
+        from kselect.core.record import describe_exclusions
+
+        yield "excluded", describe_exclusions(found.best)
     if found.best.state not in ("", "converged"):
         yield "warning", f"the search ended without converging: {found.best.state}"
     seconds = found.seconds + found.seconds_fit

@@ -23,22 +23,20 @@ from kselect.errors import ConfigError, DataError, TrialError, printable, quoted
 from kselect.files import read_regular, reason
 from kselect.learners import LEARNERS
 from kselect.numerics.linalg import Index
-from kselect.run.workers import dask_client
 from kselect.search.pruned import SQUARED
 from kselect.selection.candidates.families import POWER, Rows, family_names, make_candidates
-from kselect.selection.distributed import check_distributed, read_distributed
 from kselect.selection.engine import select
-from kselect.selection.evaluation import Evaluation, evaluated
 from kselect.selection.held_out import HeldOut
 from kselect.selection.own_data import OwnData, read_own
 from kselect.selection.request import Request, kernel_grids, make_folds, make_request
 from kselect.selection.result import Selection
 from kselect.selection.rows.rules import RowRules
 from kselect.selection.rows.weighting import Weighting, class_weights
-from kselect.selection.saved_model import model_of
 
 if TYPE_CHECKING:
     from distributed import Client
+
+    from kselect.selection.evaluation import Evaluation
 
 REQUEST_FLAGS = (
     *("loss", "scoring", "ridge", "nystrom", "n_jobs", "seed", "search", "columns", "ensemble"),
@@ -102,6 +100,8 @@ def chosen_from(file: Path, flags: Mapping[str, Any], data: OwnData) -> Chosen:
     request = request_of(flags, data.target.task, data.rows)
     remote = flags["backend"] == "dask"
     if remote:
+        from kselect.selection.distributed import check_distributed
+
         check_distributed(request)
     numbers, targets = read_folds(flags["folds"]), data.target.values
     try:
@@ -130,6 +130,9 @@ def on_test_rows(
     data: OwnData, found: Selection, held_out: HeldOut, flags: Mapping[str, Any]
 ) -> Evaluation:
     """Return the score of the fit on the rows of a further file, which nothing else has seen."""
+    from kselect.selection.evaluation import evaluated
+    from kselect.selection.saved_model import model_of
+
     slope = held_out.slope if data.target.classes else None
     model = model_of(found, data.X, data.target, data.preparation, {}, slope)
     return evaluated(model, read_like(flags["test_file"], data.preparation.schema))[0]
@@ -147,6 +150,8 @@ def rules_of(flags: Mapping[str, Any], data: OwnData) -> RowRules:
 @contextmanager
 def cluster(scheduler: str | None, workers: int) -> Iterator[Client]:
     """Connect to a dask scheduler, or start workers on this machine; close the connection at the end."""
+    from kselect.run.workers import dask_client
+
     try:
         client = dask_client(scheduler, workers)
     except ImportError:
@@ -166,6 +171,8 @@ def cluster(scheduler: str | None, workers: int) -> Iterator[Client]:
 
 def read_blocks(client: Client, file: Path, flags: Mapping[str, Any]) -> OwnData:
     """Read and prepare the file on the workers as the flags ask."""
+    from kselect.selection.distributed import read_distributed
+
     columns = (flags[name] for name in ("drop", "categorical", "numeric", "missing", "task"))
     options = TableOptions(*columns)
     return read_distributed(client, file, flags["target"], options, flags["scale"])

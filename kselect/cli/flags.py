@@ -12,7 +12,6 @@ from typing import Any, TypeVar, get_args
 import click
 
 from kselect.cli.row_flags import ROW_FLAGS
-from kselect.datasets.fetch import Places, default_cache
 from kselect.datasets.prepare import TableScale
 from kselect.datasets.table.raw_table import TargetNames
 from kselect.errors import ConfigError
@@ -297,6 +296,8 @@ def place_options(command: Callable[..., T]) -> Callable[..., T]:
 
     @wraps(command)
     def with_places(mirror: str | None, offline: bool, data_dir: str | None, **rest: Any) -> T:
+        from kselect.datasets.fetch import Places, default_cache
+
         cache = Path(data_dir) if data_dir else default_cache()
         with suppress(ValueError):
             cache = cache.resolve().relative_to(Path.cwd())

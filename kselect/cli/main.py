@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import gc
 import importlib
 import os
 import sys
@@ -13,6 +14,7 @@ import click
 
 from kselect import __version__
 from kselect.errors import KselectError, check_system, cut, nearest, printable, quoted
+from kselect.numerics.memory import MANY_OBJECTS
 
 # name -> module, attribute, one-line help
 COMMANDS = {
@@ -91,6 +93,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command; print a user's error in one line (exit 2), and a failed write in one line (exit 1)."""
+    gc.set_threshold(MANY_OBJECTS)  # the default looks through the imported libraries several times
     open_streams()
     status = guarded(run_command)
     # Flush here, where an error such as a full disk can still be reported.

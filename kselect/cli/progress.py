@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
-from tqdm import tqdm
 
 from kselect.errors import KselectError
 from kselect.numerics.folds import stream
@@ -18,7 +17,6 @@ from kselect.numerics.linalg import Array
 from kselect.run.progress import clock, is_terminal
 from kselect.selection.engine import select
 from kselect.selection.request import Request, make_folds
-from kselect.store.environment import blas_libraries, cpu_flags, faster_blas
 
 QUIET_SECONDS = 2.0
 LONG_SECONDS = 60.0
@@ -35,6 +33,8 @@ def watched(kernels: int, hint: Callable[[], str]) -> Iterator[Callable[[int, in
     In a terminal, a bar appears after two seconds and is removed at the end. If the first kernels show that the
     selection takes more than a minute, the hint is printed once.
     """
+    from tqdm import tqdm
+
     warm = time.monotonic() + WARMING
     hinted = False
     with tqdm(
@@ -95,6 +95,8 @@ def nystrom_hint(X: Array, targets: Array, request: Request) -> str:
 
 def time_hint(X: Array, targets: Array, request: Request) -> str:
     """Return what would make a long selection faster: Nystrom columns, and another kernel of OpenBLAS."""
+    from kselect.store.environment import blas_libraries, cpu_flags, faster_blas
+
     hints = nystrom_hint(X, targets, request), faster_blas(blas_libraries(), cpu_flags())
     return "; ".join(filter(None, hints))
 

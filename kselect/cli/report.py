@@ -18,7 +18,6 @@ from kselect.config.own_entries import take_own
 from kselect.config.papers import paper_file
 from kselect.config.resolved import protocol_text, stored_protocol
 from kselect.errors import ConfigError, StoreError, nearest, printable
-from kselect.numerics.memory import few_collections
 from kselect.packaged import experiments
 from kselect.report.front import Entry, make_entry, write_index
 from kselect.report.page import PAGE, Step, write_report
@@ -74,9 +73,8 @@ def report(results: tuple[Path, ...], standalone: bool, quiet: bool) -> None:
     """
     say: Callable[[str], None] = (lambda _: None) if quiet else click.echo
     problems: list[str] = []
-    with few_collections():
-        for folder in results or (RESULTS,):
-            problems += report_folder(find_results(folder), say, standalone, quiet)
+    for folder in results or (RESULTS,):
+        problems += report_folder(find_results(folder), say, standalone, quiet)
     if problems:
         raise StoreError("\n".join(problems))
 

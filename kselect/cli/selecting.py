@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,7 +29,6 @@ from kselect.cli.choosing import (
     search_flag,
     split_parameter,
 )
-from kselect.cli.contenders import contender_lines, contender_objects
 from kselect.cli.flags import PATH, REPORT, SelectionCommand, selection_options
 from kselect.cli.row_flags import check_row_flags, rule_lines
 from kselect.criteria import find_criterion
@@ -38,12 +37,14 @@ from kselect.errors import ConfigError, brief
 from kselect.kernels.sums import is_learned
 from kselect.learners import LEARNERS
 from kselect.selection.candidates.families import Rows
-from kselect.selection.compare import OUTER, CriteriaComparison, compare
-from kselect.selection.contenders import Contender, FailedContender, contend
 from kselect.selection.own_data import OwnData
 from kselect.selection.request import SCORED, Request
 from kselect.selection.result import shown_score
 from kselect.selection.rows.rules import RowRules
+
+if TYPE_CHECKING:
+    from kselect.selection.compare import CriteriaComparison
+    from kselect.selection.contenders import Contender, FailedContender
 
 USUAL = "5-CV,10-CV,ELOO,GCV,5-KS,BR"
 EPILOG = """\b
@@ -138,6 +139,10 @@ def compare_criteria(
 
     The page of ``report`` shows it next to the choice by the first criterion.
     """
+    from kselect.cli.contenders import contender_lines, contender_objects
+    from kselect.selection.compare import compare
+    from kselect.selection.contenders import contend
+
     if flags["folds"] is not None:
         raise ConfigError("--compare draws its own folds: leave out --folds")
     if flags["backend"] == "dask":
@@ -192,6 +197,8 @@ def compare_criteria(
 
 def flags_per_criterion(labels: str, flags: Mapping[str, Any], n: int) -> Iterator[dict[str, Any]]:
     """Yield the flags for each criterion; skip criteria of the usual list that do not fit the learner."""
+    from kselect.selection.compare import OUTER
+
     learner, columns = LEARNERS.find(flags["learner"]), flags["nystrom"] is not None
     for label in dict.fromkeys(part.strip() for part in labels.split(",")):
         criterion, folds = find_criterion(label)

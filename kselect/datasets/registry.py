@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import yaml
-
 from kselect.datasets.content import git_blob_id, sha256_of
 from kselect.errors import ConfigError, nearest, quoted
 
@@ -115,6 +113,8 @@ def as_info(name: str, entry: Mapping[str, Any]) -> DataSetInfo:
 @cache
 def load_registry() -> Mapping[str, DataSetInfo]:
     """Return the entries under their names, in the order of the file."""
+    import yaml
+
     text = (HERE / "registry.yaml").read_text(encoding="utf-8")
     entries = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return {name: as_info(name, entry) for name, entry in entries.items()}

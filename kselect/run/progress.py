@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from tqdm import tqdm
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 LOG_SECONDS = 30.0
 LOG_SHARE = 0.1
@@ -25,6 +26,8 @@ class Progress:
         self.told_at, self.told_share = self.started, 0.0
         self.bar: tqdm[Any] | None = None
         if not quiet and is_terminal(self.stream):
+            from tqdm import tqdm
+
             self.bar = tqdm(
                 total=self.cost,
                 file=self.stream,

@@ -8,7 +8,6 @@ move through all values of the kernel's parameters and the ridge.
 from collections.abc import Mapping
 
 from kselect.core.method import SearchName
-from kselect.search.continuous import search_continuously
 from kselect.search.grid import Demand, Results, Search, search_grid
 from kselect.search.pruned import search_pruned
 from kselect.search.training_context import TrainingContext
@@ -30,4 +29,8 @@ def search(
         found = search_tuned(context, grid, tune_folds, over_grid)
     elif grid:
         found = over_grid(context, grid)
-    return found | search_continuously(context, continuous) if continuous else found
+    if not continuous:
+        return found
+    from kselect.search.continuous import search_continuously
+
+    return found | search_continuously(context, continuous)

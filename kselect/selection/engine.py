@@ -24,7 +24,6 @@ from kselect.numerics.folds import Folds, stream
 from kselect.numerics.linalg import Array
 from kselect.numerics.memory import available_memory, gib
 from kselect.numerics.splits import HowHeldOut, Splits
-from kselect.search.continuous import search_continuously
 from kselect.search.fold_errors import check_scorer
 from kselect.search.grid import NUMERICAL, Best, score_kernels
 from kselect.search.pruned import (
@@ -164,6 +163,8 @@ def blas() -> ThreadpoolController:
 
 def by_learning(context: TrainingContext, request: Request, started: float) -> Selection:
     """Search all values of a learned kernel; return a selection from a grid of the one candidate found."""
+    from kselect.search.continuous import search_continuously
+
     cells = search_continuously(context, {request.method: (SELECTED,)})
     found = require(cells[request.method, SELECTED])
     one = replace(request, kernels=(found.point.kernel,), lams=(found.point.lam,))
