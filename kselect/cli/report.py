@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import click
@@ -47,6 +49,9 @@ from kselect.timing.report import kept_sheet, make_passages
 
 GATHERED = ("records.csv", "seconds.csv", "manifest.json")  # written from the jobs
 MANY_RECORDS = 2**19  # bytes; reading them takes as long as the start of a process
+LEAST_TEXT = 10  # letters of a claim that are shown in any case
+# Id, verdict, effect, interval, text of a claim.
+VerdictRow = tuple[str, str, str, str, str]
 INDEX_TITLE = "<title>kselect: experiments</title>"
 EPILOG = """\b
 Examples:
@@ -108,8 +113,8 @@ def report_folder(
     for one in found:
         home = "../index.html" if several or is_front(one.parent / "index.html") else ""
         if (facts := kept_facts(one)) and serves(facts, home, standalone):
-            for line in (*facts["lines"], f"{one}: unchanged, {one / PAGE}"):
-                say(line)
+            say_all(say, map(tuple, facts["verdicts"]), facts["agreement"])
+            say(f"{one}: unchanged, {one / PAGE}")
             entries[one] = None
             continue
         try:
@@ -119,8 +124,8 @@ def report_folder(
             problems.append(str(error))
             continue
         entries[one] = entry
-        for line in (*verdict_lines(entry), f"{one}: {len(paths)} files"):
-            say(line)
+        say_all(say, verdicts_of(entry), entry.summary.agreement)
+        say(f"{one}: {len(paths)} files")
         for page in (path for path in paths if path.suffix == ".html"):
             say(str(page))
     if entries and several:
@@ -157,34 +162,50 @@ def shown_progress(folder: Path, quiet: bool) -> Iterator[Step]:
     """Show ``rendering 14 of 52`` on stderr if it is a terminal, and remove the line at the end."""
     visible = not quiet and is_terminal(sys.stderr)
 
-    def step(done: int, total: int) -> None:
+    def show(text: str) -> None:
         if visible:
-            click.echo(f"\r\033[K{folder}: rendering {done} of {total}", nl=False, err=True)
+            click.echo(f"\r\033[K{folder}: {text}", nl=False, err=True)
 
     try:
-        yield step
+        show("reading")
+        yield lambda done, total: show(f"rendering {done} of {total}")
     finally:
         if visible:
             click.echo("\r\033[K", nl=False, err=True)
 
 
-def verdict_lines(entry: Entry) -> Iterator[str]:
-    """Yield a line per claim (id, verdict, effect with its interval, text), and how many cells agree."""
-    rows = [
+def verdicts_of(entry: Entry) -> list[VerdictRow]:
+    """Return id, verdict, effect, its interval and text of each claim."""
+    return [
         (row.id, found.verdict, found.effect.text, found.effect.interval, row.judged.claim.text)
         for row in entry.rows
         if (found := row.judged.finding)
     ]
-    cells = [
+
+
+def say_all(say: Callable[[str], None], rows: Iterable[VerdictRow], agreement: str) -> None:
+    """Print the verdicts and how many cells agree; in a terminal, a line is as long as that is wide."""
+    width = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
+    for line in verdict_lines(list(rows), width):
+        say(line)
+    if agreement:
+        say(agreement)
+
+
+def verdict_lines(rows: Sequence[VerdictRow], width: int | None = None) -> Iterator[str]:
+    """Yield a line per claim; if it is longer than ``width``, without the interval and with a shorter text."""
+    whole = [
         (name, verdict, f"{effect} ({interval})" if interval else effect, text)
         for name, verdict, effect, interval, text in rows
     ]
-    widths = [max(map(len, column)) for column in list(zip(*cells, strict=True))[:3]]
-    for *short, text in cells:
-        padded = (cell.ljust(width) for cell, width in zip(short, widths, strict=True))
-        yield "  ".join((*padded, text))
-    if entry.summary.agreement:
-        yield entry.summary.agreement
+    for table in (whole, [(*row[:3], row[4]) for row in rows]):
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        if width is None or sum(widths) + 2 * len(widths) <= width:
+            break
+    for *short, text in table:
+        start = "".join(f"{cell:{size}}  " for cell, size in zip(short, widths[:-1], strict=True))
+        room = max(LEAST_TEXT, len(text) if width is None else width - len(start))
+        yield start + shorten(text, room, placeholder=" ...")
 
 
 def report_one(folder: Path, home: str, standalone: bool, step: Step) -> tuple[list[Path], Entry]:
@@ -205,7 +226,8 @@ def report_one(folder: Path, home: str, standalone: bool, step: Step) -> tuple[l
         for name in GATHERED
     ]
     written = [str(path.relative_to(folder)) for path in paths]
-    facts = {"home": home, "standalone": standalone, "lines": list(verdict_lines(entry))}
+    facts = {"home": home, "standalone": standalone}
+    facts |= {"verdicts": verdicts_of(entry), "agreement": entry.summary.agreement}
     with write_errors(folder):
         keep_facts(folder, before, [*gathered, *written], facts)
     return paths, entry

@@ -14,6 +14,7 @@ from kselect.core.method import Choice
 from kselect.errors import KselectError
 from kselect.selection.engine import select
 from kselect.selection.request import Request, make_folds, make_kernels, make_lams, make_method
+from kselect.store import environment
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))
@@ -157,5 +158,5 @@ def test_in_the_command(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_long_selection_names_a_faster_blas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "nystrom_hint", lambda *_: "fewer columns")
     for line, said in (("a faster one", "fewer columns; a faster one"), ("", "fewer columns")):
-        monkeypatch.setattr(progress, "faster_blas", lambda *_, line=line: line)
+        monkeypatch.setattr(environment, "faster_blas", lambda *_, line=line: line)
         assert progress.time_hint(X, Y, request()) == said

@@ -102,6 +102,30 @@ def test_progress_is_for_terminals(
     assert shown == "" or shown.endswith("\r")
 
 
+def test_a_line_of_verdicts_fits_a_terminal() -> None:
+    """In a terminal, the interval is left out and a claim is cut if they are too long."""
+    rows = [
+        (
+            "a-1",
+            "supported",
+            "0.1 points",
+            "-0.2 to 0.4",
+            "A has a lower error than B with the same k",
+        ),
+        ("a-10", "mixed", "1 point", "", "Both are equal"),
+    ]
+    whole = [*command.verdict_lines(rows)]
+    assert whole[0].endswith("0.1 points (-0.2 to 0.4)  A has a lower error than B with the same k")
+    assert [*command.verdict_lines(rows, 95)] == whole
+    short = [*command.verdict_lines(rows, 60)]
+    assert short == [
+        "a-1   supported  0.1 points  A has a lower error than B ...",
+        "a-10  mixed      1 point     Both are equal",
+    ]
+    assert [*command.verdict_lines(rows, 30)][1] == "a-10  mixed      1 point     Both ..."
+    assert [*command.verdict_lines([])] == []
+
+
 def test_partial_results(results: Path) -> None:
     shutil.rmtree(results / "jobs/sonar")
     (results / "jobs/heart/1.json").unlink()
