@@ -122,6 +122,8 @@ def select_command(
         draw_surface(chosen.found, plot, file.name, chosen.data.preparation.names)
     if report:
         write_page(chosen, flags, report)
+        if not as_json:
+            click.echo(f"page: {report}")
 
 
 # --- comparing criteria -------------------------------------------------------------------------------
