@@ -147,7 +147,7 @@ def test_numbers(make: Make) -> None:
     ("kind", "flags", "shown"),
     [
         ("three", ("--groups", "team", "--weights", "count", *FEW), "Weights of held-out rows"),
-        ("numbers", ("--weights", "count", *FEW), "No intervals: intervals are not defined for weights"),
+        ("numbers", ("--weights", "count", *FEW), "No intervals: intervals take no weights"),
         ("numbers", ("--nystrom", "20", "--learner", "krr", *FEW), "90 % interval"),
         ("two", ("--search", "pruned", *FEW), "leave out --search pruned to score them"),
         ("numbers", ("--kernel", "ard", "--criterion", "FLKL"), "share of the widths"),

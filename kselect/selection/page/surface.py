@@ -91,7 +91,8 @@ def describe_gaps(found: Selection, rows: list[int]) -> str:
     elif missing:
         words.append(f"{missing} candidates were not looked at within the time limit.")
     if failed:
-        words.append(f"{failed} candidates have no finite score.")
+        beyond = ", or lie where only the grid of other kernels was extended" if found.grown else ""
+        words.append(f"{failed} candidates have no finite score{beyond}.")
     return " ".join(words)
 
 
