@@ -323,7 +323,7 @@ class SelectionCommand(click.Command):
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the flags, with those of a plug-in's kernels."""
+        """Return the flags, including the flags of a plug-in's kernels."""
         params = super().get_params(ctx)
         known = {param.name for param in params}
         for parameter, grids in kernel_grids().items():

@@ -89,7 +89,7 @@ def quality_lines(held_out: Mapping[str, Any], targets: Sequence[str]) -> Iterat
 
 
 def relevance_lines(model: SavedModel) -> Iterator[str]:
-    """Yield the relevance of each feature (R2 alone, or its share of all widths), or the weights of a sum."""
+    """Yield the relevance of each feature (its R2, or its share of all widths), or the weights of a sum."""
     if weights := model.choice.get("weights", ()):
         yield "weights:"
         yield from (f"  {one['weight']:10.4g}  {brief(one['kernel'])}" for one in weights[:LISTED])

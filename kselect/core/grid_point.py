@@ -45,7 +45,7 @@ class EstimatorFit:
     """The choice of an estimator from its grid, and its predictions on the test rows as decision values (q, rows).
 
     ``score`` is the mean loss over the folds, None without a grid. ``excluded`` names the points of the grid that
-    failed, each with the reason; ``warnings`` are counted by their category.
+    failed, each with the reason; ``warnings`` counts them per category.
     """
 
     chosen: Params

@@ -106,7 +106,7 @@ def digest(facts: Any) -> str:
 
 
 def protocol_facts(experiment: Experiment, dataset: str, data_sha256: str) -> dict[str, Any]:
-    """Return everything except the methods that determines the numbers of a data set, by name."""
+    """Return name -> value of everything except the methods that determines the numbers of a data set."""
     info, lam = experiment.info(dataset), experiment.lam
     learner = dict(experiment.learners)[info.task]
     facts: dict[str, Any] = {
@@ -173,7 +173,7 @@ def with_stored_versions(hashes: Mapping[str, str], stored: Mapping[str, str]) -
 
 
 def is_version(fact: str) -> bool:
-    """Return whether a fact is the version of all numbers, or that of a part of kselect."""
+    """Return whether a fact is a version: of all numbers, or of a part of kselect."""
     kind, _, name = fact.partition(" ")
     return fact == "version" or (kind in VERSIONS and name not in REGISTRIES[kind].plugins)
 

@@ -109,7 +109,7 @@ class Kernel:
 
     @property
     def metric(self) -> object:
-        """What kernels that share their distances have in common."""
+        """The common part of kernels that share their distances."""
         return type(self)
 
     def warm(self, points: Points) -> None:
@@ -151,7 +151,7 @@ def warm(points: Points, kernels: Iterable[Kernel]) -> None:
 
 
 def median_apart(distances: Array) -> float:
-    """Return the median distance of different rows; 1 if there are none."""
+    """Return the median distance of different rows; 1 if all rows are equal."""
     apart = distances[np.triu_indices_from(distances, 1)]
     apart = apart[(apart > 0) & np.isfinite(apart)]
     return float(np.median(apart)) if apart.size else 1.0

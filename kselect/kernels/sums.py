@@ -100,7 +100,7 @@ class WeightedMatrices:
 
 
 def is_sum(name: str) -> bool:
-    """Return whether a kernel's name is that of a sum with its parts: ``sum:gaussian,linear``."""
+    """Return whether a kernel's name means a sum with its parts: ``sum:gaussian,linear``."""
     return name == SUM or name.startswith(f"{SUM}:")
 
 
@@ -115,7 +115,7 @@ def part_name(part: Kernel) -> str:
 
 
 def families_of(name: str) -> tuple[str, ...]:
-    """Return the names of the kernels that a name stands for: itself, or those of the parts of a sum."""
+    """Return the names of the kernels that a name stands for: itself, or the parts of a sum."""
     if not is_sum(name):
         return (name,)
     matches = map(PART.fullmatch, BETWEEN.split(name.partition(":")[2]))

@@ -147,7 +147,7 @@ class ColumnPath(PrimalPath):
 
     @memoised
     def held_out(self, folds: Folds) -> Array:
-        """Return exact k-fold cross-validation by one more pass over the rows, which serves all targets."""
+        """Return exact k-fold cross-validation with one more pass over the rows, which serves all targets."""
         key = ("held out", self.bias, self.gammas.tobytes(), self.problem.ridge, folds)
         found = self.problem.of_targets.once(
             key, lambda: self._predictions(self._without_folds(folds), folds)

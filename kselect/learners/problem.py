@@ -186,7 +186,7 @@ class Problem:
             self.matrix = Dense(self.K, np.diagonal(self.K), self.factor, ridges)
 
     def rows(self, F: Index) -> float:
-        """Return what multiplies lam without the rows F: all rows, or the other rows, counted by their weights."""
+        """Return what multiplies lam without the rows F: the weight of all rows, or of the other rows."""
         if self.ridge == "fixed":
             return self.n
         return self.n - (len(F) if self.weights is None else float(self.weights.values[F].sum()))

@@ -70,7 +70,7 @@ def inner(loops: F) -> F:
 
 
 class Compiled:
-    """A compiled function, which other compiled functions call by its name."""
+    """A compiled function with a name, which other compiled functions use."""
 
     def __init__(self, loops: Callable[..., Any]) -> None:
         update_wrapper(self, loops)

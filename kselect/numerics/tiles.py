@@ -57,7 +57,7 @@ class Crew:
         return out
 
     def cholesky(self, L: Array) -> bool:
-        """Overwrite the lower half of a matrix in Fortran order by its Cholesky factor; return whether it failed.
+        """Overwrite the lower half of a matrix in Fortran order with its Cholesky factor; return whether it failed.
 
         The tiles of a column are updated by all columns to their left at once, so that each entry is read and
         written few times. Cost: ``n^3 / 3``.

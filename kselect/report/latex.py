@@ -155,7 +155,7 @@ def is_broken(table: Table, i: int, column: Column) -> bool:
 
 
 def least_width(table: Table, i: int, column: Column) -> float:
-    """Return the width that a column needs: that of its longest word if it breaks its lines."""
+    """Return the width that a column needs: its longest word if it breaks its lines."""
     if not is_broken(table, i, column):
         return text_width(table, i, column)
     words = (word for text in texts_of(table, i, column) for word in text.split())

@@ -24,7 +24,7 @@ NEEDED = ("pandas", "kselect.report.figures.base", *(BACKENDS + k for k in ("agg
 
 
 class SecondProcess:
-    """The process, which starts with the second figure; with one core there is none."""
+    """The process, which starts with the second figure; None with one core."""
 
     LEAST: ClassVar[int] = 2
 

@@ -42,7 +42,7 @@ Checksums = dict[str, str]
 
 
 def files_below(folder: Path) -> Checksums:
-    """Return the checksum of every file below a folder by its path; passing files are left out."""
+    """Return path -> checksum of every file below a folder, without passing files."""
     found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)

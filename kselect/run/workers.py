@@ -56,7 +56,7 @@ def watch_parent(parent: int) -> None:
 def run_safely(experiment: Experiment, trial: Trial) -> Job:
     """Run a trial in a worker; any exception becomes a failed job with its traceback.
 
-    Too little memory is no defect: its job has the reason only.
+    Too little memory is not a defect: its job has the reason only.
     """
     from threadpoolctl import threadpool_limits
 
@@ -166,7 +166,7 @@ def dask_client(scheduler: str | None, n_jobs: int) -> Client:
 
 
 def connect(scheduler: str, seconds: float) -> Client:
-    """Connect to a dask scheduler; raise an OSError or a ValueError if there is none.
+    """Connect to a dask scheduler; raise an OSError or a ValueError if nothing answers.
 
     The time limit of dask's client does not cover a peer that accepts the connection and stays silent. A peer of
     another protocol makes the client fail in many ways: it takes "HTTP/1.1" for a size of 3 EiB, for example.
@@ -260,7 +260,7 @@ class DaskCall:
     def follow(self) -> None:
         """Pass the result of the submitted call on, unless the call was moved to other workers meanwhile.
 
-        ``Client.get_executor`` has futures of this kind too, but those of cancelled calls never finish.
+        ``Client.get_executor`` has futures of this kind too, but the futures of cancelled calls never finish.
         """
         self.submitted.add_done_callback(self.pass_on)  # type: ignore[no-untyped-call]
 

@@ -46,7 +46,7 @@ class Intervals:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """What the intervals need of a kernel matrix: bounds of its eigenvalues.
+    """Bounds of the eigenvalues of a kernel matrix, which the intervals need.
 
     ``largest`` are those of the folds' centred blocks, ``least`` is below every eigenvalue of the matrix, and
     ``rows`` is the largest sum of a row.
@@ -58,7 +58,7 @@ class Spread:
 
     @classmethod
     def of(cls, K: Array, grid: FoldedGrid, crew: Crew) -> Spread:
-        """Return the bounds; the cost is that of reading K twice."""
+        """Return the bounds; the cost is two passes over K."""
         ones, sizes = grid.ones, grid.others
         sums, absolute = np.empty((2, grid.n))
 

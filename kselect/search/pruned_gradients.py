@@ -131,7 +131,7 @@ class Gradients:
             best.try_folds(kernel, one, fits.loss, fits.held)
 
     def promising(self) -> list[int]:
-        """Return the kernels with open pairs, that of the lowest guess first."""
+        """Return the kernels with open pairs, the lowest guess first."""
         lowest: dict[int, float] = {}
         for one in self.left:
             lowest[one.kernel] = min(lowest.get(one.kernel, np.inf), one.guess)
@@ -139,7 +139,7 @@ class Gradients:
 
 
 class Pace:
-    """What each open ridge's steps have cost, and how fast its interval becomes narrow."""
+    """The cost of each open ridge's steps, and how fast its interval becomes narrow."""
 
     def __init__(self, systems: CertifiedSystems) -> None:
         self.systems = systems

@@ -87,7 +87,7 @@ class WeighedStart:
 
 
 def learn_weights(known: KnownSolutions, method: Method, effort: Effort, p: int) -> Solution:
-    """Return the weights with the lowest score, those of the best single kernel included."""
+    """Return the weights with the lowest score, including the best single kernel."""
     context, parts = known.context, known.parts(method.kernel)
     check_targets(known.y)
     roots = None if known.counts is None else np.sqrt(known.counts)

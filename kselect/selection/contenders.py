@@ -1,4 +1,4 @@
-r"""What else one might use on the same rows: other learners of scikit-learn, next to the choice of kselect.
+r"""Contenders on the same rows: other learners of scikit-learn, next to the choice of kselect.
 
 Each contender sees what a criterion of ``--compare`` sees: the imputed, encoded and scaled training rows of the
 same outer folds. It tunes itself on these rows only, as its usual user would. A row counts 1 for the right class,
@@ -197,7 +197,7 @@ class Maker(Protocol):
 
 
 def makers(task: Task) -> Mapping[str, Maker]:
-    """Return the contenders for a task by name."""
+    """Return name -> contender for a task."""
     if task == "regression":
         return {
             "ridge regression": ridge_regression,

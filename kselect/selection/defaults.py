@@ -1,4 +1,4 @@
-"""What a selection does unless it is told otherwise: the command line, the estimators and ``init`` share it."""
+"""The defaults of a selection, which the command line, the estimators and ``init`` share."""
 
 from __future__ import annotations
 

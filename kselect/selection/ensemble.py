@@ -93,5 +93,5 @@ def held_out_of(context: TrainingContext, method: Method, paths: Sequence[Path])
 
 
 def holds_out(method: Method) -> bool:
-    """Return whether a criterion is a cross-validation, whose held-out predictions are at hand."""
+    """Return whether a criterion is a cross-validation, which has held-out predictions."""
     return method.folds is not None and CRITERIA[method.criterion].need is Path

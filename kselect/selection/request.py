@@ -45,7 +45,7 @@ class Request:
     ``nystrom`` is the number of columns that approximate a kernel matrix; None computes it in full.
     ``columns`` says how the rows of these columns are drawn. ``ensemble`` is the largest number of fits that are
     averaged. ``growing`` names the parameters whose grid is extended if the choice lies on its boundary.
-    ``relevances`` are those of the features, if a kernel uses them. ``weights`` are those of the rows.
+    ``relevances`` holds one value per feature, if a kernel uses them. ``weights`` holds one value per row.
     ``metric`` is none, or agop: kernels of a metric learned from a fit join the candidates. ``time_limit`` are the
     seconds after which no further kernel is looked at.
     """

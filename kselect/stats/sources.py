@@ -87,7 +87,7 @@ class Machine:
 
     @property
     def when(self) -> str:
-        """``2026-01-30 to 2026-01-31``, one day alone, or nothing if the days are not known."""
+        """``2026-01-30 to 2026-01-31``, one day only, or nothing if the days are not known."""
         return " to ".join(dict.fromkeys(self.days))
 
 

@@ -43,7 +43,7 @@ def make_manifest(
     """Return what the numbers depend on: environments, seed, checksums of the data and of every split.
 
     ``text`` is the content of records.csv, ``days`` has the days on which the jobs of an environment were written.
-    With ``as_stored``, the versions of learners and searches are those of the ``stored`` manifest.
+    With ``as_stored``, the versions of learners and searches come from the ``stored`` manifest.
     """
     names = {r.dataset for r in records}
     data: dict[str, Any] = {

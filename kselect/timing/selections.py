@@ -72,7 +72,7 @@ def learner_of(experiment: Experiment, dataset: str, method: Method) -> Choice:
 class TimedSelection(Protocol):
     """A selection over the grid in pieces; each of the ``pieces`` of a width has equally many ridges.
 
-    ``fits`` times the trainings that can be told apart; without a lap there are none.
+    ``fits`` times the trainings, if laps tell them apart.
     """
 
     training: Training

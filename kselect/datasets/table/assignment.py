@@ -90,7 +90,7 @@ def target_positions(raw: RawTable, names: Sequence[str]) -> tuple[int, ...]:
 
 
 def role_positions(raw: RawTable, options: TableOptions, goals: Sequence[int]) -> dict[int, str]:
-    """Return the position of each column that is no feature, with the flag that names it."""
+    """Return the position of each column that is not a feature, with the flag that names it."""
     found: dict[int, str] = {}
     for name in ("weights", "groups", "time"):
         if (wanted := getattr(options, name)) is None:

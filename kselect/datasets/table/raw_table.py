@@ -243,7 +243,7 @@ def read_labelled(
 ) -> RawTable:
     """Read an svmlight file; its columns are named 1, 2, ...; with an index 0, it counts from 0.
 
-    ``form`` is that of another file, and tells how this one counts.
+    ``form`` is the form of another file, and tells how this one counts.
     """
     form = form or ("svmlight from 0" if ZERO.search(file.data) else "svmlight")
     X, labels = parse_svmlight(file.data, file.path, n_features, int(form == "svmlight"))

@@ -139,7 +139,7 @@ UNIT = re.compile(
 def common_unit(values: Collection[str]) -> str:
     """Return the unit that follows the number in every value, empty if they have none in common.
 
-    Currencies are no units: an amount may be written in several ways.
+    Currencies do not count as units: an amount may be written in several ways.
     """
     found = {
         (match["apart"] or match["close"]) if (match := UNIT.fullmatch(v)) else "" for v in values

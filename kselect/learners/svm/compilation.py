@@ -72,7 +72,7 @@ def identity() -> str:
 
 @contextmanager
 def one_at_a_time(path: Path) -> Iterator[None]:
-    """Hold a lock that ends with this process; where a file system has none, go on without it."""
+    """Hold a lock that ends with this process; continue without it if the file system has no locks."""
     with suppress(OSError), path.open("w") as lock:
         with suppress(OSError):
             fcntl.flock(lock, fcntl.LOCK_EX)

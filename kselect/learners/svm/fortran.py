@@ -1,4 +1,4 @@
-"""scipy's LAPACK and BLAS routines in compiled loops, by their addresses.
+"""The addresses of scipy's LAPACK and BLAS routines, for compiled loops.
 
 A matrix of n columns is stored column by column in a flat array. Only its lower half is read.
 """

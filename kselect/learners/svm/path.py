@@ -49,7 +49,7 @@ class EqualRows:
         return np.asarray(np.bincount(self.first[kept], self.each[kept], len(self.first)), float)
 
     def spread(self, beta: Array) -> Array:
-        """Divide each coefficient among the equal rows by their weights."""
+        """Divide each coefficient among the equal rows in proportion to their weights."""
         whole = np.bincount(self.first, self.each, len(self.first))
         shares: Array = beta[self.first] / whole[self.first] * self.each
         return shares

@@ -40,7 +40,7 @@ def show_ranks(
     numbers: str = "",
     chapter: str = "rankings",
 ) -> Iterator[File | Passage]:
-    """Yield the critical-difference diagram of some ranks by their titles, and its numbers."""
+    """Yield the critical-difference diagram of some ranks, and its numbers."""
     numbers = numbers or name
     yield numbers_file(numbers, COLUMNS, rank_rows(labels, ranked, level))
     yield from style.show_figure(

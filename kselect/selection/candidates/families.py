@@ -1,4 +1,4 @@
-"""The kernels that a selection chooses among: families by name, each with its grid, or the default families.
+"""The kernels that a selection chooses among: named families, each with its grid, or the default families.
 
 A family is a kernel over the grid of its parameters: ``gaussian``, or ``weighted-gaussian`` on features that are
 multiplied by powers of their relevance. The default, ``auto``, are the Gaussian and the Laplacian kernel, each on
@@ -119,7 +119,7 @@ def family_names(kernel: str | Sequence[str], given: Mapping[str, object]) -> tu
 
 
 def check_name(name: str, alone: bool) -> None:
-    """Refuse a name that is no family's."""
+    """Refuse an unknown name of a family."""
     inner = name.removeprefix(PREFIX)
     if inner not in KERNELS:
         KERNELS.find(name)  # raises with a hint

@@ -21,7 +21,7 @@ from kselect.numerics.splits import Splits, as_folds
 
 @dataclass(frozen=True, eq=False)
 class HoldOut:
-    """What is asked for: one group, time or class per row, and the number of repeated partitions.
+    """The request: one group, time or class per row, and the number of repeated partitions.
 
     Rows of one group stay together. ``classes`` are given if every fold should have the same share of each. With
     times, rows are tested by fits on earlier rows only.

@@ -23,7 +23,7 @@ from kselect.selection.rows.weighting import Weighting
 class RowRules:
     """The rules of a table; the training part of an outer fold has the same rules for its own rows.
 
-    ``facts`` are the flags that made them, by name.
+    ``facts`` has the names of the flags that made them.
     """
 
     weighting: Weighting = field(default_factory=Weighting)

@@ -45,7 +45,7 @@ class ClassWeights:
 
 @dataclass(frozen=True, eq=False)
 class Weighting:
-    """How the rows weigh: by weights given per row, by their classes, by both or (None) equally."""
+    """The weights of rows: given per row, per class, both or (None) equal."""
 
     given: Array | None = None
     classes: ClassWeights | None = None
