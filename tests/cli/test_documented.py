@@ -67,7 +67,7 @@ def problem(arguments: list[str]) -> str:
     name, *rest = arguments[1:]
     if name not in COMMANDS:  # "kselect model" is the kind of a model file
         return "" if name in ("--version", "--help", "-h", "model") else f"unknown command {name}"
-    context = click.Context(cli, info_name="kselect")
+    context = click.Context(cli, info_name="kselect", **cli.context_settings)
     command = cli.get_command(context, name)
     assert command is not None
     try:
@@ -98,7 +98,7 @@ def test_commands_of_a_document(path: Path) -> None:
 
 
 def test_examples_of_every_help_text() -> None:
-    context = click.Context(cli, info_name="kselect")
+    context = click.Context(cli, info_name="kselect", **cli.context_settings)
     for name in COMMANDS:
         command = cli.get_command(context, name)
         assert command is not None
