@@ -28,6 +28,10 @@ MODELS: dict[str, tuple[str, tuple[str, ...]]] = {
     "regression": ("rent", ()),
     "agop": ("rent", ("--metric", "agop", "--kernel", "laplacian")),
     "weights": ("rent", ("--weights", "rooms", "--kernel", "laplacian")),
+    "quantile": (
+        "rent",
+        ("--scale", "quantile", "--kernel", "weighted-gaussian", "--ensemble", "2"),
+    ),
     "sum": ("rent", ("--kernel", "sum:gaussian,linear")),
     "nystrom": ("rent", ("--nystrom", "8", "--kernel", "gaussian")),
     "krr": ("rent", ("--learner", "krr", "--kernel", "polynomial", "--ensemble", "3")),
