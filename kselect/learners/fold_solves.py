@@ -3,32 +3,23 @@ r"""Held-out errors of all folds, ridges and targets for the square loss.
 ``P_FF e_F = alpha_F`` for every fold F, ridge and target. The block depends on the kernel matrix, the ridge and the
 bias only, so all targets (one per class) share its factor: ten classes cost little more than two.
 
-Without a bias, large ridges need no blocks (``LargeRidges``). For the rows T without a fold F, all eigenvalues
-of ``K_TT`` and K lie in ``[c - h, c + h]`` (interlacing). Under a ridge far above that range the
-inverse is a short Chebyshev series,
-
-    (K_TT + gamma I)^{-1} = (2 / w) sum'_j (-r)^j T_j((K_TT - c I) / h),
-    w = sqrt((c + gamma)^2 - h^2),   r = h / (c + gamma + w) < 1,   sum' halves its first term,
-
-and ``z_j = T_j y_T`` does not depend on the ridge: ``f_F = K_FT (K_TT + gamma I)^{-1} y_T`` is the same
-combination of ``K_FT z_j``. So p products of K with a vector per fold hold out every ridge with ``r^p`` below
-rounding, whereas a block costs ``O(n m^2)`` per fold and ridge.
+Large ridges need no blocks (large_ridges.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
 from kselect.errors import TrialError
 from kselect.learners.factor import Factor, ScatteredFactor
+from kselect.learners.large_ridges import LargeRidges
 from kselect.learners.spectral import weights
 from kselect.numerics.folds import Folds
 from kselect.numerics.lapack import dposv, dsyr
-from kselect.numerics.linalg import EPS, Array, Index, Mask
+from kselect.numerics.linalg import Array, Index
 
 # A fold whose block needs at most this many multiplications is too small for a BLAS call of its own.
 SMALL_PRODUCT = 1_000_000
@@ -39,105 +30,6 @@ STACK_SIZE = 250_000
 RIDGES = 4
 # Blocks with fewer rows are solved by numpy, a whole stack in one call.
 SMALL_BLOCK = 12
-# The first term that the series drops, relative to its first term.
-TAIL = EPS / 4
-# The overhead in floating-point operations of a product with K, and of the block of a fold.
-PRODUCT, BLOCK = 600_000, 300_000
-# Reading K for a product takes as long as the arithmetic of this many columns.
-READING = 4
-
-
-@dataclass(frozen=True)
-class EigenvalueRange:
-    """The interval ``[center - half, center + half]`` that contains the eigenvalues."""
-
-    center: float
-    half: float
-
-    @classmethod
-    def of(cls, largest: float, least: float) -> Self:
-        """Return the range between two extreme eigenvalues."""
-        return cls(0.5 * (largest + least), max(0.5 * (largest - least), EPS * largest))
-
-    def series(self, gammas: Array) -> tuple[Array, Array]:
-        """Return ``w``, which is zero if the ridge is rounding error next to the eigenvalues, and ``r``."""
-        far = self.center + gammas
-        width = np.sqrt(np.maximum(far - self.half, 0.0) * (far + self.half))
-        return width, self.half / (far + width)
-
-    def terms(self, gammas: Array) -> Array:
-        """Return the number of terms that each ridge needs, infinite if the series does not converge."""
-        with np.errstate(divide="ignore"):
-            speed = -np.log(self.series(gammas)[1])
-            return np.where(speed > 0, np.ceil(-np.log(TAIL) / speed), np.inf)
-
-    def coefficients(self, gammas: Array, count: int) -> Array:
-        """Return the coefficients of ``(2 / h) K_FT z_j``, (n_ridges, count)."""
-        width, decay = self.series(gammas)
-        powers = (-decay)[:, None] ** np.arange(count)
-        powers[:, 0] = 0.5
-        return np.asarray((self.half / width)[:, None] * powers)
-
-
-@dataclass(frozen=True, eq=False)
-class LargeRidges:
-    """The ridges that a series serves, and its number of terms; ``gammas`` maps a fold size to its ridges."""
-
-    folds: Folds
-    gammas: Mapping[int, Array]
-    range: EigenvalueRange
-    served: Mask
-    count: int
-
-    @classmethod
-    def of(cls, factor: Factor, folds: Folds, gammas: Mapping[int, Array], targets: int) -> Self:
-        """Return the ridges that take less time by a series than by blocks; there may be none."""
-        found = EigenvalueRange.of(factor.largest, factor.least)
-        terms = np.max([found.terms(ridges) for ridges in gammas.values()], axis=0)
-        count = worthwhile(terms, targets, folds)
-        return cls(folds, gammas, found, terms <= count, count)
-
-    def predictions(self, K: Array, targets: Array) -> Array:
-        """Return the held-out predictions, (targets, ridges that are served, n)."""
-        terms = self._terms(K, targets)
-        out = np.empty((len(targets), int(self.served.sum()), self.folds.n))
-        for m, positions in self.folds.by_size.items():
-            rows = np.concatenate([self.folds.members[i] for i in positions])
-            coefficients = self.range.coefficients(self.gammas[m][self.served], self.count)
-            out[:, :, rows] = coefficients @ terms[:, :, rows]
-        return out
-
-    def _terms(self, K: Array, targets: Array) -> Array:
-        """Return ``(2 / h) K_FT T_j y_T``: (targets, count, n), each row from its own fold."""
-        (q, n), k = targets.shape, len(self.folds.members)
-        own = np.arange(q)[:, None] * k + self.folds.numbers, np.arange(n)
-        scale, shift = 2.0 / self.range.half, 2.0 * self.range.center / self.range.half
-        out = np.empty((q, self.count, n))
-        before, z = np.zeros((q * k, n)), np.repeat(targets, k, axis=0)
-        z[own] = 0.0
-        for j in range(self.count):
-            after = z @ K
-            after *= scale
-            out[:, j] = after[own]
-            after -= shift * z
-            after[own] = 0.0
-            if j == 0:
-                after *= 0.5
-            else:
-                after -= before
-            before, z = z, after
-        return out
-
-
-def worthwhile(terms: Array, targets: int, folds: Folds) -> int:
-    """Return the number of terms that saves most; 0 if none saves anything."""
-    sizes = np.array([len(F) for F in folds.members])
-    columns = targets * len(sizes)
-    product = 2.0 * folds.n**2 * (columns + READING) + PRODUCT
-    blocks = float((2.0 * np.square(sizes) * (folds.n + sizes) + BLOCK).sum())
-    counts = np.unique(terms[np.isfinite(terms)])
-    saved = np.searchsorted(np.sort(terms), counts, side="right") * blocks - counts * product
-    return int(counts[saved.argmax()]) if saved.max(initial=0.0) > 0.0 else 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,25 +76,25 @@ FoldErrors = tuple[Array, list[Array] | None]
 
 @dataclass(frozen=True, eq=False)
 class FoldSolver:
-    """The folds of one kernel matrix, with or without a bias."""
+    """The folds of one kernel matrix, with or without a bias, which multiplies ``ones`` (None: 1)."""
 
     K: Array
     factor: Factor
     bias: bool
     folds: Folds
+    ones: Array | None = None
 
     def solve(self, targets: Array, fits: dict[int, SharedFits]) -> FoldErrors:
         """Return the errors of all folds; ``fits`` maps a fold size to the fits with its ridges."""
-        if self.bias:
-            return self.by_blocks(fits)
-        if isinstance(self.factor, ScatteredFactor):
+        if isinstance(self.factor, ScatteredFactor) and not self.bias:
             return self._scattered(self.factor, fits), None
         gammas = {m: fit.gammas for m, fit in fits.items()}
-        large = LargeRidges.of(self.factor, self.folds, gammas, len(targets))
-        if not large.count:
+        ones = (np.ones(self.folds.n) if self.ones is None else self.ones) if self.bias else None
+        large = LargeRidges.of(self.K, targets, self.folds, gammas, ones)
+        if not large.served.any():
             return self.by_blocks(fits)
         errors, others = np.empty((len(targets), len(large.served), self.folds.n)), ~large.served
-        errors[:, large.served] = targets[:, None] - large.predictions(self.K, targets)
+        errors[:, large.served] = targets[:, None] - large.predictions
         if not others.any():
             return errors, None
         rest = {

@@ -246,7 +246,7 @@ class SquareLossPath:
         for m in folds.by_size:
             trained = self.n - m if problem.ridge == "per-fold" else self.n
             fits[m], fitted[m] = self._fits(trained)
-        solver = FoldSolver(problem.K, self.factor, self.bias, folds)
+        solver = FoldSolver(problem.K, self.factor, self.bias, folds, self.roots)
         key = ("held out", *self._kind, problem.ridge, folds)
         errors, blocks = problem.of_targets.once(
             key, lambda: solver.solve(problem.right_sides, fits)

@@ -1,4 +1,4 @@
-"""Held-out errors of the square loss equal retraining, from blocks and from a series in K."""
+"""Held-out errors of the square loss equal retraining, from blocks and from steps of Lanczos' method."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from kselect.errors import TrialError
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Linear, Polynomial
-from kselect.learners import LEARNERS, Problem
-from kselect.learners.fold_solves import EigenvalueRange, LargeRidges, worthwhile
+from kselect.learners import LEARNERS, Problem, large_ridges
+from kselect.learners.large_ridges import Lanczos, LargeRidges
 from kselect.learners.spectral import SpectralFactor
 from kselect.learners.tridiagonal import CholeskyFactor
 from kselect.numerics.folds import Folds, draw_folds
+from kselect.numerics.linalg import EPS
+from kselect.numerics.thin_product import thin_product
 
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(23, 3))
@@ -119,70 +121,75 @@ UNEQUAL = Folds.from_numbers(np.repeat([0, 1, 2, 3], [5, 25, 13, 17]))
 KERNELS = [Gaussian(1.0), Gaussian(1e3), Gaussian(2.0**-6), Linear(), Polynomial(2)]
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+ROOTS = np.sqrt(RNG_LARGE.uniform(0.1, 3.0, 60))
+
+
+@pytest.mark.parametrize("ones", [None, np.ones(60), ROOTS], ids=["no bias", "bias", "weights"])
+@pytest.mark.parametrize("kernel", [*KERNELS, Gaussian(0.1)])
 @pytest.mark.parametrize("folds", [EQUAL, UNEQUAL])
-def test_predictions_are_those_of_training_without_the_fold(kernel: Kernel, folds: Folds) -> None:
+def test_predictions_are_those_of_training_without_the_fold(
+    kernel: Kernel, folds: Folds, ones: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Steps serve the large ridges, and the error of each prediction is within its bound."""
+    monkeypatch.setattr(large_ridges, "BLOCK", 10**8)
     K = kernel.gram(Points(X_LARGE))
+    r = np.ones(60) if ones is None else ones
+    K, targets = K * np.outer(r, r), TARGETS_LARGE * r
     gammas = {m: (60 - m) * LAMS_LARGE for m in folds.by_size}
-    large = LargeRidges.of(SpectralFactor.of(K), folds, gammas, len(TARGETS_LARGE))
-    assert 0 < large.served.sum() < len(LAMS_LARGE) or kernel == Gaussian(2.0**-6)
-    for ridges in gammas.values():
-        assert (large.range.terms(ridges[large.served]) <= large.count).all()
-    found = large.predictions(K, TARGETS_LARGE)
-    for y, predictions in zip(TARGETS_LARGE, found, strict=True):
+    large = LargeRidges.of(K, targets, folds, gammas, ones)
+    assert large.served.sum() > 5
+    for y, predictions in zip(targets, large.predictions, strict=True):
         for F in folds.members:
             T = oracles.without(F, 60)
             for f, gamma in zip(predictions, gammas[len(F)][large.served].tolist(), strict=True):
-                alpha, _ = oracles.fit(K[np.ix_(T, T)], y[T], gamma, bias=False)
-                scale = np.abs(K[F][:, T]) @ np.full(len(T), np.linalg.norm(y)) / gamma
-                np.testing.assert_allclose(
-                    f[F] / scale, K[np.ix_(F, T)] @ alpha / scale, atol=1e-13
-                )
+                A = K[np.ix_(T, T)] + gamma * np.eye(len(T))
+                p, alpha = np.linalg.solve(A, np.array([r[T], y[T]]).T).T
+                b = 0.0 if ones is None else r[T] @ alpha / (r[T] @ p)
+                want = K[np.ix_(F, T)] @ (alpha - b * p) + b * r[F]
+                bound = 30 * EPS * np.linalg.cond(A) * np.linalg.norm(y)
+                assert np.abs(f[F] - want).max() <= bound
 
 
-def test_the_number_of_terms_is_sufficient_and_necessary() -> None:
-    """The dropped terms are below rounding; with a third fewer terms they would not be."""
+def test_steps_end_when_they_cost_more_than_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No step is taken for leave-one-out, and few for ridges that steps cannot reach."""
     K = Gaussian(1.0).gram(Points(X_LARGE))
-    interval = EigenvalueRange.of(*np.linalg.eigvalsh(K)[[-1, 0]])
-    gammas = np.array([0.5, 2.0, 8.0]) * interval.half
-    s = np.linspace(interval.center - interval.half, interval.center + interval.half, 501)
-    x = (s - interval.center) / interval.half
-    for gamma, count in zip(gammas, interval.terms(gammas).astype(int).tolist(), strict=True):
-        for used, least, most in ((count, 0.0, 2e-15), (2 * count // 3, 1e-12, 1.0)):
-            weights = interval.coefficients(np.array([gamma]), used)[0] * 2.0 / interval.half
-            series = np.polynomial.chebyshev.chebval(x, weights)
-            assert least <= np.abs(series * (s + gamma) - 1.0).max() <= most
+    alone, taken = Folds.from_numbers(np.arange(60)), []
+    advance = Lanczos.advance
+    monkeypatch.setattr(Lanczos, "advance", lambda self: [taken.append(1), advance(self)])
+    assert not LargeRidges.of(K, TARGETS_LARGE, alone, {1: 59 * LAMS_LARGE}, None).served.any()
+    assert not taken
+    monkeypatch.setattr(large_ridges, "STEP", 0)
+    small = {12: 1e-9 * LAMS_LARGE[:3]}
+    assert not LargeRidges.of(K, TARGETS_LARGE, EQUAL, small, None).served.any()
+    assert len(taken) < 8
+    assert LargeRidges.of(K, TARGETS_LARGE, EQUAL, {12: 48 * LAMS_LARGE}, None).served.any()
 
 
-def test_a_ridge_below_rounding_has_no_series() -> None:
-    interval = EigenvalueRange.of(1e9, 0.0)
-    assert np.isinf(interval.terms(np.array([1e-12, 0.0]))).all()
-    assert np.isfinite(interval.terms(np.array([1e-3, 1e9]))).all()
+def test_a_target_without_variation_has_its_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a bias the steps start from nothing."""
+    monkeypatch.setattr(large_ridges, "BLOCK", 10**8)
+    K, y = Gaussian(1.0).gram(Points(X_LARGE)), np.full((1, 60), 3.0)
+    large = LargeRidges.of(K, y, EQUAL, {12: 48 * LAMS_LARGE}, np.ones(60))
+    assert large.served.all()
+    np.testing.assert_allclose(large.predictions, 3.0, rtol=1e-14)
 
 
-def test_equal_and_zero_eigenvalues() -> None:
-    found = EigenvalueRange.of(1.0, 1.0).terms(np.array([0.0, 1.0]))
-    assert (found <= 2).all()
-    assert worthwhile(EigenvalueRange.of(0.0, 0.0).terms(np.ones(3)), 1, EQUAL) == 0
-
-
-def test_the_series_is_used_only_if_it_saves_time() -> None:
-    """The series is not worthwhile for leave-one-out, whose blocks are numbers."""
-    alone = Folds.from_numbers(np.arange(400))
-    five = Folds.from_numbers(np.arange(400) % 5)
-    terms = np.array([np.inf, 400.0, 12.0, 8.0, 5.0])
-    assert worthwhile(terms, 1, alone) == 0
-    assert worthwhile(terms, 1, five) == 12
-    assert worthwhile(terms[:2], 1, five) == 0
-    assert worthwhile(terms, 200, five) == 0  # all targets share the blocks
+@pytest.mark.parametrize("few", [1, 4, 7])
+@pytest.mark.parametrize("n", [1, 5, 600])
+def test_thin_products(few: int, n: int) -> None:
+    """Rows that four does not divide, and more columns than one strip."""
+    rng = np.random.default_rng(n)
+    V, K = rng.normal(size=(few, n)), rng.normal(size=(n, n))
+    np.testing.assert_allclose(thin_product(V, K), V @ K, rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
-def test_predictions_do_not_depend_on_the_series(
-    kernel: Kernel, ridge: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("learner", ["krr", "lssvm"])
+def test_predictions_do_not_depend_on_the_steps(
+    kernel: Kernel, ridge: Any, learner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Blocks and series give the same predictions, and the series needs fewer blocks."""
+    """Blocks and steps give the same predictions, and fewer blocks are left."""
     K, found, asked = kernel.gram(Points(X_LARGE)), [], []
     for name in ("blocks", "stack"):
         real = getattr(SpectralFactor, name)
@@ -193,16 +200,18 @@ def test_predictions_do_not_depend_on_the_series(
 
         monkeypatch.setattr(SpectralFactor, name, counted)
     for block in (0, 10**9):
-        monkeypatch.setattr(fold_solves, "BLOCK", block)
-        monkeypatch.setattr(fold_solves, "PRODUCT", 10**9 if block == 0 else 0)
+        monkeypatch.setattr(large_ridges, "BLOCK", block)
+        monkeypatch.setattr(large_ridges, "STEP", 10**9 if block == 0 else 0)
         problem = Problem(
             X_LARGE, TARGETS_LARGE[1], kernel, K, LAMS_LARGE, ridge, targets=TARGETS_LARGE
         )
         asked.append(0)
-        found.append(LEARNERS["krr"].path(problem).held_out(UNEQUAL))
+        found.append(LEARNERS[learner].path(problem).held_out(UNEQUAL))
     for lam, by_blocks, by_series in zip(LAMS_LARGE.tolist(), *found, strict=True):
         bound = oracles.held_out_bound(
-            K, TARGETS_LARGE[1], UNEQUAL.members, lam, bias=False, per_fold=ridge == "per-fold"
+            *(K, TARGETS_LARGE[1], UNEQUAL.members, lam),
+            bias=learner == "lssvm",
+            per_fold=ridge == "per-fold",
         )
         assert (np.abs(by_blocks - by_series) <= bound).all()
     assert asked[1] < asked[0] or asked[0] == 0

@@ -18,6 +18,7 @@ from kselect.learners import LEARNERS, Problem
 from kselect.learners.problem import RidgeMode
 from kselect.learners.spectral import LOST
 from kselect.numerics.linalg import EPS
+from kselect.numerics.weights import Weights
 from kselect.search.pruned_grid import FoldedGrid, order_of
 from kselect.search.retraining import Retraining
 
@@ -36,6 +37,8 @@ HARD: dict[str, Kernel] = {
     st.sampled_from(["fixed", "per-fold"]),
     st.lists(st.floats(-12.0, 3.0), min_size=1, max_size=6),
     st.sampled_from([1, 10**9]),
+    st.sampled_from([0, 10**9]),
+    st.booleans(),
     st.booleans(),
     st.integers(0, 2**32 - 1),
 )
@@ -45,21 +48,35 @@ def test_held_out_predictions_are_those_of_retraining(
     ridge: RidgeMode,
     powers: list[float],
     reduced: int,
+    block: int,
     one_class: bool,
+    weighted: bool,
     seed: int,
 ) -> None:
-    """Ridges ``n lam`` from 1e-12 to 1e3, unequal folds, one class only; ridges that rounding hides are refused."""
+    """Ridges ``n lam`` from 1e-12 to 1e3, unequal folds, one class only; ridges that rounding hides are refused.
+
+    Blocks and steps; weights of one class only, with the ridge and without the bias that the bound is for.
+    """
     rng = np.random.default_rng(seed)
     n = int(rng.integers(6, 25))
     X = rng.normal(size=(n, 2))
     y = np.ones(n) if one_class else rng.choice([-1.0, 1.0], size=n)
     folds = numbered(rng, n, int(rng.integers(2, n)), False)
     lams, kernel = 10.0 ** np.array(powers) / n, HARD[kind]
-    problem = Problem(X, y, kernel, kernel.gram(Points(X)), lams, ridge)
-    K, bias = problem.K, learner == "lssvm"
-    with mock.patch("kselect.learners.tridiagonal.REDUCED", reduced):
+    weights = None
+    if weighted:
+        learner, ridge = "krr", "fixed"
+        weights = Weights(np.where(y > 0, 1.0, rng.uniform(0.1, 9.0)))
+    K, bias = kernel.gram(Points(X)), learner == "lssvm"
+    problem = Problem(X, y, kernel, K, lams, ridge, weights=weights)
+    r = np.ones(n) if weights is None else weights.roots
+    K, y = K * np.outer(r, r), y * r
+    with (
+        mock.patch("kselect.learners.tridiagonal.REDUCED", reduced),
+        mock.patch("kselect.learners.large_ridges.BLOCK", block),
+    ):
         try:
-            found = LEARNERS[learner].path(problem).held_out(folds)
+            found = LEARNERS[learner].path(problem).held_out(folds) * r
         except TrialError:
             assert EPS * n * np.linalg.norm(K, 2) / (0.5 * n * lams.min()) > LOST
             return
