@@ -33,8 +33,8 @@ STEP, BLOCK = 8_000_000, 30_000
 READING = 12
 # No bound counts as larger than this multiple of what is left to rounding.
 FAR = 1e100
-# Compiled code is faster than BLAS for products of up to this number of rows; the import is worth it for this many
-# rows of K.
+# Compiled code is faster than BLAS for products of up to this number of rows. The import is worth it for this many
+# rows of K; with fewer, the blocks of all folds are formed in a few calls, which no steps beat.
 THIN, COMPILED = 12, 300
 # Steps over which the speed of convergence is measured.
 PACE = 3
@@ -66,7 +66,7 @@ class LargeRidges:
         step = 2.0 * folds.n**2 * (columns + READING) + STEP
         block = float((2.0 * np.square(sizes) * (folds.n + sizes) + BLOCK).sum())
         found = Lanczos.start(K, targets, folds, gammas, ones)
-        if block * count > (PACE + 1) * step:
+        if folds.n >= COMPILED and block * count > (PACE + 1) * step:
             while found.goes_on(step / block):
                 found.advance()
         served = found.served()
@@ -177,8 +177,7 @@ class Lanczos:
 
     def product(self) -> Array:
         """Return ``v K``."""
-        few = len(self.v) <= THIN and len(self.K) >= COMPILED and self.K.flags.c_contiguous
-        if not few:
+        if len(self.v) > THIN or not self.K.flags.c_contiguous:
             return np.asarray(self.v @ self.K)
         from kselect.numerics.thin_product import thin_product
 

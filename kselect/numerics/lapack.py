@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kselect.numerics.linalg import Array
+from kselect.numerics.linalg import EPS, Array
 
 # Columns of workspace per row, from which on the blocked routines run at full speed.
 BLOCK = 64
@@ -196,13 +196,20 @@ def dstedc(d: Array, e: Array) -> tuple[Array, Array, bool]:
 
 
 def dstebz(d: Array, e: Array) -> tuple[float, float]:
-    """Return the smallest and the largest eigenvalue of a tridiagonal matrix, by bisection."""
+    """Return the smallest and the largest eigenvalue of a tridiagonal matrix, by bisection.
+
+    The smallest one is exact to the rounding error of the matrix, the largest one to a millionth.
+    """
     n, found, work = len(d), np.zeros((2, len(d))), np.empty(4 * len(d))
+    size = float(np.abs(d).max(initial=0.0) + 2.0 * np.abs(e).max(initial=0.0))
+    if not np.isfinite(size):
+        return np.nan, np.nan
+    digits = 0.25 * n * EPS * size, 1e-6 * size
     whole, counts = np.empty(3 * n, dtype=np.int32), np.zeros(2, dtype=np.int32)
     blocks = np.empty((2, n), dtype=np.int32)
     for at, position in enumerate((1, n)):
         call(
-            *("dstebz", RANGE, WHOLE, n, 0.0, 0.0, position, position, 0.0, d, e),
+            *("dstebz", RANGE, WHOLE, n, 0.0, 0.0, position, position, digits[at], d, e),
             *(counts[:1], counts[1:], found[at], blocks[0], blocks[1], work, whole),
         )
     return float(found[0, 0]), float(found[1, 0])

@@ -121,9 +121,16 @@ UNEQUAL = Folds.from_numbers(np.repeat([0, 1, 2, 3], [5, 25, 13, 17]))
 KERNELS = [Gaussian(1.0), Gaussian(1e3), Gaussian(2.0**-6), Linear(), Polynomial(2)]
 
 
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let few rows take steps."""
+    monkeypatch.setattr(large_ridges, "COMPILED", 0)
+
+
 ROOTS = np.sqrt(RNG_LARGE.uniform(0.1, 3.0, 60))
 
 
+@pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("ones", [None, np.ones(60), ROOTS], ids=["no bias", "bias", "weights"])
 @pytest.mark.parametrize("kernel", [*KERNELS, Gaussian(0.1)])
 @pytest.mark.parametrize("folds", [EQUAL, UNEQUAL])
@@ -150,6 +157,7 @@ def test_predictions_are_those_of_training_without_the_fold(
                 assert np.abs(f[F] - want).max() <= bound
 
 
+@pytest.mark.usefixtures("few")
 def test_steps_end_when_they_cost_more_than_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """No step is taken for leave-one-out, and few for ridges that steps cannot reach."""
     K = Gaussian(1.0).gram(Points(X_LARGE))
@@ -165,6 +173,7 @@ def test_steps_end_when_they_cost_more_than_blocks(monkeypatch: pytest.MonkeyPat
     assert LargeRidges.of(K, TARGETS_LARGE, EQUAL, {12: 48 * LAMS_LARGE}, None).served.any()
 
 
+@pytest.mark.usefixtures("few")
 def test_a_target_without_variation_has_its_mean(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a bias the steps start from nothing."""
     monkeypatch.setattr(large_ridges, "BLOCK", 10**8)
@@ -183,6 +192,7 @@ def test_thin_products(few: int, n: int) -> None:
     np.testing.assert_allclose(thin_product(V, K), V @ K, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("ridge", ["fixed", "per-fold"])
 @pytest.mark.parametrize("learner", ["krr", "lssvm"])

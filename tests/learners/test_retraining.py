@@ -74,6 +74,7 @@ def test_held_out_predictions_are_those_of_retraining(
     with (
         mock.patch("kselect.learners.tridiagonal.REDUCED", reduced),
         mock.patch("kselect.learners.large_ridges.BLOCK", block),
+        mock.patch("kselect.learners.large_ridges.COMPILED", 0),
     ):
         try:
             found = LEARNERS[learner].path(problem).held_out(folds) * r
