@@ -119,7 +119,7 @@ class Gradients:
         if not mine:
             return
         K = self.grams[kernel]()
-        if len(mine) >= CROWD and not keeps_few_matrices(grid.n):
+        if (len(mine) >= CROWD or self.doubts(K, mine)) and not keeps_few_matrices(grid.n):
             known = np.full((len(grid.lams), len(grid.sizes)), np.inf)
             for one in mine:
                 known[one.ridge] = one.bounds
@@ -129,6 +129,11 @@ class Gradients:
         fits = Retraining(K, grid, self.crew)
         for one in sorted(mine, key=lambda one: (float(one.expected.sum()), one.ridge)):
             best.try_folds(kernel, one, fits.loss, fits.held)
+
+    def doubts(self, K: Array, some: Sequence[Candidate]) -> bool:
+        """Return whether rounding hides differences of scores if candidates are trained without each fold."""
+        least = self.best.grid.fold_gammas(np.array([one.ridge for one in some])).min()
+        return bool(EPS * float(np.abs(K).sum(axis=1).max()) > pruned_square.DOUBT * least)
 
     def promising(self) -> list[int]:
         """Return the kernels with open pairs, the lowest guess first."""

@@ -48,6 +48,9 @@ ROUNDING, STEPS = 1e-9, 64.0
 FEW = 4
 # The same if blocks are asked for, which take the inverse.
 FEW_BLOCKS = 2
+# A factor of K without a fold rounds its predictions by about eps times the condition number; above this share, the
+# blocks of the folds settle a ridge.
+DOUBT = 1e-9
 # Conjugate gradients end after this many steps, or where a step raises a bound by less than this share.
 MOST, AT_END = 12, 0.01
 # The number of iterations that settle most pairs.
@@ -99,7 +102,9 @@ class SquareBounds:
         residual = gammas[:, None, None] * alpha
         square_norm = (alpha * (grid.targets - residual)).sum(axis=-1).mean(axis=1)
         spread = np.outer(grid.lams[ridges] * square_norm, grid.more_rows)
-        return np.asarray(grid.by_fold(np.square(residual)).mean(axis=1) - spread)
+        trust = self._trust(factor, ridges)[:, None]
+        squares = grid.by_fold(np.square(residual)).mean(axis=1)
+        return np.asarray(trust * squares - (2.0 - trust) * spread)
 
     def fit(self, factor: Factor, gammas: Array) -> tuple[Array, Array]:
         """Return ``alpha = P y`` (ridges, targets, n), and ``p / sqrt(1^T p)`` (ridges, n), 0 without a bias.
@@ -182,6 +187,32 @@ class SquareBounds:
             if not len(left):
                 break
         return left
+
+    def settle_doubtful(self, factor: Factor, kernel: int, ridges: Index, best: BestPair) -> Index:
+        """Settle the ridges whose condition number hides differences of scores, and return the others.
+
+        There the blocks of the folds round less than training without each fold, and as the grid search does. A
+        singular block leaves its ridge.
+        """
+        grid = self.grid
+        least = grid.fold_gammas(ridges).min(axis=1)
+        doubt = EPS * factor.largest > DOUBT * (least + factor.least)
+        left = [*ridges[~doubt].tolist()]
+        for ridge in ridges[doubt].tolist():
+            values = np.empty_like(grid.targets)
+            try:
+                for fold, F in enumerate(grid.slices):
+                    fits = self._shared(factor, grid.fold_gammas(np.array([ridge]))[:, fold])
+                    own = Folds((np.arange(F.start, F.stop),))
+                    solver = FoldSolver(self.K, factor, grid.bias, own)
+                    values[:, F] = solver.by_blocks({len(own.members[0]): fits})[0][:, 0, F]
+            except TrialError:
+                left.append(ridge)
+                continue
+            best.count(pairs=1, folds=len(grid.sizes))
+            total = float(np.square(values).sum(axis=1).mean())
+            best.settle(kernel, ridge, total, (grid.targets - values) / grid.ones)
+        return np.array(sorted(left), dtype=np.intp)
 
     def _trust(self, factor: Factor, ridges: Index) -> Array:
         """Return the share of a computed square, per ridge, that rounding cannot have added."""
@@ -280,7 +311,7 @@ def judge(
     best.leave(kernel, len(kept))
     if len(kept):
         way = found.solve_blocks if blocks else found.raise_bounds
-        kept = way(factor, kept, bounds, best)
+        kept = found.settle_doubtful(factor, kernel, way(factor, kept, bounds, best), best)
     del factor
     fits = Retraining(K, grid)
     for ridge in sorted(kept.tolist(), key=lambda i: (float(bounds[i].sum()), i)):

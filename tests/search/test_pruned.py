@@ -726,3 +726,24 @@ def test_bounds_of_weighted_rows_hold(ridge: RidgeMode, bias: bool) -> None:
                 assert_below(found.lower, most)
                 assert_below(losses, found.upper * (1 + 1e-7) + 1e-9)
                 systems.step()
+
+
+@pytest.mark.parametrize("many", [0, 10**9])
+def test_ridges_that_rounding_hides_are_settled_as_on_the_grid(
+    many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel of low rank and tiny ridges: training without a fold would round by more than scores differ."""
+    monkeypatch.setattr("kselect.search.pruned_gradients.MANY", many)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(120, 4))
+    y = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + rng.normal(size=120)
+    X = (X - X.mean(0)) / X.std(0)
+    one = side_of(
+        [Polynomial(2.0), Polynomial(3.0)], X, y, 10.0 ** np.arange(-12, 2), learner="krr"
+    )
+    method = k_cv("squared", 5)
+    grid = best_in(OVER_GRID["grid"](one, {method: (SELECTED,)}), method)
+    found = find_minimum(one, 5)
+    assert found is not None
+    assert found.found.point == grid.point
+    assert found.found.score == pytest.approx(grid.score, rel=1e-8)
