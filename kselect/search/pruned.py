@@ -230,19 +230,23 @@ def select_minimum(
     learner: PrunedLearner = context.learner.name  # type: ignore[assignment]
     order = order_of(folds)
     X = context.X[order]
-    points = Points(X[:, order] if any(kernel.pairwise for kernel in context.kernels) else X)
+    shared = LatestMetric(X[:, order] if any(k.pairwise for k in context.kernels) else X)
     del X
-    warm(points, context.kernels)
+    if keeps_few_matrices(learner, context.n):
+        grams = [partial(shared.gram, kernel) for kernel in context.kernels]
+    else:
+        warm(shared.points, context.kernels)
+        grams = [partial(kernel.gram, shared.points) for kernel in context.kernels]
     factors = [partial(factor_of, context, kernel, order) for kernel in context.kernels]
     roots = None if context.weights is None else context.weights.roots[order]
     return select_exactly(
-        [partial(kernel.gram, points) for kernel in context.kernels],
+        grams,
         context.targets[:, order],
         np.array(context.lams),
         Folds.from_numbers(folds.numbers[order]),
         learner,
         ridge=context.ridge,
-        start=most_promising(context.kernels, points) if start is None else start,
+        start=most_promising(context.kernels, shared.points) if start is None else start,
         factors=factors if shares and roots is None else None,
         roots=roots,
         unproven={i: k.name for i, k in enumerate(context.kernels) if not k.semidefinite},
@@ -252,6 +256,21 @@ def select_minimum(
         ahead=ahead,
         **dict(context.learner.params),
     )
+
+
+class LatestMetric:
+    """Rows with the distances of one metric at a time, that of the latest kernel: other ones are forgotten."""
+
+    def __init__(self, X: Array) -> None:
+        self.X, self.points = X, Points(X)
+        self.metric: object = None
+
+    def gram(self, kernel: Kernel) -> Array:
+        """Return the matrix of a kernel."""
+        if self.metric not in (None, kernel.metric):
+            self.points = Points(self.X)
+        self.metric = kernel.metric
+        return kernel.gram(self.points)
 
 
 def factor_of(context: TrainingContext, kernel: Kernel, order: Index) -> Factor:

@@ -356,11 +356,11 @@ def check(request: Request, X: Array | RowBlocks, folds: Folds | Splits | None) 
     if not isinstance(X, np.ndarray):
         return  # the rows lie elsewhere
     known = request.nystrom or (1 if features_serve(X, request) else None)
-    metrics = len({kernel.metric for kernel in request.kernels})
     by_bounds = request.search != "grid" and bounds_hold(request.learner, request.method)
     by_bounds = by_bounds and keeps_few_matrices(request.learner.name, n)
     by_bounds = by_bounds and isinstance(folds, Folds)
     few = by_bounds and request.method.search is None
+    metrics = 1 if few else len({kernel.metric for kernel in request.kernels})
     parts = len(request.kernels) if request.method.search else 0
     series = criterion.need is Series
     check_memory(n, request.n_jobs, known, series, few=few, metrics=metrics, parts=parts)

@@ -18,6 +18,7 @@ from kselect.errors import DataError
 from kselect.kernels import Kernel, Points
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.laplacian import Laplacian
+from kselect.kernels.weighted import Weighted
 from kselect.learners.problem import RidgeMode
 from kselect.numerics import tiles
 from kselect.numerics.folds import Folds
@@ -269,11 +270,16 @@ def test_a_precomputed_matrix_is_sorted_along_both_axes() -> None:
 
 @pytest.mark.usefixtures("everywhere")
 def test_at_most_three_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Distances, one kernel, the factor of a fold, and vectors: two threads need no more."""
+    """Distances of one metric, one kernel, the factor of a fold, and vectors: two threads need no more."""
     monkeypatch.setattr(tiles, "TILE", 64)
     monkeypatch.setattr(column_preconditioner, "MOST_COLUMNS", 1 / 8)
     X, y = rows(700)
-    one = side_of(KERNELS["gaussian"][2:6], X, np.sign(y), LAMS[1:5])
+    some = [
+        KERNELS["gaussian"][3],
+        KERNELS["laplacian"][3],
+        Weighted(Gaussian(2.0), (1.0, 0.5, 2.0)),
+    ]
+    one = side_of([*some, KERNELS["gaussian"][4]], X, np.sign(y), LAMS[1:5])
     tracemalloc.start()
     try:
         assert find_minimum(one, 5, n_jobs=2) is not None
