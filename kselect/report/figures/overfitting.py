@@ -117,7 +117,7 @@ def draw_overfitting(
         ax.set_title(dataset if len(units) == 1 else f"{dataset} ({unit})")
         draw_points(ax, numbers)
         style.tidy_up(ax)
-        ax.locator_params(axis="x", nbins=3, steps=[1, 2, 5, 10])
+        ax.locator_params(axis="x", nbins=2, steps=[1, 2, 4, 5, 10])
         ax.xaxis.set_major_formatter("{x:g}")
     looks = [
         {**style.look(i), "linestyle": "", "markersize": 5} for i, _ in enumerate(figure.criteria)
