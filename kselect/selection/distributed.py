@@ -188,6 +188,7 @@ def read_distributed(
     fields = joined([s.target for s in summaries])
     goal = as_target(replace(first, targets=(fields,)), options.task)
     unscaled = [client.submit(form, frame, medians, levels, pure=False) for frame in frames]
+    del frames  # a worker drops each one when its features are formed
     preparation = preparation_of(client, unscaled, schema, scale, (medians, levels, gaps))
     blocks = tuple(client.submit(scaled, X, preparation, pure=False) for X in unscaled)
     sizes = tuple(block.rows for block in found.blocks)
