@@ -90,6 +90,7 @@ def main() -> None:
             raise SystemExit(f"{file.name}: more than {LARGEST:,} bytes")
     for check in ("wheel", "sdist"):
         with tempfile.TemporaryDirectory() as scratch:
+            Path(scratch).chmod(0o755)  # a test reads the package as another user
             if check == "wheel":
                 check_wheel(wheel, Path(scratch))
             else:
