@@ -186,7 +186,9 @@ def test_blocks_are_the_rows_of_the_file(tmp_path: Path) -> None:
 
 def test_a_folder_is_read_whole_like_its_blocks(tmp_path: Path) -> None:
     frame = written(tmp_path)
+    frame.loc[:99, "kind"] = "red"  # the files have different levels
     frame["kind"] = frame["kind"].astype("category")
+    frame.to_parquet(tmp_path / "t.parquet")
     for name, rows in (("a", frame[:100]), ("b", frame[100:])):
         rows = rows.assign(kind=rows["kind"].cat.remove_unused_categories())
         rows.to_parquet(tmp_path / "parts" / f"{name}.parquet", row_group_size=70)

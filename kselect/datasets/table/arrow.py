@@ -168,7 +168,7 @@ def frame_of_parts(parts: Sequence[TablePart], path: Path) -> pd.DataFrame:
             if tables[-1].schema != tables[0].schema:
                 what = f"{part.path.name} has other columns than {parts[0].path.name}"
                 raise file_error(path, what)
-        found: pd.DataFrame = pa.concat_tables(tables).unify_dictionaries().to_pandas()
+        found: pd.DataFrame = pa.concat_tables(tables).to_pandas()
     except ValueError as error:
         raise DataError(f"{printable(path)}: {str(error).splitlines()[0]}") from None
     return found
