@@ -299,10 +299,11 @@ from pathlib import Path
 from kselect.datasets.fetch import Places, resolve
 from kselect.datasets.registry import find_dataset
 from kselect.errors import DataError
+info = find_dataset("a2a")  # imports what the other user may not be able to read
 if os.getuid() == 0:
     os.seteuid(65534)
 try:
-    resolve(find_dataset("a2a"), Places(Path(sys.argv[1]), sys.argv[2], offline=True))
+    resolve(info, Places(Path(sys.argv[1]), sys.argv[2], offline=True))
 except DataError as error:
     print(error)
 """
